@@ -1,0 +1,1 @@
+"""Command line of Yantra: one file per command, no logic."""
