@@ -1,4 +1,9 @@
 // The extension module yantra._core: one register function per part of the core.
 #include <nanobind/nanobind.h>
 
-NB_MODULE(_core, module) { module.doc() = "Native core of Yantra; an implementation detail."; }
+#include "bind/trace_bind.hpp"
+
+NB_MODULE(_core, module) {
+    module.doc() = "Native core of Yantra; an implementation detail.";
+    yantra::register_trace(module);
+}
