@@ -47,15 +47,20 @@ struct ExchangeProgram {
 struct GraphOp {
     enum Kind : u8 { send, receive, local };
     Kind kind = local;
-    u32 peer = none;            // position in the group
+    u32 peer = none;            // position in the group, of position 0 where there is a symmetry
     Share bytes;
     Share reduce{0, 1};
+    bool from_memory = false;   // as in Run
+    bool back = false;
     u32 dependencies = 0;
     u32 first_successor = 0;    // into GraphProgram::successors
     u32 last_successor = 0;
 };
 
+enum class Symmetry : u8 { none, add, exclusive_or };
+
 struct GraphProgram {
+    Symmetry symmetry = Symmetry::none;  // how other positions follow from position 0's operations
     std::vector<u32> first_op;  // of each position; one more at the end
     std::vector<GraphOp> ops;   // successors are numbered from the position's first op
     std::vector<u32> successors;

@@ -54,15 +54,8 @@ void Simulation::inject(Stream& s, u32 stream, const Program& program) {
     }
     ++x.pending;
     advance(x.injected, machine.runs);
-    const SystemParameters& system = model_.system;
-    if (phase_of(s).fixed_hand_over) {
-        local_.schedule(s.rank, system.group_hand_over, hand_over_done, stream, run);
-    } else if (!system.bus.enabled) {
-        local_.schedule(s.rank, system.endpoint_delay, hand_over_done, stream, run);
-    } else {
-        put_on_bus(s.rank, stream, run, details,
-                   details.bytes.of(phase_of(s).data, program.round_up));
-    }
+    hand_over(s, stream, run, {details.from_memory, details.reduce.num != 0, details.back, false},
+              details.bytes.of(phase_of(s).data, program.round_up));
 }
 
 // A reduction is an event of its own even where it takes no time.

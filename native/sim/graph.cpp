@@ -10,6 +10,29 @@ const GraphProgram& graph_of(const Program& program) {
     return *std::get_if<GraphProgram>(&program.machine);
 }
 
+// The position whose operations are written out.
+u32 written_position(const GraphProgram& graph, u32 position) {
+    return graph.symmetry == Symmetry::none ? position : 0;
+}
+
+const GraphOp& op_at(const GraphProgram& graph, u32 position, u32 op) {
+    return graph.ops[graph.first_op[written_position(graph, position)] + op];
+}
+
+u32 peer_position(const GraphProgram& graph, const Place& place, u32 peer) {
+    switch (graph.symmetry) {
+        case Symmetry::add: {
+            const u64 position = u64{place.position} + peer;
+            return static_cast<u32>(position < place.size ? position : position - place.size);
+        }
+        case Symmetry::exclusive_or:
+            return place.position ^ peer;
+        case Symmetry::none:
+            break;
+    }
+    return peer;
+}
+
 }  // namespace
 
 void Simulation::start_graph(u32 stream) {
@@ -17,8 +40,9 @@ void Simulation::start_graph(u32 stream) {
     streams_[stream].graph_state = state;
     const Stream& s = streams_[stream];
     const GraphProgram& graph = graph_of(model_.programs[phase_of(s).program]);
-    const u32 first = graph.first_op[s.place.position];
-    const u32 count = graph.first_op[s.place.position + 1] - first;
+    const u32 written = written_position(graph, s.place.position);
+    const u32 first = graph.first_op[written];
+    const u32 count = graph.first_op[written + 1] - first;
     std::vector<u32>& waiting = graph_states_[state].waiting;
     waiting.resize(count);
     for (u32 op = 0; op < count; ++op) {
@@ -40,21 +64,19 @@ void Simulation::run_graph_op(u32 stream, u32 op_index) {
     const Phase& phase = phase_of(s);
     const Program& program = model_.programs[phase.program];
     const GraphProgram& graph = graph_of(program);
-    const GraphOp& op = graph.ops[graph.first_op[s.place.position] + op_index];
+    const GraphOp& op = op_at(graph, s.place.position, op_index);
     switch (op.kind) {
         case GraphOp::send:
-            send(s.rank, s.place.rank_at(op.peer), op.bytes.of(phase.data, program.round_up), s.tag, {});
+            send(s.rank, s.place.rank_at(peer_position(graph, s.place, op.peer)), op.bytes.of(phase.data, program.round_up), s.tag, {});
             graph_op_done(stream, op_index);
             return;
         case GraphOp::receive:
-            receive(s.rank, s.place.rank_at(op.peer), op.bytes.of(phase.data, program.round_up), s.tag,
+            receive(s.rank, s.place.rank_at(peer_position(graph, s.place, op.peer)), op.bytes.of(phase.data, program.round_up), s.tag,
                     {Continuation::graph_receipt, stream, op_index});
             return;
         case GraphOp::local:
-            local_.schedule(s.rank,
-                            phase.fixed_hand_over ? model_.system.group_hand_over
-                                                  : model_.system.endpoint_delay,
-                            graph_hand_over, stream, op_index);
+            hand_over(s, stream, op_index, {op.from_memory, op.reduce.num != 0, op.back, true},
+                      op.bytes.of(phase.data, program.round_up));
             return;
     }
 }
@@ -64,7 +86,7 @@ void Simulation::graph_handed_over(u32 stream, u32 op_index) {
     const Phase& phase = phase_of(s);
     const Program& program = model_.programs[phase.program];
     const GraphProgram& graph = graph_of(program);
-    const GraphOp& op = graph.ops[graph.first_op[s.place.position] + op_index];
+    const GraphOp& op = op_at(graph, s.place.position, op_index);
     if (op.reduce.num == 0) {
         graph_op_done(stream, op_index);
         return;
@@ -77,8 +99,7 @@ void Simulation::graph_op_done(u32 stream, u32 op_index) {
     const Stream& s = streams_[stream];
     const u32 state = s.graph_state;
     const GraphProgram& graph = graph_of(model_.programs[phase_of(s).program]);
-    const u32 first = graph.first_op[s.place.position];
-    const GraphOp& op = graph.ops[first + op_index];
+    const GraphOp& op = op_at(graph, s.place.position, op_index);
     ++graph_states_[state].done;
     for (u32 i = op.first_successor; i < op.last_successor; ++i) {
         const u32 next = graph.successors[i];

@@ -38,14 +38,27 @@ BusRequest outer_request(const BusRequest& inner) {
 
 }  // namespace
 
-void Simulation::put_on_bus(u32 rank, u32 stream, u32 run, const Run& details, u64 bytes) {
+// Hands a packet of a stream over between the rank and its memory agent; `part` is the run of an
+// exchange or the operation of a graph.
+void Simulation::hand_over(const Stream& s, u32 stream, u32 part, const HandOver& how, u64 bytes) {
+    const SystemParameters& system = model_.system;
+    const u32 then = how.of_graph ? graph_hand_over : hand_over_done;
+    if (phase_of(s).fixed_hand_over) {
+        local_.schedule(s.rank, system.group_hand_over, then, stream, part);
+        return;
+    }
+    if (!system.bus.enabled) {
+        local_.schedule(s.rank, system.endpoint_delay, then, stream, part);
+        return;
+    }
     BusRequest request;
-    request.process = details.reduce.num != 0;
-    request.back = details.back;
+    request.process = how.reduces;
+    request.back = how.back;
+    request.of_graph = how.of_graph;
     request.bytes = static_cast<i32>(bytes);
     request.stream = stream;
-    request.run = run;
-    bus_request(rank, details.from_memory ? memory_side : rank_side, request);
+    request.part = part;
+    bus_request(s.rank, how.from_memory ? memory_side : rank_side, request);
 }
 
 void Simulation::bus_request(u32 rank, u32 port, BusRequest request) {
@@ -179,7 +192,7 @@ void Simulation::bus_done(u32 rank, const BusRequest& request) {
     BusPort& p = buses_[rank].ports[rank_side];
     switch (request.then) {
         case BusRequest::deliver:
-            exchange_handed_over(request.stream, request.run);
+            bus_deliver(request);
             return;
         case BusRequest::queue_send:
             p.sends.push_back(outer);
@@ -189,10 +202,18 @@ void Simulation::bus_done(u32 rank, const BusRequest& request) {
             bus_process(rank, rank_side);
             break;
         case BusRequest::retire_outer:
-            exchange_handed_over(request.stream, request.run);
+            bus_deliver(request);
             break;
     }
     bus_continue(rank, rank_side);
+}
+
+void Simulation::bus_deliver(const BusRequest& request) {
+    if (request.of_graph) {
+        graph_handed_over(request.stream, request.part);
+    } else {
+        exchange_handed_over(request.stream, request.part);
+    }
 }
 
 }  // namespace yantra

@@ -19,8 +19,9 @@ struct BusRequest {
     bool process = false;      // is reduced at the far side
     bool back = false;         // returns to where it came from
     i64 bytes = 0;
-    u32 stream = 0;            // of the hand-over it carries
-    u32 run = 0;
+    bool of_graph = false;     // carries a hand-over of the graph machine
+    u32 stream = 0;
+    u32 part = 0;              // run of the exchange or operation of the graph
     // The outer request an inner one stands for.
     bool outer_process = false;
     bool outer_back = false;

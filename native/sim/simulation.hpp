@@ -115,6 +115,14 @@ private:
         u32 streams_left = 0;
     };
 
+    // How a packet crosses to the memory agent and back.
+    struct HandOver {
+        bool from_memory;
+        bool reduces;
+        bool back;
+        bool of_graph;
+    };
+
     // Which of a dimension's queues a phase may use.
     enum class Half : u8 { any, first, last };
 
@@ -265,7 +273,8 @@ private:
     void resume(const Continuation& then);
 
     // --- shared_bus.cpp
-    void put_on_bus(u32 rank, u32 stream, u32 run, const Run& details, u64 bytes);
+    void hand_over(const Stream& s, u32 stream, u32 part, const HandOver& how, u64 bytes);
+    void bus_deliver(const BusRequest& request);
     void bus_request(u32 rank, u32 port, BusRequest request);
     void bus_start(u32 rank, u32 port);
     void bus_continue(u32 rank, u32 port);
