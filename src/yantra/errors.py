@@ -62,7 +62,7 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     by_key: dict[str, str] = {}
     for candidate in candidates:
         by_key.setdefault(_spelling_key(candidate), candidate)
-    close = get_close_matches(_spelling_key(name), by_key, n=1, cutoff=0.6)
+    close = get_close_matches(_spelling_key(name), by_key, n=1, cutoff=0.7)
     return f"; did you mean '{by_key[close[0]]}'?" if close else ""
 
 

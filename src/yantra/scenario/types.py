@@ -1,8 +1,7 @@
 """The scenario: the whole question Yantra answers, as values that never change.
 
 Every part is frozen, hashable and printable, so a scenario is a key of a cache and a line of a log.
-Numbers are in the unit their name ends in; texts with units exist only in files (`layout.py`). Where a
-word differs between the two semantics, the field says so.
+Numbers are in the unit their name ends in; texts with units exist only in files.
 """
 
 from __future__ import annotations
@@ -93,8 +92,8 @@ Algorithms = tuple[str, ...] | Custom | None
 class Collectives:
     """Which algorithm runs each collective, in how many chunks, and in which order.
 
-    `custom_per_node` holds (node id, trace prefix) pairs that come before the algorithm of the type.
-    `active_chunks` counts per dimension over all its queues.
+    `custom_per_node` holds (node id, trace prefix) pairs, which come before the algorithm of the
+    type. `active_chunks` counts per dimension over all its queues.
     """
 
     all_reduce: Algorithms = None
