@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Path = str | PathLike[str]
 
-_JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_JSON_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
 _JSON_WORDS = {"true": True, "false": False, "null": None, "": None, "~": None}
 
 
@@ -140,7 +140,7 @@ class _Tree:
 def _plain_scalar(text: str) -> Any:
     if text in _JSON_WORDS:
         return _JSON_WORDS[text]
-    match = _JSON_NUMBER.fullmatch(text)
+    match = re.fullmatch(_JSON_NUMBER, text)
     if match is None:
         return text
     return float(text) if match[2] or match[3] or len(text) > 30 else int(text)

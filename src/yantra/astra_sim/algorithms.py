@@ -9,23 +9,22 @@ and ends the list.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from os import path as paths
 
 from yantra.astra_sim.keys import Keys
 from yantra.astra_sim.network import read_integer
 from yantra.documents import parse_yaml, read_text
 from yantra.errors import ConfigError, did_you_mean, expected_got
+from yantra.records import Record
 from yantra.scenario.types import COLLECTIVE_TYPES, Algorithms, Custom
 
 _PLAIN = ("ring", "oneRing", "doubleBinaryTree", "halvingDoubling", "oneHalvingDoubling")
 _WINDOWED = ("direct", "oneDirect")
 _WINDOW_DIGITS = 5
-_WINDOW = re.compile(r"\s*([+-]?[0-9]+)")
+_WINDOW = r"\s*([+-]?[0-9]+)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlgorithmTable:
+class AlgorithmTable(Record):
     """The algorithms of each collective type, and the trace prefixes of single nodes."""
 
     by_type: dict[str, Algorithms]
@@ -86,7 +85,7 @@ def _algorithm(keys: Keys, key: str, name: str) -> str:
         )
         hint = did_you_mean(name, _PLAIN + _WINDOWED)
         raise keys.error(key, f"unknown algorithm; {expected}{hint}")
-    match = _WINDOW.match(name[len(family) :][:_WINDOW_DIGITS])
+    match = re.match(_WINDOW, name[len(family) :][:_WINDOW_DIGITS])
     if match is None:
         raise keys.error(key, expected_got(f"{family} and a window, such as {family}4", name))
     window = int(match[1])

@@ -7,7 +7,7 @@ does: `010` is octal and `0x10` hexadecimal where an integer stands.
 
 from __future__ import annotations
 
-import re
+from math import isinf
 from typing import Any
 
 from yantra.documents import Path, parse_yaml, read_text
@@ -20,8 +20,7 @@ _KINDS: dict[str, DimensionKind] = {
     "Switch": "switch",
 }
 _LISTS = ("topology", "npus_count", "bandwidth", "latency")
-_INTEGER = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|0([0-7]*)|([1-9][0-9]*))")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_OF_A_NUMBER = set("0123456789.eE+-")
 
 
 def read_network(path: Path, network: Network) -> tuple[Topology, list[str]]:
@@ -108,19 +107,26 @@ def _check_congestion_aware(topology: Topology, name: str) -> None:
 
 def read_integer(text: str, where: str) -> int:
     """Read a 32-bit integer as yaml-cpp does: decimal, octal `010` or hexadecimal `0x8`."""
-    match = _INTEGER.fullmatch(text)
-    if match is None:
-        raise ConfigError(where, expected_got("an integer", text))
-    sign, hexadecimal, octal, decimal = match.groups()
-    base = 16 if hexadecimal else 8 if octal else 10
-    value = int(hexadecimal or octal or decimal or "0", base)
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    base = 16 if digits[:2] in ("0x", "0X") else 8 if digits[:1] == "0" else 10
+    try:
+        if not (digits.isascii() and digits.isalnum()):
+            raise ValueError
+        value = int(digits, base)
+    except ValueError:
+        raise ConfigError(where, expected_got("an integer", text)) from None
     if value >= 2**31:
         raise ConfigError(where, expected_got("an integer below 2147483648", text))
-    return -value if sign == "-" else value
+    return -value if text[0] == "-" else value
 
 
 def _read_number(text: str, where: str) -> float:
-    value = float(text) if _NUMBER.fullmatch(text) else float("inf")
-    if value in (float("inf"), float("-inf")):
-        raise ConfigError(where, expected_got("a number", text))
+    try:
+        if not set(text) <= _OF_A_NUMBER:
+            raise ValueError
+        value = float(text)
+        if isinf(value):
+            raise ValueError
+    except ValueError:
+        raise ConfigError(where, expected_got("a number", text)) from None
     return value

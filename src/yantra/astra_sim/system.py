@@ -8,13 +8,13 @@ second.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from yantra.astra_sim.algorithms import read_algorithms
 from yantra.astra_sim.keys import Keys
 from yantra.documents import Path
 from yantra.errors import UnsupportedError
+from yantra.records import Record
 from yantra.scenario.types import (
     AllReduceShape,
     Collectives,
@@ -72,8 +72,7 @@ _INTER_KEY = "inter-dimension-scheduling"
 _KEYS_OF_1_0 = ("boost-mode", "seed", _INTRA_KEY, _INTER_KEY)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class System:
+class System(Record):
     """What a system file says, in the parts of a Scenario."""
 
     collectives: Collectives
@@ -84,8 +83,7 @@ class System:
     local_memory_trace: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemOptions:
+class SystemOptions(Record):
     """What the command line adds to a system file."""
 
     dimensions: int

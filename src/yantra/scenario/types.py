@@ -6,9 +6,10 @@ Numbers are in the unit their name ends in; texts with units exist only in files
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any, Literal
+
+from yantra.records import Record
 
 DimensionKind = Literal["ring", "fully_connected", "switch"]
 Compute = Literal["recorded", "roofline"]
@@ -25,8 +26,7 @@ Groups = tuple[tuple[int, tuple[int, ...]], ...]
 """Communicator groups: (id, ranks in ring order), by ascending id; id 0 is never listed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dimension:
+class Dimension(Record):
     """One dimension of the network; `bytes_per_ns` per link and direction, `latency_ns` per hop."""
 
     kind: DimensionKind
@@ -35,8 +35,7 @@ class Dimension:
     latency_ns: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Topology:
+class Topology(Record):
     """The product of its dimensions; the first varies fastest with the rank."""
 
     dimensions: tuple[Dimension, ...]
@@ -47,8 +46,7 @@ class Topology:
         return prod(dimension.size for dimension in self.dimensions)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Device:
+class Device(Record):
     """What computes: recorded durations, or the roofline of `peak_flops` and memory bandwidth."""
 
     peak_flops: float = 0.0
@@ -56,8 +54,7 @@ class Device:
     compute: Compute = "recorded"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoteMemory:
+class RemoteMemory(Record):
     """Memory beyond the device; `ranks_per_node` and `nodes` only where each node shares one."""
 
     kind: MemoryKind = "none"
@@ -67,8 +64,7 @@ class RemoteMemory:
     nodes: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedBus:
+class SharedBus(Record):
     """The LogGP bus between network and memory: latency L, overhead o, gap g, gap per byte G."""
 
     l_ns: int
@@ -77,8 +73,7 @@ class SharedBus:
     big_g_ns_per_byte: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Custom:
+class Custom(Record):
     """A collective given by execution traces, one per position: `<prefix>.<position>.et`."""
 
     prefix: str
@@ -88,8 +83,7 @@ Algorithms = tuple[str, ...] | Custom | None
 """Names by dimension (`ring`, `direct4`, ...), a collective given by traces, or none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Collectives:
+class Collectives(Record):
     """Which algorithm runs each collective, in how many chunks, and in which order.
 
     `custom_per_node` holds (node id, trace prefix) pairs, which come before the algorithm of the
@@ -121,8 +115,7 @@ class Collectives:
 COLLECTIVE_TYPES = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resources:
+class Resources(Record):
     """How many operations a rank runs at once.
 
     `one_slot`: collectives, sends and memory operations of a rank share one slot, and
@@ -140,8 +133,7 @@ ASTRA_SIM_RESOURCES = Resources(communication="one_slot", copy_engines=0)
 """What a rank of ASTRA-sim 2 has: one CPU slot, one kernel, one communication slot."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChakraFiles:
+class ChakraFiles(Record):
     """Chakra trace files, one per rank: `<prefix>.<rank>.et`."""
 
     prefix: str
@@ -152,16 +144,14 @@ class ChakraFiles:
         return f"{self.prefix}.{rank}.et"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Traces:
+class Traces(Record):
     """Chakra traces already in memory (`yantra.chakra.Trace`), one per rank."""
 
     traces: tuple[Any, ...]
     groups: Groups = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario:
+class Scenario(Record):
     """A workload on a cluster under policies.
 
     `quirks` names the oddities of ASTRA-sim that are on; None stands for those of `semantics`.
