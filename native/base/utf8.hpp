@@ -1,0 +1,61 @@
+// Finds the first byte of a text that is not valid UTF-8.
+//
+// Trade-off: eight ASCII bytes are passed at once, everything else byte by byte; trace text is almost
+// always ASCII. Source: RFC 3629, section 4 (the table of well-formed sequences).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace yantra {
+
+// Length of the well-formed sequence that starts `text`, or 0 if there is none.
+inline std::size_t utf8_sequence_bytes(std::string_view text) {
+    const auto at = [&](std::size_t i) -> unsigned {
+        return i < text.size() ? static_cast<std::uint8_t>(text[i]) : 0U;
+    };
+    const auto continues = [&](std::size_t i) { return (at(i) & 0xc0U) == 0x80U; };
+    const unsigned first = at(0);
+    if (first < 0x80) {
+        return 1;
+    }
+    if (first >= 0xc2 && first <= 0xdf) {
+        return continues(1) ? 2 : 0;
+    }
+    if (first >= 0xe0 && first <= 0xef) {
+        const bool too_long = first == 0xe0 && at(1) < 0xa0;
+        const bool surrogate = first == 0xed && at(1) > 0x9f;
+        return continues(1) && continues(2) && !too_long && !surrogate ? 3 : 0;
+    }
+    if (first >= 0xf0 && first <= 0xf4) {
+        const bool too_long = first == 0xf0 && at(1) < 0x90;
+        const bool too_large = first == 0xf4 && at(1) > 0x8f;
+        return continues(1) && continues(2) && continues(3) && !too_long && !too_large ? 4 : 0;
+    }
+    return 0;
+}
+
+// Index of the first wrong byte; `text.size()` when all of it is well formed.
+inline std::size_t first_bad_utf8(std::string_view text) {
+    std::size_t i = 0;
+    while (i < text.size()) {
+        std::uint64_t word = 0;
+        if (text.size() - i >= sizeof(word)) {
+            std::memcpy(&word, text.data() + i, sizeof(word));
+            if ((word & 0x8080808080808080U) == 0) {
+                i += sizeof(word);
+                continue;
+            }
+        }
+        const std::size_t step = utf8_sequence_bytes(text.substr(i));
+        if (step == 0) {
+            return i;
+        }
+        i += step;
+    }
+    return i;
+}
+
+}  // namespace yantra

@@ -1,0 +1,186 @@
+// WireReader: a bounds-checked reader of the protobuf wire format, the one class that touches raw bytes.
+//
+// Trade-off: every read is checked against the end of the message it belongs to (one predictable
+// branch), so no input, however broken, is read past its end. Groups (wire types 3 and 4, withdrawn
+// from protobuf before Chakra existed) are refused instead of skipped, which needs no nesting depth.
+// Source: protobuf encoding guide, https://protobuf.dev/programming-guides/encoding.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace yantra {
+
+// A broken input file: what is wrong, and where its first wrong byte lies.
+class TraceFault : public std::runtime_error {
+public:
+    TraceFault(std::uint64_t byte_offset, const std::string& problem)
+        : std::runtime_error("byte " + std::to_string(byte_offset) + ": " + problem),
+          byte_offset_(byte_offset),
+          problem_(problem) {}
+
+    std::uint64_t byte_offset() const { return byte_offset_; }
+    const std::string& problem() const { return problem_; }
+
+private:
+    std::uint64_t byte_offset_;
+    std::string problem_;
+};
+
+inline std::string byte_count(std::uint64_t count) {
+    return std::to_string(count) + (count == 1 ? " byte" : " bytes");
+}
+
+enum class WireType : std::uint8_t {
+    varint = 0,
+    fixed64 = 1,
+    block = 2,
+    group_begin = 3,
+    group_end = 4,
+    fixed32 = 5,
+};
+
+struct WireTag {
+    std::uint32_t field;
+    WireType type;
+};
+
+class WireReader {
+public:
+    // `first_offset` is where `bytes` begins in the file; offsets in faults count from there.
+    explicit WireReader(std::string_view bytes, std::uint64_t first_offset = 0)
+        : begin_(bytes.data()),
+          cursor_(bytes.data()),
+          end_(bytes.data() + bytes.size()),
+          first_offset_(first_offset) {}
+
+    bool at_end() const { return cursor_ == end_; }
+    std::uint64_t offset() const {
+        return first_offset_ + static_cast<std::uint64_t>(cursor_ - begin_);
+    }
+    std::size_t left() const { return static_cast<std::size_t>(end_ - cursor_); }
+
+    std::uint64_t varint() {
+        if (cursor_ != end_ && byte_at(cursor_) < 0x80) [[likely]] {
+            return byte_at(cursor_++);
+        }
+        return long_varint();
+    }
+
+    WireTag tag() {
+        const std::uint64_t start = offset();
+        const std::uint64_t key = varint();
+        const std::uint64_t field = key >> 3U;
+        const auto type = static_cast<std::uint8_t>(key & 7U);
+        if (field == 0 || field > max_field || type > 5 || type == 3 || type == 4) [[unlikely]] {
+            bad_tag(start, field, type);
+        }
+        return {static_cast<std::uint32_t>(field), static_cast<WireType>(type)};
+    }
+
+    std::uint32_t fixed32() { return fixed<std::uint32_t>(); }
+    std::uint64_t fixed64() { return fixed<std::uint64_t>(); }
+
+    // The bytes of a length-delimited field: text, bytes, a packed list or a message.
+    std::string_view block() {
+        const std::uint64_t start = offset();
+        const std::uint64_t size = varint();
+        if (size > left()) [[unlikely]] {
+            throw TraceFault(start, "a field of " + byte_count(size) +
+                                        " reaches past the end of its message; " + remaining());
+        }
+        const std::string_view bytes(cursor_, static_cast<std::size_t>(size));
+        cursor_ += size;
+        return bytes;
+    }
+
+    WireReader message() {
+        const std::string_view bytes = block();
+        return WireReader(bytes, offset() - bytes.size());
+    }
+
+    // A message of a stream, preceded by its length as a varint of at most 32 bits.
+    WireReader record() {
+        const std::uint64_t start = offset();
+        const std::uint64_t size = varint();
+        if (offset() - start > 5 || size > max_record_bytes) [[unlikely]] {
+            throw TraceFault(start, "a length of " + byte_count(size) + ", written in " +
+                                        byte_count(offset() - start) +
+                                        ", is more than a record can have");
+        }
+        if (size > left()) [[unlikely]] {
+            throw TraceFault(start, "a record of " + byte_count(size) + " begins here; " + remaining() +
+                                        "; the file is truncated or no Chakra trace");
+        }
+        const std::string_view bytes(cursor_, static_cast<std::size_t>(size));
+        cursor_ += size;
+        return WireReader(bytes, offset() - bytes.size());
+    }
+
+    void skip(WireType type) {
+        switch (type) {
+            case WireType::varint: varint(); return;
+            case WireType::fixed64: fixed64(); return;
+            case WireType::fixed32: fixed32(); return;
+            default: block(); return;
+        }
+    }
+
+private:
+    static constexpr std::uint64_t max_field = (1U << 29U) - 1;
+    static constexpr std::uint64_t max_record_bytes = 0x7fffffff;
+
+    static std::uint8_t byte_at(const char* at) { return static_cast<std::uint8_t>(*at); }
+
+    std::string remaining() const {
+        return byte_count(left()) + (left() == 1 ? " is left" : " are left");
+    }
+
+    std::uint64_t long_varint() {
+        const std::uint64_t start = offset();
+        std::uint64_t value = 0;
+        for (unsigned shift = 0; shift < 70; shift += 7) {
+            if (cursor_ == end_) {
+                throw TraceFault(start, "a number is cut off by the end of its message");
+            }
+            const std::uint64_t digit = byte_at(cursor_++);
+            if (shift == 63 && digit > 1) {
+                break;
+            }
+            value |= (digit & 0x7fU) << shift;
+            if (digit < 0x80) {
+                return value;
+            }
+        }
+        throw TraceFault(start, "a number is longer than 64 bits");
+    }
+
+    template <typename Word>
+    Word fixed() {
+        if (left() < sizeof(Word)) [[unlikely]] {
+            throw TraceFault(offset(), "a number of " + std::to_string(sizeof(Word)) +
+                                           " bytes is cut off by the end of its message; " +
+                                           remaining());
+        }
+        Word value = 0;
+        std::memcpy(&value, cursor_, sizeof(Word));
+        cursor_ += sizeof(Word);
+        return value;
+    }
+
+    [[noreturn]] static void bad_tag(std::uint64_t start, std::uint64_t field, std::uint8_t type) {
+        throw TraceFault(start, "field " + std::to_string(field) + " with wire type " +
+                                    std::to_string(type) + " is no field of a Chakra trace");
+    }
+
+    const char* begin_;
+    const char* cursor_;
+    const char* end_;
+    std::uint64_t first_offset_;
+};
+
+}  // namespace yantra

@@ -1,0 +1,252 @@
+// Python's view of Trace and Graph: counts, rows as plain objects, columns as read-only memoryviews.
+//
+// Trade-off: columns are shared with the core and not copied; each memoryview keeps its owner alive.
+// Nothing here needs numpy, but numpy.asarray() of a column is free.
+#include "bind/trace_bind.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/wire.hpp"
+#include "trace/decode.hpp"
+#include "trace/graph.hpp"
+#include "trace/trace.hpp"
+
+namespace nb = nanobind;
+
+namespace yantra {
+
+namespace {
+
+template <typename Value>
+using Column = nb::ndarray<nb::memview, const Value, nb::ndim<1>>;
+
+template <typename Value, typename Owner>
+Column<Value> view(const std::vector<Value>& values, const Owner& owner) {
+    return Column<Value>(values.data(), {values.size()}, nb::find(owner));
+}
+
+// A read-only property that shows the vector `member` of the class.
+template <typename Class, typename Owner, typename Value>
+void column(Class& in, const char* name, std::vector<Value> Owner::* member) {
+    in.def_prop_ro(name, [member](const Owner& self) { return view(self.*member, self); });
+}
+
+nb::str text(std::string_view piece) { return nb::str(piece.data(), piece.size()); }
+
+nb::object number(AttributeKind kind, std::uint64_t bits) {
+    switch (kind) {
+        case AttributeKind::double_: return nb::float_(std::bit_cast<double>(bits));
+        case AttributeKind::float_:
+            return nb::float_(double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))});
+        case AttributeKind::boolean: return nb::bool_(bits != 0);
+        case AttributeKind::int32:
+        case AttributeKind::int64:
+        case AttributeKind::sint32:
+        case AttributeKind::sint64:
+        case AttributeKind::sfixed32:
+        case AttributeKind::sfixed64: return nb::int_(static_cast<std::int64_t>(bits));
+        default: return nb::int_(bits);
+    }
+}
+
+nb::object piece(AttributeKind kind, std::string_view bytes) {
+    if (element_kind(kind) == AttributeKind::bytes) {
+        return nb::bytes(bytes.data(), bytes.size());
+    }
+    return text(bytes);
+}
+
+nb::object value_of(const Trace& trace, const Attribute& attribute) {
+    const AttributeKind kind = attribute.kind;
+    if (kind == AttributeKind::none) {
+        return nb::none();
+    }
+    if (!is_list(kind)) {
+        return is_text(kind) ? piece(kind, trace.text_of(attribute)) : number(kind, attribute.value);
+    }
+    nb::list values;
+    if (is_text(kind)) {
+        for (const Text& item : trace.texts_of(attribute)) {
+            values.append(piece(kind, trace.view(item)));
+        }
+    } else {
+        for (const std::uint64_t bits : trace.numbers_of(attribute)) {
+            values.append(number(element_kind(kind), bits));
+        }
+    }
+    return values;
+}
+
+// [(name, kind, value, doc), …]
+nb::list attribute_list(const Trace& trace, std::span<const Attribute> attributes) {
+    nb::list rows;
+    for (const Attribute& attribute : attributes) {
+        rows.append(nb::make_tuple(text(trace.attribute_name(attribute)),
+                                   static_cast<int>(attribute.kind), value_of(trace, attribute),
+                                   text(trace.doc_of(attribute))));
+    }
+    return rows;
+}
+
+nb::object io_tuple(const Trace& trace, std::size_t record, IoSide side) {
+    const IoInfo* io = trace.io_of(record, side);
+    if (io == nullptr) {
+        return nb::none();
+    }
+    return nb::make_tuple(text(trace.view(io->values)), text(trace.view(io->shapes)),
+                          text(trace.view(io->types)));
+}
+
+nb::list ids(std::span<const std::uint64_t> values) {
+    nb::list out;
+    for (const std::uint64_t value : values) {
+        out.append(value);
+    }
+    return out;
+}
+
+std::size_t checked(const Trace& trace, std::size_t record) {
+    if (record >= trace.size()) {
+        throw nb::index_error("the trace has no such record");
+    }
+    return record;
+}
+
+std::shared_ptr<Trace> decode_bytes(const nb::bytes& source) {
+    const std::string_view bytes(source.c_str(), source.size());
+    const nb::gil_scoped_release unlocked;
+    return std::make_shared<Trace>(decode(bytes));
+}
+
+std::shared_ptr<Graph> graph_of(const Trace& trace, bool merge_duplicates) {
+    const nb::gil_scoped_release unlocked;
+    return std::make_shared<Graph>(build_graph(trace, merge_duplicates));
+}
+
+void register_trace_class(nb::module_& module) {
+    nb::class_<Trace> trace(module, "Trace", "One rank's Chakra trace as columns, in file order.");
+    trace.def("__len__", &Trace::size);
+    column(trace, "id", &Trace::id);
+    column(trace, "type", &Trace::type);
+    column(trace, "start_micros", &Trace::start_micros);
+    column(trace, "duration_micros", &Trace::duration_micros);
+    column(trace, "byte_offset", &Trace::byte_offset);
+    trace.def("name", [](const Trace& self, std::size_t record) {
+        return text(self.name(checked(self, record)));
+    });
+    trace.def("data_deps", [](const Trace& self, std::size_t record) {
+        return ids(self.data_deps(checked(self, record)));
+    });
+    trace.def("ctrl_deps", [](const Trace& self, std::size_t record) {
+        return ids(self.ctrl_deps(checked(self, record)));
+    });
+    trace.def("attributes", [](const Trace& self, std::size_t record) {
+        return attribute_list(self, self.attributes_of(checked(self, record)));
+    });
+    trace.def("inputs", [](const Trace& self, std::size_t record) {
+        return io_tuple(self, checked(self, record), IoSide::inputs);
+    });
+    trace.def("outputs", [](const Trace& self, std::size_t record) {
+        return io_tuple(self, checked(self, record), IoSide::outputs);
+    });
+    trace.def_prop_ro("version", [](const Trace& self) { return text(self.version); });
+    trace.def_prop_ro("metadata", [](const Trace& self) {
+        return attribute_list(self, self.metadata_attributes());
+    });
+    trace.def("graph", &graph_of, nb::arg("merge_duplicates") = false);
+}
+
+// Integer attributes as graph.comm_size == (kinds, values); both empty when no node has it.
+void register_integer_columns(nb::class_<Graph>& graph) {
+    const auto add = [&graph](const char* name, IntColumn Graph::* member) {
+        graph.def_prop_ro(name, [member](const Graph& self) {
+            const IntColumn& of = self.*member;
+            return nb::make_tuple(view(of.kind, self), view(of.value, self));
+        });
+    };
+    add("is_cpu_op", &Graph::is_cpu_op);
+    add("comm_type", &Graph::comm_type);
+    add("comm_size", &Graph::comm_size);
+    add("comm_priority", &Graph::comm_priority);
+    add("comm_src", &Graph::comm_src);
+    add("comm_dst", &Graph::comm_dst);
+    add("comm_tag", &Graph::comm_tag);
+    add("num_ops", &Graph::num_ops);
+    add("tensor_size", &Graph::tensor_size);
+}
+
+// Tensor lists as (kinds, begin, tensor, size_bytes).
+void register_tensor_columns(nb::class_<Graph>& graph) {
+    const auto add = [&graph](const char* name, TensorColumn Graph::* member) {
+        graph.def_prop_ro(name, [member](const Graph& self) {
+            const TensorColumn& of = self.*member;
+            return nb::make_tuple(view(of.kind, self), view(of.begin, self), view(of.tensor, self),
+                                  view(of.size_bytes, self));
+        });
+    };
+    add("inputs", &Graph::inputs);
+    add("outputs", &Graph::outputs);
+}
+
+void register_graph_class(nb::module_& module) {
+    nb::class_<Graph> graph(module, "Graph", "A trace's dependency graph, nodes in ascending id.");
+    graph.def("__len__", &Graph::size);
+    column(graph, "id", &Graph::id);
+    column(graph, "type", &Graph::type);
+    column(graph, "duration_micros", &Graph::duration_micros);
+    column(graph, "parent_count", &Graph::parent_count);
+    column(graph, "parent_begin", &Graph::parent_begin);
+    column(graph, "parent", &Graph::parent);
+    column(graph, "child_begin", &Graph::child_begin);
+    column(graph, "child", &Graph::child);
+    column(graph, "file_order", &Graph::file_order);
+    column(graph, "pg_name", &Graph::pg_name);
+    graph.def_ro("pg_names", &Graph::pg_names);
+    column(graph, "involved_mask", &Graph::involved_mask);
+    column(graph, "involved_len", &Graph::involved_len);
+    graph.def_ro("tensor_names", &Graph::tensor_names);
+    graph.def("name", [](const Graph& self, std::uint32_t node) {
+        if (node >= self.size()) {
+            throw nb::index_error("the graph has no such node");
+        }
+        return text(self.name(node));
+    });
+    graph.def_ro("diagnostics", &Graph::diagnostics);
+    graph.def_prop_ro("has_errors", &Graph::has_errors);
+    register_integer_columns(graph);
+    register_tensor_columns(graph);
+}
+
+void register_diagnostic_class(nb::module_& module) {
+    nb::class_<Diagnostic> diagnostic(module, "Diagnostic", "One finding about a trace.");
+    diagnostic.def_prop_ro(
+        "is_error", [](const Diagnostic& self) { return self.severity == Severity::error; });
+    diagnostic.def_ro("code", &Diagnostic::code);
+    diagnostic.def_ro("node_id", &Diagnostic::node_id);
+    diagnostic.def_prop_ro("name", [](const Diagnostic& self) { return text(self.name); });
+    diagnostic.def_ro("byte_offset", &Diagnostic::byte_offset);
+    diagnostic.def_prop_ro("text", [](const Diagnostic& self) { return text(self.text); });
+    diagnostic.def_ro("left_out", &Diagnostic::left_out);
+}
+
+}  // namespace
+
+void register_trace(nb::module_& module) {
+    nb::exception<TraceFault>(module, "TraceFault");
+    register_diagnostic_class(module);
+    register_graph_class(module);
+    register_trace_class(module);
+    module.def("decode_trace", &decode_bytes, nb::arg("source"));
+}
+
+}  // namespace yantra

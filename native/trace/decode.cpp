@@ -1,0 +1,404 @@
+// The decoder: one pass to count records, one to fill the columns of a Trace.
+#include "trace/decode.hpp"
+
+#include <array>
+#include <string>
+
+#include "base/utf8.hpp"
+#include "base/wire.hpp"
+
+namespace yantra {
+
+namespace {
+
+// How one value of a kind is written.
+struct Coding {
+    WireType wire = WireType::varint;
+    enum class Sign : std::uint8_t { none, extend32, zigzag, boolean } sign = Sign::none;
+    bool narrow = false;  // 32 bits
+};
+
+constexpr std::array<Coding, 33> make_codings() {
+    using enum Coding::Sign;
+    std::array<Coding, 33> table{};
+    const auto set = [&table](AttributeKind kind, Coding coding) {
+        table[static_cast<std::size_t>(kind)] = coding;
+    };
+    set(AttributeKind::double_, {WireType::fixed64, none, false});
+    set(AttributeKind::float_, {WireType::fixed32, none, true});
+    set(AttributeKind::int32, {WireType::varint, extend32, true});
+    set(AttributeKind::int64, {WireType::varint, none, false});
+    set(AttributeKind::uint32, {WireType::varint, none, true});
+    set(AttributeKind::uint64, {WireType::varint, none, false});
+    set(AttributeKind::sint32, {WireType::varint, zigzag, true});
+    set(AttributeKind::sint64, {WireType::varint, zigzag, false});
+    set(AttributeKind::fixed32, {WireType::fixed32, none, true});
+    set(AttributeKind::fixed64, {WireType::fixed64, none, false});
+    set(AttributeKind::sfixed32, {WireType::fixed32, extend32, true});
+    set(AttributeKind::sfixed64, {WireType::fixed64, none, false});
+    set(AttributeKind::boolean, {WireType::varint, boolean, false});
+    set(AttributeKind::string, {WireType::block, none, false});
+    set(AttributeKind::bytes, {WireType::block, none, false});
+    return table;
+}
+
+constexpr std::array<Coding, 33> codings = make_codings();
+
+Coding coding_of(AttributeKind kind) { return codings[static_cast<std::size_t>(element_kind(kind))]; }
+
+std::uint64_t extend32(std::uint64_t bits) {
+    return static_cast<std::uint64_t>(
+        static_cast<std::int64_t>(static_cast<std::int32_t>(static_cast<std::uint32_t>(bits))));
+}
+
+std::uint64_t unzigzag(std::uint64_t bits) { return (bits >> 1U) ^ (0U - (bits & 1U)); }
+
+std::uint64_t read_number(WireReader& in, Coding coding) {
+    std::uint64_t bits = coding.wire == WireType::varint    ? in.varint()
+                         : coding.wire == WireType::fixed64 ? in.fixed64()
+                                                            : in.fixed32();
+    if (coding.narrow) {
+        bits &= 0xffffffffU;
+    }
+    switch (coding.sign) {
+        case Coding::Sign::none: return bits;
+        case Coding::Sign::extend32: return extend32(bits);
+        case Coding::Sign::zigzag: return unzigzag(bits);
+        case Coding::Sign::boolean: return bits != 0 ? 1 : 0;
+    }
+    return bits;
+}
+
+const char* wire_name(WireType type) {
+    switch (type) {
+        case WireType::varint: return "a varint";
+        case WireType::fixed64: return "8 bytes";
+        case WireType::fixed32: return "4 bytes";
+        default: return "a block";
+    }
+}
+
+// A record being read: scalar fields wait here because the last one of a field counts.
+struct Row {
+    std::uint64_t id = 0;
+    bool id_known = false;
+    std::string_view name;
+    std::int32_t type = 0;
+    std::uint64_t start_micros = 0;
+    std::uint64_t duration_micros = 0;
+};
+
+struct IoText {
+    bool present = false;
+    std::string_view values, shapes, types;
+};
+
+class Decoder {
+public:
+    Trace run(std::string_view bytes) {
+        if (bytes.empty()) {
+            throw TraceFault(0, "the file is empty; expected a metadata record and then nodes");
+        }
+        reserve(bytes);
+        WireReader in(bytes);
+        metadata(in);
+        while (!in.at_end()) {
+            node(in);
+        }
+        return std::move(trace_);
+    }
+
+private:
+    // Finds a cut-off file before any work is done on it, and how many rows there will be.
+    void reserve(std::string_view bytes) {
+        std::size_t records = 0;
+        try {
+            for (WireReader in(bytes); !in.at_end(); ++records) {
+                in.record();
+            }
+        } catch (const TraceFault& fault) {
+            fail(fault, records, Row{});
+        }
+        const std::size_t nodes = records - 1;
+        for (auto* column : {&trace_.id, &trace_.start_micros, &trace_.duration_micros,
+                             &trace_.byte_offset, &trace_.name_begin, &trace_.data_dep_begin,
+                             &trace_.ctrl_dep_begin, &trace_.attribute_begin}) {
+            column->reserve(nodes + 1);
+        }
+        trace_.type.reserve(nodes);
+    }
+
+    // Says in which record a fault lies; record 0 is the metadata.
+    [[noreturn]] static void fail(const TraceFault& fault, std::size_t record, const Row& row) {
+        std::string where = "metadata record";
+        if (record > 0) {
+            where = "node record " + std::to_string(record);
+        }
+        if (row.id_known) {
+            where += " (id " + std::to_string(row.id) + ")";
+        }
+        throw TraceFault(fault.byte_offset(), where + ": " + fault.problem());
+    }
+
+    void metadata(WireReader& file) {
+        try {
+            read_metadata(file.record());
+        } catch (const TraceFault& fault) {
+            fail(fault, 0, Row{});
+        }
+        trace_.attribute_begin.front() = trace_.attributes.size();
+    }
+
+    void read_metadata(WireReader in) {
+        while (!in.at_end()) {
+            const std::uint64_t at = in.offset();
+            const WireTag tag = in.tag();
+            if (tag.field == field::metadata_version) {
+                expect(tag, WireType::block, at, "version");
+                trace_.version = utf8(in, "version");
+            } else if (tag.field == field::metadata_attribute) {
+                expect(tag, WireType::block, at, "attr");
+                attribute(in.message());
+            } else {
+                unknown(in, tag, at);
+            }
+        }
+    }
+
+    void node(WireReader& file) {
+        const std::uint64_t start = file.offset();
+        Row row;
+        try {
+            read_node(file.record(), row);
+        } catch (const TraceFault& fault) {
+            fail(fault, trace_.size() + 1, row);
+        }
+        trace_.byte_offset.push_back(start);
+        trace_.id.push_back(row.id);
+        trace_.type.push_back(row.type);
+        trace_.start_micros.push_back(row.start_micros);
+        trace_.duration_micros.push_back(row.duration_micros);
+        trace_.name_bytes.append(row.name);
+        trace_.name_begin.push_back(trace_.name_bytes.size());
+        trace_.data_dep_begin.push_back(trace_.data_dep.size());
+        trace_.ctrl_dep_begin.push_back(trace_.ctrl_dep.size());
+        trace_.attribute_begin.push_back(trace_.attributes.size());
+    }
+
+    void read_node(WireReader in, Row& row) {
+        IoText inputs;
+        IoText outputs;
+        while (!in.at_end()) {
+            const std::uint64_t at = in.offset();
+            const WireTag tag = in.tag();
+            switch (tag.field) {
+                case field::node_attribute:
+                    expect(tag, WireType::block, at, "attr");
+                    attribute(in.message());
+                    break;
+                case field::node_id:
+                    expect(tag, WireType::varint, at, "id");
+                    row.id = in.varint();
+                    row.id_known = true;
+                    break;
+                case field::node_name:
+                    expect(tag, WireType::block, at, "name");
+                    row.name = utf8(in, "name");
+                    break;
+                case field::node_type:
+                    expect(tag, WireType::varint, at, "type");
+                    row.type = static_cast<std::int32_t>(static_cast<std::uint32_t>(in.varint()));
+                    break;
+                case field::node_ctrl_deps: deps(in, tag, at, "ctrl_deps", trace_.ctrl_dep); break;
+                case field::node_data_deps: deps(in, tag, at, "data_deps", trace_.data_dep); break;
+                case field::node_start_micros:
+                    expect(tag, WireType::varint, at, "start_time_micros");
+                    row.start_micros = in.varint();
+                    break;
+                case field::node_duration_micros:
+                    expect(tag, WireType::varint, at, "duration_micros");
+                    row.duration_micros = in.varint();
+                    break;
+                case field::node_inputs:
+                    expect(tag, WireType::block, at, "inputs");
+                    io(in.message(), inputs);
+                    break;
+                case field::node_outputs:
+                    expect(tag, WireType::block, at, "outputs");
+                    io(in.message(), outputs);
+                    break;
+                default: unknown(in, tag, at);
+            }
+        }
+        keep(inputs, IoSide::inputs);
+        keep(outputs, IoSide::outputs);
+    }
+
+    static void deps(WireReader& in, WireTag tag, std::uint64_t at, const char* what,
+                     std::vector<std::uint64_t>& out) {
+        if (tag.type == WireType::varint) {
+            out.push_back(in.varint());
+            return;
+        }
+        expect(tag, WireType::block, at, what);
+        for (WireReader packed = in.message(); !packed.at_end();) {
+            out.push_back(packed.varint());
+        }
+    }
+
+    void io(WireReader in, IoText& out) {
+        out.present = true;
+        while (!in.at_end()) {
+            const std::uint64_t at = in.offset();
+            const WireTag tag = in.tag();
+            std::string_view* slot = tag.field == field::io_values   ? &out.values
+                                     : tag.field == field::io_shapes ? &out.shapes
+                                     : tag.field == field::io_types  ? &out.types
+                                                                     : nullptr;
+            if (slot == nullptr) {
+                unknown(in, tag, at);
+                continue;
+            }
+            expect(tag, WireType::block, at, "values, shapes or types");
+            *slot = utf8(in, "values, shapes or types");
+        }
+    }
+
+    void keep(const IoText& io, IoSide side) {
+        if (io.present) {
+            trace_.io.push_back({trace_.size(), side, trace_.add_text(io.values),
+                                 trace_.add_text(io.shapes), trace_.add_text(io.types)});
+        }
+    }
+
+    void attribute(WireReader in) {
+        Attribute out;
+        std::string_view name;
+        std::uint64_t name_end = in.offset();
+        std::string_view doc;
+        while (!in.at_end()) {
+            const std::uint64_t at = in.offset();
+            const WireTag tag = in.tag();
+            if (tag.field >= field::attribute_first_value && tag.field <= field::attribute_last_value) {
+                value(in, tag, at, out);
+            } else if (tag.field == field::attribute_name) {
+                expect(tag, WireType::block, at, "attr.name");
+                name = in.block();
+                name_end = in.offset();
+            } else if (tag.field == field::attribute_doc) {
+                expect(tag, WireType::block, at, "attr.doc_string");
+                doc = utf8(in, "attr.doc_string");
+            } else {
+                unknown(in, tag, at);
+            }
+        }
+        out.name = attribute_name(name, name_end);
+        if (!doc.empty()) {
+            trace_.docs.push_back({trace_.attributes.size(), trace_.add_text(doc)});
+        }
+        trace_.attributes.push_back(out);
+    }
+
+    std::uint32_t attribute_name(std::string_view name, std::uint64_t end) {
+        const std::uint32_t known = trace_.attribute_names.find(name);
+        if (known != Interner::absent) [[likely]] {
+            return known;
+        }
+        check_utf8(name, end, "attr.name");
+        return trace_.attribute_names.intern(name);
+    }
+
+    // The value is a oneof: the last one counts, but a list given in parts is put together.
+    void value(WireReader& in, WireTag tag, std::uint64_t at, Attribute& out) {
+        const auto kind = static_cast<AttributeKind>(tag.field);
+        const Coding coding = coding_of(kind);
+        if (is_list(kind)) {
+            expect(tag, WireType::block, at, kind_name(kind));
+            list(in.message(), kind, out);
+            return;
+        }
+        expect(tag, coding.wire, at, kind_name(kind));
+        out.kind = kind;
+        if (is_text(kind)) {
+            const std::string_view bytes =
+                kind == AttributeKind::string ? utf8(in, "string_val") : in.block();
+            out.value = trace_.add_text(bytes).begin;
+            out.count = static_cast<std::uint32_t>(bytes.size());
+        } else {
+            out.value = read_number(in, coding);
+            out.count = 0;
+        }
+    }
+
+    void list(WireReader in, AttributeKind kind, Attribute& out) {
+        if (out.kind != kind) {
+            out.kind = kind;
+            out.count = 0;
+            out.value = is_text(kind) ? trace_.texts.size() : trace_.numbers.size();
+        }
+        while (!in.at_end()) {
+            const std::uint64_t at = in.offset();
+            const WireTag tag = in.tag();
+            if (tag.field != field::list_values) {
+                unknown(in, tag, at);
+            } else if (is_text(kind)) {
+                expect(tag, WireType::block, at, kind_name(kind));
+                const bool text = kind == AttributeKind::string_list;
+                trace_.texts.push_back(trace_.add_text(text ? utf8(in, "string_list") : in.block()));
+                ++out.count;
+            } else {
+                out.count += list_numbers(in, tag, at, kind);
+            }
+        }
+    }
+
+    std::uint32_t list_numbers(WireReader& in, WireTag tag, std::uint64_t at, AttributeKind kind) {
+        const Coding coding = coding_of(kind);
+        if (tag.type != WireType::block) {
+            expect(tag, coding.wire, at, kind_name(kind));
+            trace_.numbers.push_back(read_number(in, coding));
+            return 1;
+        }
+        std::uint32_t count = 0;
+        for (WireReader packed = in.message(); !packed.at_end(); ++count) {
+            trace_.numbers.push_back(read_number(packed, coding));
+        }
+        return count;
+    }
+
+    void unknown(WireReader& in, WireTag tag, std::uint64_t at) {
+        if (trace_.unknown.field == 0) {
+            trace_.unknown = {trace_.size(), at, tag.field};
+        }
+        in.skip(tag.type);
+    }
+
+    static void expect(WireTag tag, WireType type, std::uint64_t at, const char* what) {
+        if (tag.type != type) [[unlikely]] {
+            throw TraceFault(at, "field " + std::to_string(tag.field) + " (" + what + ") holds " +
+                                     wire_name(tag.type) + ", expected " + wire_name(type) +
+                                     "; the file is damaged or of a Chakra layout before 0.0.4");
+        }
+    }
+
+    static std::string_view utf8(WireReader& in, const char* what) {
+        const std::string_view text = in.block();
+        check_utf8(text, in.offset(), what);
+        return text;
+    }
+
+    static void check_utf8(std::string_view text, std::uint64_t end, const char* what) {
+        const std::size_t bad = first_bad_utf8(text);
+        if (bad != text.size()) [[unlikely]] {
+            throw TraceFault(end - text.size() + bad, std::string(what) + " is not valid UTF-8");
+        }
+    }
+
+    Trace trace_;
+};
+
+}  // namespace
+
+Trace decode(std::string_view bytes) { return Decoder().run(bytes); }
+
+}  // namespace yantra

@@ -1,0 +1,18 @@
+// Decodes a Chakra trace (.et, not compressed) from memory.
+//
+// Trade-off: strict where protobuf is lenient: a known field of another wire type is a fault and not an
+// unknown field, because that is how a file of an older layout gives itself away. Fields the schema does
+// not know are skipped. A record of length 0 is a record with default values, not the end of the file.
+// Source: MLCommons Chakra schema 0.0.4; framing = a varint length before each message.
+#pragma once
+
+#include <string_view>
+
+#include "trace/trace.hpp"
+
+namespace yantra {
+
+// Throws TraceFault with the offset of the first wrong byte.
+Trace decode(std::string_view bytes);
+
+}  // namespace yantra

@@ -1,0 +1,426 @@
+// Builds a Graph: order by id, resolve dependencies, reverse them, lift the hot attributes.
+//
+// Every step is linear (sorting aside) and iterative; a trace may hold a chain of any length.
+#include "trace/graph.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "base/ensure.hpp"
+#include "base/wire.hpp"
+#include "trace/cycle.hpp"
+#include "trace/id_index.hpp"
+
+namespace yantra {
+
+namespace {
+
+constexpr std::size_t max_count = std::numeric_limits<std::uint32_t>::max() - 1;
+
+std::uint32_t narrow(std::size_t count) { return static_cast<std::uint32_t>(count); }
+
+// Which records make up which node. Records of one node are adjacent in `records`, in file order.
+struct Layout {
+    std::vector<std::uint32_t> records;
+    std::vector<std::uint32_t> record_begin;  // n + 1
+    std::vector<std::uint32_t> node_of_record;
+
+    std::uint32_t nodes() const { return narrow(record_begin.size() - 1); }
+    std::span<const std::uint32_t> records_of(std::uint32_t node) const {
+        return std::span(records).subspan(record_begin[node],
+                                          record_begin[node + 1] - record_begin[node]);
+    }
+    std::uint32_t first(std::uint32_t node) const { return records[record_begin[node]]; }
+    std::uint32_t last(std::uint32_t node) const { return records[record_begin[node + 1] - 1]; }
+};
+
+Layout lay_out(const Trace& trace) {
+    Layout layout;
+    const std::vector<std::uint64_t>& id = trace.id;
+    layout.records.resize(id.size());
+    std::iota(layout.records.begin(), layout.records.end(), 0U);
+    const auto by_id = [&](std::uint32_t a, std::uint32_t b) {
+        return std::pair(id[a], a) < std::pair(id[b], b);
+    };
+    if (!std::is_sorted(id.begin(), id.end())) {
+        std::sort(layout.records.begin(), layout.records.end(), by_id);
+    }
+    layout.node_of_record.resize(id.size());
+    layout.record_begin.reserve(id.size() + 1);
+    for (std::uint32_t i = 0; i < id.size(); ++i) {
+        const std::uint32_t record = layout.records[i];
+        if (i == 0 || id[record] != id[layout.records[i - 1]]) {
+            layout.record_begin.push_back(i);
+        }
+        layout.node_of_record[record] = narrow(layout.record_begin.size() - 1);
+    }
+    layout.record_begin.push_back(narrow(id.size()));
+    return layout;
+}
+
+// "comm_size" and the like: where the column of an attribute name lies in the graph.
+struct IntRole {
+    const char* name;
+    IntColumn Graph::* column;
+};
+constexpr std::array<IntRole, 9> int_roles{{{"is_cpu_op", &Graph::is_cpu_op},
+                                            {"comm_type", &Graph::comm_type},
+                                            {"comm_size", &Graph::comm_size},
+                                            {"comm_priority", &Graph::comm_priority},
+                                            {"comm_src", &Graph::comm_src},
+                                            {"comm_dst", &Graph::comm_dst},
+                                            {"comm_tag", &Graph::comm_tag},
+                                            {"num_ops", &Graph::num_ops},
+                                            {"tensor_size", &Graph::tensor_size}}};
+
+// A size as generators write it: "262144", or "262144.0" from floating-point arithmetic, cut to bytes.
+std::optional<std::uint64_t> whole_number(std::string_view digits) {
+    std::uint64_t value = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto [stop, error] = std::from_chars(digits.data(), end, value);
+    if (error != std::errc() || (stop != end && *stop != '.')) {
+        return std::nullopt;
+    }
+    const bool fraction_is_digits =
+        stop == end ||
+        std::all_of(stop + 1, end, [](char digit) { return digit >= '0' && digit <= '9'; });
+    return fraction_is_digits ? std::optional(value) : std::nullopt;
+}
+
+enum class Role : std::uint8_t { none, integer, group, involved, inputs, outputs };
+
+class Builder {
+public:
+    Builder(const Trace& trace, bool merge_duplicates)
+        : trace_(trace), merge_duplicates_(merge_duplicates) {}
+
+    Graph run() {
+        if (trace_.size() > max_count || trace_.data_dep.size() > max_count ||
+            trace_.ctrl_dep.size() > max_count - trace_.data_dep.size()) {
+            throw TraceFault(0, "more than 4,294,967,294 nodes or dependencies in one trace");
+        }
+        layout_ = lay_out(trace_);
+        bodies();
+        names();
+        duplicates();
+        file_order();
+        parents();
+        children();
+        attributes();
+        cycles();
+        graph_.diagnostics = std::move(findings_).take();
+        return std::move(graph_);
+    }
+
+private:
+    std::uint32_t size() const { return layout_.nodes(); }
+
+    void bodies() {
+        graph_.id.resize(size());
+        graph_.type.resize(size());
+        graph_.duration_micros.resize(size());
+        for (std::uint32_t node = 0; node < size(); ++node) {
+            const std::uint32_t record = layout_.last(node);
+            graph_.id[node] = trace_.id[record];
+            graph_.type[node] = trace_.type[record];
+            graph_.duration_micros[node] = trace_.duration_micros[record];
+        }
+    }
+
+    void names() {
+        graph_.name_begin.reserve(size() + 1U);
+        graph_.name_begin.push_back(0);
+        graph_.name_bytes.reserve(trace_.name_bytes.size());
+        for (std::uint32_t node = 0; node < size(); ++node) {
+            graph_.name_bytes.append(trace_.name(layout_.last(node)));
+            graph_.name_begin.push_back(graph_.name_bytes.size());
+        }
+    }
+
+    void duplicates() {
+        if (size() == trace_.size()) {
+            return;
+        }
+        for (std::uint32_t node = 0; node < size(); ++node) {
+            const std::size_t times = layout_.records_of(node).size();
+            if (times > 1) {
+                report(merge_duplicates_ ? Severity::warning : Severity::error, "duplicate-id", node,
+                       [&] {
+                           return "the id is defined " + std::to_string(times) +
+                                  " times; ids must be unique within a trace";
+                       });
+            }
+        }
+    }
+
+    void file_order() {
+        graph_.file_order.reserve(size());
+        for (std::uint32_t record = 0; record < trace_.size(); ++record) {
+            const std::uint32_t node = layout_.node_of_record[record];
+            if (layout_.first(node) == record) {
+                graph_.file_order.push_back(node);
+            }
+        }
+    }
+
+    void parents() {
+        const IdIndex index(graph_.id);
+        std::vector<std::uint32_t> seen(size(), 0);  // node + 1 that last took this parent
+        graph_.parent_begin.reserve(size() + 1U);
+        graph_.parent_begin.push_back(0);
+        graph_.parent.reserve(trace_.data_dep.size() + trace_.ctrl_dep.size());
+        graph_.parent_count.resize(size());
+        const auto take = [&](std::uint32_t node, std::span<const std::uint64_t> ids,
+                              const char* kind) {
+            for (const std::uint64_t id : ids) {
+                const std::uint32_t parent = index.find(id);
+                if (parent == IdIndex::absent) {
+                    dangling(node, id, kind);
+                } else if (seen[parent] != node + 1) {
+                    seen[parent] = node + 1;
+                    graph_.parent.push_back(parent);
+                }
+            }
+        };
+        for (std::uint32_t node = 0; node < size(); ++node) {
+            for (const std::uint32_t record : layout_.records_of(node)) {
+                take(node, trace_.data_deps(record), "data");
+                take(node, trace_.ctrl_deps(record), "control");
+            }
+            graph_.parent_begin.push_back(narrow(graph_.parent.size()));
+            graph_.parent_count[node] = graph_.parent_begin[node + 1] - graph_.parent_begin[node];
+        }
+    }
+
+    void dangling(std::uint32_t node, std::uint64_t id, const char* kind) {
+        report(Severity::error, "dangling-dependency", node, [&] {
+            return "its " + std::string(kind) + " dependency " + std::to_string(id) +
+                   " names no node of this trace";
+        });
+    }
+
+    void children() {
+        graph_.child_begin.assign(size() + 1U, 0);
+        for (const std::uint32_t parent : graph_.parent) {
+            ++graph_.child_begin[parent + 1];
+        }
+        std::partial_sum(graph_.child_begin.begin(), graph_.child_begin.end(),
+                         graph_.child_begin.begin());
+        graph_.child.resize(graph_.parent.size());
+        std::vector<std::uint32_t> next(graph_.child_begin.begin(), graph_.child_begin.end() - 1);
+        for (const std::uint32_t child : graph_.file_order) {
+            for (std::uint32_t i = graph_.parent_begin[child]; i < graph_.parent_begin[child + 1]; ++i) {
+                graph_.child[next[graph_.parent[i]]++] = child;
+            }
+        }
+    }
+
+    void attributes() {
+        graph_.pg_name.assign(size(), Graph::group_absent);
+        learn_roles();
+        for (std::uint32_t node = 0; node < size(); ++node) {
+            for (const Attribute& attribute : trace_.attributes_of(layout_.last(node))) {
+                lift(node, attribute);
+            }
+            close_tensors(graph_.inputs, node);
+            close_tensors(graph_.outputs, node);
+        }
+        graph_.pg_names = std::move(groups_).take();
+        graph_.tensor_names = std::move(tensors_).take();
+    }
+
+    void learn_roles() {
+        for (const std::string& name : trace_.attribute_names.names()) {
+            Role role = name == "pg_name"        ? Role::group
+                        : name == "involved_dim" ? Role::involved
+                        : name == "inputs"       ? Role::inputs
+                        : name == "outputs"      ? Role::outputs
+                                                 : Role::none;
+            IntColumn* column = nullptr;
+            for (const IntRole& known : int_roles) {
+                if (name == known.name) {
+                    role = Role::integer;
+                    column = &(graph_.*known.column);
+                }
+            }
+            roles_.push_back({role, column});
+        }
+    }
+
+    void lift(std::uint32_t node, const Attribute& attribute) {
+        const auto [role, column] = roles_[attribute.name];
+        switch (role) {
+            case Role::none: return;
+            case Role::integer: integer(node, attribute, *column); return;
+            case Role::group: group(node, attribute); return;
+            case Role::involved: involved(node, attribute); return;
+            case Role::inputs: tensors(node, attribute, graph_.inputs); return;
+            case Role::outputs: tensors(node, attribute, graph_.outputs); return;
+        }
+    }
+
+    void integer(std::uint32_t node, const Attribute& attribute, IntColumn& column) {
+        if (column.empty()) [[unlikely]] {
+            column.value.assign(size(), 0);
+            column.kind.assign(size(), IntColumn::absent);
+        }
+        if (column.kind[node] != IntColumn::absent) {
+            return;
+        }
+        if (is_integer(attribute.kind)) [[likely]] {
+            column.kind[node] = IntColumn::integer;
+            column.value[node] = attribute.value;
+        } else {
+            column.kind[node] = IntColumn::other;
+            wrong_kind(node, attribute, "an integer or bool");
+        }
+    }
+
+    void group(std::uint32_t node, const Attribute& attribute) {
+        if (graph_.pg_name[node] != Graph::group_absent) {
+            return;
+        }
+        if (is_text(attribute.kind) && !is_list(attribute.kind)) {
+            graph_.pg_name[node] =
+                static_cast<std::int32_t>(groups_.intern(trace_.text_of(attribute)));
+        } else {
+            graph_.pg_name[node] = Graph::group_other;
+            wrong_kind(node, attribute, "a string");
+        }
+    }
+
+    void involved(std::uint32_t node, const Attribute& attribute) {
+        if (graph_.involved_len.empty()) {
+            graph_.involved_len.assign(size(), 0);
+            graph_.involved_mask.assign(size(), 0);
+        }
+        if (graph_.involved_len[node] != 0) {
+            return;
+        }
+        const bool fits = attribute.count > 0 && attribute.count <= 64;
+        if (attribute.kind != AttributeKind::boolean_list || !fits) {
+            graph_.involved_len[node] = Graph::involved_other;
+            wrong_kind(node, attribute, "a bool_list of 1 to 64 entries");
+            return;
+        }
+        graph_.involved_len[node] = static_cast<std::uint8_t>(attribute.count);
+        const std::span<const std::uint64_t> flags = trace_.numbers_of(attribute);
+        for (std::size_t i = 0; i < flags.size(); ++i) {
+            graph_.involved_mask[node] |= flags[i] << i;
+        }
+    }
+
+    void tensors(std::uint32_t node, const Attribute& attribute, TensorColumn& column) {
+        if (column.kind.empty()) {
+            column.kind.assign(size(), TensorColumn::absent);
+            column.begin.assign(size() + 1U, 0);
+        }
+        if (column.kind[node] != TensorColumn::absent) {
+            return;
+        }
+        if (attribute.kind == AttributeKind::none) {
+            column.kind[node] = TensorColumn::list;  // how some generators write an empty list
+            return;
+        }
+        column.kind[node] = TensorColumn::other;
+        if (attribute.kind != AttributeKind::string_list) {
+            wrong_kind(node, attribute, "a string_list");
+        } else if (add_tensors(trace_.texts_of(attribute), column)) {
+            column.kind[node] = TensorColumn::list;
+        } else {
+            report(Severity::warning, "attribute-value", node, [&] {
+                return "attribute " + trace_.attribute_name(attribute) +
+                       " must alternate tensor names and sizes in bytes";
+            });
+        }
+    }
+
+    bool add_tensors(std::span<const Text> pieces, TensorColumn& column) {
+        std::vector<std::uint64_t> sizes;
+        for (std::size_t i = 1; i < pieces.size(); i += 2) {
+            const std::optional<std::uint64_t> size_bytes = whole_number(trace_.view(pieces[i]));
+            if (!size_bytes) {
+                return false;
+            }
+            sizes.push_back(*size_bytes);
+        }
+        if (pieces.size() != sizes.size() * 2) {
+            return false;
+        }
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            column.tensor.push_back(tensors_.intern(trace_.view(pieces[2 * i])));
+            column.size_bytes.push_back(sizes[i]);
+        }
+        if (column.tensor.size() > max_count) {
+            throw TraceFault(0, "more than 4,294,967,294 tensors in one trace");
+        }
+        return true;
+    }
+
+    static void close_tensors(TensorColumn& column, std::uint32_t node) {
+        if (!column.begin.empty()) {
+            column.begin[node + 1] = narrow(column.tensor.size());
+        }
+    }
+
+    void wrong_kind(std::uint32_t node, const Attribute& attribute, const char* expected) {
+        report(Severity::warning, "attribute-type", node, [&] {
+            const std::string count =
+                is_list(attribute.kind) ? " of " + std::to_string(attribute.count) + " entries" : "";
+            return "attribute " + trace_.attribute_name(attribute) + " must be " + expected +
+                   ", not " + kind_name(attribute.kind) + count;
+        });
+    }
+
+    void cycles() {
+        const CycleReport report_of = find_cycle(graph_);
+        if (report_of.cycle.empty()) {
+            return;
+        }
+        report(Severity::error, "cycle", report_of.cycle.front(),
+               [&] { return describe(report_of, graph_); });
+    }
+
+    template <typename Words>
+    void report(Severity severity, const char* code, std::uint32_t node, const Words& words) {
+        if (findings_.has_room(code)) {
+            findings_.add({severity, code, graph_.id[node], std::string(graph_.name(node)),
+                           trace_.byte_offset[layout_.last(node)], words(), 0});
+        }
+    }
+
+    const Trace& trace_;
+    bool merge_duplicates_;
+    Graph graph_;
+    Layout layout_;
+    DiagnosticList findings_;
+    std::vector<std::pair<Role, IntColumn*>> roles_;  // by attribute name index
+    Interner groups_;
+    Interner tensors_;
+};
+
+}  // namespace
+
+std::string_view Graph::name(std::uint32_t node) const {
+    ensure(node < size(), "graph: no such node");
+    const std::uint64_t begin = name_begin[node];
+    return std::string_view(name_bytes).substr(begin, name_begin[node + 1] - begin);
+}
+
+bool Graph::has_errors() const {
+    return std::any_of(diagnostics.begin(), diagnostics.end(), [](const Diagnostic& finding) {
+        return finding.severity == Severity::error;
+    });
+}
+
+Graph build_graph(const Trace& trace, bool merge_duplicates) {
+    return Builder(trace, merge_duplicates).run();
+}
+
+}  // namespace yantra

@@ -1,0 +1,89 @@
+// Graph: the dependency graph of one trace, ready to execute.
+//
+// Nodes are numbered 0 … n-1 in ascending id, so that issuing in id order is issuing in index order. The
+// attributes an executor reads are typed columns; the rest stays in the Trace, which may be dropped.
+// Trade-off: a column exists only if some node has the attribute, so memory follows use; a wrong type is
+// marked and not refused, because only the executor knows whether the value will be needed.
+// Source: MLCommons Chakra schema 0.0.4; attribute names as its converters write them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/diagnostic.hpp"
+#include "trace/trace.hpp"
+
+namespace yantra {
+
+// One integer attribute of every node. Both vectors are empty when no node has it.
+struct IntColumn {
+    enum Kind : std::uint8_t { absent = 0, integer = 1, other = 2 };
+
+    std::vector<std::uint64_t> value;  // the bits of the 64-bit value, signed or not
+    std::vector<std::uint8_t> kind;    // Kind
+
+    bool empty() const { return kind.empty(); }
+    Kind kind_of(std::uint32_t node) const {
+        return empty() ? absent : static_cast<Kind>(kind[node]);
+    }
+};
+
+// The tensors a node reads or writes, from a string list "name, bytes, name, bytes, …". All vectors are
+// empty when no node has the attribute.
+struct TensorColumn {
+    enum Kind : std::uint8_t { absent = 0, list = 1, other = 2 };
+
+    std::vector<std::uint8_t> kind;         // Kind
+    std::vector<std::uint32_t> begin;       // n + 1; node i owns [begin[i], begin[i + 1])
+    std::vector<std::uint32_t> tensor;      // index into Graph::tensor_names
+    std::vector<std::uint64_t> size_bytes;  // of the tensor
+};
+
+struct Graph {
+    static constexpr std::int32_t group_absent = -1;
+    static constexpr std::int32_t group_other = -2;
+    static constexpr std::uint8_t involved_other = 255;
+
+    std::uint32_t size() const { return static_cast<std::uint32_t>(id.size()); }
+    std::string_view name(std::uint32_t node) const;
+
+    std::vector<std::uint64_t> id;
+    std::vector<std::int32_t> type;  // NodeType, or any other number of the file
+    std::vector<std::uint64_t> duration_micros;
+
+    // Distinct parents, data and control together. A parent id the trace lacks is left out (and is an
+    // error among the diagnostics); a node that depends on itself is its own parent.
+    std::vector<std::uint32_t> parent_count;
+    std::vector<std::uint32_t> parent_begin, parent;  // in file order: data deps, then ctrl deps
+    std::vector<std::uint32_t> child_begin, child;    // in file order of the child
+    std::vector<std::uint32_t> file_order;            // nodes by first appearance in the file
+
+    IntColumn is_cpu_op, comm_type, comm_size, comm_priority, comm_src, comm_dst, comm_tag;
+    IntColumn num_ops, tensor_size;
+
+    std::vector<std::int32_t> pg_name;  // index into pg_names, group_absent or group_other; never empty
+    std::vector<std::string> pg_names;
+
+    // involved_dim as bits, dimension 0 lowest; length 0 = absent. Empty when no node has it.
+    std::vector<std::uint64_t> involved_mask;
+    std::vector<std::uint8_t> involved_len;  // or involved_other: another type, no or over 64 entries
+
+    TensorColumn inputs, outputs;  // the attributes of that name, not the IOInfo fields
+    std::vector<std::string> tensor_names;
+
+    std::vector<std::uint64_t> name_begin;  // n + 1
+    std::string name_bytes;
+
+    std::vector<Diagnostic> diagnostics;
+
+    bool has_errors() const;
+};
+
+// Resolves ids. A duplicate id is one node: the last record's body, the dependencies of all its records
+// united, the place of the first. `merge_duplicates` says whether that is wanted: a warning, else an error.
+// Throws TraceFault when the trace has 2^32 - 1 or more nodes or dependencies.
+Graph build_graph(const Trace& trace, bool merge_duplicates);
+
+}  // namespace yantra

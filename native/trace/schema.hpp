@@ -1,0 +1,115 @@
+// The Chakra schema, layout 0.0.4 (October 2023, still today's): numbers of fields, types and kinds.
+//
+// Trade-off: constants instead of generated classes; the schema is small and has not moved since.
+// Source: MLCommons Chakra, protobuf package ChakraProtoMsg.
+#pragma once
+
+#include <cstdint>
+
+namespace yantra {
+
+// What a node does. A trace may hold other numbers; they are kept as they are.
+enum class NodeType : std::int32_t {
+    invalid = 0,
+    metadata = 1,
+    mem_load = 2,
+    mem_store = 3,
+    comp = 4,
+    comm_send = 5,
+    comm_recv = 6,
+    comm_coll = 7,
+};
+
+// Type of an attribute's value = its field number in AttributeProto. Even numbers are lists.
+enum class AttributeKind : std::uint8_t {
+    none = 0,
+    double_ = 3,
+    double_list = 4,
+    float_ = 5,
+    float_list = 6,
+    int32 = 7,
+    int32_list = 8,
+    int64 = 9,
+    int64_list = 10,
+    uint32 = 11,
+    uint32_list = 12,
+    uint64 = 13,
+    uint64_list = 14,
+    sint32 = 15,
+    sint32_list = 16,
+    sint64 = 17,
+    sint64_list = 18,
+    fixed32 = 19,
+    fixed32_list = 20,
+    fixed64 = 21,
+    fixed64_list = 22,
+    sfixed32 = 23,
+    sfixed32_list = 24,
+    sfixed64 = 25,
+    sfixed64_list = 26,
+    boolean = 27,
+    boolean_list = 28,
+    string = 29,
+    string_list = 30,
+    bytes = 31,
+    bytes_list = 32,
+};
+
+constexpr bool is_list(AttributeKind kind) {
+    return kind != AttributeKind::none && static_cast<std::uint8_t>(kind) % 2 == 0;
+}
+
+// The kind of one element of a list; a scalar kind is its own element.
+constexpr AttributeKind element_kind(AttributeKind kind) {
+    return is_list(kind) ? static_cast<AttributeKind>(static_cast<std::uint8_t>(kind) - 1) : kind;
+}
+
+constexpr bool is_text(AttributeKind kind) {
+    return element_kind(kind) == AttributeKind::string || element_kind(kind) == AttributeKind::bytes;
+}
+
+// int32 … sfixed64 and bool, one value: what a reader that asks for an integer accepts.
+constexpr bool is_integer(AttributeKind kind) {
+    return kind >= AttributeKind::int32 && kind <= AttributeKind::boolean && !is_list(kind);
+}
+
+// The name protobuf gives the kind, without its `_val`.
+constexpr const char* kind_name(AttributeKind kind) {
+    constexpr const char* names[] = {
+        "none",        "",            "",           "double",        "double_list",  "float",
+        "float_list",  "int32",       "int32_list", "int64",         "int64_list",   "uint32",
+        "uint32_list", "uint64",      "uint64_list", "sint32",       "sint32_list",  "sint64",
+        "sint64_list", "fixed32",     "fixed32_list", "fixed64",     "fixed64_list", "sfixed32",
+        "sfixed32_list", "sfixed64",  "sfixed64_list", "bool",       "bool_list",    "string",
+        "string_list", "bytes",       "bytes_list"};
+    return names[static_cast<std::uint8_t>(kind)];
+}
+
+namespace field {  // field numbers of the messages
+constexpr std::uint32_t metadata_version = 1;
+constexpr std::uint32_t metadata_attribute = 2;
+
+constexpr std::uint32_t node_id = 1;
+constexpr std::uint32_t node_name = 2;
+constexpr std::uint32_t node_type = 3;
+constexpr std::uint32_t node_ctrl_deps = 4;
+constexpr std::uint32_t node_data_deps = 5;
+constexpr std::uint32_t node_start_micros = 6;
+constexpr std::uint32_t node_duration_micros = 7;
+constexpr std::uint32_t node_inputs = 8;
+constexpr std::uint32_t node_outputs = 9;
+constexpr std::uint32_t node_attribute = 10;
+
+constexpr std::uint32_t io_values = 1;
+constexpr std::uint32_t io_shapes = 2;
+constexpr std::uint32_t io_types = 3;
+
+constexpr std::uint32_t attribute_name = 1;
+constexpr std::uint32_t attribute_doc = 2;
+constexpr std::uint32_t attribute_first_value = 3;
+constexpr std::uint32_t attribute_last_value = 32;
+
+constexpr std::uint32_t list_values = 1;
+}  // namespace field
+
+}  // namespace yantra

@@ -1,0 +1,107 @@
+// Trace: one rank's Chakra trace as columns, one row per node record, in file order.
+//
+// Trade-off: everything the file says is kept (a trace read and written again is the same trace), but
+// nothing is resolved: ids stay ids, attributes stay (name, kind, value). `Graph` is the form to run.
+// Text and lists lie in shared pools, so a trace of a million nodes is some twenty allocations.
+// Source: MLCommons Chakra schema 0.0.4 (trace/schema.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/interner.hpp"
+#include "trace/schema.hpp"
+
+namespace yantra {
+
+// A piece of the text pool.
+struct Text {
+    std::uint64_t begin = 0;
+    std::uint64_t size = 0;
+};
+
+// `value` by kind: an integer or bool as the bits of its 64-bit value; float and double as their own
+// bits; text as its begin in the text pool; a list as its begin in `numbers` or `texts`.
+struct Attribute {
+    std::uint64_t value = 0;
+    std::uint32_t count = 0;  // bytes of a text, elements of a list
+    std::uint32_t name = 0;   // index into attribute_names
+    AttributeKind kind = AttributeKind::none;
+};
+
+struct AttributeDoc {
+    std::uint64_t attribute = 0;  // index into attributes
+    Text text;
+};
+
+enum class IoSide : std::uint8_t { inputs = 0, outputs = 1 };
+
+// The IOInfo of one node: three strings, usually Python lists as text.
+struct IoInfo {
+    std::uint64_t record = 0;
+    IoSide side = IoSide::inputs;
+    Text values, shapes, types;
+};
+
+// A field the schema does not know, skipped on reading; only the first one is kept.
+struct UnknownField {
+    std::uint64_t record = 0;
+    std::uint64_t byte_offset = 0;
+    std::uint32_t field = 0;  // 0: the trace has none
+};
+
+struct Trace {
+    // One value per node record.
+    std::vector<std::uint64_t> id;
+    std::vector<std::int32_t> type;
+    std::vector<std::uint64_t> start_micros;
+    std::vector<std::uint64_t> duration_micros;
+    std::vector<std::uint64_t> byte_offset;  // of the record's length prefix; 0 when built by hand
+
+    // Ranges per node record: row r owns [begin[r], begin[r + 1]).
+    std::vector<std::uint64_t> name_begin{0};
+    std::string name_bytes;
+    std::vector<std::uint64_t> data_dep_begin{0};
+    std::vector<std::uint64_t> data_dep;  // ids
+    std::vector<std::uint64_t> ctrl_dep_begin{0};
+    std::vector<std::uint64_t> ctrl_dep;            // ids
+    std::vector<std::uint64_t> attribute_begin{0};  // attributes before the first row are the metadata's
+    std::vector<Attribute> attributes;
+
+    // Sparse parts, ascending by record or attribute.
+    std::vector<IoInfo> io;
+    std::vector<AttributeDoc> docs;
+
+    // Pools.
+    Interner attribute_names;
+    std::string text;
+    std::vector<std::uint64_t> numbers;
+    std::vector<Text> texts;
+
+    std::string version;  // GlobalMetadata.version
+    UnknownField unknown;
+
+    std::size_t size() const { return id.size(); }
+
+    std::string_view name(std::size_t record) const;
+    std::span<const std::uint64_t> data_deps(std::size_t record) const;
+    std::span<const std::uint64_t> ctrl_deps(std::size_t record) const;
+    std::span<const Attribute> attributes_of(std::size_t record) const;
+    std::span<const Attribute> metadata_attributes() const;
+    const IoInfo* io_of(std::size_t record, IoSide side) const;  // nullptr: the node has none
+
+    const std::string& attribute_name(const Attribute& attribute) const;
+    std::string_view doc_of(const Attribute& attribute) const;  // an element of `attributes`
+    std::string_view view(const Text& piece) const;
+    std::string_view text_of(const Attribute& attribute) const;                // string, bytes
+    std::span<const std::uint64_t> numbers_of(const Attribute& attribute) const;  // numeric lists
+    std::span<const Text> texts_of(const Attribute& attribute) const;          // string_list, bytes_list
+
+    Text add_text(std::string_view piece);
+};
+
+}  // namespace yantra
