@@ -73,20 +73,10 @@ class Graph:
         self.waits = [len(op.deps) for op in self.ops]
         self.left = len(self.ops)
         self.finished_at: int | None = None if self.ops else 0
-        self.ready: list[int] = []
-        self.starting = False
 
     def start(self) -> None:
-        self.ready += [index for index, op in enumerate(self.ops) if not op.deps]
-        self.start_ready()
-
-    def start_ready(self) -> None:
-        if self.starting:
-            return
-        self.starting = True
-        while self.ready:
-            self.begin(self.ready.pop(0))
-        self.starting = False
+        for index in [index for index, op in enumerate(self.ops) if not op.deps]:
+            self.begin(index)
 
     def size(self, num: int, den: int) -> int:
         return scaled(self.data, num, den, self.program.round_up)
@@ -113,8 +103,7 @@ class Graph:
             if index in op.deps:
                 self.waits[child] -= 1
                 if self.waits[child] == 0:
-                    self.ready.append(child)
-        self.start_ready()
+                    self.begin(child)
 
 
 def run(world: World, program: Program, data: int, direction: int = 1) -> list[int | None]:

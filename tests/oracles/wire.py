@@ -7,6 +7,7 @@ Ticks are integers; events of one tick run in the order they were scheduled. The
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -25,8 +26,10 @@ class World:
     sent: list[Key] = field(default_factory=list)
     _events: list[tuple[int, int, Action]] = field(default_factory=list)
     _scheduled: int = 0
-    _arrived: dict[Key, int] = field(default_factory=dict)
-    _waiting: dict[Key, list[Action]] = field(default_factory=dict)
+    _sends: Counter[Key] = field(default_factory=Counter)
+    _receives: Counter[Key] = field(default_factory=Counter)
+    _arrived: set[tuple[Key, int]] = field(default_factory=set)
+    _waiting: dict[tuple[Key, int], Action] = field(default_factory=dict)
 
     def after(self, ticks: int, action: Action) -> None:
         self._scheduled += 1
@@ -46,22 +49,28 @@ class World:
 
         self.after(self.endpoint, handed)
 
-    def send(self, src: int, dst: int, size: int) -> None:
+    def send(self, src: int, dst: int, size: int) -> int:
+        """Send, and return how many of this key went before."""
         key = (src, dst, size)
+        turn = self._sends[key]
+        self._sends[key] += 1
         self.sent.append(key)
-        self.after(self.delay(size), lambda: self._arrive(key))
+        self.after(self.delay(size), lambda: self._arrive((key, turn)))
+        return turn
 
-    def receive(self, src: int, dst: int, size: int, done: Action) -> None:
+    def receive(self, src: int, dst: int, size: int, done: Action) -> int:
+        """Post a receive, and return how many of this key were posted before."""
         key = (src, dst, size)
-        if self._arrived.get(key, 0):
-            self._arrived[key] -= 1
+        turn = self._receives[key]
+        self._receives[key] += 1
+        if (key, turn) in self._arrived:
             self.after(0, done)
         else:
-            self._waiting.setdefault(key, []).append(done)
+            self._waiting[key, turn] = done
+        return turn
 
-    def _arrive(self, key: Key) -> None:
-        waiting = self._waiting.get(key)
-        if waiting:
-            waiting.pop(0)()
+    def _arrive(self, message: tuple[Key, int]) -> None:
+        if message in self._waiting:
+            self._waiting.pop(message)()
         else:
-            self._arrived[key] = self._arrived.get(key, 0) + 1
+            self._arrived.add(message)
