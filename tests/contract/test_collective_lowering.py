@@ -6,13 +6,15 @@ import random
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.oracles import machines, payload
 from tests.oracles.payload import Values
 from tests.oracles.wire import Key, World
 from yantra.collectives import algorithms, find
 from yantra.collectives.lower import lower
-from yantra.collectives.program import GraphProgram, Op
+from yantra.collectives.program import ExchangeProgram, GraphProgram, Op
 from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
 SCHEDULES = [
@@ -83,29 +85,77 @@ class Carrier(machines.Graph):
         return here | content if self.barrier else here + content
 
 
+def carried(schedule: Schedule, luck: random.Random) -> Values:
+    """Run a lowered schedule on a network of random delays; return what the positions hold."""
+    program = lower(schedule)
+    world = World(delay=lambda _: luck.randrange(1, 1000), reduction=lambda _: luck.randrange(1000))
+    values = payload.at_first(schedule)
+    letters: dict[tuple[Key, int], list[int | None]] = {}
+    positions = [
+        Carrier(world, program, position, schedule, values, letters)
+        for position in range(schedule.n)
+    ]
+    for position in positions:
+        position.start()
+    world.run()
+    assert all(position.finished_at is not None for position in positions)
+    return values
+
+
 @PACES
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_the_data_comes_out_right_on_any_network(schedule: Schedule, lockstep: bool) -> None:
     written_out = tuple(Round(tuple(schedule.moves(round_))) for round_ in schedule.rounds)
     schedule = replace(schedule, rounds=written_out, lockstep=lockstep)
-    program = lower(schedule)
     for seed in range(5):
-        luck = random.Random(seed)
-        world = World(
-            delay=lambda _, luck=luck: luck.randrange(1, 1000),  # type: ignore[misc]
-            reduction=lambda _, luck=luck: luck.randrange(1000),  # type: ignore[misc]
-        )
-        values = payload.at_first(schedule)
-        letters: dict[tuple[Key, int], list[int | None]] = {}
-        positions = [
-            Carrier(world, program, position, schedule, values, letters)
-            for position in range(schedule.n)
-        ]
-        for position in positions:
-            position.start()
-        world.run()
-        assert all(position.finished_at is not None for position in positions)
-        assert payload.is_performed(schedule, values)
+        assert payload.is_performed(schedule, carried(schedule, random.Random(seed)))
+
+
+@st.composite
+def any_moves(draw: st.DrawFn) -> Schedule:
+    """Rounds of random moves, of use to nobody; no block is written in two ways in one round."""
+    n, blocks = draw(st.integers(2, 4)), draw(st.integers(1, 3))
+    rounds = []
+    for _ in range(draw(st.integers(1, 6))):
+        moves: list[Move] = []
+        for _ in range(draw(st.integers(1, 4))):
+            src, dst = draw(st.permutations(range(n)))[:2]
+            carries = draw(st.sets(st.integers(0, blocks - 1), min_size=1))
+            move = Move(src, dst, tuple(sorted(carries)), draw(st.booleans()))
+            rivals = [m for m in moves if m.dst == dst and carries & {*m.blocks}]
+            if all(move.reduce and rival.reduce for rival in rivals):
+                moves.append(move)
+        rounds.append(Round(tuple(moves)))
+    return Schedule(Kind.ALL_REDUCE, n, blocks, tuple(rounds))
+
+
+@settings(max_examples=300, deadline=None)
+@given(any_moves(), st.booleans(), st.integers())
+def test_any_moves_at_all_are_lowered_to_what_they_mean(
+    schedule: Schedule, lockstep: bool, seed: int
+) -> None:
+    schedule = replace(schedule, lockstep=lockstep)
+    assert carried(schedule, random.Random(seed)) == payload.at_last(schedule)
+
+
+@pytest.mark.parametrize("name", ["ring", "halving_doubling"])
+def test_the_plain_exchange_program_hands_over_what_the_lowered_schedule_does(name: str) -> None:
+    algorithm = find(name)
+    for kind in algorithm.kinds:
+        for n in (2, 4, 8):
+            (program,) = algorithm.programs(kind, n)
+            assert isinstance(program, ExchangeProgram)
+            exchanged = [
+                (run.reduce_num * n // run.reduce_den, run.side, run.back)
+                for run in program.runs
+                for _ in range(run.count)
+            ]
+            lowered = lower(algorithm.schedule(kind, n))
+            assert exchanged == [
+                (op.reduce_num * n // op.reduce_den, op.side, op.back)
+                for op in lowered.ops[0]
+                if op.kind == "local"
+            ]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

@@ -8,7 +8,12 @@ Values = list[list[int | None]]  # [position][block]
 
 
 def performs_its_collective(schedule: Schedule) -> bool:
-    """Tell whether the numbers come out right; a move of data that is not there does nothing."""
+    """Tell whether the numbers come out right."""
+    return is_performed(schedule, at_last(schedule))
+
+
+def at_last(schedule: Schedule) -> Values:
+    """Return what every position holds at the end; a move of nothing does nothing."""
     values = at_first(schedule)
     for round_ in schedule.rounds:
         before = [list(row) for row in values]
@@ -23,14 +28,14 @@ def performs_its_collective(schedule: Schedule) -> bool:
                     values[move.dst][block] = here | content
                 else:
                     values[move.dst][block] = here + content
-    return is_performed(schedule, values)
+    return values
 
 
 def is_performed(schedule: Schedule, values: Values) -> bool:
     """Tell whether the values are those the collective promises."""
     return all(
         value is None or has == value
-        for row, wants in zip(values, _at_last(schedule), strict=True)
+        for row, wants in zip(values, _promised(schedule), strict=True)
         for has, value in zip(row, wants, strict=True)
     )
 
@@ -56,7 +61,7 @@ def at_first(schedule: Schedule) -> Values:
     return values
 
 
-def _at_last(schedule: Schedule) -> Values:
+def _promised(schedule: Schedule) -> Values:
     n, blocks = schedule.n, schedule.blocks
     first = at_first(schedule)
     wanted: Values = [[None] * blocks for _ in range(n)]
