@@ -146,10 +146,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _from_file(path: Path) -> CollectiveAlgorithm:
-    spec = spec_from_file_location(path.stem, path)
+    spec = spec_from_file_location(f"checked_{path.stem}", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise ConfigError(str(path), "no such file; expected a Python file, or a name without .py")
-    module = module_from_spec(spec)
+    module = sys.modules[spec.name] = module_from_spec(spec)
     spec.loader.exec_module(module)
     plugin = getattr(module, "PLUGIN", None)
     if not (isinstance(plugin, type) and issubclass(plugin, CollectiveAlgorithm)):
