@@ -15,6 +15,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -49,6 +50,8 @@ using OpTuple = std::tuple<u32, u32, u64, u64, u64, u64, std::vector<u32>, bool,
 // One level: size, stride, dimension, fixed_hand_over, programs by kind, alternates by kind, turn.
 using LevelTuple = std::tuple<u32, u32, u32, bool, std::array<u32, collective_kinds>,
                               std::array<u32, collective_kinds>, u32>;
+
+constexpr i32 collective_node = 7;  // Chakra's COMM_COLL_NODE
 
 u32 add_program(Model& model, Program program, const std::pair<u64, u64>& result, bool round_up) {
     program.result = {result.first, result.second};
@@ -140,6 +143,25 @@ std::vector<ProblemTuple> as_tuples(const std::vector<Problem>& problems) {
     return tuples;
 }
 
+// The distinct (group name, comm_type) of the collectives of a graph; an absent name is "".
+std::vector<std::pair<std::string, u64>> used_collectives(const Graph& graph) {
+    std::set<std::pair<std::string, u64>> used;
+    std::pair<i32, u64> last{-3, 0};
+    for (u32 node = 0; node < graph.size(); ++node) {
+        if (graph.type[node] != collective_node ||
+            graph.comm_type.kind_of(node) != IntColumn::integer) {
+            continue;
+        }
+        const std::pair<i32, u64> now{graph.pg_name[node], graph.comm_type.value[node]};
+        if (now != last) {
+            last = now;
+            used.emplace(now.first >= 0 ? graph.pg_names[static_cast<std::size_t>(now.first)] : "",
+                         now.second);
+        }
+    }
+    return {used.begin(), used.end()};
+}
+
 std::pair<std::shared_ptr<Job>, std::vector<ProblemTuple>> lower_graph(std::shared_ptr<Graph> graph,
                                                                        const LowerOptions& options) {
     std::vector<Problem> problems;
@@ -158,7 +180,8 @@ void bind_parameters(nb::module_& module) {
         .def_rw("half_queues", &Quirks::half_queues)
         .def_rw("send_completes_on_arrival", &Quirks::send_completes_on_arrival)
         .def_rw("lowest_dimension_only", &Quirks::lowest_dimension_only)
-        .def_rw("rendezvous_32_bit", &Quirks::rendezvous_32_bit)
+        .def_rw("sizes_of_32_bits", &Quirks::sizes_of_32_bits)
+        .def_rw("bus_charges_reduction_twice", &Quirks::bus_charges_reduction_twice)
         .def_rw("hash_order_custom", &Quirks::hash_order_custom);
     nb::class_<SystemParameters>(module, "SystemParameters")
         .def(nb::init<>())
@@ -207,6 +230,10 @@ void bind_parameters(nb::module_& module) {
         .def_rw("communicators", &LowerOptions::communicators)
         .def_rw("custom_by_node", &LowerOptions::custom_by_node)
         .def_rw("offered_kinds", &LowerOptions::offered_kinds)
+        .def_rw("covered", &LowerOptions::covered)
+        .def("set_impossible", [](LowerOptions& o, u32 kind, u32 dimension, const std::string& why) {
+            o.impossible[{kind, dimension}] = why;
+        })
         .def_rw("missing_is_cpu_op_means_cpu", &LowerOptions::missing_is_cpu_op_means_cpu)
         .def_rw("skipped_nodes_do_not_wake", &LowerOptions::skipped_nodes_do_not_wake)
         .def_rw("broadcast_is_a_timer", &LowerOptions::broadcast_is_a_timer)
@@ -216,6 +243,10 @@ void bind_parameters(nb::module_& module) {
 void bind_model(nb::module_& module) {
     nb::class_<Job>(module, "Job").def("__len__", [](const Job& job) { return job.ops.size(); });
     module.def("lower", &lower_graph, "graph"_a, "options"_a);
+    module.def("used_collectives", &used_collectives, "graph"_a);
+    module.def("check_custom", [](const Graph& graph, u32 positions) {
+        return as_tuples(check_custom(graph, positions));
+    });
     module.def("check_rank", [](const Job& job, u32 rank, u32 ranks,
                                 const std::vector<std::vector<u32>>& members) {
         return as_tuples(check_rank(job, rank, ranks, members));

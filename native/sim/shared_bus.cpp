@@ -55,7 +55,7 @@ void Simulation::hand_over(const Stream& s, u32 stream, u32 part, const HandOver
     request.process = how.reduces;
     request.back = how.back;
     request.of_graph = how.of_graph;
-    request.bytes = static_cast<i32>(bytes);
+    request.bytes = model_.quirks.sizes_of_32_bits ? static_cast<i32>(bytes) : static_cast<i64>(bytes);
     request.stream = stream;
     request.part = part;
     bus_request(s.rank, how.from_memory ? memory_side : rank_side, request);
@@ -208,11 +208,14 @@ void Simulation::bus_done(u32 rank, const BusRequest& request) {
     bus_continue(rank, rank_side);
 }
 
+// The bus has charged the reduction; upstream charges it again on delivery.
 void Simulation::bus_deliver(const BusRequest& request) {
+    const bool again = model_.quirks.bus_charges_reduction_twice;
     if (request.of_graph) {
-        graph_handed_over(request.stream, request.part);
+        again ? graph_handed_over(request.stream, request.part)
+              : graph_op_done(request.stream, request.part);
     } else {
-        exchange_handed_over(request.stream, request.part);
+        again ? exchange_handed_over(request.stream, request.part) : exchange_free(request.stream);
     }
 }
 

@@ -49,6 +49,10 @@ void Simulation::start_custom(u32 rank, u32 node, u32 plan, u32 custom, i64 prio
 void Simulation::start_chunks(u32 rank, u32 node, u32 plan_index, i64 priority) {
     const Op& op = op_of(rank, node);
     const Plan& plan = model_.plans[plan_index];
+    if (plan.levels.empty()) {  // a group of one rank
+        local_.schedule(rank, 0, node_done, node, none);
+        return;
+    }
     const u64 splits = model_.system.chunks;
     u64 left = op.bytes;
     u64 chunk = left / splits;

@@ -17,7 +17,7 @@ void Simulation::send(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then) {
         return;
     }
     const u32 meeting = rendezvous_.take();
-    const u64 carried = model_.quirks.rendezvous_32_bit ? u64{static_cast<u32>(bytes)} : bytes;
+    const u64 carried = model_.quirks.sizes_of_32_bits ? u64{static_cast<u32>(bytes)} : bytes;
     rendezvous_[meeting] = {carried, src, dst, tag, then};
     receive_plain(src, dst, rendezvous_control_bytes, tag + rendezvous_tag_offset,
                   {Continuation::rendezvous_send, meeting, none});

@@ -298,6 +298,7 @@ private:
                           " has no algorithm here; give it one in the collectives of the scenario");
         }
         set_involved(op);
+        check_algorithms(op);
     }
 
     void set_involved(Op& op) {
@@ -319,9 +320,21 @@ private:
             return;
         }
         op.involved = graph_.involved_mask[node_];
-        const u64 existing = options_.dimensions >= 64 ? ~u64{0} : (u64{1} << options_.dimensions) - 1;
-        if ((op.involved & existing) == 0) {
-            fail("attribute 'involved_dim' selects no dimension, so the collective could never end");
+        if ((op.involved & options_.covered[static_cast<std::size_t>(op.collective)]) == 0) {
+            fail("attribute 'involved_dim' selects no dimension that the collective's algorithms "
+                 "cover, so it could never end");
+        }
+    }
+
+    void check_algorithms(const Op& op) {
+        if (op.communicator != 0 || op.custom != none) {
+            return;
+        }
+        for (u32 d = 0; d < options_.dimensions; ++d) {
+            const auto reason = options_.impossible.find({static_cast<u32>(op.collective), d});
+            if ((op.involved >> d & 1) != 0 && reason != options_.impossible.end()) {
+                not_supported(reason->second);
+            }
         }
     }
 
@@ -343,6 +356,39 @@ std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const Lower
     }
     job->graph = std::move(graph);
     return job;
+}
+
+std::vector<Problem> check_custom(const Graph& graph, u32 positions) {
+    std::vector<Problem> problems;
+    auto require = [&](u32 node, const IntColumn& column, const char* name) {
+        if (column.kind_of(node) != IntColumn::integer) {
+            problems.push_back({node, false, std::string("attribute '") + name + "' is missing or not an integer"});
+            return u64{0};
+        }
+        return column.value[node];
+    };
+    for (u32 node = 0; node < graph.size(); ++node) {
+        if (graph.type[node] == compute_node) {
+            continue;
+        }
+        if (graph.type[node] != send_node && graph.type[node] != receive_node) {
+            problems.push_back({node, false,
+                                "node type " + std::to_string(graph.type[node]) +
+                                    " in a custom collective; expected COMM_SEND (5), COMM_RECV (6) or COMP (4)"});
+            continue;
+        }
+        require(node, graph.comm_size, "comm_size");
+        require(node, graph.comm_tag, "comm_tag");
+        const bool sends = graph.type[node] == send_node;
+        const u64 peer = require(node, sends ? graph.comm_dst : graph.comm_src, sends ? "comm_dst" : "comm_src");
+        if (peer >= positions) {
+            problems.push_back({node, false,
+                                std::string("attribute '") + (sends ? "comm_dst" : "comm_src") + "' is " +
+                                    std::to_string(static_cast<i64>(peer)) + ", but the ranks are 0 to " +
+                                    std::to_string(positions - 1)});
+        }
+    }
+    return problems;
 }
 
 std::vector<Problem> check_rank(const Job& job, u32 rank, u32 ranks,

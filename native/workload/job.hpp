@@ -3,9 +3,12 @@
 // Everything that needs names, attributes or units is settled here, once; execution only reads.
 #pragma once
 
+#include <array>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -66,6 +69,9 @@ struct LowerOptions {
     std::unordered_map<std::string, u32> communicators;   // by group name; "" is all ranks
     std::unordered_map<u64, u32> custom_by_node;
     u32 offered_kinds = 0;          // bit set of CollectiveKind that have a plan
+    std::array<u64, collective_kinds> covered{};    // dimensions the all-rank plan of a kind covers
+    // Why the algorithm of a (kind, dimension) cannot run there.
+    std::map<std::pair<u32, u32>, std::string> impossible;
     // Quirks (see docs/reference/quirks.md).
     bool missing_is_cpu_op_means_cpu = false;
     bool skipped_nodes_do_not_wake = false;
@@ -91,5 +97,8 @@ std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const Lower
 // Problems that depend on which rank runs the job: peers, own rank, group membership.
 std::vector<Problem> check_rank(const Job& job, u32 rank, u32 ranks,
                                 const std::vector<std::vector<u32>>& communicator_members);
+
+// Problems of a trace that stands for a collective among `positions` ranks.
+std::vector<Problem> check_custom(const Graph& graph, u32 positions);
 
 }  // namespace yantra
