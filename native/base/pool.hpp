@@ -4,6 +4,7 @@
 // survives growth, and cannot dangle into unmapped memory.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "base/types.hpp"
@@ -13,14 +14,14 @@ namespace yantra {
 template <class T>
 class Pool {
 public:
-    u32 take() {
+    u32 take(T item = {}) {
         if (free_.empty()) {
-            items_.emplace_back();
+            items_.push_back(std::move(item));
             return static_cast<u32>(items_.size() - 1);
         }
         const u32 index = free_.back();
         free_.pop_back();
-        items_[index] = T{};
+        items_[index] = std::move(item);
         return index;
     }
 

@@ -29,9 +29,7 @@ CongestedNetwork::CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue
 
 void CongestedNetwork::send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) {
     ensure(src != dst, "a message to its own sender");
-    const u32 message = transits_.take();
-    transits_[message] = {bytes, src, dst, none, none, arrived, departed};
-    offer(message);
+    offer(transits_.take({bytes, src, dst, none, none, arrived, departed}));
 }
 
 void CongestedNetwork::on_event(u32 kind, u32 index) {
