@@ -30,11 +30,19 @@ public:
         const u64 tick = queue_.now() + delay;
         for (u32 batch = newest_[rank]; batch != none; batch = batches_[batch].older) {
             if (batches_[batch].tick == tick) {
-                append(batches_[batch], {kind, a, b});
+                append(batches_[batch], kind, a, b);
                 return;
             }
         }
-        const u32 batch = batches_.take({tick, rank, newest_[rank], {kind, a, b}, none, none});
+        const u32 batch = batches_.take_as_left();
+        Batch& fresh = batches_[batch];
+        fresh.tick = tick;
+        fresh.rank = rank;
+        fresh.older = newest_[rank];
+        fresh.first.kind = kind;
+        fresh.first.a = a;
+        fresh.first.b = b;
+        fresh.more = none;
         newest_[rank] = batch;
         queue_.schedule(tick, batch_event_kind_, batch);
     }
@@ -71,8 +79,13 @@ private:
         u32 next = none;
     };
 
-    void append(Batch& batch, const LocalEvent& event) {
-        const u32 link = links_.take({event, none});
+    void append(Batch& batch, u32 kind, u32 a, u32 b) {
+        const u32 link = links_.take_as_left();
+        Link& fresh = links_[link];
+        fresh.event.kind = kind;
+        fresh.event.a = a;
+        fresh.event.b = b;
+        fresh.next = none;
         if (batch.more == none) {
             batch.more = link;
         } else {

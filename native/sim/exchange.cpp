@@ -31,6 +31,8 @@ void Simulation::start_exchange(u32 stream, const Program& program) {
     x.round_up = program.round_up;
     x.clockwise = phase_of(s).clockwise;
     x.left = x.machine->sends;
+    x.hand_over_ticks = phase_of(s).fixed_hand_over ? model_.system.group_hand_over
+                                                    : model_.system.endpoint_delay;
     if (s.meeting != none) {
         open_counters(s);
     }
@@ -48,9 +50,7 @@ void Simulation::inject(Stream& s, u32 stream) {
     ++x.pending;
     advance(x.injected, x.machine->runs);
     if (!model_.system.bus.enabled) {
-        const bool fixed = phase_of(s).fixed_hand_over;
-        local_.schedule(s.rank, fixed ? model_.system.group_hand_over : model_.system.endpoint_delay,
-                        hand_over_done, stream, run);
+        local_.schedule(s.rank, x.hand_over_ticks, hand_over_done, stream, run);
         return;
     }
     hand_over(s, stream, run, {details.from_memory, details.reduce.num != 0, details.back, false},

@@ -163,6 +163,7 @@ private:
         u64 receipts = 0;
         Cursor injected;
         Cursor sent;
+        u64 hand_over_ticks = 0;
         u64 reduce_ticks = 0;  // of run `reduce_run`
         u32 reduce_run = none;
         bool round_up = false;
