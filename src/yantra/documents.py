@@ -97,6 +97,11 @@ def parse_yaml(text: str, name: str, scalars_as_text: bool = False) -> Any:
         raise ConfigError(name, "not YAML: nested too deeply") from None
 
 
+def is_plain_text(text: str) -> bool:
+    """Return whether `parse_yaml` reads a plain scalar of this spelling as text."""
+    return isinstance(_plain_scalar(text), str)
+
+
 class _Tree:
     """Builds one document; a shared anchor is built once, so the cost is that of the text."""
 

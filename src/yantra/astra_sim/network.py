@@ -110,7 +110,7 @@ def read_integer(text: str, where: str) -> int:
     digits = text[1:] if text[:1] in ("+", "-") else text
     base = 16 if digits[:2] in ("0x", "0X") else 8 if digits[:1] == "0" else 10
     try:
-        if not (digits.isascii() and digits.isalnum()):
+        if not digits.isascii() or not (digits.isalnum() if base == 16 else digits.isdigit()):
             raise ValueError
         value = int(digits, base)
     except ValueError:
