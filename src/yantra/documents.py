@@ -126,7 +126,8 @@ class _Tree:
             return self._mapping(node)
         if node.id == "sequence":
             return [self.build(item) for item in node.value]
-        return self._scalar(node.value) if node.style is None else node.value
+        is_plain = not node.style  # libyaml writes "", PyYAML None
+        return self._scalar(node.value) if is_plain else node.value
 
     def _mapping(self, node: Any) -> dict[str, Any]:
         tree: dict[str, Any] = {}

@@ -116,7 +116,7 @@ def exact(value: float, unit: str) -> str:
     if unit in _PREFIXED:
         fitting = [(name, size) for name, size in _DECIMAL.items() if abs(value) >= size]
         prefix, factor = fitting[-1] if fitting else ("", 1)
-    number = (Decimal(repr(float(value))) / factor).normalize()
+    number = (Decimal(repr(value + 0.0)) / factor).normalize()
     written = f"{number:f}" if abs(number.adjusted()) < _LONGEST_PLAIN else str(number)
     return f"{written} {prefix}{unit}"
 

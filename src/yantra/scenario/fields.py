@@ -198,8 +198,9 @@ class AlgorithmList(Many):
         return algorithms
 
     def write(self, value: Algorithms, folder: str) -> Any:
-        write = self._custom.write if isinstance(value, Custom) else super().write
-        return write(value, folder)
+        if isinstance(value, Custom):
+            return self._custom.write(value, folder)
+        return super().write(value, folder)
 
     def schema(self) -> Schema:
         return {"anyOf": [super().schema(), self._custom.schema()]}
