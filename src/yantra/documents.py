@@ -52,11 +52,14 @@ def parse_json(text: str, name: str) -> tuple[Any, list[str]]:
             merged[key] = value
         return merged
 
+    def constant(word: str) -> None:
+        raise _not_json(name, f"{word} is not a JSON value")
+
     decoder = json.JSONDecoder(
         object_pairs_hook=merge,
         parse_float=lambda number: _number(number, name),
         parse_int=lambda number: _number(number, name),
-        parse_constant=lambda word: _not_json(name, f"{word} is not a JSON value"),
+        parse_constant=constant,
     )
     start = len(text) - len(text.lstrip(" \t\r\n"))
     try:
