@@ -104,7 +104,8 @@ class File(Text):
         text: str = super().read(tree, where, folder)
         if not text.endswith(self._ending) or len(text) == len(self._ending):
             raise ConfigError(where, expected_got(self.expected, text))
-        return paths.normpath(paths.join(folder, text.removesuffix(self._ending)))
+        path = text.removesuffix(self._ending)
+        return paths.normpath(paths.join(folder, path)) if folder else path
 
     def write(self, value: str, folder: str) -> str:
         relative = folder and not paths.isabs(value)
