@@ -30,10 +30,10 @@ def to_yaml(scenario: Scenario, folder: Path = "") -> str:
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        """Writes lists of scalars in one line and quotes what would not read back as text."""
+        """Quotes what would not read back as the same text."""
 
     def text(dumper: Any, value: str) -> Any:
-        style = None if is_plain_text(value) else '"'
+        style = None if value.isprintable() and is_plain_text(value) else '"'
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
     Dumper.add_representer(str, text)
