@@ -64,7 +64,7 @@ public:
     }
     std::size_t left() const { return static_cast<std::size_t>(end_ - cursor_); }
 
-    std::uint64_t varint() {
+    [[gnu::always_inline]] std::uint64_t varint() {
         if (cursor_ != end_ && byte_at(cursor_) < 0x80) [[likely]] {
             return byte_at(cursor_++);
         }
@@ -129,7 +129,7 @@ private:
 
     static std::uint8_t byte_at(const char* at) { return static_cast<std::uint8_t>(*at); }
 
-    std::uint64_t long_varint() {
+    [[gnu::noinline]] std::uint64_t long_varint() {
         const std::uint64_t start = offset();
         std::uint64_t value = 0;
         for (unsigned shift = 0; shift < 70; shift += 7) {
