@@ -20,6 +20,7 @@
 
 #include "base/ensure.hpp"
 #include "base/wire.hpp"
+#include "trace/check.hpp"
 #include "trace/decode.hpp"
 #include "trace/encode.hpp"
 #include "trace/graph.hpp"
@@ -234,6 +235,11 @@ std::shared_ptr<Graph> graph_of(const Trace& trace, bool merge_duplicates) {
     return std::make_shared<Graph>(build_graph(trace, merge_duplicates));
 }
 
+std::vector<Diagnostic> check_trace(const Trace& trace, const Graph& graph) {
+    const nb::gil_scoped_release unlocked;
+    return check(trace, graph);
+}
+
 void register_trace_class(nb::module_& module) {
     nb::class_<Trace> trace(module, "Trace", "One rank's Chakra trace as columns, in file order.");
     trace.def("__len__", &Trace::size);
@@ -265,6 +271,7 @@ void register_trace_class(nb::module_& module) {
         return attribute_list(self, self.metadata_attributes());
     });
     trace.def("encode", &encode_trace);
+    trace.def("check", &check_trace, nb::arg("graph"));
     trace.def("graph", &graph_of, nb::arg("merge_duplicates") = false);
 }
 
@@ -334,6 +341,7 @@ void register_diagnostic_class(nb::module_& module) {
     diagnostic.def_prop_ro(
         "is_error", [](const Diagnostic& self) { return self.severity == Severity::error; });
     diagnostic.def_ro("code", &Diagnostic::code);
+    diagnostic.def_ro("about_node", &Diagnostic::about_node);
     diagnostic.def_ro("node_id", &Diagnostic::node_id);
     diagnostic.def_prop_ro("name", [](const Diagnostic& self) { return text(self.name); });
     diagnostic.def_ro("byte_offset", &Diagnostic::byte_offset);
