@@ -1,9 +1,11 @@
 // The extension module yantra._core: one register function per part of the core.
 #include <nanobind/nanobind.h>
 
+#include "bind/sim_bind.hpp"
 #include "bind/trace_bind.hpp"
 
 NB_MODULE(_core, module) {
     module.doc() = "Native core of Yantra; an implementation detail.";
     yantra::register_trace(module);
+    yantra::register_simulation(module);
 }

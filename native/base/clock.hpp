@@ -1,0 +1,45 @@
+// TimeScale: how a real duration in nanoseconds becomes an integer number of ticks.
+//
+// Native scenarios run on picoseconds and round to the nearest; the astra-sim semantics run on whole
+// nanoseconds and truncate, as upstream's conversion from double does. Keeping the tick (and not the
+// picosecond) as the engine's unit makes upstream's numbers exact by construction and its runs as
+// cheap as upstream's own.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/types.hpp"
+
+namespace yantra {
+
+class TimeScale {
+public:
+    static TimeScale truncated_nanoseconds() { return TimeScale(1); }
+    static TimeScale picoseconds() { return TimeScale(1000); }
+
+    u64 ticks_per_ns() const { return ticks_per_ns_; }
+
+    u64 ticks(double ns) const {
+        return ticks_per_ns_ == 1 ? truncate(ns) : static_cast<u64>(std::llround(clamp(ns * 1000.0)));
+    }
+
+    u64 whole(u64 ns) const { return ns * ticks_per_ns_; }
+
+    // double -> uint64 as x86-64 gcc does it: +inf is 0, NaN is 2^63.
+    static u64 truncate(double value) {
+        if (std::isnan(value)) {
+            return u64{1} << 63;
+        }
+        return std::isfinite(value) && value < 18446744073709551616.0 ? static_cast<u64>(value) : 0;
+    }
+
+private:
+    explicit TimeScale(u64 ticks_per_ns) : ticks_per_ns_(ticks_per_ns) {}
+
+    static double clamp(double ps) { return std::isfinite(ps) ? std::min(ps, 9.0e18) : 0.0; }
+
+    u64 ticks_per_ns_;
+};
+
+}  // namespace yantra

@@ -1,0 +1,47 @@
+#include "collective/custom.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace yantra {
+
+// Builds the sets as upstream's dependency resolver does while it reads the file: the free set is
+// filled by walking a map of all nodes seen, as a node or as a parent, in file order.
+CustomPosition prepare_custom(std::shared_ptr<const Graph> graph) {
+    CustomPosition position;
+    UnorderedOrder seen;
+    std::vector<UnorderedOrder> children(graph->size());
+    for (u32 node : graph->file_order) {
+        seen.insert(graph->id[node]);
+        UnorderedOrder parents;
+        for (u32 i = graph->parent_begin[node]; i < graph->parent_begin[node + 1]; ++i) {
+            parents.insert(graph->id[graph->parent[i]]);
+        }
+        for (u64 parent : parents.keys()) {
+            seen.insert(parent);
+        }
+        for (u32 i = graph->parent_begin[node]; i < graph->parent_begin[node + 1]; ++i) {
+            children[graph->parent[i]].insert(graph->id[node]);
+        }
+    }
+    auto node_of = [&](u64 id) {
+        const auto found = std::lower_bound(graph->id.begin(), graph->id.end(), id);
+        return static_cast<u32>(found - graph->id.begin());
+    };
+    for (u64 id : seen.keys()) {
+        const u32 node = node_of(id);
+        if (graph->parent_count[node] == 0) {
+            position.ready.insert(id);
+        }
+    }
+    position.children.resize(graph->size());
+    for (u32 node = 0; node < graph->size(); ++node) {
+        for (u64 id : children[node].keys()) {
+            position.children[node].push_back(node_of(id));
+        }
+    }
+    position.graph = std::move(graph);
+    return position;
+}
+
+}  // namespace yantra

@@ -1,0 +1,22 @@
+// The collective operations the core knows by name, in the order of every per-kind table.
+#pragma once
+
+#include "base/types.hpp"
+
+namespace yantra {
+
+enum class CollectiveKind : u8 {
+    all_reduce,
+    reduce_scatter,
+    all_gather,
+    all_to_all,
+    broadcast,
+    reduce,
+    gather,
+    scatter,
+    barrier,
+};
+
+inline constexpr u32 collective_kinds = 9;
+
+}  // namespace yantra

@@ -1,0 +1,50 @@
+// Plan: over which levels a communicator runs one kind of collective, and with which programs.
+//
+// A level is a one-dimensional ring of members: every `stride`-th rank of the grid, or an explicit
+// list. The levels of a plan are the dimensions of a hierarchical collective, innermost first.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "base/types.hpp"
+#include "collective/kind.hpp"
+#include "collective/program.hpp"
+
+namespace yantra {
+
+inline constexpr u32 no_program = none;
+
+struct Level {
+    u32 size = 0;
+    u32 stride = 1;                  // ignored where the plan lists its members
+    u32 dimension = 0;               // whose queues the level uses
+    bool fixed_hand_over = false;    // `group_hand_over_ticks` in place of the endpoint delay
+    std::array<u32, collective_kinds> program{};    // by kind; no_program where not offered
+    std::array<u32, collective_kinds> alternate{};  // of every second phase, where `turn` is set
+    u32 turn = none;                 // index of the rank's counter of phases made on this level
+};
+
+struct Plan {
+    std::vector<Level> levels;
+    std::vector<u32> members;        // in ring order; empty: levels are strides of the grid
+    u32 custom = none;               // index of a custom collective that replaces the levels
+    bool masked = true;              // the node's involved dimensions select among the levels
+    bool shared_load = false;        // inter-dimension schedulers apply (the whole grid)
+};
+
+// Position of a rank in a level and back.
+struct Place {
+    u32 size = 0;
+    u32 stride = 1;
+    u32 base = 0;
+    u32 position = 0;
+    const u32* members = nullptr;
+
+    u32 rank_at(u32 position_) const {
+        return members != nullptr ? members[position_] : base + position_ * stride;
+    }
+};
+
+}  // namespace yantra

@@ -1,0 +1,75 @@
+// What the core executes for one phase of a collective: programs, free of sizes and of time.
+//
+// Python describes each algorithm once per (kind, n) (src/yantra/collectives); sizes are fractions
+// of the phase's data and peers are relative to the position in the group, so one program serves all
+// ranks, all chunks and all sizes.
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace yantra {
+
+// num * floor(data / den), or with `round_up` ceil(data / den) in place of the floor.
+struct Share {
+    u64 num = 1;
+    u64 den = 1;
+    u64 of(u64 data, bool round_up) const {
+        return num * ((data + (round_up ? den - 1 : 0)) / den);
+    }
+};
+
+// The exchange machine: a window of packets is handed over at the start and one more for every
+// receipt; every hand-over is followed by a send and the posting of a receive, while sends are left
+// (astra-sim-semantics 5.3 to 5.5). A run stands for `count` packets alike.
+struct Run {
+    u64 count = 0;
+    i32 out = 0;
+    i32 into = 0;
+    bool by_xor = false;        // peer position is pos xor out, else pos + direction * out (mod n)
+    Share bytes;
+    Share reduce{0, 1};         // local reduction charged after the hand-over; num 0: none
+    bool from_memory = false;   // enters the shared bus at the memory side ("nz")
+    bool back = false;          // crosses the shared bus twice
+};
+
+struct ExchangeProgram {
+    std::vector<Run> runs;
+    u64 window = 1;
+    u64 sends = 0;
+    u64 barrier_at = 0;         // sends left from which on `barrier_receipts` must have arrived
+    u64 barrier_receipts = 0;
+};
+
+// The graph machine: per position a list of operations with dependencies.
+struct GraphOp {
+    enum Kind : u8 { send, receive, local };
+    Kind kind = local;
+    u32 peer = none;            // position in the group, of position 0 where there is a symmetry
+    Share bytes;
+    Share reduce{0, 1};
+    bool from_memory = false;   // as in Run
+    bool back = false;
+    u32 dependencies = 0;
+    u32 first_successor = 0;    // into GraphProgram::successors
+    u32 last_successor = 0;
+};
+
+enum class Symmetry : u8 { none, add, exclusive_or };
+
+struct GraphProgram {
+    Symmetry symmetry = Symmetry::none;  // how other positions follow from position 0's operations
+    std::vector<u32> first_op;  // of each position; one more at the end
+    std::vector<GraphOp> ops;   // successors are numbered from the position's first op
+    std::vector<u32> successors;
+};
+
+struct Program {
+    std::variant<ExchangeProgram, GraphProgram> machine;
+    Share result;               // data of the next phase as a share of this phase's
+    bool round_up = false;
+};
+
+}  // namespace yantra

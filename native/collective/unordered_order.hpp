@@ -1,0 +1,44 @@
+// UnorderedOrder: a set of 64-bit keys that is walked in the order libstdc++'s unordered_set walks it.
+//
+// Upstream starts the ready nodes of a custom collective in that order, and on a congested network
+// the order decides the result, so it is part of the format. The rule (astra-sim-semantics 9.1) is
+// spelled out here rather than borrowed from std::unordered_set, so that results do not depend on the
+// C++ library the core is built with.
+#pragma once
+
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace yantra {
+
+class UnorderedOrder {
+public:
+    // False if the key was there.
+    bool insert(u64 key);
+    bool erase(u64 key);
+    bool contains(u64 key) const;
+    std::size_t size() const { return size_; }
+    std::vector<u64> keys() const;
+
+private:
+    struct Item {
+        u64 key;
+        u32 next;
+    };
+
+    u32 find(u64 key) const;
+    void link(u32 item);
+    void rehash(u64 buckets);
+    u64 bucket(u64 key) const { return key % buckets_; }
+
+    u64 buckets_ = 1;
+    u64 growth_threshold_ = 0;
+    u64 size_ = 0;
+    u32 first_ = none;
+    std::vector<Item> items_;
+    std::vector<u32> free_;
+    std::vector<u32> before_;  // by bucket: item before the bucket's first; none: bucket empty; head: list start
+};
+
+}  // namespace yantra

@@ -1,0 +1,90 @@
+// Remote memory: how long one access takes, and which accesses wait for each other.
+//
+// (astra-sim-semantics 7.1; ASTRA-sim 2.0, section IV-D.) Every access takes latency + bytes /
+// bandwidth. Private memories serve at once; a node's or the pool's memory serves one request at a
+// time, first come first served.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/types.hpp"
+
+namespace yantra {
+
+enum class RemoteMemoryKind : u8 { absent, per_rank, per_node, pool };
+
+struct RemoteMemory {
+    RemoteMemoryKind kind = RemoteMemoryKind::absent;
+    u64 latency_ns = 0;
+    double bytes_per_ns = 0.0;
+    u32 ranks_per_node = 1;
+};
+
+struct MemoryRequest {
+    u32 rank = none;
+    u32 node = none;
+    u64 ticks = 0;
+};
+
+class RemoteMemoryServers {
+public:
+    RemoteMemoryServers(const RemoteMemory& memory, u32 ranks, TimeScale scale)
+        : memory_(memory), scale_(scale), servers_(server_count(memory, ranks)) {}
+
+    bool exclusive() const {
+        return memory_.kind == RemoteMemoryKind::per_node || memory_.kind == RemoteMemoryKind::pool;
+    }
+    u64 ticks(u64 bytes) const {
+        const double transfer = memory_.bytes_per_ns > 0.0
+                                    ? static_cast<double>(bytes) / memory_.bytes_per_ns
+                                    : 0.0;
+        return scale_.whole(memory_.latency_ns) + scale_.ticks(transfer);
+    }
+    u32 server_of(u32 rank) const {
+        return memory_.kind == RemoteMemoryKind::per_node ? rank / memory_.ranks_per_node : 0;
+    }
+
+    // True if the request is served now; else it waits for `next`.
+    bool admit(u32 server, const MemoryRequest& request) {
+        Server& s = servers_[server];
+        if (s.busy) {
+            s.waiting.push_back(request);
+            return false;
+        }
+        s.busy = true;
+        return true;
+    }
+
+    // Frees the server; true if another request is to be served, in `request`.
+    bool next(u32 server, MemoryRequest& request) {
+        Server& s = servers_[server];
+        s.busy = false;
+        if (s.waiting.empty()) {
+            return false;
+        }
+        request = s.waiting.front();
+        s.waiting.pop_front();
+        s.busy = true;
+        return true;
+    }
+
+private:
+    struct Server {
+        bool busy = false;
+        std::deque<MemoryRequest> waiting;
+    };
+
+    static u32 server_count(const RemoteMemory& memory, u32 ranks) {
+        return memory.kind == RemoteMemoryKind::per_node
+                   ? (ranks + memory.ranks_per_node - 1) / memory.ranks_per_node
+                   : 1;
+    }
+
+    RemoteMemory memory_;
+    TimeScale scale_;
+    std::vector<Server> servers_;
+};
+
+}  // namespace yantra

@@ -1,0 +1,68 @@
+// Congestion-aware network: whole messages, one FIFO per directed link, store and forward.
+//
+// Each hop takes latency + size / bandwidth; the link is free again after size / bandwidth. Rings
+// have two links per rank, a fully connected block one per ordered pair, a switch one link up and
+// one down per rank. A message crosses dimensions in ascending order; on one dimension this is
+// exactly upstream's model (astra-sim-semantics 2.4), more dimensions are its generalisation. Routes
+// are computed hop by hop from coordinates, so no tables grow with the number of ranks. Costs two
+// events per hop.
+#pragma once
+
+#include <vector>
+
+#include "base/clock.hpp"
+#include "des/event_queue.hpp"
+#include "network/network.hpp"
+#include "topology/grid.hpp"
+
+namespace yantra {
+
+class CongestedNetwork final : public NetworkModel {
+public:
+    CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue& queue, bool departures);
+
+    void send(u32 message, u32 src, u32 dst, u64 bytes) override;
+    void on_event(u32 kind, u32 index) override;
+    std::vector<LinkRecord> links() const override;
+    std::vector<LinkUse> dimensions() const override;
+
+private:
+    struct Transit {
+        u64 bytes = 0;
+        u32 at = none;                // rank the message is at, or last left while in a switch
+        u32 dst = none;
+        u32 in_switch_of = none;      // dimension of the switch the message is in
+        bool at_source = true;
+        u32 behind = none;            // next message in the link's queue
+    };
+    struct Link {
+        u32 first = none;
+        u32 last = none;
+        u32 dimension = 0;
+        bool busy = false;
+    };
+
+    static constexpr u32 hop_done = event::network_first;
+    static constexpr u32 link_free = event::network_second;
+
+    u32 next_link(const Transit& transit) const;
+    void move_along(Transit& transit) const;
+    bool arrived(const Transit& transit) const {
+        return transit.in_switch_of == none && transit.at == transit.dst;
+    }
+    void offer(u32 message);
+    void transmit(u32 link, u32 message);
+    void free_link(u32 link);
+    LinkRecord describe(u32 link) const;
+
+    const Grid& grid_;
+    TimeScale scale_;
+    EventQueue& queue_;
+    bool departures_;
+    std::vector<u32> first_link_;  // of each dimension
+    std::vector<Link> links_;
+    std::vector<LinkUse> use_;
+    std::vector<Transit> transits_;
+};
+
+}  // namespace yantra

@@ -1,0 +1,47 @@
+// Congestion-unaware network: latency x hops + size / bandwidth, no interaction.
+//
+// (ASTRA-sim 2.0, ISPASS 2023, section IV-C.) Cheapest level: one event per message. With
+// `lowest_dimension_only` a message between ranks that differ in several dimensions is charged for
+// the lowest of them alone, as upstream does; without, latencies add up over all dimensions crossed
+// and the narrowest bandwidth counts.
+#pragma once
+
+#include <vector>
+
+#include "base/clock.hpp"
+#include "des/event_queue.hpp"
+#include "network/network.hpp"
+#include "topology/grid.hpp"
+
+namespace yantra {
+
+class UnawareNetwork final : public NetworkModel {
+public:
+    UnawareNetwork(const Grid& grid, TimeScale scale, EventQueue& queue, bool lowest_dimension_only,
+                   bool departures)
+        : grid_(grid),
+          scale_(scale),
+          queue_(queue),
+          lowest_dimension_only_(lowest_dimension_only),
+          departures_(departures),
+          use_(grid.dimensions()) {}
+
+    void send(u32 message, u32 src, u32 dst, u64 bytes) override;
+    void on_event(u32 kind, u32 index) override;
+    std::vector<LinkRecord> links() const override { return {}; }
+    std::vector<LinkUse> dimensions() const override { return use_; }
+
+    u64 delay(u32 src, u32 dst, u64 bytes) const;
+
+private:
+    void record(u32 dimension, u64 bytes);
+
+    const Grid& grid_;
+    TimeScale scale_;
+    EventQueue& queue_;
+    bool lowest_dimension_only_;
+    bool departures_;
+    std::vector<LinkUse> use_;
+};
+
+}  // namespace yantra

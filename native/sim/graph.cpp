@@ -1,0 +1,118 @@
+// The graph machine: phases given as sends, receives and local work with dependencies. Trees and
+// algorithms that users add run here (astra-sim-semantics 5.6).
+#include "sim/simulation.hpp"
+
+namespace yantra {
+
+namespace {
+
+const GraphProgram& graph_of(const Program& program) {
+    return *std::get_if<GraphProgram>(&program.machine);
+}
+
+// The position whose operations are written out.
+u32 written_position(const GraphProgram& graph, u32 position) {
+    return graph.symmetry == Symmetry::none ? position : 0;
+}
+
+const GraphOp& op_at(const GraphProgram& graph, u32 position, u32 op) {
+    return graph.ops[graph.first_op[written_position(graph, position)] + op];
+}
+
+u32 peer_position(const GraphProgram& graph, const Place& place, u32 peer) {
+    switch (graph.symmetry) {
+        case Symmetry::add: {
+            const u64 position = u64{place.position} + peer;
+            return static_cast<u32>(position < place.size ? position : position - place.size);
+        }
+        case Symmetry::exclusive_or:
+            return place.position ^ peer;
+        case Symmetry::none:
+            break;
+    }
+    return peer;
+}
+
+}  // namespace
+
+void Simulation::start_graph(u32 stream) {
+    const u32 state = graph_states_.take();
+    streams_[stream].graph_state = state;
+    const Stream& s = streams_[stream];
+    const GraphProgram& graph = graph_of(model_.programs[phase_of(s).program]);
+    const u32 written = written_position(graph, s.place.position);
+    const u32 first = graph.first_op[written];
+    const u32 count = graph.first_op[written + 1] - first;
+    std::vector<u32>& waiting = graph_states_[state].waiting;
+    waiting.resize(count);
+    for (u32 op = 0; op < count; ++op) {
+        waiting[op] = graph.ops[first + op].dependencies;
+    }
+    if (count == 0) {
+        local_.schedule(s.rank, 0, phase_done, stream, none);
+        return;
+    }
+    for (u32 op = 0; op < count; ++op) {
+        if (graph.ops[first + op].dependencies == 0) {
+            run_graph_op(stream, op);
+        }
+    }
+}
+
+void Simulation::run_graph_op(u32 stream, u32 op_index) {
+    const Stream& s = streams_[stream];
+    const Phase& phase = phase_of(s);
+    const Program& program = model_.programs[phase.program];
+    const GraphProgram& graph = graph_of(program);
+    const GraphOp& op = op_at(graph, s.place.position, op_index);
+    switch (op.kind) {
+        case GraphOp::send:
+            send(s.rank, s.place.rank_at(peer_position(graph, s.place, op.peer)), op.bytes.of(phase.data, program.round_up), s.tag, {});
+            graph_op_done(stream, op_index);
+            return;
+        case GraphOp::receive:
+            receive(s.rank, s.place.rank_at(peer_position(graph, s.place, op.peer)), op.bytes.of(phase.data, program.round_up), s.tag,
+                    {Continuation::graph_receipt, stream, op_index});
+            return;
+        case GraphOp::local:
+            hand_over(s, stream, op_index, {op.from_memory, op.reduce.num != 0, op.back, true},
+                      op.bytes.of(phase.data, program.round_up));
+            return;
+    }
+}
+
+void Simulation::graph_handed_over(u32 stream, u32 op_index) {
+    const Stream& s = streams_[stream];
+    const Phase& phase = phase_of(s);
+    const Program& program = model_.programs[phase.program];
+    const GraphProgram& graph = graph_of(program);
+    const GraphOp& op = op_at(graph, s.place.position, op_index);
+    if (op.reduce.num == 0) {
+        graph_op_done(stream, op_index);
+        return;
+    }
+    local_.schedule(s.rank, reduction_ticks(op.reduce.of(phase.data, program.round_up)),
+                    graph_local_done, stream, op_index);
+}
+
+void Simulation::graph_op_done(u32 stream, u32 op_index) {
+    const Stream& s = streams_[stream];
+    const u32 state = s.graph_state;
+    const GraphProgram& graph = graph_of(model_.programs[phase_of(s).program]);
+    const GraphOp& op = op_at(graph, s.place.position, op_index);
+    ++graph_states_[state].done;
+    for (u32 i = op.first_successor; i < op.last_successor; ++i) {
+        const u32 next = graph.successors[i];
+        if (--graph_states_[state].waiting[next] == 0) {
+            run_graph_op(stream, next);
+        }
+    }
+    if (streams_[stream].graph_state == state &&
+        graph_states_[state].done == graph_states_[state].waiting.size()) {
+        streams_[stream].graph_state = none;
+        graph_states_.give_back(state);
+        end_phase(stream);
+    }
+}
+
+}  // namespace yantra

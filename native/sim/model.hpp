@@ -1,0 +1,81 @@
+// Model: everything a run reads and never writes. Any number of runs may share one.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "collective/custom.hpp"
+#include "collective/plan.hpp"
+#include "collective/program.hpp"
+#include "memory/remote.hpp"
+#include "topology/grid.hpp"
+#include "workload/job.hpp"
+
+namespace yantra {
+
+enum class NetworkKind : u8 { unaware, congested };
+enum class Priority : u8 { lifo, fifo, given };
+enum class InterDimension : u8 { ascending, round_robin, themis, themis_flex };
+enum class IntraDimension : u8 { fifo, rg, smallest_first, less_remaining_phase_first };
+
+// Oddities of upstream that act during a run; the reference page docs/reference/quirks.md has one
+// line for each.
+struct Quirks {
+    bool padded_chunks = false;
+    bool half_queues = false;
+    bool send_completes_on_arrival = false;
+    bool lowest_dimension_only = false;
+    bool sizes_of_32_bits = false;
+    bool bus_charges_reduction_twice = false;
+    bool hash_order_custom = false;
+};
+
+struct SharedBusParameters {
+    bool enabled = false;
+    u64 latency = 0;         // L, ticks
+    u64 overhead = 0;        // o
+    u64 gap = 0;             // g
+    double gap_per_byte = 0; // G, ticks per byte
+};
+
+struct SystemParameters {
+    Priority priority = Priority::lifo;
+    InterDimension inter_dimension = InterDimension::ascending;
+    IntraDimension intra_dimension = IntraDimension::fifo;
+    bool local_bw_aware = true;      // all-reduce as reduce-scatter, all-reduce, all-gather
+    u32 chunks = 1;
+    u32 active_chunks = 1;
+    u32 queues_per_dimension = 1;
+    u64 endpoint_delay = 0;          // ticks
+    u64 group_hand_over = 0;         // ticks, of levels with `fixed_hand_over`
+    u64 local_reduction_delay = 1;   // per 100 bytes, shared bus only
+    double memory_bytes_per_s = 0.0;
+    bool rendezvous = false;
+    SharedBusParameters bus;
+};
+
+struct Communicator {
+    u64 first_stream = 0;            // tags of its collectives count from here
+    std::vector<u32> members;        // in ring order; empty: all ranks
+    std::array<u32, collective_kinds> plan{};   // into Model::plans; none where not offered
+};
+
+struct Model {
+    TimeScale scale = TimeScale::truncated_nanoseconds();
+    Quirks quirks;
+    std::vector<Dimension> dimensions;
+    NetworkKind network = NetworkKind::unaware;
+    SystemParameters system;
+    RemoteMemory memory;
+    ResourceMap resources;
+    std::vector<Program> programs;
+    std::vector<Plan> plans;
+    u32 turns = 0;                   // counters that levels with two programs need
+    std::vector<Communicator> communicators;
+    std::vector<CustomCollective> custom;
+    std::vector<std::shared_ptr<const Job>> jobs;   // by rank
+};
+
+}  // namespace yantra

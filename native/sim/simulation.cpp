@@ -1,0 +1,185 @@
+#include "sim/simulation.hpp"
+
+#include <algorithm>
+
+#include "base/ensure.hpp"
+#include "network/congested.hpp"
+#include "network/unaware.hpp"
+
+namespace yantra {
+
+namespace {
+
+std::unique_ptr<NetworkModel> make_network(const Model& model, const Grid& grid, EventQueue& queue) {
+    const bool departures = !model.quirks.send_completes_on_arrival;
+    switch (model.network) {
+        case NetworkKind::unaware:
+            return std::make_unique<UnawareNetwork>(grid, model.scale, queue,
+                                                    model.quirks.lowest_dimension_only, departures);
+        case NetworkKind::congested:
+            return std::make_unique<CongestedNetwork>(grid, model.scale, queue, departures);
+    }
+    ensure(false, "unknown network model");
+    return nullptr;
+}
+
+}  // namespace
+
+Simulation::Simulation(const Model& model)
+    : model_(model),
+      grid_(model.dimensions),
+      local_(queue_, grid_.ranks(), event::local_batch),
+      network_(make_network(model, grid_, queue_)),
+      memory_(model.memory, grid_.ranks(), model.scale) {
+    ensure(model.jobs.size() == grid_.ranks(), "one job per rank");
+    const SystemParameters& system = model.system;
+    const u32 queues = system.queues_per_dimension;
+    queue_threshold_ = (system.active_chunks + queues - 1) / queues;
+    ranks_.resize(grid_.ranks());
+    u64 nodes = 0;
+    for (u32 rank = 0; rank < grid_.ranks(); ++rank) {
+        Rank& r = ranks_[rank];
+        r.job = model.jobs[rank].get();
+        const Graph& graph = *r.job->graph;
+        r.waiting = graph.parent_count;
+        r.ready = ReadySet(static_cast<u32>(model.resources.capacity.size()));
+        r.occupied.resize(model.resources.capacity.size());
+        r.queues.resize(grid_.dimensions() * queues);
+        r.robin.resize(grid_.dimensions());
+        for (RoundRobin& robin : r.robin) {
+            robin.last = queues > 1 ? queues / 2 : 0;
+        }
+        r.streams.resize(model.communicators.size());
+        r.turns.resize(model.turns);
+        r.first_node = nodes;
+        nodes += graph.size();
+    }
+    start_.assign(nodes, never);
+    end_.assign(nodes, never);
+    finish_.assign(grid_.ranks(), never);
+    for (const Plan& plan : model.plans) {
+        std::vector<std::pair<u32, u32>> positions;
+        for (u32 position = 0; position < plan.members.size(); ++position) {
+            positions.emplace_back(plan.members[position], position);
+        }
+        std::sort(positions.begin(), positions.end());
+        positions_.push_back(std::move(positions));
+    }
+    if (system.inter_dimension == InterDimension::themis ||
+        system.inter_dimension == InterDimension::themis_flex) {
+        themis_.emplace(grid_, system.inter_dimension == InterDimension::themis_flex);
+    }
+    if (system.bus.enabled) {
+        buses_.resize(grid_.ranks());
+    }
+}
+
+Simulation::~Simulation() = default;
+
+void Simulation::start() {
+    for (u32 rank = 0; rank < grid_.ranks(); ++rank) {
+        Rank& r = ranks_[rank];
+        for (u32 node = 0; node < r.waiting.size(); ++node) {
+            if (r.waiting[node] == 0) {
+                const u8 slot = op_of(rank, node).resource;
+                r.ready.insert(slot == unlimited ? static_cast<u32>(r.occupied.size()) : slot, node);
+            }
+        }
+    }
+    for (u32 rank = 0; rank < grid_.ranks(); ++rank) {
+        issue_ready(rank);
+        finish_if_done(rank);
+    }
+}
+
+bool Simulation::run_for(u64 events) {
+    for (u64 i = 0; i < events; ++i) {
+        if (queue_.empty()) {
+            return true;
+        }
+        handle(queue_.next());
+    }
+    return queue_.empty();
+}
+
+void Simulation::handle(const Event& event) {
+    switch (event.kind) {
+        case event::local_batch:
+            local_.run(event.index,
+                       [this](u32 rank, const LocalEvent& local) { handle_local(rank, local); });
+            return;
+        case event::arrival:
+            arrive(event.index);
+            return;
+        case event::departed:
+            departed(event.index);
+            return;
+        case event::receive_ready:
+            receive_late(event.index);
+            return;
+        default:
+            network_->on_event(event.kind, event.index);
+    }
+}
+
+void Simulation::handle_local(u32 rank, const LocalEvent& event) {
+    switch (static_cast<Local>(event.kind)) {
+        case hand_over_done:
+            exchange_handed_over(event.a, event.b);
+            return;
+        case reduction_done:
+            exchange_free(event.a);
+            return;
+        case graph_hand_over:
+            graph_handed_over(event.a, event.b);
+            return;
+        case graph_local_done:
+            graph_op_done(event.a, event.b);
+            return;
+        case custom_done:
+            custom_node_done(event.a, event.b);
+            return;
+        case phase_done:
+            end_phase(event.a);
+            return;
+        case node_done:
+            complete_node(rank, event.a);
+            return;
+        case server_free:
+            free_server(event.a);
+            return;
+        case bus_sent:
+            bus_sent_by(rank, event.a);
+            return;
+        case bus_received:
+            bus_received_at(rank, event.a);
+            return;
+        case bus_processed:
+            bus_processed_at(rank, event.a);
+            return;
+    }
+}
+
+Outcome Simulation::outcome() {
+    Outcome out;
+    out.finish = finish_;
+    out.finish_order = finish_order_;
+    for (const Rank& r : ranks_) {
+        out.compute_busy.push_back(r.compute_busy);
+        out.first_node.push_back(r.first_node);
+    }
+    out.first_node.push_back(start_.size());
+    out.start = start_;
+    out.end = end_;
+    out.dimensions = network_->dimensions();
+    out.links = network_->links();
+    if (finish_order_.size() < ranks_.size()) {
+        out.waiting = diagnose();
+    }
+    out.events = queue_.processed();
+    out.messages = message_count_;
+    out.last_tick = queue_.now();
+    return out;
+}
+
+}  // namespace yantra

@@ -1,0 +1,330 @@
+// Simulation: one run of a Model. The engine that ties workload, collectives, memory and network.
+//
+// One class, because its parts call each other for every message and in both directions (a message
+// completes a node, whose completion sends messages), but one file per subject:
+//   workload.cpp   nodes of the execution graphs and the slots they occupy
+//   streams.cpp    collectives cut into chunks, queued and run phase by phase
+//   exchange.cpp   ring, direct and halving-doubling phases
+//   graph.cpp      phases given as graphs of sends, receives and local work
+//   custom.cpp     phases given as Chakra traces
+//   transport.cpp  matching of sends and receives, rendezvous
+//   shared_bus.cpp LogGP bus between a rank and its memory agent
+//   diagnosis.cpp  what a run that cannot finish waits for
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/pool.hpp"
+#include "collective/themis.hpp"
+#include "des/event_queue.hpp"
+#include "des/local_events.hpp"
+#include "memory/remote.hpp"
+#include "network/matcher.hpp"
+#include "network/network.hpp"
+#include "sim/model.hpp"
+#include "sim/outcome.hpp"
+#include "sim/shared_bus.hpp"
+#include "workload/ready_set.hpp"
+
+namespace yantra {
+
+class Simulation {
+public:
+    explicit Simulation(const Model& model);
+    ~Simulation();
+    Simulation(const Simulation&) = delete;
+    Simulation& operator=(const Simulation&) = delete;
+
+    // Starts the run; then run_for until it returns true.
+    void start();
+    // Runs at most `events` events; true when none is left.
+    bool run_for(u64 events);
+    Outcome outcome();
+    u64 now() const { return queue_.now(); }
+    u64 nodes_done() const { return nodes_done_; }
+
+private:
+    // What happens at a rank at some tick.
+    enum Local : u32 {
+        hand_over_done,     // a: stream, b: run
+        reduction_done,     // a: stream
+        graph_hand_over,    // a: stream, b: operation
+        graph_local_done,   // a: stream, b: operation
+        custom_done,        // a: stream, b: node
+        phase_done,         // a: stream
+        node_done,          // a: node
+        server_free,        // a: memory server
+        bus_sent,           // a: port
+        bus_received,       // a: port
+        bus_processed,      // a: port
+    };
+
+    // Whom the completion of a send or a receive concerns.
+    struct Continuation {
+        enum Kind : u32 {
+            nobody,
+            node,                 // a: rank, b: node
+            exchange_receipt,     // a: stream
+            graph_receipt,        // a: stream, b: operation
+            custom_node,          // a: stream, b: node
+            rendezvous_send,      // a: rendezvous
+            rendezvous_receive,
+        };
+        Kind kind = nobody;
+        u32 a = none;
+        u32 b = none;
+    };
+
+    struct Message {
+        u64 bytes = 0;
+        u32 src = none;
+        u32 dst = none;
+        u32 tag = 0;
+        u32 next = none;
+        Continuation sent;
+        Continuation received;
+        bool receive_posted = false;
+        bool delivered = false;
+    };
+
+    struct Rendezvous {
+        u64 bytes = 0;
+        u32 src = none;
+        u32 dst = none;
+        u32 tag = 0;
+        Continuation then;
+    };
+
+    struct Phase {
+        u64 data = 0;
+        u32 level = 0;
+        u32 program = none;
+        u32 queue = 0;
+        CollectiveKind kind = CollectiveKind::all_reduce;
+        bool clockwise = true;
+        bool fixed_hand_over = false;
+    };
+
+    // The streams of one collective on one rank.
+    struct Dataset {
+        u32 rank = none;
+        u32 node = none;
+        u32 streams_left = 0;
+    };
+
+    // How a packet crosses to the memory agent and back.
+    struct HandOver {
+        bool from_memory;
+        bool reduces;
+        bool back;
+        bool of_graph;
+    };
+
+    // Which of a dimension's queues a phase may use.
+    enum class Half : u8 { any, first, last };
+
+    // Position within a program's runs.
+    struct Cursor {
+        u32 run = 0;
+        u64 done = 0;   // packets of the run
+    };
+
+    struct ExchangeState {
+        Cursor injected;
+        Cursor sent;
+        u64 pending = 0;       // handed over or about to be, not yet sent
+        u64 left = 0;          // sends
+        u64 free = 0;          // hand-overs finished and not yet used
+        u64 receipts = 0;
+        u64 send_bytes = 0;    // of the current send run
+        u64 reduce_ticks = 0;  // of the current injection run
+        u32 reduce_run = none;
+    };
+
+    struct GraphState {
+        std::vector<u32> waiting;   // dependencies left, by operation
+        u32 done = 0;
+    };
+
+    struct CustomState {
+        std::vector<u32> waiting;   // parents left, by node
+        UnorderedOrder ready;
+        u32 ongoing = 0;
+    };
+
+    struct Stream {
+        u64 id = 0;
+        i64 priority = 0;
+        u32 rank = none;
+        u32 dataset = none;
+        u32 plan = none;
+        u32 custom = none;
+        u32 first_phase = 0;
+        u32 end_phase = 0;
+        u32 phase = none;           // running or waiting to run; none before the first
+        u32 queue = none;
+        u32 graph_state = none;
+        u32 custom_state = none;
+        bool initialised = false;
+        u32 tag = 0;
+        Place place;
+        ExchangeState exchange;
+    };
+
+    struct Queue {
+        std::vector<u32> streams;
+        u32 running = 0;
+    };
+
+    struct RoundRobin {
+        u32 any = 0;
+        u32 first = 0;
+        u32 last = 0;
+    };
+
+    struct Rank {
+        const Job* job = nullptr;
+        std::vector<u32> waiting;      // parents left, by node
+        ReadySet ready{0};
+        std::vector<u32> occupied;     // by slot
+        std::vector<u32> freed;        // nodes freed during an issue pass
+        std::vector<Queue> queues;
+        std::vector<RoundRobin> robin; // by dimension
+        std::vector<u64> streams;      // made so far, by communicator
+        std::vector<u32> turns;        // of levels whose streams alternate between two programs
+        u64 first_node = 0;
+        u64 compute_busy = 0;
+        u32 in_flight = 0;
+        u32 rotation = 0;              // of the round-robin inter-dimension scheduler
+        i64 next_priority = 0;
+        bool issuing = false;
+        bool finished = false;
+    };
+
+    // --- workload.cpp
+    void issue_ready(u32 rank);
+    void issue(u32 rank, u32 node);
+    void skip(u32 rank, u32 node);
+    void make_ready(Rank& r, u32 rank, u32 node);
+    void access_memory(u32 rank, u32 node);
+    void serve_memory(u32 server, const MemoryRequest& request);
+    void free_server(u32 server);
+    void complete_node(u32 rank, u32 node);
+    void release_children(u32 rank, u32 node);
+    void finish_if_done(u32 rank);
+    bool slot_open(const Rank& r, u32 slot) const;
+
+    // --- streams.cpp
+    void start_collective(u32 rank, u32 node);
+    void start_custom(u32 rank, u32 node, u32 plan, u32 custom, i64 priority);
+    i64 take_priority(Rank& r, const Op& op);
+    void start_chunks(u32 rank, u32 node, u32 plan, i64 priority);
+    void make_stream(u32 rank, u32 dataset, u32 plan, u32 custom, i64 priority);
+    void build_phases(u32 rank, const Op& op, const Plan& plan, u64 data, bool spread);
+    void add_phase(u32 rank, const Plan& plan, u32 level, CollectiveKind kind, Half half, u64& data);
+    void choose_queue(Rank& r, u32 dimension, Half half, Phase& phase) const;
+    void order_levels(u32 rank, const Op& op, const Plan& plan);
+    u32 store_phases();
+    void proceed(u32 stream);
+    void end_phase(u32 stream);
+    void insert_into_queue(std::vector<u32>& queue, u32 stream);
+    std::size_t insertion_point(const std::vector<u32>& queue, u32 stream) const;
+    std::size_t intra_dimension_point(const std::vector<u32>& queue, u32 stream) const;
+    std::size_t alternating_point(const std::vector<u32>& queue, const Stream& s) const;
+    void remove_from_queue(u32 rank, u32 queue);
+    void start_queue(u32 rank, u32 queue);
+    void start_phase(u32 stream);
+    void stream_finished(u32 dataset);
+    Place place_in(u32 rank, const Plan& plan, u32 level) const;
+    u64 reduction_ticks(u64 bytes) const;
+
+    // --- exchange.cpp
+    void start_exchange(Stream& s, u32 stream, const Program& program);
+    void inject(Stream& s, u32 stream, const Program& program);
+    void exchange_handed_over(u32 stream, u32 run);
+    void exchange_free(u32 stream);
+    void exchange_received(u32 stream);
+    void exchange_send(Stream& s, u32 stream, const Program& program);
+
+    // --- graph.cpp
+    void start_graph(u32 stream);
+    void run_graph_op(u32 stream, u32 op);
+    void graph_op_done(u32 stream, u32 op);
+    void graph_handed_over(u32 stream, u32 op);
+
+    // --- custom.cpp
+    void start_custom_phase(u32 stream);
+    void issue_custom(u32 stream);
+    void issue_custom_node(u32 stream, u32 node);
+    void custom_node_done(u32 stream, u32 node);
+    u32 custom_rank(const Stream& s, u32 named) const;
+
+    // --- transport.cpp
+    void send(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then);
+    void receive(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then);
+    void send_plain(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then);
+    void receive_plain(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then);
+    void arrive(u32 message);
+    void departed(u32 message);
+    void receive_late(u32 message);
+    void resume(const Continuation& then);
+
+    // --- shared_bus.cpp
+    void hand_over(const Stream& s, u32 stream, u32 part, const HandOver& how, u64 bytes);
+    void bus_deliver(const BusRequest& request);
+    void bus_request(u32 rank, u32 port, BusRequest request);
+    void bus_start(u32 rank, u32 port);
+    void bus_continue(u32 rank, u32 port);
+    bool bus_yields(u32 rank, u32 port);
+    void bus_sent_by(u32 rank, u32 port);
+    void bus_received_at(u32 rank, u32 port);
+    void bus_process(u32 rank, u32 port);
+    void bus_processed_at(u32 rank, u32 port);
+    void bus_return_or_retire(u32 rank, u32 port, BusRequest request);
+    void bus_done(u32 rank, const BusRequest& request);
+
+    // --- diagnosis.cpp
+    std::vector<Waiting> diagnose() const;
+    Waiting explain(u32 rank, u32 node) const;
+    void explain_message(Waiting& w, const Op& op) const;
+    void explain_collective(Waiting& w, const Op& op) const;
+
+    void handle(const Event& event);
+    void handle_local(u32 rank, const LocalEvent& event);
+    const Phase& phase_of(const Stream& s) const { return phases_[s.phase]; }
+    const Op& op_of(u32 rank, u32 node) const { return ranks_[rank].job->ops[node]; }
+
+    const Model& model_;
+    Grid grid_;
+    EventQueue queue_;
+    LocalEvents local_;
+    std::unique_ptr<NetworkModel> network_;
+    Matcher matcher_;
+    Pool<Message> messages_;
+    Pool<Rendezvous> rendezvous_;
+    std::vector<Rank> ranks_;
+    std::vector<u64> start_;
+    std::vector<u64> end_;
+    Pool<Stream> streams_;
+    Pool<Dataset> datasets_;
+    std::vector<Phase> phases_;
+    std::vector<std::vector<u32>> free_phases_;    // blocks given back, by length
+    std::vector<Phase> planned_;                   // of the stream being made
+    std::vector<u32> order_;                       // its levels
+    Pool<GraphState> graph_states_;
+    Pool<CustomState> custom_states_;
+    std::vector<std::vector<std::pair<u32, u32>>> positions_;  // by plan: sorted (member, position)
+    std::optional<Themis> themis_;
+    RemoteMemoryServers memory_;
+    std::vector<SharedBus> buses_;
+    std::vector<u64> finish_;
+    std::vector<u32> finish_order_;
+    u64 message_count_ = 0;
+    u64 nodes_done_ = 0;
+    u32 queue_threshold_ = 1;
+};
+
+}  // namespace yantra

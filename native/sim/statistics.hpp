@@ -1,0 +1,41 @@
+// Statistics: what the nodes of a rank add up to, per class and as a breakdown of its time.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "base/types.hpp"
+#include "sim/model.hpp"
+#include "sim/outcome.hpp"
+
+namespace yantra {
+
+inline constexpr u32 node_classes = 5;  // NodeClass
+
+// Upstream's end-of-run statistics of one rank (astra-sim-semantics 6.7).
+struct RankStatistics {
+    u64 wall = 0;                                   // latest end of a node
+    std::array<u64, node_classes> class_ticks{};    // length of the union of the class's intervals
+    std::vector<NodeClass> classes;                 // present ones, in the order upstream prints them
+    u64 overlap = 0;                                // gpu + communication - wall, unsigned
+    double compute_bound = 0.0;                     // fractions of time, roofline only
+    double compute_utilisation = 0.0;
+    double memory_utilisation = 0.0;
+    double operation_intensity = 0.0;
+};
+
+// Where a rank's time went. Each moment counts once, for the first of these that is under way, so
+// the parts add up to the rank's finish exactly.
+struct Breakdown {
+    u64 compute = 0;                 // on the device
+    u64 exposed_communication = 0;
+    u64 exposed_memory = 0;
+    u64 exposed_host = 0;
+    u64 idle = 0;
+};
+
+RankStatistics rank_statistics(const Model& model, const Outcome& outcome, u32 rank,
+                               const Roofline& roofline);
+Breakdown breakdown(const Model& model, const Outcome& outcome, u32 rank);
+
+}  // namespace yantra

@@ -1,0 +1,127 @@
+// Messages: matching of sends and receives, and rendezvous (astra-sim-semantics 0.3, 5.9).
+#include "base/ensure.hpp"
+#include "sim/simulation.hpp"
+
+namespace yantra {
+
+namespace {
+
+constexpr u32 rendezvous_tag_offset = 1'000'000'000;
+constexpr u64 rendezvous_control_bytes = 8192;
+
+}  // namespace
+
+void Simulation::send(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then) {
+    if (!model_.system.rendezvous) {
+        send_plain(src, dst, bytes, tag, then);
+        return;
+    }
+    const u32 meeting = rendezvous_.take();
+    const u64 carried = model_.quirks.sizes_of_32_bits ? u64{static_cast<u32>(bytes)} : bytes;
+    rendezvous_[meeting] = {carried, src, dst, tag, then};
+    receive_plain(src, dst, rendezvous_control_bytes, tag + rendezvous_tag_offset,
+                  {Continuation::rendezvous_send, meeting, none});
+}
+
+void Simulation::receive(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then) {
+    if (!model_.system.rendezvous) {
+        receive_plain(dst, src, bytes, tag, then);
+        return;
+    }
+    const u32 meeting = rendezvous_.take();
+    rendezvous_[meeting] = {bytes, src, dst, tag, then};
+    send_plain(dst, src, rendezvous_control_bytes, tag + rendezvous_tag_offset,
+               {Continuation::rendezvous_receive, meeting, none});
+}
+
+void Simulation::send_plain(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then) {
+    u32 message = messages_.take();
+    const u32 partner = matcher_.match({bytes, tag, src, dst}, Matcher::Side::send, message,
+                                       [this](u32 m) -> u32& { return messages_[m].next; });
+    if (partner != none) {
+        messages_.give_back(message);
+        message = partner;
+    }
+    Message& m = messages_[message];
+    m.bytes = bytes;
+    m.src = src;
+    m.dst = dst;
+    m.tag = tag;
+    m.sent = then;
+    ++message_count_;
+    network_->send(message, src, dst, bytes);
+}
+
+void Simulation::receive_plain(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then) {
+    u32 message = messages_.take();
+    const u32 partner = matcher_.match({bytes, tag, src, dst}, Matcher::Side::receive, message,
+                                       [this](u32 m) -> u32& { return messages_[m].next; });
+    if (partner != none) {
+        messages_.give_back(message);
+        message = partner;
+    }
+    Message& m = messages_[message];
+    m.received = then;
+    m.receive_posted = true;
+    if (m.delivered) {
+        queue_.schedule(queue_.now(), event::receive_ready, message);
+    }
+}
+
+// The last byte is there: the sender hears of it first, then the receiver if it waits.
+void Simulation::arrive(u32 message) {
+    const Message m = messages_[message];
+    if (m.receive_posted) {
+        messages_.give_back(message);
+    } else {
+        messages_[message].delivered = true;
+    }
+    if (model_.quirks.send_completes_on_arrival) {
+        resume(m.sent);
+    }
+    if (m.receive_posted) {
+        resume(m.received);
+    }
+}
+
+void Simulation::departed(u32 message) { resume(messages_[message].sent); }
+
+void Simulation::receive_late(u32 message) {
+    const Continuation received = messages_[message].received;
+    messages_.give_back(message);
+    resume(received);
+}
+
+void Simulation::resume(const Continuation& then) {
+    switch (then.kind) {
+        case Continuation::nobody:
+            return;
+        case Continuation::node:
+            complete_node(then.a, then.b);
+            return;
+        case Continuation::exchange_receipt:
+            exchange_received(then.a);
+            return;
+        case Continuation::graph_receipt:
+            graph_op_done(then.a, then.b);
+            return;
+        case Continuation::custom_node:
+            custom_node_done(then.a, then.b);
+            return;
+        case Continuation::rendezvous_send: {
+            const Rendezvous r = rendezvous_[then.a];
+            rendezvous_.give_back(then.a);
+            send_plain(r.src, r.dst, r.bytes, r.tag, r.then);
+            return;
+        }
+        case Continuation::rendezvous_receive: {
+            const Rendezvous r = rendezvous_[then.a];
+            rendezvous_.give_back(then.a);
+            receive_plain(r.dst, r.src, r.bytes, r.tag, r.then);
+            return;
+        }
+    }
+    ensure(false, "a continuation of no known kind");
+}
+
+}  // namespace yantra

@@ -1,0 +1,104 @@
+// Job: one trace, lowered to what a rank executes. Ranks with the same trace share one Job.
+//
+// Everything that needs names, attributes or units is settled here, once; execution only reads.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/types.hpp"
+#include "collective/kind.hpp"
+#include "trace/graph.hpp"
+
+namespace yantra {
+
+enum class OpKind : u8 { timed, collective, send, receive, memory, skip };
+
+// Statistics class of a node, as upstream groups them.
+enum class NodeClass : u8 { gpu, cpu, communication, memory, invalid };
+
+inline constexpr u8 unlimited = 0xff;
+
+struct Op {
+    OpKind kind = OpKind::skip;
+    NodeClass node_class = NodeClass::invalid;
+    u8 resource = unlimited;     // slot the node occupies while it runs
+    CollectiveKind collective = CollectiveKind::all_reduce;
+    bool wakes = true;           // its completion starts an issue pass
+    u32 communicator = 0;
+    u32 peer = none;
+    u32 tag = 0;
+    u32 custom = none;           // custom collective of this node alone
+    u64 bytes = 0;
+    u64 ticks = 0;               // of a timed node
+    u64 busy_ticks = 0;          // counted as compute when it runs
+    u64 involved = ~u64{0};      // dimensions of a collective
+    i64 priority = 0;
+};
+
+struct Roofline {
+    bool enabled = false;
+    double peak_flops = 0.0;
+    double memory_bytes_per_s = 0.0;
+};
+
+// How nodes are mapped to the slots of a rank.
+struct ResourceMap {
+    std::vector<u32> capacity;      // of each slot kind
+    u8 cpu = 0;
+    u8 compute = 1;
+    u8 memory = 2;
+    std::vector<u8> collective;     // by communicator
+    std::vector<u8> send;           // by communicator
+};
+
+struct LowerOptions {
+    TimeScale scale = TimeScale::truncated_nanoseconds();
+    bool replay_only = false;
+    Roofline roofline;
+    ResourceMap resources;
+    u32 dimensions = 1;
+    bool remote_memory = false;
+    bool tracks_tensors = false;
+    std::unordered_map<std::string, u32> communicators;   // by group name; "" is all ranks
+    std::unordered_map<u64, u32> custom_by_node;
+    u32 offered_kinds = 0;          // bit set of CollectiveKind that have a plan
+    std::array<u64, collective_kinds> covered{};    // dimensions the all-rank plan of a kind covers
+    // Why the algorithm of a (kind, dimension) cannot run there.
+    std::map<std::pair<u32, u32>, std::string> impossible;
+    // Quirks (see docs/reference/quirks.md).
+    bool missing_is_cpu_op_means_cpu = false;
+    bool skipped_nodes_do_not_wake = false;
+    bool broadcast_is_a_timer = false;
+    bool zero_op_kernel_never_ends = false;
+};
+
+// A node that cannot be run, and why; the text names the attribute, what was expected and found.
+struct Problem {
+    u32 node = none;
+    bool unsupported = false;
+    std::string text;
+};
+
+struct Job {
+    std::shared_ptr<const Graph> graph;
+    std::vector<Op> ops;
+};
+
+std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const LowerOptions& options,
+                                 std::vector<Problem>& problems);
+
+// Problems that depend on which rank runs the job: peers, own rank, group membership.
+std::vector<Problem> check_rank(const Job& job, u32 rank, u32 ranks,
+                                const std::vector<std::vector<u32>>& communicator_members);
+
+// Problems of a trace that stands for a collective among `positions` ranks.
+std::vector<Problem> check_custom(const Graph& graph, u32 positions);
+
+}  // namespace yantra

@@ -1,0 +1,62 @@
+// ReadySet: the nodes of one rank that wait for a slot, smallest id first, per slot kind.
+//
+// Upstream walks every ready node at every completion; here a completion costs a few heap steps,
+// however many nodes wait for a busy slot.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace yantra {
+
+class ReadySet {
+public:
+    explicit ReadySet(u32 slot_kinds) : heaps_(slot_kinds + 1) {}
+
+    void insert(u32 slot, u32 node) {
+        std::vector<u32>& heap = heaps_[slot];
+        heap.push_back(node);
+        std::push_heap(heap.begin(), heap.end(), std::greater<>());
+        ++size_;
+    }
+
+    // Removes and returns the smallest node among the slot kinds for which `open(slot)`; none if
+    // there is no such node.
+    template <class Open>
+    u32 take_first(Open&& open) {
+        u32 best = none;
+        u32 from = 0;
+        for (u32 slot = 0; slot < heaps_.size(); ++slot) {
+            if (!heaps_[slot].empty() && heaps_[slot].front() < best && open(slot)) {
+                best = heaps_[slot].front();
+                from = slot;
+            }
+        }
+        if (best != none) {
+            std::pop_heap(heaps_[from].begin(), heaps_[from].end(), std::greater<>());
+            heaps_[from].pop_back();
+            --size_;
+        }
+        return best;
+    }
+
+    bool empty() const { return size_ == 0; }
+
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (const std::vector<u32>& heap : heaps_) {
+            for (u32 node : heap) {
+                visit(node);
+            }
+        }
+    }
+
+private:
+    std::vector<std::vector<u32>> heaps_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace yantra

@@ -1,0 +1,122 @@
+"""ASTRA-sim 2's input files, unchanged, to a Scenario with its semantics.
+
+What ASTRA-sim silently ignores or bends comes back as warnings; where it crashes or behaves without
+definition, a ConfigError says which key to mend. Only what configuration can tell is checked here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from os import fspath
+from os import path as paths
+
+from yantra.astra_sim.groups import read_groups
+from yantra.astra_sim.memory import read_memory
+from yantra.astra_sim.network import read_network
+from yantra.astra_sim.system import SchedulingKeys, SystemOptions, read_system
+from yantra.documents import Path
+from yantra.errors import ConfigError, expected_got
+from yantra.scenario.types import (
+    ASTRA_SIM_RESOURCES,
+    ChakraFiles,
+    Groups,
+    Network,
+    Scenario,
+)
+
+_NETWORKS: dict[str, Network] = {
+    "congestion-unaware": "congestion_unaware",
+    "congestion-aware": "congestion_aware",
+}
+
+
+def from_files(
+    *,
+    workload: Path,
+    system: Path,
+    network: Path,
+    memory: Path,
+    groups: Path | None = None,
+    num_queues_per_dim: int = 1,
+    injection_scale: float = 1.0,
+    comm_scale: float = 1.0,
+    compute_scale: float = 1.0,
+    rendezvous: bool = False,
+    network_backend: str = "congestion-unaware",
+    scheduling_keys: SchedulingKeys = "ignore",
+    directory: Path = "",
+) -> tuple[Scenario, list[str]]:
+    """Read the files of one ASTRA-sim run; return the scenario and the warnings.
+
+    `workload` is the prefix of the trace files (`<prefix>.<rank>.et`). `groups` is None, or a path;
+    one that contains `empty` means none, as in ASTRA-sim. Relative paths, also those inside
+    the files, start from `directory`. Raises ConfigError, or UnsupportedError for what ASTRA-sim
+    defines and no model here covers.
+    """
+    _check_options(num_queues_per_dim, injection_scale, network_backend, scheduling_keys)
+    folder = fspath(directory)
+
+    def at(path: Path) -> str:
+        return paths.join(folder, path)
+
+    backend = _NETWORKS[network_backend]
+    topology, warnings = read_network(at(network), backend)
+    remote_memory, of_memory = read_memory(at(memory), topology.ranks)
+    options = SystemOptions(
+        dimensions=len(topology.dimensions),
+        num_queues_per_dim=num_queues_per_dim,
+        injection_scale=injection_scale,
+        rendezvous=rendezvous,
+        scheduling_keys=scheduling_keys,
+        directory=folder,
+    )
+    parts, of_system = read_system(at(system), options)
+    members, of_groups = _groups(groups, at, topology.ranks)
+    scenario = Scenario(
+        workload=ChakraFiles(prefix=at(workload), groups=members),
+        topology=topology,
+        device=parts.device,
+        memory=remote_memory,
+        network=backend,
+        collectives=parts.collectives,
+        resources=ASTRA_SIM_RESOURCES,
+        semantics="astra-sim",
+        replay_only=parts.replay_only,
+        trace_nodes=parts.trace_nodes,
+        track_local_memory=parts.track_local_memory,
+        local_memory_trace=parts.local_memory_trace,
+    )
+    unused = _unused_scales(comm_scale=comm_scale, compute_scale=compute_scale)
+    return scenario, unused + warnings + of_memory + of_system + of_groups
+
+
+def _check_options(queues: int, injection_scale: float, backend: str, scheduling: str) -> None:
+    if queues < 1:
+        raise ConfigError("num-queues-per-dim", f"must be at least 1; got {queues}")
+    if not (math.isfinite(injection_scale) and injection_scale >= 0):
+        raise ConfigError("injection-scale", f"must be at least 0; got {injection_scale}")
+    if backend not in _NETWORKS:
+        expected = expected_got("congestion-unaware or congestion-aware", backend)
+        raise ConfigError("network-backend", expected)
+    if scheduling not in ("ignore", "honour"):
+        raise ConfigError("scheduling-keys", expected_got("ignore or honour", scheduling))
+
+
+def _groups(groups: Path | None, at: Callable[[Path], str], ranks: int) -> tuple[Groups, list[str]]:
+    if groups is None:
+        return (), []
+    if "empty" in fspath(groups):
+        if fspath(groups) == "empty":
+            return (), []
+        problem = "contains 'empty', so no groups are read, as in ASTRA-sim; rename the file"
+        return (), [f"comm-group-configuration: {fspath(groups)}: {problem}"]
+    return read_groups(at(groups), ranks)
+
+
+def _unused_scales(**scales: float) -> list[str]:
+    return [
+        f"{name.replace('_', '-')}: has no effect in ASTRA-sim 2; got {scale}"
+        for name, scale in scales.items()
+        if scale != 1
+    ]

@@ -1,0 +1,128 @@
+"""The collective implementations of a system file -> algorithms by collective and by node.
+
+Three levels, the later before the earlier: a list of names per dimension, a trace prefix per
+collective (`...-implementation-custom`), and a YAML file of trace prefixes per node id. A list
+shorter than the network covers its first dimensions only; a `one...` algorithm covers all ranks
+and ends the list.
+"""
+
+from __future__ import annotations
+
+import re
+from os import path as paths
+
+from yantra.astra_sim.keys import Keys
+from yantra.astra_sim.network import read_integer
+from yantra.documents import parse_yaml, read_text
+from yantra.errors import ConfigError, did_you_mean, expected_got
+from yantra.records import Record
+from yantra.scenario.types import COLLECTIVE_TYPES, Algorithms, Custom
+
+_PLAIN = ("ring", "oneRing", "doubleBinaryTree", "halvingDoubling", "oneHalvingDoubling")
+_WINDOWED = ("direct", "oneDirect")
+_WINDOW_DIGITS = 5
+_WINDOW = r"\s*([+-]?[0-9]+)"
+
+
+class AlgorithmTable(Record):
+    """The algorithms of each collective type, and the trace prefixes of single nodes."""
+
+    by_type: dict[str, Algorithms]
+    per_node: tuple[tuple[int, str], ...]
+
+    def any(self) -> bool:
+        """Return whether a collective can run at all."""
+        return bool(self.per_node) or any(self.by_type.values())
+
+    def any_custom(self) -> bool:
+        """Return whether a collective can run from traces."""
+        return bool(self.per_node) or any(isinstance(a, Custom) for a in self.by_type.values())
+
+
+def read_algorithms(keys: Keys, dimensions: int, directory: str) -> AlgorithmTable:
+    """Read all implementation keys; prefixes and files are taken relative to `directory`."""
+    by_type: dict[str, Algorithms] = {}
+    for collective in COLLECTIVE_TYPES:
+        key = f"{collective.replace('_', '-')}-implementation"
+        native = _native(keys, key, dimensions)
+        by_type[collective] = _custom(keys, f"{key}-custom", directory) or native or None
+    return AlgorithmTable(by_type=by_type, per_node=_per_node(keys, directory))
+
+
+def _native(keys: Keys, key: str, dimensions: int) -> tuple[str, ...]:
+    names = tuple(_algorithm(keys, key, name) for name in keys.texts(key))
+    if len(names) > dimensions:
+        raise keys.error(
+            key,
+            f"names {len(names)} algorithms; expected at most one per dimension of the network, "
+            f"which has {dimensions}",
+        )
+    all_ranks = next((at for at, name in enumerate(names) if name.startswith("one")), None)
+    if all_ranks is not None:
+        if all_ranks + 1 < len(names):
+            problem = "covers all ranks, so the names after it are ignored, as in ASTRA-sim"
+            keys.warn(key, f"'{names[all_ranks]}' {problem}")
+        return names
+    if names and len(names) < dimensions:
+        keys.warn(
+            key,
+            f"names {len(names)} of {dimensions} dimensions; the collective covers only those, "
+            "as in ASTRA-sim",
+        )
+    return names
+
+
+def _algorithm(keys: Keys, key: str, name: str) -> str:
+    """Return the name in its plain spelling: ASTRA-sim cuts what follows the window's digits."""
+    if name in _PLAIN or name in _WINDOWED:
+        return name
+    family = next((family for family in _WINDOWED if name.startswith(family)), None)
+    if family is None:
+        expected = expected_got(
+            "ring, direct[window], halvingDoubling, doubleBinaryTree, "
+            "oneRing, oneDirect[window] or oneHalvingDoubling",
+            name,
+        )
+        hint = did_you_mean(name, _PLAIN + _WINDOWED)
+        raise keys.error(key, f"unknown algorithm; {expected}{hint}")
+    match = re.match(_WINDOW, name[len(family) :][:_WINDOW_DIGITS])
+    if match is None:
+        raise keys.error(key, expected_got(f"{family} and a window, such as {family}4", name))
+    window = int(match[1])
+    if window == -1:
+        plain = family
+    elif window < 1:
+        raise keys.error(
+            key, f"a window of {window} sends nothing; {expected_got(f'{family}1 or more', name)}"
+        )
+    else:
+        plain = f"{family}{window}"
+    if plain != name:
+        keys.warn(key, f"'{name}' is read as '{plain}', as in ASTRA-sim")
+    return plain
+
+
+def _custom(keys: Keys, key: str, directory: str) -> Custom | None:
+    if key not in keys:
+        return None
+    prefixes = keys.texts(key)
+    if len(prefixes) != 1:
+        raise keys.error(key, expected_got("a list of exactly one trace prefix", prefixes))
+    return Custom(prefix=paths.join(directory, prefixes[0]))
+
+
+def _per_node(keys: Keys, directory: str) -> tuple[tuple[int, str], ...]:
+    key = "per-node-custom-implementation"
+    if key not in keys:
+        return ()
+    file = paths.join(directory, keys.text(key))
+    tree = parse_yaml(read_text(file), file, scalars_as_text=True)
+    if not isinstance(tree, dict):
+        raise ConfigError(file, expected_got("a mapping of node id to trace prefix", tree))
+    prefixes: dict[int, str] = {}
+    for node, prefix in tree.items():
+        where = f"{file}: {node}"
+        if not isinstance(prefix, str):
+            raise ConfigError(where, expected_got("a trace prefix", prefix))
+        prefixes[read_integer(node, where)] = paths.join(directory, prefix)
+    return tuple(sorted(prefixes.items()))

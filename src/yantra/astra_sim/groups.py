@@ -1,0 +1,56 @@
+"""ASTRA-sim's communicator-group file (JSON) -> groups.
+
+An object of id -> ranks. The order of the ranks is the order of the group's ring. The id 0 and the
+empty name stand for all ranks in traces, so a file may not define them (ASTRA-sim aborts).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yantra.documents import Path, parse_json, read_text
+from yantra.errors import ConfigError, expected_got
+from yantra.scenario.types import Groups
+
+
+def read_groups(path: Path, ranks: int) -> tuple[Groups, list[str]]:
+    """Read a group file for a cluster of `ranks`; also return the warnings."""
+    name = str(path)
+    tree, warnings = parse_json(read_text(path), name)
+    if not isinstance(tree, dict):
+        raise ConfigError(name, expected_got('a JSON object such as {"1": [0, 1]}', tree))
+    groups: dict[int, tuple[int, ...]] = {}
+    for key, members in tree.items():
+        where = f'{name}: "{key}"'
+        group = _group_id(key, where)
+        if group in groups:
+            raise ConfigError(where, f"group {group} is given twice")
+        groups[group] = check_members(members, ranks, where)
+    return tuple(sorted(groups.items())), warnings
+
+
+def check_members(members: Any, ranks: int, where: str) -> tuple[int, ...]:
+    """Return the ranks of one group, in order, if each exists and stands once."""
+    if not isinstance(members, list | tuple) or not members:
+        raise ConfigError(where, expected_got("a list of ranks", members))
+    for member in members:
+        if isinstance(member, bool) or not isinstance(member, int):
+            raise ConfigError(where, expected_got("a rank (an integer)", member))
+        if not 0 <= member < ranks:
+            raise ConfigError(where, f"expected ranks from 0 to {ranks - 1}, got {member}")
+    if len(set(members)) < len(members):
+        twice = next(member for member in members if members.count(member) > 1)
+        raise ConfigError(where, f"rank {twice} stands more than once")
+    return tuple(members)
+
+
+def _group_id(key: str, where: str) -> int:
+    if not key.isascii() or not key.isdigit() or len(key) > 9:
+        raise ConfigError(where, expected_got("a group id (a positive integer)", key))
+    if int(key) == 0:
+        raise ConfigError(
+            where,
+            "group 0 cannot be defined, for pg_name 0 always means all ranks; "
+            "use a positive id (ASTRA-sim aborts here)",
+        )
+    return int(key)

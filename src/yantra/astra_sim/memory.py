@@ -1,0 +1,60 @@
+"""ASTRA-sim's remote memory file (JSON) -> RemoteMemory.
+
+A GB/s of this file is 10^9 bytes per second (1 byte per ns), unlike that of the network file, and
+both numbers are unsigned integers: a fraction is cut off. Bandwidth 0 or absent charges nothing.
+"""
+
+from __future__ import annotations
+
+from yantra.astra_sim.keys import Keys
+from yantra.documents import Path
+from yantra.scenario.types import MemoryKind, RemoteMemory
+
+_KINDS: dict[str, MemoryKind] = {
+    "NO_MEMORY_EXPANSION": "none",
+    "PER_NPU_MEMORY_EXPANSION": "per_npu",
+    "PER_NODE_MEMORY_EXPANSION": "per_node",
+    "MEMORY_POOL": "pool",
+}
+_KEYS = (
+    "memory-type",
+    "remote-mem-latency",
+    "remote-mem-bw",
+    "num-nodes",
+    "num-npus-per-node",
+)
+
+
+def read_memory(path: Path, ranks: int) -> tuple[RemoteMemory, list[str]]:
+    """Read a memory file for a cluster of `ranks`; also return the warnings."""
+    keys = Keys.read(path)
+    keys.warn_unknown(_KEYS)
+    kind = _KINDS[keys.choice("memory-type", _KINDS)]
+    latency_ns = keys.uint64("remote-mem-latency", 0)
+    gb_per_s = keys.uint64("remote-mem-bw", 0)
+    if kind == "none":
+        return RemoteMemory(), keys.warnings
+    if gb_per_s == 0:
+        keys.warn("remote-mem-bw", "absent or 0: only the latency is charged, as in ASTRA-sim")
+    nodes, ranks_per_node = _nodes(keys, ranks) if kind == "per_node" else (0, 0)
+    memory = RemoteMemory(
+        kind=kind,
+        latency_ns=latency_ns,
+        bytes_per_ns=float(gb_per_s),
+        ranks_per_node=ranks_per_node,
+        nodes=nodes,
+    )
+    return memory, keys.warnings
+
+
+def _nodes(keys: Keys, ranks: int) -> tuple[int, int]:
+    nodes = keys.int32("num-nodes", 0)
+    ranks_per_node = keys.int32("num-npus-per-node", 0, at_least=1)
+    needed = -(-ranks // ranks_per_node)
+    if nodes < needed:
+        raise keys.error(
+            "num-nodes",
+            f"must be at least {needed}, as {ranks} NPUs in nodes of {ranks_per_node} need that "
+            f"many; got {nodes}",
+        )
+    return nodes, ranks_per_node

@@ -1,0 +1,132 @@
+"""ASTRA-sim's analytical network file (YAML) -> Topology.
+
+Four lists of equal length, one entry per dimension, innermost first. A GB/s of this file is 2^30
+bytes per 10^9 ns, computed in doubles in the order written here. Numbers are read as yaml-cpp
+does: `010` is octal and `0x10` hexadecimal where an integer stands.
+"""
+
+from __future__ import annotations
+
+from math import isinf
+from typing import Any
+
+from yantra.documents import Path, parse_yaml, read_text
+from yantra.errors import ConfigError, UnsupportedError, did_you_mean, expected_got
+from yantra.scenario.types import Dimension, DimensionKind, Network, Topology
+
+_KINDS: dict[str, DimensionKind] = {
+    "Ring": "ring",
+    "FullyConnected": "fully_connected",
+    "Switch": "switch",
+}
+_LISTS = ("topology", "npus_count", "bandwidth", "latency")
+_OF_A_NUMBER = set("0123456789.eE+-")
+
+
+def read_network(path: Path, network: Network) -> tuple[Topology, list[str]]:
+    """Read a network file for one of the two analytical backends; also return the warnings."""
+    name = str(path)
+    tree = parse_yaml(read_text(path), name, scalars_as_text=True)
+    if tree is None:
+        tree = {}
+    if not isinstance(tree, dict):
+        raise ConfigError(name, expected_got("a mapping with topology, npus_count, ...", tree))
+    warnings = [
+        f'{name}: "{key}": unknown key, ignored as ASTRA-sim does{did_you_mean(key, _LISTS)}'
+        for key in tree
+        if key not in _LISTS
+    ]
+    columns = [_column(tree, key, name) for key in _LISTS]
+    for key, column in zip(_LISTS, columns, strict=True):
+        if len(column) != len(columns[0]):
+            raise ConfigError(
+                f'{name}: "{key}"',
+                f'has {len(column)} entries, but "topology" has {len(columns[0])}; '
+                "expected one entry per dimension",
+            )
+    rows = enumerate(zip(*columns, strict=True))
+    topology = Topology(dimensions=tuple(_dimension(name, at, *row) for at, row in rows))
+    if network == "congestion_aware":
+        _check_congestion_aware(topology, name)
+    return topology, warnings
+
+
+def bytes_per_ns(gigabytes_per_s: float) -> float:
+    """Return ASTRA-sim's link bandwidth: its GB is 2^30 bytes, its s is 10^9 ns."""
+    return gigabytes_per_s * 1073741824 / 1000000000
+
+
+def _column(tree: dict[str, Any], key: str, name: str) -> list[str]:
+    column = tree.get(key)
+    where = f'{name}: "{key}"'
+    if column is None:
+        raise ConfigError(where, "missing; expected a list with one entry per dimension")
+    if not isinstance(column, list) or not all(isinstance(entry, str) for entry in column):
+        raise ConfigError(where, expected_got("a list with one entry per dimension", column))
+    if not column:
+        raise ConfigError(where, "expected at least one dimension, got []")
+    return column
+
+
+def _dimension(name: str, at: int, kind: str, size: str, gb_per_s: str, ns: str) -> Dimension:
+    def where(key: str) -> str:
+        return f'{name}: "{key}[{at}]"'
+
+    if kind not in _KINDS:
+        expected = expected_got("Ring, FullyConnected or Switch", kind)
+        hint = did_you_mean(kind, _KINDS)
+        raise ConfigError(where("topology"), f"unknown topology; {expected}{hint}")
+    ranks = read_integer(size, where("npus_count"))
+    if ranks < 2:
+        raise ConfigError(where("npus_count"), f"must be at least 2; got {ranks}")
+    bandwidth = _read_number(gb_per_s, where("bandwidth"))
+    if bandwidth <= 0:
+        raise ConfigError(where("bandwidth"), f"must be above 0 (GB/s); got {gb_per_s}")
+    latency = _read_number(ns, where("latency"))
+    if latency < 0:
+        raise ConfigError(where("latency"), f"must be at least 0 (ns); got {ns}")
+    return Dimension(
+        kind=_KINDS[kind], size=ranks, bytes_per_ns=bytes_per_ns(bandwidth), latency_ns=latency
+    )
+
+
+def _check_congestion_aware(topology: Topology, name: str) -> None:
+    first, *others = topology.dimensions
+    if others:
+        raise UnsupportedError(
+            f'{name}: "topology": the congestion-aware network has one dimension; got '
+            f"{len(others) + 1}; use the congestion-unaware network"
+        )
+    if first.kind == "ring" and first.size == 2:
+        raise ConfigError(
+            f'{name}: "npus_count[0]"',
+            "a congestion-aware Ring needs at least 3 NPUs; got 2 (ASTRA-sim aborts as both "
+            "directions are one pair); use FullyConnected",
+        )
+
+
+def read_integer(text: str, where: str) -> int:
+    """Read a 32-bit integer as yaml-cpp does: decimal, octal `010` or hexadecimal `0x8`."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    base = 16 if digits[:2] in ("0x", "0X") else 8 if digits[:1] == "0" else 10
+    try:
+        if not (digits.isascii() and digits.isalnum()):
+            raise ValueError
+        value = int(digits, base)
+    except ValueError:
+        raise ConfigError(where, expected_got("an integer", text)) from None
+    if value >= 2**31:
+        raise ConfigError(where, expected_got("an integer below 2147483648", text))
+    return -value if text[0] == "-" else value
+
+
+def _read_number(text: str, where: str) -> float:
+    try:
+        if not set(text) <= _OF_A_NUMBER:
+            raise ValueError
+        value = float(text)
+        if isinf(value):
+            raise ValueError
+    except ValueError:
+        raise ConfigError(where, expected_got("a number", text)) from None
+    return value

@@ -1,0 +1,222 @@
+"""ASTRA-sim's system file (JSON) -> collectives, device and switches of a Scenario.
+
+Defaults and conversions are those of ASTRA-sim 2, where unknown keys do nothing; here they are
+warned of. The keys of ASTRA-sim 1.0 that 2 still compiles but cannot select are read on request
+(`honour`). A GB/s of `local-mem-bw` is 10^9 bytes per second, a TFLOPS of `peak-perf` 10^12 per
+second.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from yantra.astra_sim.algorithms import read_algorithms
+from yantra.astra_sim.keys import Keys
+from yantra.documents import Path
+from yantra.errors import UnsupportedError
+from yantra.records import Record
+from yantra.scenario.types import (
+    AllReduceShape,
+    Collectives,
+    Device,
+    InterDimension,
+    IntraDimension,
+    Priority,
+    SharedBus,
+)
+
+SchedulingKeys = Literal["ignore", "honour"]
+
+_PRIORITIES: dict[str, Priority] = {"LIFO": "lifo", "FIFO": "fifo", "EXPLICIT": "explicit"}
+_SHAPES: dict[str, AllReduceShape] = {"baseline": "baseline", "localBWAware": "local_bw_aware"}
+_INTRA: dict[str, IntraDimension] = {
+    "FIFO": "fifo",
+    "RG": "rg",
+    "smallestFirst": "smallest_first",
+    "SCF": "smallest_first",
+    "lessRemainingPhaseFirst": "less_remaining_phase_first",
+}
+_INTER: dict[str, InterDimension] = {
+    "ascending": "ascending",
+    "baseline": "ascending",
+    "roundRobin": "round_robin",
+    "offlineGreedy": "themis",
+    "themis": "themis",
+    "offlineGreedyFlex": "themis_flex",
+    "themisFlex": "themis_flex",
+}
+_LOG_GP = ("L", "o", "g", "G")
+_TYPES = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all")
+_KEYS = (
+    "scheduling-policy",
+    "collective-optimization",
+    "endpoint-delay",
+    "local-reduction-delay",
+    "active-chunks-per-dimension",
+    "preferred-dataset-splits",
+    "local-mem-bw",
+    "peak-perf",
+    "roofline-enabled",
+    "replay-only",
+    "trace-enabled",
+    "track-local-mem",
+    "local-mem-trace-filename",
+    "model-shared-bus",
+    *_LOG_GP,
+    *(f"{kind}-implementation" for kind in _TYPES),
+    *(f"{kind}-implementation-custom" for kind in _TYPES),
+    "per-node-custom-implementation",
+)
+_INTRA_KEY = "intra-dimension-scheduling"
+_INTER_KEY = "inter-dimension-scheduling"
+_KEYS_OF_1_0 = ("boost-mode", "seed", _INTRA_KEY, _INTER_KEY)
+
+
+class System(Record):
+    """What a system file says, in the parts of a Scenario."""
+
+    collectives: Collectives
+    device: Device
+    replay_only: bool
+    trace_nodes: bool
+    track_local_memory: bool
+    local_memory_trace: str
+
+
+class SystemOptions(Record):
+    """What the command line adds to a system file."""
+
+    dimensions: int
+    num_queues_per_dim: int = 1
+    injection_scale: float = 1.0
+    rendezvous: bool = False
+    scheduling_keys: SchedulingKeys = "ignore"
+    directory: str = ""
+
+
+def read_system(path: Path, options: SystemOptions) -> tuple[System, list[str]]:
+    """Read a system file for a network of `options.dimensions`; also return the warnings."""
+    keys = Keys.read(path)
+    keys.warn_unknown(_KEYS, silent=_KEYS_OF_1_0)
+    if keys.tree.get("boost-mode", 0) not in (0, False):
+        keys.warn("boost-mode", "has no effect in ASTRA-sim 2")
+    system = System(
+        collectives=_collectives(keys, options),
+        device=_device(keys),
+        replay_only=keys.not_zero("replay-only"),
+        trace_nodes=keys.not_zero("trace-enabled"),
+        track_local_memory=keys.not_zero("track-local-mem"),
+        local_memory_trace=(
+            keys.text("local-mem-trace-filename")
+            if "local-mem-trace-filename" in keys
+            else "local_mem_trace"
+        ),
+    )
+    return system, keys.warnings
+
+
+def _device(keys: Keys) -> Device:
+    roofline = keys.not_zero("roofline-enabled")
+    peak_tflops = keys.double("peak-perf", 0.0)
+    memory_gb_per_s = keys.double("local-mem-bw", 0.0)
+    for key, value in (("peak-perf", peak_tflops), ("local-mem-bw", memory_gb_per_s)):
+        if roofline and value == 0:
+            keys.warn(key, "absent or 0 with the roofline on: kernels take 0 ns, as in ASTRA-sim")
+    return Device(
+        peak_flops=peak_tflops * 1000000000000,
+        memory_bytes_per_s=memory_gb_per_s * 1000000000,
+        compute="roofline" if roofline else "recorded",
+    )
+
+
+def _collectives(keys: Keys, options: SystemOptions) -> Collectives:
+    algorithms = read_algorithms(keys, options.dimensions, options.directory)
+    used = algorithms.any()
+    native = algorithms.by_type.get("all_reduce")
+    dimensions = len(native) if isinstance(native, tuple) else 0
+    shape_matters = dimensions > 1 or (dimensions == 1 and options.num_queues_per_dim > 1)
+    intra, inter = _scheduling(keys, options.scheduling_keys)
+    return Collectives(
+        **algorithms.by_type,
+        custom_per_node=algorithms.per_node,
+        all_reduce_shape=_shape(keys, shape_matters),
+        priority=_priority(keys, used),
+        chunks=_chunks(keys, used, algorithms.any_custom()),
+        active_chunks=keys.int32("active-chunks-per-dimension", 1, at_least=1),
+        queues_per_dimension=options.num_queues_per_dim,
+        inter_dimension=inter,
+        intra_dimension=intra,
+        endpoint_delay_ns=_endpoint_delay_ns(keys, options.injection_scale),
+        local_reduction_delay_ns=keys.int32("local-reduction-delay", 1, at_least=0),
+        shared_bus=_shared_bus(keys),
+        rendezvous=options.rendezvous,
+    )
+
+
+def _priority(keys: Keys, used: bool) -> Priority:
+    if not used and "scheduling-policy" not in keys:
+        return "lifo"
+    return _PRIORITIES[keys.choice("scheduling-policy", _PRIORITIES)]
+
+
+def _shape(keys: Keys, matters: bool) -> AllReduceShape:
+    """The shape of an all-reduce over several dimensions or queues; over one of each, all agree."""
+    if not matters and "collective-optimization" not in keys:
+        return "baseline"
+    return _SHAPES[keys.choice("collective-optimization", _SHAPES)]
+
+
+def _chunks(keys: Keys, used: bool, custom: bool) -> int:
+    key = "preferred-dataset-splits"
+    if used and key not in keys:
+        raise keys.error(key, "missing; expected the number of chunks of a collective, such as 4")
+    chunks = keys.int32(key, 1, at_least=1 if used else 0)
+    if custom and chunks > 1:
+        keys.warn(key, f"a collective from traces completes only with 1; got {chunks}")
+    return max(chunks, 1)
+
+
+def _endpoint_delay_ns(keys: Keys, injection_scale: float) -> int:
+    key = "endpoint-delay"
+    if key not in keys:
+        if injection_scale != 1:
+            keys.warn(key, "absent, so the injection scale has no effect, as in ASTRA-sim")
+        return 10
+    delay = int(keys.int32(key, 10, at_least=0) * injection_scale)
+    if delay >= 2**31:
+        raise keys.error(key, f"times the injection scale is beyond 2^31 - 1 ns; got {delay}")
+    return delay
+
+
+def _shared_bus(keys: Keys) -> SharedBus | None:
+    key = "model-shared-bus"
+    model = keys.int32(key, 0)
+    if model not in (0, 1):
+        keys.warn(key, f"{model} counts as off, as in ASTRA-sim; write 0 or 1")
+    latency, overhead, gap, gap_per_byte = (keys.float32(name, 0.0) for name in _LOG_GP)
+    if model != 1:
+        return None
+    return SharedBus(
+        l_ns=int(latency), o_ns=int(overhead), g_ns=int(gap), big_g_ns_per_byte=gap_per_byte
+    )
+
+
+def _scheduling(keys: Keys, mode: SchedulingKeys) -> tuple[IntraDimension, InterDimension]:
+    if mode == "ignore":
+        for key, names in ((_INTRA_KEY, _INTRA), (_INTER_KEY, _INTER)):
+            built_in = next(iter(names))
+            value = keys.tree.get(key, built_in)
+            if not isinstance(value, str) or names.get(value) != names[built_in]:
+                keys.warn(
+                    key,
+                    f"has no effect in ASTRA-sim 2; {built_in} is used (honour it with "
+                    "--scheduling-keys=honour)",
+                )
+        return "fifo", "ascending"
+    if keys.tree.get(_INTER_KEY) == "onlineGreedy":
+        raise UnsupportedError(
+            f'{keys.name}: "{_INTER_KEY}": onlineGreedy is not modelled; use offlineGreedy'
+        )
+    intra = _INTRA[keys.choice(_INTRA_KEY, _INTRA)] if _INTRA_KEY in keys else "fifo"
+    inter = _INTER[keys.choice(_INTER_KEY, _INTER)] if _INTER_KEY in keys else "ascending"
+    return intra, inter

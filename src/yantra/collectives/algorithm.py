@@ -1,0 +1,63 @@
+"""What a collective algorithm is: the kinds it offers, its schedule, and its programs.
+
+A new algorithm needs `kinds` and `schedule`; its programs are lowered from the schedule. An
+algorithm overrides `programs` when the exchange machine can run it (fewer, larger steps), and with
+faithful=True returns what ASTRA-sim runs, oddities included.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from yantra.collectives.lower import lower
+from yantra.collectives.program import Program, RingKind
+from yantra.collectives.schedule import Kind, Schedule
+from yantra.errors import UnsupportedError
+
+
+class CollectiveAlgorithm(ABC):
+    """One collective algorithm over the positions 0..n-1 of a group.
+
+    `kinds` are the collectives it performs. `window` bounds the messages a position has under way;
+    only algorithms with `windowed` take one, and None leaves it to them. `in_astra_sim` says that
+    it has faithful programs.
+    """
+
+    kinds: ClassVar[frozenset[Kind]]
+    windowed: ClassVar[bool] = False
+    in_astra_sim: ClassVar[bool] = False
+
+    def __init__(self, window: int | None = None) -> None:
+        self.window = window
+
+    def supports(self, kind: Kind, n: int, *, faithful: bool = False) -> str | None:
+        """Return None, or why it cannot perform `kind` over n positions."""
+        if n < 2:
+            return f"a collective needs at least 2 positions, got {n}"
+        if kind not in self.kinds:
+            return f"it performs {', '.join(sorted(self.kinds))}, not {kind}"
+        if faithful and not self.in_astra_sim:
+            return "ASTRA-sim has no such algorithm"
+        return None
+
+    @abstractmethod
+    def schedule(self, kind: Kind, n: int) -> Schedule:
+        """Return who sends which block to whom."""
+
+    def programs(
+        self, kind: Kind, n: int, *, faithful: bool = False, ring_kind: RingKind = "usual"
+    ) -> tuple[Program, ...]:
+        """Return what the core runs; the k-th phase of a rank runs the (k mod len)-th program.
+
+        `ring_kind` tells ASTRA-sim's ring of all ranks along a dimension ("usual") from that of a
+        communicator group ("group"); it matters only when faithful.
+        """
+        self.require(kind, n, faithful=faithful)
+        return (lower(self.schedule(kind, n)),)
+
+    def require(self, kind: Kind, n: int, *, faithful: bool = False) -> None:
+        """Raise UnsupportedError unless `kind` over n positions is supported."""
+        reason = self.supports(kind, n, faithful=faithful)
+        if reason:
+            raise UnsupportedError(f"{type(self).__name__}: {reason}")

@@ -1,0 +1,56 @@
+"""Binomial tree: the number of positions that hold (or have given) the data doubles every round.
+
+log2(n) rounds for any n; the data crosses one link log2(n) times on the longest way, so it is best
+for short messages. Position 0 is the root; a barrier gathers everybody's arrival there and releases
+all.
+
+Source: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in
+MPICH", Int. J. High Perform. Comput. Appl. 19 (2005):
+broadcast and reduce.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from yantra.collectives.algorithm import CollectiveAlgorithm
+from yantra.collectives.schedule import Kind, Move, Round, Schedule
+
+
+class BinomialTree(CollectiveAlgorithm):
+    """Position p hangs under p without its lowest set bit."""
+
+    kinds = frozenset({Kind.BROADCAST, Kind.REDUCE, Kind.GATHER, Kind.SCATTER, Kind.BARRIER})
+
+    def schedule(self, kind: Kind, n: int) -> Schedule:
+        self.require(kind, n)
+        per_position = kind in (Kind.GATHER, Kind.SCATTER)
+        up = [_round(n, bit, per_position) for bit in _bits(n)]
+        if kind in (Kind.REDUCE, Kind.BARRIER):
+            up = [Round(tuple(move._replace(reduce=True) for move in r.moves)) for r in up]
+        down = [
+            Round(tuple(Move(move.dst, move.src, move.blocks) for move in r.moves))
+            for r in reversed(up)
+        ]
+        rounds = {Kind.BROADCAST: down, Kind.SCATTER: down, Kind.BARRIER: up + down}.get(kind, up)
+        return Schedule(kind, n, n if per_position else 1, tuple(rounds), lockstep=False)
+
+
+def _bits(n: int) -> Sequence[int]:
+    return [1 << k for k in range((n - 1).bit_length())]
+
+
+def _round(n: int, bit: int, per_position: bool) -> Round:
+    """Return the moves towards the root of the positions whose lowest set bit is `bit`.
+
+    Each carries the blocks of its whole subtree, or the one block there is.
+    """
+    return Round(
+        tuple(
+            Move(p, p - bit, range(p, min(p + bit, n)) if per_position else (0,))
+            for p in range(bit, n, 2 * bit)
+        )
+    )
+
+
+PLUGIN = BinomialTree

@@ -1,0 +1,67 @@
+"""Which hand-overs of the exchange machine are charged a reduction, and how they use a shared bus.
+
+The plain order charges each received part that must be added once. ASTRA-sim's order counts in
+groups instead: `window` packets that are free ("z"), then `group` packets that may be charged
+("nz"), and so on, with a toggle that turns at every group; the groups need not line up with what
+has been received.
+
+Source of the second: behaviour of ASTRA-sim 2 (master of 2026-03), its algorithms Ring, AllToAll
+and HalvingDoubling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise, repeat
+from typing import NamedTuple
+
+from yantra.collectives.program import Side
+from yantra.collectives.schedule import Kind
+
+
+class HandOvers(NamedTuple):
+    """`length` hand-overs in a row that are alike."""
+
+    length: int
+    side: Side
+    back: bool
+    reduce: bool
+
+    def singly(self) -> Iterator[HandOvers]:
+        """Yield them one by one."""
+        return repeat(self._replace(length=1), self.length)
+
+
+def plain(total: int, window: int, reduced: int) -> Iterator[HandOvers]:
+    """Yield the order in which, of `total` hand-overs, the first `window` are of own data.
+
+    The next `reduced` are of received data to be added, the rest of received data to be kept. The
+    last `window` are never sent on.
+    """
+    cuts = (0, window, window + reduced, total - window, total)
+    for first, last in pairwise(sorted(cut for cut in cuts if cut <= total)):
+        if first < last:
+            received = first >= window
+            yield HandOvers(
+                last - first,
+                "nz" if received else "z",
+                received and first < total - window,
+                received and first < window + reduced,
+            )
+
+
+def astra_sim(kind: Kind, total: int, window: int, group: int) -> Iterator[HandOvers]:
+    """Yield ASTRA-sim's order: every nz packet but the last `window` of its group travels back."""
+    left, odd_group = total, False
+    while left > 0:
+        odd_group = not odd_group
+        reduce = kind is Kind.REDUCE_SCATTER or (kind is Kind.ALL_REDUCE and odd_group)
+        for stretch in (
+            HandOvers(window, "z", False, False),
+            HandOvers(max(group - window, 0), "nz", True, reduce),
+            HandOvers(min(group, window), "nz", False, reduce),
+        ):
+            length = min(stretch.length, left)
+            if length:
+                yield stretch._replace(length=length)
+            left -= length

@@ -1,0 +1,154 @@
+"""From a schedule to the graph machine's program: what a position waits for before each message.
+
+Every received block is handed over to memory once, and charged a reduction once if it is added.
+In lockstep, a position starts the messages of a round when all it received in earlier rounds is
+handed over. Otherwise a message waits for the data it carries, and messages to one peer keep their
+order. A message that waits for no received data is handed over first, as its own data.
+
+A schedule whose rounds are all symmetric in the same way becomes one list of operations, whatever
+n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from yantra.collectives.program import GraphProgram, Op
+from yantra.collectives.schedule import Kind, Move, Schedule, Symmetry
+
+
+def lower(schedule: Schedule) -> GraphProgram:
+    """Return the program of a schedule, sizes rounded up."""
+    symmetry = _common_symmetry(schedule)
+    count = schedule.n if symmetry == "none" else 1
+    pace = _Lockstep if schedule.lockstep else _Dataflow
+    writers = [pace(schedule.parts) for _ in range(count)]
+    for round_ in schedule.rounds:
+        moves = round_.moves if symmetry != "none" else tuple(schedule.moves(round_))
+        leaving: list[list[Move]] = [[] for _ in range(count)]
+        coming: list[list[Move]] = [[] for _ in range(count)]
+        for move in moves:
+            leaving[move.src].append(move)
+            arriving = _to_position_0(schedule, move, symmetry) if symmetry != "none" else move
+            coming[arriving.dst].append(arriving)
+        for writer, sends, receives in zip(writers, leaving, coming, strict=True):
+            writer.play_round(sends, receives)
+    num, den = final_fraction(schedule.kind, schedule.n)
+    ops = tuple(_mark_back(writer.ops) for writer in writers)
+    return GraphProgram(schedule.n, ops, symmetry, num, den, round_up=True)
+
+
+def final_fraction(kind: Kind, n: int) -> tuple[int, int]:
+    """Return what part of `data` a position holds after a collective, as numerator, denominator."""
+    if kind in (Kind.ALL_GATHER, Kind.GATHER):
+        return n, 1
+    return (1, n) if kind in (Kind.REDUCE_SCATTER, Kind.SCATTER) else (1, 1)
+
+
+def _common_symmetry(schedule: Schedule) -> Symmetry:
+    kinds = {round_.symmetry for round_ in schedule.rounds}
+    return kinds.pop() if len(kinds) == 1 else "none"
+
+
+def _to_position_0(schedule: Schedule, move: Move, symmetry: Symmetry) -> Move:
+    """Return the copy of a move of position 0 that ends at position 0."""
+    by = move.dst if symmetry == "xor" else -move.dst % schedule.n
+    return schedule.moved(move, by, symmetry)
+
+
+def _mark_back(ops: list[Op]) -> tuple[Op, ...]:
+    """Mark the received data that is sent on: only its hand-overs travel back to the device."""
+    sent_on = {dep for op in ops if op.kind == "send" for dep in op.deps}
+    return tuple(
+        op._replace(back=True) if op.side == "nz" and index in sent_on else op
+        for index, op in enumerate(ops)
+    )
+
+
+@dataclass
+class _Writer:
+    """The operations of one position, as far as they are written."""
+
+    parts: int
+    ops: list[Op] = field(default_factory=list)
+
+    def append(self, op: Op) -> int:
+        self.ops.append(op)
+        return len(self.ops) - 1
+
+    def hand_over_own(self, move: Move) -> int:
+        return self.append(Op("local", 0, len(move.blocks), self.parts, 0, 1, ()))
+
+    def transfer(self, kind: Literal["send", "recv"], move: Move, deps: set[int]) -> int:
+        peer = move.dst if kind == "send" else move.src
+        return self.append(Op(kind, peer, len(move.blocks), self.parts, 0, 1, tuple(sorted(deps))))
+
+    def hand_over(self, move: Move, deps: set[int]) -> int:
+        blocks = len(move.blocks)
+        reduced = (blocks, self.parts) if move.reduce else (0, 1)
+        op = Op("local", 0, blocks, self.parts, *reduced, tuple(sorted(deps)), "nz")
+        return self.append(op)
+
+
+@dataclass
+class _Lockstep(_Writer):
+    gate: set[int] = field(default_factory=set)  # hand-overs of the last round that received
+
+    def play_round(self, sends: list[Move], receives: list[Move]) -> None:
+        ready = [self.gate or {self.hand_over_own(move)} for move in sends]
+        for move, deps in zip(sends, ready, strict=True):
+            self.transfer("send", move, deps)
+        posted = set().union(self.gate, *ready)
+        arrivals = [self.transfer("recv", move, posted) for move in receives]
+        handed = {
+            self.hand_over(move, {arrival})
+            for move, arrival in zip(receives, arrivals, strict=True)
+        }
+        self.gate = handed or self.gate
+
+
+@dataclass
+class _Block:
+    """Who made the present value of a block, who has read it, and what a new value must await."""
+
+    makers: set[int] = field(default_factory=set)
+    readers: set[int] = field(default_factory=set)
+    fence: set[int] = field(default_factory=set)
+
+
+@dataclass
+class _Dataflow(_Writer):
+    blocks: dict[int, _Block] = field(default_factory=dict)
+    last_send_to: dict[int, int] = field(default_factory=dict)
+
+    def play_round(self, sends: list[Move], receives: list[Move]) -> None:
+        for move in sends:
+            self.send(move)
+        arrivals = [self.transfer("recv", move, set()) for move in receives]
+        for move, arrival in zip(receives, arrivals, strict=True):
+            self.write(move, arrival)
+
+    def send(self, move: Move) -> None:
+        carried = [self.blocks.setdefault(block, _Block()) for block in move.blocks]
+        deps = set().union(*(block.makers for block in carried)) or {self.hand_over_own(move)}
+        if move.dst in self.last_send_to:
+            deps.add(self.last_send_to[move.dst])
+        index = self.transfer("send", move, deps)
+        self.last_send_to[move.dst] = index
+        for block in carried:
+            block.readers.add(index)
+
+    def write(self, move: Move, arrival: int) -> None:
+        written = [self.blocks.setdefault(block, _Block()) for block in move.blocks]
+        deps = {arrival}
+        for block in written:
+            if block.readers:
+                block.fence, block.makers, block.readers = block.readers, set(), set()
+            deps |= block.fence if move.reduce else block.fence | block.makers
+        index = self.hand_over(move, deps)
+        for block in written:
+            if move.reduce:
+                block.makers.add(index)
+            else:
+                block.makers, block.fence = {index}, {index}

@@ -1,0 +1,64 @@
+"""How collective algorithms are spelled: windows (`direct4`), and ASTRA-sim's names.
+
+ASTRA-sim's `one...` forms run the same algorithm over one flat ring of all ranks instead of one
+dimension.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from yantra.errors import ConfigError, did_you_mean
+
+_ALGORITHMS = {
+    "ring": "ring",
+    "direct": "direct",
+    "halvingDoubling": "halving_doubling",
+    "doubleBinaryTree": "double_binary_tree",
+}
+_OVER_ALL_RANKS = {
+    "oneRing": "ring",
+    "oneDirect": "direct",
+    "oneHalvingDoubling": "halving_doubling",
+}
+_NAMES = (*_ALGORITHMS, *_OVER_ALL_RANKS)
+_WITH_WINDOW = ("direct", "oneDirect")
+_LONGEST_WINDOW = 5  # digits; ASTRA-sim ignores what follows
+
+
+class Implementation(NamedTuple):
+    """An algorithm's name here, whether over all ranks at once, and its window (None: no limit)."""
+
+    algorithm: str
+    one: bool
+    window: int | None
+
+
+def parse_implementation(text: str, where: str = "collective implementation") -> Implementation:
+    """Return what ASTRA-sim's name stands for; `where` is the field errors are reported at."""
+    name, window = split_window(text, where)
+    if name not in _NAMES or (window is not None and name not in _WITH_WINDOW):
+        raise ConfigError(
+            where,
+            f"no collective algorithm is named '{text}'; expected one of {', '.join(_NAMES)}, or "
+            f"{' or '.join(_WITH_WINDOW)} with a window, as in direct4"
+            + did_you_mean(text, _NAMES),
+        )
+    one = name in _OVER_ALL_RANKS
+    return Implementation((_OVER_ALL_RANKS if one else _ALGORITHMS)[name], one, window)
+
+
+def split_window(text: str, where: str) -> tuple[str, int | None]:
+    """Split `direct4` into `direct` and 4; no digits at the end mean no window."""
+    match = re.fullmatch(r"(.*[^0-9])([0-9]+)", text)
+    if match is None:
+        return text, None
+    name, digits = match.groups()
+    if len(digits) > _LONGEST_WINDOW or int(digits) == 0:
+        raise ConfigError(
+            where,
+            f"'{text}' has an impossible window; expected 1 to {'9' * _LONGEST_WINDOW} messages, "
+            f"got {digits}; write '{name}' for no limit",
+        )
+    return name, int(digits)

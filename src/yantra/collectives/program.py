@@ -1,0 +1,150 @@
+"""What the core executes for one phase of a collective: no time in it, only sizes and order.
+
+Two machines. The exchange machine runs symmetric algorithms in which every position does the same
+j-th step: a windowed loop of hand-overs, sends and receipts, written as runs of equal steps. The
+graph machine runs anything else: a small dependency graph per position.
+
+Sizes are fractions of the phase's `data`: num * floor(data / den), or num * ceil(data / den) where
+the program rounds up, so that nothing is lost. Programs are plain frozen values: equal means equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from yantra.collectives.schedule import Symmetry, shifted
+
+Side = Literal["z", "nz"]
+RingKind = Literal["usual", "group"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """`count` equal injections, each one hand-over to memory and then one send with its receive.
+
+    A position sends to pos + dir * out and receives from pos + dir * into (mod n; peer "add", dir
+    is +1 or -1, chosen by the caller), or to pos ^ out and from pos ^ into (peer "xor"). Each
+    message and each hand-over has size num / den. The hand-over is charged a reduction of
+    reduce_num / reduce_den, none if reduce_num is 0. On a shared bus it enters at the side of the
+    device ("z") or of memory ("nz"), and travels `back` before it is done.
+    """
+
+    count: int
+    out: int
+    into: int
+    peer: Literal["add", "xor"]
+    num: int
+    den: int
+    reduce_num: int
+    reduce_den: int
+    side: Side
+    back: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeProgram:
+    """The exchange machine's program, the same for every position.
+
+    The first `window` injections start with the phase, and each receipt starts the next one. A
+    finished hand-over frees one slot; a free slot lets the oldest unsent injection go, and its
+    receive is posted. After `sends` sends, the phase ends when `window` slots are free (so the last
+    `window` injections are handed over and never sent).
+
+    With `barrier_at` > 0: once no more than that many sends are left, nothing goes until n - 1
+    receipts have come, and then each finished hand-over lets up to `window` injections go.
+    """
+
+    n: int
+    runs: tuple[Run, ...]
+    window: int
+    sends: int
+    barrier_at: int
+    final_num: int
+    final_den: int
+    round_up: bool
+
+    def messages(self, data_bytes: int) -> Iterator[tuple[int, int, int]]:
+        """Yield source, destination and bytes of every message (dir = +1)."""
+        for position in range(self.n):
+            left = self.sends
+            for run in self.runs:
+                destination = shifted(run.out, position, self.n, run.peer)
+                size = scaled(data_bytes, run.num, run.den, self.round_up)
+                for _ in range(min(run.count, left)):
+                    yield position, destination, size
+                left -= min(run.count, left)
+
+    def receives(self, data_bytes: int) -> Iterator[tuple[int, int, int]]:
+        """Yield source, destination and bytes of every receive posted (dir = +1)."""
+        for position in range(self.n):
+            left = self.sends
+            for run in self.runs:
+                source = shifted(run.into, position, self.n, run.peer)
+                size = scaled(data_bytes, run.num, run.den, self.round_up)
+                for _ in range(min(run.count, left)):
+                    yield source, position, size
+                left -= min(run.count, left)
+
+
+class Op(NamedTuple):
+    """One operation of a position; `deps` are indices of earlier operations of the same position.
+
+    "send" gives num / den of the data to `peer` and is done at once. "recv" is done when as much
+    has come from `peer`. "local" is a hand-over of that size to memory (`peer` is then 0 and means
+    nothing), charged the endpoint delay and a reduction of reduce_num / reduce_den, none if
+    reduce_num is 0; `side` and `back` are those of `Run`.
+    """
+
+    kind: Literal["send", "recv", "local"]
+    peer: int
+    num: int
+    den: int
+    reduce_num: int
+    reduce_den: int
+    deps: tuple[int, ...]
+    side: Side = "z"
+    back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GraphProgram:
+    """The graph machine's program.
+
+    With symmetry "none", ops[p] are the operations of position p. Otherwise ops[0] are those of
+    position 0, and position p does the same with peer + p mod n ("add") or peer ^ p ("xor").
+    Operations that become ready together start in the order of the list; the k-th receive from a
+    peer gets that peer's k-th send. The phase ends on a position when all of its are done.
+    """
+
+    n: int
+    ops: tuple[tuple[Op, ...], ...]
+    symmetry: Symmetry
+    final_num: int
+    final_den: int
+    round_up: bool
+
+    def messages(self, data_bytes: int) -> Iterator[tuple[int, int, int]]:
+        """Yield source, destination and bytes of every message."""
+        for position, op, peer in self._transfers("send"):
+            yield position, peer, scaled(data_bytes, op.num, op.den, self.round_up)
+
+    def receives(self, data_bytes: int) -> Iterator[tuple[int, int, int]]:
+        """Yield source, destination and bytes of every receive posted."""
+        for position, op, peer in self._transfers("recv"):
+            yield peer, position, scaled(data_bytes, op.num, op.den, self.round_up)
+
+    def _transfers(self, kind: str) -> Iterator[tuple[int, Op, int]]:
+        for position in range(self.n):
+            for op in self.ops[0 if self.symmetry != "none" else position]:
+                if op.kind == kind:
+                    yield position, op, shifted(op.peer, position, self.n, self.symmetry)
+
+
+Program: TypeAlias = ExchangeProgram | GraphProgram
+
+
+def scaled(data: int, num: int, den: int, round_up: bool) -> int:
+    """Return num * (data / den), the quotient rounded down or up."""
+    return num * (-(-data // den) if round_up else data // den)

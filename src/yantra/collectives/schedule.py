@@ -1,0 +1,142 @@
+"""Who sends which block to whom, in which round: a collective algorithm as a provable object.
+
+A schedule knows positions 0..n-1 of a group and numbered blocks of data, and no time and no bytes.
+All moves of a round happen at once: each carries what its source held when the round began. A round
+in which all positions do alike is written once, as the moves of position 0, so that a ring of 4096
+is 8190 moves and not 33 million.
+
+What `data` means (the size a program scales), how blocks divide it, and what a position p holds:
+
+    kind            data                    blocks divide  p holds at first     p must hold at last
+    all_reduce      input of a position     the input      its part of each     the sum, all blocks
+    reduce_scatter  input of a position     the input      its part of each     the sum, own blocks
+    reduce          input of a position     the input      its part of each     p = 0: the sum, all
+    all_gather      shard of a position     all n shards   own blocks           all blocks
+    gather          shard of a position     all n shards   own blocks           p = 0: all blocks
+    all_to_all      input of a position     all n inputs   blocks p -> any      blocks any -> p
+    broadcast       input of position 0     that input     p = 0: all blocks    all blocks
+    scatter         input of position 0     that input     p = 0: all blocks    own blocks
+    barrier         one signal              one signal     its arrival          everybody's arrival
+
+The blocks of a position are consecutive: c blocks for each of n positions make block // c the
+owner. In an all-to-all, block (s * n + d) * c + i is the i-th of c blocks that s has for d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, NamedTuple
+
+Symmetry = Literal["none", "add", "xor"]
+
+
+class Kind(StrEnum):
+    """The collective operations, in the words of MPI."""
+
+    ALL_REDUCE = "all_reduce"
+    REDUCE_SCATTER = "reduce_scatter"
+    ALL_GATHER = "all_gather"
+    ALL_TO_ALL = "all_to_all"
+    BROADCAST = "broadcast"
+    REDUCE = "reduce"
+    GATHER = "gather"
+    SCATTER = "scatter"
+    BARRIER = "barrier"
+
+
+class Move(NamedTuple):
+    """One message: `src` sends `blocks` to `dst`, which adds them to its own or replaces them."""
+
+    src: int
+    dst: int
+    blocks: Sequence[int]
+    reduce: bool = False
+
+
+class Round(NamedTuple):
+    """Moves that happen at once.
+
+    With symmetry "add" or "xor" they are those of position 0 (so `src` is 0), and stand for the
+    same moves of every position p with x + p mod n, or x ^ p, for each position x, owners of blocks
+    included.
+    """
+
+    moves: tuple[Move, ...]
+    symmetry: Symmetry = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The rounds of one collective over `n` positions and `blocks` blocks.
+
+    Blocks have owners when their number is a multiple of n (n * n in an all-to-all); otherwise a
+    symmetric round moves the same block numbers at every position. `lockstep` says how a position
+    is paced: True: it enters a round when it has finished its earlier ones; False: a message goes
+    as soon as the data it carries is there.
+    """
+
+    kind: Kind
+    n: int
+    blocks: int
+    rounds: tuple[Round, ...]
+    lockstep: bool = True
+
+    @property
+    def parts(self) -> int:
+        """Into how many blocks `data` is divided."""
+        per_position = self.kind in (Kind.ALL_GATHER, Kind.GATHER, Kind.ALL_TO_ALL)
+        return self.blocks // self.n if per_position else self.blocks
+
+    def owners(self, block: int) -> tuple[int, int]:
+        """Return the source and the destination of a block; both are the owner if it has one."""
+        if self.kind is Kind.ALL_TO_ALL:
+            return divmod(block // (self.blocks // self.n**2), self.n)
+        owner = block // max(1, self.blocks // self.n)
+        return owner, owner
+
+    def moves(self, round_: Round) -> Iterator[Move]:
+        """Yield every move of a round, symmetric ones written out."""
+        if round_.symmetry == "none":
+            yield from round_.moves
+            return
+        for by in range(self.n):
+            for move in round_.moves:
+                yield self.moved(move, by, round_.symmetry)
+
+    def moved(self, move: Move, by: int, symmetry: Symmetry) -> Move:
+        """Return position `by`'s copy of a move of position 0."""
+        return Move(
+            shifted(move.src, by, self.n, symmetry),
+            shifted(move.dst, by, self.n, symmetry),
+            [self._shifted_block(block, by, symmetry) for block in move.blocks],
+            move.reduce,
+        )
+
+    def messages(self, data_bytes: int) -> Iterator[tuple[int, int, int]]:
+        """Yield source, destination and bytes of every message; `parts` must divide the data."""
+        block_bytes = data_bytes // self.parts
+        for round_ in self.rounds:
+            for move in self.moves(round_):
+                yield move.src, move.dst, len(move.blocks) * block_bytes
+
+    def _shifted_block(self, block: int, by: int, symmetry: Symmetry) -> int:
+        if self.kind is Kind.ALL_TO_ALL:
+            source, destination = self.owners(block)
+            source = shifted(source, by, self.n, symmetry)
+            destination = shifted(destination, by, self.n, symmetry)
+            slices = self.blocks // self.n**2
+            return (source * self.n + destination) * slices + block % slices
+        slices, left_over = divmod(self.blocks, self.n)
+        if left_over:
+            return block
+        owner, place = divmod(block, slices)
+        return shifted(owner, by, self.n, symmetry) * slices + place
+
+
+def shifted(position: int, by: int, n: int, symmetry: Symmetry) -> int:
+    """Return the position that `position` seen from position 0 is when seen from `by`."""
+    if symmetry == "xor":
+        return position ^ by
+    return (position + by) % n if symmetry == "add" else position

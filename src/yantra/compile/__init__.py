@@ -1,0 +1,131 @@
+"""Scenario -> Model: where every mistake of the user is found, with its place and what to do.
+
+A Model never changes; any number of runs may share it. Traces of equal content are decoded and
+lowered once, so that cost follows the number of different ranks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yantra import _core
+from yantra.compile.communicators import Communicators
+from yantra.compile.graphs import Graphs, load_graphs
+from yantra.compile.jobs import lower_jobs
+from yantra.compile.plans import Planner
+from yantra.errors import ConfigError
+from yantra.quirks import ASTRA_SIM, Quirk, parse
+from yantra.scenario import Scenario
+
+_BLOCKS = {"ring": 0, "fully_connected": 1, "switch": 2}
+_NETWORKS = {"congestion_unaware": 0, "congestion_aware": 1}
+_MEMORIES = {"none": 0, "per_npu": 1, "per_node": 2, "pool": 3}
+_PRIORITIES = {"lifo": 0, "fifo": 1, "explicit": 2}
+_INTER_DIMENSION = {"ascending": 0, "round_robin": 1, "themis": 2, "themis_flex": 3}
+_INTRA_DIMENSION = {"fifo": 0, "rg": 1, "smallest_first": 2, "less_remaining_phase_first": 3}
+_GROUP_HAND_OVER_NS = 10
+_RUN_QUIRKS = {
+    "padded_chunks": Quirk.PADDED_CHUNKS,
+    "half_queues": Quirk.HALF_QUEUES,
+    "send_completes_on_arrival": Quirk.SEND_COMPLETES_ON_ARRIVAL,
+    "lowest_dimension_only": Quirk.LOWEST_DIMENSION_ONLY,
+    "sizes_of_32_bits": Quirk.SIZES_OF_32_BITS,
+    "hash_order_custom": Quirk.HASH_ORDER_CUSTOM,
+    "bus_charges_reduction_twice": Quirk.BUS_CHARGES_REDUCTION_TWICE,
+}
+
+
+class Model:
+    """A compiled scenario. Made by `compile`; run it with `yantra.simulate.run`.
+
+    `warnings` are texts for the user, `ticks_per_ns` the resolution of the native results.
+    """
+
+    def __init__(
+        self, scenario: Scenario, quirks: frozenset[Quirk], graphs: Graphs, native: Any
+    ) -> None:
+        self.scenario = scenario
+        self.quirks = quirks
+        self.graphs = graphs
+        self.native = native
+        self.warnings = graphs.warnings
+        self.ticks_per_ns = 1 if Quirk.WHOLE_NANOSECONDS in quirks else 1000
+
+    @property
+    def ranks(self) -> int:
+        """The number of ranks."""
+        return self.scenario.topology.ranks
+
+
+def quirks_of(scenario: Scenario) -> frozenset[Quirk]:
+    """Return the quirks that are on: the scenario's own, or those of its semantics."""
+    if scenario.quirks is not None:
+        return parse(scenario.quirks, "quirks")
+    return ASTRA_SIM if scenario.semantics == "astra-sim" else frozenset()
+
+
+def compile(scenario: Scenario) -> Model:
+    """Compile a scenario.
+
+    Raises ConfigError or TraceError for a mistake in the input, UnsupportedError where it is well
+    formed but no model here covers it.
+    """
+    quirks = quirks_of(scenario)
+    graphs = load_graphs(scenario.workload, scenario.topology.ranks, quirks)
+    native = _core.Model()
+    _set_cluster(native, scenario, quirks)
+    communicators = Communicators(scenario.workload.groups, scenario.topology.ranks)
+    planner = Planner(native, scenario, quirks, communicators)
+    planner.plan(graphs)
+    native.resources = communicators.resource_map(scenario.resources)
+    lower_jobs(native, scenario, quirks, graphs, communicators, planner)
+    return Model(scenario, quirks, graphs, native)
+
+
+def _set_cluster(native: Any, scenario: Scenario, quirks: frozenset[Quirk]) -> None:
+    ticks_per_ns = 1
+    if Quirk.WHOLE_NANOSECONDS not in quirks:
+        native.use_picoseconds()
+        ticks_per_ns = 1000
+    flags = _core.Quirks()
+    for name, quirk in _RUN_QUIRKS.items():
+        setattr(flags, name, quirk in quirks)
+    native.quirks = flags
+    for dimension in scenario.topology.dimensions:
+        native.add_dimension(
+            _BLOCKS[dimension.kind], dimension.size, dimension.bytes_per_ns, dimension.latency_ns
+        )
+    native.set_network(_NETWORKS[scenario.network])
+    memory = scenario.memory
+    if memory.kind == "per_node" and memory.ranks_per_node < 1:
+        raise ConfigError("cluster.memory.ranks_per_node", f"must be at least 1; got {memory.ranks_per_node}")
+    native.set_memory(
+        _MEMORIES[memory.kind], memory.latency_ns, memory.bytes_per_ns, max(memory.ranks_per_node, 1)
+    )
+    native.system = _system(scenario, ticks_per_ns)
+
+
+def _system(scenario: Scenario, ticks_per_ns: int) -> Any:
+    collectives = scenario.collectives
+    system = _core.SystemParameters()
+    system.priority = _PRIORITIES[collectives.priority]
+    system.inter_dimension = _INTER_DIMENSION[collectives.inter_dimension]
+    system.intra_dimension = _INTRA_DIMENSION[collectives.intra_dimension]
+    system.local_bw_aware = collectives.all_reduce_shape == "local_bw_aware"
+    system.chunks = collectives.chunks
+    system.active_chunks = collectives.active_chunks
+    system.queues_per_dimension = collectives.queues_per_dimension
+    system.endpoint_delay = collectives.endpoint_delay_ns * ticks_per_ns
+    system.group_hand_over = _GROUP_HAND_OVER_NS * ticks_per_ns
+    system.local_reduction_delay = collectives.local_reduction_delay_ns * ticks_per_ns
+    system.memory_bytes_per_s = scenario.device.memory_bytes_per_s
+    system.rendezvous = collectives.rendezvous
+    bus = collectives.shared_bus
+    if bus is not None:
+        system.set_bus(
+            bus.l_ns * ticks_per_ns,
+            bus.o_ns * ticks_per_ns,
+            bus.g_ns * ticks_per_ns,
+            bus.big_g_ns_per_byte * ticks_per_ns,
+        )
+    return system

@@ -1,0 +1,35 @@
+"""Which dimensions of the network a group of ranks spans."""
+
+from __future__ import annotations
+
+from math import prod
+
+from yantra.scenario import Topology
+
+
+def whole_dimensions(topology: Topology, members: tuple[int, ...]) -> frozenset[int] | None:
+    """Return the dimensions a group spans if it is exactly their product, else None.
+
+    Such a group holds every coordinate of some dimensions and one coordinate of each other one, and
+    its ring order is ascending, so it can run dimension by dimension.
+    """
+    if list(members) != sorted(members):
+        return None
+    coordinates = [_coordinates(topology, rank) for rank in members]
+    spanned = set()
+    for d, dimension in enumerate(topology.dimensions):
+        present = {c[d] for c in coordinates}
+        if len(present) == dimension.size:
+            spanned.add(d)
+        elif len(present) > 1:
+            return None
+    size = prod(topology.dimensions[d].size for d in spanned)
+    return frozenset(spanned) if size == len(members) else None
+
+
+def _coordinates(topology: Topology, rank: int) -> tuple[int, ...]:
+    coordinates = []
+    for dimension in topology.dimensions:
+        rank, coordinate = divmod(rank, dimension.size)
+        coordinates.append(coordinate)
+    return tuple(coordinates)

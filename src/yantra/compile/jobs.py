@@ -1,0 +1,88 @@
+"""Graphs -> jobs of the core, with every problem of a node named before anything runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yantra import _core
+from yantra.compile.communicators import Communicators
+from yantra.compile.graphs import Graphs
+from yantra.compile.plans import Planner
+from yantra.errors import TraceError, UnsupportedError
+from yantra.quirks import Quirk
+from yantra.scenario import Scenario
+
+_SHOWN = 5
+
+
+def lower_jobs(
+    native: Any,
+    scenario: Scenario,
+    quirks: frozenset[Quirk],
+    graphs: Graphs,
+    communicators: Communicators,
+    planner: Planner,
+) -> None:
+    """Lower every distinct graph and give each rank its job."""
+    options = _options(native, scenario, quirks, communicators, planner)
+    jobs = []
+    for graph, source in zip(graphs.distinct, graphs.sources, strict=True):
+        job, problems = _core.lower(graph, options)
+        _refuse(problems, graph, source)
+        jobs.append(job)
+    members = [list(group) for group in communicators.members]
+    for rank, at in enumerate(graphs.by_rank):
+        problems = _core.check_rank(jobs[at], rank, communicators.ranks, members)
+        _refuse(problems, graphs.distinct[at], graphs.sources[at])
+    native.set_jobs([jobs[at] for at in graphs.by_rank])
+
+
+def _options(
+    native: Any,
+    scenario: Scenario,
+    quirks: frozenset[Quirk],
+    communicators: Communicators,
+    planner: Planner,
+) -> Any:
+    options = _core.LowerOptions()
+    if Quirk.WHOLE_NANOSECONDS not in quirks:
+        options.use_picoseconds()
+    options.replay_only = scenario.replay_only
+    options.roofline = roofline_of(scenario)
+    options.resources = native.resources
+    options.dimensions = len(scenario.topology.dimensions)
+    options.remote_memory = scenario.memory.kind != "none"
+    options.tracks_tensors = scenario.track_local_memory
+    options.communicators = communicators.by_name
+    options.custom_by_node = planner.custom_by_node
+    options.offered_kinds = planner.offered
+    options.covered = planner.covered
+    for (kind, dimension), reason in planner.impossible.items():
+        options.set_impossible(kind, dimension, reason)
+    options.missing_is_cpu_op_means_cpu = Quirk.TUTORIAL_HOTI2024 in quirks
+    options.skipped_nodes_do_not_wake = Quirk.SKIPPED_NODES_DO_NOT_WAKE in quirks
+    options.broadcast_is_a_timer = Quirk.BROADCAST_IS_A_TIMER in quirks
+    options.zero_op_kernel_never_ends = Quirk.ZERO_OP_KERNEL_NEVER_ENDS in quirks
+    return options
+
+
+def roofline_of(scenario: Scenario) -> Any:
+    """Return the roofline of the scenario's devices."""
+    roofline = _core.Roofline()
+    roofline.enabled = scenario.device.compute == "roofline"
+    roofline.peak_flops = scenario.device.peak_flops
+    roofline.memory_bytes_per_s = scenario.device.memory_bytes_per_s
+    return roofline
+
+
+def _refuse(problems: list[tuple[int, bool, str]], graph: Any, source: str) -> None:
+    if not problems:
+        return
+    lines = [
+        f"{source}: node {graph.id[node]} '{graph.name(node)}': {text}"
+        for node, _, text in problems[:_SHOWN]
+    ]
+    if len(problems) > _SHOWN:
+        lines.append(f"{source}: {len(problems) - _SHOWN} more problems")
+    unsupported = all(flag for _, flag, _ in problems)
+    raise (UnsupportedError if unsupported else TraceError)("\n".join(lines))

@@ -1,0 +1,306 @@
+"""Collectives of a scenario -> plans of the core: levels, members and programs.
+
+Plans are made only for what the workload uses, so that an algorithm that could not run here does no
+harm until a collective needs it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yantra import _core
+from yantra.collectives import find
+from yantra.collectives.algorithm import CollectiveAlgorithm
+from yantra.collectives.names import Implementation, parse_implementation
+from yantra.collectives.program import ExchangeProgram, GraphProgram, Program
+from yantra.collectives.schedule import Kind
+from yantra.compile.communicators import Communicators
+from yantra.compile.graphs import Graphs, build_graph, decode
+from yantra.compile.grid import whole_dimensions
+from yantra.errors import TraceError, UnsupportedError
+from yantra.quirks import Quirk
+from yantra.scenario import Collectives, Custom, Scenario
+
+NONE = 0xFFFFFFFF
+KINDS = tuple(Kind)
+_OF_COMM_TYPE = (
+    Kind.ALL_REDUCE,
+    Kind.REDUCE,
+    Kind.ALL_GATHER,
+    Kind.GATHER,
+    Kind.SCATTER,
+    Kind.BROADCAST,
+    Kind.ALL_TO_ALL,
+    Kind.REDUCE_SCATTER,
+    Kind.REDUCE_SCATTER,
+    Kind.BARRIER,
+)
+_ROOTED = "binomial_tree"
+_OP_KINDS = {"send": 0, "recv": 1, "local": 2}
+_SYMMETRIES = {"none": 0, "add": 1, "xor": 2}
+
+
+class Planner:
+    """Fills a native model with programs, plans, communicators and custom collectives.
+
+    After `plan`: `offered` is the bit set of kinds that have a plan, `covered[kind]` the dimensions
+    the all-rank plan covers, `impossible[kind, dimension]` why an algorithm cannot run there, and
+    `custom_by_node` the custom collectives of single nodes.
+    """
+
+    def __init__(
+        self,
+        native: Any,
+        scenario: Scenario,
+        quirks: frozenset[Quirk],
+        communicators: Communicators,
+    ) -> None:
+        self.native = native
+        self.scenario = scenario
+        self.quirks = quirks
+        self.communicators = communicators
+        self.faithful = Quirk.UNEVEN_REDUCTIONS in quirks
+        self.offered = 0
+        self.covered = [0] * len(KINDS)
+        self.impossible: dict[tuple[int, int], str] = {}
+        self.custom_by_node: dict[int, int] = {}
+        self._programs: dict[tuple[str, Kind, int, str], tuple[int, ...] | str] = {}
+        self._custom: dict[tuple[str, int], int] = {}
+        self._turns = 0
+
+    def plan(self, graphs: Graphs) -> None:
+        """Make the plans of all communicators for the kinds that the graphs use."""
+        used = self._used(graphs)
+        for index in range(len(self.communicators.ids)):
+            plans = [NONE] * len(KINDS)
+            for kind in sorted(used.get(index, ()), key=KINDS.index):
+                plan = self._plan(index, kind)
+                if plan is not None:
+                    plans[KINDS.index(kind)] = plan
+                    self.offered |= 1 << KINDS.index(kind)
+            members = list(self.communicators.members[index])
+            self.native.add_communicator(self.communicators.first_stream(index), members, plans)
+        for node, prefix in self.scenario.collectives.custom_per_node:
+            self.custom_by_node[node] = self._add_custom(prefix, 0)
+
+    def _used(self, graphs: Graphs) -> dict[int, set[Kind]]:
+        used: dict[int, set[Kind]] = {}
+        for graph in graphs.distinct:
+            for name, comm_type in _core.used_collectives(graph):
+                index = self.communicators.find(name)
+                if index is not None and comm_type < len(_OF_COMM_TYPE):
+                    used.setdefault(index, set()).add(_OF_COMM_TYPE[comm_type])
+        return used
+
+    def _plan(self, index: int, kind: Kind) -> int | None:
+        chosen = self._algorithms(kind)
+        if chosen is None:
+            return None
+        if isinstance(chosen, Custom):
+            custom = self._add_custom(chosen.prefix, index)
+            return int(self.native.add_plan([], [], custom, False, False))
+        if self.communicators.spans_all(index):
+            levels = self._grid_levels(kind, chosen, index)
+            return int(self.native.add_plan(levels, [], None, index == 0, index == 0))
+        members = self.communicators.members[index]
+        if len(members) == 1:
+            return int(self.native.add_plan([], [], None, False, False))
+        if Quirk.GROUP_RING not in self.quirks:
+            spanned = whole_dimensions(self.scenario.topology, members)
+            if spanned is not None and len(chosen) == len(self.scenario.topology.dimensions):
+                levels = self._grid_levels(kind, chosen, index, spanned)
+                return int(self.native.add_plan(levels, [], None, False, False))
+        levels = [self._group_level(kind, chosen, members)]
+        return int(self.native.add_plan(levels, list(members), None, False, False))
+
+    def _algorithms(self, kind: Kind) -> tuple[str, ...] | Custom | None:
+        collectives: Collectives = self.scenario.collectives
+        if kind.value in collectives.by_type():
+            return collectives.by_type()[kind.value]
+        if self.faithful:
+            return None
+        return (_ROOTED,) * len(self.scenario.topology.dimensions)
+
+    def _grid_levels(
+        self, kind: Kind, names: tuple[str, ...], index: int, only: frozenset[int] | None = None
+    ) -> list[Any]:
+        levels = []
+        stride = 1
+        for dimension, name in enumerate(names):
+            implementation = self._implementation(name, kind, dimension)
+            size = self.scenario.topology.dimensions[dimension].size
+            over_all = implementation.one
+            if over_all:
+                size, stride = self.scenario.topology.ranks, 1
+            if only is None or dimension in only:
+                levels.append(self._level(kind, implementation, size, stride, dimension, index))
+                self.covered[KINDS.index(kind)] |= 1 << dimension if index == 0 else 0
+            if over_all:
+                break
+            stride *= size
+        return levels
+
+    def _implementation(self, name: str, kind: Kind, dimension: int) -> Implementation:
+        where = f"collectives.{kind.value}[{dimension}]"
+        if self.scenario.semantics == "astra-sim":
+            return parse_implementation(name, where)
+        find(name, where)
+        return Implementation(name, False, None)
+
+    def _level(
+        self, kind: Kind, chosen: Implementation, size: int, stride: int, dimension: int, index: int
+    ) -> Any:
+        programs, alternates, turn = self._level_programs(kind, chosen, size, "usual")
+        if isinstance(programs, str):
+            reason = f"{kind.value} over dimension {dimension}: {chosen.algorithm}: {programs}"
+            if index != 0:
+                raise UnsupportedError(reason)
+            self.impossible[KINDS.index(kind), dimension] = reason
+            programs = alternates = [NONE] * len(KINDS)
+        return (size, stride, dimension, False, programs, alternates, turn)
+
+    def _group_level(self, kind: Kind, names: tuple[str, ...], members: tuple[int, ...]) -> Any:
+        """ASTRA-sim runs a subset group over a ring of its members unless one algorithm is named."""
+        ring = Implementation("ring", False, None)
+        chosen = self._implementation(names[0], kind, 0) if len(names) == 1 else ring
+        size = len(members)
+        programs, alternates, turn = self._level_programs(kind, chosen, size, "group")
+        if isinstance(programs, str) and not self.faithful:
+            programs, alternates, turn = self._level_programs(kind, ring, size, "group")
+        if isinstance(programs, str):
+            raise UnsupportedError(
+                f"{kind.value} over a group of {size} ranks: {chosen.algorithm}: {programs}"
+            )
+        fixed = Quirk.GROUP_HAND_OVER in self.quirks
+        return (size, 1, 0, fixed, programs, alternates, turn)
+
+    def _level_programs(
+        self, kind: Kind, chosen: Implementation, size: int, ring_kind: str
+    ) -> tuple[list[int] | str, list[int], int]:
+        """Return the programs of a level by kind, the alternates, and its counter; or why not."""
+        programs = [NONE] * len(KINDS)
+        alternates = [NONE] * len(KINDS)
+        alternating = False
+        for needed in self._needed(kind):
+            made = self._program(chosen, needed, size, ring_kind)
+            if isinstance(made, str):
+                return made, alternates, NONE
+            programs[KINDS.index(needed)] = made[0]
+            alternates[KINDS.index(needed)] = made[-1]
+            alternating |= len(made) > 1
+        if not alternating:
+            return programs, alternates, NONE
+        self._turns += 1
+        return programs, alternates, self._turns - 1
+
+    def _needed(self, kind: Kind) -> tuple[Kind, ...]:
+        shape = self.scenario.collectives.all_reduce_shape
+        if kind is not Kind.ALL_REDUCE or shape == "baseline":
+            return (kind,)
+        if len(self.scenario.topology.dimensions) == 1:
+            return (kind,)
+        return (Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER)
+
+    def _program(
+        self, chosen: Implementation, kind: Kind, n: int, ring_kind: str
+    ) -> tuple[int, ...] | str:
+        name = chosen.algorithm + ("" if chosen.window is None else str(chosen.window))
+        key = (name, kind, n, ring_kind)
+        if key not in self._programs:
+            self._programs[key] = self._make(find(name), kind, n, ring_kind)
+        return self._programs[key]
+
+    def _make(
+        self, algorithm: CollectiveAlgorithm, kind: Kind, n: int, ring_kind: str
+    ) -> tuple[int, ...] | str:
+        faithful = self.faithful
+        reason = algorithm.supports(kind, n, faithful=faithful)
+        if reason is not None:
+            return reason
+        ring = "group" if ring_kind == "group" else "usual"
+        made = algorithm.programs(kind, n, faithful=faithful, ring_kind=ring)
+        return tuple(add_program(self.native, program) for program in made)
+
+    def _add_custom(self, prefix: str, index: int) -> int:
+        """Load a collective given by traces for a communicator; its ranks are named in the traces."""
+        if (prefix, index) in self._custom:
+            return self._custom[prefix, index]
+        members = self.communicators.members[index]
+        subset = not self.communicators.spans_all(index)
+        positions = len(members) if subset else self.communicators.ranks
+        graphs = [self._custom_graph(f"{prefix}.{at}.et", positions) for at in range(positions)]
+        added = int(self.native.add_custom(graphs, list(members) if subset else []))
+        self._custom[prefix, index] = added
+        return added
+
+    def _custom_graph(self, path: str, positions: int) -> Any:
+        try:
+            with open(path, "rb") as file:
+                content = file.read()
+        except OSError as error:
+            raise TraceError(
+                f"{path}: cannot be read: {error.strerror}; a custom collective over {positions} "
+                "ranks needs one trace for each"
+            ) from None
+        graph, _ = build_graph(decode(content, path), path, self.quirks)
+        for node, _, text in _core.check_custom(graph, positions):
+            raise TraceError(f"{path}: node {graph.id[node]} '{graph.name(node)}': {text}")
+        return graph
+
+
+def add_program(native: Any, program: Program) -> int:
+    """Put a program into a native model; return its number."""
+    result = (program.final_num, program.final_den)
+    if isinstance(program, ExchangeProgram):
+        runs = [
+            (
+                run.count,
+                run.out,
+                run.into,
+                run.peer == "xor",
+                run.num,
+                run.den,
+                run.reduce_num,
+                run.reduce_den,
+                run.side == "nz",
+                run.back,
+            )
+            for run in program.runs
+        ]
+        receipts = program.n - 1 if program.barrier_at else 0
+        return int(
+            native.add_exchange(
+                runs,
+                program.window,
+                program.sends,
+                program.barrier_at,
+                receipts,
+                result,
+                program.round_up,
+            )
+        )
+    return int(
+        native.add_graph(
+            [_position(program, at) for at in range(len(program.ops))],
+            _SYMMETRIES[program.symmetry],
+            result,
+            program.round_up,
+        )
+    )
+
+
+def _position(program: GraphProgram, at: int) -> list[Any]:
+    return [
+        (
+            _OP_KINDS[op.kind],
+            op.peer,
+            op.num,
+            op.den,
+            op.reduce_num,
+            op.reduce_den,
+            list(op.deps),
+            op.side == "nz",
+            op.back,
+        )
+        for op in program.ops[at]
+    ]

@@ -1,0 +1,98 @@
+"""The families of errors Yantra raises, and how their texts are put together.
+
+Every text says where, what is wrong, what was expected, what came, and what to do. A family decides
+the exit status of a command: the user's input (2), the model's answer (3), our own fault (70).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_LONGEST_SHOWN = 60
+
+
+class YantraError(Exception):
+    """Root of every error that Yantra raises on purpose."""
+
+    exit_code = 70
+
+
+class ConfigError(YantraError):
+    """The scenario or a file of it is wrong; `where` names the field, `problem` says why."""
+
+    exit_code = 2
+
+    def __init__(self, where: str, problem: str) -> None:
+        super().__init__(where, problem)
+        self.where = where
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.problem}"
+
+
+class TraceError(YantraError):
+    """An execution trace cannot be read or contradicts itself."""
+
+    exit_code = 2
+
+
+class DeadlockError(YantraError):
+    """The model ran out of events with work left."""
+
+    exit_code = 3
+
+
+class UnsupportedError(YantraError):
+    """The question is well formed, but no model here can answer it."""
+
+    exit_code = 3
+
+
+class InternalError(YantraError):
+    """A fault of Yantra itself."""
+
+    exit_code = 70
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """Return `; did you mean 'bandwidth'?` for the closest candidate, or nothing."""
+    from difflib import get_close_matches
+
+    by_key: dict[str, str] = {}
+    for candidate in candidates:
+        by_key.setdefault(_spelling_key(candidate), candidate)
+    close = get_close_matches(_spelling_key(name), by_key, n=1, cutoff=0.7)
+    return f"; did you mean '{by_key[close[0]]}'?" if close else ""
+
+
+def expected_got(expected: str, got: object) -> str:
+    """Return `expected X, got Y` with Y as it would stand in a JSON file, shortened."""
+    return f"expected {expected}, got {show(got)}"
+
+
+def show(value: object) -> str:
+    """Write a value of an input file as JSON does, cut to one short line."""
+    import json
+
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
+
+
+def as_json(error: YantraError) -> dict[str, object]:
+    """Return the form an error takes in the output of `--json`."""
+    form: dict[str, object] = {
+        "error": type(error).__name__,
+        "exit_code": error.exit_code,
+        "message": str(error),
+    }
+    if isinstance(error, ConfigError):
+        form |= {"where": error.where, "problem": error.problem}
+    return form
+
+
+def _spelling_key(name: str) -> str:
+    return name.lower().replace("_", "-").replace(" ", "-")

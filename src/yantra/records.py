@@ -1,0 +1,63 @@
+"""Frozen records with named fields, made without generating code.
+
+They behave like `dataclass(frozen=True, kw_only=True)`, also to type checkers, but a class costs
+microseconds at import where dataclasses take half a millisecond each and 5 ms for their own
+imports: a third of the time a small run takes. The price is a slower constructor (about 2 us), so
+use them for what is made once per scenario, not once per event.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self, dataclass_transform
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class Record:
+    """Base of frozen records: annotations are the fields, class attributes their defaults.
+
+    Two records are equal if they have the same class and equal fields. A subclass may check itself
+    in `__post_init__`; records do not inherit fields.
+    """
+
+    field_names: ClassVar[tuple[str, ...]]
+
+    def __init_subclass__(cls) -> None:
+        cls.field_names = tuple(cls.__annotations__)
+
+    def __init__(self, **values: Any) -> None:
+        state = self.__dict__
+        for name in self.field_names:
+            if name in values:
+                state[name] = values.pop(name)
+            elif hasattr(type(self), name):
+                state[name] = getattr(type(self), name)
+            else:
+                raise TypeError(f"{type(self).__name__} needs the field '{name}'")
+        if values:
+            raise TypeError(f"{type(self).__name__} has no field '{next(iter(values))}'")
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """Check the fields; the base has nothing to check."""
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed, checked like a new one."""
+        return type(self)(**(self.__dict__ | changes))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen; use replace({name}=...)")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen")
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.__dict__.values()))
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
+        return f"{type(self).__name__}({fields})"

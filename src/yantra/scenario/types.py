@@ -1,0 +1,175 @@
+"""The scenario: the whole question Yantra answers, as values that never change.
+
+Every part is frozen, hashable and printable, so a scenario is a key of a cache and a line of a log.
+Numbers are in the unit their name ends in; texts with units exist only in files.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, Literal
+
+from yantra.records import Record
+
+DimensionKind = Literal["ring", "fully_connected", "switch"]
+Compute = Literal["recorded", "roofline"]
+MemoryKind = Literal["none", "per_npu", "per_node", "pool"]
+AllReduceShape = Literal["baseline", "local_bw_aware"]
+Priority = Literal["lifo", "fifo", "explicit"]
+InterDimension = Literal["ascending", "round_robin", "themis", "themis_flex"]
+IntraDimension = Literal["fifo", "rg", "smallest_first", "less_remaining_phase_first"]
+Communication = Literal["one_slot", "per_communicator"]
+Network = Literal["congestion_unaware", "congestion_aware"]
+Semantics = Literal["yantra", "astra-sim"]
+
+Groups = tuple[tuple[int, tuple[int, ...]], ...]
+"""Communicator groups: (id, ranks in ring order), by ascending id; id 0 is never listed."""
+
+
+class Dimension(Record):
+    """One dimension of the network; `bytes_per_ns` per link and direction, `latency_ns` per hop."""
+
+    kind: DimensionKind
+    size: int
+    bytes_per_ns: float
+    latency_ns: float
+
+
+class Topology(Record):
+    """The product of its dimensions; the first varies fastest with the rank."""
+
+    dimensions: tuple[Dimension, ...]
+
+    @property
+    def ranks(self) -> int:
+        """The number of ranks: the product of the sizes."""
+        return prod(dimension.size for dimension in self.dimensions)
+
+
+class Device(Record):
+    """What computes: recorded durations, or the roofline of `peak_flops` and memory bandwidth."""
+
+    peak_flops: float = 0.0
+    memory_bytes_per_s: float = 0.0
+    compute: Compute = "recorded"
+
+
+class RemoteMemory(Record):
+    """Memory beyond the device; `ranks_per_node` and `nodes` only where each node shares one."""
+
+    kind: MemoryKind = "none"
+    latency_ns: int = 0
+    bytes_per_ns: float = 0.0
+    ranks_per_node: int = 0
+    nodes: int = 0
+
+
+class SharedBus(Record):
+    """The LogGP bus between network and memory: latency L, overhead o, gap g, gap per byte G."""
+
+    l_ns: int
+    o_ns: int
+    g_ns: int
+    big_g_ns_per_byte: float
+
+
+class Custom(Record):
+    """A collective given by execution traces, one per position: `<prefix>.<position>.et`."""
+
+    prefix: str
+
+
+Algorithms = tuple[str, ...] | Custom | None
+"""Names by dimension (`ring`, `direct4`, ...), a collective given by traces, or none."""
+
+
+class Collectives(Record):
+    """Which algorithm runs each collective, in how many chunks, and in which order.
+
+    `custom_per_node` holds (node id, trace prefix) pairs, which come before the algorithm of the
+    type. `active_chunks` counts per dimension over all its queues.
+    """
+
+    all_reduce: Algorithms = None
+    reduce_scatter: Algorithms = None
+    all_gather: Algorithms = None
+    all_to_all: Algorithms = None
+    custom_per_node: tuple[tuple[int, str], ...] = ()
+    all_reduce_shape: AllReduceShape = "local_bw_aware"
+    chunks: int = 1
+    active_chunks: int = 1
+    queues_per_dimension: int = 1
+    priority: Priority = "lifo"
+    inter_dimension: InterDimension = "ascending"
+    intra_dimension: IntraDimension = "fifo"
+    endpoint_delay_ns: int = 10
+    local_reduction_delay_ns: int = 1
+    shared_bus: SharedBus | None = None
+    rendezvous: bool = False
+
+    def by_type(self) -> dict[str, Algorithms]:
+        """Return the algorithms of the four collectives by their name."""
+        return {name: getattr(self, name) for name in COLLECTIVE_TYPES}
+
+
+COLLECTIVE_TYPES = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all")
+
+
+class Resources(Record):
+    """How many operations a rank runs at once.
+
+    `one_slot`: collectives, sends and memory operations of a rank share one slot, and
+    `copy_engines` is 0. `per_communicator`: one collective or send per communicator at a time, and
+    memory operations run on the copy engines.
+    """
+
+    cpu_slots: int = 1
+    compute_streams: int = 1
+    communication: Communication = "per_communicator"
+    copy_engines: int = 1
+
+
+ASTRA_SIM_RESOURCES = Resources(communication="one_slot", copy_engines=0)
+"""What a rank of ASTRA-sim 2 has: one CPU slot, one kernel, one communication slot."""
+
+
+class ChakraFiles(Record):
+    """Chakra trace files, one per rank: `<prefix>.<rank>.et`."""
+
+    prefix: str
+    groups: Groups = ()
+
+    def path(self, rank: int) -> str:
+        """Return the file of one rank."""
+        return f"{self.prefix}.{rank}.et"
+
+
+class Traces(Record):
+    """Chakra traces already in memory (`yantra.chakra.Trace`), one per rank."""
+
+    traces: tuple[Any, ...]
+    groups: Groups = ()
+
+
+class Scenario(Record):
+    """A workload on a cluster under policies.
+
+    `quirks` names the oddities of ASTRA-sim that are on; None stands for those of `semantics`.
+    `replay_only` lets every node take its recorded duration. `trace_nodes` logs the issue and the
+    completion of each node; `track_local_memory` follows tensors and writes
+    `<local_memory_trace>.<rank>.json`.
+    """
+
+    workload: ChakraFiles | Traces
+    topology: Topology
+    device: Device = Device()
+    memory: RemoteMemory = RemoteMemory()
+    network: Network = "congestion_unaware"
+    collectives: Collectives = Collectives()
+    resources: Resources = Resources()
+    semantics: Semantics = "yantra"
+    quirks: frozenset[str] | None = None
+    replay_only: bool = False
+    track_local_memory: bool = False
+    local_memory_trace: str = "local_mem_trace"
+    trace_nodes: bool = False
