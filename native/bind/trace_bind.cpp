@@ -150,8 +150,10 @@ class TraceRecorder {
 public:
     void attribute(std::string_view name, int kind_number, nb::handle value, std::string_view doc) {
         ensure(kind_number == 0 || (kind_number >= 3 && kind_number <= 32), "trace: no such kind");
-        Attribute out;
+        Attribute& out = trace_.add_attribute();
+        out.name = trace_.attribute_names.intern(name);
         out.kind = static_cast<AttributeKind>(kind_number);
+        trace_.set_doc(doc);
         if (is_list(out.kind)) {
             fill_list(out, value);
         } else if (is_text(out.kind)) {
@@ -161,8 +163,6 @@ public:
         } else if (out.kind != AttributeKind::none) {
             out.value = bits_of(out.kind, value);
         }
-        out.name = trace_.attribute_names.intern(name);
-        trace_.add_attribute(out, doc);
     }
 
     void end_metadata(const std::string& version) {

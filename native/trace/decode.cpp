@@ -232,10 +232,9 @@ private:
     }
 
     void attribute(WireReader in) {
-        Attribute out;
+        Attribute& out = trace_.add_attribute();
         std::string_view name;
         std::uint64_t name_end = in.offset();
-        std::string_view doc;
         while (!in.at_end()) {
             const std::uint64_t at = in.offset();
             const WireTag tag = in.tag();
@@ -247,13 +246,12 @@ private:
                 name_end = in.offset();
             } else if (tag.field == field::attribute_doc) {
                 expect(tag, WireType::block, at, "attr.doc_string");
-                doc = utf8(in, "attr.doc_string");
+                trace_.set_doc(utf8(in, "attr.doc_string"));
             } else {
                 unknown(in, tag, at);
             }
         }
         out.name = attribute_name(name, name_end);
-        trace_.add_attribute(out, doc);
     }
 
     // Only a name not seen before needs to be looked at byte by byte.

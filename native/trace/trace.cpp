@@ -1,4 +1,4 @@
-// Look-ups in the sparse parts of a Trace.
+// The sparse parts of a Trace.
 #include "trace/trace.hpp"
 
 #include <algorithm>
@@ -21,6 +21,16 @@ std::string_view Trace::doc_of(const Attribute& attribute) const {
     const auto before = [](const AttributeDoc& doc, std::uint64_t key) { return doc.attribute < key; };
     const auto found = std::lower_bound(docs.begin(), docs.end(), index, before);
     return found != docs.end() && found->attribute == index ? view(found->text) : std::string_view();
+}
+
+void Trace::set_doc(std::string_view doc) {
+    const std::uint64_t attribute = attributes.size() - 1;
+    if (!docs.empty() && docs.back().attribute == attribute) {
+        docs.pop_back();
+    }
+    if (!doc.empty()) {
+        docs.push_back({attribute, add_text(doc)});
+    }
 }
 
 }  // namespace yantra

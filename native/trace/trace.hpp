@@ -137,12 +137,10 @@ struct Trace {
         text.append(piece);
         return added;
     }
-    void add_attribute(const Attribute& attribute, std::string_view doc) {
-        if (!doc.empty()) {
-            docs.push_back({attributes.size(), add_text(doc)});
-        }
-        attributes.push_back(attribute);
-    }
+    // A new attribute of the record being built, to be filled in before the next one is added.
+    Attribute& add_attribute() { return attributes.emplace_back(); }
+    void set_doc(std::string_view doc);  // of the attribute added last
+
     // Ends a record: its dependencies, attributes and IOInfo are those added since the one before.
     void add_node(const NodeRow& row) {
         id.push_back(row.id);

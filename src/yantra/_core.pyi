@@ -1,6 +1,6 @@
 """Types of the native core, an implementation detail of Yantra."""
 
-from typing import final
+from typing import Any, final
 
 AttributeRow = tuple[str, int, AttributeValue, str]
 AttributeScalar = bool | int | float | str | bytes
@@ -134,3 +134,5 @@ class Graph:
     def has_errors(self) -> bool: ...
 
 def decode_trace(source: bytes) -> Trace: ...
+
+def __getattr__(name: str) -> Any: ...  # the simulation part has no types yet

@@ -42,7 +42,7 @@ class TraceBuilder:
     def add(self, node: Node, after: After = ()) -> Node:
         """Add a node made by hand; later nodes get ids above its own."""
         if node.id in self._ids:
-            raise TraceError(node.label, "the id is taken by another node of this trace")
+            raise TraceError(f"{node.label}: the id is taken by another node of this trace")
         self._ids.add(node.id)
         self._next_id = max(self._next_id, node.id + 1)
         self.nodes.append(node)

@@ -67,7 +67,7 @@ def raise_errors(findings: Iterable[Diagnostic], where: str) -> None:
     if not errors:
         return
     more = f" (and {len(errors) - 1} more errors)" if len(errors) > 1 else ""
-    raise TraceError(where, f"{errors[0].where}: {errors[0].message}{more}")
+    raise TraceError(f"{where}: {errors[0].where}: {errors[0].message}{more}")
 
 
 def _findings(native: _core.Trace) -> list[Diagnostic]:

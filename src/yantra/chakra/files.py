@@ -25,11 +25,11 @@ def load(path: str | os.PathLike[str]) -> bytes:
         with open(path, "rb") as file:
             data = file.read()
     except FileNotFoundError:
-        raise TraceError(where, f"no such file{_near(where)}") from None
+        raise TraceError(f"{where}: no such file{_near(where)}") from None
     except IsADirectoryError:
-        raise TraceError(where, "is a folder; expected a Chakra trace file (.et)") from None
+        raise TraceError(f"{where}: is a folder; expected a Chakra trace file (.et)") from None
     except OSError as error:
-        raise TraceError(where, f"cannot be read: {error.strerror}") from None
+        raise TraceError(f"{where}: cannot be read: {error.strerror}") from None
     return unpack(data, where)
 
 
@@ -43,9 +43,9 @@ def unpack(data: bytes, where: str) -> bytes:
     try:
         return gzip.decompress(data)
     except EOFError:
-        raise TraceError(where, "the gzip data is truncated") from None
+        raise TraceError(f"{where}: the gzip data is truncated") from None
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise TraceError(where, f"the gzip data is damaged: {error}") from None
+        raise TraceError(f"{where}: the gzip data is damaged: {error}") from None
 
 
 def save(data: bytes, path: str | os.PathLike[str]) -> None:
@@ -59,7 +59,7 @@ def save(data: bytes, path: str | os.PathLike[str]) -> None:
             file.write(data)
         os.replace(part, where)
     except OSError as error:
-        raise TraceError(where, f"cannot be written: {error.strerror}") from None
+        raise TraceError(f"{where}: cannot be written: {error.strerror}") from None
     finally:
         if os.path.exists(part):
             os.unlink(part)

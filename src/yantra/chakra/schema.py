@@ -259,7 +259,7 @@ class Node:
         found = self.attribute(name)
         if found is None:
             hint = did_you_mean(name, [item.name for item in self.attributes])
-            raise TraceError(self.label, f"has no attribute {name}{hint}")
+            raise TraceError(f"{self.label}: has no attribute {name}{hint}")
         return found.value
 
     def __setitem__(self, name: str, value: AnyValue) -> None:
@@ -300,9 +300,9 @@ def whole_number(where: str, field: str, value: object, low: int, high: int) -> 
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise TraceError(where, f"{field} must be a whole number, got {value!r}") from None
+        raise TraceError(f"{where}: {field} must be a whole number, got {value!r}") from None
     if not low <= number <= high:
-        raise TraceError(where, f"{field} must be from {low} to {high}, got {number}")
+        raise TraceError(f"{where}: {field} must be from {low} to {high}, got {number}")
     return number
 
 
@@ -324,11 +324,10 @@ def _usual_kind(where: str, name: str, value: AnyValue) -> Kind:
     try:
         first = next(iter(value), None)
     except TypeError:
-        raise TraceError(
-            where, f"a value of type {type(value).__name__} cannot be stored"
-        ) from None
+        kind = type(value).__name__
+        raise TraceError(f"{where}: a value of type {kind} cannot be stored") from None
     if first is None:
-        raise TraceError(where, "an empty list needs a kind, such as Kind.INT64_LIST")
+        raise TraceError(f"{where}: an empty list needs a kind, such as Kind.INT64_LIST")
     return Kind(_scalar_kind(first) + 1)
 
 
@@ -347,12 +346,12 @@ def _scalar_kind(value: object) -> Kind:
 def _as_kind(where: str, value: AnyValue, kind: Kind) -> Value:
     if kind is Kind.NONE:
         if value is not None:
-            raise TraceError(where, f"kind NONE holds no value, got {value!r}")
+            raise TraceError(f"{where}: kind NONE holds no value, got {value!r}")
         return None
     if not kind.is_list:
         return _as_scalar(where, value, kind)
     if value is None or isinstance(value, (bool, int, float, str, bytes)):
-        raise TraceError(where, f"expected a list of {_plain(kind.element)}, got {value!r}")
+        raise TraceError(f"{where}: expected a list of {_plain(kind.element)}, got {value!r}")
     return tuple(_as_scalar(where, item, kind.element) for item in value)
 
 
@@ -364,7 +363,7 @@ def _as_scalar(where: str, value: object, kind: Kind) -> Scalar:
         return _as_float(where, value, kind)
     expected = {Kind.BOOL: bool, Kind.STRING: str, Kind.BYTES: bytes}[kind]
     if not isinstance(value, expected):
-        raise TraceError(where, f"expected {_plain(kind)}, got {value!r}")
+        raise TraceError(f"{where}: expected {_plain(kind)}, got {value!r}")
     if kind is Kind.STRING:
         _text(where, "value", value)
     return value  # type: ignore[return-value]
@@ -372,23 +371,23 @@ def _as_scalar(where: str, value: object, kind: Kind) -> Scalar:
 
 def _as_float(where: str, value: object, kind: Kind) -> float:
     if isinstance(value, (str, bytes)):
-        raise TraceError(where, f"expected {_plain(kind)}, got {value!r}")
+        raise TraceError(f"{where}: expected {_plain(kind)}, got {value!r}")
     try:
         number = float(value)  # type: ignore[arg-type]
         if kind is Kind.FLOAT:
             (number,) = struct.unpack("<f", struct.pack("<f", number))
     except (TypeError, ValueError, OverflowError):
-        raise TraceError(where, f"expected {_plain(kind)}, got {value!r}") from None
+        raise TraceError(f"{where}: expected {_plain(kind)}, got {value!r}") from None
     return number
 
 
 def _text(where: str, field: str, value: object) -> None:
     if not isinstance(value, str):
-        raise TraceError(where, f"{field} must be text, got {value!r}")
+        raise TraceError(f"{where}: {field} must be text, got {value!r}")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise TraceError(where, f"{field} {value!r} cannot be written as UTF-8") from None
+        raise TraceError(f"{where}: {field} {value!r} cannot be written as UTF-8") from None
 
 
 def _plain(kind: Kind) -> str:

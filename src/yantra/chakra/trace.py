@@ -48,7 +48,7 @@ class Trace:
             trace.native = _core.decode_trace(plain)
         except _core.TraceFault as fault:
             other = files.what_it_is(plain) if plain else ""
-            raise TraceError(where, f"{fault}" + (f" ({other})" if other else "")) from None
+            raise TraceError(f"{where}: {fault}" + (f" ({other})" if other else "")) from None
         trace._digest = None
         return trace
 
@@ -63,7 +63,7 @@ class Trace:
         for position in range(len(ids) - 1, -1, -1):
             if ids[position] == id:
                 return self[position]
-        raise TraceError(f"node {id}", "the trace has no node of this id")
+        raise TraceError(f"node {id}: the trace has no node of this id")
 
     def to_bytes(self) -> bytes:
         """Return the content of the .et file, not packed; equal traces give equal bytes."""
