@@ -309,6 +309,7 @@ private:
     // --- graph.cpp
     void start_graph(u32 stream);
     void run_graph_op(u32 stream, u32 op);
+    bool goes_back(const Stream& s, const GraphOp& op) const;
     void graph_op_done(u32 stream, u32 op);
     void graph_handed_over(u32 stream, u32 op);
 
