@@ -61,12 +61,14 @@ u32 add_program(Model& model, Program program, const std::pair<u64, u64>& result
 }
 
 u32 add_exchange(Model& model, const std::vector<RunTuple>& runs, u64 window, u64 sends,
-                 u64 barrier_at, u64 barrier_receipts, std::pair<u64, u64> result, bool round_up) {
+                 u64 barrier_at, u64 barrier_receipts, bool barrier_counts_hand_overs,
+                 std::pair<u64, u64> result, bool round_up) {
     ExchangeProgram machine;
     machine.window = window;
     machine.sends = sends;
     machine.barrier_at = barrier_at;
     machine.barrier_receipts = barrier_receipts;
+    machine.barrier_counts_hand_overs = barrier_counts_hand_overs;
     for (const auto& [count, out, into, by_xor, num, den, reduce_num, reduce_den, from_memory, back] :
          runs) {
         machine.runs.push_back({count, out, into, by_xor, {num, den}, {reduce_num, reduce_den},
@@ -185,7 +187,9 @@ void bind_parameters(nb::module_& module) {
         .def_rw("lowest_dimension_only", &Quirks::lowest_dimension_only)
         .def_rw("sizes_of_32_bits", &Quirks::sizes_of_32_bits)
         .def_rw("bus_charges_reduction_twice", &Quirks::bus_charges_reduction_twice)
-        .def_rw("hash_order_custom", &Quirks::hash_order_custom);
+        .def_rw("hash_order_custom", &Quirks::hash_order_custom)
+        .def_rw("phases_as_ready", &Quirks::phases_as_ready)
+        .def_rw("no_duration_takes_a_nanosecond", &Quirks::no_duration_takes_a_nanosecond);
     nb::class_<SystemParameters>(module, "SystemParameters")
         .def(nb::init<>())
         .def_prop_rw("priority", [](const SystemParameters& s) { return static_cast<u32>(s.priority); },
@@ -240,7 +244,9 @@ void bind_parameters(nb::module_& module) {
         .def_rw("missing_is_cpu_op_means_cpu", &LowerOptions::missing_is_cpu_op_means_cpu)
         .def_rw("skipped_nodes_do_not_wake", &LowerOptions::skipped_nodes_do_not_wake)
         .def_rw("broadcast_is_a_timer", &LowerOptions::broadcast_is_a_timer)
-        .def_rw("zero_op_kernel_never_ends", &LowerOptions::zero_op_kernel_never_ends);
+        .def_rw("zero_op_kernel_never_ends", &LowerOptions::zero_op_kernel_never_ends)
+        .def_rw("zero_byte_kernel_is_skipped", &LowerOptions::zero_byte_kernel_is_skipped)
+        .def_rw("no_duration_takes_a_nanosecond", &LowerOptions::no_duration_takes_a_nanosecond);
 }
 
 void bind_model(nb::module_& module) {
@@ -271,14 +277,14 @@ void bind_model(nb::module_& module) {
             m.memory = {static_cast<RemoteMemoryKind>(kind), latency_ns, bytes_per_ns, per_node};
         })
         .def("add_exchange", &add_exchange, "runs"_a, "window"_a, "sends"_a, "barrier_at"_a,
-             "barrier_receipts"_a, "result"_a, "round_up"_a)
+             "barrier_receipts"_a, "barrier_counts_hand_overs"_a, "result"_a, "round_up"_a)
         .def("add_graph", &add_graph, "positions"_a, "symmetry"_a, "result"_a, "round_up"_a)
         .def("add_plan", &add_plan, "levels"_a, "members"_a, "communicator_size"_a,
              "custom"_a, "masked"_a, "shared_load"_a)
         .def("add_custom", &add_custom, "graphs"_a, "members"_a)
-        .def("add_communicator", [](Model& m, u64 first_stream, std::vector<u32> members,
+        .def("add_communicator", [](Model& m, u64 first_stream, u64 stride, std::vector<u32> members,
                                     const std::array<u32, collective_kinds>& plans) {
-            m.communicators.push_back({first_stream, std::move(members), plans});
+            m.communicators.push_back({first_stream, stride, std::move(members), plans});
         })
         .def("set_jobs", [](Model& m, const std::vector<std::shared_ptr<Job>>& jobs) {
             m.jobs.assign(jobs.begin(), jobs.end());

@@ -77,7 +77,10 @@ void Simulation::issue_custom_node(u32 stream, u32 node) {
         receive(s.rank, from, graph.comm_size.value[node],
                 static_cast<u32>(graph.comm_tag.value[node] % tag_space), then);
     } else {
-        const u64 ns = graph.duration_micros[node] == 0 ? 1 : graph.duration_micros[node] * 1000;
+        u64 ns = graph.duration_micros[node] * 1000;
+        if (ns == 0 && model_.quirks.no_duration_takes_a_nanosecond) {
+            ns = 1;
+        }
         local_.schedule(s.rank, model_.scale.whole(ns), custom_done, stream, node);
     }
 }

@@ -72,6 +72,16 @@ void Simulation::exchange_handed_over(u32 stream, u32 run) {
     local_.schedule(streams_[stream].rank, x.reduce_ticks, reduction_done, stream, none);
 }
 
+// Hand-overs of received packets come after those of the window of own ones.
+bool Simulation::passes_barrier(const ExchangeState& x) {
+    const ExchangeProgram& machine = *x.machine;
+    if (!machine.barrier_counts_hand_overs) {
+        return x.receipts >= machine.barrier_receipts;
+    }
+    const u64 sent = machine.sends - x.left;
+    return sent + x.free >= machine.window + machine.barrier_receipts;
+}
+
 // One more packet is free to go.
 void Simulation::exchange_free(u32 stream) {
     Stream& s = streams_[stream];
@@ -79,7 +89,7 @@ void Simulation::exchange_free(u32 stream) {
     const ExchangeProgram& machine = *x.machine;
     ++x.free;
     if (machine.barrier_at > 0 && x.left <= machine.barrier_at) {
-        if (x.receipts < machine.barrier_receipts) {
+        if (!passes_barrier(x)) {
             return;
         }
         for (u64 i = 0; i < machine.window && can_send(x); ++i) {

@@ -30,6 +30,8 @@ struct Quirks {
     bool sizes_of_32_bits = false;
     bool bus_charges_reduction_twice = false;
     bool hash_order_custom = false;
+    bool phases_as_ready = false;
+    bool no_duration_takes_a_nanosecond = false;
 };
 
 struct SharedBusParameters {
@@ -57,7 +59,8 @@ struct SystemParameters {
 };
 
 struct Communicator {
-    u64 first_stream = 0;            // tags of its collectives count from here
+    u64 first_stream = 0;            // tags of its collectives count from here, in steps of the
+    u64 stream_stride = 1;           // stride
     std::vector<u32> members;        // in ring order; empty: all ranks
     std::array<u32, collective_kinds> plan{};   // into Model::plans; none where not offered
 };

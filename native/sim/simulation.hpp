@@ -48,6 +48,8 @@ public:
     u64 nodes_done() const { return nodes_done_; }
 
 private:
+    u32 assign_lanes();
+
     // What happens at a rank at some tick.
     enum Local : u32 {
         hand_over_done,     // a: stream, b: run
@@ -107,6 +109,7 @@ private:
         CollectiveKind kind = CollectiveKind::all_reduce;
         bool clockwise = true;
         bool fixed_hand_over = false;
+        bool idle = false;           // the rank has nothing to do in it
     };
 
     // The streams of one collective on one rank.
@@ -122,6 +125,13 @@ private:
         bool reduces;
         bool back;
         bool of_graph;
+    };
+
+    // Whose chunk is planned.
+    struct ChunkPlace {
+        u32 rank;
+        u32 communicator;
+        const Plan* plan;
     };
 
     // Which of a dimension's queues a phase may use.
@@ -217,6 +227,7 @@ private:
 
     struct Queue {
         std::vector<u32> streams;
+        std::vector<u64> turns;      // of phases that have not started, the next one last
         u32 running = 0;
     };
 
@@ -265,13 +276,20 @@ private:
     void start_chunks(u32 rank, u32 node, u32 plan, i64 priority);
     void make_stream(u32 rank, u32 dataset, u32 plan, u32 custom, i64 priority);
     void build_phases(u32 rank, const Op& op, const Plan& plan, u64 data, bool spread);
-    void add_phase(u32 rank, const Plan& plan, u32 level, CollectiveKind kind, Half half, u64& data);
-    void choose_queue(Rank& r, u32 dimension, Half half, Phase& phase) const;
+    void add_phase(const ChunkPlace& chunk, u32 level, CollectiveKind kind, Half half, u64& data);
+    void leave_out_phases(const ChunkPlace& chunk, CollectiveKind kind);
+    void choose_queue_by_half(Rank& r, u32 dimension, Half half, Phase& phase) const;
+    void choose_queue_by_chunk(const ChunkPlace& chunk, Half half, Phase& phase) const;
     void order_levels(u32 rank, const Op& op, const Plan& plan);
     u32 store_phases();
     void proceed(u32 stream);
     void end_phase(u32 stream);
     void insert_into_queue(std::vector<u32>& queue, u32 stream);
+    bool exchanges(const Stream& s) const;
+    static u64 turn_of(const Stream& s, u32 phase);
+    bool takes_turns(const Stream& s) const;
+    void reserve_turns(const Stream& s);
+    std::size_t turn_point(const std::vector<u32>& queue, u32 stream) const;
     std::size_t insertion_point(const std::vector<u32>& queue, u32 stream) const;
     std::size_t intra_dimension_point(const std::vector<u32>& queue, u32 stream) const;
     std::size_t alternating_point(const std::vector<u32>& queue, const Stream& s) const;
@@ -286,6 +304,7 @@ private:
     void start_exchange(u32 stream, const Program& program);
     void inject(Stream& s, u32 stream);
     void exchange_handed_over(u32 stream, u32 run);
+    static bool passes_barrier(const ExchangeState& x);
     void exchange_free(u32 stream);
     void exchange_received(u32 stream);
 
@@ -364,6 +383,7 @@ private:
     Pool<Message> messages_;
     Pool<Rendezvous> rendezvous_;
     std::vector<Rank> ranks_;
+    std::vector<u32> lanes_;                       // by communicator: which set of queues it uses
     std::vector<u64> start_;
     std::vector<u64> end_;
     Pool<Stream> streams_;

@@ -1,6 +1,7 @@
 // Collectives: cut into chunks (streams), planned as phases, queued per dimension and run
 // (astra-sim-semantics 4).
 #include <algorithm>
+#include <functional>
 
 #include "base/ensure.hpp"
 #include "sim/simulation.hpp"
@@ -54,8 +55,9 @@ void Simulation::start_chunks(u32 rank, u32 node, u32 plan_index, i64 priority) 
     }
     const u64 splits = model_.system.chunks;
     u64 left = op.bytes;
-    u64 chunk = left / splits;
-    u64 pieces = std::max<u64>(1, std::min(splits, left));
+    u64 chunk = model_.quirks.padded_chunks ? left / splits : (left + splits - 1) / splits;
+    const bool whole = op.collective == CollectiveKind::barrier;  // a signal is not cut
+    u64 pieces = whole ? 1 : std::max<u64>(1, std::min(splits, left));
     if (model_.quirks.padded_chunks) {
         if (op.collective != CollectiveKind::all_gather && grid_.ranks() > chunk) {
             chunk = grid_.ranks();
@@ -68,8 +70,9 @@ void Simulation::start_chunks(u32 rank, u32 node, u32 plan_index, i64 priority) 
         }
         pieces = (left + chunk - 1) / chunk;
     }
-    const u64 total = left;
-    const bool balanced = themis_ && plan.shared_load && op.collective != CollectiveKind::all_to_all;
+    const bool balanced = themis_ && plan.shared_load && left > 0 &&
+                          (gathers_or_scatters(op.collective) ||
+                           op.collective == CollectiveKind::all_reduce);
     const u32 dataset = datasets_.take({rank, node, 0});
     for (u64 piece = 0; balanced ? left > 0 : piece < pieces; ++piece) {
         u64 data = chunk;
@@ -81,7 +84,7 @@ void Simulation::start_chunks(u32 rank, u32 node, u32 plan_index, i64 priority) 
             order_ = std::move(decision.order);
         } else {
             if (!model_.quirks.padded_chunks) {
-                data = total * (piece + 1) / pieces - total * piece / pieces;
+                data = left / pieces + (piece < left % pieces ? 1 : 0);
             }
             order_levels(rank, op, plan);
         }
@@ -91,13 +94,15 @@ void Simulation::start_chunks(u32 rank, u32 node, u32 plan_index, i64 priority) 
     }
 }
 
-// The levels in the order in which a stream visits them.
+// The levels in the order in which a stream visits them: data that grows takes the inner ones last,
+// and so does what spreads from one rank.
 void Simulation::order_levels(u32 rank, const Op& op, const Plan& plan) {
     order_.resize(plan.levels.size());
     for (u32 level = 0; level < order_.size(); ++level) {
         order_[level] = level;
     }
-    if (op.collective == CollectiveKind::all_gather) {
+    if (op.collective == CollectiveKind::all_gather || op.collective == CollectiveKind::gather ||
+        op.collective == CollectiveKind::broadcast) {
         std::reverse(order_.begin(), order_.end());
     }
     if (model_.system.inter_dimension == InterDimension::round_robin && plan.shared_load) {
@@ -108,6 +113,7 @@ void Simulation::order_levels(u32 rank, const Op& op, const Plan& plan) {
 }
 
 void Simulation::build_phases(u32 rank, const Op& op, const Plan& plan, u64 data, bool balanced) {
+    const ChunkPlace chunk{rank, op.communicator, &plan};
     std::vector<u32> usable;
     for (u32 level : order_) {
         const bool involved = !plan.masked || (op.involved >> plan.levels[level].dimension & 1) != 0;
@@ -120,26 +126,43 @@ void Simulation::build_phases(u32 rank, const Op& op, const Plan& plan, u64 data
         op.collective == CollectiveKind::all_reduce && model_.system.local_bw_aware;
     if (!hierarchical) {
         for (u32 level : usable) {
-            add_phase(rank, plan, level, op.collective, Half::any, data);
+            add_phase(chunk, level, op.collective, Half::any, data);
         }
+        leave_out_phases(chunk, op.collective);
         return;
     }
     const std::size_t scattered = balanced ? usable.size() : usable.size() - 1;
     for (std::size_t i = 0; i < scattered; ++i) {
-        add_phase(rank, plan, usable[i], CollectiveKind::reduce_scatter, Half::first, data);
+        add_phase(chunk, usable[i], CollectiveKind::reduce_scatter, Half::first, data);
     }
     if (!balanced) {
-        add_phase(rank, plan, usable.back(), CollectiveKind::all_reduce, Half::first, data);
+        add_phase(chunk, usable.back(), CollectiveKind::all_reduce, Half::first, data);
     }
     for (std::size_t i = scattered; i-- > 0;) {
-        add_phase(rank, plan, usable[i], CollectiveKind::all_gather, Half::last, data);
+        add_phase(chunk, usable[i], CollectiveKind::all_gather, Half::last, data);
     }
 }
 
-void Simulation::add_phase(u32 rank, const Plan& plan, u32 level_index, CollectiveKind kind,
-                           Half half, u64& data) {
-    Rank& r = ranks_[rank];
-    const Level& level = plan.levels[level_index];
+// Of a collective with a root, a rank takes part in a phase only if it has data there: on the way to
+// the root if it was first in all phases before, on the way from the root if it is first in all after.
+void Simulation::leave_out_phases(const ChunkPlace& chunk, CollectiveKind kind) {
+    const bool to_root = kind == CollectiveKind::reduce || kind == CollectiveKind::gather;
+    const bool from_root = kind == CollectiveKind::broadcast || kind == CollectiveKind::scatter;
+    if (!to_root && !from_root) {
+        return;
+    }
+    bool idle = false;
+    for (std::size_t i = 0; i < planned_.size(); ++i) {
+        Phase& phase = planned_[to_root ? i : planned_.size() - 1 - i];
+        phase.idle = idle;
+        idle = idle || place_in(chunk.rank, *chunk.plan, phase.level).position != 0;
+    }
+}
+
+void Simulation::add_phase(const ChunkPlace& chunk, u32 level_index, CollectiveKind kind, Half half,
+                           u64& data) {
+    Rank& r = ranks_[chunk.rank];
+    const Level& level = chunk.plan->levels[level_index];
     Phase phase;
     phase.data = data;
     phase.level = level_index;
@@ -150,7 +173,12 @@ void Simulation::add_phase(u32 rank, const Plan& plan, u32 level_index, Collecti
         phase.program = level.alternate[static_cast<std::size_t>(kind)];
     }
     ensure(phase.program != no_program, "a phase without a program");
-    choose_queue(r, level.dimension, half, phase);
+    phase.queue = level.dimension * model_.system.queues_per_dimension;
+    if (model_.quirks.half_queues) {
+        choose_queue_by_half(r, level.dimension, half, phase);
+    } else {
+        choose_queue_by_chunk(chunk, half, phase);
+    }
     const Program& program = model_.programs[phase.program];
     // Upstream's tree runs an all-reduce whatever asked for it, and the schedulers see what runs.
     if (gathers_or_scatters(kind) && program.result.num == program.result.den) {
@@ -160,14 +188,15 @@ void Simulation::add_phase(u32 rank, const Plan& plan, u32 level_index, Collecti
     planned_.push_back(phase);
 }
 
-void Simulation::choose_queue(Rank& r, u32 dimension, Half half, Phase& phase) const {
+// Counts the phases of each half of a dimension's queues, whatever their communicator.
+void Simulation::choose_queue_by_half(Rank& r, u32 dimension, Half half, Phase& phase) const {
     const u32 queues = model_.system.queues_per_dimension;
     RoundRobin& robin = r.robin[dimension];
     u32 queue;
-    if (half == Half::any || !model_.quirks.half_queues) {
+    if (half == Half::any) {
         queue = robin.any;
         robin.any = (robin.any + 1) % queues;
-        phase.clockwise = half == Half::any ? queues == 1 || queue < queues / 2 : half == Half::first;
+        phase.clockwise = queues == 1 || queue < queues / 2;
     } else if (half == Half::first) {
         queue = robin.first;
         robin.first = queues > 1 ? (robin.first + 1) % (queues / 2) : 0;
@@ -179,7 +208,17 @@ void Simulation::choose_queue(Rank& r, u32 dimension, Half half, Phase& phase) c
                                                            : 0;
         phase.clockwise = false;
     }
-    phase.queue = dimension * queues + queue;
+    phase.queue += queue;
+}
+
+// The number of the chunk within its communicator decides, so that all members agree on the queue
+// and on the direction around a ring. Communicators that run at once have queues of their own.
+void Simulation::choose_queue_by_chunk(const ChunkPlace& chunk, Half half, Phase& phase) const {
+    const u32 queues = model_.system.queues_per_dimension;
+    const u64 number = ranks_[chunk.rank].streams[chunk.communicator];
+    const u32 queue = static_cast<u32>(number % queues);
+    phase.clockwise = half == Half::any ? queues == 1 || queue < queues / 2 : half == Half::first;
+    phase.queue += lanes_[chunk.communicator] * grid_.dimensions() * queues + queue;
 }
 
 u32 Simulation::store_phases() {
@@ -204,7 +243,8 @@ void Simulation::make_stream(u32 rank, u32 dataset, u32 plan, u32 custom, i64 pr
     const u32 stream = streams_.take();
     Stream& s = streams_[stream];
     const u32 communicator = op_of(rank, datasets_[dataset].node).communicator;
-    s.id = model_.communicators[communicator].first_stream + ranks_[rank].streams[communicator]++;
+    const Communicator& of = model_.communicators[communicator];
+    s.id = of.first_stream + ranks_[rank].streams[communicator]++ * of.stream_stride;
     s.tag = static_cast<u32>(s.id % tag_space) + tag_space;
     s.priority = priority;
     s.rank = rank;
@@ -214,10 +254,45 @@ void Simulation::make_stream(u32 rank, u32 dataset, u32 plan, u32 custom, i64 pr
     s.first_phase = store_phases();
     s.end_phase = s.first_phase + static_cast<u32>(planned_.size());
     ++datasets_[dataset].streams_left;
-    if (custom == none && !model_.match_by_tag && !model_.system.rendezvous) {
+    if (custom == none && !model_.match_by_tag && !model_.system.rendezvous && exchanges(s)) {
         join_meeting(stream, communicator);
     }
+    reserve_turns(s);
     proceed(stream);
+}
+
+// Whether a phase of the stream runs on the exchange machine, which finds its peers by a meeting.
+bool Simulation::exchanges(const Stream& s) const {
+    return std::any_of(phases_.begin() + s.first_phase, phases_.begin() + s.end_phase,
+                       [this](const Phase& phase) {
+                           const Program& program = model_.programs[phase.program];
+                           return std::holds_alternative<ExchangeProgram>(program.machine);
+                       });
+}
+
+// When the phases of a stream start among those of the other chunks. Every rank must start them in
+// the same order, or two ranks run different chunks and wait for each other for ever; so the order is
+// settled here: by phase, then by chunk, never by which of them is ready first. The order is free of
+// circles because the phases of a chunk follow each other.
+u64 Simulation::turn_of(const Stream& s, u32 phase) {
+    constexpr u32 stream_bits = 56;
+    return u64{phase - s.first_phase} << stream_bits | (s.id & ((u64{1} << stream_bits) - 1));
+}
+
+bool Simulation::takes_turns(const Stream& s) const {
+    return !model_.quirks.phases_as_ready && s.end_phase - s.first_phase > 1 &&
+           model_.system.intra_dimension == IntraDimension::fifo;
+}
+
+void Simulation::reserve_turns(const Stream& s) {
+    if (!takes_turns(s)) {
+        return;
+    }
+    for (u32 phase = s.first_phase; phase < s.end_phase; ++phase) {
+        std::vector<u64>& turns = ranks_[s.rank].queues[phases_[phase].queue].turns;
+        const u64 turn = turn_of(s, phase);
+        turns.insert(std::upper_bound(turns.begin(), turns.end(), turn, std::greater<>()), turn);
+    }
 }
 
 // Takes the stream to its next phase, or to its end. The completion of the collective, and all the
@@ -277,6 +352,12 @@ void Simulation::start_queue(u32 rank, u32 queue) {
             return;
         }
         const u32 stream = q.streams[q.running];
+        if (takes_turns(streams_[stream])) {
+            if (turn_of(streams_[stream], streams_[stream].phase) != q.turns.back()) {
+                return;
+            }
+            q.turns.pop_back();
+        }
         streams_[stream].initialised = true;
         start_phase(stream);
         ++q.running;
@@ -287,9 +368,21 @@ void Simulation::insert_into_queue(std::vector<u32>& queue, u32 stream) {
     const Phase& phase = phase_of(streams_[stream]);
     const bool reordered = model_.system.intra_dimension != IntraDimension::fifo &&
                            streams_[stream].custom == none && gathers_or_scatters(phase.kind);
-    const std::size_t at =
-        reordered ? intra_dimension_point(queue, stream) : insertion_point(queue, stream);
+    const std::size_t at = reordered                        ? intra_dimension_point(queue, stream)
+                           : takes_turns(streams_[stream]) ? turn_point(queue, stream)
+                                                           : insertion_point(queue, stream);
     queue.insert(queue.begin() + static_cast<std::ptrdiff_t>(at), stream);
+}
+
+// Behind everything that runs or whose turn comes earlier.
+std::size_t Simulation::turn_point(const std::vector<u32>& queue, u32 stream) const {
+    const u64 turn = turn_of(streams_[stream], streams_[stream].phase);
+    std::size_t at = queue.size();
+    while (at > 0 && !streams_[queue[at - 1]].initialised &&
+           turn_of(streams_[queue[at - 1]], streams_[queue[at - 1]].phase) > turn) {
+        --at;
+    }
+    return at;
 }
 
 // Behind everything that runs or has at least the same priority.
@@ -385,6 +478,10 @@ void Simulation::start_phase(u32 stream) {
         return;
     }
     const Phase& phase = phase_of(s);
+    if (phase.idle) {
+        local_.schedule(s.rank, 0, phase_done, stream, none);
+        return;
+    }
     s.place = place_in(s.rank, model_.plans[s.plan], phase.level);
     const Program& program = model_.programs[phase.program];
     if (std::holds_alternative<ExchangeProgram>(program.machine)) {

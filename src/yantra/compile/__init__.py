@@ -31,6 +31,8 @@ _RUN_QUIRKS = {
     "lowest_dimension_only": Quirk.LOWEST_DIMENSION_ONLY,
     "sizes_of_32_bits": Quirk.SIZES_OF_32_BITS,
     "hash_order_custom": Quirk.HASH_ORDER_CUSTOM,
+    "phases_as_ready": Quirk.PHASES_AS_READY,
+    "no_duration_takes_a_nanosecond": Quirk.NO_DURATION_TAKES_A_NANOSECOND,
     "bus_charges_reduction_twice": Quirk.BUS_CHARGES_REDUCTION_TWICE,
 }
 
@@ -74,10 +76,11 @@ def compile(scenario: Scenario) -> Model:
     graphs = load_graphs(scenario.workload, scenario.topology.ranks, quirks)
     native = _core.Model()
     _set_cluster(native, scenario, quirks)
-    communicators = Communicators(scenario.workload.groups, scenario.topology.ranks)
+    faithful = scenario.semantics == "astra-sim"
+    communicators = Communicators(scenario.workload.groups, scenario.topology.ranks, faithful)
     planner = Planner(native, scenario, quirks, communicators)
     planner.plan(graphs)
-    if scenario.semantics == "astra-sim" and communicators.tags_may_collide():
+    if communicators.tags_may_collide():
         native.match_by_tag()
     native.resources = communicators.resource_map(scenario.resources)
     lower_jobs(native, scenario, quirks, graphs, communicators, planner)

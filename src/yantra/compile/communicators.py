@@ -5,26 +5,39 @@ from __future__ import annotations
 from typing import Any
 
 from yantra import _core
+from yantra.errors import UnsupportedError
 from yantra.scenario import Groups, Resources
 
 _TAGS = 500_000_000  # ASTRA-sim takes stream numbers modulo this for tags
+_MOST_COLOURS = 240  # slots are numbered in a byte
 _STREAMS_PER_GROUP = 1_000_000  # ASTRA-sim numbers the streams of group g from this times g
 
 
 class Communicators:
-    """Communicator 0 is all ranks; the groups follow by ascending id."""
+    """Communicator 0 is all ranks; the groups follow by ascending id.
 
-    def __init__(self, groups: Groups, ranks: int) -> None:
+    `numbered_by_id`: streams, and so tags, are numbered as in ASTRA-sim.
+    """
+
+    def __init__(self, groups: Groups, ranks: int, numbered_by_id: bool) -> None:
         self.ranks = ranks
+        self.numbered_by_id = numbered_by_id
         self.ids = [0, *(group for group, _ in groups)]
         self.members: list[tuple[int, ...]] = [(), *(members for _, members in groups)]
         self.by_name = {"": 0, "0": 0}
         for index, group in enumerate(self.ids[1:], start=1):
             self.by_name[str(group)] = index
+        self.colours = self._colours()
 
-    def first_stream(self, index: int) -> int:
-        """Return the number from which a communicator counts its streams."""
-        return self.ids[index] * _STREAMS_PER_GROUP
+    def numbering(self, index: int) -> tuple[int, int]:
+        """Return the first number of a communicator's streams, and the step between them.
+
+        ASTRA-sim gives each group a million, which wrap around; by colour no two communicators of a
+        rank ever share a number.
+        """
+        if self.numbered_by_id:
+            return self.ids[index] * _STREAMS_PER_GROUP, 1
+        return self.colours[index], max(self.colours) + 1
 
     def size(self, index: int) -> int:
         """Return the number of members."""
@@ -32,7 +45,7 @@ class Communicators:
 
     def tags_may_collide(self) -> bool:
         """Return whether upstream's tags of two communicators can be equal."""
-        return self.first_stream(len(self.ids) - 1) + _STREAMS_PER_GROUP > _TAGS
+        return self.numbered_by_id and (self.ids[-1] + 1) * _STREAMS_PER_GROUP > _TAGS
 
     def spans_all(self, index: int) -> bool:
         """Return whether a communicator has every rank."""
@@ -55,10 +68,14 @@ class Communicators:
             slots.capacity = [resources.cpu_slots, resources.compute_streams, 1]
             slots.collective = slots.send = [2] * len(self.ids)
             return slots
-        colours = self._colours()
-        width = max(colours) + 1
-        slots.collective = [3 + colour for colour in colours]
-        slots.send = [3 + width, *(3 + colour for colour in colours[1:])]
+        width = max(self.colours) + 1
+        if width > _MOST_COLOURS:
+            raise UnsupportedError(
+                f"workload.groups: a rank is in {width - 1} groups; with communication "
+                f"per_communicator it may be in {_MOST_COLOURS - 1}; use one_slot"
+            )
+        slots.collective = [3 + colour for colour in self.colours]
+        slots.send = [3 + width, *(3 + colour for colour in self.colours[1:])]
         slots.capacity = [
             resources.cpu_slots,
             resources.compute_streams,
