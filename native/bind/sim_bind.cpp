@@ -291,20 +291,34 @@ void bind_model(nb::module_& module) {
         });
 }
 
-nb::dict waiting_dict(const Waiting& w) {
-    nb::dict d;
-    d["rank"] = w.rank;
-    d["node"] = w.node == none ? nb::none() : nb::cast(w.node);
-    d["reason"] = static_cast<u32>(w.reason);
-    d["sends"] = w.sends;
-    d["since"] = w.since;
-    d["peer"] = w.peer;
-    d["tag"] = w.tag;
-    d["bytes"] = w.bytes;
-    d["other_bytes"] = w.other_bytes == never ? nb::none() : nb::cast(w.other_bytes);
-    d["other_tag"] = w.other_tag == none ? nb::none() : nb::cast(w.other_tag);
-    d["missing"] = nb::cast(w.missing);
-    return d;
+nb::object unless_none(u32 value) { return value == none ? nb::none() : nb::cast(value); }
+nb::object unless_never(u64 value) { return value == never ? nb::none() : nb::cast(value); }
+
+void bind_waiting(nb::module_& module) {
+    nb::class_<Waiting>(module, "Waiting")
+        .def_ro("rank", &Waiting::rank)
+        .def_ro("node", &Waiting::node)
+        .def_prop_ro("for_message", [](const Waiting& w) { return w.reason == Waiting::message; })
+        .def_prop_ro("for_collective", [](const Waiting& w) { return w.reason == Waiting::collective; })
+        .def_ro("since", &Waiting::since)
+        .def_ro("bytes", &Waiting::bytes)
+        .def_prop_ro("other_bytes", [](const Waiting& w) { return unless_never(w.other_bytes); })
+        .def_ro("sends", &Waiting::sends)
+        .def_ro("peer_finished", &Waiting::peer_finished)
+        .def_ro("peer", &Waiting::peer)
+        .def_ro("tag", &Waiting::tag)
+        .def_prop_ro("other_tag", [](const Waiting& w) { return unless_none(w.other_tag); })
+        .def_prop_ro("peer_node", [](const Waiting& w) { return unless_none(w.peer_node); })
+        .def_ro("collective", &Waiting::collective)
+        .def_ro("communicator", &Waiting::communicator)
+        .def_ro("missing", &Waiting::missing)
+        .def_prop_ro("other_rank", [](const Waiting& w) { return unless_none(w.other_rank); })
+        .def_prop_ro("other_node", [](const Waiting& w) { return unless_none(w.other_node); })
+        .def_ro("other_collective", &Waiting::other_collective)
+        .def_prop_ro("inner_node", [](const Waiting& w) {
+            return w.inner_stream == none ? nb::none() : nb::cast(w.inner_node);
+        })
+        .def_ro("inner_name", &Waiting::inner_name);
 }
 
 void bind_outcome(nb::module_& module) {
@@ -332,13 +346,7 @@ void bind_outcome(nb::module_& module) {
             }
             return rows;
         })
-        .def_prop_ro("waiting", [](const Outcome& o) {
-            nb::list rows;
-            for (const Waiting& w : o.waiting) {
-                rows.append(waiting_dict(w));
-            }
-            return rows;
-        });
+        .def_ro("waiting", &Outcome::waiting);
     nb::class_<RankStatistics>(module, "RankStatistics")
         .def_ro("wall", &RankStatistics::wall)
         .def_ro("class_ticks", &RankStatistics::class_ticks)
@@ -366,6 +374,7 @@ void bind_outcome(nb::module_& module) {
 void register_simulation(nb::module_& module) {
     bind_parameters(module);
     bind_model(module);
+    bind_waiting(module);
     bind_outcome(module);
     nb::class_<Simulation>(module, "Simulation")
         .def(nb::init<const Model&>(), nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>())

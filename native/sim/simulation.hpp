@@ -333,6 +333,7 @@ private:
     void graph_handed_over(u32 stream, u32 op);
 
     // --- custom.cpp
+    static const CustomPosition& custom_position(const CustomCollective& custom, u32 rank);
     void start_custom_phase(u32 stream);
     void issue_custom(u32 stream);
     void issue_custom_node(u32 stream, u32 node);
@@ -364,10 +365,8 @@ private:
     void bus_done(u32 rank, const BusRequest& request);
 
     // --- diagnosis.cpp
+    class Diagnosis;
     std::vector<Waiting> diagnose() const;
-    Waiting explain(u32 rank, u32 node) const;
-    void explain_message(Waiting& w, const Op& op) const;
-    void explain_collective(Waiting& w, const Op& op) const;
 
     void handle(const Event& event);
     void handle_local(u32 rank, const LocalEvent& event);
