@@ -31,6 +31,7 @@ _RUN_QUIRKS = {
     "lowest_dimension_only": Quirk.LOWEST_DIMENSION_ONLY,
     "sizes_of_32_bits": Quirk.SIZES_OF_32_BITS,
     "hash_order_custom": Quirk.HASH_ORDER_CUSTOM,
+    "mismatched_collectives_meet": Quirk.MISMATCHED_COLLECTIVES_MEET,
     "bus_charges_reduction_twice": Quirk.BUS_CHARGES_REDUCTION_TWICE,
 }
 
