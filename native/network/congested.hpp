@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/pool.hpp"
 #include "des/event_queue.hpp"
 #include "network/network.hpp"
 #include "topology/grid.hpp"
@@ -19,9 +20,9 @@ namespace yantra {
 
 class CongestedNetwork final : public NetworkModel {
 public:
-    CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue& queue, bool departures);
+    CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue& queue);
 
-    void send(u32 message, u32 src, u32 dst, u64 bytes) override;
+    void send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) override;
     void on_event(u32 kind, u32 index) override;
     std::vector<LinkRecord> links() const override;
     std::vector<LinkUse> dimensions() const override;
@@ -29,27 +30,33 @@ public:
 private:
     struct Transit {
         u64 bytes = 0;
-        u32 at = none;                // rank the message is at, or last left while in a switch
+        u32 at = none;            // where the link it waits for or crosses leads: a rank, or
+        u32 in_switch_of = none;  // the switch of this dimension (and `at` is the rank before it)
         u32 dst = none;
-        u32 in_switch_of = none;      // dimension of the switch the message is in
-        bool at_source = true;
-        u32 behind = none;            // next message in the link's queue
+        u32 behind = none;        // next message in the link's queue
+        Notice arrived;
+        Notice departed;
     };
     struct Link {
         u32 first = none;
         u32 last = none;
         u32 dimension = 0;
         bool busy = false;
+        LinkUse use;
     };
 
     static constexpr u32 hop_done = event::network_first;
     static constexpr u32 link_free = event::network_second;
 
-    u32 next_link(const Transit& transit) const;
-    void move_along(Transit& transit) const;
-    bool arrived(const Transit& transit) const {
-        return transit.in_switch_of == none && transit.at == transit.dst;
-    }
+    // How long a message of a size takes over a link of a dimension; the last size is remembered.
+    struct Times {
+        u64 bytes = ~u64{0};
+        u64 hop = 0;
+        u64 busy = 0;
+    };
+
+    u32 step(Transit& transit) const;
+    const Times& times_of(u32 dimension, u64 bytes);
     void offer(u32 message);
     void transmit(u32 link, u32 message);
     void free_link(u32 link);
@@ -58,11 +65,10 @@ private:
     const Grid& grid_;
     TimeScale scale_;
     EventQueue& queue_;
-    bool departures_;
     std::vector<u32> first_link_;  // of each dimension
     std::vector<Link> links_;
-    std::vector<LinkUse> use_;
-    std::vector<Transit> transits_;
+    std::vector<Times> times_;  // by dimension
+    Pool<Transit> transits_;
 };
 
 }  // namespace yantra

@@ -7,6 +7,7 @@
 //   exchange.cpp   ring, direct and halving-doubling phases
 //   graph.cpp      phases given as graphs of sends, receives and local work
 //   custom.cpp     phases given as Chakra traces
+//   meeting.cpp    how messages of a chunk find its streams on other ranks
 //   transport.cpp  matching of sends and receives, rendezvous
 //   shared_bus.cpp LogGP bus between a rank and its memory agent
 //   diagnosis.cpp  what a run that cannot finish waits for
@@ -126,6 +127,27 @@ private:
     // Which of a dimension's queues a phase may use.
     enum class Half : u8 { any, first, last };
 
+    // Where the streams of one collective chunk find each other: same communicator, same number,
+    // same phases. Their messages then need no matching by tag and size.
+    struct Meeting {
+        u64 id = 0;
+        u32 communicator = none;
+        u32 next = none;                 // another meeting of the same id, with other phases
+        u32 joined = 0;
+        u32 left = 0;
+        std::vector<Phase> phases;
+        std::vector<u32> stream;         // by member index; none before it joins
+        std::vector<u32> early;          // by member index: first early arrival; empty if there is none
+    };
+
+    // An arrival for a stream that has not reached its phase, or does not exist yet.
+    struct Early {
+        u32 meeting = none;
+        u32 member = none;
+        u32 mark = 0;                    // phase and slot
+        u32 next = none;
+    };
+
     // Position within a program's runs.
     struct Cursor {
         u32 run = 0;
@@ -133,15 +155,30 @@ private:
     };
 
     struct ExchangeState {
-        Cursor injected;
-        Cursor sent;
+        const ExchangeProgram* machine = nullptr;
+        u64 data = 0;
         u64 pending = 0;       // handed over or about to be, not yet sent
         u64 left = 0;          // sends
         u64 free = 0;          // hand-overs finished and not yet used
         u64 receipts = 0;
-        u64 send_bytes = 0;    // of the current send run
-        u64 reduce_ticks = 0;  // of the current injection run
+        Cursor injected;
+        Cursor sent;
+        u64 hand_over_ticks = 0;
+        u64 reduce_ticks = 0;  // of run `reduce_run`
         u32 reduce_run = none;
+        bool round_up = false;
+        bool clockwise = true;
+        // Of the current send run.
+        u64 send_bytes = 0;
+        u32 to_rank = none;
+        u32 from_rank = none;
+        u32 to_member = none;
+        u32 to_stream = none;  // none until it has joined the meeting
+        u32 to_mark = 0;       // phase and the peer's counter
+        u32 from_slot = 0;
+        // Arrivals less receives posted: of the next and the previous rank, or by peer.
+        i32 near[2] = {0, 0};
+        u32 counters = none;   // first of the counters by peer
     };
 
     struct GraphState {
@@ -168,6 +205,10 @@ private:
         u32 queue = none;
         u32 graph_state = none;
         u32 custom_state = none;
+        u32 meeting = none;
+        u32 member = none;          // index in the meeting
+        u32 early = none;           // first arrival for a later phase
+        u32 started = none;         // phase whose arrivals are counted
         bool initialised = false;
         u32 tag = 0;
         Place place;
@@ -242,12 +283,28 @@ private:
     u64 reduction_ticks(u64 bytes) const;
 
     // --- exchange.cpp
-    void start_exchange(Stream& s, u32 stream, const Program& program);
-    void inject(Stream& s, u32 stream, const Program& program);
+    void start_exchange(u32 stream, const Program& program);
+    void inject(Stream& s, u32 stream);
     void exchange_handed_over(u32 stream, u32 run);
     void exchange_free(u32 stream);
     void exchange_received(u32 stream);
-    void exchange_send(Stream& s, u32 stream, const Program& program);
+
+    // --- meeting.cpp
+    i32& arrival_counter(ExchangeState& x, u32 slot);
+    static u32 slot_of(const Stream& s, i32 from_offset, bool by_xor);
+    void resolve_peer(Stream& s);
+    void exchange_post(Stream& s, u32 stream);
+    void exchange_tell(Stream& s);
+    void exchange_arrived(u32 stream, u32 mark);
+    void exchange_arrived_early(u32 early);
+    void open_counters(Stream& s);
+    void close_counters(Stream& s);
+    void join_meeting(u32 stream, u32 communicator);
+    void leave_meeting(u32 stream);
+    u32 find_meeting(u32 stream, u32 communicator);
+    u32 member_index(const Stream& s, const Plan& plan) const;
+    static bool can_send(const ExchangeState& x);
+    void exchange_send(Stream& s, u32 stream);
 
     // --- graph.cpp
     void start_graph(u32 stream);
@@ -314,6 +371,11 @@ private:
     std::vector<std::vector<u32>> free_phases_;    // blocks given back, by length
     std::vector<Phase> planned_;                   // of the stream being made
     std::vector<u32> order_;                       // its levels
+    Pool<Meeting> meetings_;
+    std::vector<std::unordered_map<u64, u32>> meeting_of_;  // by communicator: stream id -> meeting
+    Pool<Early> early_;
+    std::vector<i32> counters_;
+    std::vector<std::vector<u32>> free_counters_;           // blocks given back, by level size
     Pool<GraphState> graph_states_;
     Pool<CustomState> custom_states_;
     std::vector<std::vector<std::pair<u32, u32>>> positions_;  // by plan: sorted (member, position)

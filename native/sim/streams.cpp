@@ -38,8 +38,7 @@ void Simulation::start_collective(u32 rank, u32 node) {
 }
 
 void Simulation::start_custom(u32 rank, u32 node, u32 plan, u32 custom, i64 priority) {
-    const u32 dataset = datasets_.take();
-    datasets_[dataset] = {rank, node, 0};
+    const u32 dataset = datasets_.take({rank, node, 0});
     planned_.assign(1, Phase{});
     make_stream(rank, dataset, plan, custom, priority);
 }
@@ -71,8 +70,7 @@ void Simulation::start_chunks(u32 rank, u32 node, u32 plan_index, i64 priority) 
     }
     const u64 total = left;
     const bool balanced = themis_ && plan.shared_load && op.collective != CollectiveKind::all_to_all;
-    const u32 dataset = datasets_.take();
-    datasets_[dataset] = {rank, node, 0};
+    const u32 dataset = datasets_.take({rank, node, 0});
     for (u64 piece = 0; balanced ? left > 0 : piece < pieces; ++piece) {
         u64 data = chunk;
         if (balanced) {
@@ -212,6 +210,9 @@ void Simulation::make_stream(u32 rank, u32 dataset, u32 plan, u32 custom, i64 pr
     s.first_phase = store_phases();
     s.end_phase = s.first_phase + static_cast<u32>(planned_.size());
     ++datasets_[dataset].streams_left;
+    if (custom == none && !model_.match_by_tag && !model_.system.rendezvous) {
+        join_meeting(stream, communicator);
+    }
     proceed(stream);
 }
 
@@ -233,6 +234,7 @@ void Simulation::proceed(u32 stream) {
     }
     if (ended) {
         remove_from_queue(rank, old_queue);
+        leave_meeting(stream);
         const u32 first = streams_[stream].first_phase;
         free_phases_[streams_[stream].end_phase - first].push_back(first);
         streams_.give_back(stream);
@@ -381,7 +383,7 @@ void Simulation::start_phase(u32 stream) {
     s.place = place_in(s.rank, model_.plans[s.plan], phase.level);
     const Program& program = model_.programs[phase.program];
     if (std::holds_alternative<ExchangeProgram>(program.machine)) {
-        start_exchange(s, stream, program);
+        start_exchange(stream, program);
     } else {
         start_graph(stream);
     }
@@ -393,6 +395,7 @@ Place Simulation::place_in(u32 rank, const Plan& plan, u32 level_index) const {
     const Level& level = plan.levels[level_index];
     Place place;
     place.size = level.size;
+    place.index_stride = level.index_stride;
     if (!plan.members.empty()) {
         const auto& positions = positions_[static_cast<std::size_t>(&plan - model_.plans.data())];
         const auto found =

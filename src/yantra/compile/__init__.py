@@ -77,6 +77,8 @@ def compile(scenario: Scenario) -> Model:
     communicators = Communicators(scenario.workload.groups, scenario.topology.ranks)
     planner = Planner(native, scenario, quirks, communicators)
     planner.plan(graphs)
+    if scenario.semantics == "astra-sim" and communicators.tags_may_collide():
+        native.match_by_tag()
     native.resources = communicators.resource_map(scenario.resources)
     lower_jobs(native, scenario, quirks, graphs, communicators, planner)
     return Model(scenario, quirks, graphs, native)
@@ -98,9 +100,14 @@ def _set_cluster(native: Any, scenario: Scenario, quirks: frozenset[Quirk]) -> N
     native.set_network(_NETWORKS[scenario.network])
     memory = scenario.memory
     if memory.kind == "per_node" and memory.ranks_per_node < 1:
-        raise ConfigError("cluster.memory.ranks_per_node", f"must be at least 1; got {memory.ranks_per_node}")
+        raise ConfigError(
+            "cluster.memory.ranks_per_node", f"must be at least 1; got {memory.ranks_per_node}"
+        )
     native.set_memory(
-        _MEMORIES[memory.kind], memory.latency_ns, memory.bytes_per_ns, max(memory.ranks_per_node, 1)
+        _MEMORIES[memory.kind],
+        memory.latency_ns,
+        memory.bytes_per_ns,
+        max(memory.ranks_per_node, 1),
     )
     native.system = _system(scenario, ticks_per_ns)
 

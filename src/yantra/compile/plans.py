@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from yantra import _core
+from yantra.chakra.trace import read
 from yantra.collectives import find
 from yantra.collectives.algorithm import CollectiveAlgorithm
 from yantra.collectives.names import Implementation, parse_implementation
-from yantra.collectives.program import ExchangeProgram, GraphProgram, Program
+from yantra.collectives.program import ExchangeProgram, GraphProgram, Program, RingKind
 from yantra.collectives.schedule import Kind
 from yantra.compile.communicators import Communicators
-from yantra.compile.graphs import Graphs, build_graph, decode
+from yantra.compile.graphs import Graphs, build_graph
 from yantra.compile.grid import whole_dimensions
 from yantra.errors import TraceError, UnsupportedError
 from yantra.quirks import Quirk
@@ -64,7 +65,7 @@ class Planner:
         self.covered = [0] * len(KINDS)
         self.impossible: dict[tuple[int, int], str] = {}
         self.custom_by_node: dict[int, int] = {}
-        self._programs: dict[tuple[str, Kind, int, str], tuple[int, ...] | str] = {}
+        self._programs: dict[tuple[str, Kind, int, RingKind], tuple[int, ...] | str] = {}
         self._custom: dict[tuple[str, int], int] = {}
         self._turns = 0
 
@@ -96,22 +97,23 @@ class Planner:
         chosen = self._algorithms(kind)
         if chosen is None:
             return None
+        size = self.communicators.size(index)
         if isinstance(chosen, Custom):
             custom = self._add_custom(chosen.prefix, index)
-            return int(self.native.add_plan([], [], custom, False, False))
+            return int(self.native.add_plan([], [], size, custom, False, False))
         if self.communicators.spans_all(index):
             levels = self._grid_levels(kind, chosen, index)
-            return int(self.native.add_plan(levels, [], None, index == 0, index == 0))
+            return int(self.native.add_plan(levels, [], size, None, index == 0, index == 0))
         members = self.communicators.members[index]
         if len(members) == 1:
-            return int(self.native.add_plan([], [], None, False, False))
+            return int(self.native.add_plan([], [], size, None, False, False))
         if Quirk.GROUP_RING not in self.quirks:
             spanned = whole_dimensions(self.scenario.topology, members)
             if spanned is not None and len(chosen) == len(self.scenario.topology.dimensions):
                 levels = self._grid_levels(kind, chosen, index, spanned)
-                return int(self.native.add_plan(levels, [], None, False, False))
+                return int(self.native.add_plan(levels, [], size, None, False, False))
         levels = [self._group_level(kind, chosen, members)]
-        return int(self.native.add_plan(levels, list(members), None, False, False))
+        return int(self.native.add_plan(levels, list(members), size, None, False, False))
 
     def _algorithms(self, kind: Kind) -> tuple[str, ...] | Custom | None:
         collectives: Collectives = self.scenario.collectives
@@ -125,15 +127,17 @@ class Planner:
         self, kind: Kind, names: tuple[str, ...], index: int, only: frozenset[int] | None = None
     ) -> list[Any]:
         levels = []
-        stride = 1
+        stride = index_stride = 1
         for dimension, name in enumerate(names):
             implementation = self._implementation(name, kind, dimension)
             size = self.scenario.topology.dimensions[dimension].size
             over_all = implementation.one
             if over_all:
-                size, stride = self.scenario.topology.ranks, 1
+                size, stride, index_stride = self.scenario.topology.ranks, 1, 1
             if only is None or dimension in only:
-                levels.append(self._level(kind, implementation, size, stride, dimension, index))
+                place = (size, stride, index_stride, dimension)
+                levels.append(self._level(kind, implementation, place, index))
+                index_stride *= size
                 self.covered[KINDS.index(kind)] |= 1 << dimension if index == 0 else 0
             if over_all:
                 break
@@ -148,8 +152,9 @@ class Planner:
         return Implementation(name, False, None)
 
     def _level(
-        self, kind: Kind, chosen: Implementation, size: int, stride: int, dimension: int, index: int
+        self, kind: Kind, chosen: Implementation, place: tuple[int, int, int, int], index: int
     ) -> Any:
+        size, _, _, dimension = place
         programs, alternates, turn = self._level_programs(kind, chosen, size, "usual")
         if isinstance(programs, str):
             reason = f"{kind.value} over dimension {dimension}: {chosen.algorithm}: {programs}"
@@ -157,10 +162,10 @@ class Planner:
                 raise UnsupportedError(reason)
             self.impossible[KINDS.index(kind), dimension] = reason
             programs = alternates = [NONE] * len(KINDS)
-        return (size, stride, dimension, False, programs, alternates, turn)
+        return (*place, False, programs, alternates, turn)
 
     def _group_level(self, kind: Kind, names: tuple[str, ...], members: tuple[int, ...]) -> Any:
-        """ASTRA-sim runs a subset group over a ring of its members unless one algorithm is named."""
+        """A subset group: a ring of its members unless just one algorithm is named."""
         ring = Implementation("ring", False, None)
         chosen = self._implementation(names[0], kind, 0) if len(names) == 1 else ring
         size = len(members)
@@ -172,10 +177,10 @@ class Planner:
                 f"{kind.value} over a group of {size} ranks: {chosen.algorithm}: {programs}"
             )
         fixed = Quirk.GROUP_HAND_OVER in self.quirks
-        return (size, 1, 0, fixed, programs, alternates, turn)
+        return (size, 1, 1, 0, fixed, programs, alternates, turn)
 
     def _level_programs(
-        self, kind: Kind, chosen: Implementation, size: int, ring_kind: str
+        self, kind: Kind, chosen: Implementation, size: int, ring_kind: RingKind
     ) -> tuple[list[int] | str, list[int], int]:
         """Return the programs of a level by kind, the alternates, and its counter; or why not."""
         programs = [NONE] * len(KINDS)
@@ -202,7 +207,7 @@ class Planner:
         return (Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER)
 
     def _program(
-        self, chosen: Implementation, kind: Kind, n: int, ring_kind: str
+        self, chosen: Implementation, kind: Kind, n: int, ring_kind: RingKind
     ) -> tuple[int, ...] | str:
         name = chosen.algorithm + ("" if chosen.window is None else str(chosen.window))
         key = (name, kind, n, ring_kind)
@@ -211,18 +216,17 @@ class Planner:
         return self._programs[key]
 
     def _make(
-        self, algorithm: CollectiveAlgorithm, kind: Kind, n: int, ring_kind: str
+        self, algorithm: CollectiveAlgorithm, kind: Kind, n: int, ring_kind: RingKind
     ) -> tuple[int, ...] | str:
         faithful = self.faithful
         reason = algorithm.supports(kind, n, faithful=faithful)
         if reason is not None:
             return reason
-        ring = "group" if ring_kind == "group" else "usual"
-        made = algorithm.programs(kind, n, faithful=faithful, ring_kind=ring)
+        made = algorithm.programs(kind, n, faithful=faithful, ring_kind=ring_kind)
         return tuple(add_program(self.native, program) for program in made)
 
     def _add_custom(self, prefix: str, index: int) -> int:
-        """Load a collective given by traces for a communicator; its ranks are named in the traces."""
+        """Load a collective given by traces for a communicator, one per position."""
         if (prefix, index) in self._custom:
             return self._custom[prefix, index]
         members = self.communicators.members[index]
@@ -235,14 +239,12 @@ class Planner:
 
     def _custom_graph(self, path: str, positions: int) -> Any:
         try:
-            with open(path, "rb") as file:
-                content = file.read()
-        except OSError as error:
+            trace = read(path)
+        except TraceError as error:
             raise TraceError(
-                f"{path}: cannot be read: {error.strerror}; a custom collective over {positions} "
-                "ranks needs one trace for each"
+                f"{error} (a custom collective over {positions} ranks needs a trace for each)"
             ) from None
-        graph, _ = build_graph(decode(content, path), path, self.quirks)
+        graph, _ = build_graph(trace.native, path, self.quirks)
         for node, _, text in _core.check_custom(graph, positions):
             raise TraceError(f"{path}: node {graph.id[node]} '{graph.name(node)}': {text}")
         return graph

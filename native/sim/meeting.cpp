@@ -1,0 +1,229 @@
+// Meetings: how the messages of a collective chunk find the stream they belong to.
+//
+// Matching by (tag, source, destination, size) costs a table of everything in flight. Within an
+// exchange the k-th message from a peer always belongs to the k-th receive posted for it, so one
+// counter per peer does: arrivals less receives posted. This is exact as long as all members run the
+// same phases, which is what a meeting stands for; streams that differ never meet, and the run ends
+// in a deadlock that is reported, as it does upstream.
+#include <algorithm>
+
+#include "base/ensure.hpp"
+#include "sim/simulation.hpp"
+
+namespace yantra {
+
+namespace {
+
+constexpr u32 slot_bits = 20;
+constexpr u32 slot_mask = (1u << slot_bits) - 1;
+
+u32 peer_position(const Place& place, i32 offset, bool by_xor, bool clockwise) {
+    if (by_xor) {
+        return place.position ^ static_cast<u32>(offset);
+    }
+    const i64 n = place.size;
+    i64 position = i64{place.position} + (clockwise ? offset : -offset);
+    if (position >= n) {
+        position -= n;
+    } else if (position < 0) {
+        position += n;
+    }
+    return static_cast<u32>(position);
+}
+
+}  // namespace
+
+u32 Simulation::member_index(const Stream& s, const Plan& plan) const {
+    if (plan.communicator_size == grid_.ranks()) {
+        return s.rank;
+    }
+    u32 index = 0;
+    for (u32 level = 0; level < plan.levels.size(); ++level) {
+        const Place place = place_in(s.rank, plan, level);
+        index += place.position * place.index_stride;
+    }
+    return index;
+}
+
+u32 Simulation::find_meeting(u32 stream, u32 communicator) {
+    const Stream& s = streams_[stream];
+    const auto first = phases_.begin() + s.first_phase;
+    const auto last = phases_.begin() + s.end_phase;
+    auto same = [](const Phase& a, const Phase& b) {
+        return a.program == b.program && a.level == b.level && a.data == b.data;
+    };
+    const auto [entry, fresh] = meeting_of_[communicator].try_emplace(s.id, none);
+    for (u32 m = entry->second; m != none; m = meetings_[m].next) {
+        const std::vector<Phase>& phases = meetings_[m].phases;
+        if (std::equal(phases.begin(), phases.end(), first, last, same)) {
+            return m;
+        }
+    }
+    const u32 meeting = meetings_.take();
+    Meeting& m = meetings_[meeting];
+    m.id = s.id;
+    m.communicator = communicator;
+    m.next = entry->second;
+    m.phases.assign(first, last);
+    m.stream.assign(model_.plans[s.plan].communicator_size, none);
+    entry->second = meeting;
+    return meeting;
+}
+
+void Simulation::join_meeting(u32 stream, u32 communicator) {
+    const u32 meeting = find_meeting(stream, communicator);
+    Stream& s = streams_[stream];
+    Meeting& m = meetings_[meeting];
+    s.meeting = meeting;
+    s.member = member_index(s, model_.plans[s.plan]);
+    m.stream[s.member] = stream;
+    ++m.joined;
+    if (!m.early.empty()) {
+        s.early = m.early[s.member];
+        m.early[s.member] = none;
+    }
+}
+
+void Simulation::leave_meeting(u32 stream) {
+    const u32 meeting = streams_[stream].meeting;
+    if (meeting == none) {
+        return;
+    }
+    Meeting& m = meetings_[meeting];
+    m.stream[streams_[stream].member] = none;
+    if (++m.left < m.stream.size()) {
+        return;
+    }
+    auto& of_communicator = meeting_of_[m.communicator];
+    const auto entry = of_communicator.find(m.id);
+    if (entry->second == meeting && m.next == none) {
+        of_communicator.erase(entry);
+    } else {
+        u32* link = &entry->second;
+        while (*link != meeting) {
+            link = &meetings_[*link].next;
+        }
+        *link = m.next;
+    }
+    meetings_.give_back(meeting);
+}
+
+// The counter of a peer: by distance around the ring, or by the bits in which positions differ.
+u32 Simulation::slot_of(const Stream& s, i32 from_offset, bool by_xor) {
+    if (by_xor) {
+        return static_cast<u32>(from_offset < 0 ? -from_offset : from_offset);
+    }
+    const u32 distance = static_cast<u32>(from_offset < 0 ? from_offset + static_cast<i32>(s.place.size)
+                                                          : from_offset);
+    return s.exchange.machine->neighbours_only ? (distance == 1 ? 0 : 1) : distance;
+}
+
+i32& Simulation::arrival_counter(ExchangeState& x, u32 slot) {
+    return x.counters == none ? x.near[slot] : counters_[x.counters + slot];
+}
+
+void Simulation::open_counters(Stream& s) {
+    const u32 size = s.place.size;
+    ensure(size <= slot_mask, "a group too large for its arrival counters");
+    if (!s.exchange.machine->neighbours_only) {
+        if (free_counters_.size() <= size) {
+            free_counters_.resize(size + 1);
+        }
+        if (free_counters_[size].empty()) {
+            s.exchange.counters = static_cast<u32>(counters_.size());
+            counters_.resize(counters_.size() + size);
+        } else {
+            s.exchange.counters = free_counters_[size].back();
+            free_counters_[size].pop_back();
+        }
+    }
+    s.started = s.phase - s.first_phase;
+    u32* link = &s.early;
+    while (*link != none) {
+        const u32 at = *link;
+        if (early_[at].mark >> slot_bits == s.started) {
+            ++arrival_counter(s.exchange, early_[at].mark & slot_mask);
+            *link = early_[at].next;
+            early_.give_back(at);
+        } else {
+            link = &early_[at].next;
+        }
+    }
+}
+
+// All counters are zero again: every message of the phase has met its receive.
+void Simulation::close_counters(Stream& s) {
+    s.started = none;
+    if (s.exchange.counters != none) {
+        free_counters_[s.place.size].push_back(s.exchange.counters);
+    }
+}
+
+// Settles whom the next sends of the run go to, and where they and the receives are counted.
+void Simulation::resolve_peer(Stream& s) {
+    ExchangeState& x = s.exchange;
+    const Run& details = x.machine->runs[x.sent.run];
+    x.send_bytes = details.bytes.of(x.data, x.round_up);
+    const u32 to = peer_position(s.place, details.out, details.by_xor, x.clockwise);
+    x.to_rank = s.place.rank_at(to);
+    if (s.meeting == none) {
+        const u32 from = peer_position(s.place, details.into, details.by_xor, x.clockwise);
+        x.from_rank = s.place.rank_at(from);
+        return;
+    }
+    const i32 out = x.clockwise ? details.out : -details.out;
+    const i32 into = x.clockwise ? details.into : -details.into;
+    x.to_member = s.member + (to - s.place.position) * s.place.index_stride;
+    x.to_stream = meetings_[s.meeting].stream[x.to_member];
+    x.to_mark = (s.phase - s.first_phase) << slot_bits | slot_of(s, -out, details.by_xor);
+    x.from_slot = slot_of(s, into, details.by_xor);
+}
+
+// Sends to the current peer; the message will count at the peer's counter for this rank.
+void Simulation::exchange_tell(Stream& s) {
+    ExchangeState& x = s.exchange;
+    if (x.to_stream == none) {
+        x.to_stream = meetings_[s.meeting].stream[x.to_member];
+    }
+    Notice notice{event::exchange_arrival | x.to_mark << event::kind_bits, x.to_stream};
+    if (x.to_stream == none) {
+        notice = {event::exchange_early, early_.take({s.meeting, x.to_member, x.to_mark, none})};
+    }
+    ++message_count_;
+    network_->send(s.rank, x.to_rank, x.send_bytes, notice, {});
+}
+
+void Simulation::exchange_post(Stream& s, u32 stream) {
+    if (arrival_counter(s.exchange, s.exchange.from_slot)-- > 0) {
+        queue_.schedule(queue_.now(), event::exchange_ready, stream);
+    }
+}
+
+void Simulation::exchange_arrived(u32 stream, u32 mark) {
+    Stream& s = streams_[stream];
+    if (s.started != mark >> slot_bits) {
+        s.early = early_.take({s.meeting, s.member, mark, s.early});
+        return;
+    }
+    if (++arrival_counter(s.exchange, mark & slot_mask) <= 0) {
+        exchange_received(stream);
+    }
+}
+
+void Simulation::exchange_arrived_early(u32 at) {
+    const Early arrival = early_[at];
+    Meeting& m = meetings_[arrival.meeting];
+    const u32 stream = m.stream[arrival.member];
+    if (stream != none) {
+        early_.give_back(at);
+        exchange_arrived(stream, arrival.mark);
+        return;
+    }
+    if (m.early.empty()) {
+        m.early.assign(m.stream.size(), none);
+    }
+    early_[at].next = m.early[arrival.member];
+    m.early[arrival.member] = at;
+}
+
+}  // namespace yantra
