@@ -189,7 +189,8 @@ void bind_parameters(nb::module_& module) {
         .def_rw("bus_charges_reduction_twice", &Quirks::bus_charges_reduction_twice)
         .def_rw("hash_order_custom", &Quirks::hash_order_custom)
         .def_rw("phases_as_ready", &Quirks::phases_as_ready)
-        .def_rw("no_duration_takes_a_nanosecond", &Quirks::no_duration_takes_a_nanosecond);
+        .def_rw("no_duration_takes_a_nanosecond", &Quirks::no_duration_takes_a_nanosecond)
+        .def_rw("mismatched_collectives_meet", &Quirks::mismatched_collectives_meet);
     nb::class_<SystemParameters>(module, "SystemParameters")
         .def(nb::init<>())
         .def_prop_rw("priority", [](const SystemParameters& s) { return static_cast<u32>(s.priority); },
@@ -282,9 +283,9 @@ void bind_model(nb::module_& module) {
         .def("add_plan", &add_plan, "levels"_a, "members"_a, "communicator_size"_a,
              "custom"_a, "masked"_a, "shared_load"_a)
         .def("add_custom", &add_custom, "graphs"_a, "members"_a)
-        .def("add_communicator", [](Model& m, u64 first_stream, u64 stride, std::vector<u32> members,
+        .def("add_communicator", [](Model& m, u64 first_stream, std::vector<u32> members,
                                     const std::array<u32, collective_kinds>& plans) {
-            m.communicators.push_back({first_stream, stride, std::move(members), plans});
+            m.communicators.push_back({first_stream, std::move(members), plans});
         })
         .def("set_jobs", [](Model& m, const std::vector<std::shared_ptr<Job>>& jobs) {
             m.jobs.assign(jobs.begin(), jobs.end());
@@ -377,10 +378,16 @@ void register_simulation(nb::module_& module) {
     bind_waiting(module);
     bind_outcome(module);
     nb::class_<Simulation>(module, "Simulation")
-        .def(nb::init<const Model&>(), nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>())
+        .def(nb::init<const Model&, bool>(), "model"_a, "match_by_tag"_a = false,
+             nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>())
         .def("start", &Simulation::start, nb::call_guard<nb::gil_scoped_release>())
         .def("run_for", &Simulation::run_for, "events"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("outcome", &Simulation::outcome)
+        .def_prop_ro("mismatch", [](const Simulation& s) -> nb::object {
+            const std::optional<Mismatch>& m = s.mismatch();
+            return m ? nb::object(nb::make_tuple(m->rank, m->node, m->other_rank, m->other_node))
+                     : nb::object(nb::none());
+        })
         .def_prop_ro("now", &Simulation::now)
         .def_prop_ro("nodes_done", &Simulation::nodes_done);
 }

@@ -33,7 +33,7 @@ void Simulation::start_exchange(u32 stream, const Program& program) {
     x.left = x.machine->sends;
     x.hand_over_ticks = phase_of(s).fixed_hand_over ? model_.system.group_hand_over
                                                     : model_.system.endpoint_delay;
-    if (s.meeting != none) {
+    if (counts_arrivals(s)) {
         open_counters(s);
     }
     resolve_peer(s);
@@ -109,7 +109,7 @@ void Simulation::exchange_send(Stream& s, u32 stream) {
     --x.left;
     --x.pending;
     --x.free;
-    if (s.meeting == none) {
+    if (!counts_arrivals(s)) {
         send(s.rank, x.to_rank, x.send_bytes, s.tag, {});
         receive(s.rank, x.from_rank, x.send_bytes, s.tag,
                 {Continuation::exchange_receipt, stream, none});

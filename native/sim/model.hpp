@@ -32,6 +32,7 @@ struct Quirks {
     bool hash_order_custom = false;
     bool phases_as_ready = false;
     bool no_duration_takes_a_nanosecond = false;
+    bool mismatched_collectives_meet = false;
 };
 
 struct SharedBusParameters {
@@ -59,8 +60,7 @@ struct SystemParameters {
 };
 
 struct Communicator {
-    u64 first_stream = 0;            // tags of its collectives count from here, in steps of the
-    u64 stream_stride = 1;           // stride
+    u64 first_stream = 0;            // tags of its collectives count from here
     std::vector<u32> members;        // in ring order; empty: all ranks
     std::array<u32, collective_kinds> plan{};   // into Model::plans; none where not offered
 };

@@ -41,6 +41,14 @@ struct Waiting {
     std::string inner_name;
 };
 
+// Two ranks whose collectives of one communicator differ where they should be the same.
+struct Mismatch {
+    u32 rank = none;
+    u32 node = none;
+    u32 other_rank = none;
+    u32 other_node = none;
+};
+
 struct Outcome {
     std::vector<u64> finish;         // by rank; `never` if it did not finish
     std::vector<u32> finish_order;   // ranks in the order of their events

@@ -243,8 +243,7 @@ void Simulation::make_stream(u32 rank, u32 dataset, u32 plan, u32 custom, i64 pr
     const u32 stream = streams_.take();
     Stream& s = streams_[stream];
     const u32 communicator = op_of(rank, datasets_[dataset].node).communicator;
-    const Communicator& of = model_.communicators[communicator];
-    s.id = of.first_stream + ranks_[rank].streams[communicator]++ * of.stream_stride;
+    s.id = model_.communicators[communicator].first_stream + ranks_[rank].streams[communicator]++;
     s.tag = static_cast<u32>(s.id % tag_space) + tag_space;
     s.priority = priority;
     s.rank = rank;
@@ -254,20 +253,15 @@ void Simulation::make_stream(u32 rank, u32 dataset, u32 plan, u32 custom, i64 pr
     s.first_phase = store_phases();
     s.end_phase = s.first_phase + static_cast<u32>(planned_.size());
     ++datasets_[dataset].streams_left;
-    if (custom == none && !model_.match_by_tag && !model_.system.rendezvous && exchanges(s)) {
+    if (custom == none && !match_by_tag_) {
         join_meeting(stream, communicator);
+        // Streams that do not meet do not hear of each other, whatever their numbers and sizes.
+        if (!model_.quirks.mismatched_collectives_meet) {
+            s.tag = s.meeting % tag_space + tag_space;
+        }
     }
     reserve_turns(s);
     proceed(stream);
-}
-
-// Whether a phase of the stream runs on the exchange machine, which finds its peers by a meeting.
-bool Simulation::exchanges(const Stream& s) const {
-    return std::any_of(phases_.begin() + s.first_phase, phases_.begin() + s.end_phase,
-                       [this](const Phase& phase) {
-                           const Program& program = model_.programs[phase.program];
-                           return std::holds_alternative<ExchangeProgram>(program.machine);
-                       });
 }
 
 // When the phases of a stream start among those of the other chunks. Every rank must start them in

@@ -33,6 +33,7 @@ _RUN_QUIRKS = {
     "hash_order_custom": Quirk.HASH_ORDER_CUSTOM,
     "phases_as_ready": Quirk.PHASES_AS_READY,
     "no_duration_takes_a_nanosecond": Quirk.NO_DURATION_TAKES_A_NANOSECOND,
+    "mismatched_collectives_meet": Quirk.MISMATCHED_COLLECTIVES_MEET,
     "bus_charges_reduction_twice": Quirk.BUS_CHARGES_REDUCTION_TWICE,
 }
 
@@ -73,14 +74,18 @@ def compile(scenario: Scenario) -> Model:
     formed but no model here covers it.
     """
     quirks = quirks_of(scenario)
-    graphs = load_graphs(scenario.workload, scenario.topology.ranks, quirks)
+    graphs = load_graphs(
+        scenario.workload,
+        scenario.topology.ranks,
+        quirks,
+        tensors=scenario.track_local_memory,
+    )
     native = _core.Model()
     _set_cluster(native, scenario, quirks)
-    faithful = scenario.semantics == "astra-sim"
-    communicators = Communicators(scenario.workload.groups, scenario.topology.ranks, faithful)
+    communicators = Communicators(scenario.workload.groups, scenario.topology.ranks)
     planner = Planner(native, scenario, quirks, communicators)
     planner.plan(graphs)
-    if communicators.tags_may_collide():
+    if scenario.semantics == "astra-sim" and communicators.tags_may_collide():
         native.match_by_tag()
     native.resources = communicators.resource_map(scenario.resources)
     lower_jobs(native, scenario, quirks, graphs, communicators, planner)

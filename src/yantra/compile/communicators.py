@@ -14,30 +14,19 @@ _STREAMS_PER_GROUP = 1_000_000  # ASTRA-sim numbers the streams of group g from 
 
 
 class Communicators:
-    """Communicator 0 is all ranks; the groups follow by ascending id.
+    """Communicator 0 is all ranks; the groups follow by ascending id."""
 
-    `numbered_by_id`: streams, and so tags, are numbered as in ASTRA-sim.
-    """
-
-    def __init__(self, groups: Groups, ranks: int, numbered_by_id: bool) -> None:
+    def __init__(self, groups: Groups, ranks: int) -> None:
         self.ranks = ranks
-        self.numbered_by_id = numbered_by_id
         self.ids = [0, *(group for group, _ in groups)]
         self.members: list[tuple[int, ...]] = [(), *(members for _, members in groups)]
         self.by_name = {"": 0, "0": 0}
         for index, group in enumerate(self.ids[1:], start=1):
             self.by_name[str(group)] = index
-        self.colours = self._colours()
 
-    def numbering(self, index: int) -> tuple[int, int]:
-        """Return the first number of a communicator's streams, and the step between them.
-
-        ASTRA-sim gives each group a million, which wrap around; by colour no two communicators of a
-        rank ever share a number.
-        """
-        if self.numbered_by_id:
-            return self.ids[index] * _STREAMS_PER_GROUP, 1
-        return self.colours[index], max(self.colours) + 1
+    def first_stream(self, index: int) -> int:
+        """Return the number from which a communicator counts its streams."""
+        return self.ids[index] * _STREAMS_PER_GROUP
 
     def size(self, index: int) -> int:
         """Return the number of members."""
@@ -45,7 +34,7 @@ class Communicators:
 
     def tags_may_collide(self) -> bool:
         """Return whether upstream's tags of two communicators can be equal."""
-        return self.numbered_by_id and (self.ids[-1] + 1) * _STREAMS_PER_GROUP > _TAGS
+        return self.first_stream(len(self.ids) - 1) + _STREAMS_PER_GROUP > _TAGS
 
     def spans_all(self, index: int) -> bool:
         """Return whether a communicator has every rank."""
@@ -68,14 +57,15 @@ class Communicators:
             slots.capacity = [resources.cpu_slots, resources.compute_streams, 1]
             slots.collective = slots.send = [2] * len(self.ids)
             return slots
-        width = max(self.colours) + 1
+        colours = self._colours()
+        width = max(colours) + 1
         if width > _MOST_COLOURS:
             raise UnsupportedError(
                 f"workload.groups: a rank is in {width - 1} groups; with communication "
                 f"per_communicator it may be in {_MOST_COLOURS - 1}; use one_slot"
             )
-        slots.collective = [3 + colour for colour in self.colours]
-        slots.send = [3 + width, *(3 + colour for colour in self.colours[1:])]
+        slots.collective = [3 + colour for colour in colours]
+        slots.send = [3 + width, *(3 + colour for colour in colours[1:])]
         slots.capacity = [
             resources.cpu_slots,
             resources.compute_streams,

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from yantra import _core
-from yantra.chakra.trace import read
+from yantra.chakra import files
 from yantra.collectives import find
 from yantra.collectives.algorithm import CollectiveAlgorithm
 from yantra.collectives.names import Implementation, parse_implementation
 from yantra.collectives.program import ExchangeProgram, GraphProgram, Program, RingKind
 from yantra.collectives.schedule import Kind
 from yantra.compile.communicators import Communicators
-from yantra.compile.graphs import Graphs, build_graph
+from yantra.compile.graphs import Graphs, check, read
 from yantra.compile.grid import lowest_dimension, whole_dimensions
 from yantra.errors import TraceError, UnsupportedError
 from yantra.quirks import Quirk
@@ -80,9 +80,8 @@ class Planner:
                 if plan is not None:
                     plans[KINDS.index(kind)] = plan
                     self.offered |= 1 << KINDS.index(kind)
-            numbering = self.communicators.numbering(index)
             members = list(self.communicators.members[index])
-            self.native.add_communicator(*numbering, members, plans)
+            self.native.add_communicator(self.communicators.first_stream(index), members, plans)
         for node, prefix in self.scenario.collectives.custom_per_node:
             self.custom_by_node[node] = self._add_custom(prefix, 0)
 
@@ -253,12 +252,12 @@ class Planner:
 
     def _custom_graph(self, path: str, positions: int) -> Any:
         try:
-            trace = read(path)
+            graph = read(files.load(path), path, self.quirks)
         except TraceError as error:
             raise TraceError(
                 f"{error} (a custom collective over {positions} ranks needs a trace for each)"
             ) from None
-        graph, _ = build_graph(trace.native, path, self.quirks)
+        check(graph, path, self.quirks)
         for node, _, text in _core.check_custom(graph, positions):
             raise TraceError(f"{path}: node {graph.id[node]} '{graph.name(node)}': {text}")
         return graph
