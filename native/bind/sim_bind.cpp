@@ -267,6 +267,7 @@ void bind_model(nb::module_& module) {
         .def_rw("quirks", &Model::quirks)
         .def_rw("system", &Model::system)
         .def_rw("resources", &Model::resources)
+        .def_rw("lanes", &Model::lanes)
         .def("add_dimension", [](Model& m, u32 block, u32 size, double bytes_per_ns, double latency_ns,
                                 double weight) {
             m.dimensions.push_back(
@@ -299,8 +300,7 @@ void bind_waiting(nb::module_& module) {
     nb::class_<Waiting>(module, "Waiting")
         .def_ro("rank", &Waiting::rank)
         .def_ro("node", &Waiting::node)
-        .def_prop_ro("for_message", [](const Waiting& w) { return w.reason == Waiting::message; })
-        .def_prop_ro("for_collective", [](const Waiting& w) { return w.reason == Waiting::collective; })
+        .def_ro("for_message", &Waiting::for_message)
         .def_ro("since", &Waiting::since)
         .def_ro("bytes", &Waiting::bytes)
         .def_prop_ro("other_bytes", [](const Waiting& w) { return unless_never(w.other_bytes); })
@@ -310,12 +310,12 @@ void bind_waiting(nb::module_& module) {
         .def_ro("tag", &Waiting::tag)
         .def_prop_ro("other_tag", [](const Waiting& w) { return unless_none(w.other_tag); })
         .def_prop_ro("peer_node", [](const Waiting& w) { return unless_none(w.peer_node); })
-        .def_ro("collective", &Waiting::collective)
+        .def_ro("kind", &Waiting::kind)
         .def_ro("communicator", &Waiting::communicator)
         .def_ro("missing", &Waiting::missing)
         .def_prop_ro("other_rank", [](const Waiting& w) { return unless_none(w.other_rank); })
         .def_prop_ro("other_node", [](const Waiting& w) { return unless_none(w.other_node); })
-        .def_ro("other_collective", &Waiting::other_collective)
+        .def_ro("other_kind", &Waiting::other_kind)
         .def_prop_ro("inner_node", [](const Waiting& w) {
             return w.inner_stream == none ? nb::none() : nb::cast(w.inner_node);
         })

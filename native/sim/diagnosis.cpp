@@ -86,7 +86,7 @@ private:
     }
 
     void explain_point_to_point(Waiting& w, const Op& op) const {
-        w.reason = Waiting::message;
+        w.for_message = true;
         w.sends = op.kind == OpKind::send;
         explain_message(w, op.peer, op.tag, op.bytes);
         w.peer_node = pending_partner(w);
@@ -124,7 +124,9 @@ private:
             if (control && !w.sends && key.src == dst && key.dst == src &&
                 side == Matcher::Side::receive) {
                 const Rendezvous& send = run_.rendezvous_[run_.messages_[first].received.a];
-                found.push_back({send.bytes, send.tag});
+                if (send.tag < point_to_point_tags) {
+                    found.push_back({send.bytes, send.tag});
+                }
             }
         });
         return found;
@@ -203,9 +205,8 @@ private:
     }
 
     void explain_collective(Waiting& w, const Op& op) {
-        w.reason = Waiting::collective;
         w.bytes = op.bytes;
-        w.collective = static_cast<u32>(op.collective);
+        w.kind = static_cast<u32>(op.collective);
         w.communicator = op.communicator;
         const std::vector<u32>& nodes = entered_[w.rank][op.communicator];
         const auto number = std::find(nodes.begin(), nodes.end(), w.node) - nodes.begin();
@@ -215,7 +216,7 @@ private:
             if (kind_of(other) != kind_of(op)) {
                 w.other_rank = rank;
                 w.other_node = node;
-                w.other_collective = static_cast<u32>(other.collective);
+                w.other_kind = static_cast<u32>(other.collective);
                 w.other_bytes = other.bytes;
                 w.is_cause = true;
                 return;

@@ -13,10 +13,9 @@ inline constexpr u64 never = ~u64{0};
 
 // What the oldest waiting node of an unfinished rank waits for.
 struct Waiting {
-    enum Reason : u8 { nothing, message, collective };
     u32 rank = none;
     u32 node = none;
-    Reason reason = nothing;
+    bool for_message = false;    // else for a collective
     bool is_cause = false;       // it does not merely wait for a rank that waits itself
     u64 since = 0;
     u64 bytes = 0;
@@ -29,12 +28,12 @@ struct Waiting {
     u32 other_tag = none;        // tag under which the peer has a message of this size
     u32 peer_node = none;        // node of the peer that would match, and has not started
     // A collective.
-    u32 collective = none;       // CollectiveKind
+    u32 kind = none;             // CollectiveKind
     u32 communicator = none;
     std::vector<u32> missing;    // members that never entered it
     u32 other_rank = none;       // a member that entered another one in its place
     u32 other_node = none;
-    u32 other_collective = none;
+    u32 other_kind = none;
     // A node of a collective given by traces, which waits for the message above.
     u32 inner_stream = none;
     u64 inner_node = 0;

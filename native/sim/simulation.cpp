@@ -35,7 +35,9 @@ Simulation::Simulation(const Model& model, bool match_by_tag)
     const SystemParameters& system = model.system;
     const u32 queues = system.queues_per_dimension;
     queue_threshold_ = (system.active_chunks + queues - 1) / queues;
-    const u32 lanes = assign_lanes();
+    queues_per_lane_ = grid_.dimensions() * queues;
+    const u32 lanes = *std::max_element(model.lanes.begin(), model.lanes.end()) + 1;
+    turns_.assign(model.communicators.size(), std::vector<Turns>(queues_per_lane_));
     ranks_.resize(grid_.ranks());
     u64 nodes = 0;
     for (u32 rank = 0; rank < grid_.ranks(); ++rank) {
@@ -45,7 +47,7 @@ Simulation::Simulation(const Model& model, bool match_by_tag)
         r.waiting = graph.parent_count;
         r.ready = ReadySet(static_cast<u32>(model.resources.capacity.size()));
         r.occupied.resize(model.resources.capacity.size());
-        r.queues.resize(lanes * grid_.dimensions() * queues);
+        r.queues.resize(lanes * queues_per_lane_);
         r.robin.resize(grid_.dimensions());
         for (RoundRobin& robin : r.robin) {
             robin.last = queues > 1 ? queues / 2 : 0;
@@ -77,17 +79,6 @@ Simulation::Simulation(const Model& model, bool match_by_tag)
 }
 
 Simulation::~Simulation() = default;
-
-// Communicators that share a slot never run at once, so they share queues too. Returns the number of
-// sets of queues.
-u32 Simulation::assign_lanes() {
-    const std::vector<u8>& slots = model_.resources.collective;
-    const auto [first, last] = std::minmax_element(slots.begin(), slots.end());
-    for (u8 slot : slots) {
-        lanes_.push_back(static_cast<u32>(slot - *first));
-    }
-    return static_cast<u32>(*last - *first) + 1;
-}
 
 void Simulation::start() {
     for (u32 rank = 0; rank < grid_.ranks(); ++rank) {

@@ -51,8 +51,6 @@ public:
     u64 nodes_done() const { return nodes_done_; }
 
 private:
-    u32 assign_lanes();
-
     // What happens at a rank at some tick.
     enum Local : u32 {
         hand_over_done,     // a: stream, b: run
@@ -230,8 +228,19 @@ private:
 
     struct Queue {
         std::vector<u32> streams;
-        std::vector<u64> turns;      // of phases that have not started, the next one last
+        u64 turn = 0;                // of the next phase to start, see Turns
         u32 running = 0;
+    };
+
+    // In which order the members of a communicator start the phases of one queue.
+    struct Turn {
+        u64 stream;
+        u32 phase;
+        u32 members_left;
+    };
+    struct Turns {
+        std::vector<Turn> coming;    // those that some member has yet to start
+        u64 passed = 0;
     };
 
     struct RoundRobin {
@@ -288,15 +297,12 @@ private:
     void proceed(u32 stream);
     void end_phase(u32 stream);
     void insert_into_queue(std::vector<u32>& queue, u32 stream);
-    static u64 turn_of(const Stream& s, u32 phase);
-    bool takes_turns(const Stream& s) const;
-    void reserve_turns(const Stream& s);
-    std::size_t turn_point(const std::vector<u32>& queue, u32 stream) const;
     std::size_t insertion_point(const std::vector<u32>& queue, u32 stream) const;
     std::size_t intra_dimension_point(const std::vector<u32>& queue, u32 stream) const;
     std::size_t alternating_point(const std::vector<u32>& queue, const Stream& s) const;
     void remove_from_queue(u32 rank, u32 queue);
     void start_queue(u32 rank, u32 queue);
+    bool take_turn(Queue& q);
     void start_phase(u32 stream);
     void stream_finished(u32 dataset);
     Place place_in(u32 rank, const Plan& plan, u32 level) const;
@@ -386,7 +392,8 @@ private:
     Pool<Message> messages_;
     Pool<Rendezvous> rendezvous_;
     std::vector<Rank> ranks_;
-    std::vector<u32> lanes_;                       // by communicator: which set of queues it uses
+    std::vector<std::vector<Turns>> turns_;        // by communicator and queue
+    u32 queues_per_lane_ = 1;
     std::vector<u64> start_;
     std::vector<u64> end_;
     Pool<Stream> streams_;

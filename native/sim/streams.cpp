@@ -1,7 +1,6 @@
 // Collectives: cut into chunks (streams), planned as phases, queued per dimension and run
 // (astra-sim-semantics 4).
 #include <algorithm>
-#include <functional>
 
 #include "base/ensure.hpp"
 #include "sim/simulation.hpp"
@@ -173,7 +172,8 @@ void Simulation::add_phase(const ChunkPlace& chunk, u32 level_index, CollectiveK
         phase.program = level.alternate[static_cast<std::size_t>(kind)];
     }
     ensure(phase.program != no_program, "a phase without a program");
-    phase.queue = level.dimension * model_.system.queues_per_dimension;
+    phase.queue = model_.lanes[chunk.communicator] * queues_per_lane_ +
+                  level.dimension * model_.system.queues_per_dimension;
     if (model_.quirks.half_queues) {
         choose_queue_by_half(r, level.dimension, half, phase);
     } else {
@@ -212,13 +212,13 @@ void Simulation::choose_queue_by_half(Rank& r, u32 dimension, Half half, Phase& 
 }
 
 // The number of the chunk within its communicator decides, so that all members agree on the queue
-// and on the direction around a ring. Communicators that run at once have queues of their own.
+// and on the direction around a ring.
 void Simulation::choose_queue_by_chunk(const ChunkPlace& chunk, Half half, Phase& phase) const {
     const u32 queues = model_.system.queues_per_dimension;
     const u64 number = ranks_[chunk.rank].streams[chunk.communicator];
     const u32 queue = static_cast<u32>(number % queues);
     phase.clockwise = half == Half::any ? queues == 1 || queue < queues / 2 : half == Half::first;
-    phase.queue += lanes_[chunk.communicator] * grid_.dimensions() * queues + queue;
+    phase.queue += queue;
 }
 
 u32 Simulation::store_phases() {
@@ -260,33 +260,7 @@ void Simulation::make_stream(u32 rank, u32 dataset, u32 plan, u32 custom, i64 pr
             s.tag = s.meeting % tag_space + tag_space;
         }
     }
-    reserve_turns(s);
     proceed(stream);
-}
-
-// When the phases of a stream start among those of the other chunks. Every rank must start them in
-// the same order, or two ranks run different chunks and wait for each other for ever; so the order is
-// settled here: by phase, then by chunk, never by which of them is ready first. The order is free of
-// circles because the phases of a chunk follow each other.
-u64 Simulation::turn_of(const Stream& s, u32 phase) {
-    constexpr u32 stream_bits = 56;
-    return u64{phase - s.first_phase} << stream_bits | (s.id & ((u64{1} << stream_bits) - 1));
-}
-
-bool Simulation::takes_turns(const Stream& s) const {
-    return !model_.quirks.phases_as_ready && s.end_phase - s.first_phase > 1 &&
-           model_.system.intra_dimension == IntraDimension::fifo;
-}
-
-void Simulation::reserve_turns(const Stream& s) {
-    if (!takes_turns(s)) {
-        return;
-    }
-    for (u32 phase = s.first_phase; phase < s.end_phase; ++phase) {
-        std::vector<u64>& turns = ranks_[s.rank].queues[phases_[phase].queue].turns;
-        const u64 turn = turn_of(s, phase);
-        turns.insert(std::upper_bound(turns.begin(), turns.end(), turn, std::greater<>()), turn);
-    }
 }
 
 // Takes the stream to its next phase, or to its end. The completion of the collective, and all the
@@ -345,38 +319,61 @@ void Simulation::start_queue(u32 rank, u32 queue) {
         if (q.running >= queue_threshold_ || q.running >= q.streams.size()) {
             return;
         }
-        const u32 stream = q.streams[q.running];
-        if (takes_turns(streams_[stream])) {
-            if (turn_of(streams_[stream], streams_[stream].phase) != q.turns.back()) {
-                return;
-            }
-            q.turns.pop_back();
+        if (!model_.quirks.phases_as_ready && !take_turn(q)) {
+            return;
         }
+        const u32 stream = q.streams[q.running];
         streams_[stream].initialised = true;
         start_phase(stream);
         ++q.running;
     }
 }
 
+// All members of a communicator start the phases of its chunks in one order, that of the member which
+// comes first to each. Were each to start what is ready, two ranks that are not in step would run
+// different chunks and wait for each other for ever. This cannot: take, of the phases that have begun
+// somewhere and not ended everywhere, the one that began first. The phase before it has ended, and
+// so has all that comes before it in its queue, so every member can start it.
+//
+// Moves the stream whose turn it is to the front of those that wait; false if it has yet to come.
+bool Simulation::take_turn(Queue& q) {
+    const Stream& head = streams_[q.streams[q.running]];
+    if (head.end_phase - head.first_phase == 1) {
+        return true;  // chunks of one phase are in order anyway
+    }
+    const u32 communicator = op_of(head.rank, datasets_[head.dataset].node).communicator;
+    Turns& turns = turns_[communicator][head.queue % queues_per_lane_];
+    auto same = [this](const Turn& turn, u32 stream) {
+        const Stream& s = streams_[stream];
+        return s.id == turn.stream && s.phase - s.first_phase == turn.phase;
+    };
+    if (q.turn == turns.passed + turns.coming.size()) {
+        const u32 members = model_.plans[head.plan].communicator_size;
+        turns.coming.push_back({head.id, head.phase - head.first_phase, members});
+    }
+    Turn& turn = turns.coming[q.turn - turns.passed];
+    const auto waiting = q.streams.begin() + q.running;
+    const auto found = std::find_if(waiting, q.streams.end(),
+                                    [&](u32 stream) { return same(turn, stream); });
+    if (found == q.streams.end()) {
+        return false;
+    }
+    std::rotate(waiting, found, found + 1);
+    ++q.turn;
+    --turn.members_left;
+    for (; !turns.coming.empty() && turns.coming.front().members_left == 0; ++turns.passed) {
+        turns.coming.erase(turns.coming.begin());
+    }
+    return true;
+}
+
 void Simulation::insert_into_queue(std::vector<u32>& queue, u32 stream) {
     const Phase& phase = phase_of(streams_[stream]);
     const bool reordered = model_.system.intra_dimension != IntraDimension::fifo &&
                            streams_[stream].custom == none && gathers_or_scatters(phase.kind);
-    const std::size_t at = reordered                        ? intra_dimension_point(queue, stream)
-                           : takes_turns(streams_[stream]) ? turn_point(queue, stream)
-                                                           : insertion_point(queue, stream);
+    const std::size_t at =
+        reordered ? intra_dimension_point(queue, stream) : insertion_point(queue, stream);
     queue.insert(queue.begin() + static_cast<std::ptrdiff_t>(at), stream);
-}
-
-// Behind everything that runs or whose turn comes earlier.
-std::size_t Simulation::turn_point(const std::vector<u32>& queue, u32 stream) const {
-    const u64 turn = turn_of(streams_[stream], streams_[stream].phase);
-    std::size_t at = queue.size();
-    while (at > 0 && !streams_[queue[at - 1]].initialised &&
-           turn_of(streams_[queue[at - 1]], streams_[queue[at - 1]].phase) > turn) {
-        --at;
-    }
-    return at;
 }
 
 // Behind everything that runs or has at least the same priority.

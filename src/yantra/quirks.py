@@ -79,9 +79,10 @@ STORIES: dict[Quirk, Story] = {
         "groups would take different queues and directions for one chunk",
     ),
     Quirk.PHASES_AS_READY: Story(
-        "starts the phases of chunks as they become ready, which ranks that are not in step do in "
-        "different orders",
-        "starts them in one order on all ranks: by phase, then by chunk",
+        "queues the chunks of all communicators together and starts their phases as they become "
+        "ready, which ranks that are not in step do in different orders",
+        "gives each communicator its queues, and starts the phases on all ranks in the order of the "
+        "rank that comes first to each",
         "ranks that run different chunks wait for each other for ever: every all-reduce over three "
         "dimensions whose ranks start a little apart",
     ),

@@ -20,12 +20,12 @@ PYTHON_LAYERS = [
     ("scenario",),
     ("astra_sim",),
     ("compile",),
-    ("result",),
+    ("result", "deadlock"),
     ("simulate",),
     ("export", "demo"),
     ("cli",),
 ]
-IMPORTS_THE_CORE = {"chakra", "compile", "simulate", "result", "export"}
+IMPORTS_THE_CORE = {"chakra", "compile", "deadlock", "simulate", "result", "export"}
 
 NATIVE_LAYERS = [
     ("base",),

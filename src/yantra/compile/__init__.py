@@ -88,6 +88,8 @@ def compile(scenario: Scenario) -> Model:
     if scenario.semantics == "astra-sim" and communicators.tags_may_collide():
         native.match_by_tag()
     native.resources = communicators.resource_map(scenario.resources)
+    in_one_lane = Quirk.PHASES_AS_READY in quirks
+    native.lanes = [0 if in_one_lane else colour for colour in communicators.colours]
     lower_jobs(native, scenario, quirks, graphs, communicators, planner)
     return Model(scenario, quirks, graphs, native)
 
