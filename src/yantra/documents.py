@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from yantra.errors import ConfigError, show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 Path = str | PathLike[str]
 
 _JSON_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
+_DEEPEST = 50
 _JSON_WORDS = {"true": True, "false": False, "null": None, "": None, "~": None}
 
 
@@ -52,11 +53,14 @@ def parse_json(text: str, name: str) -> tuple[Any, list[str]]:
             merged[key] = value
         return merged
 
+    def constant(word: str) -> None:
+        raise _not_json(name, f"{word} is not a JSON value")
+
     decoder = json.JSONDecoder(
         object_pairs_hook=merge,
         parse_float=lambda number: _number(number, name),
         parse_int=lambda number: _number(number, name),
-        parse_constant=lambda word: _not_json(name, f"{word} is not a JSON value"),
+        parse_constant=constant,
     )
     start = len(text) - len(text.lstrip(" \t\r\n"))
     try:
@@ -81,60 +85,83 @@ def parse_yaml(text: str, name: str, scalars_as_text: bool = False) -> Any:
 
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        node = yaml.compose(text, Loader=loader)
-        return None if node is None else _Tree(name, scalars_as_text).build(node)
+        return _Tree(yaml.parse(text, Loader=loader), name, scalars_as_text).document()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        problem = f"not YAML: {error.problem or error.context}"
-        raise (
-            _at(name, mark.line + 1, mark.column + 1, problem)
-            if mark
-            else ConfigError(name, problem)
-        ) from None
+        mark, problem = error.problem_mark, f"not YAML: {error.problem or error.context}"
+        if mark is None:
+            raise ConfigError(name, problem) from None
+        raise _at(name, mark.line + 1, mark.column + 1, problem) from None
     except yaml.YAMLError as error:
         raise ConfigError(name, f"not YAML: {_lower(str(error).splitlines()[0])}") from None
-    except RecursionError:
-        raise ConfigError(name, "not YAML: nested too deeply") from None
+
+
+def is_plain_text(text: str) -> bool:
+    """Return whether `parse_yaml` reads a plain scalar of this spelling as text."""
+    return isinstance(_plain_scalar(text), str)
 
 
 class _Tree:
-    """Builds one document; a shared anchor is built once, so the cost is that of the text."""
+    """Builds one document from parser events.
 
-    def __init__(self, name: str, scalars_as_text: bool) -> None:
+    PyYAML's own composer recurses in C without a limit. A shared anchor is built once, so that
+    the cost is that of the text.
+    """
+
+    def __init__(self, events: Iterator[Any], name: str, scalars_as_text: bool) -> None:
+        self._events = events
         self._name = name
-        self._scalar: Callable[[str], Any] = str if scalars_as_text else _plain_scalar
-        self._built: dict[int, Any] = {}
-        self._open: set[int] = set()
+        self._plain: Callable[[str], Any] = str if scalars_as_text else _plain_scalar
+        self._anchors: dict[str, Any] = {}
 
-    def build(self, node: Any) -> Any:
-        key = id(node)
-        if key in self._open:
-            raise self._error(node, "an anchor contains itself")
-        if key not in self._built:
-            self._open.add(key)
-            self._built[key] = self._value(node)
-            self._open.remove(key)
-        return self._built[key]
+    def document(self) -> Any:
+        """Return the tree of the only document, None if there is none."""
+        tree, documents = None, 0
+        for event in self._events:
+            if _kind(event) == "DocumentStart":
+                documents += 1
+                if documents > 1:
+                    raise self._error(event, "expected one document, got another")
+                tree = self._value(next(self._events), 0)
+        return tree
 
-    def _value(self, node: Any) -> Any:
-        if node.id == "mapping":
-            return self._mapping(node)
-        if node.id == "sequence":
-            return [self.build(item) for item in node.value]
-        return self._scalar(node.value) if node.style is None else node.value
+    def _value(self, event: Any, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise self._error(event, "nested too deeply")
+        kind = _kind(event)
+        if kind == "Alias":
+            if event.anchor not in self._anchors:
+                raise self._error(event, f"the anchor '{event.anchor}' is not defined before")
+            return self._anchors[event.anchor]
+        if kind == "MappingStart":
+            value: Any = self._mapping(depth + 1)
+        elif kind == "SequenceStart":
+            value = [self._value(item, depth + 1) for item in self._until("SequenceEnd")]
+        else:
+            value = event.value if event.style else self._plain(event.value)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = value
+        return value
 
-    def _mapping(self, node: Any) -> dict[str, Any]:
+    def _mapping(self, depth: int) -> dict[str, Any]:
         tree: dict[str, Any] = {}
-        for key, value in node.value:
-            if key.id != "scalar":
+        for key in self._until("MappingEnd"):
+            if _kind(key) != "Scalar":
                 raise self._error(key, "a key must be a scalar")
             if key.value in tree:
                 raise self._error(key, f"the key '{key.value}' is given twice")
-            tree[key.value] = self.build(value)
+            tree[key.value] = self._value(next(self._events), depth)
         return tree
 
-    def _error(self, node: Any, problem: str) -> ConfigError:
-        return _at(self._name, node.start_mark.line + 1, node.start_mark.column + 1, problem)
+    def _until(self, end: str) -> Iterator[Any]:
+        while _kind(event := next(self._events)) != end:
+            yield event
+
+    def _error(self, event: Any, problem: str) -> ConfigError:
+        return _at(self._name, event.start_mark.line + 1, event.start_mark.column + 1, problem)
+
+
+def _kind(event: Any) -> str:
+    return type(event).__name__.removesuffix("Event")
 
 
 def _plain_scalar(text: str) -> Any:

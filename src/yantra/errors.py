@@ -62,7 +62,9 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     by_key: dict[str, str] = {}
     for candidate in candidates:
         by_key.setdefault(_spelling_key(candidate), candidate)
-    close = get_close_matches(_spelling_key(name), by_key, n=1, cutoff=0.7)
+    key = _spelling_key(name)
+    begun = [known for known in by_key if len(key) > 2 and known.startswith(key)]
+    close = begun or get_close_matches(key, by_key, n=1, cutoff=0.7)
     return f"; did you mean '{by_key[close[0]]}'?" if close else ""
 
 
@@ -75,8 +77,12 @@ def show(value: object) -> str:
     """Write a value of an input file as JSON does, cut to one short line."""
     import json
 
+    text = ""
     try:
-        text = json.dumps(value, ensure_ascii=False)
+        for piece in json.JSONEncoder(ensure_ascii=False).iterencode(value):
+            text += piece
+            if len(text) > _LONGEST_SHOWN:
+                break
     except (TypeError, ValueError):
         text = repr(value)
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."

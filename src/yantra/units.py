@@ -59,6 +59,8 @@ _EXAMPLE: Final[dict[Kind, str]] = {
 }
 _QUANTITY: Final = re.compile(r"([+-]?)([0-9]+)?(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?\s*(.*)")
 _LARGEST_EXPONENT: Final = 400
+_LONGEST_PLAIN: Final = 16  # digits before a number is written with an exponent
+_PREFIXED: Final = ("B", "B/s", "FLOP/s")
 _ROUNDS_UP: Final = 0.9999995  # above this share of a unit the smaller one would print 1000.000
 
 
@@ -79,9 +81,10 @@ def parse(text: object, kind: Kind, to: str, where: str = "quantity") -> float:
     unit_num, unit_den = _ratio(unit, kind, where)
     to_num, to_den = _ratio(to, kind, where)
     power = int(exponent or 0) - len(fraction or "")
-    if abs(power) > _LARGEST_EXPONENT:
+    digits = (whole or "") + (fraction or "")
+    if abs(power) > _LARGEST_EXPONENT or len(digits) > _LARGEST_EXPONENT:
         raise ConfigError(where, f"out of range; {_expectation(kind, text)}")
-    num = int((whole or "") + (fraction or "")) * unit_num * to_den * 10 ** max(power, 0)
+    num = int(digits) * unit_num * to_den * 10 ** max(power, 0)
     den = unit_den * to_num * 10 ** max(-power, 0)
     try:
         value: float = num / den
@@ -90,10 +93,32 @@ def parse(text: object, kind: Kind, to: str, where: str = "quantity") -> float:
     return -value if sign == "-" else value
 
 
+def expected(kind: Kind) -> str:
+    """Return how errors call a quantity: `a time such as "500 ns"`."""
+    return f'a {_spoken(kind)} such as "{_EXAMPLE[kind]}"'
+
+
+def pattern(kind: Kind) -> str:
+    """Return the regular expression (ECMA 262) of the quantities of a kind."""
+    names = "|".join(sorted({*_UNITS[kind], *_aliases(kind)}))
+    number = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?"
+    return rf"^\s*{number}\s*({names})\s*$"
+
+
 def exact(value: float, unit: str) -> str:
-    """Write a number in its own unit so that `parse` gives back the same float."""
-    whole = float(value).is_integer() and abs(value) < 2**53
-    return f"{int(value) if whole else float(value)!r} {unit}"
+    """Write a number so that `parse` with the same unit gives back the same float.
+
+    A unit without a prefix gets the decimal prefix that keeps the number short.
+    """
+    from decimal import Decimal
+
+    prefix, factor = "", 1
+    if unit in _PREFIXED:
+        fitting = [(name, size) for name, size in _DECIMAL.items() if abs(value) >= size]
+        prefix, factor = fitting[-1] if fitting else ("", 1)
+    number = (Decimal(repr(value + 0.0)) / factor).normalize()
+    written = f"{number:f}" if abs(number.adjusted()) < _LONGEST_PLAIN else str(number)
+    return f"{written} {prefix}{unit}"
 
 
 def format_time(value_ns: float) -> str:
@@ -138,6 +163,10 @@ def _whole_or_three_decimals(value: float, unit: str) -> str:
     return f"{int(value)} {unit}" if float(value).is_integer() else f"{value:.3f} {unit}"
 
 
+def _aliases(kind: Kind) -> list[str]:
+    return [alias for alias, unit in _ALIASES.items() if unit in _UNITS[kind]]
+
+
 def _ratio(unit: str, kind: Kind, where: str) -> tuple[int, int]:
     units = _UNITS[kind]
     ratio = units.get(_ALIASES.get(unit, unit))
@@ -157,11 +186,11 @@ def _unit_hint(unit: str, kind: Kind) -> str:
         choice = " or ".join(f"'{known}'" for known in same_letters)
         return f"; did you mean {choice}? (b is a bit, B a byte)"
     hint = did_you_mean(unit, _UNITS[kind])
-    return hint or f'; expected a {_spoken(kind)} such as "{_EXAMPLE[kind]}"'
+    return hint or f"; expected {expected(kind)}"
 
 
 def _expectation(kind: Kind, got: object) -> str:
-    return expected_got(f'a {_spoken(kind)} such as "{_EXAMPLE[kind]}"', got)
+    return expected_got(expected(kind), got)
 
 
 def _no_unit(got: object, kind: Kind) -> str:

@@ -51,6 +51,7 @@ def test_the_family_decides_the_exit_status(family: type[errors.YantraError], st
         ("bandwith", "; did you mean 'bandwidth'?"),
         ("Latency", "; did you mean 'latency'?"),
         ("end_point_delay", "; did you mean 'endpoint-delay'?"),
+        ("band", "; did you mean 'bandwidth'?"),
         ("zebra", ""),
     ],
 )
@@ -61,3 +62,11 @@ def test_a_name_close_to_a_known_one_is_suggested(name: str, hint: str) -> None:
 def test_a_long_value_is_shown_shortened() -> None:
     text = errors.expected_got("a number", "x" * 100)
     assert text == 'expected a number, got "' + "x" * 56 + "..."
+
+
+def test_showing_a_huge_value_costs_no_more_than_what_is_shown() -> None:
+    nested: list[object] = [1, 1]
+    for _ in range(100):
+        nested = [nested, nested]
+    assert errors.show(nested) == "[" * 57 + "..."
+    assert errors.show(object()).startswith("<object object at")

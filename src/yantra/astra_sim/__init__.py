@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from os import fspath
 from os import path as paths
+from typing import TYPE_CHECKING
 
 from yantra.astra_sim.groups import read_groups
 from yantra.astra_sim.memory import read_memory
@@ -24,6 +25,9 @@ from yantra.scenario.types import (
     Network,
     Scenario,
 )
+
+if TYPE_CHECKING:
+    from yantra.astra_sim.flags import Flags
 
 _NETWORKS: dict[str, Network] = {
     "congestion-unaware": "congestion_unaware",
@@ -89,6 +93,28 @@ def from_files(
     )
     unused = _unused_scales(comm_scale=comm_scale, compute_scale=compute_scale)
     return scenario, unused + warnings + of_memory + of_system + of_groups
+
+
+def from_flags(flags: Flags) -> tuple[Scenario, list[str]]:
+    """Read the files a command line names; return the scenario and all warnings.
+
+    `flags.quirks` is left to the caller, who knows the quirks there are.
+    """
+    scenario, warnings = from_files(
+        workload=flags.workload,
+        system=flags.system,
+        network=flags.network,
+        memory=flags.memory,
+        groups=flags.groups,
+        num_queues_per_dim=flags.num_queues_per_dim,
+        injection_scale=flags.injection_scale,
+        comm_scale=flags.comm_scale,
+        compute_scale=flags.compute_scale,
+        rendezvous=flags.rendezvous,
+        network_backend=flags.network_backend,
+        scheduling_keys=flags.scheduling_keys,
+    )
+    return scenario, [*flags.warnings, *warnings]
 
 
 def _check_options(queues: int, injection_scale: float, backend: str, scheduling: str) -> None:

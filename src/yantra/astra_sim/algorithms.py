@@ -12,7 +12,7 @@ import re
 from os import path as paths
 
 from yantra.astra_sim.keys import Keys
-from yantra.astra_sim.network import read_integer
+from yantra.astra_sim.numbers import read_integer
 from yantra.documents import parse_yaml, read_text
 from yantra.errors import ConfigError, did_you_mean, expected_got
 from yantra.records import Record
@@ -124,5 +124,5 @@ def _per_node(keys: Keys, directory: str) -> tuple[tuple[int, str], ...]:
         where = f"{file}: {node}"
         if not isinstance(prefix, str):
             raise ConfigError(where, expected_got("a trace prefix", prefix))
-        prefixes[read_integer(node, where)] = paths.join(directory, prefix)
+        prefixes[read_integer(node, where, octal=True)] = paths.join(directory, prefix)
     return tuple(sorted(prefixes.items()))

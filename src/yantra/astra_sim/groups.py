@@ -6,10 +6,9 @@ empty name stand for all ranks in traces, so a file may not define them (ASTRA-s
 
 from __future__ import annotations
 
-from typing import Any
-
 from yantra.documents import Path, parse_json, read_text
 from yantra.errors import ConfigError, expected_got
+from yantra.scenario.check import check_members
 from yantra.scenario.types import Groups
 
 
@@ -27,21 +26,6 @@ def read_groups(path: Path, ranks: int) -> tuple[Groups, list[str]]:
             raise ConfigError(where, f"group {group} is given twice")
         groups[group] = check_members(members, ranks, where)
     return tuple(sorted(groups.items())), warnings
-
-
-def check_members(members: Any, ranks: int, where: str) -> tuple[int, ...]:
-    """Return the ranks of one group, in order, if each exists and stands once."""
-    if not isinstance(members, list | tuple) or not members:
-        raise ConfigError(where, expected_got("a list of ranks", members))
-    for member in members:
-        if isinstance(member, bool) or not isinstance(member, int):
-            raise ConfigError(where, expected_got("a rank (an integer)", member))
-        if not 0 <= member < ranks:
-            raise ConfigError(where, f"expected ranks from 0 to {ranks - 1}, got {member}")
-    if len(set(members)) < len(members):
-        twice = next(member for member in members if members.count(member) > 1)
-        raise ConfigError(where, f"rank {twice} stands more than once")
-    return tuple(members)
 
 
 def _group_id(key: str, where: str) -> int:

@@ -7,7 +7,6 @@ not fit, is an error here.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -91,9 +90,11 @@ class Keys:
 
     def float32(self, key: str, default: float) -> float:
         """Return a C++ `float` that is not negative, as the double of equal value."""
+        from struct import pack, unpack
+
         value = self._not_negative(key, float(self._number(key, default, or_bool=True)))
         try:
-            single: float = struct.unpack("f", struct.pack("f", value))[0]
+            single: float = unpack("f", pack("f", value))[0]
         except OverflowError:
             raise self.error(key, expected_got("a 32-bit float", value)) from None
         return single

@@ -7,9 +7,9 @@ does: `010` is octal and `0x10` hexadecimal where an integer stands.
 
 from __future__ import annotations
 
-from math import isinf
 from typing import Any
 
+from yantra.astra_sim.numbers import read_integer, read_number
 from yantra.documents import Path, parse_yaml, read_text
 from yantra.errors import ConfigError, UnsupportedError, did_you_mean, expected_got
 from yantra.scenario.types import Dimension, DimensionKind, Network, Topology
@@ -20,7 +20,6 @@ _KINDS: dict[str, DimensionKind] = {
     "Switch": "switch",
 }
 _LISTS = ("topology", "npus_count", "bandwidth", "latency")
-_OF_A_NUMBER = set("0123456789.eE+-")
 
 
 def read_network(path: Path, network: Network) -> tuple[Topology, list[str]]:
@@ -76,13 +75,13 @@ def _dimension(name: str, at: int, kind: str, size: str, gb_per_s: str, ns: str)
         expected = expected_got("Ring, FullyConnected or Switch", kind)
         hint = did_you_mean(kind, _KINDS)
         raise ConfigError(where("topology"), f"unknown topology; {expected}{hint}")
-    ranks = read_integer(size, where("npus_count"))
+    ranks = read_integer(size, where("npus_count"), octal=True)
     if ranks < 2:
         raise ConfigError(where("npus_count"), f"must be at least 2; got {ranks}")
-    bandwidth = _read_number(gb_per_s, where("bandwidth"))
+    bandwidth = read_number(gb_per_s, where("bandwidth"))
     if bandwidth <= 0:
         raise ConfigError(where("bandwidth"), f"must be above 0 (GB/s); got {gb_per_s}")
-    latency = _read_number(ns, where("latency"))
+    latency = read_number(ns, where("latency"))
     if latency < 0:
         raise ConfigError(where("latency"), f"must be at least 0 (ns); got {ns}")
     return Dimension(
@@ -103,30 +102,3 @@ def _check_congestion_aware(topology: Topology, name: str) -> None:
             "a congestion-aware Ring needs at least 3 NPUs; got 2 (ASTRA-sim aborts as both "
             "directions are one pair); use FullyConnected",
         )
-
-
-def read_integer(text: str, where: str) -> int:
-    """Read a 32-bit integer as yaml-cpp does: decimal, octal `010` or hexadecimal `0x8`."""
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    base = 16 if digits[:2] in ("0x", "0X") else 8 if digits[:1] == "0" else 10
-    try:
-        if not (digits.isascii() and digits.isalnum()):
-            raise ValueError
-        value = int(digits, base)
-    except ValueError:
-        raise ConfigError(where, expected_got("an integer", text)) from None
-    if value >= 2**31:
-        raise ConfigError(where, expected_got("an integer below 2147483648", text))
-    return -value if text[0] == "-" else value
-
-
-def _read_number(text: str, where: str) -> float:
-    try:
-        if not set(text) <= _OF_A_NUMBER:
-            raise ValueError
-        value = float(text)
-        if isinf(value):
-            raise ValueError
-    except ValueError:
-        raise ConfigError(where, expected_got("a number", text)) from None
-    return value

@@ -1,6 +1,12 @@
-"""The scenario: the whole question, as values."""
+"""The scenario: its types, and its YAML form read and written on demand.
+
+The types alone are cheap to import; the readers (and PyYAML) are loaded by the functions that use
+them.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from yantra.scenario.types import (
     ASTRA_SIM_RESOURCES,
@@ -20,6 +26,9 @@ from yantra.scenario.types import (
     Traces,
 )
 
+if TYPE_CHECKING:
+    from yantra.documents import Path
+
 __all__ = [
     "ASTRA_SIM_RESOURCES",
     "COLLECTIVE_TYPES",
@@ -36,4 +45,44 @@ __all__ = [
     "SharedBus",
     "Topology",
     "Traces",
+    "dump",
+    "json_schema",
+    "load",
+    "loads",
+    "to_yaml",
 ]
+
+
+def load(path: Path) -> Scenario:
+    """Read a scenario file; relative paths in it are resolved against its folder."""
+    from yantra.scenario.text import load
+
+    return load(path)
+
+
+def loads(text: str, folder: Path = "", name: str = "scenario") -> Scenario:
+    """Read a scenario from text; relative paths in it are resolved against `folder`."""
+    from yantra.scenario.text import loads
+
+    return loads(text, folder, name)
+
+
+def to_yaml(scenario: Scenario, folder: Path = "") -> str:
+    """Write a scenario as YAML that `loads` reads back, with the same folder, as an equal one."""
+    from yantra.scenario.text import to_yaml
+
+    return to_yaml(scenario, folder)
+
+
+def dump(scenario: Scenario, path: Path) -> None:
+    """Write a scenario file; the file appears whole or not at all."""
+    from yantra.scenario.text import dump
+
+    dump(scenario, path)
+
+
+def json_schema() -> dict[str, object]:
+    """Return the JSON Schema (draft 2020-12) of scenario files, for editors."""
+    from yantra.scenario.text import json_schema
+
+    return json_schema()

@@ -2,6 +2,7 @@
 
 Every part is frozen, hashable and printable, so a scenario is a key of a cache and a line of a log.
 Numbers are in the unit their name ends in; texts with units exist only in files.
+A `Scenario` checks itself when it is made (`check.py`), so one that exists is consistent.
 """
 
 from __future__ import annotations
@@ -173,3 +174,9 @@ class Scenario(Record):
     track_local_memory: bool = False
     local_memory_trace: str = "local_mem_trace"
     trace_nodes: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the whole scenario, as parts depend on each other."""
+        from yantra.scenario.check import check
+
+        check(self)

@@ -1,0 +1,179 @@
+"""The command line of ASTRA-sim's analytical binaries -> Flags.
+
+Long options as `--option=value` or `--option value`, the last one counts, as cxxopts 3.0 reads
+them. ASTRA-sim silently ignores what it does not know; here a warning says so. Nothing but the
+standard library is imported, as this stands in the way of every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from yantra.astra_sim.numbers import read_integer, read_number
+from yantra.astra_sim.system import SchedulingKeys
+from yantra.errors import ConfigError, did_you_mean, expected_got
+from yantra.records import Record
+
+NetworkBackend = Literal["congestion-unaware", "congestion-aware"]
+
+
+class Flags(Record):
+    """What a command line asks for; `warnings` names what of it was ignored.
+
+    `quirks` holds (name, on) in the order given.
+    """
+
+    workload: str = ""
+    system: str = ""
+    network: str = ""
+    memory: str = ""
+    groups: str = "empty"
+    logging_configuration: str = "empty"
+    logging_folder: str = "log"
+    num_queues_per_dim: int = 1
+    compute_scale: float = 1.0
+    comm_scale: float = 1.0
+    injection_scale: float = 1.0
+    rendezvous: bool = False
+    network_backend: NetworkBackend = "congestion-unaware"
+    scheduling_keys: SchedulingKeys = "ignore"
+    quirks: tuple[tuple[str, bool], ...] = ()
+    json: bool = False
+    help: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+def parse(arguments: Sequence[str], backend: NetworkBackend = "congestion-unaware") -> Flags:
+    """Read the arguments after the program's name; `backend` is the default network.
+
+    Raises ConfigError for a bad value or a missing required option, unless `--help` is given.
+    """
+    values: dict[str, Any] = {"network_backend": backend}
+    quirks: list[tuple[str, bool]] = []
+    warnings: list[str] = []
+    after_switch = ""
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == "--":
+            break
+        option, equals, text = argument.partition("=")
+        known = _OPTIONS.get(option.removeprefix("--")) if option.startswith("--") else None
+        if known is None:
+            warnings.append(_unknown(argument, option, after_switch))
+            continue
+        field, read, _ = known
+        after_switch = option if read is _switch and not equals else ""
+        if not equals:
+            text = "true" if after_switch else _next(rest, option)
+        value = read(option, text)
+        if field == "quirks":
+            quirks.append(value)
+        else:
+            values[field] = value
+    warnings += [f"{argument}: ignored, as all that follows --" for argument in rest]
+    if not values.get("help"):
+        _require(values)
+    return Flags(**values, quirks=tuple(quirks), warnings=tuple(warnings))
+
+
+def help_text(program: str) -> str:
+    """Return the text of `--help`."""
+    width = max(len(option) for option in _OPTIONS) + 4
+    lines = [f"  {'--' + option:<{width}}{line}" for option, (_, _, line) in _OPTIONS.items()]
+    return f"Usage: {program} --option=value ...\n\nOptions:\n" + "\n".join(lines) + "\n"
+
+
+def _text(option: str, text: str) -> str:
+    if not text:
+        raise ConfigError(option, expected_got("a value", text))
+    return text
+
+
+def _whole(option: str, text: str) -> int:
+    return read_integer(text, option)
+
+
+def _number(option: str, text: str) -> float:
+    return read_number(text, option)
+
+
+def _switch(option: str, text: str) -> bool:
+    if text in ("1", "t", "T", "true", "True"):
+        return True
+    if text in ("0", "f", "F", "false", "False"):
+        return False
+    raise ConfigError(option, expected_got("true or false", text))
+
+
+def _one_of(*names: str) -> Callable[[str, str], str]:
+    def read(option: str, text: str) -> str:
+        if text not in names:
+            hint = did_you_mean(text, names)
+            raise ConfigError(option, expected_got(" or ".join(names), text) + hint)
+        return text
+
+    return read
+
+
+def _quirk(option: str, text: str) -> tuple[str, bool]:
+    name, _, state = text.partition("=")
+    return _text(option, name), _switch(option, state or "true")
+
+
+def _next(rest: Any, option: str) -> str:
+    try:
+        text: str = next(rest)
+    except StopIteration:
+        raise ConfigError(option, "needs a value; write --option=value") from None
+    return text
+
+
+def _unknown(argument: str, option: str, after_switch: str) -> str:
+    if option.startswith("--"):
+        hint = did_you_mean(option.removeprefix("--"), _OPTIONS)
+        return f"{option}: unknown option, ignored as ASTRA-sim does{hint}"
+    if after_switch:
+        return f"{argument}: ignored as ASTRA-sim does; write {after_switch}={argument}"
+    return f"{argument}: not an option, ignored as ASTRA-sim does"
+
+
+def _require(values: dict[str, Any]) -> None:
+    for option, (field, _, _) in _OPTIONS.items():
+        if field in _REQUIRED and field not in values:
+            raise ConfigError(f"--{option}", "missing; expected the path of a file")
+
+
+_REQUIRED = ("workload", "system", "network", "memory")
+_PATH = "file, required"
+_OPTIONS: dict[str, tuple[str, Callable[[str, str], Any], str]] = {
+    "workload-configuration": (
+        "workload",
+        _text,
+        "prefix of the traces (PREFIX.RANK.et), required",
+    ),
+    "system-configuration": ("system", _text, f"system {_PATH}"),
+    "network-configuration": ("network", _text, f"network {_PATH}"),
+    "remote-memory-configuration": ("memory", _text, f"remote memory {_PATH}"),
+    "comm-group-configuration": ("groups", _text, "communicator groups, or 'empty'"),
+    "logging-configuration": ("logging_configuration", _text, "spdlog set-up, or 'empty'"),
+    "logging-folder": ("logging_folder", _text, "folder of the logs (default: log)"),
+    "num-queues-per-dim": ("num_queues_per_dim", _whole, "queues per dimension (default: 1)"),
+    "compute-scale": ("compute_scale", _number, "has no effect in ASTRA-sim 2"),
+    "comm-scale": ("comm_scale", _number, "has no effect in ASTRA-sim 2"),
+    "injection-scale": ("injection_scale", _number, "factor of endpoint-delay (default: 1)"),
+    "rendezvous-protocol": ("rendezvous", _switch, "announce each message (default: false)"),
+    "network-backend": (
+        "network_backend",
+        _one_of("congestion-unaware", "congestion-aware"),
+        "congestion-unaware or congestion-aware",
+    ),
+    "scheduling-keys": (
+        "scheduling_keys",
+        _one_of("ignore", "honour"),
+        "ignore or honour intra-/inter-dimension-scheduling (default: ignore)",
+    ),
+    "semantics-quirk": ("quirks", _quirk, "NAME or NAME=false: turn one oddity on or off"),
+    "json": ("json", _switch, "write the result as JSON"),
+    "help": ("help", _switch, "show this text"),
+}

@@ -1,0 +1,196 @@
+"""The layout of a scenario file: which key holds which field of a Scenario.
+
+The file nests what the types keep flat (`cluster` holds topology, device and memory), and gives
+files where the types hold their parts. This table is all there is to say about the format.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yantra.errors import UnsupportedError
+from yantra.records import Record
+from yantra.scenario import types
+from yantra.scenario.fields import (
+    AlgorithmList,
+    Choice,
+    Dimensions,
+    File,
+    Flag,
+    GroupTable,
+    NameSet,
+    Numbered,
+    Quantity,
+    Section,
+    Text,
+    Whole,
+)
+
+
+class Cluster(Record):
+    """The mapping `cluster`."""
+
+    topology: types.Topology
+    device: types.Device = types.Device()
+    memory: types.RemoteMemory = types.RemoteMemory()
+
+
+class Document(Record):
+    """A whole scenario file."""
+
+    workload: types.ChakraFiles
+    cluster: Cluster
+    semantics: str = types.Scenario.semantics
+    network: str = types.Scenario.network
+    collectives: types.Collectives = types.Collectives()
+    resources: types.Resources = types.Resources()
+    quirks: frozenset[str] | None = None
+    replay_only: bool = False
+    track_local_memory: bool = False
+    local_memory_trace: str = types.Scenario.local_memory_trace
+    trace_nodes: bool = False
+
+
+_BANDWIDTH = Quantity("bandwidth", "GB/s")  # 1 GB/s is 1 byte per ns
+_NS = Quantity("time", "ns")
+_WHOLE_NS = Quantity("time", "ns", whole=True)
+
+_WORKLOAD = Section(
+    types.ChakraFiles,
+    {
+        "traces": ("prefix", File(ending=".{rank}.et"), "Chakra traces, one per rank"),
+        "groups": ("groups", GroupTable(), "communicator groups: id to ranks in ring order"),
+    },
+)
+_DIMENSION = Section(
+    types.Dimension,
+    {
+        "kind": ("kind", Choice(types.DimensionKind), "how the members are linked"),
+        "size": ("size", Whole(), "members of this dimension"),
+        "bandwidth": ("bytes_per_ns", _BANDWIDTH, "of each link, per direction"),
+        "latency": ("latency_ns", _NS, "of each hop"),
+    },
+)
+_DEVICE = Section(
+    types.Device,
+    {
+        "peak": ("peak_flops", Quantity("flops", "FLOP/s"), "highest rate of operations"),
+        "memory_bandwidth": (
+            "memory_bytes_per_s",
+            Quantity("bandwidth", "B/s"),
+            "of local memory: bounds the roofline and reductions",
+        ),
+        "compute": ("compute", Choice(types.Compute), "recorded durations or the roofline"),
+    },
+)
+_MEMORY = Section(
+    types.RemoteMemory,
+    {
+        "kind": ("kind", Choice(types.MemoryKind), "who shares the memory"),
+        "latency": ("latency_ns", _WHOLE_NS, "of each access"),
+        "bandwidth": ("bytes_per_ns", _BANDWIDTH, "of each memory"),
+        "ranks_per_node": ("ranks_per_node", Whole(), "for kind per_node"),
+        "nodes": ("nodes", Whole(), "for kind per_node"),
+    },
+)
+_CLUSTER = Section(
+    Cluster,
+    {
+        "topology": ("topology", Dimensions(_DIMENSION), "dimensions, innermost first"),
+        "device": ("device", _DEVICE, "what computes"),
+        "memory": ("memory", _MEMORY, "memory beyond the device"),
+    },
+)
+_SHARED_BUS = Section(
+    types.SharedBus,
+    {
+        "l": ("l_ns", _WHOLE_NS, "LogGP latency"),
+        "o": ("o_ns", _WHOLE_NS, "LogGP overhead"),
+        "g": ("g_ns", _WHOLE_NS, "LogGP gap"),
+        "big_g": ("big_g_ns_per_byte", Quantity("time_per_byte", "ns/B"), "LogGP gap per byte"),
+    },
+)
+_PER_NODE = Numbered(File(ending=".{position}.et"))
+_COLLECTIVES = Section(
+    types.Collectives,
+    {
+        **{
+            name: (name, AlgorithmList(), "algorithm of each dimension")
+            for name in types.COLLECTIVE_TYPES
+        },
+        "custom_per_node": ("custom_per_node", _PER_NODE, "traces that run single nodes, by id"),
+        "all_reduce_shape": (
+            "all_reduce_shape",
+            Choice(types.AllReduceShape),
+            "all-reduce in every dimension, or reduce-scatter, all-reduce, all-gather",
+        ),
+        "chunks": ("chunks", Whole(), "pieces a collective is cut into"),
+        "active_chunks": ("active_chunks", Whole(), "chunks in flight per dimension"),
+        "queues_per_dimension": ("queues_per_dimension", Whole(), "queues of chunks"),
+        "priority": ("priority", Choice(types.Priority), "which collective goes first"),
+        "inter_dimension": (
+            "inter_dimension",
+            Choice(types.InterDimension),
+            "order in which a chunk visits the dimensions",
+        ),
+        "intra_dimension": (
+            "intra_dimension",
+            Choice(types.IntraDimension),
+            "order of the chunks waiting for a dimension",
+        ),
+        "endpoint_delay": ("endpoint_delay_ns", _WHOLE_NS, "of each hand-over of a message"),
+        "local_reduction_delay": (
+            "local_reduction_delay_ns",
+            _WHOLE_NS,
+            "per 100 bytes, on the shared bus only",
+        ),
+        "shared_bus": ("shared_bus", _SHARED_BUS, "LogGP bus in place of the endpoint delay"),
+        "rendezvous": ("rendezvous", Flag(), "announce every message before it is sent"),
+    },
+)
+_RESOURCES = Section(
+    types.Resources,
+    {
+        "cpu_slots": ("cpu_slots", Whole(), "CPU operations at once"),
+        "compute_streams": ("compute_streams", Whole(), "kernels at once"),
+        "communication": (
+            "communication",
+            Choice(types.Communication),
+            "one slot for all communication and memory, or one per communicator",
+        ),
+        "copy_engines": ("copy_engines", Whole(), "memory operations at once"),
+    },
+)
+DOCUMENT = Section(
+    Document,
+    {
+        "semantics": ("semantics", Choice(types.Semantics), "whose behaviour counts"),
+        "workload": ("workload", _WORKLOAD, "what runs"),
+        "cluster": ("cluster", _CLUSTER, "what it runs on"),
+        "network": ("network", Choice(types.Network), "how messages interact"),
+        "collectives": ("collectives", _COLLECTIVES, "how collectives run"),
+        "resources": ("resources", _RESOURCES, "what a rank does at once"),
+        "quirks": ("quirks", NameSet(), "oddities of ASTRA-sim that are on"),
+        "replay_only": ("replay_only", Flag(), "every node takes its recorded duration"),
+        "track_local_memory": ("track_local_memory", Flag(), "follow the tensors of each rank"),
+        "local_memory_trace": ("local_memory_trace", Text(), "prefix of the memory traces"),
+        "trace_nodes": ("trace_nodes", Flag(), "log issue and completion of each node"),
+    },
+)
+
+
+def scenario_of(document: Document) -> types.Scenario:
+    """Return the scenario a file describes."""
+    parts: dict[str, Any] = {name: getattr(document, name) for name in Document.field_names}
+    cluster = parts.pop("cluster")
+    parts |= {name: getattr(cluster, name) for name in Cluster.field_names}
+    return types.Scenario(**parts)
+
+
+def document_of(scenario: types.Scenario) -> Document:
+    """Return the file that describes a scenario."""
+    if not isinstance(scenario.workload, types.ChakraFiles):
+        raise UnsupportedError("workload: traces in memory have no file; write them to files first")
+    cluster = Cluster(**{name: getattr(scenario, name) for name in Cluster.field_names})
+    names = [name for name in Document.field_names if name != "cluster"]
+    return Document(cluster=cluster, **{name: getattr(scenario, name) for name in names})

@@ -1,0 +1,68 @@
+"""Scenario files: YAML to Scenario and back, and their JSON Schema."""
+
+from __future__ import annotations
+
+import os
+from os import path as paths
+from typing import Any
+
+from yantra.documents import Path, is_plain_text, parse_yaml, read_text
+from yantra.errors import ConfigError
+from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
+from yantra.scenario.types import Scenario
+
+
+def load(path: Path) -> Scenario:
+    """Read a scenario file; relative paths in it start from its folder."""
+    return loads(read_text(path), paths.dirname(path), str(path))
+
+
+def loads(text: str, folder: Path = "", name: str = "scenario") -> Scenario:
+    """Read a scenario from text; relative paths in it start from `folder`."""
+    tree = parse_yaml(text, name)
+    if tree is None:
+        raise ConfigError(name, "empty; expected a mapping with workload, cluster, ...")
+    return scenario_of(DOCUMENT.read(tree, "", os.fspath(folder)))
+
+
+def to_yaml(scenario: Scenario, folder: Path = "") -> str:
+    """Write a scenario as text whose relative paths start from `folder`."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """Quotes what would not read back as the same text."""
+
+    def text(dumper: Any, value: str) -> Any:
+        style = None if value.isprintable() and is_plain_text(value) else '"'
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+    Dumper.add_representer(str, text)
+    tree = DOCUMENT.write(document_of(scenario), os.fspath(folder))
+    written: str = yaml.dump(
+        tree, Dumper=Dumper, sort_keys=False, default_flow_style=None, allow_unicode=True, width=100
+    )
+    return written
+
+
+def dump(scenario: Scenario, path: Path) -> None:
+    """Write a scenario file; it appears whole or not at all."""
+    text = to_yaml(scenario, paths.dirname(path))
+    unfinished = f"{os.fspath(path)}.{os.getpid()}.tmp"
+    try:
+        with open(unfinished, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise ConfigError(str(path), f"cannot be written: {error.strerror}") from None
+    finally:
+        if paths.exists(unfinished):
+            os.remove(unfinished)
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of scenario files."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Yantra scenario",
+        **DOCUMENT.schema(),
+    }
