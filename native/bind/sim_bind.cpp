@@ -47,8 +47,8 @@ void column(Class& in, const char* name, std::vector<Value> Owner::* member) {
 using RunTuple = std::tuple<u64, i32, i32, bool, u64, u64, u64, u64, bool, bool>;
 // One graph operation: kind, peer, num, den, reduce_num, reduce_den, dependencies, from_memory, back.
 using OpTuple = std::tuple<u32, u32, u64, u64, u64, u64, std::vector<u32>, bool, bool>;
-// One level: size, stride, dimension, fixed_hand_over, programs by kind, alternates by kind, turn.
-using LevelTuple = std::tuple<u32, u32, u32, bool, std::array<u32, collective_kinds>,
+// One level: size, stride, index stride, dimension, fixed_hand_over, programs by kind, alternates by kind, turn.
+using LevelTuple = std::tuple<u32, u32, u32, u32, bool, std::array<u32, collective_kinds>,
                               std::array<u32, collective_kinds>, u32>;
 
 constexpr i32 collective_node = 7;  // Chakra's COMM_COLL_NODE
@@ -71,6 +71,7 @@ u32 add_exchange(Model& model, const std::vector<RunTuple>& runs, u64 window, u6
          runs) {
         machine.runs.push_back({count, out, into, by_xor, {num, den}, {reduce_num, reduce_den},
                                 from_memory, back});
+        machine.neighbours_only = machine.neighbours_only && !by_xor && (out == 1 || out == -1);
     }
     return add_program(model, {std::move(machine), {}, false}, result, round_up);
 }
@@ -105,15 +106,16 @@ u32 add_graph(Model& model, const std::vector<std::vector<OpTuple>>& positions, 
 }
 
 u32 add_plan(Model& model, const std::vector<LevelTuple>& levels, std::vector<u32> members,
-             std::optional<u32> custom, bool masked, bool shared_load) {
+             u32 communicator_size, std::optional<u32> custom, bool masked, bool shared_load) {
     Plan plan;
-    for (const auto& [size, stride, dimension, fixed, program, alternate, turn] : levels) {
-        plan.levels.push_back({size, stride, dimension, fixed, program, alternate, turn});
+    for (const auto& [size, stride, index_stride, dimension, fixed, program, alternate, turn] : levels) {
+        plan.levels.push_back({size, stride, index_stride, dimension, fixed, program, alternate, turn});
         if (turn != none) {
             model.turns = std::max(model.turns, turn + 1);
         }
     }
     plan.members = std::move(members);
+    plan.communicator_size = communicator_size;
     plan.custom = custom.value_or(none);
     plan.masked = masked;
     plan.shared_load = shared_load;
@@ -260,6 +262,7 @@ void bind_model(nb::module_& module) {
         .def("add_dimension", [](Model& m, u32 block, u32 size, double bytes_per_ns, double latency_ns) {
             m.dimensions.push_back({static_cast<Block>(block), size, bytes_per_ns, latency_ns});
         })
+        .def("match_by_tag", [](Model& m) { m.match_by_tag = true; })
         .def("set_network", [](Model& m, u32 kind) { m.network = static_cast<NetworkKind>(kind); })
         .def("set_memory", [](Model& m, u32 kind, u64 latency_ns, double bytes_per_ns, u32 per_node) {
             m.memory = {static_cast<RemoteMemoryKind>(kind), latency_ns, bytes_per_ns, per_node};
@@ -267,7 +270,8 @@ void bind_model(nb::module_& module) {
         .def("add_exchange", &add_exchange, "runs"_a, "window"_a, "sends"_a, "barrier_at"_a,
              "barrier_receipts"_a, "result"_a, "round_up"_a)
         .def("add_graph", &add_graph, "positions"_a, "symmetry"_a, "result"_a, "round_up"_a)
-        .def("add_plan", &add_plan, "levels"_a, "members"_a, "custom"_a, "masked"_a, "shared_load"_a)
+        .def("add_plan", &add_plan, "levels"_a, "members"_a, "communicator_size"_a,
+             "custom"_a, "masked"_a, "shared_load"_a)
         .def("add_custom", &add_custom, "graphs"_a, "members"_a)
         .def("add_communicator", [](Model& m, u64 first_stream, std::vector<u32> members,
                                     const std::array<u32, collective_kinds>& plans) {

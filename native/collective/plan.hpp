@@ -19,6 +19,7 @@ inline constexpr u32 no_program = none;
 struct Level {
     u32 size = 0;
     u32 stride = 1;                  // ignored where the plan lists its members
+    u32 index_stride = 1;            // same, counting only members of the communicator
     u32 dimension = 0;               // whose queues the level uses
     bool fixed_hand_over = false;    // `group_hand_over_ticks` in place of the endpoint delay
     std::array<u32, collective_kinds> program{};    // by kind; no_program where not offered
@@ -29,6 +30,7 @@ struct Level {
 struct Plan {
     std::vector<Level> levels;
     std::vector<u32> members;        // in ring order; empty: levels are strides of the grid
+    u32 communicator_size = 0;
     u32 custom = none;               // index of a custom collective that replaces the levels
     bool masked = true;              // the node's involved dimensions select among the levels
     bool shared_load = false;        // inter-dimension schedulers apply (the whole grid)
@@ -38,6 +40,7 @@ struct Plan {
 struct Place {
     u32 size = 0;
     u32 stride = 1;
+    u32 index_stride = 1;
     u32 base = 0;
     u32 position = 0;
     const u32* members = nullptr;

@@ -41,6 +41,7 @@ struct ExchangeProgram {
     u64 sends = 0;
     u64 barrier_at = 0;         // sends left from which on `barrier_receipts` must have arrived
     u64 barrier_receipts = 0;
+    bool neighbours_only = true;  // every peer is one position away
 };
 
 // The graph machine: per position a list of operations with dependencies.

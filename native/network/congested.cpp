@@ -12,9 +12,8 @@ u32 links_per_rank(const Dimension& dimension) {
 
 }  // namespace
 
-CongestedNetwork::CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue& queue,
-                                   bool departures)
-    : grid_(grid), scale_(scale), queue_(queue), departures_(departures) {
+CongestedNetwork::CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue& queue)
+    : grid_(grid), scale_(scale), queue_(queue) {
     u64 total = 0;
     for (u32 d = 0; d < grid.dimensions(); ++d) {
         first_link_.push_back(static_cast<u32>(total));
@@ -28,12 +27,10 @@ CongestedNetwork::CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue
     use_.resize(total);
 }
 
-void CongestedNetwork::send(u32 message, u32 src, u32 dst, u64 bytes) {
+void CongestedNetwork::send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) {
     ensure(src != dst, "a message to its own sender");
-    if (transits_.size() <= message) {
-        transits_.resize(message + 1);
-    }
-    transits_[message] = {bytes, src, dst, none, true, none};
+    const u32 message = transits_.take();
+    transits_[message] = {bytes, src, dst, none, none, arrived, departed};
     offer(message);
 }
 
@@ -42,8 +39,6 @@ void CongestedNetwork::on_event(u32 kind, u32 index) {
         free_link(index);
         return;
     }
-    Transit& transit = transits_[index];
-    move_along(transit);
     offer(index);
 }
 
@@ -119,18 +114,24 @@ void CongestedNetwork::transmit(u32 index, u32 message) {
     transit.behind = none;
     const double serialisation = static_cast<double>(transit.bytes) / dimension.bytes_per_ns;
     const u64 busy_ticks = scale_.ticks(serialisation);
-    Transit after = transit;
-    move_along(after);
-    if (departures_ && transit.at_source) {
-        queue_.schedule(queue_.now() + busy_ticks, event::departed, message);
+    const u64 now = queue_.now();
+    if (transit.departed.kind != none) {
+        queue_.schedule(now + busy_ticks, transit.departed.kind, transit.departed.index);
+        transit.departed = {};
     }
-    transit.at_source = false;
+    const u64 bytes = transit.bytes;
+    move_along(transit);
     // Arrival first, then the link: with no latency the next message finds the link still busy.
-    queue_.schedule(queue_.now() + scale_.ticks(dimension.latency_ns + serialisation),
-                    arrived(after) ? static_cast<u32>(event::arrival) : hop_done, message);
-    queue_.schedule(queue_.now() + busy_ticks, link_free, index);
+    const u64 there = now + scale_.ticks(dimension.latency_ns + serialisation);
+    if (arrived(transit)) {
+        queue_.schedule(there, transit.arrived.kind, transit.arrived.index);
+        transits_.give_back(message);
+    } else {
+        queue_.schedule(there, hop_done, message);
+    }
+    queue_.schedule(now + busy_ticks, link_free, index);
     LinkUse& use = use_[index];
-    use.bytes += transit.bytes;
+    use.bytes += bytes;
     use.messages += 1;
     use.busy_ticks += busy_ticks;
 }

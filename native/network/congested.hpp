@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/pool.hpp"
 #include "des/event_queue.hpp"
 #include "network/network.hpp"
 #include "topology/grid.hpp"
@@ -19,9 +20,9 @@ namespace yantra {
 
 class CongestedNetwork final : public NetworkModel {
 public:
-    CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue& queue, bool departures);
+    CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue& queue);
 
-    void send(u32 message, u32 src, u32 dst, u64 bytes) override;
+    void send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) override;
     void on_event(u32 kind, u32 index) override;
     std::vector<LinkRecord> links() const override;
     std::vector<LinkUse> dimensions() const override;
@@ -32,8 +33,9 @@ private:
         u32 at = none;                // rank the message is at, or last left while in a switch
         u32 dst = none;
         u32 in_switch_of = none;      // dimension of the switch the message is in
-        bool at_source = true;
         u32 behind = none;            // next message in the link's queue
+        Notice arrived;
+        Notice departed;
     };
     struct Link {
         u32 first = none;
@@ -58,11 +60,10 @@ private:
     const Grid& grid_;
     TimeScale scale_;
     EventQueue& queue_;
-    bool departures_;
     std::vector<u32> first_link_;  // of each dimension
     std::vector<Link> links_;
     std::vector<LinkUse> use_;
-    std::vector<Transit> transits_;
+    Pool<Transit> transits_;
 };
 
 }  // namespace yantra

@@ -1,9 +1,9 @@
 // NetworkModel: takes messages, and later reports each one's arrival.
 //
-// A model schedules `event::arrival` for the message on the engine's queue when its last byte
-// reaches the destination and, where departures are asked for, `event::departed` when it left the
-// source; it may schedule `event::network_*` for itself. It knows nothing of collectives. The
-// implementations are the fidelity ladder.
+// Whoever sends names the events it wants: one when the last byte reaches the destination and, if
+// asked for, one when it has left the source. A model schedules them on the engine's queue, and may
+// schedule `event::network_*` for itself. It knows nothing of collectives. The implementations are
+// the fidelity ladder.
 #pragma once
 
 #include <vector>
@@ -14,14 +14,24 @@ namespace yantra {
 
 namespace event {
 enum Kind : u32 {
-    local_batch,      // index: batch of a rank's local events
-    arrival,          // index: message
-    departed,         // index: message; its last byte left the source
-    receive_ready,    // index: message whose receive was posted after it arrived
-    network_first,    // index: the model's own
+    local_batch,       // index: batch of a rank's local events
+    arrival,           // index: message
+    departed,          // index: message
+    receive_ready,     // index: message whose receive was posted after it arrived
+    exchange_arrival,  // index: stream; the upper bits say for which phase and from whom
+    exchange_early,    // index: arrival at a stream that did not exist when it was sent
+    exchange_ready,    // index: stream whose receive was posted after the message arrived
+    network_first,     // index: the model's own
     network_second,
 };
-}
+inline constexpr u32 kind_bits = 4;  // the rest of an event's kind is its sender's
+}  // namespace event
+
+// An event to schedule. `kind` none: no event.
+struct Notice {
+    u32 kind = none;
+    u32 index = none;
+};
 
 // What one link, or one dimension where links do not interact, carried.
 struct LinkUse {
@@ -37,7 +47,7 @@ public:
     NetworkModel& operator=(const NetworkModel&) = delete;
     virtual ~NetworkModel() = default;
 
-    virtual void send(u32 message, u32 src, u32 dst, u64 bytes) = 0;
+    virtual void send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) = 0;
     virtual void on_event(u32 kind, u32 index) = 0;
 
     // Use of every link that carried something, by dimension; see `LinkRecord`.

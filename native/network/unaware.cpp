@@ -28,7 +28,7 @@ u64 UnawareNetwork::delay(u32 src, u32 dst, u64 bytes) const {
     return scale_.ticks(latency + static_cast<double>(bytes) / bytes_per_ns);
 }
 
-void UnawareNetwork::send(u32 message, u32 src, u32 dst, u64 bytes) {
+void UnawareNetwork::send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) {
     const u32 first = grid_.lowest_difference(src, dst);
     for (u32 d = first; d < grid_.dimensions(); ++d) {
         if (grid_.coordinate(src, d) != grid_.coordinate(dst, d)) {
@@ -38,11 +38,11 @@ void UnawareNetwork::send(u32 message, u32 src, u32 dst, u64 bytes) {
             break;
         }
     }
-    if (departures_) {
+    if (departed.kind != none) {
         const double serialisation = static_cast<double>(bytes) / grid_.dimension(first).bytes_per_ns;
-        queue_.schedule(queue_.now() + scale_.ticks(serialisation), event::departed, message);
+        queue_.schedule(queue_.now() + scale_.ticks(serialisation), departed.kind, departed.index);
     }
-    queue_.schedule(queue_.now() + delay(src, dst, bytes), event::arrival, message);
+    queue_.schedule(queue_.now() + delay(src, dst, bytes), arrived.kind, arrived.index);
 }
 
 void UnawareNetwork::record(u32 dimension, u64 bytes) {

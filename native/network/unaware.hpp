@@ -17,16 +17,14 @@ namespace yantra {
 
 class UnawareNetwork final : public NetworkModel {
 public:
-    UnawareNetwork(const Grid& grid, TimeScale scale, EventQueue& queue, bool lowest_dimension_only,
-                   bool departures)
+    UnawareNetwork(const Grid& grid, TimeScale scale, EventQueue& queue, bool lowest_dimension_only)
         : grid_(grid),
           scale_(scale),
           queue_(queue),
           lowest_dimension_only_(lowest_dimension_only),
-          departures_(departures),
           use_(grid.dimensions()) {}
 
-    void send(u32 message, u32 src, u32 dst, u64 bytes) override;
+    void send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) override;
     void on_event(u32 kind, u32 index) override;
     std::vector<LinkRecord> links() const override { return {}; }
     std::vector<LinkUse> dimensions() const override { return use_; }
@@ -40,7 +38,6 @@ private:
     TimeScale scale_;
     EventQueue& queue_;
     bool lowest_dimension_only_;
-    bool departures_;
     std::vector<LinkUse> use_;
 };
 

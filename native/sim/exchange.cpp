@@ -14,9 +14,9 @@ void advance(Cursor& cursor, const std::vector<Run>& runs) {
     }
 }
 
-u32 peer_rank(const Place& place, i32 offset, bool by_xor, bool clockwise) {
+u32 peer_position(const Place& place, i32 offset, bool by_xor, bool clockwise) {
     if (by_xor) {
-        return place.rank_at(place.position ^ static_cast<u32>(offset));
+        return place.position ^ static_cast<u32>(offset);
     }
     const i64 n = place.size;
     i64 position = i64{place.position} + (clockwise ? offset : -offset);
@@ -25,7 +25,7 @@ u32 peer_rank(const Place& place, i32 offset, bool by_xor, bool clockwise) {
     } else if (position < 0) {
         position += n;
     }
-    return place.rank_at(static_cast<u32>(position));
+    return static_cast<u32>(position);
 }
 
 }  // namespace
@@ -35,6 +35,9 @@ void Simulation::start_exchange(Stream& s, u32 stream, const Program& program) {
     s.exchange = {};
     s.exchange.left = machine.sends;
     s.exchange.send_bytes = machine.runs[0].bytes.of(phase_of(s).data, program.round_up);
+    if (s.meeting != none) {
+        open_counters(s, machine);
+    }
     for (u64 i = 0; i < machine.window; ++i) {
         inject(s, stream, program);
     }
@@ -92,6 +95,7 @@ void Simulation::exchange_free(u32 stream) {
         exchange_send(s, stream, program);
     }
     if (x.left == 0 && x.free == machine.window) {
+        close_counters(s);
         end_phase(stream);
     }
 }
@@ -104,8 +108,7 @@ void Simulation::exchange_send(Stream& s, u32 stream, const Program& program) {
     const auto& machine = *std::get_if<ExchangeProgram>(&program.machine);
     const Run& details = machine.runs[x.sent.run];
     const bool clockwise = phase_of(s).clockwise;
-    const u32 to = peer_rank(s.place, details.out, details.by_xor, clockwise);
-    const u32 from = peer_rank(s.place, details.into, details.by_xor, clockwise);
+    const u32 to = peer_position(s.place, details.out, details.by_xor, clockwise);
     const u64 bytes = x.send_bytes;
     --x.left;
     --x.pending;
@@ -115,8 +118,17 @@ void Simulation::exchange_send(Stream& s, u32 stream, const Program& program) {
     if (x.sent.run != run && x.left > 0) {
         x.send_bytes = machine.runs[x.sent.run].bytes.of(phase_of(s).data, program.round_up);
     }
-    send(s.rank, to, bytes, s.tag, {});
-    receive(s.rank, from, bytes, s.tag, {Continuation::exchange_receipt, stream, none});
+    if (s.meeting == none) {
+        const u32 from = peer_position(s.place, details.into, details.by_xor, clockwise);
+        send(s.rank, s.place.rank_at(to), bytes, s.tag, {});
+        receive(s.rank, s.place.rank_at(from), bytes, s.tag,
+                {Continuation::exchange_receipt, stream, none});
+        return;
+    }
+    const i32 out = clockwise ? details.out : -details.out;
+    const i32 into = clockwise ? details.into : -details.into;
+    exchange_tell(s, to, slot_of(s, machine, -out, details.by_xor), bytes);
+    exchange_post(s, stream, slot_of(s, machine, into, details.by_xor));
 }
 
 void Simulation::exchange_received(u32 stream) {

@@ -76,6 +76,7 @@ struct Model {
     std::vector<Communicator> communicators;
     std::vector<CustomCollective> custom;
     std::vector<std::shared_ptr<const Job>> jobs;   // by rank
+    bool match_by_tag = false;       // tags of different communicators may collide
 };
 
 }  // namespace yantra

@@ -11,13 +11,12 @@ namespace yantra {
 namespace {
 
 std::unique_ptr<NetworkModel> make_network(const Model& model, const Grid& grid, EventQueue& queue) {
-    const bool departures = !model.quirks.send_completes_on_arrival;
     switch (model.network) {
         case NetworkKind::unaware:
             return std::make_unique<UnawareNetwork>(grid, model.scale, queue,
-                                                    model.quirks.lowest_dimension_only, departures);
+                                                    model.quirks.lowest_dimension_only);
         case NetworkKind::congested:
-            return std::make_unique<CongestedNetwork>(grid, model.scale, queue, departures);
+            return std::make_unique<CongestedNetwork>(grid, model.scale, queue);
     }
     ensure(false, "unknown network model");
     return nullptr;
@@ -54,6 +53,7 @@ Simulation::Simulation(const Model& model)
         r.first_node = nodes;
         nodes += graph.size();
     }
+    meeting_of_.resize(model.communicators.size());
     start_.assign(nodes, never);
     end_.assign(nodes, never);
     finish_.assign(grid_.ranks(), never);
@@ -103,13 +103,22 @@ bool Simulation::run_for(u64 events) {
 }
 
 void Simulation::handle(const Event& event) {
-    switch (event.kind) {
+    switch (event.kind & ((1u << event::kind_bits) - 1)) {
         case event::local_batch:
             local_.run(event.index,
                        [this](u32 rank, const LocalEvent& local) { handle_local(rank, local); });
             return;
         case event::arrival:
             arrive(event.index);
+            return;
+        case event::exchange_arrival:
+            exchange_arrived(event.index, event.kind >> event::kind_bits);
+            return;
+        case event::exchange_ready:
+            exchange_received(event.index);
+            return;
+        case event::exchange_early:
+            exchange_arrived_early(event.index);
             return;
         case event::departed:
             departed(event.index);

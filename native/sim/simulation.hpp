@@ -126,6 +126,27 @@ private:
     // Which of a dimension's queues a phase may use.
     enum class Half : u8 { any, first, last };
 
+    // Where the streams of one collective chunk find each other: same communicator, same number,
+    // same phases. Their messages then need no matching by tag and size.
+    struct Meeting {
+        u64 id = 0;
+        u32 communicator = none;
+        u32 next = none;                 // another meeting of the same id, with other phases
+        u32 joined = 0;
+        u32 left = 0;
+        std::vector<Phase> phases;
+        std::vector<u32> stream;         // by member index; none before it joins
+        std::vector<u32> early;          // by member index: first early arrival; empty if there is none
+    };
+
+    // An arrival for a stream that has not reached its phase, or does not exist yet.
+    struct Early {
+        u32 meeting = none;
+        u32 member = none;
+        u32 mark = 0;                    // phase and slot
+        u32 next = none;
+    };
+
     // Position within a program's runs.
     struct Cursor {
         u32 run = 0;
@@ -142,6 +163,8 @@ private:
         u64 send_bytes = 0;    // of the current send run
         u64 reduce_ticks = 0;  // of the current injection run
         u32 reduce_run = none;
+        u32 counters = none;   // first of the arrival counters; none: the two of `near`
+        i32 near[2] = {0, 0};  // arrivals less receives posted, from the next and the previous one
     };
 
     struct GraphState {
@@ -168,6 +191,10 @@ private:
         u32 queue = none;
         u32 graph_state = none;
         u32 custom_state = none;
+        u32 meeting = none;
+        u32 member = none;          // index in the meeting
+        u32 early = none;           // first arrival for a later phase
+        u32 started = none;         // phase whose arrivals are counted
         bool initialised = false;
         u32 tag = 0;
         Place place;
@@ -247,6 +274,20 @@ private:
     void exchange_handed_over(u32 stream, u32 run);
     void exchange_free(u32 stream);
     void exchange_received(u32 stream);
+    i32& arrival_counter(ExchangeState& x, u32 slot);
+    u32 slot_of(const Stream& s, const ExchangeProgram& machine, i32 from_offset, bool by_xor) const;
+    void exchange_post(Stream& s, u32 stream, u32 slot);
+    void exchange_tell(const Stream& s, u32 to_position, u32 slot, u64 bytes);
+    void exchange_arrived(u32 stream, u32 mark);
+    void exchange_arrived_early(u32 early);
+    void open_counters(Stream& s, const ExchangeProgram& machine);
+    void close_counters(Stream& s);
+
+    // --- meeting.cpp
+    void join_meeting(u32 stream, u32 communicator);
+    void leave_meeting(u32 stream);
+    u32 find_meeting(u32 stream, u32 communicator);
+    u32 member_index(const Stream& s, const Plan& plan) const;
     void exchange_send(Stream& s, u32 stream, const Program& program);
 
     // --- graph.cpp
@@ -314,6 +355,11 @@ private:
     std::vector<std::vector<u32>> free_phases_;    // blocks given back, by length
     std::vector<Phase> planned_;                   // of the stream being made
     std::vector<u32> order_;                       // its levels
+    Pool<Meeting> meetings_;
+    std::vector<std::unordered_map<u64, u32>> meeting_of_;  // by communicator: stream id -> meeting
+    Pool<Early> early_;
+    std::vector<i32> counters_;
+    std::vector<std::vector<u32>> free_counters_;           // blocks given back, by level size
     Pool<GraphState> graph_states_;
     Pool<CustomState> custom_states_;
     std::vector<std::vector<std::pair<u32, u32>>> positions_;  // by plan: sorted (member, position)

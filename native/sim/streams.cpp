@@ -212,6 +212,9 @@ void Simulation::make_stream(u32 rank, u32 dataset, u32 plan, u32 custom, i64 pr
     s.first_phase = store_phases();
     s.end_phase = s.first_phase + static_cast<u32>(planned_.size());
     ++datasets_[dataset].streams_left;
+    if (custom == none && !model_.match_by_tag && !model_.system.rendezvous) {
+        join_meeting(stream, communicator);
+    }
     proceed(stream);
 }
 
@@ -233,6 +236,7 @@ void Simulation::proceed(u32 stream) {
     }
     if (ended) {
         remove_from_queue(rank, old_queue);
+        leave_meeting(stream);
         const u32 first = streams_[stream].first_phase;
         free_phases_[streams_[stream].end_phase - first].push_back(first);
         streams_.give_back(stream);
@@ -393,6 +397,7 @@ Place Simulation::place_in(u32 rank, const Plan& plan, u32 level_index) const {
     const Level& level = plan.levels[level_index];
     Place place;
     place.size = level.size;
+    place.index_stride = level.index_stride;
     if (!plan.members.empty()) {
         const auto& positions = positions_[static_cast<std::size_t>(&plan - model_.plans.data())];
         const auto found =

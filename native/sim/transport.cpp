@@ -49,7 +49,9 @@ void Simulation::send_plain(u32 src, u32 dst, u64 bytes, u32 tag, Continuation t
     m.tag = tag;
     m.sent = then;
     ++message_count_;
-    network_->send(message, src, dst, bytes);
+    const bool departs = then.kind != Continuation::nobody && !model_.quirks.send_completes_on_arrival;
+    network_->send(src, dst, bytes, {event::arrival, message},
+                   departs ? Notice{event::departed, message} : Notice{});
 }
 
 void Simulation::receive_plain(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then) {

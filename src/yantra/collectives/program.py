@@ -114,8 +114,9 @@ class GraphProgram:
 
     With symmetry "none", ops[p] are the operations of position p. Otherwise ops[0] are those of
     position 0, and position p does the same with peer + p mod n ("add") or peer ^ p ("xor").
-    Operations that become ready together start in the order of the list; the k-th receive from a
-    peer gets that peer's k-th send. The phase ends on a position when all of its are done.
+    An operation that is done starts those it makes ready at once, in the order of the list. The
+    k-th receive of one size from a peer gets that peer's k-th send of that size. The phase ends on
+    a position when all of its are done.
     """
 
     n: int

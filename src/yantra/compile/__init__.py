@@ -77,6 +77,8 @@ def compile(scenario: Scenario) -> Model:
     communicators = Communicators(scenario.workload.groups, scenario.topology.ranks)
     planner = Planner(native, scenario, quirks, communicators)
     planner.plan(graphs)
+    if scenario.semantics == "astra-sim" and communicators.tags_may_collide():
+        native.match_by_tag()
     native.resources = communicators.resource_map(scenario.resources)
     lower_jobs(native, scenario, quirks, graphs, communicators, planner)
     return Model(scenario, quirks, graphs, native)

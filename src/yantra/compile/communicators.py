@@ -7,6 +7,7 @@ from typing import Any
 from yantra import _core
 from yantra.scenario import Groups, Resources
 
+_TAGS = 500_000_000  # ASTRA-sim takes stream numbers modulo this for tags
 _STREAMS_PER_GROUP = 1_000_000  # ASTRA-sim numbers the streams of group g from this times g
 
 
@@ -24,6 +25,14 @@ class Communicators:
     def first_stream(self, index: int) -> int:
         """Return the number from which a communicator counts its streams."""
         return self.ids[index] * _STREAMS_PER_GROUP
+
+    def size(self, index: int) -> int:
+        """Return the number of members."""
+        return len(self.members[index]) or self.ranks
+
+    def tags_may_collide(self) -> bool:
+        """Return whether upstream's tags of two communicators can be equal."""
+        return self.first_stream(len(self.ids) - 1) + _STREAMS_PER_GROUP > _TAGS
 
     def spans_all(self, index: int) -> bool:
         """Return whether a communicator has every rank."""

@@ -96,22 +96,23 @@ class Planner:
         chosen = self._algorithms(kind)
         if chosen is None:
             return None
+        size = self.communicators.size(index)
         if isinstance(chosen, Custom):
             custom = self._add_custom(chosen.prefix, index)
-            return int(self.native.add_plan([], [], custom, False, False))
+            return int(self.native.add_plan([], [], size, custom, False, False))
         if self.communicators.spans_all(index):
             levels = self._grid_levels(kind, chosen, index)
-            return int(self.native.add_plan(levels, [], None, index == 0, index == 0))
+            return int(self.native.add_plan(levels, [], size, None, index == 0, index == 0))
         members = self.communicators.members[index]
         if len(members) == 1:
-            return int(self.native.add_plan([], [], None, False, False))
+            return int(self.native.add_plan([], [], size, None, False, False))
         if Quirk.GROUP_RING not in self.quirks:
             spanned = whole_dimensions(self.scenario.topology, members)
             if spanned is not None and len(chosen) == len(self.scenario.topology.dimensions):
                 levels = self._grid_levels(kind, chosen, index, spanned)
-                return int(self.native.add_plan(levels, [], None, False, False))
+                return int(self.native.add_plan(levels, [], size, None, False, False))
         levels = [self._group_level(kind, chosen, members)]
-        return int(self.native.add_plan(levels, list(members), None, False, False))
+        return int(self.native.add_plan(levels, list(members), size, None, False, False))
 
     def _algorithms(self, kind: Kind) -> tuple[str, ...] | Custom | None:
         collectives: Collectives = self.scenario.collectives
@@ -125,15 +126,17 @@ class Planner:
         self, kind: Kind, names: tuple[str, ...], index: int, only: frozenset[int] | None = None
     ) -> list[Any]:
         levels = []
-        stride = 1
+        stride = index_stride = 1
         for dimension, name in enumerate(names):
             implementation = self._implementation(name, kind, dimension)
             size = self.scenario.topology.dimensions[dimension].size
             over_all = implementation.one
             if over_all:
-                size, stride = self.scenario.topology.ranks, 1
+                size, stride, index_stride = self.scenario.topology.ranks, 1, 1
             if only is None or dimension in only:
-                levels.append(self._level(kind, implementation, size, stride, dimension, index))
+                place = (size, stride, index_stride, dimension)
+                levels.append(self._level(kind, implementation, place, index))
+                index_stride *= size
                 self.covered[KINDS.index(kind)] |= 1 << dimension if index == 0 else 0
             if over_all:
                 break
@@ -148,8 +151,9 @@ class Planner:
         return Implementation(name, False, None)
 
     def _level(
-        self, kind: Kind, chosen: Implementation, size: int, stride: int, dimension: int, index: int
+        self, kind: Kind, chosen: Implementation, place: tuple[int, int, int, int], index: int
     ) -> Any:
+        size, _, _, dimension = place
         programs, alternates, turn = self._level_programs(kind, chosen, size, "usual")
         if isinstance(programs, str):
             reason = f"{kind.value} over dimension {dimension}: {chosen.algorithm}: {programs}"
@@ -157,7 +161,7 @@ class Planner:
                 raise UnsupportedError(reason)
             self.impossible[KINDS.index(kind), dimension] = reason
             programs = alternates = [NONE] * len(KINDS)
-        return (size, stride, dimension, False, programs, alternates, turn)
+        return (*place, False, programs, alternates, turn)
 
     def _group_level(self, kind: Kind, names: tuple[str, ...], members: tuple[int, ...]) -> Any:
         """ASTRA-sim runs a subset group over a ring of its members unless one algorithm is named."""
@@ -172,7 +176,7 @@ class Planner:
                 f"{kind.value} over a group of {size} ranks: {chosen.algorithm}: {programs}"
             )
         fixed = Quirk.GROUP_HAND_OVER in self.quirks
-        return (size, 1, 0, fixed, programs, alternates, turn)
+        return (size, 1, 1, 0, fixed, programs, alternates, turn)
 
     def _level_programs(
         self, kind: Kind, chosen: Implementation, size: int, ring_kind: str

@@ -1,0 +1,211 @@
+"""The laws every collective algorithm keeps, and a command that checks one against them.
+
+    python -m yantra.collectives.contract ring
+    python -m yantra.collectives.contract path/to/my_algorithm.py
+
+Each law takes an algorithm, a kind and a number of positions it supports, and returns what is
+wrong, in words, or None. They check the schedule by proof, and the programs against the schedule;
+that a faithful program is ASTRA-sim's is a matter of other tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from importlib.util import module_from_spec, spec_from_file_location
+from math import lcm
+from pathlib import Path
+
+from yantra.collectives import algorithms, find
+from yantra.collectives.algorithm import CollectiveAlgorithm
+from yantra.collectives.check import find_violation
+from yantra.collectives.lower import final_fraction
+from yantra.collectives.program import ExchangeProgram, Op, Program, Run
+from yantra.collectives.schedule import Kind, Schedule
+from yantra.errors import ConfigError, YantraError
+
+SIZES = (*range(2, 18), 32, 64)
+
+Law = Callable[[CollectiveAlgorithm, Kind, int], str | None]
+
+
+def schedule_is_proven(algorithm: CollectiveAlgorithm, kind: Kind, n: int) -> str | None:
+    """The schedule performs its collective."""
+    schedule = algorithm.schedule(kind, n)
+    if (schedule.kind, schedule.n) != (kind, n):
+        return f"the schedule is a {schedule.kind} over {schedule.n} positions"
+    return find_violation(schedule)
+
+
+def programs_send_what_the_schedule_says(
+    algorithm: CollectiveAlgorithm, kind: Kind, n: int
+) -> str | None:
+    """Programs that take turns share the data; together they send the messages of the schedule."""
+    schedule = algorithm.schedule(kind, n)
+    for programs in _program_sets(algorithm, kind, n):
+        data = _divisible_size(schedule, programs)
+        share = data // len(programs)
+        ours = Counter(message for program in programs for message in program.messages(share))
+        surplus, lack = _difference(ours, Counter(schedule.messages(data)))
+        if surplus or lack:
+            return f"of {data} bytes, programs send in excess {surplus} and too little {lack}"
+    return None
+
+
+def every_send_has_its_receive(algorithm: CollectiveAlgorithm, kind: Kind, n: int) -> str | None:
+    """What a program sends is what it receives, from whom it expects it."""
+    schedule = algorithm.schedule(kind, n)
+    for programs in _program_sets(algorithm, kind, n):
+        data = _divisible_size(schedule, programs)
+        for program in programs:
+            sends, receives = Counter(program.messages(data)), Counter(program.receives(data))
+            surplus, lack = _difference(sends, receives)
+            if surplus or lack:
+                return f"of {data} bytes, sent and not awaited {surplus}, not sent {lack}"
+    return None
+
+
+def every_added_byte_is_charged_once(
+    algorithm: CollectiveAlgorithm, kind: Kind, n: int
+) -> str | None:
+    """At every position the plain program charges reductions of what the schedule adds there."""
+    schedule = algorithm.schedule(kind, n)
+    added = [Fraction(0)] * n
+    for round_ in schedule.rounds:
+        for move in schedule.moves(round_):
+            if move.reduce:
+                added[move.dst] += Fraction(len(move.blocks), schedule.parts)
+    programs = algorithm.programs(kind, n)
+    for position in range(n):
+        charged = sum(_charged(program, position) for program in programs) / len(programs)
+        if charged != added[position]:
+            return f"position {position} adds {added[position]} of the data, charged {charged}"
+    return None
+
+
+def programs_leave_the_size_of_the_collective(
+    algorithm: CollectiveAlgorithm, kind: Kind, n: int
+) -> str | None:
+    """Every program says how much data a position has afterwards, and is for n positions."""
+    for programs in _program_sets(algorithm, kind, n):
+        for program in programs:
+            told = (program.final_num, program.final_den)
+            if told != final_fraction(kind, n) or program.n != n:
+                return f"a program for {program.n} positions leaves {told[0]}/{told[1]} of the data"
+    return None
+
+
+LAWS: tuple[Law, ...] = (
+    schedule_is_proven,
+    programs_send_what_the_schedule_says,
+    every_send_has_its_receive,
+    every_added_byte_is_charged_once,
+    programs_leave_the_size_of_the_collective,
+)
+
+
+def supported_sizes(algorithm: CollectiveAlgorithm, kind: Kind) -> list[int]:
+    """Return those of SIZES that an algorithm supports."""
+    return [n for n in SIZES if algorithm.supports(kind, n) is None]
+
+
+def violations(algorithm: CollectiveAlgorithm) -> Iterator[str]:
+    """Yield what is wrong with an algorithm, for every kind, size and law."""
+    for kind in sorted(algorithm.kinds):
+        for n in supported_sizes(algorithm, kind):
+            for law in LAWS:
+                wrong = law(algorithm, kind, n)
+                if wrong:
+                    yield f"{kind} over {n} positions: {law.__name__}: {wrong}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check the algorithm named on the command line; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m yantra.collectives.contract",
+        description="Check a collective algorithm: proofs of its schedules, and its programs.",
+    )
+    parser.add_argument("algorithm", help="a name (ring, direct4), or a file with a line PLUGIN =")
+    name = parser.parse_args(arguments).algorithm
+    try:
+        algorithm = _from_file(Path(name)) if name.endswith(".py") else find(name)
+    except YantraError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    wrong = next(violations(algorithm), None)
+    if wrong:
+        print(wrong)
+        return 1
+    for kind in sorted(algorithm.kinds):
+        sizes = ", ".join(map(str, supported_sizes(algorithm, kind)))
+        print(f"{kind}: proven over {sizes} positions")
+    return 0
+
+
+def _from_file(path: Path) -> CollectiveAlgorithm:
+    spec = spec_from_file_location(f"checked_{path.stem}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise ConfigError(str(path), "no such file; expected a Python file, or a name without .py")
+    module = sys.modules[spec.name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    plugin = getattr(module, "PLUGIN", None)
+    if not (isinstance(plugin, type) and issubclass(plugin, CollectiveAlgorithm)):
+        raise ConfigError(
+            str(path),
+            f"gives no {algorithms.kind}; expected a line PLUGIN = <a CollectiveAlgorithm class>",
+        )
+    return plugin()
+
+
+def _program_sets(
+    algorithm: CollectiveAlgorithm, kind: Kind, n: int
+) -> Iterator[tuple[Program, ...]]:
+    yield algorithm.programs(kind, n)
+    if algorithm.supports(kind, n, faithful=True) is None:
+        yield algorithm.programs(kind, n, faithful=True)
+        yield algorithm.programs(kind, n, faithful=True, ring_kind="group")
+
+
+def _divisible_size(schedule: Schedule, programs: tuple[Program, ...]) -> int:
+    """Return a size that no program and no schedule needs to round."""
+    dens = {step.den for program in programs for step in _steps(program)}
+    return lcm(schedule.parts, *dens) * len(programs)
+
+
+def _steps(program: Program) -> Iterator[Run | Op]:
+    if isinstance(program, ExchangeProgram):
+        yield from program.runs
+    else:
+        for ops in program.ops:
+            yield from ops
+
+
+def _charged(program: Program, position: int) -> Fraction:
+    if isinstance(program, ExchangeProgram):
+        return sum(
+            (run.count * Fraction(run.reduce_num, run.reduce_den) for run in program.runs),
+            Fraction(0),
+        )
+    ops = program.ops[position if program.symmetry == "none" else 0]
+    return sum((Fraction(op.reduce_num, op.reduce_den) for op in ops), Fraction(0))
+
+
+Messages = Counter[tuple[int, int, int]]
+
+
+def _difference(ours: Messages, theirs: Messages) -> tuple[str, str]:
+    """Return one message that only we have and one that only they have, "" if there is none."""
+    return _first(ours - theirs), _first(theirs - ours)
+
+
+def _first(messages: Messages) -> str:
+    for (src, dst, size), times in sorted(messages.items()):
+        return f"{times} x {size} bytes from {src} to {dst}"
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
