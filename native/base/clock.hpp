@@ -28,6 +28,9 @@ public:
 
     // double -> uint64 as x86-64 gcc does it: +inf is 0, NaN is 2^63.
     static u64 truncate(double value) {
+        if (value >= 0.0 && value < 9.0e18) [[likely]] {
+            return static_cast<u64>(static_cast<i64>(value));
+        }
         if (std::isnan(value)) {
             return u64{1} << 63;
         }

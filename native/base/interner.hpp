@@ -46,16 +46,31 @@ public:
     std::vector<std::string> take() && { return std::move(names_); }
 
 private:
+    template <typename Word>
+    static std::uint64_t load(const char* at) {
+        Word word = 0;
+        std::memcpy(&word, at, sizeof(Word));
+        return word;
+    }
+
+    // The last word overlaps the one before it, so no length needs a loop over single bytes.
     static std::uint64_t hash(std::string_view text) {
         constexpr std::uint64_t factor = 0x9e3779b97f4a7c15U;
-        std::uint64_t state = text.size() * factor;
-        while (!text.empty()) {
-            std::uint64_t word = 0;
-            const std::size_t part = text.size() < sizeof(word) ? text.size() : sizeof(word);
-            std::memcpy(&word, text.data(), part);
-            state = std::rotl((state ^ word) * factor, 29);
-            text.remove_prefix(part);
+        const std::size_t size = text.size();
+        const char* const at = text.data();
+        std::uint64_t state = size;
+        if (size >= 8) {
+            for (std::size_t i = 0; i + 8 < size; i += 8) {
+                state = std::rotl((state ^ load<std::uint64_t>(at + i)) * factor, 29);
+            }
+            state ^= load<std::uint64_t>(at + size - 8);
+        } else if (size >= 4) {
+            state ^= load<std::uint32_t>(at) << 32U ^ load<std::uint32_t>(at + size - 4);
+        } else if (size > 0) {
+            state ^= load<std::uint8_t>(at) << 16U ^ load<std::uint8_t>(at + size / 2) << 8U ^
+                     load<std::uint8_t>(at + size - 1);
         }
+        state *= factor;
         return state ^ (state >> 32U);
     }
 

@@ -64,7 +64,7 @@ public:
     }
     std::size_t left() const { return static_cast<std::size_t>(end_ - cursor_); }
 
-    std::uint64_t varint() {
+    [[gnu::always_inline]] std::uint64_t varint() {
         if (cursor_ != end_ && byte_at(cursor_) < 0x80) [[likely]] {
             return byte_at(cursor_++);
         }
@@ -90,8 +90,7 @@ public:
         const std::uint64_t start = offset();
         const std::uint64_t size = varint();
         if (size > left()) [[unlikely]] {
-            throw TraceFault(start, "a field of " + byte_count(size) +
-                                        " reaches past the end of its message; " + remaining());
+            long_block(start, size);
         }
         const std::string_view bytes(cursor_, static_cast<std::size_t>(size));
         cursor_ += size;
@@ -107,14 +106,8 @@ public:
     WireReader record() {
         const std::uint64_t start = offset();
         const std::uint64_t size = varint();
-        if (offset() - start > 5 || size > max_record_bytes) [[unlikely]] {
-            throw TraceFault(start, "a length of " + byte_count(size) + ", written in " +
-                                        byte_count(offset() - start) +
-                                        ", is more than a record can have");
-        }
-        if (size > left()) [[unlikely]] {
-            throw TraceFault(start, "a record of " + byte_count(size) + " begins here; " + remaining() +
-                                        "; the file is truncated or no Chakra trace");
+        if (offset() - start > 5 || size > max_record_bytes || size > left()) [[unlikely]] {
+            bad_record(start, size);
         }
         const std::string_view bytes(cursor_, static_cast<std::size_t>(size));
         cursor_ += size;
@@ -136,11 +129,7 @@ private:
 
     static std::uint8_t byte_at(const char* at) { return static_cast<std::uint8_t>(*at); }
 
-    std::string remaining() const {
-        return byte_count(left()) + (left() == 1 ? " is left" : " are left");
-    }
-
-    std::uint64_t long_varint() {
+    [[gnu::noinline]] std::uint64_t long_varint() {
         const std::uint64_t start = offset();
         std::uint64_t value = 0;
         for (unsigned shift = 0; shift < 70; shift += 7) {
@@ -162,9 +151,7 @@ private:
     template <typename Word>
     Word fixed() {
         if (left() < sizeof(Word)) [[unlikely]] {
-            throw TraceFault(offset(), "a number of " + std::to_string(sizeof(Word)) +
-                                           " bytes is cut off by the end of its message; " +
-                                           remaining());
+            short_number(sizeof(Word));
         }
         Word value = 0;
         std::memcpy(&value, cursor_, sizeof(Word));
@@ -172,9 +159,35 @@ private:
         return value;
     }
 
-    [[noreturn]] static void bad_tag(std::uint64_t start, std::uint64_t field, std::uint8_t type) {
+    // What follows runs once, before the reader gives up; kept apart so that the rest stays small.
+    [[noreturn, gnu::cold]] static void bad_tag(std::uint64_t start, std::uint64_t field,
+                                                std::uint8_t type) {
         throw TraceFault(start, "field " + std::to_string(field) + " with wire type " +
                                     std::to_string(type) + " is no field of a Chakra trace");
+    }
+
+    [[noreturn, gnu::cold]] void long_block(std::uint64_t start, std::uint64_t size) const {
+        throw TraceFault(start, "a field of " + byte_count(size) +
+                                    " reaches past the end of its message; " + remaining());
+    }
+
+    [[noreturn, gnu::cold]] void bad_record(std::uint64_t start, std::uint64_t size) const {
+        if (offset() - start > 5 || size > max_record_bytes) {
+            throw TraceFault(start, "a length of " + byte_count(size) + ", written in " +
+                                        byte_count(offset() - start) +
+                                        ", is more than a record can have");
+        }
+        throw TraceFault(start, "a record of " + byte_count(size) + " begins here; " + remaining() +
+                                    "; the file is truncated or no Chakra trace");
+    }
+
+    [[noreturn, gnu::cold]] void short_number(std::uint64_t size) const {
+        throw TraceFault(offset(), "a number of " + byte_count(size) +
+                                       " is cut off by the end of its message; " + remaining());
+    }
+
+    std::string remaining() const {
+        return byte_count(left()) + (left() == 1 ? " is left" : " are left");
     }
 
     const char* begin_;

@@ -13,11 +13,16 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/ensure.hpp"
 #include "base/wire.hpp"
+#include "trace/check.hpp"
 #include "trace/decode.hpp"
+#include "trace/encode.hpp"
 #include "trace/graph.hpp"
 #include "trace/trace.hpp"
 
@@ -115,6 +120,103 @@ nb::list ids(std::span<const std::uint64_t> values) {
     return out;
 }
 
+std::uint64_t bits_of(AttributeKind kind, nb::handle value) {
+    switch (kind) {
+        case AttributeKind::double_: return std::bit_cast<std::uint64_t>(nb::cast<double>(value));
+        case AttributeKind::float_:
+            return std::bit_cast<std::uint32_t>(static_cast<float>(nb::cast<double>(value)));
+        case AttributeKind::boolean: return nb::cast<bool>(value) ? 1 : 0;
+        case AttributeKind::int32:
+        case AttributeKind::int64:
+        case AttributeKind::sint32:
+        case AttributeKind::sint64:
+        case AttributeKind::sfixed32:
+        case AttributeKind::sfixed64:
+            return static_cast<std::uint64_t>(nb::cast<std::int64_t>(value));
+        default: return nb::cast<std::uint64_t>(value);
+    }
+}
+
+std::string_view bytes_of(AttributeKind kind, nb::handle value) {
+    if (element_kind(kind) == AttributeKind::bytes) {
+        const auto bytes = nb::cast<nb::bytes>(value);
+        return {bytes.c_str(), bytes.size()};
+    }
+    return nb::cast<std::string_view>(value);
+}
+
+// Grows a Trace from Python records; the Python side has checked kinds and ranges.
+class TraceRecorder {
+public:
+    void attribute(std::string_view name, int kind_number, nb::handle value, std::string_view doc) {
+        ensure(kind_number == 0 || (kind_number >= 3 && kind_number <= 32), "trace: no such kind");
+        Attribute& out = trace_.add_attribute();
+        out.name = trace_.attribute_names.intern(name);
+        out.kind = static_cast<AttributeKind>(kind_number);
+        trace_.set_doc(doc);
+        if (is_list(out.kind)) {
+            fill_list(out, value);
+        } else if (is_text(out.kind)) {
+            const Text added = trace_.add_text(bytes_of(out.kind, value));
+            out.value = added.begin;
+            out.count = narrow(added.size);
+        } else if (out.kind != AttributeKind::none) {
+            out.value = bits_of(out.kind, value);
+        }
+    }
+
+    void end_metadata(const std::string& version) {
+        trace_.version = version;
+        trace_.add_metadata();
+    }
+
+    void io(bool outputs, std::string_view values, std::string_view shapes, std::string_view types) {
+        trace_.io.push_back({trace_.size(), outputs ? IoSide::outputs : IoSide::inputs,
+                             trace_.add_text(values), trace_.add_text(shapes),
+                             trace_.add_text(types)});
+    }
+
+    void node(std::uint64_t id, std::string_view name, std::int32_t type,
+              std::uint64_t start_micros, std::uint64_t duration_micros,
+              const std::vector<std::uint64_t>& data_deps,
+              const std::vector<std::uint64_t>& ctrl_deps) {
+        trace_.data_dep.insert(trace_.data_dep.end(), data_deps.begin(), data_deps.end());
+        trace_.ctrl_dep.insert(trace_.ctrl_dep.end(), ctrl_deps.begin(), ctrl_deps.end());
+        trace_.add_node({id, name, type, start_micros, duration_micros, 0});
+    }
+
+    std::shared_ptr<Trace> finish() { return std::make_shared<Trace>(std::exchange(trace_, {})); }
+
+private:
+    static std::uint32_t narrow(std::size_t count) {
+        ensure(count <= 0x7fffffff, "trace: an attribute value is longer than a record can be");
+        return static_cast<std::uint32_t>(count);
+    }
+
+    void fill_list(Attribute& out, nb::handle values) {
+        out.value = is_text(out.kind) ? trace_.texts.size() : trace_.numbers.size();
+        for (nb::handle value : nb::iter(values)) {
+            if (is_text(out.kind)) {
+                trace_.texts.push_back(trace_.add_text(bytes_of(out.kind, value)));
+            } else {
+                trace_.numbers.push_back(bits_of(element_kind(out.kind), value));
+            }
+            out.count = narrow(std::size_t{out.count} + 1);
+        }
+    }
+
+    Trace trace_;
+};
+
+nb::bytes encode_trace(const Trace& trace) {
+    std::string bytes;
+    {
+        const nb::gil_scoped_release unlocked;
+        bytes = encode(trace);
+    }
+    return nb::bytes(bytes.data(), bytes.size());
+}
+
 std::size_t checked(const Trace& trace, std::size_t record) {
     if (record >= trace.size()) {
         throw nb::index_error("the trace has no such record");
@@ -131,6 +233,11 @@ std::shared_ptr<Trace> decode_bytes(const nb::bytes& source) {
 std::shared_ptr<Graph> graph_of(const Trace& trace, bool merge_duplicates) {
     const nb::gil_scoped_release unlocked;
     return std::make_shared<Graph>(build_graph(trace, merge_duplicates));
+}
+
+std::vector<Diagnostic> check_trace(const Trace& trace, const Graph& graph) {
+    const nb::gil_scoped_release unlocked;
+    return check(trace, graph);
 }
 
 void register_trace_class(nb::module_& module) {
@@ -163,6 +270,8 @@ void register_trace_class(nb::module_& module) {
     trace.def_prop_ro("metadata", [](const Trace& self) {
         return attribute_list(self, self.metadata_attributes());
     });
+    trace.def("encode", &encode_trace);
+    trace.def("check", &check_trace, nb::arg("graph"));
     trace.def("graph", &graph_of, nb::arg("merge_duplicates") = false);
 }
 
@@ -232,11 +341,22 @@ void register_diagnostic_class(nb::module_& module) {
     diagnostic.def_prop_ro(
         "is_error", [](const Diagnostic& self) { return self.severity == Severity::error; });
     diagnostic.def_ro("code", &Diagnostic::code);
+    diagnostic.def_ro("about_node", &Diagnostic::about_node);
     diagnostic.def_ro("node_id", &Diagnostic::node_id);
     diagnostic.def_prop_ro("name", [](const Diagnostic& self) { return text(self.name); });
     diagnostic.def_ro("byte_offset", &Diagnostic::byte_offset);
     diagnostic.def_prop_ro("text", [](const Diagnostic& self) { return text(self.text); });
     diagnostic.def_ro("left_out", &Diagnostic::left_out);
+}
+
+void register_recorder_class(nb::module_& module) {
+    nb::class_<TraceRecorder> recorder(module, "TraceRecorder", "Grows a Trace record by record.");
+    recorder.def(nb::init<>());
+    recorder.def("attribute", &TraceRecorder::attribute);
+    recorder.def("end_metadata", &TraceRecorder::end_metadata);
+    recorder.def("io", &TraceRecorder::io);
+    recorder.def("node", &TraceRecorder::node);
+    recorder.def("finish", &TraceRecorder::finish);
 }
 
 }  // namespace
@@ -246,6 +366,7 @@ void register_trace(nb::module_& module) {
     register_diagnostic_class(module);
     register_graph_class(module);
     register_trace_class(module);
+    register_recorder_class(module);
     module.def("decode_trace", &decode_bytes, nb::arg("source"));
 }
 

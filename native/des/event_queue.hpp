@@ -9,6 +9,7 @@
 // scheduled in the past, which a simulation never does.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <utility>
@@ -33,14 +34,11 @@ public:
 
     void schedule(u64 time, u32 kind, u32 index) {
         if (time == now_) {
-            present_.push_back({time, kind, index});
+            present_.emplace_back(time, kind, index);
             return;
         }
         ensure(time > now_, "event scheduled in the past");
-        Bucket& bucket = bucket_of(time);
-        bucket.earliest = std::min(bucket.earliest, time);
-        bucket.latest = std::max(bucket.latest, time);
-        bucket.events.push_back({time, kind, index});
+        bucket_of(time).emplace_back(time, kind, index);
     }
 
     // The next event, with the clock moved to it. Precondition: not empty().
@@ -53,13 +51,7 @@ public:
     }
 
 private:
-    struct Bucket {
-        std::vector<Event> events;
-        u64 earliest = ~u64{0};
-        u64 latest = 0;
-    };
-
-    Bucket& bucket_of(u64 time) {
+    std::vector<Event>& bucket_of(u64 time) {
         const auto bit = static_cast<u32>(std::bit_width(time ^ now_) - 1);
         used_ |= u64{1} << bit;
         return buckets_[bit];
@@ -72,25 +64,22 @@ private:
         ensure(used_ != 0, "next() on an empty event queue");
         const auto lowest = static_cast<u32>(std::countr_zero(used_));
         used_ &= used_ - 1;
-        Bucket& bucket = buckets_[lowest];
-        now_ = bucket.earliest;
-        if (bucket.earliest == bucket.latest) {
-            std::swap(present_, bucket.events);
-        } else {
-            for (const Event& event : bucket.events) {
-                if (event.time == now_) {
-                    present_.push_back(event);
-                } else {
-                    Bucket& lower = bucket_of(event.time);
-                    lower.earliest = std::min(lower.earliest, event.time);
-                    lower.latest = std::max(lower.latest, event.time);
-                    lower.events.push_back(event);
-                }
-            }
-            bucket.events.clear();
+        std::vector<Event>& bucket = buckets_[lowest];
+        u64 earliest = ~u64{0};
+        u64 latest = 0;
+        for (const Event& event : bucket) {
+            earliest = std::min(earliest, event.time);
+            latest = std::max(latest, event.time);
         }
-        bucket.earliest = ~u64{0};
-        bucket.latest = 0;
+        now_ = earliest;
+        if (earliest == latest) {
+            std::swap(present_, bucket);
+            return;
+        }
+        for (const Event& event : bucket) {
+            (event.time == now_ ? present_ : bucket_of(event.time)).push_back(event);
+        }
+        bucket.clear();
     }
 
     u64 now_ = 0;
@@ -98,7 +87,7 @@ private:
     u64 used_ = 0;
     std::size_t head_ = 0;
     std::vector<Event> present_;
-    std::array<Bucket, 64> buckets_;
+    std::array<std::vector<Event>, 64> buckets_;
 };
 
 }  // namespace yantra

@@ -15,7 +15,6 @@
 namespace yantra {
 
 struct LocalEvent {
-    u32 next = none;
     u32 kind = 0;
     u32 a = 0;
     u32 b = 0;
@@ -29,19 +28,21 @@ public:
     // Registers an event of `rank` `delay` ticks from now.
     void schedule(u32 rank, u64 delay, u32 kind, u32 a, u32 b) {
         const u64 tick = queue_.now() + delay;
-        const u32 event = events_.take();
-        events_[event].kind = kind;
-        events_[event].a = a;
-        events_[event].b = b;
         for (u32 batch = newest_[rank]; batch != none; batch = batches_[batch].older) {
             if (batches_[batch].tick == tick) {
-                events_[batches_[batch].last].next = event;
-                batches_[batch].last = event;
+                append(batches_[batch], kind, a, b);
                 return;
             }
         }
-        const u32 batch = batches_.take();
-        batches_[batch] = {tick, rank, event, event, newest_[rank]};
+        const u32 batch = batches_.take_as_left();
+        Batch& fresh = batches_[batch];
+        fresh.tick = tick;
+        fresh.rank = rank;
+        fresh.older = newest_[rank];
+        fresh.first.kind = kind;
+        fresh.first.a = a;
+        fresh.first.b = b;
+        fresh.more = none;
         newest_[rank] = batch;
         queue_.schedule(tick, batch_event_kind_, batch);
     }
@@ -50,26 +51,48 @@ public:
     template <class Handle>
     void run(u32 batch, Handle&& handle) {
         const u32 rank = batches_[batch].rank;
-        u32 event = batches_[batch].first;
-        while (event != none) {
-            const LocalEvent current = events_[event];
-            handle(rank, current);
-            const u32 next = events_[event].next;
-            events_.give_back(event);
-            event = next;
+        const LocalEvent first = batches_[batch].first;
+        handle(rank, first);
+        for (u32 link = batches_[batch].more; link != none;) {
+            const LocalEvent event = links_[link].event;
+            handle(rank, event);
+            const u32 next = links_[link].next;
+            links_.give_back(link);
+            link = next;
         }
         unlink(rank, batch);
         batches_.give_back(batch);
     }
 
 private:
+    // Most batches hold one event, so the first lies in the batch itself.
     struct Batch {
         u64 tick = 0;
         u32 rank = none;
-        u32 first = none;
-        u32 last = none;
         u32 older = none;
+        LocalEvent first;
+        u32 more = none;
+        u32 last = none;
     };
+    struct Link {
+        LocalEvent event;
+        u32 next = none;
+    };
+
+    void append(Batch& batch, u32 kind, u32 a, u32 b) {
+        const u32 link = links_.take_as_left();
+        Link& fresh = links_[link];
+        fresh.event.kind = kind;
+        fresh.event.a = a;
+        fresh.event.b = b;
+        fresh.next = none;
+        if (batch.more == none) {
+            batch.more = link;
+        } else {
+            links_[batch.last].next = link;
+        }
+        batch.last = link;
+    }
 
     void unlink(u32 rank, u32 batch) {
         u32* link = &newest_[rank];
@@ -82,8 +105,8 @@ private:
     EventQueue& queue_;
     u32 batch_event_kind_;
     std::vector<u32> newest_;
-    Pool<LocalEvent> events_;
     Pool<Batch> batches_;
+    Pool<Link> links_;
 };
 
 }  // namespace yantra

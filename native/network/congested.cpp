@@ -24,77 +24,69 @@ CongestedNetwork::CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue
             links_[link].dimension = d;
         }
     }
-    use_.resize(total);
+    times_.resize(grid.dimensions());
 }
 
 void CongestedNetwork::send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) {
     ensure(src != dst, "a message to its own sender");
-    const u32 message = transits_.take();
-    transits_[message] = {bytes, src, dst, none, none, arrived, departed};
+    const u32 message = transits_.take_as_left();
+    Transit& transit = transits_[message];
+    transit.bytes = bytes;
+    transit.at = src;
+    transit.dst = dst;
+    transit.in_switch_of = none;
+    transit.arrived = arrived;
+    transit.departed = departed;
     offer(message);
 }
 
 void CongestedNetwork::on_event(u32 kind, u32 index) {
     if (kind == link_free) {
         free_link(index);
-        return;
+    } else {
+        offer(index);
     }
-    offer(index);
 }
 
-// The link the message takes from where it is. Rings go clockwise unless the other way is shorter.
-u32 CongestedNetwork::next_link(const Transit& transit) const {
-    if (transit.in_switch_of != none) {
-        const u32 d = transit.in_switch_of;
-        const u32 to = grid_.coordinate(transit.dst, d);
-        const u32 from = grid_.coordinate(transit.at, d);
-        const u32 exit = transit.at + (to - from) * grid_.stride(d);
-        return first_link_[d] + exit * 2 + 1;
-    }
-    const u32 d = grid_.lowest_difference(transit.at, transit.dst);
+// Moves a message one hop along and returns the link it takes. It crosses dimensions in ascending
+// order; around a ring it goes clockwise unless the other way is shorter.
+u32 CongestedNetwork::step(Transit& transit) const {
+    const bool in_switch = transit.in_switch_of != none;
+    const u32 d = in_switch ? transit.in_switch_of
+                            : grid_.lowest_difference(transit.at, transit.dst);
     const Dimension& dimension = grid_.dimension(d);
-    const u32 from = grid_.coordinate(transit.at, d);
-    const u32 to = grid_.coordinate(transit.dst, d);
+    const u32 rank = transit.at;
+    const u32 from = grid_.coordinate(rank, d);
+    u32 to = grid_.coordinate(transit.dst, d);
+    u32 link = first_link_[d];
     switch (dimension.block) {
         case Block::fully_connected:
-            return first_link_[d] + transit.at * dimension.size + to;
-        case Block::switched:
-            return first_link_[d] + transit.at * 2;
-        case Block::ring:
+            link += rank * dimension.size + to;
             break;
-    }
-    const u32 clockwise = to >= from ? to - from : to + dimension.size - from;
-    const bool backwards = dimension.size - clockwise < clockwise;
-    return first_link_[d] + transit.at * 2 + (backwards ? 1 : 0);
-}
-
-void CongestedNetwork::move_along(Transit& transit) const {
-    if (transit.in_switch_of != none) {
-        const u32 d = transit.in_switch_of;
-        const u32 to = grid_.coordinate(transit.dst, d);
-        transit.at += (to - grid_.coordinate(transit.at, d)) * grid_.stride(d);
-        transit.in_switch_of = none;
-        return;
-    }
-    const u32 d = grid_.lowest_difference(transit.at, transit.dst);
-    const Dimension& dimension = grid_.dimension(d);
-    if (dimension.block == Block::switched) {
-        transit.in_switch_of = d;
-        return;
-    }
-    const u32 from = grid_.coordinate(transit.at, d);
-    u32 to = grid_.coordinate(transit.dst, d);
-    if (dimension.block == Block::ring) {
-        const u32 clockwise = to >= from ? to - from : to + dimension.size - from;
-        const bool backwards = dimension.size - clockwise < clockwise;
-        to = backwards ? (from == 0 ? dimension.size - 1 : from - 1)
-                       : (from + 1 == dimension.size ? 0 : from + 1);
+        case Block::switched:
+            if (!in_switch) {
+                transit.in_switch_of = d;
+                return link + rank * 2;
+            }
+            transit.in_switch_of = none;
+            transit.at += (to - from) * grid_.stride(d);
+            return link + transit.at * 2 + 1;
+        case Block::ring: {
+            const u32 clockwise = to >= from ? to - from : to + dimension.size - from;
+            const bool backwards = dimension.size - clockwise < clockwise;
+            link += rank * 2 + (backwards ? 1 : 0);
+            to = backwards ? (from == 0 ? dimension.size - 1 : from - 1)
+                           : (from + 1 == dimension.size ? 0 : from + 1);
+            break;
+        }
     }
     transit.at += (to - from) * grid_.stride(d);
+    return link;
 }
 
 void CongestedNetwork::offer(u32 message) {
-    const u32 index = next_link(transits_[message]);
+    const u32 index = step(transits_[message]);
+    transits_[message].behind = none;
     Link& link = links_[index];
     if (!link.busy) {
         transmit(index, message);
@@ -109,31 +101,35 @@ void CongestedNetwork::offer(u32 message) {
 void CongestedNetwork::transmit(u32 index, u32 message) {
     Link& link = links_[index];
     link.busy = true;
-    const Dimension& dimension = grid_.dimension(link.dimension);
     Transit& transit = transits_[message];
-    transit.behind = none;
-    const double serialisation = static_cast<double>(transit.bytes) / dimension.bytes_per_ns;
-    const u64 busy_ticks = scale_.ticks(serialisation);
+    const Times& times = times_of(link.dimension, transit.bytes);
     const u64 now = queue_.now();
+    link.use.bytes += transit.bytes;
+    link.use.messages += 1;
+    link.use.busy_ticks += times.busy;
     if (transit.departed.kind != none) {
-        queue_.schedule(now + busy_ticks, transit.departed.kind, transit.departed.index);
+        queue_.schedule(now + times.busy, transit.departed.kind, transit.departed.index);
         transit.departed = {};
     }
-    const u64 bytes = transit.bytes;
-    move_along(transit);
     // Arrival first, then the link: with no latency the next message finds the link still busy.
-    const u64 there = now + scale_.ticks(dimension.latency_ns + serialisation);
-    if (arrived(transit)) {
-        queue_.schedule(there, transit.arrived.kind, transit.arrived.index);
+    if (transit.at == transit.dst && transit.in_switch_of == none) {
+        queue_.schedule(now + times.hop, transit.arrived.kind, transit.arrived.index);
         transits_.give_back(message);
     } else {
-        queue_.schedule(there, hop_done, message);
+        queue_.schedule(now + times.hop, hop_done, message);
     }
-    queue_.schedule(now + busy_ticks, link_free, index);
-    LinkUse& use = use_[index];
-    use.bytes += bytes;
-    use.messages += 1;
-    use.busy_ticks += busy_ticks;
+    queue_.schedule(now + times.busy, link_free, index);
+}
+
+const CongestedNetwork::Times& CongestedNetwork::times_of(u32 d, u64 bytes) {
+    Times& times = times_[d];
+    if (times.bytes != bytes) {
+        const Dimension& dimension = grid_.dimension(d);
+        const double serialisation = static_cast<double>(bytes) / dimension.bytes_per_ns;
+        times = {bytes, scale_.ticks(dimension.latency_ns + serialisation),
+                 scale_.ticks(serialisation)};
+    }
+    return times;
 }
 
 void CongestedNetwork::free_link(u32 index) {
@@ -152,11 +148,11 @@ void CongestedNetwork::free_link(u32 index) {
 
 std::vector<LinkUse> CongestedNetwork::dimensions() const {
     std::vector<LinkUse> total(grid_.dimensions());
-    for (std::size_t link = 0; link < links_.size(); ++link) {
-        LinkUse& sum = total[links_[link].dimension];
-        sum.bytes += use_[link].bytes;
-        sum.messages += use_[link].messages;
-        sum.busy_ticks += use_[link].busy_ticks;
+    for (const Link& link : links_) {
+        LinkUse& sum = total[link.dimension];
+        sum.bytes += link.use.bytes;
+        sum.messages += link.use.messages;
+        sum.busy_ticks += link.use.busy_ticks;
     }
     return total;
 }
@@ -170,18 +166,18 @@ NetworkModel::LinkRecord CongestedNetwork::describe(u32 link) const {
     const u32 here = grid_.coordinate(rank, d);
     u32 there = port;
     if (dimension.block == Block::switched) {
-        return port == 0 ? LinkRecord{d, rank, none, use_[link]} : LinkRecord{d, none, rank, use_[link]};
+        return port == 0 ? LinkRecord{d, rank, none, links_[link].use} : LinkRecord{d, none, rank, links_[link].use};
     }
     if (dimension.block == Block::ring) {
         there = (here + (port == 0 ? 1 : dimension.size - 1)) % dimension.size;
     }
-    return {d, rank, rank + (there - here) * grid_.stride(d), use_[link]};
+    return {d, rank, rank + (there - here) * grid_.stride(d), links_[link].use};
 }
 
 std::vector<NetworkModel::LinkRecord> CongestedNetwork::links() const {
     std::vector<LinkRecord> records;
     for (u32 link = 0; link < links_.size(); ++link) {
-        if (use_[link].messages > 0) {
+        if (links_[link].use.messages > 0) {
             records.push_back(describe(link));
         }
     }

@@ -30,10 +30,10 @@ public:
 private:
     struct Transit {
         u64 bytes = 0;
-        u32 at = none;                // rank the message is at, or last left while in a switch
+        u32 at = none;            // where the link it waits for or crosses leads: a rank, or
+        u32 in_switch_of = none;  // the switch of this dimension (and `at` is the rank before it)
         u32 dst = none;
-        u32 in_switch_of = none;      // dimension of the switch the message is in
-        u32 behind = none;            // next message in the link's queue
+        u32 behind = none;        // next message in the link's queue
         Notice arrived;
         Notice departed;
     };
@@ -42,16 +42,21 @@ private:
         u32 last = none;
         u32 dimension = 0;
         bool busy = false;
+        LinkUse use;
     };
 
     static constexpr u32 hop_done = event::network_first;
     static constexpr u32 link_free = event::network_second;
 
-    u32 next_link(const Transit& transit) const;
-    void move_along(Transit& transit) const;
-    bool arrived(const Transit& transit) const {
-        return transit.in_switch_of == none && transit.at == transit.dst;
-    }
+    // How long a message of a size takes over a link of a dimension; the last size is remembered.
+    struct Times {
+        u64 bytes = ~u64{0};
+        u64 hop = 0;
+        u64 busy = 0;
+    };
+
+    u32 step(Transit& transit) const;
+    const Times& times_of(u32 dimension, u64 bytes);
     void offer(u32 message);
     void transmit(u32 link, u32 message);
     void free_link(u32 link);
@@ -62,7 +67,7 @@ private:
     EventQueue& queue_;
     std::vector<u32> first_link_;  // of each dimension
     std::vector<Link> links_;
-    std::vector<LinkUse> use_;
+    std::vector<Times> times_;  // by dimension
     Pool<Transit> transits_;
 };
 

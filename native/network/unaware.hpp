@@ -22,23 +22,31 @@ public:
           scale_(scale),
           queue_(queue),
           lowest_dimension_only_(lowest_dimension_only),
-          use_(grid.dimensions()) {}
+          use_(grid.dimensions()),
+          memo_(grid.dimensions()) {}
 
     void send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) override;
     void on_event(u32 kind, u32 index) override;
     std::vector<LinkRecord> links() const override { return {}; }
     std::vector<LinkUse> dimensions() const override { return use_; }
 
-    u64 delay(u32 src, u32 dst, u64 bytes) const;
-
 private:
-    void record(u32 dimension, u64 bytes);
+    // The last delay of a dimension; collectives repeat theirs thousands of times.
+    struct Memo {
+        u64 bytes = 0;
+        u64 ticks = 0;
+        u32 hops = 0;  // 0: nothing yet
+    };
+
+    u64 delay_in(u32 dimension, u32 hops, u64 bytes);
+    u64 delay_across(u32 src, u32 dst, u64 bytes);
 
     const Grid& grid_;
     TimeScale scale_;
     EventQueue& queue_;
     bool lowest_dimension_only_;
     std::vector<LinkUse> use_;
+    std::vector<Memo> memo_;
 };
 
 }  // namespace yantra

@@ -5,94 +5,88 @@ namespace yantra {
 
 namespace {
 
-// Moves a cursor one packet on.
+// Moves a cursor one packet on; true if that led to another run.
 template <class Cursor>
-void advance(Cursor& cursor, const std::vector<Run>& runs) {
-    if (++cursor.done == runs[cursor.run].count) {
-        cursor.done = 0;
-        ++cursor.run;
+bool advance(Cursor& cursor, const std::vector<Run>& runs) {
+    if (++cursor.done < runs[cursor.run].count) {
+        return false;
     }
-}
-
-u32 peer_position(const Place& place, i32 offset, bool by_xor, bool clockwise) {
-    if (by_xor) {
-        return place.position ^ static_cast<u32>(offset);
-    }
-    const i64 n = place.size;
-    i64 position = i64{place.position} + (clockwise ? offset : -offset);
-    if (position >= n) {
-        position -= n;
-    } else if (position < 0) {
-        position += n;
-    }
-    return static_cast<u32>(position);
+    cursor.done = 0;
+    ++cursor.run;
+    return true;
 }
 
 }  // namespace
 
-void Simulation::start_exchange(Stream& s, u32 stream, const Program& program) {
-    const auto& machine = *std::get_if<ExchangeProgram>(&program.machine);
+bool Simulation::can_send(const ExchangeState& x) {
+    return x.pending > 0 && x.left > 0 && x.free > 0;
+}
+
+void Simulation::start_exchange(u32 stream, const Program& program) {
+    Stream& s = streams_[stream];
     s.exchange = {};
-    s.exchange.left = machine.sends;
-    s.exchange.send_bytes = machine.runs[0].bytes.of(phase_of(s).data, program.round_up);
+    ExchangeState& x = s.exchange;
+    x.machine = std::get_if<ExchangeProgram>(&program.machine);
+    x.data = phase_of(s).data;
+    x.round_up = program.round_up;
+    x.clockwise = phase_of(s).clockwise;
+    x.left = x.machine->sends;
+    x.hand_over_ticks = phase_of(s).fixed_hand_over ? model_.system.group_hand_over
+                                                    : model_.system.endpoint_delay;
     if (s.meeting != none) {
-        open_counters(s, machine);
+        open_counters(s);
     }
-    for (u64 i = 0; i < machine.window; ++i) {
-        inject(s, stream, program);
+    resolve_peer(s);
+    for (u64 i = 0; i < x.machine->window; ++i) {
+        inject(s, stream);
     }
 }
 
 // Hands the next packet over to the memory agent.
-void Simulation::inject(Stream& s, u32 stream, const Program& program) {
-    const auto& machine = *std::get_if<ExchangeProgram>(&program.machine);
+void Simulation::inject(Stream& s, u32 stream) {
     ExchangeState& x = s.exchange;
     const u32 run = x.injected.run;
-    const Run& details = machine.runs[run];
-    if (x.reduce_run != run) {
-        x.reduce_run = run;
-        x.reduce_ticks = details.reduce.num == 0
-                             ? 0
-                             : reduction_ticks(details.reduce.of(phase_of(s).data, program.round_up));
-    }
+    const Run& details = x.machine->runs[run];
     ++x.pending;
-    advance(x.injected, machine.runs);
+    advance(x.injected, x.machine->runs);
+    if (!model_.system.bus.enabled) {
+        local_.schedule(s.rank, x.hand_over_ticks, hand_over_done, stream, run);
+        return;
+    }
     hand_over(s, stream, run, {details.from_memory, details.reduce.num != 0, details.back, false},
-              details.bytes.of(phase_of(s).data, program.round_up));
+              details.bytes.of(x.data, x.round_up));
 }
 
 // A reduction is an event of its own even where it takes no time.
 void Simulation::exchange_handed_over(u32 stream, u32 run) {
-    const Stream& s = streams_[stream];
-    const Program& program = model_.programs[phase_of(s).program];
-    const Run& details = std::get_if<ExchangeProgram>(&program.machine)->runs[run];
+    ExchangeState& x = streams_[stream].exchange;
+    const Run& details = x.machine->runs[run];
     if (details.reduce.num == 0) {
         exchange_free(stream);
         return;
     }
-    const u64 ticks =
-        s.exchange.reduce_run == run
-            ? s.exchange.reduce_ticks
-            : reduction_ticks(details.reduce.of(phase_of(s).data, program.round_up));
-    local_.schedule(s.rank, ticks, reduction_done, stream, none);
+    if (x.reduce_run != run) {
+        x.reduce_run = run;
+        x.reduce_ticks = reduction_ticks(details.reduce.of(x.data, x.round_up));
+    }
+    local_.schedule(streams_[stream].rank, x.reduce_ticks, reduction_done, stream, none);
 }
 
 // One more packet is free to go.
 void Simulation::exchange_free(u32 stream) {
     Stream& s = streams_[stream];
     ExchangeState& x = s.exchange;
-    const Program& program = model_.programs[phase_of(s).program];
-    const auto& machine = *std::get_if<ExchangeProgram>(&program.machine);
+    const ExchangeProgram& machine = *x.machine;
     ++x.free;
     if (machine.barrier_at > 0 && x.left <= machine.barrier_at) {
         if (x.receipts < machine.barrier_receipts) {
             return;
         }
-        for (u64 i = 0; i < machine.window; ++i) {
-            exchange_send(s, stream, program);
+        for (u64 i = 0; i < machine.window && can_send(x); ++i) {
+            exchange_send(s, stream);
         }
-    } else {
-        exchange_send(s, stream, program);
+    } else if (can_send(x)) {
+        exchange_send(s, stream);
     }
     if (x.left == 0 && x.free == machine.window) {
         close_counters(s);
@@ -100,41 +94,28 @@ void Simulation::exchange_free(u32 stream) {
     }
 }
 
-void Simulation::exchange_send(Stream& s, u32 stream, const Program& program) {
+void Simulation::exchange_send(Stream& s, u32 stream) {
     ExchangeState& x = s.exchange;
-    if (x.pending == 0 || x.left == 0 || x.free == 0) {
-        return;
-    }
-    const auto& machine = *std::get_if<ExchangeProgram>(&program.machine);
-    const Run& details = machine.runs[x.sent.run];
-    const bool clockwise = phase_of(s).clockwise;
-    const u32 to = peer_position(s.place, details.out, details.by_xor, clockwise);
-    const u64 bytes = x.send_bytes;
     --x.left;
     --x.pending;
     --x.free;
-    const u32 run = x.sent.run;
-    advance(x.sent, machine.runs);
-    if (x.sent.run != run && x.left > 0) {
-        x.send_bytes = machine.runs[x.sent.run].bytes.of(phase_of(s).data, program.round_up);
-    }
     if (s.meeting == none) {
-        const u32 from = peer_position(s.place, details.into, details.by_xor, clockwise);
-        send(s.rank, s.place.rank_at(to), bytes, s.tag, {});
-        receive(s.rank, s.place.rank_at(from), bytes, s.tag,
+        send(s.rank, x.to_rank, x.send_bytes, s.tag, {});
+        receive(s.rank, x.from_rank, x.send_bytes, s.tag,
                 {Continuation::exchange_receipt, stream, none});
-        return;
+    } else {
+        exchange_tell(s);
+        exchange_post(s, stream);
     }
-    const i32 out = clockwise ? details.out : -details.out;
-    const i32 into = clockwise ? details.into : -details.into;
-    exchange_tell(s, to, slot_of(s, machine, -out, details.by_xor), bytes);
-    exchange_post(s, stream, slot_of(s, machine, into, details.by_xor));
+    if (advance(x.sent, x.machine->runs) && x.left > 0) {
+        resolve_peer(s);
+    }
 }
 
 void Simulation::exchange_received(u32 stream) {
     Stream& s = streams_[stream];
     ++s.exchange.receipts;
-    inject(s, stream, model_.programs[phase_of(s).program]);
+    inject(s, stream);
 }
 
 }  // namespace yantra

@@ -17,6 +17,20 @@ namespace {
 constexpr u32 slot_bits = 20;
 constexpr u32 slot_mask = (1u << slot_bits) - 1;
 
+u32 peer_position(const Place& place, i32 offset, bool by_xor, bool clockwise) {
+    if (by_xor) {
+        return place.position ^ static_cast<u32>(offset);
+    }
+    const i64 n = place.size;
+    i64 position = i64{place.position} + (clockwise ? offset : -offset);
+    if (position >= n) {
+        position -= n;
+    } else if (position < 0) {
+        position += n;
+    }
+    return static_cast<u32>(position);
+}
+
 }  // namespace
 
 u32 Simulation::member_index(const Stream& s, const Plan& plan) const {
@@ -95,24 +109,23 @@ void Simulation::leave_meeting(u32 stream) {
 }
 
 // The counter of a peer: by distance around the ring, or by the bits in which positions differ.
-u32 Simulation::slot_of(const Stream& s, const ExchangeProgram& machine, i32 from_offset,
-                        bool by_xor) const {
+u32 Simulation::slot_of(const Stream& s, i32 from_offset, bool by_xor) {
     if (by_xor) {
         return static_cast<u32>(from_offset < 0 ? -from_offset : from_offset);
     }
     const u32 distance = static_cast<u32>(from_offset < 0 ? from_offset + static_cast<i32>(s.place.size)
                                                           : from_offset);
-    return machine.neighbours_only ? (distance == 1 ? 0 : 1) : distance;
+    return s.exchange.machine->neighbours_only ? (distance == 1 ? 0 : 1) : distance;
 }
 
 i32& Simulation::arrival_counter(ExchangeState& x, u32 slot) {
     return x.counters == none ? x.near[slot] : counters_[x.counters + slot];
 }
 
-void Simulation::open_counters(Stream& s, const ExchangeProgram& machine) {
+void Simulation::open_counters(Stream& s) {
     const u32 size = s.place.size;
     ensure(size <= slot_mask, "a group too large for its arrival counters");
-    if (!machine.neighbours_only) {
+    if (!s.exchange.machine->neighbours_only) {
         if (free_counters_.size() <= size) {
             free_counters_.resize(size + 1);
         }
@@ -146,23 +159,42 @@ void Simulation::close_counters(Stream& s) {
     }
 }
 
-// Sends to a member; the message will count at the member's counter `slot`.
-void Simulation::exchange_tell(const Stream& s, u32 to_position, u32 slot, u64 bytes) {
-    const u32 member = s.member + (to_position - s.place.position) * s.place.index_stride;
-    const u32 mark = (s.phase - s.first_phase) << slot_bits | slot;
-    const u32 to = meetings_[s.meeting].stream[member];
-    Notice notice{event::exchange_arrival | mark << event::kind_bits, to};
-    if (to == none) {
-        const u32 early = early_.take();
-        early_[early] = {s.meeting, member, mark, none};
-        notice = {event::exchange_early, early};
+// Settles whom the next sends of the run go to, and where they and the receives are counted.
+void Simulation::resolve_peer(Stream& s) {
+    ExchangeState& x = s.exchange;
+    const Run& details = x.machine->runs[x.sent.run];
+    x.send_bytes = details.bytes.of(x.data, x.round_up);
+    const u32 to = peer_position(s.place, details.out, details.by_xor, x.clockwise);
+    x.to_rank = s.place.rank_at(to);
+    if (s.meeting == none) {
+        const u32 from = peer_position(s.place, details.into, details.by_xor, x.clockwise);
+        x.from_rank = s.place.rank_at(from);
+        return;
     }
-    ++message_count_;
-    network_->send(s.rank, s.place.rank_at(to_position), bytes, notice, {});
+    const i32 out = x.clockwise ? details.out : -details.out;
+    const i32 into = x.clockwise ? details.into : -details.into;
+    x.to_member = s.member + (to - s.place.position) * s.place.index_stride;
+    x.to_stream = meetings_[s.meeting].stream[x.to_member];
+    x.to_mark = (s.phase - s.first_phase) << slot_bits | slot_of(s, -out, details.by_xor);
+    x.from_slot = slot_of(s, into, details.by_xor);
 }
 
-void Simulation::exchange_post(Stream& s, u32 stream, u32 slot) {
-    if (arrival_counter(s.exchange, slot)-- > 0) {
+// Sends to the current peer; the message will count at the peer's counter for this rank.
+void Simulation::exchange_tell(Stream& s) {
+    ExchangeState& x = s.exchange;
+    if (x.to_stream == none) {
+        x.to_stream = meetings_[s.meeting].stream[x.to_member];
+    }
+    Notice notice{event::exchange_arrival | x.to_mark << event::kind_bits, x.to_stream};
+    if (x.to_stream == none) {
+        notice = {event::exchange_early, early_.take({s.meeting, x.to_member, x.to_mark, none})};
+    }
+    ++message_count_;
+    network_->send(s.rank, x.to_rank, x.send_bytes, notice, {});
+}
+
+void Simulation::exchange_post(Stream& s, u32 stream) {
+    if (arrival_counter(s.exchange, s.exchange.from_slot)-- > 0) {
         queue_.schedule(queue_.now(), event::exchange_ready, stream);
     }
 }
@@ -170,9 +202,7 @@ void Simulation::exchange_post(Stream& s, u32 stream, u32 slot) {
 void Simulation::exchange_arrived(u32 stream, u32 mark) {
     Stream& s = streams_[stream];
     if (s.started != mark >> slot_bits) {
-        const u32 early = early_.take();
-        early_[early] = {s.meeting, s.member, mark, s.early};
-        s.early = early;
+        s.early = early_.take({s.meeting, s.member, mark, s.early});
         return;
     }
     if (++arrival_counter(s.exchange, mark & slot_mask) <= 0) {

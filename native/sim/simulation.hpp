@@ -7,6 +7,7 @@
 //   exchange.cpp   ring, direct and halving-doubling phases
 //   graph.cpp      phases given as graphs of sends, receives and local work
 //   custom.cpp     phases given as Chakra traces
+//   meeting.cpp    how messages of a chunk find its streams on other ranks
 //   transport.cpp  matching of sends and receives, rendezvous
 //   shared_bus.cpp LogGP bus between a rank and its memory agent
 //   diagnosis.cpp  what a run that cannot finish waits for
@@ -154,17 +155,30 @@ private:
     };
 
     struct ExchangeState {
-        Cursor injected;
-        Cursor sent;
+        const ExchangeProgram* machine = nullptr;
+        u64 data = 0;
         u64 pending = 0;       // handed over or about to be, not yet sent
         u64 left = 0;          // sends
         u64 free = 0;          // hand-overs finished and not yet used
         u64 receipts = 0;
-        u64 send_bytes = 0;    // of the current send run
-        u64 reduce_ticks = 0;  // of the current injection run
+        Cursor injected;
+        Cursor sent;
+        u64 hand_over_ticks = 0;
+        u64 reduce_ticks = 0;  // of run `reduce_run`
         u32 reduce_run = none;
-        u32 counters = none;   // first of the arrival counters; none: the two of `near`
-        i32 near[2] = {0, 0};  // arrivals less receives posted, from the next and the previous one
+        bool round_up = false;
+        bool clockwise = true;
+        // Of the current send run.
+        u64 send_bytes = 0;
+        u32 to_rank = none;
+        u32 from_rank = none;
+        u32 to_member = none;
+        u32 to_stream = none;  // none until it has joined the meeting
+        u32 to_mark = 0;       // phase and the peer's counter
+        u32 from_slot = 0;
+        // Arrivals less receives posted: of the next and the previous rank, or by peer.
+        i32 near[2] = {0, 0};
+        u32 counters = none;   // first of the counters by peer
     };
 
     struct GraphState {
@@ -269,26 +283,28 @@ private:
     u64 reduction_ticks(u64 bytes) const;
 
     // --- exchange.cpp
-    void start_exchange(Stream& s, u32 stream, const Program& program);
-    void inject(Stream& s, u32 stream, const Program& program);
+    void start_exchange(u32 stream, const Program& program);
+    void inject(Stream& s, u32 stream);
     void exchange_handed_over(u32 stream, u32 run);
     void exchange_free(u32 stream);
     void exchange_received(u32 stream);
-    i32& arrival_counter(ExchangeState& x, u32 slot);
-    u32 slot_of(const Stream& s, const ExchangeProgram& machine, i32 from_offset, bool by_xor) const;
-    void exchange_post(Stream& s, u32 stream, u32 slot);
-    void exchange_tell(const Stream& s, u32 to_position, u32 slot, u64 bytes);
-    void exchange_arrived(u32 stream, u32 mark);
-    void exchange_arrived_early(u32 early);
-    void open_counters(Stream& s, const ExchangeProgram& machine);
-    void close_counters(Stream& s);
 
     // --- meeting.cpp
+    i32& arrival_counter(ExchangeState& x, u32 slot);
+    static u32 slot_of(const Stream& s, i32 from_offset, bool by_xor);
+    void resolve_peer(Stream& s);
+    void exchange_post(Stream& s, u32 stream);
+    void exchange_tell(Stream& s);
+    void exchange_arrived(u32 stream, u32 mark);
+    void exchange_arrived_early(u32 early);
+    void open_counters(Stream& s);
+    void close_counters(Stream& s);
     void join_meeting(u32 stream, u32 communicator);
     void leave_meeting(u32 stream);
     u32 find_meeting(u32 stream, u32 communicator);
     u32 member_index(const Stream& s, const Plan& plan) const;
-    void exchange_send(Stream& s, u32 stream, const Program& program);
+    static bool can_send(const ExchangeState& x);
+    void exchange_send(Stream& s, u32 stream);
 
     // --- graph.cpp
     void start_graph(u32 stream);

@@ -38,8 +38,7 @@ void Simulation::start_collective(u32 rank, u32 node) {
 }
 
 void Simulation::start_custom(u32 rank, u32 node, u32 plan, u32 custom, i64 priority) {
-    const u32 dataset = datasets_.take();
-    datasets_[dataset] = {rank, node, 0};
+    const u32 dataset = datasets_.take({rank, node, 0});
     planned_.assign(1, Phase{});
     make_stream(rank, dataset, plan, custom, priority);
 }
@@ -71,8 +70,7 @@ void Simulation::start_chunks(u32 rank, u32 node, u32 plan_index, i64 priority) 
     }
     const u64 total = left;
     const bool balanced = themis_ && plan.shared_load && op.collective != CollectiveKind::all_to_all;
-    const u32 dataset = datasets_.take();
-    datasets_[dataset] = {rank, node, 0};
+    const u32 dataset = datasets_.take({rank, node, 0});
     for (u64 piece = 0; balanced ? left > 0 : piece < pieces; ++piece) {
         u64 data = chunk;
         if (balanced) {
@@ -385,7 +383,7 @@ void Simulation::start_phase(u32 stream) {
     s.place = place_in(s.rank, model_.plans[s.plan], phase.level);
     const Program& program = model_.programs[phase.program];
     if (std::holds_alternative<ExchangeProgram>(program.machine)) {
-        start_exchange(s, stream, program);
+        start_exchange(stream, program);
     } else {
         start_graph(stream);
     }

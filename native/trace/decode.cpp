@@ -1,59 +1,17 @@
 // The decoder: one pass to count records, one to fill the columns of a Trace.
 #include "trace/decode.hpp"
 
-#include <array>
 #include <string>
 
 #include "base/utf8.hpp"
 #include "base/wire.hpp"
+#include "trace/coding.hpp"
 
 namespace yantra {
 
 namespace {
 
-// How one value of a kind is written.
-struct Coding {
-    WireType wire = WireType::varint;
-    enum class Sign : std::uint8_t { none, extend32, zigzag, boolean } sign = Sign::none;
-    bool narrow = false;  // 32 bits
-};
-
-constexpr std::array<Coding, 33> make_codings() {
-    using enum Coding::Sign;
-    std::array<Coding, 33> table{};
-    const auto set = [&table](AttributeKind kind, Coding coding) {
-        table[static_cast<std::size_t>(kind)] = coding;
-    };
-    set(AttributeKind::double_, {WireType::fixed64, none, false});
-    set(AttributeKind::float_, {WireType::fixed32, none, true});
-    set(AttributeKind::int32, {WireType::varint, extend32, true});
-    set(AttributeKind::int64, {WireType::varint, none, false});
-    set(AttributeKind::uint32, {WireType::varint, none, true});
-    set(AttributeKind::uint64, {WireType::varint, none, false});
-    set(AttributeKind::sint32, {WireType::varint, zigzag, true});
-    set(AttributeKind::sint64, {WireType::varint, zigzag, false});
-    set(AttributeKind::fixed32, {WireType::fixed32, none, true});
-    set(AttributeKind::fixed64, {WireType::fixed64, none, false});
-    set(AttributeKind::sfixed32, {WireType::fixed32, extend32, true});
-    set(AttributeKind::sfixed64, {WireType::fixed64, none, false});
-    set(AttributeKind::boolean, {WireType::varint, boolean, false});
-    set(AttributeKind::string, {WireType::block, none, false});
-    set(AttributeKind::bytes, {WireType::block, none, false});
-    return table;
-}
-
-constexpr std::array<Coding, 33> codings = make_codings();
-
-Coding coding_of(AttributeKind kind) { return codings[static_cast<std::size_t>(element_kind(kind))]; }
-
-std::uint64_t extend32(std::uint64_t bits) {
-    return static_cast<std::uint64_t>(
-        static_cast<std::int64_t>(static_cast<std::int32_t>(static_cast<std::uint32_t>(bits))));
-}
-
-std::uint64_t unzigzag(std::uint64_t bits) { return (bits >> 1U) ^ (0U - (bits & 1U)); }
-
-std::uint64_t read_number(WireReader& in, Coding coding) {
+std::uint64_t read_number(WireReader& in, const Coding& coding) {
     std::uint64_t bits = coding.wire == WireType::varint    ? in.varint()
                          : coding.wire == WireType::fixed64 ? in.fixed64()
                                                             : in.fixed32();
@@ -62,7 +20,7 @@ std::uint64_t read_number(WireReader& in, Coding coding) {
     }
     switch (coding.sign) {
         case Coding::Sign::none: return bits;
-        case Coding::Sign::extend32: return extend32(bits);
+        case Coding::Sign::extend32: return sign_extend32(bits);
         case Coding::Sign::zigzag: return unzigzag(bits);
         case Coding::Sign::boolean: return bits != 0 ? 1 : 0;
     }
@@ -72,21 +30,11 @@ std::uint64_t read_number(WireReader& in, Coding coding) {
 const char* wire_name(WireType type) {
     switch (type) {
         case WireType::varint: return "a varint";
-        case WireType::fixed64: return "8 bytes";
-        case WireType::fixed32: return "4 bytes";
-        default: return "a block";
+        case WireType::fixed64: return "fixed64";
+        case WireType::fixed32: return "fixed32";
+        default: return "length-delimited bytes";
     }
 }
-
-// A record being read: scalar fields wait here because the last one of a field counts.
-struct Row {
-    std::uint64_t id = 0;
-    bool id_known = false;
-    std::string_view name;
-    std::int32_t type = 0;
-    std::uint64_t start_micros = 0;
-    std::uint64_t duration_micros = 0;
-};
 
 struct IoText {
     bool present = false;
@@ -104,11 +52,17 @@ public:
         metadata(in);
         while (!in.at_end()) {
             node(in);
+            if (trace_.size() == sample_nodes) {
+                const auto all = static_cast<double>(bytes.size());
+                reserve_pools(1.1 * all / static_cast<double>(in.offset()));
+            }
         }
         return std::move(trace_);
     }
 
 private:
+    static constexpr std::size_t sample_nodes = 4096;
+
     // Finds a cut-off file before any work is done on it, and how many rows there will be.
     void reserve(std::string_view bytes) {
         std::size_t records = 0;
@@ -117,7 +71,7 @@ private:
                 in.record();
             }
         } catch (const TraceFault& fault) {
-            fail(fault, records, Row{});
+            fail(fault, records, 0);
         }
         const std::size_t nodes = records - 1;
         for (auto* column : {&trace_.id, &trace_.start_micros, &trace_.duration_micros,
@@ -128,14 +82,30 @@ private:
         trace_.type.reserve(nodes);
     }
 
-    // Says in which record a fault lies; record 0 is the metadata.
-    [[noreturn]] static void fail(const TraceFault& fault, std::size_t record, const Row& row) {
+    // Growing a pool copies it; the first nodes tell how large the pools will be. Untouched room costs
+    // address space, not memory.
+    void reserve_pools(double growth) {
+        const auto grow = [growth](auto& pool) {
+            pool.reserve(static_cast<std::size_t>(growth * static_cast<double>(pool.size())));
+        };
+        grow(trace_.name_bytes);
+        grow(trace_.data_dep);
+        grow(trace_.ctrl_dep);
+        grow(trace_.attributes);
+        grow(trace_.io);
+        grow(trace_.text);
+        grow(trace_.numbers);
+        grow(trace_.texts);
+    }
+
+    // Says in which record a fault lies. Record 0 is the metadata; id 0 is not known (or the default).
+    [[noreturn]] static void fail(const TraceFault& fault, std::size_t record, std::uint64_t id) {
         std::string where = "metadata record";
         if (record > 0) {
             where = "node record " + std::to_string(record);
         }
-        if (row.id_known) {
-            where += " (id " + std::to_string(row.id) + ")";
+        if (id != 0) {
+            where += " (id " + std::to_string(id) + ")";
         }
         throw TraceFault(fault.byte_offset(), where + ": " + fault.problem());
     }
@@ -144,9 +114,9 @@ private:
         try {
             read_metadata(file.record());
         } catch (const TraceFault& fault) {
-            fail(fault, 0, Row{});
+            fail(fault, 0, 0);
         }
-        trace_.attribute_begin.front() = trace_.attributes.size();
+        trace_.add_metadata();
     }
 
     void read_metadata(WireReader in) {
@@ -166,26 +136,17 @@ private:
     }
 
     void node(WireReader& file) {
-        const std::uint64_t start = file.offset();
-        Row row;
+        NodeRow row;
+        row.byte_offset = file.offset();
         try {
             read_node(file.record(), row);
         } catch (const TraceFault& fault) {
-            fail(fault, trace_.size() + 1, row);
+            fail(fault, trace_.size() + 1, row.id);
         }
-        trace_.byte_offset.push_back(start);
-        trace_.id.push_back(row.id);
-        trace_.type.push_back(row.type);
-        trace_.start_micros.push_back(row.start_micros);
-        trace_.duration_micros.push_back(row.duration_micros);
-        trace_.name_bytes.append(row.name);
-        trace_.name_begin.push_back(trace_.name_bytes.size());
-        trace_.data_dep_begin.push_back(trace_.data_dep.size());
-        trace_.ctrl_dep_begin.push_back(trace_.ctrl_dep.size());
-        trace_.attribute_begin.push_back(trace_.attributes.size());
+        trace_.add_node(row);
     }
 
-    void read_node(WireReader in, Row& row) {
+    void read_node(WireReader in, NodeRow& row) {
         IoText inputs;
         IoText outputs;
         while (!in.at_end()) {
@@ -199,7 +160,6 @@ private:
                 case field::node_id:
                     expect(tag, WireType::varint, at, "id");
                     row.id = in.varint();
-                    row.id_known = true;
                     break;
                 case field::node_name:
                     expect(tag, WireType::block, at, "name");
@@ -272,10 +232,9 @@ private:
     }
 
     void attribute(WireReader in) {
-        Attribute out;
+        Attribute& out = trace_.add_attribute();
         std::string_view name;
         std::uint64_t name_end = in.offset();
-        std::string_view doc;
         while (!in.at_end()) {
             const std::uint64_t at = in.offset();
             const WireTag tag = in.tag();
@@ -287,18 +246,15 @@ private:
                 name_end = in.offset();
             } else if (tag.field == field::attribute_doc) {
                 expect(tag, WireType::block, at, "attr.doc_string");
-                doc = utf8(in, "attr.doc_string");
+                trace_.set_doc(utf8(in, "attr.doc_string"));
             } else {
                 unknown(in, tag, at);
             }
         }
         out.name = attribute_name(name, name_end);
-        if (!doc.empty()) {
-            trace_.docs.push_back({trace_.attributes.size(), trace_.add_text(doc)});
-        }
-        trace_.attributes.push_back(out);
     }
 
+    // Only a name not seen before needs to be looked at byte by byte.
     std::uint32_t attribute_name(std::string_view name, std::uint64_t end) {
         const std::uint32_t known = trace_.attribute_names.find(name);
         if (known != Interner::absent) [[likely]] {
@@ -311,7 +267,7 @@ private:
     // The value is a oneof: the last one counts, but a list given in parts is put together.
     void value(WireReader& in, WireTag tag, std::uint64_t at, Attribute& out) {
         const auto kind = static_cast<AttributeKind>(tag.field);
-        const Coding coding = coding_of(kind);
+        const Coding& coding = coding_of(kind);
         if (is_list(kind)) {
             expect(tag, WireType::block, at, kind_name(kind));
             list(in.message(), kind, out);
@@ -353,7 +309,7 @@ private:
     }
 
     std::uint32_t list_numbers(WireReader& in, WireTag tag, std::uint64_t at, AttributeKind kind) {
-        const Coding coding = coding_of(kind);
+        const Coding& coding = coding_of(kind);
         if (tag.type != WireType::block) {
             expect(tag, coding.wire, at, kind_name(kind));
             trace_.numbers.push_back(read_number(in, coding));
@@ -368,17 +324,22 @@ private:
 
     void unknown(WireReader& in, WireTag tag, std::uint64_t at) {
         if (trace_.unknown.field == 0) {
-            trace_.unknown = {trace_.size(), at, tag.field};
+            trace_.unknown = {at, tag.field};
         }
         in.skip(tag.type);
     }
 
     static void expect(WireTag tag, WireType type, std::uint64_t at, const char* what) {
         if (tag.type != type) [[unlikely]] {
-            throw TraceFault(at, "field " + std::to_string(tag.field) + " (" + what + ") holds " +
-                                     wire_name(tag.type) + ", expected " + wire_name(type) +
-                                     "; the file is damaged or of a Chakra layout before 0.0.4");
+            wrong_type(tag, type, at, what);
         }
+    }
+
+    [[noreturn, gnu::cold]] static void wrong_type(WireTag tag, WireType type, std::uint64_t at,
+                                                   const char* what) {
+        throw TraceFault(at, "field " + std::to_string(tag.field) + " (" + what + ") holds " +
+                                 wire_name(tag.type) + ", expected " + wire_name(type) +
+                                 "; the file is damaged or of a Chakra layout before 0.0.4");
     }
 
     static std::string_view utf8(WireReader& in, const char* what) {

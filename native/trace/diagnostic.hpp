@@ -22,6 +22,7 @@ struct Diagnostic {
     std::string name;
     std::uint64_t byte_offset = 0;
     std::string text;
+    bool about_node = true;      // false: about the file; id and name say nothing
     std::uint64_t left_out = 0;  // on the last one kept of a code: how many more there were
 };
 

@@ -391,7 +391,7 @@ private:
     void report(Severity severity, const char* code, std::uint32_t node, const Words& words) {
         if (findings_.has_room(code)) {
             findings_.add({severity, code, graph_.id[node], std::string(graph_.name(node)),
-                           trace_.byte_offset[layout_.last(node)], words(), 0});
+                           trace_.byte_offset[layout_.last(node)], words()});
         }
     }
 

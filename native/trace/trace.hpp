@@ -49,9 +49,18 @@ struct IoInfo {
 
 // A field the schema does not know, skipped on reading; only the first one is kept.
 struct UnknownField {
-    std::uint64_t record = 0;
     std::uint64_t byte_offset = 0;
     std::uint32_t field = 0;  // 0: the trace has none
+};
+
+// The single values of one node record.
+struct NodeRow {
+    std::uint64_t id = 0;
+    std::string_view name;
+    std::int32_t type = 0;
+    std::uint64_t start_micros = 0;
+    std::uint64_t duration_micros = 0;
+    std::uint64_t byte_offset = 0;
 };
 
 struct Trace {
@@ -87,21 +96,73 @@ struct Trace {
 
     std::size_t size() const { return id.size(); }
 
-    std::string_view name(std::size_t record) const;
-    std::span<const std::uint64_t> data_deps(std::size_t record) const;
-    std::span<const std::uint64_t> ctrl_deps(std::size_t record) const;
-    std::span<const Attribute> attributes_of(std::size_t record) const;
-    std::span<const Attribute> metadata_attributes() const;
+    std::string_view name(std::size_t record) const {
+        return std::string_view(name_bytes).substr(name_begin[record],
+                                                   name_begin[record + 1] - name_begin[record]);
+    }
+    std::span<const std::uint64_t> data_deps(std::size_t record) const {
+        return row(data_dep, data_dep_begin, record);
+    }
+    std::span<const std::uint64_t> ctrl_deps(std::size_t record) const {
+        return row(ctrl_dep, ctrl_dep_begin, record);
+    }
+    std::span<const Attribute> attributes_of(std::size_t record) const {
+        return row(attributes, attribute_begin, record);
+    }
+    std::span<const Attribute> metadata_attributes() const {
+        return std::span(attributes).first(attribute_begin.front());
+    }
     const IoInfo* io_of(std::size_t record, IoSide side) const;  // nullptr: the node has none
 
-    const std::string& attribute_name(const Attribute& attribute) const;
+    const std::string& attribute_name(const Attribute& attribute) const {
+        return attribute_names.names().at(attribute.name);
+    }
     std::string_view doc_of(const Attribute& attribute) const;  // an element of `attributes`
-    std::string_view view(const Text& piece) const;
-    std::string_view text_of(const Attribute& attribute) const;                // string, bytes
-    std::span<const std::uint64_t> numbers_of(const Attribute& attribute) const;  // numeric lists
-    std::span<const Text> texts_of(const Attribute& attribute) const;          // string_list, bytes_list
 
-    Text add_text(std::string_view piece);
+    std::string_view view(const Text& piece) const {
+        return std::string_view(text).substr(piece.begin, piece.size);
+    }
+    std::string_view text_of(const Attribute& attribute) const {  // of a string or bytes
+        return view({attribute.value, attribute.count});
+    }
+    std::span<const Text> texts_of(const Attribute& attribute) const {  // of a list of them
+        return std::span(texts).subspan(attribute.value, attribute.count);
+    }
+    std::span<const std::uint64_t> numbers_of(const Attribute& attribute) const {  // of other lists
+        return std::span(numbers).subspan(attribute.value, attribute.count);
+    }
+
+    Text add_text(std::string_view piece) {
+        const Text added{text.size(), piece.size()};
+        text.append(piece);
+        return added;
+    }
+    // A new attribute of the record being built, to be filled in before the next one is added.
+    Attribute& add_attribute() { return attributes.emplace_back(); }
+    void set_doc(std::string_view doc);  // of the attribute added last
+
+    // Ends a record: its dependencies, attributes and IOInfo are those added since the one before.
+    void add_node(const NodeRow& row) {
+        id.push_back(row.id);
+        type.push_back(row.type);
+        start_micros.push_back(row.start_micros);
+        duration_micros.push_back(row.duration_micros);
+        byte_offset.push_back(row.byte_offset);
+        name_bytes.append(row.name);
+        name_begin.push_back(name_bytes.size());
+        data_dep_begin.push_back(data_dep.size());
+        ctrl_dep_begin.push_back(ctrl_dep.size());
+        attribute_begin.push_back(attributes.size());
+    }
+    // Ends the metadata: the attributes added so far are its own.
+    void add_metadata() { attribute_begin.front() = attributes.size(); }
+
+private:
+    template <typename Value>
+    static std::span<const Value> row(const std::vector<Value>& values,
+                                      const std::vector<std::uint64_t>& begin, std::size_t record) {
+        return std::span(values).subspan(begin[record], begin[record + 1] - begin[record]);
+    }
 };
 
 }  // namespace yantra

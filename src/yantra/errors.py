@@ -64,7 +64,7 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
         by_key.setdefault(_spelling_key(candidate), candidate)
     key = _spelling_key(name)
     begun = [known for known in by_key if len(key) > 2 and known.startswith(key)]
-    close = begun or get_close_matches(key, by_key, n=1, cutoff=0.7)
+    close = begun or get_close_matches(key, by_key, n=1, cutoff=0.65)
     return f"; did you mean '{by_key[close[0]]}'?" if close else ""
 
 

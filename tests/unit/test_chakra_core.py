@@ -1,4 +1,4 @@
-"""The native trace reader on traces written out byte by byte, so that no writer can hide a reader's error."""
+"""The native trace reader on traces spelled out byte by byte: no writer can hide its errors."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Keys:
 
         value = self._not_negative(key, float(self._number(key, default, or_bool=True)))
         try:
-            single: float = unpack("f", pack("f", value))[0]
+            single: float = unpack("<f", pack("<f", value))[0]
         except OverflowError:
             raise self.error(key, expected_got("a 32-bit float", value)) from None
         return single

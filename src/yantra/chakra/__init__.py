@@ -1,0 +1,39 @@
+"""Chakra execution traces: read, write, build by hand, check.
+
+trace = chakra.read("step.0.et")
+trace.write("copy.0.et.gz")
+for finding in chakra.validate("step.0.et"):
+    print(finding)
+"""
+
+from yantra.chakra.builder import TraceBuilder
+from yantra.chakra.diagnostics import Diagnostic, from_native, raise_errors, validate
+from yantra.chakra.schema import (
+    DEFAULT_KINDS,
+    Attribute,
+    CollectiveType,
+    IOInfo,
+    Kind,
+    Metadata,
+    Node,
+    NodeType,
+)
+from yantra.chakra.trace import Trace, read
+
+__all__ = [
+    "DEFAULT_KINDS",
+    "Attribute",
+    "CollectiveType",
+    "Diagnostic",
+    "IOInfo",
+    "Kind",
+    "Metadata",
+    "Node",
+    "NodeType",
+    "Trace",
+    "TraceBuilder",
+    "from_native",
+    "raise_errors",
+    "read",
+    "validate",
+]

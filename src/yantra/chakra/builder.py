@@ -1,0 +1,157 @@
+"""`TraceBuilder`: writes a trace operation by operation, with the attributes each kind needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from yantra.chakra.schema import Attribute, CollectiveType, Metadata, Node, NodeType
+from yantra.chakra.trace import Trace
+from yantra.errors import TraceError
+
+After = Node | int | Iterable[Node | int]
+
+
+class TraceBuilder:
+    """Collects nodes with ascending ids; `build()` makes the trace.
+
+    Every method that adds a node returns it, so that it can be named as the `after` of a later one,
+    given further attributes or made to wait: `node.depends_on(other)`.
+
+    >>> step = TraceBuilder()
+    >>> forward = step.compute("forward", num_ops=10**12, tensor_size=2**30)
+    >>> _ = step.collective(CollectiveType.ALL_REDUCE, 2**20, after=forward)
+    >>> step.build()
+    <Trace of 2 nodes: 1 COMP, 1 COMM_COLL>
+    """
+
+    def __init__(
+        self,
+        *,
+        rank: int | None = None,
+        first_id: int = 0,
+        version: str = "",
+        attributes: Iterable[Attribute] = (),
+    ) -> None:
+        """`rank` is written as the own end of sends and receives; left out when None."""
+        self.rank = rank
+        self.metadata = Metadata(version, tuple(attributes))
+        self.nodes: list[Node] = []
+        self._next_id = first_id
+        self._ids: set[int] = set()
+
+    def add(self, node: Node, after: After = ()) -> Node:
+        """Add a node made by hand; later nodes get ids above its own."""
+        if node.id in self._ids:
+            raise TraceError(f"{node.label}: the id is taken by another node of this trace")
+        self._ids.add(node.id)
+        self._next_id = max(self._next_id, node.id + 1)
+        self.nodes.append(node)
+        return node.depends_on(*([after] if isinstance(after, (Node, int)) else after))
+
+    def compute(
+        self,
+        name: str = "",
+        *,
+        duration_micros: int = 0,
+        num_ops: int | None = None,
+        tensor_size: int | None = None,
+        cpu: bool = False,
+        after: After = (),
+    ) -> Node:
+        """Add a computation: recorded by its duration, or given by operations and bytes moved."""
+        return self._new(
+            NodeType.COMP,
+            name or "compute",
+            after,
+            duration_micros,
+            is_cpu_op=cpu,
+            num_ops=num_ops,
+            tensor_size=tensor_size,
+        )
+
+    def collective(
+        self,
+        type: CollectiveType,
+        size_bytes: int,
+        *,
+        name: str = "",
+        group: str | None = None,
+        involved_dim: Iterable[bool] | None = None,
+        priority: int | None = None,
+        duration_micros: int = 0,
+        after: After = (),
+    ) -> Node:
+        """Add a collective of `size_bytes` per rank, over all ranks or those of `group`."""
+        return self._new(
+            NodeType.COMM_COLL,
+            name or CollectiveType(type).name.lower(),
+            after,
+            duration_micros,
+            is_cpu_op=False,
+            comm_type=int(type),
+            comm_size=size_bytes,
+            pg_name=group,
+            involved_dim=None if involved_dim is None else tuple(involved_dim),
+            comm_priority=priority,
+        )
+
+    def send(
+        self, to: int, size_bytes: int, *, tag: int = 0, name: str = "", after: After = ()
+    ) -> Node:
+        """Add a send of `size_bytes` to rank `to`; the receive must have the same tag and size."""
+        return self._new(
+            NodeType.COMM_SEND,
+            name or f"send to {to}",
+            after,
+            is_cpu_op=False,
+            comm_src=self.rank,
+            comm_dst=to,
+            comm_size=size_bytes,
+            comm_tag=tag,
+        )
+
+    def recv(
+        self, source: int, size_bytes: int, *, tag: int = 0, name: str = "", after: After = ()
+    ) -> Node:
+        """Add a receive of `size_bytes` from rank `source`."""
+        return self._new(
+            NodeType.COMM_RECV,
+            name or f"receive from {source}",
+            after,
+            is_cpu_op=False,
+            comm_src=source,
+            comm_dst=self.rank,
+            comm_size=size_bytes,
+            comm_tag=tag,
+        )
+
+    def memory_load(self, size_bytes: int, *, name: str = "", after: After = ()) -> Node:
+        """Add a load of `size_bytes` from remote memory."""
+        return self._new(
+            NodeType.MEM_LOAD, name or "load", after, is_cpu_op=False, tensor_size=size_bytes
+        )
+
+    def memory_store(self, size_bytes: int, *, name: str = "", after: After = ()) -> Node:
+        """Add a store of `size_bytes` to remote memory."""
+        return self._new(
+            NodeType.MEM_STORE, name or "store", after, is_cpu_op=False, tensor_size=size_bytes
+        )
+
+    def build(self) -> Trace:
+        """Make the trace; the builder can go on and build a longer one."""
+        return Trace(self.nodes, self.metadata)
+
+    def __repr__(self) -> str:
+        return f"<TraceBuilder with {len(self.nodes)} nodes>"
+
+    def _new(
+        self,
+        type: NodeType,
+        name: str,
+        after: After,
+        duration_micros: int = 0,
+        **attributes: bool | int | str | tuple[bool, ...] | None,
+    ) -> Node:
+        given = {key: value for key, value in attributes.items() if value is not None}
+        node = Node(self._next_id, name, type, duration_micros, attributes=given)
+        return self.add(node, after)

@@ -1,0 +1,87 @@
+"""What is wrong with a trace, as a list of findings instead of the first error."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from yantra import _core
+from yantra.chakra import files
+from yantra.chakra.trace import Trace
+from yantra.errors import TraceError
+
+
+class Diagnostic(NamedTuple):
+    """One finding.
+
+    `code` names the kind of finding and stays the same between versions. `node_id` is None when
+    the finding is about the whole file. `byte_offset` counts in the unpacked file; it is None when
+    the trace was not read from one.
+    """
+
+    severity: Literal["error", "warning"]
+    code: str
+    node_id: int | None
+    name: str
+    byte_offset: int | None
+    message: str
+
+    @property
+    def where(self) -> str:
+        """The node and the place in the file, as far as known."""
+        node = "trace" if self.node_id is None else f"node {self.node_id} {self.name!r}"
+        return node if self.byte_offset is None else f"{node} (byte {self.byte_offset})"
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.where}: {self.message} [{self.code}]"
+
+
+def validate(source: Trace | str | os.PathLike[str] | bytes) -> list[Diagnostic]:
+    """Return everything that is wrong with a trace, errors of structure first.
+
+    Nodes are judged without knowing the run: a missing `comm_size` is an error although a replay of
+    recorded durations does not need it. At most 20 findings of a kind are listed; the last one then
+    says how many more there are. Raises TraceError only if the file cannot be read at all.
+    """
+    if isinstance(source, Trace):
+        return _findings(source.native)
+    data = files.unpack(source, "trace") if isinstance(source, bytes) else files.load(source)
+    try:
+        native = _core.decode_trace(data)
+    except _core.TraceFault as fault:
+        place, _, problem = str(fault).partition(": ")
+        offset = int(place.removeprefix("byte "))
+        return [Diagnostic("error", "malformed", None, "", offset, problem)]
+    return _findings(native)
+
+
+def from_native(findings: Iterable[_core.Diagnostic]) -> list[Diagnostic]:
+    """Turn the core's findings, such as `Graph.diagnostics`, into `Diagnostic` objects."""
+    return [_convert(finding) for finding in findings]
+
+
+def raise_errors(findings: Iterable[Diagnostic], where: str) -> None:
+    """Raise a TraceError for the first error among `findings`, saying how many follow."""
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if not errors:
+        return
+    more = f" (and {len(errors) - 1} more errors)" if len(errors) > 1 else ""
+    raise TraceError(f"{where}: {errors[0].where}: {errors[0].message}{more}")
+
+
+def _findings(native: _core.Trace) -> list[Diagnostic]:
+    graph = native.graph()
+    return from_native([*graph.diagnostics, *native.check(graph)])
+
+
+def _convert(finding: _core.Diagnostic) -> Diagnostic:
+    more = f" (and {finding.left_out} more of this kind)" if finding.left_out else ""
+    return Diagnostic(
+        severity="error" if finding.is_error else "warning",
+        code=finding.code,
+        node_id=finding.node_id if finding.about_node else None,
+        name=finding.name,
+        byte_offset=finding.byte_offset or None,
+        message=finding.text + more,
+    )

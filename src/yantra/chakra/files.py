@@ -1,0 +1,103 @@
+"""Bytes of trace files: read plain or gzip, written whole or not at all.
+
+gzip is told by its first bytes and not by the file's name, as the field's readers do.
+"""
+
+from __future__ import annotations
+
+import os
+
+from yantra.errors import TraceError, did_you_mean
+
+_GZIP = b"\x1f\x8b"
+_OTHER_PACKERS = {
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\xfd7zXZ": "xz",
+    b"BZh": "bzip2",
+    b"PK\x03\x04": "zip",
+}
+
+
+def load(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of the file at `path`, unpacked if it is gzip."""
+    where = os.fspath(path)
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        raise TraceError(f"{where}: no such file{_near(where)}") from None
+    except IsADirectoryError:
+        raise TraceError(f"{where}: is a folder; expected a Chakra trace file (.et)") from None
+    except OSError as error:
+        raise TraceError(f"{where}: cannot be read: {error.strerror}") from None
+    return unpack(data, where)
+
+
+def unpack(data: bytes, where: str) -> bytes:
+    """Return `data`, unpacked if it is gzip."""
+    if data[:2] != _GZIP:
+        return data
+    import gzip
+    import zlib
+
+    try:
+        return gzip.decompress(data)
+    except EOFError:
+        raise TraceError(f"{where}: the gzip data is truncated") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise TraceError(f"{where}: the gzip data is damaged: {error}") from None
+
+
+def save(data: bytes, path: str | os.PathLike[str]) -> None:
+    """Write `data` to `path`, packed if the name ends in `.gz`; no one ever sees half a file."""
+    where = os.fspath(path)
+    if where.endswith(".gz"):
+        data = _pack(data)
+    part = f"{where}.{os.urandom(4).hex()}.part"
+    try:
+        with open(part, "xb") as file:
+            file.write(data)
+        os.replace(part, where)
+    except OSError as error:
+        raise TraceError(f"{where}: cannot be written: {error.strerror}") from None
+    finally:
+        if os.path.exists(part):
+            os.unlink(part)
+
+
+def what_it_is(data: bytes) -> str:
+    """Name what `data` probably is when it is no Chakra trace; empty when that is unknown."""
+    for magic, name in _OTHER_PACKERS.items():
+        if data.startswith(magic):
+            return (
+                f"this is a {name} file; expected a Chakra trace (.et), plain or packed with gzip"
+            )
+    try:
+        text = data[:4096].decode()
+    except UnicodeDecodeError as error:
+        if error.start < 4000:
+            return ""
+        text = data[: error.start].decode()
+    if not all(character.isprintable() or character.isspace() for character in text):
+        return ""
+    if text.lstrip()[:1] in ("{", "["):
+        return "this is JSON; expected a Chakra trace (.et)"
+    return "this is a text file; expected a Chakra trace (.et)"
+
+
+def _pack(data: bytes) -> bytes:
+    """gzip without a time or a name, so that equal traces make equal files."""
+    import gzip
+    import io
+
+    packed = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0) as file:
+        file.write(data)
+    return packed.getvalue()
+
+
+def _near(path: str) -> str:
+    folder, name = os.path.split(path)
+    if not os.path.isdir(folder or "."):
+        return f"; the folder {folder} does not exist"
+    return did_you_mean(name, sorted(os.listdir(folder or ".")))

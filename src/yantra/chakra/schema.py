@@ -1,0 +1,394 @@
+"""The Chakra schema (layout 0.0.4, still today's) as typed objects for building traces by hand.
+
+Values are checked when they are set, against the type they will be written as, so that a trace
+that was built can be written. The types taken by default are those the known converters write.
+
+Source: MLCommons Chakra, protobuf package ChakraProtoMsg.
+"""
+
+from __future__ import annotations
+
+import operator
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+from yantra.errors import TraceError, did_you_mean
+
+
+class NodeType(IntEnum):
+    """What a node does."""
+
+    INVALID = 0
+    METADATA = 1
+    MEM_LOAD = 2
+    MEM_STORE = 3
+    COMP = 4
+    COMM_SEND = 5
+    COMM_RECV = 6
+    COMM_COLL = 7
+
+
+class CollectiveType(IntEnum):
+    """The collective a COMM_COLL node takes part in: the values of the attribute `comm_type`."""
+
+    ALL_REDUCE = 0
+    REDUCE = 1
+    ALL_GATHER = 2
+    GATHER = 3
+    SCATTER = 4
+    BROADCAST = 5
+    ALL_TO_ALL = 6
+    REDUCE_SCATTER = 7
+    REDUCE_SCATTER_BLOCK = 8
+    BARRIER = 9
+
+
+class Kind(IntEnum):
+    """Type of an attribute's value; the number is the field of the value in the file."""
+
+    NONE = 0
+    DOUBLE = 3
+    DOUBLE_LIST = 4
+    FLOAT = 5
+    FLOAT_LIST = 6
+    INT32 = 7
+    INT32_LIST = 8
+    INT64 = 9
+    INT64_LIST = 10
+    UINT32 = 11
+    UINT32_LIST = 12
+    UINT64 = 13
+    UINT64_LIST = 14
+    SINT32 = 15
+    SINT32_LIST = 16
+    SINT64 = 17
+    SINT64_LIST = 18
+    FIXED32 = 19
+    FIXED32_LIST = 20
+    FIXED64 = 21
+    FIXED64_LIST = 22
+    SFIXED32 = 23
+    SFIXED32_LIST = 24
+    SFIXED64 = 25
+    SFIXED64_LIST = 26
+    BOOL = 27
+    BOOL_LIST = 28
+    STRING = 29
+    STRING_LIST = 30
+    BYTES = 31
+    BYTES_LIST = 32
+
+    @property
+    def is_list(self) -> bool:
+        """True for the kinds that hold any number of values."""
+        return self is not Kind.NONE and self % 2 == 0
+
+    @property
+    def element(self) -> Kind:
+        """The kind of one value of a list; a scalar kind is its own element."""
+        return Kind(self - 1) if self.is_list else self
+
+
+Scalar = bool | int | float | str | bytes
+Value = Scalar | tuple[Scalar, ...] | None
+AnyValue = Scalar | Iterable[Scalar] | None
+
+# The kinds in which PyTorch's converter and the known generators write these attributes.
+DEFAULT_KINDS: Mapping[str, Kind] = {
+    "comm_dst": Kind.INT32,
+    "comm_priority": Kind.INT32,
+    "comm_size": Kind.INT64,
+    "comm_src": Kind.INT32,
+    "comm_tag": Kind.INT32,
+    "comm_type": Kind.INT64,
+    "inputs": Kind.STRING_LIST,
+    "involved_dim": Kind.BOOL_LIST,
+    "is_cpu_op": Kind.BOOL,
+    "num_ops": Kind.INT64,
+    "op_type": Kind.STRING,
+    "outputs": Kind.STRING_LIST,
+    "pg_name": Kind.STRING,
+    "tensor_loc": Kind.UINT32,
+    "tensor_size": Kind.UINT64,
+}
+
+_RANGES: Mapping[Kind, tuple[int, int]] = {
+    Kind.INT32: (-(2**31), 2**31 - 1),
+    Kind.INT64: (-(2**63), 2**63 - 1),
+    Kind.UINT32: (0, 2**32 - 1),
+    Kind.UINT64: (0, 2**64 - 1),
+    Kind.SINT32: (-(2**31), 2**31 - 1),
+    Kind.SINT64: (-(2**63), 2**63 - 1),
+    Kind.FIXED32: (0, 2**32 - 1),
+    Kind.FIXED64: (0, 2**64 - 1),
+    Kind.SFIXED32: (-(2**31), 2**31 - 1),
+    Kind.SFIXED64: (-(2**63), 2**63 - 1),
+}
+
+
+class _AttributeFields(NamedTuple):
+    name: str
+    value: Value
+    kind: Kind
+    doc: str
+
+
+class Attribute(_AttributeFields):
+    """A named value of a node.
+
+    Without a `kind`, the one usual for the name is taken, else one that fits the value: int64 for
+    an int, double for a float. Lists are kept as tuples, FLOAT values as the float32 they become.
+
+    >>> Attribute("comm_size", 1 << 20)
+    Attribute('comm_size', 1048576, INT64)
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls, name: str, value: AnyValue, kind: Kind | None = None, doc: str = ""
+    ) -> Attribute:
+        where = f"attribute {name}"
+        _text(where, "name", name)
+        _text(where, "doc", doc)
+        chosen = _usual_kind(where, name, value) if kind is None else Kind(kind)
+        return super().__new__(cls, name, _as_kind(where, value, chosen), chosen, doc)
+
+    def __repr__(self) -> str:
+        doc = f", doc={self.doc!r}" if self.doc else ""
+        return f"Attribute({self.name!r}, {self.value!r}, {self.kind.name}{doc})"
+
+
+class IOInfo(NamedTuple):
+    """The tensors a node reads or writes, as three texts, usually Python lists written out."""
+
+    values: str = ""
+    shapes: str = ""
+    types: str = ""
+
+
+class Metadata(NamedTuple):
+    """What a trace says about itself as a whole."""
+
+    version: str = ""
+    attributes: tuple[Attribute, ...] = ()
+
+
+class Node:
+    """One operation of a trace; change it freely until it goes into a `Trace`.
+
+    `data_deps` and `ctrl_deps` hold ids of nodes that must finish first. Times are whole
+    microseconds. Attributes are reached by name: `node["comm_size"] = 4096`, or `node.set` to
+    choose the kind. A name may occur twice in a file; then the first one counts.
+    """
+
+    __slots__ = (
+        "attributes",
+        "ctrl_deps",
+        "data_deps",
+        "duration_micros",
+        "id",
+        "inputs",
+        "name",
+        "outputs",
+        "start_micros",
+        "type",
+    )
+
+    def __init__(
+        self,
+        id: int,
+        name: str = "",
+        type: NodeType | int = NodeType.COMP,
+        duration_micros: int = 0,
+        data_deps: Iterable[int] = (),
+        ctrl_deps: Iterable[int] = (),
+        attributes: Mapping[str, AnyValue] | Iterable[Attribute] = (),
+        *,
+        start_micros: int = 0,
+        inputs: IOInfo | None = None,
+        outputs: IOInfo | None = None,
+    ) -> None:
+        self.id = id
+        self.name = name
+        self.type = _node_type(type)
+        self.duration_micros = duration_micros
+        self.data_deps = list(data_deps)
+        self.ctrl_deps = list(ctrl_deps)
+        self.start_micros = start_micros
+        self.inputs = inputs
+        self.outputs = outputs
+        self.attributes: list[Attribute] = (
+            [Attribute(name, value) for name, value in attributes.items()]
+            if isinstance(attributes, Mapping)
+            else list(attributes)
+        )
+
+    @property
+    def label(self) -> str:
+        """How messages call this node."""
+        return f"node {self.id} {self.name!r}"
+
+    def attribute(self, name: str) -> Attribute | None:
+        """Return the attribute that counts for `name`."""
+        return next((item for item in self.attributes if item.name == name), None)
+
+    def get(self, name: str, default: Value = None) -> Value:
+        """Return the value of attribute `name`, or `default` when the node does not have it."""
+        found = self.attribute(name)
+        return default if found is None else found.value
+
+    def set(self, name: str, value: AnyValue, kind: Kind | None = None, doc: str = "") -> None:
+        """Set attribute `name`, in its place if the node has it; see `Attribute` for `kind`."""
+        new = Attribute(name, value, kind, doc)
+        for place, item in enumerate(self.attributes):
+            if item.name == name:
+                self.attributes[place] = new
+                return
+        self.attributes.append(new)
+
+    def depends_on(self, *parents: Node | int, control: bool = False) -> Node:
+        """Make this node wait for `parents` (nodes or ids); return the node itself."""
+        deps = self.ctrl_deps if control else self.data_deps
+        deps.extend(parent.id if isinstance(parent, Node) else parent for parent in parents)
+        return self
+
+    def __getitem__(self, name: str) -> Value:
+        found = self.attribute(name)
+        if found is None:
+            hint = did_you_mean(name, [item.name for item in self.attributes])
+            raise TraceError(f"{self.label}: has no attribute {name}{hint}")
+        return found.value
+
+    def __setitem__(self, name: str, value: AnyValue) -> None:
+        self.set(name, value)
+
+    def __delitem__(self, name: str) -> None:
+        self[name]
+        self.attributes = [item for item in self.attributes if item.name != name]
+
+    def __contains__(self, name: object) -> bool:
+        return any(item.name == name for item in self.attributes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Node):
+            return NotImplemented
+        return all(getattr(self, field) == getattr(other, field) for field in Node.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]  # nodes change
+
+    def __repr__(self) -> str:
+        return f"Node({', '.join(self._shown())})"
+
+    def _shown(self) -> Iterator[str]:
+        yield f"{self.id}, {self.name!r}, {getattr(self.type, 'name', self.type)}"
+        for field in ("duration_micros", "data_deps", "ctrl_deps", "start_micros"):
+            if value := getattr(self, field):
+                yield f"{field}={value}"
+        for side in ("inputs", "outputs"):
+            if (value := getattr(self, side)) is not None:
+                yield f"{side}={value}"
+        if self.attributes:
+            pairs = ", ".join(f"{item.name}={item.value!r}" for item in self.attributes)
+            yield f"{{{pairs}}}"
+
+
+def whole_number(where: str, field: str, value: object, low: int, high: int) -> int:
+    """Return `value` as an int from `low` to `high`, or raise a TraceError."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TraceError(f"{where}: {field} must be a whole number, got {value!r}") from None
+    if not low <= number <= high:
+        raise TraceError(f"{where}: {field} must be from {low} to {high}, got {number}")
+    return number
+
+
+def _node_type(value: NodeType | int) -> NodeType | int:
+    """Numbers the schema does not name are kept: a file may hold them."""
+    try:
+        return NodeType(value)
+    except ValueError:
+        return value
+
+
+def _usual_kind(where: str, name: str, value: AnyValue) -> Kind:
+    if name in DEFAULT_KINDS:
+        return DEFAULT_KINDS[name]
+    if value is None:
+        return Kind.NONE
+    if isinstance(value, (bool, int, float, str, bytes)):
+        return _scalar_kind(value)
+    try:
+        first = next(iter(value), None)
+    except TypeError:
+        kind = type(value).__name__
+        raise TraceError(f"{where}: a value of type {kind} cannot be stored") from None
+    if first is None:
+        raise TraceError(f"{where}: an empty list needs a kind, such as Kind.INT64_LIST")
+    return Kind(_scalar_kind(first) + 1)
+
+
+def _scalar_kind(value: object) -> Kind:
+    for python_type, kind in (
+        (bool, Kind.BOOL),
+        (int, Kind.INT64),
+        (float, Kind.DOUBLE),
+        (str, Kind.STRING),
+    ):
+        if isinstance(value, python_type):
+            return kind
+    return Kind.BYTES
+
+
+def _as_kind(where: str, value: AnyValue, kind: Kind) -> Value:
+    if kind is Kind.NONE:
+        if value is not None:
+            raise TraceError(f"{where}: kind NONE holds no value, got {value!r}")
+        return None
+    if not kind.is_list:
+        return _as_scalar(where, value, kind)
+    if value is None or isinstance(value, (bool, int, float, str, bytes)):
+        raise TraceError(f"{where}: expected a list of {_plain(kind.element)}, got {value!r}")
+    return tuple(_as_scalar(where, item, kind.element) for item in value)
+
+
+def _as_scalar(where: str, value: object, kind: Kind) -> Scalar:
+    if kind in _RANGES:
+        low, high = _RANGES[kind]
+        return whole_number(where, _plain(kind), value, low, high)
+    if kind in (Kind.DOUBLE, Kind.FLOAT):
+        return _as_float(where, value, kind)
+    expected = {Kind.BOOL: bool, Kind.STRING: str, Kind.BYTES: bytes}[kind]
+    if not isinstance(value, expected):
+        raise TraceError(f"{where}: expected {_plain(kind)}, got {value!r}")
+    if kind is Kind.STRING:
+        _text(where, "value", value)
+    return value  # type: ignore[return-value]
+
+
+def _as_float(where: str, value: object, kind: Kind) -> float:
+    if isinstance(value, (str, bytes)):
+        raise TraceError(f"{where}: expected {_plain(kind)}, got {value!r}")
+    try:
+        number = float(value)  # type: ignore[arg-type]
+        if kind is Kind.FLOAT:
+            (number,) = struct.unpack("<f", struct.pack("<f", number))
+    except (TypeError, ValueError, OverflowError):
+        raise TraceError(f"{where}: expected {_plain(kind)}, got {value!r}") from None
+    return number
+
+
+def _text(where: str, field: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise TraceError(f"{where}: {field} must be text, got {value!r}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise TraceError(f"{where}: {field} {value!r} cannot be written as UTF-8") from None
+
+
+def _plain(kind: Kind) -> str:
+    return kind.name.lower()

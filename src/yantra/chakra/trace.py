@@ -1,0 +1,158 @@
+"""`Trace`: one rank's Chakra trace, and reading one from a file.
+
+A trace never changes. Its records lie in the native core as columns; nodes are made into Python
+objects only when they are looked at, so a trace of a million nodes costs what its file costs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from yantra import _core
+from yantra.chakra import files
+from yantra.chakra.schema import Attribute, IOInfo, Kind, Metadata, Node, NodeType, whole_number
+from yantra.errors import TraceError
+
+_UINT64 = 2**64 - 1
+_INT32 = 2**31 - 1
+
+
+class Trace:
+    """The nodes of one rank, in file order.
+
+    `len(trace)`, `trace[position]` and iteration give nodes; `trace.node(id)` finds one by id. Two
+    traces are equal when their files would be.
+    """
+
+    __slots__ = ("_digest", "native")
+
+    def __init__(self, nodes: Iterable[Node] = (), metadata: Metadata | None = None) -> None:
+        recorder = _core.TraceRecorder()
+        about = metadata or Metadata()
+        for item in about.attributes:
+            recorder.attribute(item.name, item.kind, item.value, item.doc)
+        recorder.end_metadata(about.version)
+        for node in nodes:
+            _record(recorder, node)
+        self.native = recorder.finish()
+        self._digest: int | None = None
+
+    @classmethod
+    def from_bytes(cls, data: bytes, where: str = "trace") -> Trace:
+        """Decode the content of an .et file, plain or gzip; `where` begins the text of errors."""
+        plain = files.unpack(data, where)
+        trace = cls.__new__(cls)
+        try:
+            trace.native = _core.decode_trace(plain)
+        except _core.TraceFault as fault:
+            other = files.what_it_is(plain) if plain else ""
+            raise TraceError(f"{where}: {fault}" + (f" ({other})" if other else "")) from None
+        trace._digest = None
+        return trace
+
+    @property
+    def metadata(self) -> Metadata:
+        """What the trace says about itself as a whole."""
+        return Metadata(self.native.version, tuple(_attributes(self.native.metadata)))
+
+    def node(self, id: int) -> Node:
+        """Return the node `id`; the last one when the file defines it twice."""
+        ids = self.native.id
+        for position in range(len(ids) - 1, -1, -1):
+            if ids[position] == id:
+                return self[position]
+        raise TraceError(f"node {id}: the trace has no node of this id")
+
+    def to_bytes(self) -> bytes:
+        """Return the content of the .et file, not packed; equal traces give equal bytes."""
+        return self.native.encode()
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the trace to `path`, packed with gzip if the name ends in `.gz`."""
+        files.save(self.to_bytes(), path)
+
+    def graph(self, *, merge_duplicates: bool = False) -> _core.Graph:
+        """Resolve the dependencies into the form that is simulated.
+
+        What is wrong stands in the graph's `diagnostics`. Nodes of one id are merged: the last
+        one's body, all their dependencies; that is an error unless `merge_duplicates`.
+        """
+        return self.native.graph(merge_duplicates)
+
+    def __len__(self) -> int:
+        return len(self.native)
+
+    def __getitem__(self, position: int) -> Node:
+        count = len(self.native)
+        if not -count <= position < count:
+            raise IndexError(f"the trace has {count} nodes, there is no position {position}")
+        return _node(self.native, position % count)
+
+    def __iter__(self) -> Iterator[Node]:
+        return (_node(self.native, position) for position in range(len(self.native)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trace):
+            return NotImplemented
+        return self is other or self.to_bytes() == other.to_bytes()
+
+    def __hash__(self) -> int:
+        if self._digest is None:
+            self._digest = hash(self.to_bytes())
+        return self._digest
+
+    def __repr__(self) -> str:
+        counts = Counter(self.native.type)
+        parts = ", ".join(f"{counts[kind]} {_type_name(kind)}" for kind in sorted(counts))
+        return f"<Trace of {len(self)} nodes{': ' + parts if parts else ''}>"
+
+
+def read(source: str | os.PathLike[str] | bytes) -> Trace:
+    """Read a Chakra trace from a file or from its content, plain or gzip."""
+    if isinstance(source, bytes):
+        return Trace.from_bytes(source)
+    return Trace.from_bytes(files.load(source), os.fspath(source))
+
+
+def _record(recorder: _core.TraceRecorder, node: Node) -> None:
+    where = node.label
+    for item in node.attributes:
+        recorder.attribute(item.name, item.kind, item.value, item.doc)
+    for is_output, info in enumerate((node.inputs, node.outputs)):
+        if info is not None:
+            recorder.io(bool(is_output), info.values, info.shapes, info.types)
+    recorder.node(
+        whole_number(where, "id", node.id, 0, _UINT64),
+        node.name,
+        whole_number(where, "type", node.type, -_INT32 - 1, _INT32),
+        whole_number(where, "start_micros", node.start_micros, 0, _UINT64),
+        whole_number(where, "duration_micros", node.duration_micros, 0, _UINT64),
+        [whole_number(where, "data_deps", parent, 0, _UINT64) for parent in node.data_deps],
+        [whole_number(where, "ctrl_deps", parent, 0, _UINT64) for parent in node.ctrl_deps],
+    )
+
+
+def _node(native: _core.Trace, record: int) -> Node:
+    inputs, outputs = native.inputs(record), native.outputs(record)
+    return Node(
+        native.id[record],
+        native.name(record),
+        native.type[record],
+        native.duration_micros[record],
+        native.data_deps(record),
+        native.ctrl_deps(record),
+        _attributes(native.attributes(record)),
+        start_micros=native.start_micros[record],
+        inputs=None if inputs is None else IOInfo(*inputs),
+        outputs=None if outputs is None else IOInfo(*outputs),
+    )
+
+
+def _attributes(rows: list[_core.AttributeRow]) -> Iterator[Attribute]:
+    return (Attribute(name, value, Kind(kind), doc) for name, kind, value, doc in rows)
+
+
+def _type_name(number: int) -> str:
+    return NodeType(number).name if number in set(NodeType) else f"type {number}"

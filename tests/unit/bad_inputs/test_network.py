@@ -1,0 +1,103 @@
+"""Network files that ASTRA-sim refuses or crashes on, and what Yantra says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from yantra.errors import ConfigError, UnsupportedError
+
+LISTS = {"topology": "[Ring]", "npus_count": "[4]", "bandwidth": "[50]", "latency": "[500]"}
+
+
+def lists(**changes: str) -> str:
+    return "\n".join(f"{key}: {text}" for key, text in (LISTS | changes).items() if text)
+
+
+CASES: list[tuple[str, str]] = [
+    ("", 'network.yml: "topology": missing; expected a list with one entry per dimension'),
+    (
+        lists(npus_count=""),
+        'network.yml: "npus_count": missing; expected a list with one entry per dimension',
+    ),
+    ("- Ring", 'network.yml: expected a mapping with topology, npus_count, ..., got ["Ring"]'),
+    (
+        lists(topology="Ring"),
+        'network.yml: "topology": expected a list with one entry per dimension, got "Ring"',
+    ),
+    (
+        lists(topology="[[Ring]]"),
+        'network.yml: "topology": expected a list with one entry per dimension, got [["Ring"]]',
+    ),
+    (lists(topology="[]"), 'network.yml: "topology": expected at least one dimension, got []'),
+    (
+        lists(npus_count="[4, 2]"),
+        'network.yml: "npus_count": has 2 entries, but "topology" has 1; expected one entry per '
+        "dimension",
+    ),
+    (
+        lists(topology="[Mesh]"),
+        'network.yml: "topology[0]": unknown topology; expected Ring, FullyConnected or Switch, '
+        'got "Mesh"',
+    ),
+    (
+        lists(topology="[Fully_Connected]"),
+        'network.yml: "topology[0]": unknown topology; expected Ring, FullyConnected or Switch, '
+        "got \"Fully_Connected\"; did you mean 'FullyConnected'?",
+    ),
+    (lists(npus_count="[1]"), 'network.yml: "npus_count[0]": must be at least 2; got 1'),
+    (lists(npus_count="[-4]"), 'network.yml: "npus_count[0]": must be at least 2; got -4'),
+    (lists(npus_count="[4.0]"), 'network.yml: "npus_count[0]": expected an integer, got "4.0"'),
+    (lists(npus_count="[08]"), 'network.yml: "npus_count[0]": expected an integer, got "08"'),
+    (lists(npus_count="[0o7]"), 'network.yml: "npus_count[0]": expected an integer, got "0o7"'),
+    (
+        lists(npus_count="[4000000000]"),
+        'network.yml: "npus_count[0]": expected an integer below 2147483648, got "4000000000"',
+    ),
+    (lists(bandwidth="[tbd]"), 'network.yml: "bandwidth[0]": expected a number, got "tbd"'),
+    (lists(bandwidth="[.inf]"), 'network.yml: "bandwidth[0]": expected a number, got ".inf"'),
+    (lists(bandwidth="[1_000]"), 'network.yml: "bandwidth[0]": expected a number, got "1_000"'),
+    (lists(bandwidth="[1e999]"), 'network.yml: "bandwidth[0]": expected a number, got "1e999"'),
+    (lists(bandwidth="[0]"), 'network.yml: "bandwidth[0]": must be above 0 (GB/s); got 0'),
+    (lists(latency="[-1]"), 'network.yml: "latency[0]": must be at least 0 (ns); got -1'),
+    (
+        "topology: [Ring]\nnpus_count: [4\nbandwidth: [50]",
+        "network.yml, line 3, column 10: not YAML: did not find expected ',' or ']'",
+    ),
+    (
+        lists() + "\nlatency: [1]",
+        "network.yml, line 5, column 1: the key 'latency' is given twice",
+    ),
+]
+
+
+@pytest.mark.parametrize(("network", "message"), CASES, ids=[text for _, text in CASES])
+def test_a_bad_network_file_is_explained(
+    read: Callable[..., Any], network: str, message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(network=network)
+    assert str(caught.value) == message
+
+
+def test_a_congestion_aware_network_has_one_dimension(read: Callable[..., Any]) -> None:
+    network = lists(
+        topology="[Ring, Ring]", npus_count="[4, 4]", bandwidth="[1, 1]", latency="[1, 1]"
+    )
+    with pytest.raises(UnsupportedError) as caught:
+        read(network=network, network_backend="congestion-aware")
+    assert str(caught.value) == (
+        'network.yml: "topology": the congestion-aware network has one dimension; got 2; use the '
+        "congestion-unaware network"
+    )
+
+
+def test_a_congestion_aware_ring_has_three_members(read: Callable[..., Any]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(network=lists(npus_count="[2]"), network_backend="congestion-aware")
+    assert str(caught.value) == (
+        'network.yml: "npus_count[0]": a congestion-aware Ring needs at least 3 NPUs; got 2 '
+        "(ASTRA-sim aborts as both directions are one pair); use FullyConnected"
+    )

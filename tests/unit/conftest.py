@@ -1,0 +1,73 @@
+"""A complete set of ASTRA-sim input files, to be changed one at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from yantra.astra_sim import from_files
+from yantra.scenario import Scenario
+
+SYSTEM: dict[str, Any] = {
+    "scheduling-policy": "LIFO",
+    "endpoint-delay": 10,
+    "active-chunks-per-dimension": 1,
+    "preferred-dataset-splits": 4,
+    "all-reduce-implementation": ["ring"],
+    "all-gather-implementation": ["ring"],
+    "reduce-scatter-implementation": ["ring"],
+    "all-to-all-implementation": ["ring"],
+    "collective-optimization": "localBWAware",
+    "local-mem-bw": 50,
+    "boost-mode": 0,
+}
+NETWORK = """
+topology: [ Ring ]
+npus_count: [ 8 ]
+bandwidth: [ 50.0 ]
+latency: [ 500.0 ]
+"""
+MEMORY = '{"memory-type": "NO_MEMORY_EXPANSION"}'
+
+Read = Callable[..., tuple[Scenario, list[str]]]
+
+
+@pytest.fixture
+def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
+    """Read files that differ from the usual ones.
+
+    `system` holds keys to set, or to leave out where the value is None; as a text it is the whole
+    file, as are `network`, `memory` and `groups`. Other arguments go to `from_files`.
+    """
+    monkeypatch.chdir(tmp_path)
+
+    def read_files(
+        system: dict[str, Any] | str = "",
+        network: str = NETWORK,
+        memory: str = MEMORY,
+        groups: str | None = None,
+        groups_path: str = "groups.json",
+        **options: Any,
+    ) -> tuple[Scenario, list[str]]:
+        if not isinstance(system, str) or not system:
+            keys = SYSTEM | dict(system or {})
+            system = json.dumps({key: value for key, value in keys.items() if value is not None})
+        Path("system.json").write_text(system)
+        Path("network.yml").write_text(network)
+        Path("memory.json").write_text(memory)
+        if groups is not None:
+            Path(groups_path).write_text(groups)
+            options["groups"] = groups_path
+        return from_files(
+            workload="workload",
+            system="system.json",
+            network="network.yml",
+            memory="memory.json",
+            **options,
+        )
+
+    return read_files
