@@ -101,9 +101,14 @@ def _set_cluster(native: Any, scenario: Scenario, quirks: frozenset[Quirk]) -> N
     native.set_network(_NETWORKS[scenario.network])
     memory = scenario.memory
     if memory.kind == "per_node" and memory.ranks_per_node < 1:
-        raise ConfigError("cluster.memory.ranks_per_node", f"must be at least 1; got {memory.ranks_per_node}")
+        raise ConfigError(
+            "cluster.memory.ranks_per_node", f"must be at least 1; got {memory.ranks_per_node}"
+        )
     native.set_memory(
-        _MEMORIES[memory.kind], memory.latency_ns, memory.bytes_per_ns, max(memory.ranks_per_node, 1)
+        _MEMORIES[memory.kind],
+        memory.latency_ns,
+        memory.bytes_per_ns,
+        max(memory.ranks_per_node, 1),
     )
     native.system = _system(scenario, ticks_per_ns)
 
