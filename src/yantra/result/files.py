@@ -35,8 +35,13 @@ def table_of(result: Result, name: str) -> Table:
     return table
 
 
-def document(result: Result, tables: Iterable[str] = TABLES) -> dict[str, Any]:
-    """Return the JSON form: the run as a whole, and the columns of some tables."""
+def document(
+    result: Result, tables: Iterable[str] = TABLES, warnings: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return the JSON form: the run as a whole, and the columns of some tables.
+
+    `warnings` are those of reading the input; the result knows those of the compiler.
+    """
     from yantra import __version__
 
     scenario = result.model.scenario
@@ -50,16 +55,16 @@ def document(result: Result, tables: Iterable[str] = TABLES) -> dict[str, Any]:
         "bound_by": result.bound_by._asdict(),
         "events": result.events,
         "messages": result.messages,
-        "warnings": list(result.warnings),
+        "warnings": [*warnings, *result.warnings],
         "tables": {name: table_of(result, name).as_dict() for name in tables},
     }
 
 
-def json_text(result: Result, tables: Iterable[str] = TABLES) -> str:
-    """Return the JSON form as text, one line per column."""
+def json_text(result: Result, tables: Iterable[str] = TABLES, warnings: Iterable[str] = ()) -> str:
+    """Return `document` as text, one line per column."""
     import json
 
-    head = document(result, tables)
+    head = document(result, tables, warnings)
     columns = head.pop("tables")
 
     def block(members: Iterable[str], indent: str) -> str:

@@ -7,10 +7,7 @@ plain file can each show it their way in 80 columns.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from itertools import groupby
-from statistics import median_low
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.result.network import KIND_NAMES
@@ -48,11 +45,15 @@ class Summary(NamedTuple):
 
     def text(self) -> str:
         """Return plain text of at most 80 columns, without an end of line at the end."""
+        from textwrap import wrap
+
         closing = "\n".join(wrap(self.bound_by, _WIDTH))
         return "\n\n".join([_plain(self.ranks), _plain(self.dimensions), closing])
 
     def html(self) -> str:
         """Return the same as HTML."""
+        from html import escape
+
         grids = "".join(_html(grid) for grid in (self.ranks, self.dimensions))
         return f"<div>{grids}<p>{escape(self.bound_by)}</p></div>"
 
@@ -75,7 +76,7 @@ def _ranks(result: Result) -> Grid:
 
     head = (f"rank ({unit})", "finish", *(_HEADS[part] for part in parts))
     if len(table) > _MOST_RANKS:
-        shown: dict[str, Any] = {"min": min, "median": median_low, "max": max}
+        shown: dict[str, Any] = {"min": min, "median": _median, "max": max}
         return Grid(head, [row(name, [of(c) for c in columns]) for name, of in shown.items()])
     runs = groupby(enumerate(zip(*columns, strict=True)), key=lambda pair: pair[1])
     rows = []
@@ -84,6 +85,10 @@ def _ranks(result: Result) -> Grid:
         label = f"{ranks[0]}-{ranks[-1]}" if len(ranks) > 1 else f"{ranks[0]}"
         rows.append(row(label, values))
     return Grid(head, rows)
+
+
+def _median(values: Sequence[Any]) -> Any:
+    return sorted(values)[(len(values) - 1) // 2]
 
 
 def _dimensions(result: Result) -> Grid:
@@ -111,6 +116,8 @@ def _plain(grid: Grid) -> str:
 
 
 def _html(grid: Grid) -> str:
+    from html import escape
+
     def cells(tag: str, row: tuple[str, ...]) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
 
