@@ -16,7 +16,7 @@ from yantra.result.tables import PARTS
 if TYPE_CHECKING:
     from yantra.result.result import Result
 
-_MOST_RANKS = 16
+_MOST_ROWS = 16
 _WIDTH = 80
 _ALWAYS = ("compute", "exposed_communication", "idle")
 _HEADS = {
@@ -75,15 +75,14 @@ def _ranks(result: Result) -> Grid:
         return (label, *(f"{value / scale:.{digits}f}" for value in values))
 
     head = (f"rank ({unit})", "finish", *(_HEADS[part] for part in parts))
-    if len(table) > _MOST_RANKS:
-        shown: dict[str, Any] = {"min": min, "median": _median, "max": max}
-        return Grid(head, [row(name, [of(c) for c in columns]) for name, of in shown.items()])
-    runs = groupby(enumerate(zip(*columns, strict=True)), key=lambda pair: pair[1])
     rows = []
-    for values, run in runs:
+    for values, run in groupby(enumerate(zip(*columns, strict=True)), key=lambda pair: pair[1]):
         ranks = [rank for rank, _ in run]
         label = f"{ranks[0]}-{ranks[-1]}" if len(ranks) > 1 else f"{ranks[0]}"
         rows.append(row(label, values))
+    if len(rows) > _MOST_ROWS:
+        shown: dict[str, Any] = {"min": min, "median": _median, "max": max}
+        rows = [row(name, [of(column) for column in columns]) for name, of in shown.items()]
     return Grid(head, rows)
 
 
