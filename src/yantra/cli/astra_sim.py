@@ -53,9 +53,12 @@ def _run(scenario: Scenario, flags: Flags, warnings: list[str]) -> int:
     from yantra.simulate import run
 
     model = compile(scenario)
+    compiled = list(model.warnings)
     if not flags.json:
-        warn(model.warnings)
+        warn(compiled)
     result = run(model)
+    if not flags.json:
+        warn(result.warnings[len(compiled) :])
     lines = list(astra_sim_log.lines(result))
     now = astra_sim_log.stamp()
     log_folder.write(flags.logging_folder, (line.text(now) for line in lines))

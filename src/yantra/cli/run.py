@@ -41,10 +41,13 @@ def command(
     from yantra.simulate import run
 
     model = compile(scenarios.load(scenario))
+    compiled = list(model.warnings)
     if not as_json:
-        warn(model.warnings)
+        warn(compiled)
     with progress() as report:
         result = run(model, progress=report)
+    if not as_json:
+        warn(result.warnings[len(compiled) :])
     if output:
         result.to_json(output)
     if csv:
