@@ -185,7 +185,8 @@ void bind_parameters(nb::module_& module) {
         .def_rw("lowest_dimension_only", &Quirks::lowest_dimension_only)
         .def_rw("sizes_of_32_bits", &Quirks::sizes_of_32_bits)
         .def_rw("bus_charges_reduction_twice", &Quirks::bus_charges_reduction_twice)
-        .def_rw("hash_order_custom", &Quirks::hash_order_custom);
+        .def_rw("hash_order_custom", &Quirks::hash_order_custom)
+        .def_rw("mismatched_collectives_meet", &Quirks::mismatched_collectives_meet);
     nb::class_<SystemParameters>(module, "SystemParameters")
         .def(nb::init<>())
         .def_prop_rw("priority", [](const SystemParameters& s) { return static_cast<u32>(s.priority); },
@@ -362,10 +363,16 @@ void register_simulation(nb::module_& module) {
     bind_model(module);
     bind_outcome(module);
     nb::class_<Simulation>(module, "Simulation")
-        .def(nb::init<const Model&>(), nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>())
+        .def(nb::init<const Model&, bool>(), "model"_a, "match_by_tag"_a = false,
+             nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>())
         .def("start", &Simulation::start, nb::call_guard<nb::gil_scoped_release>())
         .def("run_for", &Simulation::run_for, "events"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("outcome", &Simulation::outcome)
+        .def_prop_ro("mismatch", [](const Simulation& s) -> nb::object {
+            const std::optional<Mismatch>& m = s.mismatch();
+            return m ? nb::object(nb::make_tuple(m->rank, m->node, m->other_rank, m->other_node))
+                     : nb::object(nb::none());
+        })
         .def_prop_ro("now", &Simulation::now)
         .def_prop_ro("nodes_done", &Simulation::nodes_done);
 }

@@ -214,7 +214,7 @@ void Simulation::make_stream(u32 rank, u32 dataset, u32 plan, u32 custom, i64 pr
     s.first_phase = store_phases();
     s.end_phase = s.first_phase + static_cast<u32>(planned_.size());
     ++datasets_[dataset].streams_left;
-    if (custom == none && !model_.match_by_tag && !model_.system.rendezvous) {
+    if (custom == none && !match_by_tag_) {
         join_meeting(stream, communicator);
     }
     proceed(stream);

@@ -33,6 +33,8 @@ def read_text(path: Path) -> str:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(str(path), f"not UTF-8 text at byte {error.start}") from None
+    except ValueError:
+        raise ConfigError(show(path), "cannot be read: not a path") from None
 
 
 def parse_json(text: str, name: str) -> tuple[Any, list[str]]:
@@ -49,7 +51,7 @@ def parse_json(text: str, name: str) -> tuple[Any, list[str]]:
         merged: dict[str, Any] = {}
         for key, value in pairs:
             if key in merged:
-                warnings.append(f'{name}: "{key}": given twice; the last value counts')
+                warnings.append(f"{name}: {show(key)}: given twice; the last value counts")
             merged[key] = value
         return merged
 
@@ -148,7 +150,7 @@ class _Tree:
             if _kind(key) != "Scalar":
                 raise self._error(key, "a key must be a scalar")
             if key.value in tree:
-                raise self._error(key, f"the key '{key.value}' is given twice")
+                raise self._error(key, f"the key {show(key.value)} is given twice")
             tree[key.value] = self._value(next(self._events), depth)
         return tree
 

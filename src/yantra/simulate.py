@@ -9,6 +9,7 @@ from typing import Any
 from yantra import _core
 from yantra.compile import Model
 from yantra.errors import DeadlockError
+from yantra.quirks import Quirk
 
 _EVENTS_PER_SLICE = 1_000_000
 _SHOWN = 10
@@ -24,15 +25,37 @@ def run_native(model: Model, progress: Progress | None = None) -> Any:
     waits for. Interruptible between slices of a million events.
     """
     simulation = _core.Simulation(model.native)
+    _run(simulation, model, progress)
+    if simulation.mismatch and Quirk.MISMATCHED_COLLECTIVES_MEET in model.quirks:
+        model.warnings.append(_mismatch(model, simulation.mismatch))
+        simulation = _core.Simulation(model.native, match_by_tag=True)
+        _run(simulation, model, progress)
+    outcome = simulation.outcome()
+    if len(outcome.finish_order) < model.ranks:
+        raise DeadlockError(explain(model, outcome))
+    return outcome
+
+
+def _run(simulation: _core.Simulation, model: Model, progress: Progress | None) -> None:
     total = sum(len(model.graphs.of(rank)) for rank in range(model.ranks)) if progress else 0
     simulation.start()
     while not simulation.run_for(_EVENTS_PER_SLICE):
         if progress:
             progress(simulation.nodes_done, total)
-    outcome = simulation.outcome()
-    if len(outcome.finish_order) < model.ranks:
-        raise DeadlockError(explain(model, outcome))
-    return outcome
+
+
+def _mismatch(model: Model, mismatch: tuple[int, int, int, int]) -> str:
+    rank, node, other_rank, other_node = mismatch
+    return (
+        f"rank {rank} enters node {_named(model, rank, node)} where rank {other_rank} enters node "
+        f"{_named(model, other_rank, other_node)}, another collective; as in ASTRA-sim, their "
+        "messages meet wherever sizes are equal"
+    )
+
+
+def _named(model: Model, rank: int, node: int) -> str:
+    graph = model.graphs.of(rank)
+    return f"{graph.id[node]} '{graph.name(node)}'"
 
 
 def explain(model: Model, outcome: Any) -> str:

@@ -59,7 +59,7 @@ def test_a_shared_anchor_costs_once() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: 1\na: 2", "file, line 2, column 1: the key 'a' is given twice"),
+        ("a: 1\na: 2", 'file, line 2, column 1: the key "a" is given twice'),
         ("a: &a [*a]", "file, line 1, column 8: the anchor 'a' is not defined before"),
         ("a: *b", "file, line 1, column 4: the anchor 'b' is not defined before"),
         ("--- a\n--- b", "file, line 2, column 1: expected one document, got another"),

@@ -14,7 +14,7 @@ from os import path as paths
 from yantra.astra_sim.keys import Keys
 from yantra.astra_sim.numbers import read_integer
 from yantra.documents import parse_yaml, read_text
-from yantra.errors import ConfigError, did_you_mean, expected_got
+from yantra.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.records import Record
 from yantra.scenario.types import COLLECTIVE_TYPES, Algorithms, Custom
 
@@ -121,7 +121,7 @@ def _per_node(keys: Keys, directory: str) -> tuple[tuple[int, str], ...]:
         raise ConfigError(file, expected_got("a mapping of node id to trace prefix", tree))
     prefixes: dict[int, str] = {}
     for node, prefix in tree.items():
-        where = f"{file}: {node}"
+        where = f"{file}: {show(node)}"
         if not isinstance(prefix, str):
             raise ConfigError(where, expected_got("a trace prefix", prefix))
         prefixes[read_integer(node, where, octal=True)] = paths.join(directory, prefix)

@@ -1,8 +1,8 @@
 """The command line of ASTRA-sim's analytical binaries -> Flags.
 
 Long options as `--option=value` or `--option value`, the last one counts, as cxxopts 3.0 reads
-them. ASTRA-sim silently ignores what it does not know; here a warning says so. Nothing but the
-standard library is imported, as this stands in the way of every run.
+them. ASTRA-sim silently ignores what it does not know; here a warning says so. No package
+but the standard library is imported, as this stands in the way of every run.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ empty name stand for all ranks in traces, so a file may not define them (ASTRA-s
 from __future__ import annotations
 
 from yantra.documents import Path, parse_json, read_text
-from yantra.errors import ConfigError, expected_got
+from yantra.errors import ConfigError, expected_got, show
 from yantra.scenario.check import check_members
 from yantra.scenario.types import Groups
 
@@ -20,7 +20,7 @@ def read_groups(path: Path, ranks: int) -> tuple[Groups, list[str]]:
         raise ConfigError(name, expected_got('a JSON object such as {"1": [0, 1]}', tree))
     groups: dict[int, tuple[int, ...]] = {}
     for key, members in tree.items():
-        where = f'{name}: "{key}"'
+        where = f"{name}: {show(key)}"
         group = _group_id(key, where)
         if group in groups:
             raise ConfigError(where, f"group {group} is given twice")

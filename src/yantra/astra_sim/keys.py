@@ -36,7 +36,7 @@ class Keys:
 
     def error(self, key: str, problem: str) -> ConfigError:
         """Return the error that names the file and the key."""
-        return ConfigError(f'{self.name}: "{key}"', problem)
+        return ConfigError(f"{self.name}: {show(key)}", problem)
 
     def warn(self, key: str, problem: str) -> None:
         """Record a warning that names the file and the key."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from yantra.astra_sim.numbers import read_integer, read_number
 from yantra.documents import Path, parse_yaml, read_text
-from yantra.errors import ConfigError, UnsupportedError, did_you_mean, expected_got
+from yantra.errors import ConfigError, UnsupportedError, did_you_mean, expected_got, show
 from yantra.scenario.types import Dimension, DimensionKind, Network, Topology
 
 _KINDS: dict[str, DimensionKind] = {
@@ -31,7 +31,7 @@ def read_network(path: Path, network: Network) -> tuple[Topology, list[str]]:
     if not isinstance(tree, dict):
         raise ConfigError(name, expected_got("a mapping with topology, npus_count, ...", tree))
     warnings = [
-        f'{name}: "{key}": unknown key, ignored as ASTRA-sim does{did_you_mean(key, _LISTS)}'
+        f"{name}: {show(key)}: unknown key, ignored as ASTRA-sim does{did_you_mean(key, _LISTS)}"
         for key in tree
         if key not in _LISTS
     ]

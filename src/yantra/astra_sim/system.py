@@ -134,8 +134,9 @@ def _collectives(keys: Keys, options: SystemOptions) -> Collectives:
     used = algorithms.any()
     native = algorithms.by_type.get("all_reduce")
     dimensions = len(native) if isinstance(native, tuple) else 0
-    shape_matters = dimensions > 1 or (dimensions == 1 and options.num_queues_per_dim > 1)
     intra, inter = _scheduling(keys, options.scheduling_keys)
+    simple = options.num_queues_per_dim == 1 and inter in ("ascending", "round_robin")
+    shape_matters = dimensions > 1 or (dimensions == 1 and not simple)
     return Collectives(
         **algorithms.by_type,
         custom_per_node=algorithms.per_node,
@@ -160,7 +161,7 @@ def _priority(keys: Keys, used: bool) -> Priority:
 
 
 def _shape(keys: Keys, matters: bool) -> AllReduceShape:
-    """The shape of an all-reduce over several dimensions or queues; over one of each, all agree."""
+    """Read the shape of an all-reduce; over one dimension and one queue both agree."""
     if not matters and "collective-optimization" not in keys:
         return "baseline"
     return _SHAPES[keys.choice("collective-optimization", _SHAPES)]

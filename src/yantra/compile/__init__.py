@@ -31,6 +31,7 @@ _RUN_QUIRKS = {
     "lowest_dimension_only": Quirk.LOWEST_DIMENSION_ONLY,
     "sizes_of_32_bits": Quirk.SIZES_OF_32_BITS,
     "hash_order_custom": Quirk.HASH_ORDER_CUSTOM,
+    "mismatched_collectives_meet": Quirk.MISMATCHED_COLLECTIVES_MEET,
     "bus_charges_reduction_twice": Quirk.BUS_CHARGES_REDUCTION_TWICE,
 }
 
@@ -104,9 +105,14 @@ def _set_cluster(native: Any, scenario: Scenario, quirks: frozenset[Quirk]) -> N
     native.set_network(_NETWORKS[scenario.network])
     memory = scenario.memory
     if memory.kind == "per_node" and memory.ranks_per_node < 1:
-        raise ConfigError("cluster.memory.ranks_per_node", f"must be at least 1; got {memory.ranks_per_node}")
+        raise ConfigError(
+            "cluster.memory.ranks_per_node", f"must be at least 1; got {memory.ranks_per_node}"
+        )
     native.set_memory(
-        _MEMORIES[memory.kind], memory.latency_ns, memory.bytes_per_ns, max(memory.ranks_per_node, 1)
+        _MEMORIES[memory.kind],
+        memory.latency_ns,
+        memory.bytes_per_ns,
+        max(memory.ranks_per_node, 1),
     )
     native.system = _system(scenario, ticks_per_ns)
 

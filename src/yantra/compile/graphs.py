@@ -6,20 +6,17 @@ reading them.
 
 from __future__ import annotations
 
-import gzip
-from pathlib import Path
 from typing import Any
 
-from yantra import _core
+from yantra.chakra import files
+from yantra.chakra.trace import Trace
 from yantra.errors import TraceError
 from yantra.quirks import Quirk
 from yantra.scenario import ChakraFiles, Traces
 
-_GZIP_MAGIC = b"\x1f\x8b"
-
 
 class Graphs:
-    """The graph of every rank. `by_rank[r]` indexes `distinct` and `sources` (where it came from)."""
+    """The graph of every rank: `by_rank[r]` indexes `distinct` and `sources`."""
 
     def __init__(self) -> None:
         self.distinct: list[Any] = []
@@ -37,7 +34,9 @@ def load_graphs(workload: ChakraFiles | Traces, ranks: int, quirks: frozenset[Qu
     graphs = Graphs()
     if isinstance(workload, Traces):
         if len(workload.traces) != ranks:
-            raise TraceError(f"workload: {len(workload.traces)} traces for {ranks} ranks of the cluster")
+            raise TraceError(
+                f"workload: {len(workload.traces)} traces for {ranks} ranks of the cluster"
+            )
         known_objects: dict[int, int] = {}
         for rank, trace in enumerate(workload.traces):
             if id(trace) not in known_objects:
@@ -47,24 +46,13 @@ def load_graphs(workload: ChakraFiles | Traces, ranks: int, quirks: frozenset[Qu
         return graphs
     known: dict[bytes, int] = {}
     for rank in range(ranks):
-        content = _read(workload.path(rank), rank, ranks)
+        path = workload.path(rank)
+        content = files.load(path)
         if content not in known:
             known[content] = len(graphs.distinct)
-            _add(graphs, decode(content, workload.path(rank)), workload.path(rank), quirks)
+            _add(graphs, Trace.from_bytes(content, path).native, path, quirks)
         graphs.by_rank.append(known[content])
     return graphs
-
-
-def decode(content: bytes, where: str) -> Any:
-    """Decode a trace file's bytes, plain or gzip, into the core's Trace."""
-    try:
-        if content.startswith(_GZIP_MAGIC):
-            content = gzip.decompress(content)
-        return _core.decode_trace(content)
-    except (EOFError, gzip.BadGzipFile, OSError) as error:
-        raise TraceError(f"{where}: not a whole gzip file: {error}") from None
-    except _core.TraceFault as fault:
-        raise TraceError(f"{where}: {fault}") from None
 
 
 def build_graph(trace: Any, where: str, quirks: frozenset[Quirk]) -> tuple[Any, list[str]]:
@@ -88,15 +76,3 @@ def _add(graphs: Graphs, trace: Any, where: str, quirks: frozenset[Quirk]) -> No
     graphs.distinct.append(graph)
     graphs.sources.append(where)
     graphs.warnings.extend(warnings)
-
-
-def _read(path: str, rank: int, ranks: int) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except FileNotFoundError:
-        raise TraceError(
-            f"{path}: no such file; rank {rank} of {ranks} needs a trace (the cluster's size "
-            "decides how many)"
-        ) from None
-    except OSError as error:
-        raise TraceError(f"{path}: cannot be read: {error.strerror}") from None

@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from yantra import _core
+from yantra.chakra.trace import read
 from yantra.collectives import find
 from yantra.collectives.algorithm import CollectiveAlgorithm
 from yantra.collectives.names import Implementation, parse_implementation
-from yantra.collectives.program import ExchangeProgram, GraphProgram, Program
+from yantra.collectives.program import ExchangeProgram, GraphProgram, Program, RingKind
 from yantra.collectives.schedule import Kind
 from yantra.compile.communicators import Communicators
-from yantra.compile.graphs import Graphs, build_graph, decode
+from yantra.compile.graphs import Graphs, build_graph
 from yantra.compile.grid import whole_dimensions
 from yantra.errors import TraceError, UnsupportedError
 from yantra.quirks import Quirk
@@ -64,7 +65,7 @@ class Planner:
         self.covered = [0] * len(KINDS)
         self.impossible: dict[tuple[int, int], str] = {}
         self.custom_by_node: dict[int, int] = {}
-        self._programs: dict[tuple[str, Kind, int, str], tuple[int, ...] | str] = {}
+        self._programs: dict[tuple[str, Kind, int, RingKind], tuple[int, ...] | str] = {}
         self._custom: dict[tuple[str, int], int] = {}
         self._turns = 0
 
@@ -164,7 +165,7 @@ class Planner:
         return (*place, False, programs, alternates, turn)
 
     def _group_level(self, kind: Kind, names: tuple[str, ...], members: tuple[int, ...]) -> Any:
-        """ASTRA-sim runs a subset group over a ring of its members unless one algorithm is named."""
+        """A subset group: a ring of its members unless just one algorithm is named."""
         ring = Implementation("ring", False, None)
         chosen = self._implementation(names[0], kind, 0) if len(names) == 1 else ring
         size = len(members)
@@ -179,7 +180,7 @@ class Planner:
         return (size, 1, 1, 0, fixed, programs, alternates, turn)
 
     def _level_programs(
-        self, kind: Kind, chosen: Implementation, size: int, ring_kind: str
+        self, kind: Kind, chosen: Implementation, size: int, ring_kind: RingKind
     ) -> tuple[list[int] | str, list[int], int]:
         """Return the programs of a level by kind, the alternates, and its counter; or why not."""
         programs = [NONE] * len(KINDS)
@@ -206,7 +207,7 @@ class Planner:
         return (Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER)
 
     def _program(
-        self, chosen: Implementation, kind: Kind, n: int, ring_kind: str
+        self, chosen: Implementation, kind: Kind, n: int, ring_kind: RingKind
     ) -> tuple[int, ...] | str:
         name = chosen.algorithm + ("" if chosen.window is None else str(chosen.window))
         key = (name, kind, n, ring_kind)
@@ -215,18 +216,17 @@ class Planner:
         return self._programs[key]
 
     def _make(
-        self, algorithm: CollectiveAlgorithm, kind: Kind, n: int, ring_kind: str
+        self, algorithm: CollectiveAlgorithm, kind: Kind, n: int, ring_kind: RingKind
     ) -> tuple[int, ...] | str:
         faithful = self.faithful
         reason = algorithm.supports(kind, n, faithful=faithful)
         if reason is not None:
             return reason
-        ring = "group" if ring_kind == "group" else "usual"
-        made = algorithm.programs(kind, n, faithful=faithful, ring_kind=ring)
+        made = algorithm.programs(kind, n, faithful=faithful, ring_kind=ring_kind)
         return tuple(add_program(self.native, program) for program in made)
 
     def _add_custom(self, prefix: str, index: int) -> int:
-        """Load a collective given by traces for a communicator; its ranks are named in the traces."""
+        """Load a collective given by traces for a communicator, one per position."""
         if (prefix, index) in self._custom:
             return self._custom[prefix, index]
         members = self.communicators.members[index]
@@ -239,14 +239,12 @@ class Planner:
 
     def _custom_graph(self, path: str, positions: int) -> Any:
         try:
-            with open(path, "rb") as file:
-                content = file.read()
-        except OSError as error:
+            trace = read(path)
+        except TraceError as error:
             raise TraceError(
-                f"{path}: cannot be read: {error.strerror}; a custom collective over {positions} "
-                "ranks needs one trace for each"
+                f"{error} (a custom collective over {positions} ranks needs a trace for each)"
             ) from None
-        graph, _ = build_graph(decode(content, path), path, self.quirks)
+        graph, _ = build_graph(trace.native, path, self.quirks)
         for node, _, text in _core.check_custom(graph, positions):
             raise TraceError(f"{path}: node {graph.id[node]} '{graph.name(node)}': {text}")
         return graph

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, get_args
 
 from yantra import units
 from yantra.documents import parse_json, parse_yaml, read_text
-from yantra.errors import ConfigError, did_you_mean, expected_got
+from yantra.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.records import Record
 from yantra.scenario.types import Algorithms, Custom, Topology
 
@@ -280,7 +280,8 @@ class Section(Field):
             if key not in self._entries:
                 known = f"; expected one of {', '.join(self._entries)}"
                 hint = did_you_mean(key, self._entries) or known
-                raise ConfigError(_join(where, key), f"unknown key{hint}")
+                name = key if key.isprintable() else show(key)
+                raise ConfigError(_join(where, name), f"unknown key{hint}")
         values: dict[str, Any] = {}
         for key, (name, field, _) in self._entries.items():
             if key in tree:

@@ -68,7 +68,7 @@ CASES: list[tuple[str, str]] = [
     ),
     (
         lists() + "\nlatency: [1]",
-        "network.yml, line 5, column 1: the key 'latency' is given twice",
+        'network.yml, line 5, column 1: the key "latency" is given twice',
     ),
 ]
 

@@ -156,7 +156,7 @@ CASES: list[tuple[str, str]] = [
     (with_line("quirks: one"), 'quirks: expected a list, got "one"'),
     (
         with_line("semantics: yantra\nsemantics: yantra"),
-        "scenario, line 6, column 1: the key 'semantics' is given twice",
+        'scenario, line 6, column 1: the key "semantics" is given twice',
     ),
 ]
 

@@ -122,6 +122,10 @@ CASES: list[tuple[dict[str, Any] | str, str]] = [
         'prefix, got ["a", "b"]',
     ),
     (
+        {"per-node-custom-implementation": "a\0b"},
+        '"a\\u0000b": cannot be read: not a path',
+    ),
+    (
         {"per-node-custom-implementation": "none.yml"},
         "none.yml: cannot be read: No such file or directory",
     ),
@@ -138,14 +142,19 @@ def test_a_bad_system_file_is_explained(
 
 
 @pytest.mark.parametrize(
-    "options", [{"network": TWO_RINGS}, {"num_queues_per_dim": 2}], ids=["dimensions", "queues"]
+    ("changes", "options"),
+    [
+        ({"all-reduce-implementation": ["ring", "ring"]}, {"network": TWO_RINGS}),
+        ({}, {"num_queues_per_dim": 2}),
+        ({"inter-dimension-scheduling": "themis"}, {"scheduling_keys": "honour"}),
+    ],
+    ids=["dimensions", "queues", "themis"],
 )
 def test_the_shape_of_an_all_reduce_is_needed_where_it_matters(
-    read: Callable[..., Any], options: dict[str, Any]
+    read: Callable[..., Any], changes: dict[str, Any], options: dict[str, Any]
 ) -> None:
-    rings = ["ring", "ring"] if "network" in options else ["ring"]
     with pytest.raises(ConfigError) as caught:
-        read({"collective-optimization": None, "all-reduce-implementation": rings}, **options)
+        read({"collective-optimization": None} | changes, **options)
     assert str(caught.value) == (
         'system.json: "collective-optimization": missing; expected "baseline" or "localBWAware"'
     )
@@ -153,9 +162,9 @@ def test_the_shape_of_an_all_reduce_is_needed_where_it_matters(
 
 NODES: list[tuple[str, str]] = [
     ("[a]", 'nodes.yml: expected a mapping of node id to trace prefix, got ["a"]'),
-    ("x: alg", 'nodes.yml: x: expected an integer, got "x"'),
-    ("3: [alg]", 'nodes.yml: 3: expected a trace prefix, got ["alg"]'),
-    ("3: a\n3: b", "nodes.yml, line 2, column 1: the key '3' is given twice"),
+    ("x: alg", 'nodes.yml: "x": expected an integer, got "x"'),
+    ("3: [alg]", 'nodes.yml: "3": expected a trace prefix, got ["alg"]'),
+    ("3: a\n3: b", 'nodes.yml, line 2, column 1: the key "3" is given twice'),
 ]
 
 

@@ -1,0 +1,58 @@
+# Everything a contributor types. `make demo` and `make test` need only Python 3.11, g++ and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src native -type f -not -name '*.so' -not -path '*/__pycache__/*' 2>/dev/null)
+WORKERS ?= $(shell nproc)
+SECONDS ?= 600
+
+.PHONY: help demo test lint bench sanitize fuzz clean
+
+help:
+	@echo "make demo      install into $(VENV) and run the demonstration"
+	@echo "make test      install with the test tools and run the suite"
+	@echo "make lint      ruff and mypy alone"
+	@echo "make bench     benchmarks, each beside its goal"
+	@echo "make sanitize  the suite under AddressSanitizer and UndefinedBehaviourSanitizer"
+	@echo "make fuzz      fuzz the trace reader for SECONDS=$(SECONDS)"
+
+demo: $(VENV)/.installed
+	@$(BIN)/yantra demo
+
+test: $(VENV)/.test-installed
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: $(VENV)/.test-installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.test-installed
+	$(BIN)/python -m benchmarks
+
+sanitize: $(VENV)/.test-installed
+	$(BIN)/python tests/sanitize.py
+
+fuzz: $(VENV)/.test-installed
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+
+clean:
+	rm -rf build $(VENV)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Yantra needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Try make PYTHON=python3.11"; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "Python's venv module is missing; on Debian: apt-get install python3-venv"; exit 2; }
+	@$(PYTHON) -c 'import pathlib, sys, sysconfig; sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())' || { \
+	  echo "Python's headers are missing; on Debian: apt-get install python3-dev"; exit 2; }
+	@command -v $${CXX:-g++} >/dev/null || { echo "no C++ compiler; on Debian: apt-get install g++"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check .
+	@touch $@
+
+$(VENV)/.test-installed: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[test,tables]"
+	@touch $@ $(VENV)/.installed

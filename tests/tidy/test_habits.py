@@ -1,0 +1,119 @@
+"""Habits of the house that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("src", "native", "tests", "benchmarks", "docs", "examples")
+LONGEST_FUNCTION = 60
+LONGEST_NATIVE_FUNCTION = 70
+
+
+def _files(*suffixes: str) -> list[Path]:
+    return sorted(
+        path
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in suffixes and "__pycache__" not in path.parts
+    )
+
+
+PYTHON = _files(".py")
+NATIVE = _files(".cpp", ".hpp")
+PROSE = [*_files(".md"), *sorted(ROOT.glob("*.md"))]
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_python_file_opens_by_saying_what_it_is(path: Path) -> None:
+    text = path.read_text()
+    assert not text.strip() or ast.get_docstring(ast.parse(text))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in NATIVE if p.suffix == ".hpp" or not p.with_suffix(".hpp").exists()],
+    ids=lambda p: str(p.relative_to(ROOT)),
+)
+def test_a_native_file_opens_by_saying_what_it_is(path: Path) -> None:
+    assert path.read_text().startswith("// ")
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_python_function_fits_a_screen(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            assert length <= LONGEST_FUNCTION, f"{node.name} has {length} lines"
+
+
+@pytest.mark.parametrize("path", NATIVE, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_native_function_fits_a_screen(path: Path) -> None:
+    start = None
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        if re.match(r"[A-Za-z].*\{$", line) and not re.match(
+            r"(namespace|struct|class|enum)", line
+        ):
+            start = number
+        elif line.startswith("}") and start is not None:
+            assert number - start < LONGEST_NATIVE_FUNCTION, f"line {start}"
+            start = None
+
+
+UNSAFE = {
+    "assert": r"(?<![_\w])assert\(",
+    "exit": r"(?<![_\w])(?:exit|abort)\(",
+    "raw new": r"(?<![_\w])new [A-Z]",
+    "delete": r"(?<![_\w=] )delete [a-z]",
+    "mutable global": r"^(?:static )?(?:std::|u32|u64|int|double|bool)[^()=;]*(?:=[^;]*)?;$",
+}
+
+
+@pytest.mark.parametrize("habit", UNSAFE)
+def test_the_core_does_without(habit: str) -> None:
+    for path in (p for p in NATIVE if ROOT / "native" in p.parents):
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            code = line.split("//")[0]
+            found = re.search(UNSAFE[habit], code)
+            assert not found, f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+
+
+OUTSIDE = {
+    "a path of a machine": r"/(?:work|home|root|tmp)/\w",
+    "a package index by host": r"(?:pypi\.org|pythonhosted|deb\.debian|npmjs)",
+    "unfinished business": r"\b(?:TODO|FIXME|XXX|HACK)\b",
+}
+
+
+@pytest.mark.parametrize("what", OUTSIDE)
+def test_nothing_speaks_of(what: str) -> None:
+    for path in [*PYTHON, *NATIVE, *PROSE]:
+        if path == Path(__file__).resolve():
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            assert not re.search(OUTSIDE[what], line), f"{path.relative_to(ROOT)}:{number}"
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ruff_finds_nothing() -> None:
+    _run("ruff", "check", ".")
+
+
+def test_ruff_would_format_nothing() -> None:
+    _run("ruff", "format", "--check", ".")
+
+
+def test_mypy_finds_nothing() -> None:
+    _run("mypy")

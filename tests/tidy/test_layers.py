@@ -1,0 +1,93 @@
+"""Imports and includes run one way."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src" / "yantra"
+
+# Each part may import those of earlier rows, and its own.
+PYTHON_LAYERS = [
+    ("errors", "records"),
+    ("units", "registry", "documents", "quirks"),
+    ("chakra", "topologies", "collectives"),
+    ("workloads",),
+    ("scenario",),
+    ("astra_sim",),
+    ("compile",),
+    ("result",),
+    ("simulate",),
+    ("export", "demo"),
+    ("cli",),
+]
+IMPORTS_THE_CORE = {"chakra", "compile", "simulate", "result", "export"}
+
+NATIVE_LAYERS = [
+    ("base",),
+    ("des", "trace", "topology"),
+    ("collective", "compute", "memory", "network"),
+    ("workload",),
+    ("sim",),
+    ("bind",),
+]
+
+
+def _level(layers: list[tuple[str, ...]], part: str) -> int:
+    for level, parts in enumerate(layers):
+        if part in parts:
+            return level
+    raise AssertionError(f"{part} has no place in the layers; give it one")
+
+
+def _part(path: Path, root: Path) -> str:
+    return path.relative_to(root).parts[0].removesuffix(".py")
+
+
+def _imported_parts(path: Path) -> set[str]:
+    parts = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom) and node.module == "yantra":
+            names = [f"yantra.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        parts |= {name.split(".")[1] for name in names if name.startswith("yantra.")}
+    return parts
+
+
+PYTHON_FILES = [
+    path
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if path.parent != PACKAGE or path.stem != "__init__"
+]
+
+
+@pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_python_part_imports_only_earlier_parts(path: Path) -> None:
+    part = _part(path, PACKAGE)
+    for imported in _imported_parts(path) - {"_core", "__version__"}:
+        if imported != part:
+            assert _level(PYTHON_LAYERS, imported) < _level(PYTHON_LAYERS, part), imported
+
+
+@pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_only_a_few_parts_import_the_core(path: Path) -> None:
+    if "_core" in _imported_parts(path):
+        assert _part(path, PACKAGE) in IMPORTS_THE_CORE
+
+
+def test_a_native_layer_includes_only_earlier_layers() -> None:
+    native = ROOT / "native"
+    for path in sorted(native.rglob("*.[ch]pp")):
+        part = _part(path, native)
+        for included in re.findall(r'#include "([a-z]+)/', path.read_text()):
+            if included != part:
+                place = f"{path.relative_to(ROOT)} includes {included}"
+                assert _level(NATIVE_LAYERS, included) < _level(NATIVE_LAYERS, part), place
