@@ -326,6 +326,7 @@ private:
     // --- transport.cpp
     void send(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then);
     void receive(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then);
+    u64 carried(u64 bytes) const;
     void send_plain(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then);
     void receive_plain(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then);
     void arrive(u32 message);
