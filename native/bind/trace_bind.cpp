@@ -171,8 +171,11 @@ public:
     }
 
     void io(bool outputs, std::string_view values, std::string_view shapes, std::string_view types) {
-        trace_.io.push_back({trace_.size(), outputs ? IoSide::outputs : IoSide::inputs,
-                             trace_.add_text(values), trace_.add_text(shapes),
+        const IoSide side = outputs ? IoSide::outputs : IoSide::inputs;
+        ensure(trace_.io.empty() || trace_.io.back().record < trace_.size() ||
+                   trace_.io.back().side < side,
+               "trace: a node has its inputs once, then its outputs once");
+        trace_.io.push_back({trace_.size(), side, trace_.add_text(values), trace_.add_text(shapes),
                              trace_.add_text(types)});
     }
 

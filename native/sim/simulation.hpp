@@ -15,7 +15,6 @@
 
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "base/pool.hpp"
@@ -141,9 +140,9 @@ private:
     // Where the streams of one collective chunk find each other: same communicator, same number,
     // same phases. Their messages then need no matching by tag and size.
     struct Meeting {
-        u64 id = 0;
+        u64 number = 0;                  // of the stream within its communicator
         u32 communicator = none;
-        u32 next = none;                 // another meeting of the same id, with other phases
+        u32 next = none;                 // another meeting of the same number, with other phases
         u32 joined = 0;
         u32 left = 0;
         std::vector<Phase> phases;
@@ -289,6 +288,7 @@ private:
     void make_stream(u32 rank, u32 dataset, u32 plan, u32 custom, i64 priority);
     void build_phases(u32 rank, const Op& op, const Plan& plan, u64 data, bool spread);
     void add_phase(const ChunkPlace& chunk, u32 level, CollectiveKind kind, Half half, u64& data);
+    bool takes_alternate(const ChunkPlace& chunk, const Level& level);
     void leave_out_phases(const ChunkPlace& chunk, CollectiveKind kind);
     void choose_queue_by_half(Rank& r, u32 dimension, Half half, Phase& phase) const;
     void choose_queue_by_chunk(const ChunkPlace& chunk, Half half, Phase& phase) const;
@@ -353,6 +353,7 @@ private:
     // --- transport.cpp
     void send(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then);
     void receive(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then);
+    u64 carried(u64 bytes) const;
     void send_plain(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then);
     void receive_plain(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then);
     void arrive(u32 message);
@@ -402,8 +403,9 @@ private:
     std::vector<std::vector<u32>> free_phases_;    // blocks given back, by length
     std::vector<Phase> planned_;                   // of the stream being made
     std::vector<u32> order_;                       // its levels
+    std::vector<u32> usable_;                      // those of them that take part
     Pool<Meeting> meetings_;
-    std::vector<std::unordered_map<u64, u32>> meeting_of_;  // by communicator: stream id -> meeting
+    std::vector<std::vector<u32>> meeting_of_;      // by communicator and number of the stream
     Pool<Early> early_;
     bool match_by_tag_;
     std::optional<Mismatch> mismatch_;

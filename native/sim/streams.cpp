@@ -113,32 +113,32 @@ void Simulation::order_levels(u32 rank, const Op& op, const Plan& plan) {
 
 void Simulation::build_phases(u32 rank, const Op& op, const Plan& plan, u64 data, bool balanced) {
     const ChunkPlace chunk{rank, op.communicator, &plan};
-    std::vector<u32> usable;
+    usable_.clear();
     for (u32 level : order_) {
         const bool involved = !plan.masked || (op.involved >> plan.levels[level].dimension & 1) != 0;
         if (involved && plan.levels[level].size > 1) {
-            usable.push_back(level);
+            usable_.push_back(level);
         }
     }
-    ensure(!usable.empty(), "a collective over no dimension");
+    ensure(!usable_.empty(), "a collective over no dimension");
     const bool hierarchical =
         op.collective == CollectiveKind::all_reduce && model_.system.local_bw_aware;
     if (!hierarchical) {
-        for (u32 level : usable) {
+        for (u32 level : usable_) {
             add_phase(chunk, level, op.collective, Half::any, data);
         }
         leave_out_phases(chunk, op.collective);
         return;
     }
-    const std::size_t scattered = balanced ? usable.size() : usable.size() - 1;
+    const std::size_t scattered = balanced ? usable_.size() : usable_.size() - 1;
     for (std::size_t i = 0; i < scattered; ++i) {
-        add_phase(chunk, usable[i], CollectiveKind::reduce_scatter, Half::first, data);
+        add_phase(chunk, usable_[i], CollectiveKind::reduce_scatter, Half::first, data);
     }
     if (!balanced) {
-        add_phase(chunk, usable.back(), CollectiveKind::all_reduce, Half::first, data);
+        add_phase(chunk, usable_.back(), CollectiveKind::all_reduce, Half::first, data);
     }
     for (std::size_t i = scattered; i-- > 0;) {
-        add_phase(chunk, usable[i], CollectiveKind::all_gather, Half::last, data);
+        add_phase(chunk, usable_[i], CollectiveKind::all_gather, Half::last, data);
     }
 }
 
@@ -168,7 +168,7 @@ void Simulation::add_phase(const ChunkPlace& chunk, u32 level_index, CollectiveK
     phase.kind = kind;
     phase.fixed_hand_over = level.fixed_hand_over;
     phase.program = level.program[static_cast<std::size_t>(kind)];
-    if (level.turn != none && (r.turns[level.turn]++ & 1) != 0) {
+    if (level.turn != none && takes_alternate(chunk, level)) {
         phase.program = level.alternate[static_cast<std::size_t>(kind)];
     }
     ensure(phase.program != no_program, "a phase without a program");
@@ -186,6 +186,15 @@ void Simulation::add_phase(const ChunkPlace& chunk, u32 level_index, CollectiveK
     }
     data = program.result.of(data, program.round_up);
     planned_.push_back(phase);
+}
+
+// Whether a phase runs the second of two programs: every second chunk of the communicator does, so
+// that its members agree. Upstream counts the phases of each rank.
+bool Simulation::takes_alternate(const ChunkPlace& chunk, const Level& level) {
+    Rank& r = ranks_[chunk.rank];
+    const u64 number = model_.quirks.phases_as_ready ? r.turns[level.turn]++
+                                                     : r.streams[chunk.communicator];
+    return number % 2 != 0;
 }
 
 // Counts the phases of each half of a dimension's queues, whatever their communicator.

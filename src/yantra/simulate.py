@@ -1,21 +1,37 @@
-"""Model -> outcome: runs the core, shows progress, and tells why a run cannot finish."""
+"""Scenario -> Model -> Result: runs the core, and tells why a run cannot finish."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from yantra import _core
-from yantra.compile import Model
+from yantra.callable_module import make_callable
+from yantra.compile import Model, compile
 from yantra.deadlock import explain, named
 from yantra.errors import DeadlockError
 from yantra.quirks import Quirk
+from yantra.result import Result
+from yantra.scenario import Scenario
 
 _EVENTS_PER_SLICE = 1_000_000
 
 Progress = Callable[[int, int], None]
 """Called now and then with the nodes done and the nodes in all."""
+
+
+def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
+    """Compile a scenario and run it.
+
+    Raises ConfigError, TraceError or UnsupportedError before anything runs, and DeadlockError when
+    the run cannot finish.
+    """
+    return run(compile(scenario), progress=progress)
+
+
+def run(model: Model, *, progress: Progress | None = None) -> Result:
+    """Run a compiled scenario. Any number of runs may share one model."""
+    return Result(model, run_native(model, progress))
 
 
 def run_native(model: Model, progress: Progress | None = None) -> Any:
@@ -58,19 +74,4 @@ def _mismatch(model: Model, mismatch: tuple[int, int, int, int]) -> str:
     )
 
 
-def terminal_progress() -> Progress | None:
-    """Return a progress bar on standard error if that is a terminal, else None."""
-    if not sys.stderr.isatty():
-        return None
-    from rich.progress import Progress as Bar
-
-    bar = Bar(transient=True)
-    task = bar.add_task("simulating", total=None)
-    bar.start()
-
-    def show(done: int, total: int) -> None:
-        bar.update(task, completed=done, total=total)
-        if done >= total:
-            bar.stop()
-
-    return show
+make_callable(__name__)

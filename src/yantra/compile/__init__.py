@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from yantra import _core
+from yantra.callable_module import make_callable
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs, load_graphs
 from yantra.compile.jobs import lower_jobs
@@ -158,3 +159,6 @@ def _system(scenario: Scenario, ticks_per_ns: int) -> Any:
             bus.big_g_ns_per_byte * ticks_per_ns,
         )
     return system
+
+
+make_callable(__name__)

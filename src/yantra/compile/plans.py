@@ -68,7 +68,7 @@ class Planner:
         self.custom_by_node: dict[int, int] = {}
         self._programs: dict[tuple[str, Kind, int, RingKind], tuple[int, ...] | str] = {}
         self._custom: dict[tuple[str, int], int] = {}
-        self._turns = 0
+        self._turns: dict[tuple[Kind, int | tuple[int, ...]], int] = {}
 
     def plan(self, graphs: Graphs) -> None:
         """Make the plans of all communicators for the kinds that the graphs use."""
@@ -161,7 +161,7 @@ class Planner:
         self, kind: Kind, chosen: Implementation, place: tuple[int, int, int, int], index: int
     ) -> Any:
         size, _, _, dimension = place
-        programs, alternates, turn = self._level_programs(kind, chosen, size, "usual")
+        programs, alternates, turn = self._level_programs(kind, chosen, size, "usual", dimension)
         if isinstance(programs, str):
             reason = f"{kind.value} over dimension {dimension}: {chosen.algorithm}: {programs}"
             if index != 0:
@@ -184,7 +184,7 @@ class Planner:
         name = names[0] if len(set(names)) == 1 else "ring"
         chosen = self._implementation(name, kind, 0)
         size = len(members)
-        programs, alternates, turn = self._level_programs(kind, chosen, size, "group")
+        programs, alternates, turn = self._level_programs(kind, chosen, size, "group", members)
         if isinstance(programs, str):
             raise UnsupportedError(
                 f"{kind.value} over a group of {size} ranks: {chosen.algorithm}: {programs}"
@@ -193,9 +193,18 @@ class Planner:
         return (size, 1, 1, dimension, fixed, programs, alternates, turn)
 
     def _level_programs(
-        self, kind: Kind, chosen: Implementation, size: int, ring_kind: RingKind
+        self,
+        kind: Kind,
+        chosen: Implementation,
+        size: int,
+        ring_kind: RingKind,
+        place: int | tuple[int, ...],
     ) -> tuple[list[int] | str, list[int], int]:
-        """Return the programs of a level by kind, the alternates, and its counter; or why not."""
+        """Return the programs of a level by kind, the alternates, and its counter; or why not.
+
+        The collectives of one kind over the same dimension, or over the members `place`, take turns
+        with one counter, also those of different communicators.
+        """
         programs = [NONE] * len(KINDS)
         alternates = [NONE] * len(KINDS)
         alternating = False
@@ -208,8 +217,7 @@ class Planner:
             alternating |= len(made) > 1
         if not alternating:
             return programs, alternates, NONE
-        self._turns += 1
-        return programs, alternates, self._turns - 1
+        return programs, alternates, self._turns.setdefault((kind, place), len(self._turns))
 
     def _needed(self, kind: Kind) -> tuple[Kind, ...]:
         shape = self.scenario.collectives.all_reduce_shape
@@ -236,6 +244,8 @@ class Planner:
         if reason is not None:
             return reason
         made = algorithm.programs(kind, n, faithful=faithful, ring_kind=ring_kind)
+        if len(made) > 2:
+            return f"{len(made)} programs that take turns; at most two can"
         return tuple(add_program(self.native, program) for program in made)
 
     def _add_custom(self, prefix: str, index: int) -> int:
