@@ -221,6 +221,9 @@ void bind_parameters(nb::module_& module) {
         .def_rw("memory", &ResourceMap::memory)
         .def_rw("collective", &ResourceMap::collective)
         .def_rw("send", &ResourceMap::send);
+}
+
+void bind_lowering(nb::module_& module) {
     nb::class_<Roofline>(module, "Roofline")
         .def(nb::init<>())
         .def_rw("enabled", &Roofline::enabled)
@@ -374,6 +377,7 @@ void bind_outcome(nb::module_& module) {
 
 void register_simulation(nb::module_& module) {
     bind_parameters(module);
+    bind_lowering(module);
     bind_model(module);
     bind_waiting(module);
     bind_outcome(module);

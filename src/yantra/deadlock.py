@@ -65,7 +65,8 @@ def _collective(model: Model, entry: _core.Waiting, finished: set[int]) -> str:
         text += f" in group {model.scenario.workload.groups[entry.communicator - 1][0]}"
     if entry.other_rank is not None and entry.other_node is not None:
         node = named(model, entry.other_rank, entry.other_node)
-        return f"{text}, in whose place rank {entry.other_rank} entered {_other(entry)}, node {node}"
+        other = f"rank {entry.other_rank} entered {_other(entry)}, node {node}"
+        return f"{text}, in whose place {other}"
     if entry.missing:
         return f"{text}, which {_missing(entry.missing, finished)} never entered"
     if entry.inner_node is not None:

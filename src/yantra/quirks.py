@@ -81,8 +81,8 @@ STORIES: dict[Quirk, Story] = {
     Quirk.PHASES_AS_READY: Story(
         "queues the chunks of all communicators together and starts their phases as they become "
         "ready, which ranks that are not in step do in different orders",
-        "gives each communicator its queues, and starts the phases on all ranks in the order of the "
-        "rank that comes first to each",
+        "gives each communicator its queues, and starts the phases on all ranks in the order of "
+        "the rank that comes first to each",
         "ranks that run different chunks wait for each other for ever: every all-reduce over three "
         "dimensions whose ranks start a little apart",
     ),
