@@ -72,9 +72,9 @@ void run(u32 seed, u64 keys) {
 }  // namespace
 
 int main() {
-    for (u32 seed = 0; seed < 5; ++seed) {
+    for (u32 seed = 0; seed < 20; ++seed) {
         run(seed, 3);
-        run(seed, 100);
+        run(seed, 40);
         run(seed, 5000);
     }
     return 0;
