@@ -109,6 +109,7 @@ private:
         CollectiveKind kind = CollectiveKind::all_reduce;
         bool clockwise = true;
         bool fixed_hand_over = false;
+        bool idle = false;           // the rank has nothing to do in it
     };
 
     // The streams of one collective on one rank.
@@ -124,6 +125,13 @@ private:
         bool reduces;
         bool back;
         bool of_graph;
+    };
+
+    // Whose chunk is planned.
+    struct ChunkPlace {
+        u32 rank;
+        u32 communicator;
+        const Plan* plan;
     };
 
     // Which of a dimension's queues a phase may use.
@@ -220,7 +228,19 @@ private:
 
     struct Queue {
         std::vector<u32> streams;
+        u64 turn = 0;                // of the next phase to start, see Turns
         u32 running = 0;
+    };
+
+    // In which order the members of a communicator start the phases of one queue.
+    struct Turn {
+        u64 stream;
+        u32 phase;
+        u32 members_left;
+    };
+    struct Turns {
+        std::vector<Turn> coming;    // those that some member has yet to start
+        u64 passed = 0;
     };
 
     struct RoundRobin {
@@ -268,8 +288,11 @@ private:
     void start_chunks(u32 rank, u32 node, u32 plan, i64 priority);
     void make_stream(u32 rank, u32 dataset, u32 plan, u32 custom, i64 priority);
     void build_phases(u32 rank, const Op& op, const Plan& plan, u64 data, bool spread);
-    void add_phase(u32 rank, const Plan& plan, u32 level, CollectiveKind kind, Half half, u64& data);
-    void choose_queue(Rank& r, u32 dimension, Half half, Phase& phase) const;
+    void add_phase(const ChunkPlace& chunk, u32 level, CollectiveKind kind, Half half, u64& data);
+    bool takes_alternate(const ChunkPlace& chunk, const Level& level);
+    void leave_out_phases(const ChunkPlace& chunk, CollectiveKind kind);
+    void choose_queue_by_half(Rank& r, u32 dimension, Half half, Phase& phase) const;
+    void choose_queue_by_chunk(const ChunkPlace& chunk, Half half, Phase& phase) const;
     void order_levels(u32 rank, const Op& op, const Plan& plan);
     u32 store_phases();
     void proceed(u32 stream);
@@ -280,6 +303,7 @@ private:
     std::size_t alternating_point(const std::vector<u32>& queue, const Stream& s) const;
     void remove_from_queue(u32 rank, u32 queue);
     void start_queue(u32 rank, u32 queue);
+    bool take_turn(Queue& q);
     void start_phase(u32 stream);
     void stream_finished(u32 dataset);
     Place place_in(u32 rank, const Plan& plan, u32 level) const;
@@ -289,6 +313,7 @@ private:
     void start_exchange(u32 stream, const Program& program);
     void inject(Stream& s, u32 stream);
     void exchange_handed_over(u32 stream, u32 run);
+    static bool passes_barrier(const ExchangeState& x);
     void exchange_free(u32 stream);
     void exchange_received(u32 stream);
 
@@ -307,6 +332,7 @@ private:
     u32 find_meeting(u32 stream, u32 communicator);
     void note_mismatch(const Stream& s, const Meeting& other);
     u32 member_index(const Stream& s, const Plan& plan) const;
+    bool counts_arrivals(const Stream& s) const;
     static bool can_send(const ExchangeState& x);
     void exchange_send(Stream& s, u32 stream);
 
@@ -318,6 +344,7 @@ private:
     void graph_handed_over(u32 stream, u32 op);
 
     // --- custom.cpp
+    static const CustomPosition& custom_position(const CustomCollective& custom, u32 rank);
     void start_custom_phase(u32 stream);
     void issue_custom(u32 stream);
     void issue_custom_node(u32 stream, u32 node);
@@ -350,10 +377,8 @@ private:
     void bus_done(u32 rank, const BusRequest& request);
 
     // --- diagnosis.cpp
+    class Diagnosis;
     std::vector<Waiting> diagnose() const;
-    Waiting explain(u32 rank, u32 node) const;
-    void explain_message(Waiting& w, const Op& op) const;
-    void explain_collective(Waiting& w, const Op& op) const;
 
     void handle(const Event& event);
     void handle_local(u32 rank, const LocalEvent& event);
@@ -369,6 +394,8 @@ private:
     Pool<Message> messages_;
     Pool<Rendezvous> rendezvous_;
     std::vector<Rank> ranks_;
+    std::vector<std::vector<Turns>> turns_;        // by communicator and queue
+    u32 queues_per_lane_ = 1;
     std::vector<u64> start_;
     std::vector<u64> end_;
     Pool<Stream> streams_;
