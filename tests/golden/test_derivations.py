@@ -295,9 +295,7 @@ def test_the_order_of_priorities_is_without_effect_on_collectives_in_sequence(
     step = TraceBuilder()
     for importance in (1, 3, 2):
         step.collective(AR, MIB, priority=importance)
-    outcome = simulate(
-        [ring(8)], step.build(), memory_gb_per_s=50, chunks=4, priority=priority
-    )
+    outcome = simulate([ring(8)], step.build(), memory_gb_per_s=50, chunks=4, priority=priority)
     assert all_equal(outcome) == 3 * 117780
 
 
