@@ -46,7 +46,7 @@ void column(Class& in, const char* name, std::vector<Value> Owner::* member) {
 // One exchange run: count, out, into, by_xor, num, den, reduce_num, reduce_den, from_memory, back.
 using RunTuple = std::tuple<u64, i32, i32, bool, u64, u64, u64, u64, bool, bool>;
 // One graph operation: kind, peer, num, den, reduce_num, reduce_den, dependencies, from_memory, back.
-using OpTuple = std::tuple<u32, u32, u64, u64, u64, u64, std::vector<u32>, bool, bool>;
+using OpTuple = std::tuple<u32, u32, u64, u64, u64, u64, std::vector<u32>, bool, bool, bool>;
 // One level: size, stride, index stride, dimension, fixed_hand_over, programs by kind, alternates by kind, turn.
 using LevelTuple = std::tuple<u32, u32, u32, u32, bool, std::array<u32, collective_kinds>,
                               std::array<u32, collective_kinds>, u32>;
@@ -85,9 +85,10 @@ u32 add_graph(Model& model, const std::vector<std::vector<OpTuple>>& positions, 
         machine.first_op.push_back(static_cast<u32>(first));
         std::vector<std::vector<u32>> successors(ops.size());
         for (u32 i = 0; i < ops.size(); ++i) {
-            const auto& [kind, peer, num, den, reduce_num, reduce_den, deps, from_memory, back] = ops[i];
+            const auto& [kind, peer, num, den, reduce_num, reduce_den, deps, from_memory, back,
+                         back_if_last] = ops[i];
             machine.ops.push_back({static_cast<GraphOp::Kind>(kind), peer, {num, den},
-                                   {reduce_num, reduce_den}, from_memory, back,
+                                   {reduce_num, reduce_den}, from_memory, back, back_if_last,
                                    static_cast<u32>(deps.size()), 0, 0});
             for (u32 dep : deps) {
                 successors.at(dep).push_back(i);
@@ -184,7 +185,8 @@ void bind_parameters(nb::module_& module) {
         .def_rw("lowest_dimension_only", &Quirks::lowest_dimension_only)
         .def_rw("sizes_of_32_bits", &Quirks::sizes_of_32_bits)
         .def_rw("bus_charges_reduction_twice", &Quirks::bus_charges_reduction_twice)
-        .def_rw("hash_order_custom", &Quirks::hash_order_custom);
+        .def_rw("hash_order_custom", &Quirks::hash_order_custom)
+        .def_rw("mismatched_collectives_meet", &Quirks::mismatched_collectives_meet);
     nb::class_<SystemParameters>(module, "SystemParameters")
         .def(nb::init<>())
         .def_prop_rw("priority", [](const SystemParameters& s) { return static_cast<u32>(s.priority); },
@@ -259,8 +261,10 @@ void bind_model(nb::module_& module) {
         .def_rw("quirks", &Model::quirks)
         .def_rw("system", &Model::system)
         .def_rw("resources", &Model::resources)
-        .def("add_dimension", [](Model& m, u32 block, u32 size, double bytes_per_ns, double latency_ns) {
-            m.dimensions.push_back({static_cast<Block>(block), size, bytes_per_ns, latency_ns});
+        .def("add_dimension", [](Model& m, u32 block, u32 size, double bytes_per_ns, double latency_ns,
+                                double weight) {
+            m.dimensions.push_back(
+                {static_cast<Block>(block), size, bytes_per_ns, latency_ns, weight});
         })
         .def("match_by_tag", [](Model& m) { m.match_by_tag = true; })
         .def("set_network", [](Model& m, u32 kind) { m.network = static_cast<NetworkKind>(kind); })
@@ -359,10 +363,16 @@ void register_simulation(nb::module_& module) {
     bind_model(module);
     bind_outcome(module);
     nb::class_<Simulation>(module, "Simulation")
-        .def(nb::init<const Model&>(), nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>())
+        .def(nb::init<const Model&, bool>(), "model"_a, "match_by_tag"_a = false,
+             nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>())
         .def("start", &Simulation::start, nb::call_guard<nb::gil_scoped_release>())
         .def("run_for", &Simulation::run_for, "events"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("outcome", &Simulation::outcome)
+        .def_prop_ro("mismatch", [](const Simulation& s) -> nb::object {
+            const std::optional<Mismatch>& m = s.mismatch();
+            return m ? nb::object(nb::make_tuple(m->rank, m->node, m->other_rank, m->other_node))
+                     : nb::object(nb::none());
+        })
         .def_prop_ro("now", &Simulation::now)
         .def_prop_ro("nodes_done", &Simulation::nodes_done);
 }

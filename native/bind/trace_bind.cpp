@@ -352,7 +352,8 @@ void register_diagnostic_class(nb::module_& module) {
 void register_recorder_class(nb::module_& module) {
     nb::class_<TraceRecorder> recorder(module, "TraceRecorder", "Grows a Trace record by record.");
     recorder.def(nb::init<>());
-    recorder.def("attribute", &TraceRecorder::attribute);
+    recorder.def("attribute", &TraceRecorder::attribute, nb::arg("name"), nb::arg("kind"),
+                 nb::arg("value").none(), nb::arg("doc"));
     recorder.def("end_metadata", &TraceRecorder::end_metadata);
     recorder.def("io", &TraceRecorder::io);
     recorder.def("node", &TraceRecorder::node);

@@ -53,6 +53,7 @@ struct GraphOp {
     Share reduce{0, 1};
     bool from_memory = false;   // as in Run
     bool back = false;
+    bool back_if_last = false;  // back if it is the last of these to start on its position
     u32 dependencies = 0;
     u32 first_successor = 0;    // into GraphProgram::successors
     u32 last_successor = 0;

@@ -3,8 +3,9 @@
 // Matching by (tag, source, destination, size) costs a table of everything in flight. Within an
 // exchange the k-th message from a peer always belongs to the k-th receive posted for it, so one
 // counter per peer does: arrivals less receives posted. This is exact as long as all members run the
-// same phases, which is what a meeting stands for; streams that differ never meet, and the run ends
-// in a deadlock that is reported, as it does upstream.
+// same phases, which is what a meeting stands for. Streams that differ never meet and the run ends in
+// a deadlock; upstream, which pairs messages by tag and size alone, may let different collectives
+// complete each other, so with that quirk the run is started again matching by tag.
 #include <algorithm>
 
 #include "base/ensure.hpp"
@@ -59,6 +60,9 @@ u32 Simulation::find_meeting(u32 stream, u32 communicator) {
             return m;
         }
     }
+    if (entry->second != none && !mismatch_) {
+        note_mismatch(s, meetings_[entry->second]);
+    }
     const u32 meeting = meetings_.take();
     Meeting& m = meetings_[meeting];
     m.id = s.id;
@@ -68,6 +72,16 @@ u32 Simulation::find_meeting(u32 stream, u32 communicator) {
     m.stream.assign(model_.plans[s.plan].communicator_size, none);
     entry->second = meeting;
     return meeting;
+}
+
+void Simulation::note_mismatch(const Stream& s, const Meeting& other) {
+    const auto there = std::find_if(other.stream.begin(), other.stream.end(),
+                                    [](u32 stream) { return stream != none; });
+    if (there == other.stream.end()) {
+        return;
+    }
+    const Stream& t = streams_[*there];
+    mismatch_ = {s.rank, datasets_[s.dataset].node, t.rank, datasets_[t.dataset].node};
 }
 
 void Simulation::join_meeting(u32 stream, u32 communicator) {

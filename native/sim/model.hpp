@@ -30,6 +30,7 @@ struct Quirks {
     bool sizes_of_32_bits = false;
     bool bus_charges_reduction_twice = false;
     bool hash_order_custom = false;
+    bool mismatched_collectives_meet = false;
 };
 
 struct SharedBusParameters {

@@ -26,6 +26,14 @@ struct Waiting {
     std::vector<u32> missing;    // a collective: members that never started it
 };
 
+// Two ranks whose collectives of one communicator differ where they should be the same.
+struct Mismatch {
+    u32 rank = none;
+    u32 node = none;
+    u32 other_rank = none;
+    u32 other_node = none;
+};
+
 struct Outcome {
     std::vector<u64> finish;         // by rank; `never` if it did not finish
     std::vector<u32> finish_order;   // ranks in the order of their events

@@ -24,11 +24,12 @@ std::unique_ptr<NetworkModel> make_network(const Model& model, const Grid& grid,
 
 }  // namespace
 
-Simulation::Simulation(const Model& model)
+Simulation::Simulation(const Model& model, bool match_by_tag)
     : model_(model),
       grid_(model.dimensions),
       local_(queue_, grid_.ranks(), event::local_batch),
       network_(make_network(model, grid_, queue_)),
+      match_by_tag_(match_by_tag || model.match_by_tag || model.system.rendezvous),
       memory_(model.memory, grid_.ranks(), model.scale) {
     ensure(model.jobs.size() == grid_.ranks(), "one job per rank");
     const SystemParameters& system = model.system;
@@ -94,7 +95,7 @@ void Simulation::start() {
 
 bool Simulation::run_for(u64 events) {
     for (u64 i = 0; i < events; ++i) {
-        if (queue_.empty()) {
+        if (queue_.empty() || (mismatch_ && model_.quirks.mismatched_collectives_meet)) {
             return true;
         }
         handle(queue_.next());

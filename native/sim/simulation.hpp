@@ -34,16 +34,19 @@ namespace yantra {
 
 class Simulation {
 public:
-    explicit Simulation(const Model& model);
+    // `match_by_tag`: pair the messages of collectives by tag and size alone, as upstream does.
+    explicit Simulation(const Model& model, bool match_by_tag = false);
     ~Simulation();
     Simulation(const Simulation&) = delete;
     Simulation& operator=(const Simulation&) = delete;
 
     // Starts the run; then run_for until it returns true.
     void start();
-    // Runs at most `events` events; true when none is left.
+    // Runs at most `events` events; true when none is left, or when two ranks entered different
+    // collectives and the quirk asks for a run that matches by tag.
     bool run_for(u64 events);
     Outcome outcome();
+    const std::optional<Mismatch>& mismatch() const { return mismatch_; }
     u64 now() const { return queue_.now(); }
     u64 nodes_done() const { return nodes_done_; }
 
@@ -302,6 +305,7 @@ private:
     void join_meeting(u32 stream, u32 communicator);
     void leave_meeting(u32 stream);
     u32 find_meeting(u32 stream, u32 communicator);
+    void note_mismatch(const Stream& s, const Meeting& other);
     u32 member_index(const Stream& s, const Plan& plan) const;
     static bool can_send(const ExchangeState& x);
     void exchange_send(Stream& s, u32 stream);
@@ -309,6 +313,7 @@ private:
     // --- graph.cpp
     void start_graph(u32 stream);
     void run_graph_op(u32 stream, u32 op);
+    bool goes_back(const Stream& s, const GraphOp& op) const;
     void graph_op_done(u32 stream, u32 op);
     void graph_handed_over(u32 stream, u32 op);
 
@@ -374,6 +379,8 @@ private:
     Pool<Meeting> meetings_;
     std::vector<std::unordered_map<u64, u32>> meeting_of_;  // by communicator: stream id -> meeting
     Pool<Early> early_;
+    bool match_by_tag_;
+    std::optional<Mismatch> mismatch_;
     std::vector<i32> counters_;
     std::vector<std::vector<u32>> free_counters_;           // blocks given back, by level size
     Pool<GraphState> graph_states_;

@@ -152,6 +152,10 @@ void Simulation::add_phase(u32 rank, const Plan& plan, u32 level_index, Collecti
     ensure(phase.program != no_program, "a phase without a program");
     choose_queue(r, level.dimension, half, phase);
     const Program& program = model_.programs[phase.program];
+    // Upstream's tree runs an all-reduce whatever asked for it, and the schedulers see what runs.
+    if (gathers_or_scatters(kind) && program.result.num == program.result.den) {
+        phase.kind = CollectiveKind::all_reduce;
+    }
     data = program.result.of(data, program.round_up);
     planned_.push_back(phase);
 }
@@ -210,7 +214,7 @@ void Simulation::make_stream(u32 rank, u32 dataset, u32 plan, u32 custom, i64 pr
     s.first_phase = store_phases();
     s.end_phase = s.first_phase + static_cast<u32>(planned_.size());
     ++datasets_[dataset].streams_left;
-    if (custom == none && !model_.match_by_tag && !model_.system.rendezvous) {
+    if (custom == none && !match_by_tag_) {
         join_meeting(stream, communicator);
     }
     proceed(stream);
@@ -344,28 +348,29 @@ std::size_t Simulation::intra_dimension_point(const std::vector<u32>& queue, u32
     return insertion_point(queue, stream);
 }
 
-// RG: keeps reduce-scatters and all-gathers alternating.
+// RG: keeps reduce-scatters and all-gathers alternating. A pair of both kinds that ends with the
+// element looked at is left in one piece.
 std::size_t Simulation::alternating_point(const std::vector<u32>& queue, const Stream& s) const {
-    auto kind_at = [&](std::size_t i) { return phase_of(streams_[queue[i]]).kind; };
-    CollectiveKind before_last = CollectiveKind::barrier;
-    CollectiveKind last = CollectiveKind::barrier;
+    CollectiveKind before = CollectiveKind::barrier;
+    CollectiveKind current = CollectiveKind::barrier;
     std::size_t at = 0;
-    auto step = [&] {
-        before_last = last;
-        last = kind_at(at);
-        ++at;
+    auto look = [&] {
+        before = current;
+        current = phase_of(streams_[queue[at]]).kind;
     };
     while (at < queue.size()) {
-        if (streams_[queue[at]].initialised) {
-            step();
+        look();
+        const Stream& other = streams_[queue[at]];
+        if (other.initialised) {
+            ++at;
             if (at < queue.size() && !streams_[queue[at]].initialised) {
-                step();
+                look();
+                ++at;
             }
-        } else if (streams_[queue[at]].priority > s.priority) {
-            step();
-        } else if (gathers_or_scatters(before_last) && gathers_or_scatters(last) &&
-                   before_last != last) {
-            step();
+        } else if (other.priority > s.priority ||
+                   (gathers_or_scatters(before) && gathers_or_scatters(current) &&
+                    before != current)) {
+            ++at;
         } else {
             break;
         }

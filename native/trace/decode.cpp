@@ -124,8 +124,7 @@ private:
             const std::uint64_t at = in.offset();
             const WireTag tag = in.tag();
             if (tag.field == field::metadata_version) {
-                expect(tag, WireType::block, at, "version");
-                trace_.version = utf8(in, "version");
+                trace_.version = text(in, tag, at, "version");
             } else if (tag.field == field::metadata_attribute) {
                 expect(tag, WireType::block, at, "attr");
                 attribute(in.message());
@@ -162,8 +161,7 @@ private:
                     row.id = in.varint();
                     break;
                 case field::node_name:
-                    expect(tag, WireType::block, at, "name");
-                    row.name = utf8(in, "name");
+                    row.name = text(in, tag, at, "name");
                     break;
                 case field::node_type:
                     expect(tag, WireType::varint, at, "type");
@@ -211,16 +209,12 @@ private:
         while (!in.at_end()) {
             const std::uint64_t at = in.offset();
             const WireTag tag = in.tag();
-            std::string_view* slot = tag.field == field::io_values   ? &out.values
-                                     : tag.field == field::io_shapes ? &out.shapes
-                                     : tag.field == field::io_types  ? &out.types
-                                                                     : nullptr;
-            if (slot == nullptr) {
-                unknown(in, tag, at);
-                continue;
+            switch (tag.field) {
+                case field::io_values: out.values = text(in, tag, at, "values"); break;
+                case field::io_shapes: out.shapes = text(in, tag, at, "shapes"); break;
+                case field::io_types: out.types = text(in, tag, at, "types"); break;
+                default: unknown(in, tag, at);
             }
-            expect(tag, WireType::block, at, "values, shapes or types");
-            *slot = utf8(in, "values, shapes or types");
         }
     }
 
@@ -245,8 +239,7 @@ private:
                 name = in.block();
                 name_end = in.offset();
             } else if (tag.field == field::attribute_doc) {
-                expect(tag, WireType::block, at, "attr.doc_string");
-                trace_.set_doc(utf8(in, "attr.doc_string"));
+                trace_.set_doc(text(in, tag, at, "attr.doc_string"));
             } else {
                 unknown(in, tag, at);
             }
@@ -299,8 +292,8 @@ private:
                 unknown(in, tag, at);
             } else if (is_text(kind)) {
                 expect(tag, WireType::block, at, kind_name(kind));
-                const bool text = kind == AttributeKind::string_list;
-                trace_.texts.push_back(trace_.add_text(text ? utf8(in, "string_list") : in.block()));
+                const bool is_string = kind == AttributeKind::string_list;
+                trace_.texts.push_back(trace_.add_text(is_string ? utf8(in, "string_list") : in.block()));
                 ++out.count;
             } else {
                 out.count += list_numbers(in, tag, at, kind);
@@ -340,6 +333,11 @@ private:
         throw TraceFault(at, "field " + std::to_string(tag.field) + " (" + what + ") holds " +
                                  wire_name(tag.type) + ", expected " + wire_name(type) +
                                  "; the file is damaged or of a Chakra layout before 0.0.4");
+    }
+
+    static std::string_view text(WireReader& in, WireTag tag, std::uint64_t at, const char* what) {
+        expect(tag, WireType::block, at, what);
+        return utf8(in, what);
     }
 
     static std::string_view utf8(WireReader& in, const char* what) {

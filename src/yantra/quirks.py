@@ -27,6 +27,7 @@ class Quirk(StrEnum):
     GROUP_RING = "group-ring"
     BUS_CHARGES_REDUCTION_TWICE = "bus-charges-reduction-twice"
     SIZES_OF_32_BITS = "sizes-of-32-bits"
+    MISMATCHED_COLLECTIVES_MEET = "mismatched-collectives-meet"
     HASH_ORDER_CUSTOM = "hash-order-custom"
     BROADCAST_IS_A_TIMER = "broadcast-is-a-timer"
     SKIPPED_NODES_DO_NOT_WAKE = "skipped-nodes-do-not-wake"
@@ -102,6 +103,12 @@ STORIES: dict[Quirk, Story] = {
         "keeps sizes on the shared bus and under the rendezvous protocol in 32 bits",
         "keeps them in 64",
         "a message of 4 GiB would be free",
+    ),
+    Quirk.MISMATCHED_COLLECTIVES_MEET: Story(
+        "pairs messages by tag and size alone, so that different collectives which ranks entered as "
+        "the same one of a communicator complete each other where their messages have equal sizes",
+        "lets only equal collectives meet and reports the others as a deadlock",
+        "an all-gather must not end because of a reduce-scatter; with the quirk Yantra warns",
     ),
     Quirk.HASH_ORDER_CUSTOM: Story(
         "starts the ready nodes of a custom collective in the order of a hash set",

@@ -1,20 +1,37 @@
-"""Model -> outcome: runs the core, shows progress, and tells why a run cannot finish."""
+"""Scenario -> Model -> Result: runs the core, and tells why a run cannot finish."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from yantra import _core
-from yantra.compile import Model
+from yantra.callable_module import make_callable
+from yantra.compile import Model, compile
 from yantra.errors import DeadlockError
+from yantra.quirks import Quirk
+from yantra.result import Result
+from yantra.scenario import Scenario
 
 _EVENTS_PER_SLICE = 1_000_000
 _SHOWN = 10
 
 Progress = Callable[[int, int], None]
 """Called now and then with the nodes done and the nodes in all."""
+
+
+def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
+    """Compile a scenario and run it.
+
+    Raises ConfigError, TraceError or UnsupportedError before anything runs, and DeadlockError when
+    the run cannot finish.
+    """
+    return run(compile(scenario), progress=progress)
+
+
+def run(model: Model, *, progress: Progress | None = None) -> Result:
+    """Run a compiled scenario. Any number of runs may share one model."""
+    return Result(model, run_native(model, progress))
 
 
 def run_native(model: Model, progress: Progress | None = None) -> Any:
@@ -24,15 +41,37 @@ def run_native(model: Model, progress: Progress | None = None) -> Any:
     waits for. Interruptible between slices of a million events.
     """
     simulation = _core.Simulation(model.native)
+    _run(simulation, model, progress)
+    if simulation.mismatch and Quirk.MISMATCHED_COLLECTIVES_MEET in model.quirks:
+        model.warnings.append(_mismatch(model, simulation.mismatch))
+        simulation = _core.Simulation(model.native, match_by_tag=True)
+        _run(simulation, model, progress)
+    outcome = simulation.outcome()
+    if len(outcome.finish_order) < model.ranks:
+        raise DeadlockError(explain(model, outcome))
+    return outcome
+
+
+def _run(simulation: _core.Simulation, model: Model, progress: Progress | None) -> None:
     total = sum(len(model.graphs.of(rank)) for rank in range(model.ranks)) if progress else 0
     simulation.start()
     while not simulation.run_for(_EVENTS_PER_SLICE):
         if progress:
             progress(simulation.nodes_done, total)
-    outcome = simulation.outcome()
-    if len(outcome.finish_order) < model.ranks:
-        raise DeadlockError(explain(model, outcome))
-    return outcome
+
+
+def _mismatch(model: Model, mismatch: tuple[int, int, int, int]) -> str:
+    rank, node, other_rank, other_node = mismatch
+    return (
+        f"rank {rank} enters node {_named(model, rank, node)} where rank {other_rank} enters node "
+        f"{_named(model, other_rank, other_node)}, another collective; as in ASTRA-sim, their "
+        "messages meet wherever sizes are equal"
+    )
+
+
+def _named(model: Model, rank: int, node: int) -> str:
+    graph = model.graphs.of(rank)
+    return f"{graph.id[node]} '{graph.name(node)}'"
 
 
 def explain(model: Model, outcome: Any) -> str:
@@ -85,19 +124,4 @@ def _collective(entry: dict[str, Any]) -> str:
     return f"{text} that rank{'s' if len(missing) > 1 else ''} {shown}{more} never entered"
 
 
-def terminal_progress() -> Progress | None:
-    """Return a progress bar on standard error if that is a terminal, else None."""
-    if not sys.stderr.isatty():
-        return None
-    from rich.progress import Progress as Bar
-
-    bar = Bar(transient=True)
-    task = bar.add_task("simulating", total=None)
-    bar.start()
-
-    def show(done: int, total: int) -> None:
-        bar.update(task, completed=done, total=total)
-        if done >= total:
-            bar.stop()
-
-    return show
+make_callable(__name__)

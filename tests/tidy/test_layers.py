@@ -13,15 +13,15 @@ PACKAGE = ROOT / "src" / "yantra"
 
 # Each part may import those of earlier rows, and its own.
 PYTHON_LAYERS = [
-    ("errors", "records"),
-    ("units", "registry", "documents", "quirks"),
+    ("errors", "records", "callable_module"),
+    ("units", "registry", "documents", "quirks", "output"),
     ("chakra", "topologies", "collectives"),
     ("workloads",),
     ("scenario",),
     ("astra_sim",),
     ("compile",),
     ("result",),
-    ("simulate",),
+    ("simulate", "validate"),
     ("export", "demo"),
     ("cli",),
 ]

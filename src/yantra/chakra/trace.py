@@ -12,7 +12,16 @@ from collections.abc import Iterable, Iterator
 
 from yantra import _core
 from yantra.chakra import files
-from yantra.chakra.schema import Attribute, IOInfo, Kind, Metadata, Node, NodeType, whole_number
+from yantra.chakra.schema import (
+    Attribute,
+    IOInfo,
+    Kind,
+    Metadata,
+    Node,
+    NodeType,
+    checked_text,
+    whole_number,
+)
 from yantra.errors import TraceError
 
 _UINT64 = 2**64 - 1
@@ -33,7 +42,7 @@ class Trace:
         about = metadata or Metadata()
         for item in about.attributes:
             recorder.attribute(item.name, item.kind, item.value, item.doc)
-        recorder.end_metadata(about.version)
+        recorder.end_metadata(checked_text("metadata", "version", about.version))
         for node in nodes:
             _record(recorder, node)
         self.native = recorder.finish()
@@ -122,10 +131,14 @@ def _record(recorder: _core.TraceRecorder, node: Node) -> None:
         recorder.attribute(item.name, item.kind, item.value, item.doc)
     for is_output, info in enumerate((node.inputs, node.outputs)):
         if info is not None:
-            recorder.io(bool(is_output), info.values, info.shapes, info.types)
+            side = "outputs" if is_output else "inputs"
+            texts = [
+                checked_text(where, f"{side}.{part}", text) for part, text in info._asdict().items()
+            ]
+            recorder.io(bool(is_output), *texts)
     recorder.node(
         whole_number(where, "id", node.id, 0, _UINT64),
-        node.name,
+        checked_text(where, "name", node.name),
         whole_number(where, "type", node.type, -_INT32 - 1, _INT32),
         whole_number(where, "start_micros", node.start_micros, 0, _UINT64),
         whole_number(where, "duration_micros", node.duration_micros, 0, _UINT64),

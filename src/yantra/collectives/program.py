@@ -94,7 +94,8 @@ class Op(NamedTuple):
     "send" gives num / den of the data to `peer` and is done at once. "recv" is done when as much
     has come from `peer`. "local" is a hand-over of that size to memory (`peer` is then 0 and means
     nothing), charged the endpoint delay and a reduction of reduce_num / reduce_den, none if
-    reduce_num is 0; `side` and `back` are those of `Run`.
+    reduce_num is 0; `side` and `back` are those of `Run`. Of the hand-overs of a position with
+    `back_if_last`, the last one to start goes back.
     """
 
     kind: Literal["send", "recv", "local"]
@@ -106,6 +107,7 @@ class Op(NamedTuple):
     deps: tuple[int, ...]
     side: Side = "z"
     back: bool = False
+    back_if_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -303,6 +303,7 @@ def _position(program: GraphProgram, at: int) -> list[Any]:
             list(op.deps),
             op.side == "nz",
             op.back,
+            op.back_if_last,
         )
         for op in program.ops[at]
     ]
