@@ -1,10 +1,11 @@
-"""Runs a page of the documentation: its Python and its commands, and compares what they print.
+r"""Runs a page of the documentation: its Python and its commands, and compares what they print.
 
 In the order of the page, in one folder of its own:
 
 * ```yaml title="step.yaml" is written to that file (any language);
 * ```python is run, in one namespace per page; a ```text block right after it is its output;
-* ```console holds commands (`$ yantra ...`), run by a shell, each followed by its output.
+* ```console holds commands (`$ yantra ...`, lines after a `\` begin with `> `), run by a shell,
+  each followed by its output.
 
 Other blocks are for reading. The times of ASTRA-sim's log lines are not compared.
 """
@@ -86,6 +87,9 @@ def _python(source: str, where: str, names: dict[str, object]) -> str:
 def _commands(text: str) -> Iterator[tuple[str, str]]:
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, _, shown = part.partition("\n")
+        while command.endswith("\\"):
+            line, _, shown = shown.partition("\n")
+            command += "\n" + line.removeprefix("> ")
         yield command, shown
 
 
