@@ -53,24 +53,31 @@ u32 Simulation::find_meeting(u32 stream, u32 communicator) {
     auto same = [](const Phase& a, const Phase& b) {
         return a.program == b.program && a.level == b.level && a.data == b.data;
     };
-    const auto [entry, fresh] = meeting_of_[communicator].try_emplace(s.id, none);
-    for (u32 m = entry->second; m != none; m = meetings_[m].next) {
+    const u64 number = s.id - model_.communicators[communicator].first_stream;
+    std::vector<u32>& by_number = meeting_of_[communicator];
+    if (by_number.size() <= number) {
+        by_number.resize(number + 1, none);
+    }
+    u32& entry = by_number[number];
+    for (u32 m = entry; m != none; m = meetings_[m].next) {
         const std::vector<Phase>& phases = meetings_[m].phases;
         if (std::equal(phases.begin(), phases.end(), first, last, same)) {
             return m;
         }
     }
-    if (entry->second != none && !mismatch_) {
-        note_mismatch(s, meetings_[entry->second]);
+    if (entry != none && !mismatch_) {
+        note_mismatch(s, meetings_[entry]);
     }
-    const u32 meeting = meetings_.take();
+    const u32 meeting = meetings_.take_as_left();
     Meeting& m = meetings_[meeting];
-    m.id = s.id;
+    m.number = number;
     m.communicator = communicator;
-    m.next = entry->second;
+    m.next = entry;
+    m.joined = m.left = 0;
     m.phases.assign(first, last);
     m.stream.assign(model_.plans[s.plan].communicator_size, none);
-    entry->second = meeting;
+    m.early.clear();
+    entry = meeting;
     return meeting;
 }
 
@@ -108,17 +115,11 @@ void Simulation::leave_meeting(u32 stream) {
     if (++m.left < m.stream.size()) {
         return;
     }
-    auto& of_communicator = meeting_of_[m.communicator];
-    const auto entry = of_communicator.find(m.id);
-    if (entry->second == meeting && m.next == none) {
-        of_communicator.erase(entry);
-    } else {
-        u32* link = &entry->second;
-        while (*link != meeting) {
-            link = &meetings_[*link].next;
-        }
-        *link = m.next;
+    u32* link = &meeting_of_[m.communicator][m.number];
+    while (*link != meeting) {
+        link = &meetings_[*link].next;
     }
+    *link = m.next;
     meetings_.give_back(meeting);
 }
 

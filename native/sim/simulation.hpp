@@ -15,7 +15,6 @@
 
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "base/pool.hpp"
@@ -133,9 +132,9 @@ private:
     // Where the streams of one collective chunk find each other: same communicator, same number,
     // same phases. Their messages then need no matching by tag and size.
     struct Meeting {
-        u64 id = 0;
+        u64 number = 0;                  // of the stream within its communicator
         u32 communicator = none;
-        u32 next = none;                 // another meeting of the same id, with other phases
+        u32 next = none;                 // another meeting of the same number, with other phases
         u32 joined = 0;
         u32 left = 0;
         std::vector<Phase> phases;
@@ -327,6 +326,7 @@ private:
     // --- transport.cpp
     void send(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then);
     void receive(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then);
+    u64 carried(u64 bytes) const;
     void send_plain(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then);
     void receive_plain(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then);
     void arrive(u32 message);
@@ -376,8 +376,9 @@ private:
     std::vector<std::vector<u32>> free_phases_;    // blocks given back, by length
     std::vector<Phase> planned_;                   // of the stream being made
     std::vector<u32> order_;                       // its levels
+    std::vector<u32> usable_;                      // those of them that take part
     Pool<Meeting> meetings_;
-    std::vector<std::unordered_map<u64, u32>> meeting_of_;  // by communicator: stream id -> meeting
+    std::vector<std::vector<u32>> meeting_of_;      // by communicator and number of the stream
     Pool<Early> early_;
     bool match_by_tag_;
     std::optional<Mismatch> mismatch_;

@@ -108,31 +108,31 @@ void Simulation::order_levels(u32 rank, const Op& op, const Plan& plan) {
 }
 
 void Simulation::build_phases(u32 rank, const Op& op, const Plan& plan, u64 data, bool balanced) {
-    std::vector<u32> usable;
+    usable_.clear();
     for (u32 level : order_) {
         const bool involved = !plan.masked || (op.involved >> plan.levels[level].dimension & 1) != 0;
         if (involved && plan.levels[level].size > 1) {
-            usable.push_back(level);
+            usable_.push_back(level);
         }
     }
-    ensure(!usable.empty(), "a collective over no dimension");
+    ensure(!usable_.empty(), "a collective over no dimension");
     const bool hierarchical =
         op.collective == CollectiveKind::all_reduce && model_.system.local_bw_aware;
     if (!hierarchical) {
-        for (u32 level : usable) {
+        for (u32 level : usable_) {
             add_phase(rank, plan, level, op.collective, Half::any, data);
         }
         return;
     }
-    const std::size_t scattered = balanced ? usable.size() : usable.size() - 1;
+    const std::size_t scattered = balanced ? usable_.size() : usable_.size() - 1;
     for (std::size_t i = 0; i < scattered; ++i) {
-        add_phase(rank, plan, usable[i], CollectiveKind::reduce_scatter, Half::first, data);
+        add_phase(rank, plan, usable_[i], CollectiveKind::reduce_scatter, Half::first, data);
     }
     if (!balanced) {
-        add_phase(rank, plan, usable.back(), CollectiveKind::all_reduce, Half::first, data);
+        add_phase(rank, plan, usable_.back(), CollectiveKind::all_reduce, Half::first, data);
     }
     for (std::size_t i = scattered; i-- > 0;) {
-        add_phase(rank, plan, usable[i], CollectiveKind::all_gather, Half::last, data);
+        add_phase(rank, plan, usable_[i], CollectiveKind::all_gather, Half::last, data);
     }
 }
 

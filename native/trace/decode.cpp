@@ -1,7 +1,10 @@
 // The decoder: one pass to count records, one to fill the columns of a Trace.
 #include "trace/decode.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string>
+#include <vector>
 
 #include "base/utf8.hpp"
 #include "base/wire.hpp"
@@ -41,8 +44,21 @@ struct IoText {
     std::string_view values, shapes, types;
 };
 
+// The attributes that building a Graph looks at.
+constexpr std::array<std::string_view, 11> execution_attributes{
+    "is_cpu_op", "comm_type", "comm_size",   "comm_priority", "comm_src",    "comm_dst",
+    "comm_tag",  "num_ops",   "tensor_size", "pg_name",       "involved_dim"};
+constexpr std::array<std::string_view, 2> tensor_attributes{"inputs", "outputs"};
+
+template <std::size_t Size>
+bool among(const std::array<std::string_view, Size>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 class Decoder {
 public:
+    explicit Decoder(Reading reading) : reading_(reading) {}
+
     Trace run(std::string_view bytes) {
         if (bytes.empty()) {
             throw TraceFault(0, "the file is empty; expected a metadata record and then nodes");
@@ -238,6 +254,10 @@ private:
                 expect(tag, WireType::block, at, "attr.name");
                 name = in.block();
                 name_end = in.offset();
+                if (reading_ != Reading::everything && !is_wanted(name, name_end)) {
+                    trace_.drop_attribute();
+                    return;
+                }
             } else if (tag.field == field::attribute_doc) {
                 trace_.set_doc(text(in, tag, at, "attr.doc_string"));
             } else {
@@ -245,6 +265,17 @@ private:
             }
         }
         out.name = attribute_name(name, name_end);
+    }
+
+    bool is_wanted(std::string_view name, std::uint64_t end) {
+        const std::uint32_t known = attribute_name(name, end);
+        while (wanted_.size() <= known) {
+            const std::string& next = trace_.attribute_names.names()[wanted_.size()];
+            wanted_.push_back(among(execution_attributes, next) ||
+                              (reading_ == Reading::execution_and_tensors &&
+                               among(tensor_attributes, next)));
+        }
+        return wanted_[known];
     }
 
     // Only a name not seen before needs to be looked at byte by byte.
@@ -353,11 +384,13 @@ private:
         }
     }
 
+    Reading reading_;
+    std::vector<bool> wanted_;  // by attribute name
     Trace trace_;
 };
 
 }  // namespace
 
-Trace decode(std::string_view bytes) { return Decoder().run(bytes); }
+Trace decode(std::string_view bytes, Reading reading) { return Decoder(reading).run(bytes); }
 
 }  // namespace yantra

@@ -105,7 +105,7 @@ STORIES: dict[Quirk, Story] = {
         "a message of 4 GiB would be free",
     ),
     Quirk.MISMATCHED_COLLECTIVES_MEET: Story(
-        "pairs messages by tag and size alone, so that different collectives which ranks entered as "
+        "pairs messages by tag and size alone, so that different collectives that ranks enter as "
         "the same one of a communicator complete each other where their messages have equal sizes",
         "lets only equal collectives meet and reports the others as a deadlock",
         "an all-gather must not end because of a reduce-scatter; with the quirk Yantra warns",

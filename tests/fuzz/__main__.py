@@ -1,8 +1,8 @@
 """Builds a fuzz target with sanitizers and runs it: python -m tests.fuzz --seconds 600.
 
 `--target NAME` runs tests/fuzz/NAME_target.cpp. Files named at the end are tried first, so a
-crash can be run again: the driver leaves the input in ./fuzz-crash. g++ has no libFuzzer, hence our
-own driver.
+crash can be run again: the driver leaves the input in build/fuzz/fuzz-crash. g++ has no libFuzzer,
+hence our own driver.
 """
 
 from __future__ import annotations
@@ -56,8 +56,9 @@ def main() -> int:
     parser.add_argument("inputs", nargs="*", help="files to try first")
     asked = parser.parse_args()
     program = build(asked.target)
-    command = [str(program), str(asked.seconds), str(asked.seed), *asked.inputs]
-    return subprocess.run(command, check=False).returncode
+    inputs = [str(Path(name).resolve()) for name in asked.inputs]
+    command = [str(program), str(asked.seconds), str(asked.seed), *inputs]
+    return subprocess.run(command, cwd=BUILD, check=False).returncode
 
 
 if __name__ == "__main__":

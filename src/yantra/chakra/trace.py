@@ -56,8 +56,7 @@ class Trace:
         try:
             trace.native = _core.decode_trace(plain)
         except _core.TraceFault as fault:
-            other = files.what_it_is(plain) if plain else ""
-            raise TraceError(f"{where}: {fault}" + (f" ({other})" if other else "")) from None
+            raise _not_a_trace(plain, where, fault) from None
         trace._digest = None
         return trace
 
@@ -169,3 +168,22 @@ def _attributes(rows: list[_core.AttributeRow]) -> Iterator[Attribute]:
 
 def _type_name(number: int) -> str:
     return NodeType(number).name if number in set(NodeType) else f"type {number}"
+
+
+def read_graph(
+    data: bytes, where: str, *, merge_duplicates: bool = False, tensors: bool = False
+) -> _core.Graph:
+    """Decode the content of an .et file only as far as a run needs, and resolve it.
+
+    `tensors` keeps the lists of tensors that tracking local memory reads.
+    """
+    plain = files.unpack(data, where)
+    try:
+        return _core.decode_graph(plain, merge_duplicates, tensors)
+    except _core.TraceFault as fault:
+        raise _not_a_trace(plain, where, fault) from None
+
+
+def _not_a_trace(plain: bytes, where: str, fault: Exception) -> TraceError:
+    other = files.what_it_is(plain) if plain else ""
+    return TraceError(f"{where}: {fault}" + (f" ({other})" if other else ""))

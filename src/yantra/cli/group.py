@@ -52,11 +52,15 @@ def yantra() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line through click; its complaints become errors like all others."""
+    """Run a command line through click; its complaints become errors like all others.
+
+    Not through `Group.main`, which answers a closed pipe itself.
+    """
     try:
-        status = yantra.main(list(arguments), prog_name="yantra", standalone_mode=False)
-    except click.exceptions.Abort:
-        raise KeyboardInterrupt from None
+        with yantra.make_context("yantra", list(arguments)) as context:
+            status = yantra.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "yantra"
         problem = error.format_message().rstrip(".")

@@ -73,7 +73,12 @@ def compile(scenario: Scenario) -> Model:
     formed but no model here covers it.
     """
     quirks = quirks_of(scenario)
-    graphs = load_graphs(scenario.workload, scenario.topology.ranks, quirks)
+    graphs = load_graphs(
+        scenario.workload,
+        scenario.topology.ranks,
+        quirks,
+        tensors=scenario.track_local_memory,
+    )
     native = _core.Model()
     _set_cluster(native, scenario, quirks)
     communicators = Communicators(scenario.workload.groups, scenario.topology.ranks)

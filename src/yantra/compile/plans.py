@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from yantra import _core
-from yantra.chakra.trace import read
+from yantra.chakra import files
 from yantra.collectives import find
 from yantra.collectives.algorithm import CollectiveAlgorithm
 from yantra.collectives.names import Implementation, parse_implementation
 from yantra.collectives.program import ExchangeProgram, GraphProgram, Program, RingKind
 from yantra.collectives.schedule import Kind
 from yantra.compile.communicators import Communicators
-from yantra.compile.graphs import Graphs, build_graph
+from yantra.compile.graphs import Graphs, check, read
 from yantra.compile.grid import whole_dimensions
 from yantra.errors import TraceError, UnsupportedError
 from yantra.quirks import Quirk
@@ -67,7 +67,7 @@ class Planner:
         self.custom_by_node: dict[int, int] = {}
         self._programs: dict[tuple[str, Kind, int, RingKind], tuple[int, ...] | str] = {}
         self._custom: dict[tuple[str, int], int] = {}
-        self._turns = 0
+        self._turns: dict[tuple[Kind, int | tuple[int, ...]], int] = {}
 
     def plan(self, graphs: Graphs) -> None:
         """Make the plans of all communicators for the kinds that the graphs use."""
@@ -155,7 +155,7 @@ class Planner:
         self, kind: Kind, chosen: Implementation, place: tuple[int, int, int, int], index: int
     ) -> Any:
         size, _, _, dimension = place
-        programs, alternates, turn = self._level_programs(kind, chosen, size, "usual")
+        programs, alternates, turn = self._level_programs(kind, chosen, size, "usual", dimension)
         if isinstance(programs, str):
             reason = f"{kind.value} over dimension {dimension}: {chosen.algorithm}: {programs}"
             if index != 0:
@@ -169,9 +169,9 @@ class Planner:
         ring = Implementation("ring", False, None)
         chosen = self._implementation(names[0], kind, 0) if len(names) == 1 else ring
         size = len(members)
-        programs, alternates, turn = self._level_programs(kind, chosen, size, "group")
+        programs, alternates, turn = self._level_programs(kind, chosen, size, "group", members)
         if isinstance(programs, str) and not self.faithful:
-            programs, alternates, turn = self._level_programs(kind, ring, size, "group")
+            programs, alternates, turn = self._level_programs(kind, ring, size, "group", members)
         if isinstance(programs, str):
             raise UnsupportedError(
                 f"{kind.value} over a group of {size} ranks: {chosen.algorithm}: {programs}"
@@ -180,9 +180,18 @@ class Planner:
         return (size, 1, 1, 0, fixed, programs, alternates, turn)
 
     def _level_programs(
-        self, kind: Kind, chosen: Implementation, size: int, ring_kind: RingKind
+        self,
+        kind: Kind,
+        chosen: Implementation,
+        size: int,
+        ring_kind: RingKind,
+        place: int | tuple[int, ...],
     ) -> tuple[list[int] | str, list[int], int]:
-        """Return the programs of a level by kind, the alternates, and its counter; or why not."""
+        """Return the programs of a level by kind, the alternates, and its counter; or why not.
+
+        The collectives of one kind over the same dimension, or over the members `place`, take turns
+        with one counter, also those of different communicators.
+        """
         programs = [NONE] * len(KINDS)
         alternates = [NONE] * len(KINDS)
         alternating = False
@@ -195,8 +204,7 @@ class Planner:
             alternating |= len(made) > 1
         if not alternating:
             return programs, alternates, NONE
-        self._turns += 1
-        return programs, alternates, self._turns - 1
+        return programs, alternates, self._turns.setdefault((kind, place), len(self._turns))
 
     def _needed(self, kind: Kind) -> tuple[Kind, ...]:
         shape = self.scenario.collectives.all_reduce_shape
@@ -239,12 +247,12 @@ class Planner:
 
     def _custom_graph(self, path: str, positions: int) -> Any:
         try:
-            trace = read(path)
+            graph = read(files.load(path), path, self.quirks)
         except TraceError as error:
             raise TraceError(
                 f"{error} (a custom collective over {positions} ranks needs a trace for each)"
             ) from None
-        graph, _ = build_graph(trace.native, path, self.quirks)
+        check(graph, path, self.quirks)
         for node, _, text in _core.check_custom(graph, positions):
             raise TraceError(f"{path}: node {graph.id[node]} '{graph.name(node)}': {text}")
         return graph
