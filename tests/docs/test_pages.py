@@ -15,6 +15,7 @@ EXECUTED = [
     *sorted((ROOT / "docs" / "tutorial").glob("[0-9]*.md")),
     ROOT / "docs" / "internals" / "ARCHITECTURE.md",
     ROOT / "docs" / "reference" / "scenario.md",
+    ROOT / "README.md",
 ]
 FOLDERS = "src|native|tests|docs|benchmarks|examples"
 
@@ -52,6 +53,17 @@ def test_a_link_leads_to_a_page_and_a_heading(page: Path) -> None:
 def test_a_file_that_is_named_exists(page: Path) -> None:
     for path in re.findall(rf"`((?:{FOLDERS})/[\w./-]*)`", prose(page)):
         assert (ROOT / path).exists(), path
+
+
+def test_the_architecture_names_every_part() -> None:
+    text = (ROOT / "docs" / "internals" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    parts = [f"{path.name}/" for path in (ROOT / "native").iterdir()]
+    for path in (ROOT / "src" / "yantra").iterdir():
+        if path.name.startswith("_") or path.suffix == ".typed":
+            continue
+        parts.append(path.name if path.suffix == ".py" else f"{path.name}/")
+    assert parts
+    assert [part for part in parts if f"`{part}`" not in text] == []
 
 
 def prose(page: Path) -> str:
