@@ -113,9 +113,8 @@ def _reference(case: Case, backend: str) -> float | None:
 def report(folder: Path) -> bool:
     """Measure and print every case; return whether every goal that could be checked is met."""
     met = True
-    print(
-        f"{'case':40} {'network':8} {'ours s':>8} {'command s':>10} {'reference s':>12} ratio (goal)"
-    )
+    titles = ("case", "network", "ours s", "command s", "reference s")
+    print("{:40} {:8} {:>8} {:>10} {:>12} ratio (goal)".format(*titles))
     for case in cases(folder):
         for backend in case.backends:
             ours = min(simulate_seconds(case, backend) for _ in range(REPEATS))
