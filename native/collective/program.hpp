@@ -41,6 +41,7 @@ struct ExchangeProgram {
     u64 sends = 0;
     u64 barrier_at = 0;         // sends left from which on `barrier_receipts` must have arrived
     u64 barrier_receipts = 0;
+    bool barrier_counts_hand_overs = false;  // they must have been handed over, too
     bool neighbours_only = true;  // every peer is one position away
 };
 

@@ -34,6 +34,11 @@ u32 peer_position(const Place& place, i32 offset, bool by_xor, bool clockwise) {
 
 }  // namespace
 
+// Under the rendezvous protocol every message needs its receive, which only the matcher knows.
+bool Simulation::counts_arrivals(const Stream& s) const {
+    return s.meeting != none && !model_.system.rendezvous;
+}
+
 u32 Simulation::member_index(const Stream& s, const Plan& plan) const {
     if (plan.communicator_size == grid_.ranks()) {
         return s.rank;
@@ -181,7 +186,7 @@ void Simulation::resolve_peer(Stream& s) {
     x.send_bytes = details.bytes.of(x.data, x.round_up);
     const u32 to = peer_position(s.place, details.out, details.by_xor, x.clockwise);
     x.to_rank = s.place.rank_at(to);
-    if (s.meeting == none) {
+    if (!counts_arrivals(s)) {
         const u32 from = peer_position(s.place, details.into, details.by_xor, x.clockwise);
         x.from_rank = s.place.rank_at(from);
         return;

@@ -20,13 +20,13 @@ PYTHON_LAYERS = [
     ("scenario",),
     ("astra_sim",),
     ("compile",),
-    ("result",),
+    ("result", "deadlock"),
     ("simulate", "validate"),
     ("export", "demo"),
     ("cli",),
     ("__main__",),
 ]
-IMPORTS_THE_CORE = {"chakra", "compile", "simulate", "result", "export"}
+IMPORTS_THE_CORE = {"chakra", "compile", "deadlock", "simulate", "result", "export"}
 
 NATIVE_LAYERS = [
     ("base",),

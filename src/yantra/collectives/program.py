@@ -53,7 +53,8 @@ class ExchangeProgram:
     `window` injections are handed over and never sent).
 
     With `barrier_at` > 0: once no more than that many sends are left, nothing goes until n - 1
-    receipts have come, and then each finished hand-over lets up to `window` injections go.
+    receipts have come and, if `barrier_counts` says so, are handed over; then each finished
+    hand-over lets up to `window` injections go.
     """
 
     n: int
@@ -64,6 +65,7 @@ class ExchangeProgram:
     final_num: int
     final_den: int
     round_up: bool
+    barrier_counts: Literal["receipts", "hand_overs"] = "receipts"
 
     def messages(self, data_bytes: int) -> Iterator[tuple[int, int, int]]:
         """Yield source, destination and bytes of every message (dir = +1)."""

@@ -32,6 +32,8 @@ _RUN_QUIRKS = {
     "lowest_dimension_only": Quirk.LOWEST_DIMENSION_ONLY,
     "sizes_of_32_bits": Quirk.SIZES_OF_32_BITS,
     "hash_order_custom": Quirk.HASH_ORDER_CUSTOM,
+    "phases_as_ready": Quirk.PHASES_AS_READY,
+    "no_duration_takes_a_nanosecond": Quirk.NO_DURATION_TAKES_A_NANOSECOND,
     "mismatched_collectives_meet": Quirk.MISMATCHED_COLLECTIVES_MEET,
     "bus_charges_reduction_twice": Quirk.BUS_CHARGES_REDUCTION_TWICE,
 }
@@ -87,6 +89,8 @@ def compile(scenario: Scenario) -> Model:
     if scenario.semantics == "astra-sim" and communicators.tags_may_collide():
         native.match_by_tag()
     native.resources = communicators.resource_map(scenario.resources)
+    in_one_lane = Quirk.PHASES_AS_READY in quirks
+    native.lanes = [0 if in_one_lane else colour for colour in communicators.colours]
     lower_jobs(native, scenario, quirks, graphs, communicators, planner)
     return Model(scenario, quirks, graphs, native)
 

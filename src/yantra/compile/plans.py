@@ -17,10 +17,11 @@ from yantra.collectives.program import ExchangeProgram, GraphProgram, Program, R
 from yantra.collectives.schedule import Kind
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs, check, read
-from yantra.compile.grid import whole_dimensions
+from yantra.compile.grid import lowest_dimension, whole_dimensions
 from yantra.errors import TraceError, UnsupportedError
 from yantra.quirks import Quirk
 from yantra.scenario import Collectives, Custom, Scenario
+from yantra.scenario.types import COLLECTIVE_TYPES
 
 NONE = 0xFFFFFFFF
 KINDS = tuple(Kind)
@@ -107,19 +108,24 @@ class Planner:
         members = self.communicators.members[index]
         if len(members) == 1:
             return int(self.native.add_plan([], [], size, None, False, False))
-        if Quirk.GROUP_RING not in self.quirks:
-            spanned = whole_dimensions(self.scenario.topology, members)
-            if spanned is not None and len(chosen) == len(self.scenario.topology.dimensions):
-                levels = self._grid_levels(kind, chosen, index, spanned)
-                return int(self.native.add_plan(levels, [], size, None, False, False))
-        levels = [self._group_level(kind, chosen, members)]
-        return int(self.native.add_plan(levels, list(members), size, None, False, False))
+        if Quirk.GROUP_RING in self.quirks:
+            level = self._flat_level(kind, chosen if len(chosen) == 1 else ("ring",), members, 0)
+            return int(self.native.add_plan([level], list(members), size, None, False, False))
+        spanned = whole_dimensions(self.scenario.topology, members)
+        if spanned is not None and len(chosen) == len(self.scenario.topology.dimensions):
+            levels = self._grid_levels(kind, chosen, index, spanned)
+            return int(self.native.add_plan(levels, [], size, None, False, False))
+        dimension = lowest_dimension(self.scenario.topology, members)
+        level = self._flat_level(kind, chosen, members, dimension)
+        return int(self.native.add_plan([level], list(members), size, None, False, False))
 
     def _algorithms(self, kind: Kind) -> tuple[str, ...] | Custom | None:
         collectives: Collectives = self.scenario.collectives
         if kind.value in collectives.by_type():
             return collectives.by_type()[kind.value]
-        if self.faithful:
+        if self.scenario.semantics == "astra-sim" and kind is not Kind.BROADCAST:
+            return None
+        if kind is Kind.BROADCAST and Quirk.BROADCAST_IS_A_TIMER in self.quirks:
             return None
         return (_ROOTED,) * len(self.scenario.topology.dimensions)
 
@@ -146,7 +152,7 @@ class Planner:
 
     def _implementation(self, name: str, kind: Kind, dimension: int) -> Implementation:
         where = f"collectives.{kind.value}[{dimension}]"
-        if self.scenario.semantics == "astra-sim":
+        if self.scenario.semantics == "astra-sim" and name != _ROOTED:
             return parse_implementation(name, where)
         find(name, where)
         return Implementation(name, False, None)
@@ -162,22 +168,29 @@ class Planner:
                 raise UnsupportedError(reason)
             self.impossible[KINDS.index(kind), dimension] = reason
             programs = alternates = [NONE] * len(KINDS)
-        return (*place, False, programs, alternates, turn)
+        return (*place, self._hands_over_at_once(index), programs, alternates, turn)
 
-    def _group_level(self, kind: Kind, names: tuple[str, ...], members: tuple[int, ...]) -> Any:
-        """A subset group: a ring of its members unless just one algorithm is named."""
-        ring = Implementation("ring", False, None)
-        chosen = self._implementation(names[0], kind, 0) if len(names) == 1 else ring
+    def _hands_over_at_once(self, index: int) -> bool:
+        """Whether a communicator takes ASTRA-sim's 10 ns instead of the endpoint delay."""
+        return Quirk.GROUP_HAND_OVER in self.quirks and not self.communicators.spans_all(index)
+
+    def _flat_level(
+        self, kind: Kind, names: tuple[str, ...], members: tuple[int, ...], dimension: int
+    ) -> Any:
+        """A group that does not span whole dimensions: one ring of its members.
+
+        It runs the algorithm that all dimensions name, or `ring` where they differ.
+        """
+        name = names[0] if len(set(names)) == 1 else "ring"
+        chosen = self._implementation(name, kind, 0)
         size = len(members)
         programs, alternates, turn = self._level_programs(kind, chosen, size, "group", members)
-        if isinstance(programs, str) and not self.faithful:
-            programs, alternates, turn = self._level_programs(kind, ring, size, "group", members)
         if isinstance(programs, str):
             raise UnsupportedError(
                 f"{kind.value} over a group of {size} ranks: {chosen.algorithm}: {programs}"
             )
         fixed = Quirk.GROUP_HAND_OVER in self.quirks
-        return (size, 1, 1, 0, fixed, programs, alternates, turn)
+        return (size, 1, 1, dimension, fixed, programs, alternates, turn)
 
     def _level_programs(
         self,
@@ -226,11 +239,13 @@ class Planner:
     def _make(
         self, algorithm: CollectiveAlgorithm, kind: Kind, n: int, ring_kind: RingKind
     ) -> tuple[int, ...] | str:
-        faithful = self.faithful
+        faithful = self.faithful and kind.value in COLLECTIVE_TYPES
         reason = algorithm.supports(kind, n, faithful=faithful)
         if reason is not None:
             return reason
         made = algorithm.programs(kind, n, faithful=faithful, ring_kind=ring_kind)
+        if len(made) > 2:
+            return f"{len(made)} programs that take turns; at most two can"
         return tuple(add_program(self.native, program) for program in made)
 
     def _add_custom(self, prefix: str, index: int) -> int:
@@ -285,6 +300,7 @@ def add_program(native: Any, program: Program) -> int:
                 program.sends,
                 program.barrier_at,
                 receipts,
+                program.barrier_counts == "hand_overs",
                 result,
                 program.round_up,
             )
