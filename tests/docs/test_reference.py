@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from docs.generate import REFERENCE, generated
+from tests.clusters import dimension, scenario
+from yantra import simulate
 from yantra.astra_sim.flags import help_text
+from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.result.files import TABLES, table_of
 from yantra.scenario import json_schema
 
 PAGES = sorted(REFERENCE.glob("*.md"))
@@ -45,6 +49,20 @@ def test_the_astra_sim_page_has_every_flag() -> None:
     flags = [word for word in help_text("x").split() if word.startswith("--") and "=" not in word]
     assert flags
     assert [flag for flag in flags if f"`{flag}" not in text] == []
+
+
+def test_the_result_page_has_every_column_of_every_table() -> None:
+    text = (REFERENCE / "result.md").read_text(encoding="utf-8")
+    step = TraceBuilder()
+    step.collective(CollectiveType.ALL_REDUCE, 1000)
+    result = simulate(scenario([step] * 4, dimension(size=4), network="congestion_aware"))
+    for name in TABLES:
+        part = text.split(f"\n## {name}\n")[1].split("\n## ")[0]
+        columns = table_of(result, name).columns
+        assert columns
+        assert [column for column in columns if f"`{column}`" not in part] == []
+    run = text.split("\n## The run\n")[1].split("\n## ")[0]
+    assert [field for field in result.as_dict(()) if f"`{field}`" not in run] == []
 
 
 def keys(schema: dict[str, Any], path: str = "") -> Iterator[str]:
