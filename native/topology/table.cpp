@@ -28,22 +28,28 @@ BlockTable::BlockTable(u32 ranks, u32 devices, std::vector<u32> from, std::vecto
                    "a route takes a link of the device it is at");
         }
     }
-    hops_.reserve(static_cast<std::size_t>(ranks) * ranks);
-    for (u32 a = 0; a < ranks; ++a) {
-        for (u32 b = 0; b < ranks; ++b) {
-            hops_.push_back(count_hops(a, b));
-        }
+    hops_.resize(static_cast<std::size_t>(ranks) * ranks);
+    for (u32 rank = 0; rank < ranks; ++rank) {
+        count_hops(rank);
     }
 }
 
-u32 BlockTable::count_hops(u32 from, u32 to) const {
-    u32 hops = 0;
-    for (u32 at = from; at != to; ++hops) {
-        const u32 link = next_link(at, to);
-        ensure(link != none && hops < devices_, "a route arrives");
-        at = to_[link];
+// Each route is followed only until it meets one that is counted.
+void BlockTable::count_hops(u32 to) {
+    std::vector<u32> hops(devices_, none);
+    std::vector<u32> passed;
+    hops[to] = 0;
+    for (u32 from = 0; from < ranks_; ++from) {
+        u32 at = from;
+        for (; hops[at] == none; at = to_[next_link(at, to)]) {
+            ensure(next_link(at, to) != none && passed.size() < devices_, "a route arrives");
+            passed.push_back(at);
+        }
+        for (u32 left = hops[at]; !passed.empty(); passed.pop_back()) {
+            hops[passed.back()] = ++left;
+        }
+        hops_[static_cast<std::size_t>(from) * ranks_ + to] = hops[from];
     }
-    return hops;
 }
 
 }  // namespace yantra

@@ -29,7 +29,7 @@ public:
     u32 hops(u32 from, u32 to) const { return hops_[static_cast<std::size_t>(from) * ranks_ + to]; }
 
 private:
-    u32 count_hops(u32 from, u32 to) const;
+    void count_hops(u32 to);
 
     u32 ranks_;
     u32 devices_;
