@@ -1,7 +1,7 @@
-"""Builds the core with AddressSanitizer and UndefinedBehaviourSanitizer and runs the suite on it.
+"""Runs the suite on a core built with AddressSanitizer and UndefinedBehaviourSanitizer.
 
-Run by `make sanitize`. The sanitized module lies in a copy of the package under build/sanitize, which
-comes before the installed one on the path.
+Run by `make sanitize`. The sanitized module lies in a copy of the package under build/sanitize,
+which comes before the installed one on the path.
 """
 
 from __future__ import annotations

@@ -40,7 +40,11 @@ public:
 private:
     explicit TimeScale(u64 ticks_per_ns) : ticks_per_ns_(ticks_per_ns) {}
 
-    static double clamp(double ps) { return std::isfinite(ps) ? std::min(ps, 9.0e18) : 0.0; }
+    // As above, no limit is no time, and what has no value lasts for ever.
+    static double clamp(double ps) {
+        constexpr double longest = 9.0e18;
+        return std::isnan(ps) ? longest : std::isfinite(ps) ? std::min(ps, longest) : 0.0;
+    }
 
     u64 ticks_per_ns_;
 };

@@ -46,7 +46,7 @@ void column(Class& in, const char* name, std::vector<Value> Owner::* member) {
 // One exchange run: count, out, into, by_xor, num, den, reduce_num, reduce_den, from_memory, back.
 using RunTuple = std::tuple<u64, i32, i32, bool, u64, u64, u64, u64, bool, bool>;
 // One graph operation: kind, peer, num, den, reduce_num, reduce_den, dependencies, from_memory, back.
-using OpTuple = std::tuple<u32, u32, u64, u64, u64, u64, std::vector<u32>, bool, bool>;
+using OpTuple = std::tuple<u32, u32, u64, u64, u64, u64, std::vector<u32>, bool, bool, bool>;
 // One level: size, stride, index stride, dimension, fixed_hand_over, programs by kind, alternates by kind, turn.
 using LevelTuple = std::tuple<u32, u32, u32, u32, bool, std::array<u32, collective_kinds>,
                               std::array<u32, collective_kinds>, u32>;
@@ -61,12 +61,14 @@ u32 add_program(Model& model, Program program, const std::pair<u64, u64>& result
 }
 
 u32 add_exchange(Model& model, const std::vector<RunTuple>& runs, u64 window, u64 sends,
-                 u64 barrier_at, u64 barrier_receipts, std::pair<u64, u64> result, bool round_up) {
+                 u64 barrier_at, u64 barrier_receipts, bool barrier_counts_hand_overs,
+                 std::pair<u64, u64> result, bool round_up) {
     ExchangeProgram machine;
     machine.window = window;
     machine.sends = sends;
     machine.barrier_at = barrier_at;
     machine.barrier_receipts = barrier_receipts;
+    machine.barrier_counts_hand_overs = barrier_counts_hand_overs;
     for (const auto& [count, out, into, by_xor, num, den, reduce_num, reduce_den, from_memory, back] :
          runs) {
         machine.runs.push_back({count, out, into, by_xor, {num, den}, {reduce_num, reduce_den},
@@ -85,9 +87,10 @@ u32 add_graph(Model& model, const std::vector<std::vector<OpTuple>>& positions, 
         machine.first_op.push_back(static_cast<u32>(first));
         std::vector<std::vector<u32>> successors(ops.size());
         for (u32 i = 0; i < ops.size(); ++i) {
-            const auto& [kind, peer, num, den, reduce_num, reduce_den, deps, from_memory, back] = ops[i];
+            const auto& [kind, peer, num, den, reduce_num, reduce_den, deps, from_memory, back,
+                         back_if_last] = ops[i];
             machine.ops.push_back({static_cast<GraphOp::Kind>(kind), peer, {num, den},
-                                   {reduce_num, reduce_den}, from_memory, back,
+                                   {reduce_num, reduce_den}, from_memory, back, back_if_last,
                                    static_cast<u32>(deps.size()), 0, 0});
             for (u32 dep : deps) {
                 successors.at(dep).push_back(i);
@@ -184,7 +187,10 @@ void bind_parameters(nb::module_& module) {
         .def_rw("lowest_dimension_only", &Quirks::lowest_dimension_only)
         .def_rw("sizes_of_32_bits", &Quirks::sizes_of_32_bits)
         .def_rw("bus_charges_reduction_twice", &Quirks::bus_charges_reduction_twice)
-        .def_rw("hash_order_custom", &Quirks::hash_order_custom);
+        .def_rw("hash_order_custom", &Quirks::hash_order_custom)
+        .def_rw("phases_as_ready", &Quirks::phases_as_ready)
+        .def_rw("no_duration_takes_a_nanosecond", &Quirks::no_duration_takes_a_nanosecond)
+        .def_rw("mismatched_collectives_meet", &Quirks::mismatched_collectives_meet);
     nb::class_<SystemParameters>(module, "SystemParameters")
         .def(nb::init<>())
         .def_prop_rw("priority", [](const SystemParameters& s) { return static_cast<u32>(s.priority); },
@@ -215,6 +221,9 @@ void bind_parameters(nb::module_& module) {
         .def_rw("memory", &ResourceMap::memory)
         .def_rw("collective", &ResourceMap::collective)
         .def_rw("send", &ResourceMap::send);
+}
+
+void bind_lowering(nb::module_& module) {
     nb::class_<Roofline>(module, "Roofline")
         .def(nb::init<>())
         .def_rw("enabled", &Roofline::enabled)
@@ -239,7 +248,9 @@ void bind_parameters(nb::module_& module) {
         .def_rw("missing_is_cpu_op_means_cpu", &LowerOptions::missing_is_cpu_op_means_cpu)
         .def_rw("skipped_nodes_do_not_wake", &LowerOptions::skipped_nodes_do_not_wake)
         .def_rw("broadcast_is_a_timer", &LowerOptions::broadcast_is_a_timer)
-        .def_rw("zero_op_kernel_never_ends", &LowerOptions::zero_op_kernel_never_ends);
+        .def_rw("zero_op_kernel_never_ends", &LowerOptions::zero_op_kernel_never_ends)
+        .def_rw("zero_byte_kernel_is_skipped", &LowerOptions::zero_byte_kernel_is_skipped)
+        .def_rw("no_duration_takes_a_nanosecond", &LowerOptions::no_duration_takes_a_nanosecond);
 }
 
 void bind_model(nb::module_& module) {
@@ -262,8 +273,11 @@ void bind_model(nb::module_& module) {
         .def_rw("quirks", &Model::quirks)
         .def_rw("system", &Model::system)
         .def_rw("resources", &Model::resources)
-        .def("add_dimension", [](Model& m, u32 block, u32 size, double bytes_per_ns, double latency_ns) {
-            m.dimensions.push_back({static_cast<Block>(block), size, bytes_per_ns, latency_ns});
+        .def_rw("lanes", &Model::lanes)
+        .def("add_dimension", [](Model& m, u32 block, u32 size, double bytes_per_ns, double latency_ns,
+                                double weight) {
+            m.dimensions.push_back(
+                {static_cast<Block>(block), size, bytes_per_ns, latency_ns, weight});
         })
         .def("set_table", [](Model& m, u32 dimension, std::shared_ptr<BlockTable> table) {
             m.dimensions.at(dimension).block = Block::table;
@@ -276,7 +290,7 @@ void bind_model(nb::module_& module) {
             m.memory = {static_cast<RemoteMemoryKind>(kind), latency_ns, bytes_per_ns, per_node};
         })
         .def("add_exchange", &add_exchange, "runs"_a, "window"_a, "sends"_a, "barrier_at"_a,
-             "barrier_receipts"_a, "result"_a, "round_up"_a)
+             "barrier_receipts"_a, "barrier_counts_hand_overs"_a, "result"_a, "round_up"_a)
         .def("add_graph", &add_graph, "positions"_a, "symmetry"_a, "result"_a, "round_up"_a)
         .def("add_plan", &add_plan, "levels"_a, "members"_a, "communicator_size"_a,
              "custom"_a, "masked"_a, "shared_load"_a)
@@ -290,20 +304,33 @@ void bind_model(nb::module_& module) {
         });
 }
 
-nb::dict waiting_dict(const Waiting& w) {
-    nb::dict d;
-    d["rank"] = w.rank;
-    d["node"] = w.node == none ? nb::none() : nb::cast(w.node);
-    d["reason"] = static_cast<u32>(w.reason);
-    d["sends"] = w.sends;
-    d["since"] = w.since;
-    d["peer"] = w.peer;
-    d["tag"] = w.tag;
-    d["bytes"] = w.bytes;
-    d["other_bytes"] = w.other_bytes == never ? nb::none() : nb::cast(w.other_bytes);
-    d["other_tag"] = w.other_tag == none ? nb::none() : nb::cast(w.other_tag);
-    d["missing"] = nb::cast(w.missing);
-    return d;
+nb::object unless_none(u32 value) { return value == none ? nb::none() : nb::cast(value); }
+nb::object unless_never(u64 value) { return value == never ? nb::none() : nb::cast(value); }
+
+void bind_waiting(nb::module_& module) {
+    nb::class_<Waiting>(module, "Waiting")
+        .def_ro("rank", &Waiting::rank)
+        .def_ro("node", &Waiting::node)
+        .def_ro("for_message", &Waiting::for_message)
+        .def_ro("since", &Waiting::since)
+        .def_ro("bytes", &Waiting::bytes)
+        .def_prop_ro("other_bytes", [](const Waiting& w) { return unless_never(w.other_bytes); })
+        .def_ro("sends", &Waiting::sends)
+        .def_ro("peer_finished", &Waiting::peer_finished)
+        .def_ro("peer", &Waiting::peer)
+        .def_ro("tag", &Waiting::tag)
+        .def_prop_ro("other_tag", [](const Waiting& w) { return unless_none(w.other_tag); })
+        .def_prop_ro("peer_node", [](const Waiting& w) { return unless_none(w.peer_node); })
+        .def_ro("kind", &Waiting::kind)
+        .def_ro("communicator", &Waiting::communicator)
+        .def_ro("missing", &Waiting::missing)
+        .def_prop_ro("other_rank", [](const Waiting& w) { return unless_none(w.other_rank); })
+        .def_prop_ro("other_node", [](const Waiting& w) { return unless_none(w.other_node); })
+        .def_ro("other_kind", &Waiting::other_kind)
+        .def_prop_ro("inner_node", [](const Waiting& w) {
+            return w.inner_stream == none ? nb::none() : nb::cast(w.inner_node);
+        })
+        .def_ro("inner_name", &Waiting::inner_name);
 }
 
 void bind_outcome(nb::module_& module) {
@@ -331,13 +358,7 @@ void bind_outcome(nb::module_& module) {
             }
             return rows;
         })
-        .def_prop_ro("waiting", [](const Outcome& o) {
-            nb::list rows;
-            for (const Waiting& w : o.waiting) {
-                rows.append(waiting_dict(w));
-            }
-            return rows;
-        });
+        .def_ro("waiting", &Outcome::waiting);
     nb::class_<RankStatistics>(module, "RankStatistics")
         .def_ro("wall", &RankStatistics::wall)
         .def_ro("class_ticks", &RankStatistics::class_ticks)
@@ -364,13 +385,21 @@ void bind_outcome(nb::module_& module) {
 
 void register_simulation(nb::module_& module) {
     bind_parameters(module);
+    bind_lowering(module);
     bind_model(module);
+    bind_waiting(module);
     bind_outcome(module);
     nb::class_<Simulation>(module, "Simulation")
-        .def(nb::init<const Model&>(), nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>())
+        .def(nb::init<const Model&, bool>(), "model"_a, "match_by_tag"_a = false,
+             nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>())
         .def("start", &Simulation::start, nb::call_guard<nb::gil_scoped_release>())
         .def("run_for", &Simulation::run_for, "events"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("outcome", &Simulation::outcome)
+        .def_prop_ro("mismatch", [](const Simulation& s) -> nb::object {
+            const std::optional<Mismatch>& m = s.mismatch();
+            return m ? nb::object(nb::make_tuple(m->rank, m->node, m->other_rank, m->other_node))
+                     : nb::object(nb::none());
+        })
         .def_prop_ro("now", &Simulation::now)
         .def_prop_ro("nodes_done", &Simulation::nodes_done);
 }

@@ -171,8 +171,11 @@ public:
     }
 
     void io(bool outputs, std::string_view values, std::string_view shapes, std::string_view types) {
-        trace_.io.push_back({trace_.size(), outputs ? IoSide::outputs : IoSide::inputs,
-                             trace_.add_text(values), trace_.add_text(shapes),
+        const IoSide side = outputs ? IoSide::outputs : IoSide::inputs;
+        ensure(trace_.io.empty() || trace_.io.back().record < trace_.size() ||
+                   trace_.io.back().side < side,
+               "trace: a node has its inputs once, then its outputs once");
+        trace_.io.push_back({trace_.size(), side, trace_.add_text(values), trace_.add_text(shapes),
                              trace_.add_text(types)});
     }
 
@@ -228,6 +231,14 @@ std::shared_ptr<Trace> decode_bytes(const nb::bytes& source) {
     const std::string_view bytes(source.c_str(), source.size());
     const nb::gil_scoped_release unlocked;
     return std::make_shared<Trace>(decode(bytes));
+}
+
+// Decodes what a run needs and resolves it; the records are not kept.
+std::shared_ptr<Graph> decode_graph(const nb::bytes& source, bool merge_duplicates, bool tensors) {
+    const std::string_view bytes(source.c_str(), source.size());
+    const nb::gil_scoped_release unlocked;
+    const Trace trace = decode(bytes, tensors ? Reading::execution_and_tensors : Reading::execution);
+    return std::make_shared<Graph>(build_graph(trace, merge_duplicates));
 }
 
 std::shared_ptr<Graph> graph_of(const Trace& trace, bool merge_duplicates) {
@@ -352,7 +363,8 @@ void register_diagnostic_class(nb::module_& module) {
 void register_recorder_class(nb::module_& module) {
     nb::class_<TraceRecorder> recorder(module, "TraceRecorder", "Grows a Trace record by record.");
     recorder.def(nb::init<>());
-    recorder.def("attribute", &TraceRecorder::attribute);
+    recorder.def("attribute", &TraceRecorder::attribute, nb::arg("name"), nb::arg("kind"),
+                 nb::arg("value").none(), nb::arg("doc"));
     recorder.def("end_metadata", &TraceRecorder::end_metadata);
     recorder.def("io", &TraceRecorder::io);
     recorder.def("node", &TraceRecorder::node);
@@ -368,6 +380,8 @@ void register_trace(nb::module_& module) {
     register_trace_class(module);
     register_recorder_class(module);
     module.def("decode_trace", &decode_bytes, nb::arg("source"));
+    module.def("decode_graph", &decode_graph, nb::arg("source"), nb::arg("merge_duplicates"),
+               nb::arg("tensors"));
 }
 
 }  // namespace yantra

@@ -41,6 +41,7 @@ struct ExchangeProgram {
     u64 sends = 0;
     u64 barrier_at = 0;         // sends left from which on `barrier_receipts` must have arrived
     u64 barrier_receipts = 0;
+    bool barrier_counts_hand_overs = false;  // they must have been handed over, too
     bool neighbours_only = true;  // every peer is one position away
 };
 
@@ -53,6 +54,7 @@ struct GraphOp {
     Share reduce{0, 1};
     bool from_memory = false;   // as in Run
     bool back = false;
+    bool back_if_last = false;  // back if it is the last of these to start on its position
     u32 dependencies = 0;
     u32 first_successor = 0;    // into GraphProgram::successors
     u32 last_successor = 0;

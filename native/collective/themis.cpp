@@ -121,16 +121,14 @@ u64 Themis::balancing_bytes(u32 first, bool gather, u64 involved) const {
 
 u64 Themis::bytes_for(double load, u32 dimension, bool gather) const {
     const double n = grid_.dimension(dimension).size;
-    const double relative =
-        grid_.dimension(dimension).bytes_per_ns / grid_.dimension(0).bytes_per_ns;
+    const double relative = grid_.dimension(dimension).weight / grid_.dimension(0).weight;
     const double share = gather ? n - 1.0 : (n - 1.0) / n;
     return TimeScale::truncate(load * relative / share * mebibyte);
 }
 
 void Themis::add(Load& load, u32 dimension, u64& chunk, bool gather) const {
     const u32 n = grid_.dimension(dimension).size;
-    const double relative =
-        grid_.dimension(dimension).bytes_per_ns / grid_.dimension(0).bytes_per_ns;
+    const double relative = grid_.dimension(dimension).weight / grid_.dimension(0).weight;
     const double size = static_cast<double>(chunk) / mebibyte;
     const double share = gather ? n - 1.0 : (n - 1.0) / n;
     load.value += size * share / relative;

@@ -59,7 +59,7 @@ public:
     };
     virtual std::vector<LinkRecord> links() const = 0;
 
-    // Bytes times hops offered to each dimension.
+    // Use of each dimension; whether a hop or a crossing counts is the model's grain.
     virtual std::vector<LinkUse> dimensions() const = 0;
 };
 

@@ -12,7 +12,14 @@ constexpr u32 tag_space = 500'000'000;
 constexpr i32 send_node = 5;
 constexpr i32 receive_node = 6;
 
-const CustomPosition& position_of(const CustomCollective& custom, u32 rank) {
+u32 node_of(const Graph& graph, u64 id) {
+    const auto found = std::lower_bound(graph.id.begin(), graph.id.end(), id);
+    return static_cast<u32>(found - graph.id.begin());
+}
+
+}  // namespace
+
+const CustomPosition& Simulation::custom_position(const CustomCollective& custom, u32 rank) {
     if (custom.members.empty()) {
         return custom.positions[rank];
     }
@@ -22,18 +29,11 @@ const CustomPosition& position_of(const CustomCollective& custom, u32 rank) {
     return custom.positions[static_cast<std::size_t>(found - sorted.begin())];
 }
 
-u32 node_of(const Graph& graph, u64 id) {
-    const auto found = std::lower_bound(graph.id.begin(), graph.id.end(), id);
-    return static_cast<u32>(found - graph.id.begin());
-}
-
-}  // namespace
-
 void Simulation::start_custom_phase(u32 stream) {
     const u32 state = custom_states_.take();
     Stream& s = streams_[stream];
     s.custom_state = state;
-    const CustomPosition& position = position_of(model_.custom[s.custom], s.rank);
+    const CustomPosition& position = custom_position(model_.custom[s.custom], s.rank);
     custom_states_[state].waiting = position.graph->parent_count;
     custom_states_[state].ready = position.ready;
     if (position.graph->size() == 0) {
@@ -47,7 +47,7 @@ void Simulation::start_custom_phase(u32 stream) {
 void Simulation::issue_custom(u32 stream) {
     const u32 state = streams_[stream].custom_state;
     const CustomCollective& custom = model_.custom[streams_[stream].custom];
-    const Graph& graph = *position_of(custom, streams_[stream].rank).graph;
+    const Graph& graph = *custom_position(custom, streams_[stream].rank).graph;
     std::vector<u64> ready = custom_states_[state].ready.keys();
     if (!custom.hash_order) {
         std::sort(ready.begin(), ready.end());
@@ -66,7 +66,7 @@ u32 Simulation::custom_rank(const Stream& s, u32 named) const {
 
 void Simulation::issue_custom_node(u32 stream, u32 node) {
     const Stream& s = streams_[stream];
-    const Graph& graph = *position_of(model_.custom[s.custom], s.rank).graph;
+    const Graph& graph = *custom_position(model_.custom[s.custom], s.rank).graph;
     const Continuation then{Continuation::custom_node, stream, node};
     if (graph.type[node] == send_node) {
         const u32 to = custom_rank(s, static_cast<u32>(graph.comm_dst.value[node]));
@@ -77,7 +77,10 @@ void Simulation::issue_custom_node(u32 stream, u32 node) {
         receive(s.rank, from, graph.comm_size.value[node],
                 static_cast<u32>(graph.comm_tag.value[node] % tag_space), then);
     } else {
-        const u64 ns = graph.duration_micros[node] == 0 ? 1 : graph.duration_micros[node] * 1000;
+        u64 ns = graph.duration_micros[node] * 1000;
+        if (ns == 0 && model_.quirks.no_duration_takes_a_nanosecond) {
+            ns = 1;
+        }
         local_.schedule(s.rank, model_.scale.whole(ns), custom_done, stream, node);
     }
 }
@@ -85,7 +88,7 @@ void Simulation::issue_custom_node(u32 stream, u32 node) {
 void Simulation::custom_node_done(u32 stream, u32 node) {
     const u32 state = streams_[stream].custom_state;
     const CustomPosition& position =
-        position_of(model_.custom[streams_[stream].custom], streams_[stream].rank);
+        custom_position(model_.custom[streams_[stream].custom], streams_[stream].rank);
     --custom_states_[state].ongoing;
     for (u32 child : position.children[node]) {
         if (--custom_states_[state].waiting[child] == 0) {

@@ -1,5 +1,11 @@
 // What a run that cannot finish waits for: for every unfinished rank, its oldest waiting node.
+//
+// A rank may wait for one that waits itself; those at the end of such a chain (a peer that finished,
+// sizes or tags that differ, members that entered different collectives) come first, as they are the
+// cause.
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "sim/simulation.hpp"
 
@@ -7,93 +13,268 @@ namespace yantra {
 
 namespace {
 
-constexpr u32 point_to_point_tags = 500'000'000;  // collective and control tags lie above
+constexpr std::size_t explained_at_most = 10;
+constexpr u32 point_to_point_tags = 500'000'000;     // collective tags lie above
+constexpr u32 rendezvous_tag_offset = 1'000'000'000; // and those of control messages above these
 
 }  // namespace
 
-std::vector<Waiting> Simulation::diagnose() const {
-    std::vector<Waiting> all;
-    for (u32 rank = 0; rank < ranks_.size(); ++rank) {
-        const Rank& r = ranks_[rank];
-        if (r.finished) {
-            continue;
+class Simulation::Diagnosis {
+public:
+    explicit Diagnosis(const Simulation& run) : run_(run), entered_(run.ranks_.size()) {}
+
+    std::vector<Waiting> all() {
+        list_entered_collectives();
+        std::vector<Waiting> lines;
+        for (u32 rank = 0; rank < run_.ranks_.size(); ++rank) {
+            const u32 node = run_.ranks_[rank].finished ? none : oldest_waiting(rank);
+            if (node != none) {
+                lines.push_back(explain(rank, node));
+            }
         }
+        std::stable_sort(lines.begin(), lines.end(), [](const Waiting& a, const Waiting& b) {
+            return std::pair{!a.is_cause, a.since} < std::pair{!b.is_cause, b.since};
+        });
+        lines.resize(std::min(lines.size(), explained_at_most));
+        return lines;
+    }
+
+private:
+    // One collective of a communicator: who entered what as its k-th.
+    struct Round {
+        std::vector<u32> missing;
+        std::vector<std::pair<u32, u32>> kinds;   // the first rank of each different kind, its node
+    };
+
+    // A message that the other side of a pair has ready.
+    struct Offer {
+        u64 bytes;
+        u32 tag;
+    };
+
+    u64 start_of(u32 rank, u32 node) const {
+        return run_.start_[run_.ranks_[rank].first_node + node];
+    }
+    bool runs(u32 rank, u32 node) const {
+        return start_of(rank, node) != never &&
+               run_.end_[run_.ranks_[rank].first_node + node] == never;
+    }
+
+    u32 oldest_waiting(u32 rank) const {
         u32 oldest = none;
-        for (u32 node = 0; node < r.waiting.size(); ++node) {
-            const u64 at = r.first_node + node;
-            if (start_[at] != never && end_[at] == never &&
-                (oldest == none || start_[at] < start_[r.first_node + oldest])) {
+        for (u32 node = 0; node < run_.ranks_[rank].waiting.size(); ++node) {
+            if (runs(rank, node) &&
+                (oldest == none || start_of(rank, node) < start_of(rank, oldest))) {
                 oldest = node;
             }
         }
-        all.push_back(explain(rank, oldest));
+        return oldest;
     }
-    std::stable_sort(all.begin(), all.end(),
-                     [](const Waiting& a, const Waiting& b) { return a.since < b.since; });
-    return all;
-}
 
-Waiting Simulation::explain(u32 rank, u32 node) const {
-    Waiting w;
-    w.rank = rank;
-    w.node = node;
-    if (node == none) {
+    Waiting explain(u32 rank, u32 node) {
+        Waiting w;
+        w.rank = rank;
+        w.node = node;
+        w.since = start_of(rank, node);
+        const Op& op = run_.op_of(rank, node);
+        if (op.kind == OpKind::collective) {
+            explain_collective(w, op);
+        } else if (op.kind == OpKind::send || op.kind == OpKind::receive) {
+            explain_point_to_point(w, op);
+        }
         return w;
     }
-    w.since = start_[ranks_[rank].first_node + node];
-    const Op& op = op_of(rank, node);
-    switch (op.kind) {
-        case OpKind::send:
-        case OpKind::receive:
-            explain_message(w, op);
-            break;
-        case OpKind::collective:
-            explain_collective(w, op);
-            break;
-        case OpKind::memory:
-            w.reason = Waiting::memory;
-            break;
-        case OpKind::timed:
-        case OpKind::skip:
-            break;
-    }
-    return w;
-}
 
-// A message of the same tag between the two ranks but of another size is the usual cause.
-void Simulation::explain_message(Waiting& w, const Op& op) const {
-    w.reason = Waiting::message;
-    w.peer = op.peer;
-    w.tag = op.tag;
-    w.bytes = op.bytes;
-    w.sends = op.kind == OpKind::send;
-    const u32 src = w.sends ? w.rank : op.peer;
-    const u32 dst = w.sends ? op.peer : w.rank;
-    const Matcher::Side other = w.sends ? Matcher::Side::receive : Matcher::Side::send;
-    matcher_.for_each([&](const MatchKey& key, Matcher::Side side, u32) {
-        if (side == other && key.src == src && key.dst == dst && key.tag < point_to_point_tags) {
-            if (key.tag == op.tag && key.bytes != op.bytes) {
-                w.other_bytes = key.bytes;
-            } else if (key.bytes == op.bytes && key.tag != op.tag) {
-                w.other_tag = key.tag;
+    void explain_point_to_point(Waiting& w, const Op& op) const {
+        w.for_message = true;
+        w.sends = op.kind == OpKind::send;
+        explain_message(w, op.peer, op.tag, op.bytes);
+        w.peer_node = pending_partner(w);
+        w.is_cause = w.is_cause && w.peer_node == none;
+    }
+
+    // Size is part of what matches, so a message of the same tag and another size is the usual cause.
+    void explain_message(Waiting& w, u32 peer, u32 tag, u64 bytes) const {
+        w.peer = peer;
+        w.tag = tag;
+        w.bytes = bytes;
+        w.peer_finished = run_.ranks_[peer].finished;
+        for (const Offer& offer : offers(w)) {
+            if (offer.tag == tag && offer.bytes != bytes) {
+                w.other_bytes = offer.bytes;
+            } else if (offer.tag != tag && offer.bytes == bytes) {
+                w.other_tag = offer.tag;
             }
         }
-    });
-}
+        w.is_cause = w.peer_finished || w.other_bytes != never || w.other_tag != none;
+    }
 
-// Members whose own collectives of the communicator are fewer never joined this one.
-void Simulation::explain_collective(Waiting& w, const Op& op) const {
-    w.reason = Waiting::collective;
-    w.bytes = op.bytes;
-    const std::vector<u32>& members = model_.communicators[op.communicator].members;
-    const u64 own = ranks_[w.rank].streams[op.communicator];
-    const u32 count = members.empty() ? static_cast<u32>(ranks_.size()) : static_cast<u32>(members.size());
-    for (u32 i = 0; i < count; ++i) {
-        const u32 member = members.empty() ? i : members[i];
-        if (ranks_[member].streams[op.communicator] < own) {
-            w.missing.push_back(member);
+    // What the peer of a waiting send or receive has ready for it.
+    std::vector<Offer> offers(const Waiting& w) const {
+        const u32 src = w.sends ? w.rank : w.peer;
+        const u32 dst = w.sends ? w.peer : w.rank;
+        std::vector<Offer> found;
+        run_.matcher_.for_each([&](const MatchKey& key, Matcher::Side side, u32 first) {
+            const bool control = key.tag >= rendezvous_tag_offset;
+            if (!control && key.tag < point_to_point_tags && key.src == src && key.dst == dst &&
+                side == (w.sends ? Matcher::Side::receive : Matcher::Side::send)) {
+                found.push_back({key.bytes, key.tag});
+            }
+            // A send under the rendezvous protocol waits for the receiver's control message.
+            if (control && !w.sends && key.src == dst && key.dst == src &&
+                side == Matcher::Side::receive) {
+                const Rendezvous& send = run_.rendezvous_[run_.messages_[first].received.a];
+                if (send.tag < point_to_point_tags) {
+                    found.push_back({send.bytes, send.tag});
+                }
+            }
+        });
+        return found;
+    }
+
+    // The peer's node that would match and has not started.
+    u32 pending_partner(const Waiting& w) const {
+        const std::vector<Op>& ops = run_.ranks_[w.peer].job->ops;
+        const OpKind wanted = w.sends ? OpKind::receive : OpKind::send;
+        for (u32 node = 0; node < ops.size(); ++node) {
+            const Op& op = ops[node];
+            if (op.kind == wanted && op.peer == w.rank && op.tag == w.tag && op.bytes == w.bytes &&
+                start_of(w.peer, node) == never) {
+                return node;
+            }
+        }
+        return none;
+    }
+
+    // By rank and communicator, the collectives that have started, in their order.
+    void list_entered_collectives() {
+        for (u32 rank = 0; rank < run_.ranks_.size(); ++rank) {
+            const std::vector<Op>& ops = run_.ranks_[rank].job->ops;
+            for (u32 node = 0; node < ops.size(); ++node) {
+                if (ops[node].kind == OpKind::collective && start_of(rank, node) != never) {
+                    entered_[rank][ops[node].communicator].push_back(node);
+                }
+            }
+            for (auto& [communicator, nodes] : entered_[rank]) {
+                std::stable_sort(nodes.begin(), nodes.end(), [&](u32 a, u32 b) {
+                    return start_of(rank, a) < start_of(rank, b);
+                });
+            }
         }
     }
-}
+
+    static auto kind_of(const Op& op) {
+        return std::tuple{op.collective, op.bytes, op.custom, op.involved};
+    }
+
+    const Round& round(u32 communicator, std::size_t number) {
+        const auto [entry, fresh] = rounds_.try_emplace({communicator, number});
+        Round& result = entry->second;
+        if (!fresh) {
+            return result;
+        }
+        const std::vector<u32>& members = run_.model_.communicators[communicator].members;
+        const std::size_t count = members.empty() ? run_.ranks_.size() : members.size();
+        for (u32 i = 0; i < count; ++i) {
+            const u32 member = members.empty() ? i : members[i];
+            const std::vector<u32>& nodes = entered_[member][communicator];
+            if (nodes.size() <= number) {
+                result.missing.push_back(member);
+                continue;
+            }
+            const Op& op = run_.op_of(member, nodes[number]);
+            const bool known = std::any_of(result.kinds.begin(), result.kinds.end(), [&](auto other) {
+                return kind_of(run_.op_of(other.first, other.second)) == kind_of(op);
+            });
+            if (!known) {
+                result.kinds.emplace_back(member, nodes[number]);
+            }
+        }
+        return result;
+    }
+
+    // Whether a collective of `rank` over some dimensions has `other` among its ranks.
+    bool takes_part(u32 rank, u32 other, u64 involved) const {
+        for (u32 d = 0; d < run_.grid_.dimensions(); ++d) {
+            if ((involved >> d & 1) == 0 &&
+                run_.grid_.coordinate(rank, d) != run_.grid_.coordinate(other, d)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    void explain_collective(Waiting& w, const Op& op) {
+        w.bytes = op.bytes;
+        w.kind = static_cast<u32>(op.collective);
+        w.communicator = op.communicator;
+        const std::vector<u32>& nodes = entered_[w.rank][op.communicator];
+        const auto number = std::find(nodes.begin(), nodes.end(), w.node) - nodes.begin();
+        const Round& entered = round(op.communicator, static_cast<std::size_t>(number));
+        for (const auto& [rank, node] : entered.kinds) {
+            const Op& other = run_.op_of(rank, node);
+            if (kind_of(other) != kind_of(op)) {
+                w.other_rank = rank;
+                w.other_node = node;
+                w.other_kind = static_cast<u32>(other.collective);
+                w.other_bytes = other.bytes;
+                w.is_cause = true;
+                return;
+            }
+        }
+        for (u32 member : entered.missing) {
+            if (takes_part(w.rank, member, op.involved)) {
+                w.missing.push_back(member);
+                w.is_cause = w.is_cause || run_.ranks_[member].finished;
+            }
+        }
+        if (w.missing.empty()) {
+            explain_custom(w);
+        }
+    }
+
+    // Of a collective given by traces: its first node that waits for a message.
+    void explain_custom(Waiting& w) const {
+        u32 first = none;
+        run_.matcher_.for_each([&](const MatchKey&, Matcher::Side side, u32 message) {
+            if (side != Matcher::Side::receive) {
+                return;
+            }
+            for (; message != none; message = run_.messages_[message].next) {
+                const Continuation waits = run_.messages_[message].received;
+                const bool sends = waits.kind == Continuation::rendezvous_send;
+                const Continuation then = sends ? run_.rendezvous_[waits.a].then : waits;
+                if (then.kind == Continuation::custom_node && belongs(w, then.a) && then.b < first) {
+                    first = then.b;
+                    w.sends = sends;
+                    w.inner_stream = then.a;
+                }
+            }
+        });
+        if (first == none) {
+            return;
+        }
+        const Stream& s = run_.streams_[w.inner_stream];
+        const CustomCollective& custom = run_.model_.custom[s.custom];
+        const Graph& graph = *custom_position(custom, s.rank).graph;
+        w.inner_node = graph.id[first];
+        w.inner_name = graph.name(first);
+        const IntColumn& peer = w.sends ? graph.comm_dst : graph.comm_src;
+        explain_message(w, run_.custom_rank(s, static_cast<u32>(peer.value[first])),
+                        static_cast<u32>(graph.comm_tag.value[first] % point_to_point_tags),
+                        graph.comm_size.value[first]);
+    }
+
+    bool belongs(const Waiting& w, u32 stream) const {
+        const Dataset& dataset = run_.datasets_[run_.streams_[stream].dataset];
+        return dataset.rank == w.rank && dataset.node == w.node;
+    }
+
+    const Simulation& run_;
+    std::vector<std::map<u32, std::vector<u32>>> entered_;
+    std::map<std::pair<u32, std::size_t>, Round> rounds_;
+};
+
+std::vector<Waiting> Simulation::diagnose() const { return Diagnosis(*this).all(); }
 
 }  // namespace yantra

@@ -33,7 +33,7 @@ void Simulation::start_exchange(u32 stream, const Program& program) {
     x.left = x.machine->sends;
     x.hand_over_ticks = phase_of(s).fixed_hand_over ? model_.system.group_hand_over
                                                     : model_.system.endpoint_delay;
-    if (s.meeting != none) {
+    if (counts_arrivals(s)) {
         open_counters(s);
     }
     resolve_peer(s);
@@ -72,6 +72,16 @@ void Simulation::exchange_handed_over(u32 stream, u32 run) {
     local_.schedule(streams_[stream].rank, x.reduce_ticks, reduction_done, stream, none);
 }
 
+// Hand-overs of received packets come after those of the window of own ones.
+bool Simulation::passes_barrier(const ExchangeState& x) {
+    const ExchangeProgram& machine = *x.machine;
+    if (!machine.barrier_counts_hand_overs) {
+        return x.receipts >= machine.barrier_receipts;
+    }
+    const u64 sent = machine.sends - x.left;
+    return sent + x.free >= machine.window + machine.barrier_receipts;
+}
+
 // One more packet is free to go.
 void Simulation::exchange_free(u32 stream) {
     Stream& s = streams_[stream];
@@ -79,7 +89,7 @@ void Simulation::exchange_free(u32 stream) {
     const ExchangeProgram& machine = *x.machine;
     ++x.free;
     if (machine.barrier_at > 0 && x.left <= machine.barrier_at) {
-        if (x.receipts < machine.barrier_receipts) {
+        if (!passes_barrier(x)) {
             return;
         }
         for (u64 i = 0; i < machine.window && can_send(x); ++i) {
@@ -99,7 +109,7 @@ void Simulation::exchange_send(Stream& s, u32 stream) {
     --x.left;
     --x.pending;
     --x.free;
-    if (s.meeting == none) {
+    if (!counts_arrivals(s)) {
         send(s.rank, x.to_rank, x.send_bytes, s.tag, {});
         receive(s.rank, x.from_rank, x.send_bytes, s.tag,
                 {Continuation::exchange_receipt, stream, none});

@@ -75,10 +75,25 @@ void Simulation::run_graph_op(u32 stream, u32 op_index) {
                     {Continuation::graph_receipt, stream, op_index});
             return;
         case GraphOp::local:
-            hand_over(s, stream, op_index, {op.from_memory, op.reduce.num != 0, op.back, true},
+            hand_over(s, stream, op_index, {op.from_memory, op.reduce.num != 0, goes_back(s, op), true},
                       op.bytes.of(phase.data, program.round_up));
             return;
     }
+}
+
+// Whether a hand-over that starts crosses the shared bus twice.
+bool Simulation::goes_back(const Stream& s, const GraphOp& op) const {
+    if (!op.back_if_last) {
+        return op.back;
+    }
+    const GraphProgram& graph = graph_of(model_.programs[phase_of(s).program]);
+    const std::vector<u32>& waiting = graph_states_[s.graph_state].waiting;
+    for (u32 other = 0; other < waiting.size(); ++other) {
+        if (waiting[other] > 0 && op_at(graph, s.place.position, other).back_if_last) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void Simulation::graph_handed_over(u32 stream, u32 op_index) {

@@ -3,8 +3,9 @@
 // Matching by (tag, source, destination, size) costs a table of everything in flight. Within an
 // exchange the k-th message from a peer always belongs to the k-th receive posted for it, so one
 // counter per peer does: arrivals less receives posted. This is exact as long as all members run the
-// same phases, which is what a meeting stands for; streams that differ never meet, and the run ends
-// in a deadlock that is reported, as it does upstream.
+// same phases, which is what a meeting stands for. Streams that differ never meet and the run ends in
+// a deadlock; upstream, which pairs messages by tag and size alone, may let different collectives
+// complete each other, so with that quirk the run is started again matching by tag.
 #include <algorithm>
 
 #include "base/ensure.hpp"
@@ -33,6 +34,11 @@ u32 peer_position(const Place& place, i32 offset, bool by_xor, bool clockwise) {
 
 }  // namespace
 
+// Under the rendezvous protocol every message needs its receive, which only the matcher knows.
+bool Simulation::counts_arrivals(const Stream& s) const {
+    return s.meeting != none && !model_.system.rendezvous;
+}
+
 u32 Simulation::member_index(const Stream& s, const Plan& plan) const {
     if (plan.communicator_size == grid_.ranks()) {
         return s.rank;
@@ -52,22 +58,42 @@ u32 Simulation::find_meeting(u32 stream, u32 communicator) {
     auto same = [](const Phase& a, const Phase& b) {
         return a.program == b.program && a.level == b.level && a.data == b.data;
     };
-    const auto [entry, fresh] = meeting_of_[communicator].try_emplace(s.id, none);
-    for (u32 m = entry->second; m != none; m = meetings_[m].next) {
+    const u64 number = s.id - model_.communicators[communicator].first_stream;
+    std::vector<u32>& by_number = meeting_of_[communicator];
+    if (by_number.size() <= number) {
+        by_number.resize(number + 1, none);
+    }
+    u32& entry = by_number[number];
+    for (u32 m = entry; m != none; m = meetings_[m].next) {
         const std::vector<Phase>& phases = meetings_[m].phases;
         if (std::equal(phases.begin(), phases.end(), first, last, same)) {
             return m;
         }
     }
-    const u32 meeting = meetings_.take();
+    if (entry != none && !mismatch_) {
+        note_mismatch(s, meetings_[entry]);
+    }
+    const u32 meeting = meetings_.take_as_left();
     Meeting& m = meetings_[meeting];
-    m.id = s.id;
+    m.number = number;
     m.communicator = communicator;
-    m.next = entry->second;
+    m.next = entry;
+    m.joined = m.left = 0;
     m.phases.assign(first, last);
     m.stream.assign(model_.plans[s.plan].communicator_size, none);
-    entry->second = meeting;
+    m.early.clear();
+    entry = meeting;
     return meeting;
+}
+
+void Simulation::note_mismatch(const Stream& s, const Meeting& other) {
+    const auto there = std::find_if(other.stream.begin(), other.stream.end(),
+                                    [](u32 stream) { return stream != none; });
+    if (there == other.stream.end()) {
+        return;
+    }
+    const Stream& t = streams_[*there];
+    mismatch_ = {s.rank, datasets_[s.dataset].node, t.rank, datasets_[t.dataset].node};
 }
 
 void Simulation::join_meeting(u32 stream, u32 communicator) {
@@ -94,17 +120,11 @@ void Simulation::leave_meeting(u32 stream) {
     if (++m.left < m.stream.size()) {
         return;
     }
-    auto& of_communicator = meeting_of_[m.communicator];
-    const auto entry = of_communicator.find(m.id);
-    if (entry->second == meeting && m.next == none) {
-        of_communicator.erase(entry);
-    } else {
-        u32* link = &entry->second;
-        while (*link != meeting) {
-            link = &meetings_[*link].next;
-        }
-        *link = m.next;
+    u32* link = &meeting_of_[m.communicator][m.number];
+    while (*link != meeting) {
+        link = &meetings_[*link].next;
     }
+    *link = m.next;
     meetings_.give_back(meeting);
 }
 
@@ -166,7 +186,7 @@ void Simulation::resolve_peer(Stream& s) {
     x.send_bytes = details.bytes.of(x.data, x.round_up);
     const u32 to = peer_position(s.place, details.out, details.by_xor, x.clockwise);
     x.to_rank = s.place.rank_at(to);
-    if (s.meeting == none) {
+    if (!counts_arrivals(s)) {
         const u32 from = peer_position(s.place, details.into, details.by_xor, x.clockwise);
         x.from_rank = s.place.rank_at(from);
         return;

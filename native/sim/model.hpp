@@ -30,6 +30,9 @@ struct Quirks {
     bool sizes_of_32_bits = false;
     bool bus_charges_reduction_twice = false;
     bool hash_order_custom = false;
+    bool phases_as_ready = false;
+    bool no_duration_takes_a_nanosecond = false;
+    bool mismatched_collectives_meet = false;
 };
 
 struct SharedBusParameters {
@@ -75,6 +78,7 @@ struct Model {
     std::vector<Plan> plans;
     u32 turns = 0;                   // counters that levels with two programs need
     std::vector<Communicator> communicators;
+    std::vector<u32> lanes;          // by communicator: those that share one share their queues
     std::vector<CustomCollective> custom;
     std::vector<std::shared_ptr<const Job>> jobs;   // by rank
     bool match_by_tag = false;       // tags of different communicators may collide

@@ -1,6 +1,7 @@
 // Outcome: what a run leaves behind, in ticks and as plain columns.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/types.hpp"
@@ -12,18 +13,39 @@ inline constexpr u64 never = ~u64{0};
 
 // What the oldest waiting node of an unfinished rank waits for.
 struct Waiting {
-    enum Reason : u8 { nothing, message, collective, memory };
     u32 rank = none;
-    u32 node = none;             // none: nothing of the rank was ever started
-    Reason reason = nothing;
-    bool sends = false;          // a message: the node is the sender
+    u32 node = none;
+    bool for_message = false;    // else for a collective
+    bool is_cause = false;       // it does not merely wait for a rank that waits itself
     u64 since = 0;
-    u32 peer = none;             // a message: the other rank
-    u32 tag = 0;
     u64 bytes = 0;
-    u64 other_bytes = never;     // size under which the peer has the same tag waiting
-    u32 other_tag = none;        // tag under which the peer has the same size waiting
-    std::vector<u32> missing;    // a collective: members that never started it
+    u64 other_bytes = never;     // size of what the other rank has in its place
+    // A message.
+    bool sends = false;          // the node is the sender
+    bool peer_finished = false;
+    u32 peer = none;
+    u32 tag = 0;
+    u32 other_tag = none;        // tag under which the peer has a message of this size
+    u32 peer_node = none;        // node of the peer that would match, and has not started
+    // A collective.
+    u32 kind = none;             // CollectiveKind
+    u32 communicator = none;
+    std::vector<u32> missing;    // members that never entered it
+    u32 other_rank = none;       // a member that entered another one in its place
+    u32 other_node = none;
+    u32 other_kind = none;
+    // A node of a collective given by traces, which waits for the message above.
+    u32 inner_stream = none;
+    u64 inner_node = 0;
+    std::string inner_name;
+};
+
+// Two ranks whose collectives of one communicator differ where they should be the same.
+struct Mismatch {
+    u32 rank = none;
+    u32 node = none;
+    u32 other_rank = none;
+    u32 other_node = none;
 };
 
 struct Outcome {
@@ -35,7 +57,7 @@ struct Outcome {
     std::vector<u64> end;
     std::vector<LinkUse> dimensions;
     std::vector<NetworkModel::LinkRecord> links;
-    std::vector<Waiting> waiting;    // oldest first, one for each unfinished rank
+    std::vector<Waiting> waiting;    // of unfinished ranks: causes first, then oldest first; ten at most
     u64 events = 0;
     u64 messages = 0;
     u64 last_tick = 0;

@@ -24,16 +24,20 @@ std::unique_ptr<NetworkModel> make_network(const Model& model, const Grid& grid,
 
 }  // namespace
 
-Simulation::Simulation(const Model& model)
+Simulation::Simulation(const Model& model, bool match_by_tag)
     : model_(model),
       grid_(model.dimensions, model.tables),
       local_(queue_, grid_.ranks(), event::local_batch),
       network_(make_network(model, grid_, queue_)),
+      match_by_tag_(match_by_tag || model.match_by_tag),
       memory_(model.memory, grid_.ranks(), model.scale) {
     ensure(model.jobs.size() == grid_.ranks(), "one job per rank");
     const SystemParameters& system = model.system;
     const u32 queues = system.queues_per_dimension;
     queue_threshold_ = (system.active_chunks + queues - 1) / queues;
+    queues_per_lane_ = grid_.dimensions() * queues;
+    const u32 lanes = *std::max_element(model.lanes.begin(), model.lanes.end()) + 1;
+    turns_.assign(model.communicators.size(), std::vector<Turns>(queues_per_lane_));
     ranks_.resize(grid_.ranks());
     u64 nodes = 0;
     for (u32 rank = 0; rank < grid_.ranks(); ++rank) {
@@ -43,7 +47,7 @@ Simulation::Simulation(const Model& model)
         r.waiting = graph.parent_count;
         r.ready = ReadySet(static_cast<u32>(model.resources.capacity.size()));
         r.occupied.resize(model.resources.capacity.size());
-        r.queues.resize(grid_.dimensions() * queues);
+        r.queues.resize(lanes * queues_per_lane_);
         r.robin.resize(grid_.dimensions());
         for (RoundRobin& robin : r.robin) {
             robin.last = queues > 1 ? queues / 2 : 0;
@@ -94,7 +98,7 @@ void Simulation::start() {
 
 bool Simulation::run_for(u64 events) {
     for (u64 i = 0; i < events; ++i) {
-        if (queue_.empty()) {
+        if (queue_.empty() || (mismatch_ && model_.quirks.mismatched_collectives_meet)) {
             return true;
         }
         handle(queue_.next());

@@ -15,7 +15,6 @@
 
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "base/pool.hpp"
@@ -34,16 +33,19 @@ namespace yantra {
 
 class Simulation {
 public:
-    explicit Simulation(const Model& model);
+    // `match_by_tag`: pair the messages of collectives by tag and size alone, as upstream does.
+    explicit Simulation(const Model& model, bool match_by_tag = false);
     ~Simulation();
     Simulation(const Simulation&) = delete;
     Simulation& operator=(const Simulation&) = delete;
 
     // Starts the run; then run_for until it returns true.
     void start();
-    // Runs at most `events` events; true when none is left.
+    // Runs at most `events` events; true when none is left, or when two ranks entered different
+    // collectives and the quirk asks for a run that matches by tag.
     bool run_for(u64 events);
     Outcome outcome();
+    const std::optional<Mismatch>& mismatch() const { return mismatch_; }
     u64 now() const { return queue_.now(); }
     u64 nodes_done() const { return nodes_done_; }
 
@@ -107,6 +109,7 @@ private:
         CollectiveKind kind = CollectiveKind::all_reduce;
         bool clockwise = true;
         bool fixed_hand_over = false;
+        bool idle = false;           // the rank has nothing to do in it
     };
 
     // The streams of one collective on one rank.
@@ -124,15 +127,22 @@ private:
         bool of_graph;
     };
 
+    // Whose chunk is planned.
+    struct ChunkPlace {
+        u32 rank;
+        u32 communicator;
+        const Plan* plan;
+    };
+
     // Which of a dimension's queues a phase may use.
     enum class Half : u8 { any, first, last };
 
     // Where the streams of one collective chunk find each other: same communicator, same number,
     // same phases. Their messages then need no matching by tag and size.
     struct Meeting {
-        u64 id = 0;
+        u64 number = 0;                  // of the stream within its communicator
         u32 communicator = none;
-        u32 next = none;                 // another meeting of the same id, with other phases
+        u32 next = none;                 // another meeting of the same number, with other phases
         u32 joined = 0;
         u32 left = 0;
         std::vector<Phase> phases;
@@ -150,35 +160,36 @@ private:
 
     // Position within a program's runs.
     struct Cursor {
-        u32 run = 0;
         u64 done = 0;   // packets of the run
+        u32 run = 0;
     };
 
+    // What every packet touches comes first, to lie in as few cache lines as it can.
     struct ExchangeState {
         const ExchangeProgram* machine = nullptr;
-        u64 data = 0;
-        u64 pending = 0;       // handed over or about to be, not yet sent
         u64 left = 0;          // sends
-        u64 free = 0;          // hand-overs finished and not yet used
         u64 receipts = 0;
+        u64 pending = 0;       // packets handed over or about to be, not yet sent
+        u64 free = 0;          // hand-overs finished and not yet used
+        u64 hand_over_ticks = 0;
         Cursor injected;
         Cursor sent;
-        u64 hand_over_ticks = 0;
         u64 reduce_ticks = 0;  // of run `reduce_run`
-        u32 reduce_run = none;
-        bool round_up = false;
-        bool clockwise = true;
-        // Of the current send run.
-        u64 send_bytes = 0;
+        u64 send_bytes = 0;    // of the current send run, as are the next four
         u32 to_rank = none;
-        u32 from_rank = none;
-        u32 to_member = none;
         u32 to_stream = none;  // none until it has joined the meeting
         u32 to_mark = 0;       // phase and the peer's counter
         u32 from_slot = 0;
         // Arrivals less receives posted: of the next and the previous rank, or by peer.
         i32 near[2] = {0, 0};
         u32 counters = none;   // first of the counters by peer
+        u32 reduce_run = none;
+        // Seldom looked at.
+        u64 data = 0;
+        u32 from_rank = none;
+        u32 to_member = none;
+        bool round_up = false;
+        bool clockwise = true;
     };
 
     struct GraphState {
@@ -192,10 +203,14 @@ private:
         u32 ongoing = 0;
     };
 
-    struct Stream {
+    struct alignas(64) Stream {
+        u32 rank = none;
+        u32 meeting = none;
+        u32 started = none;         // phase whose arrivals are counted
+        u32 early = none;           // first arrival for a later phase
+        ExchangeState exchange;
         u64 id = 0;
         i64 priority = 0;
-        u32 rank = none;
         u32 dataset = none;
         u32 plan = none;
         u32 custom = none;
@@ -205,19 +220,27 @@ private:
         u32 queue = none;
         u32 graph_state = none;
         u32 custom_state = none;
-        u32 meeting = none;
         u32 member = none;          // index in the meeting
-        u32 early = none;           // first arrival for a later phase
-        u32 started = none;         // phase whose arrivals are counted
-        bool initialised = false;
         u32 tag = 0;
+        bool initialised = false;
         Place place;
-        ExchangeState exchange;
     };
 
     struct Queue {
         std::vector<u32> streams;
+        u64 turn = 0;                // of the next phase to start, see Turns
         u32 running = 0;
+    };
+
+    // In which order the members of a communicator start the phases of one queue.
+    struct Turn {
+        u64 stream;
+        u32 phase;
+        u32 members_left;
+    };
+    struct Turns {
+        std::vector<Turn> coming;    // those that some member has yet to start
+        u64 passed = 0;
     };
 
     struct RoundRobin {
@@ -265,8 +288,11 @@ private:
     void start_chunks(u32 rank, u32 node, u32 plan, i64 priority);
     void make_stream(u32 rank, u32 dataset, u32 plan, u32 custom, i64 priority);
     void build_phases(u32 rank, const Op& op, const Plan& plan, u64 data, bool spread);
-    void add_phase(u32 rank, const Plan& plan, u32 level, CollectiveKind kind, Half half, u64& data);
-    void choose_queue(Rank& r, u32 dimension, Half half, Phase& phase) const;
+    void add_phase(const ChunkPlace& chunk, u32 level, CollectiveKind kind, Half half, u64& data);
+    bool takes_alternate(const ChunkPlace& chunk, const Level& level);
+    void leave_out_phases(const ChunkPlace& chunk, CollectiveKind kind);
+    void choose_queue_by_half(Rank& r, u32 dimension, Half half, Phase& phase) const;
+    void choose_queue_by_chunk(const ChunkPlace& chunk, Half half, Phase& phase) const;
     void order_levels(u32 rank, const Op& op, const Plan& plan);
     u32 store_phases();
     void proceed(u32 stream);
@@ -277,6 +303,7 @@ private:
     std::size_t alternating_point(const std::vector<u32>& queue, const Stream& s) const;
     void remove_from_queue(u32 rank, u32 queue);
     void start_queue(u32 rank, u32 queue);
+    bool take_turn(Queue& q);
     void start_phase(u32 stream);
     void stream_finished(u32 dataset);
     Place place_in(u32 rank, const Plan& plan, u32 level) const;
@@ -286,6 +313,7 @@ private:
     void start_exchange(u32 stream, const Program& program);
     void inject(Stream& s, u32 stream);
     void exchange_handed_over(u32 stream, u32 run);
+    static bool passes_barrier(const ExchangeState& x);
     void exchange_free(u32 stream);
     void exchange_received(u32 stream);
 
@@ -302,17 +330,21 @@ private:
     void join_meeting(u32 stream, u32 communicator);
     void leave_meeting(u32 stream);
     u32 find_meeting(u32 stream, u32 communicator);
+    void note_mismatch(const Stream& s, const Meeting& other);
     u32 member_index(const Stream& s, const Plan& plan) const;
+    bool counts_arrivals(const Stream& s) const;
     static bool can_send(const ExchangeState& x);
     void exchange_send(Stream& s, u32 stream);
 
     // --- graph.cpp
     void start_graph(u32 stream);
     void run_graph_op(u32 stream, u32 op);
+    bool goes_back(const Stream& s, const GraphOp& op) const;
     void graph_op_done(u32 stream, u32 op);
     void graph_handed_over(u32 stream, u32 op);
 
     // --- custom.cpp
+    static const CustomPosition& custom_position(const CustomCollective& custom, u32 rank);
     void start_custom_phase(u32 stream);
     void issue_custom(u32 stream);
     void issue_custom_node(u32 stream, u32 node);
@@ -322,6 +354,7 @@ private:
     // --- transport.cpp
     void send(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then);
     void receive(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then);
+    u64 carried(u64 bytes) const;
     void send_plain(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then);
     void receive_plain(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then);
     void arrive(u32 message);
@@ -344,10 +377,8 @@ private:
     void bus_done(u32 rank, const BusRequest& request);
 
     // --- diagnosis.cpp
+    class Diagnosis;
     std::vector<Waiting> diagnose() const;
-    Waiting explain(u32 rank, u32 node) const;
-    void explain_message(Waiting& w, const Op& op) const;
-    void explain_collective(Waiting& w, const Op& op) const;
 
     void handle(const Event& event);
     void handle_local(u32 rank, const LocalEvent& event);
@@ -363,6 +394,8 @@ private:
     Pool<Message> messages_;
     Pool<Rendezvous> rendezvous_;
     std::vector<Rank> ranks_;
+    std::vector<std::vector<Turns>> turns_;        // by communicator and queue
+    u32 queues_per_lane_ = 1;
     std::vector<u64> start_;
     std::vector<u64> end_;
     Pool<Stream> streams_;
@@ -371,9 +404,12 @@ private:
     std::vector<std::vector<u32>> free_phases_;    // blocks given back, by length
     std::vector<Phase> planned_;                   // of the stream being made
     std::vector<u32> order_;                       // its levels
+    std::vector<u32> usable_;                      // those of them that take part
     Pool<Meeting> meetings_;
-    std::vector<std::unordered_map<u64, u32>> meeting_of_;  // by communicator: stream id -> meeting
+    std::vector<std::vector<u32>> meeting_of_;      // by communicator and number of the stream
     Pool<Early> early_;
+    bool match_by_tag_;
+    std::optional<Mismatch> mismatch_;
     std::vector<i32> counters_;
     std::vector<std::vector<u32>> free_counters_;           // blocks given back, by level size
     Pool<GraphState> graph_states_;

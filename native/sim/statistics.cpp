@@ -94,14 +94,16 @@ void add_utilisations(const Model& model, const Outcome& outcome, u32 rank, cons
         if (!has_roofline(op, graph, node, roofline)) {
             continue;
         }
-        const double intensity = static_cast<double>(graph.num_ops.value[node]) /
-                                 static_cast<double>(graph.tensor_size.value[node]);
+        const u64 operations = graph.num_ops.value[node];
+        const u64 bytes = graph.tensor_size.value[node];
+        const double intensity = static_cast<double>(operations) / static_cast<double>(bytes);
         const double flops = std::min(roofline.memory_bytes_per_s * intensity, roofline.peak_flops);
         const double weight = static_cast<double>(ticks);
         bound += flops < roofline.peak_flops ? 0 : ticks;
         statistics.compute_utilisation += flops / roofline.peak_flops * weight;
-        statistics.memory_utilisation += flops / intensity / roofline.memory_bytes_per_s * weight;
-        statistics.operation_intensity += intensity * weight;
+        statistics.memory_utilisation +=
+            operations == 0 ? weight : flops / intensity / roofline.memory_bytes_per_s * weight;
+        statistics.operation_intensity += bytes == 0 ? 0.0 : intensity * weight;
     }
     const double all = static_cast<double>(total);
     statistics.compute_bound = static_cast<double>(bound) / all;

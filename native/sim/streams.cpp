@@ -54,8 +54,9 @@ void Simulation::start_chunks(u32 rank, u32 node, u32 plan_index, i64 priority) 
     }
     const u64 splits = model_.system.chunks;
     u64 left = op.bytes;
-    u64 chunk = left / splits;
-    u64 pieces = std::max<u64>(1, std::min(splits, left));
+    u64 chunk = model_.quirks.padded_chunks ? left / splits : (left + splits - 1) / splits;
+    const bool whole = op.collective == CollectiveKind::barrier;  // a signal is not cut
+    u64 pieces = whole ? 1 : std::max<u64>(1, std::min(splits, left));
     if (model_.quirks.padded_chunks) {
         if (op.collective != CollectiveKind::all_gather && grid_.ranks() > chunk) {
             chunk = grid_.ranks();
@@ -68,8 +69,9 @@ void Simulation::start_chunks(u32 rank, u32 node, u32 plan_index, i64 priority) 
         }
         pieces = (left + chunk - 1) / chunk;
     }
-    const u64 total = left;
-    const bool balanced = themis_ && plan.shared_load && op.collective != CollectiveKind::all_to_all;
+    const bool balanced = themis_ && plan.shared_load && left > 0 &&
+                          (gathers_or_scatters(op.collective) ||
+                           op.collective == CollectiveKind::all_reduce);
     const u32 dataset = datasets_.take({rank, node, 0});
     for (u64 piece = 0; balanced ? left > 0 : piece < pieces; ++piece) {
         u64 data = chunk;
@@ -81,7 +83,7 @@ void Simulation::start_chunks(u32 rank, u32 node, u32 plan_index, i64 priority) 
             order_ = std::move(decision.order);
         } else {
             if (!model_.quirks.padded_chunks) {
-                data = total * (piece + 1) / pieces - total * piece / pieces;
+                data = left / pieces + (piece < left % pieces ? 1 : 0);
             }
             order_levels(rank, op, plan);
         }
@@ -91,13 +93,15 @@ void Simulation::start_chunks(u32 rank, u32 node, u32 plan_index, i64 priority) 
     }
 }
 
-// The levels in the order in which a stream visits them.
+// The levels in the order in which a stream visits them: data that grows takes the inner ones last,
+// and so does what spreads from one rank.
 void Simulation::order_levels(u32 rank, const Op& op, const Plan& plan) {
     order_.resize(plan.levels.size());
     for (u32 level = 0; level < order_.size(); ++level) {
         order_[level] = level;
     }
-    if (op.collective == CollectiveKind::all_gather) {
+    if (op.collective == CollectiveKind::all_gather || op.collective == CollectiveKind::gather ||
+        op.collective == CollectiveKind::broadcast) {
         std::reverse(order_.begin(), order_.end());
     }
     if (model_.system.inter_dimension == InterDimension::round_robin && plan.shared_load) {
@@ -108,62 +112,100 @@ void Simulation::order_levels(u32 rank, const Op& op, const Plan& plan) {
 }
 
 void Simulation::build_phases(u32 rank, const Op& op, const Plan& plan, u64 data, bool balanced) {
-    std::vector<u32> usable;
+    const ChunkPlace chunk{rank, op.communicator, &plan};
+    usable_.clear();
     for (u32 level : order_) {
         const bool involved = !plan.masked || (op.involved >> plan.levels[level].dimension & 1) != 0;
         if (involved && plan.levels[level].size > 1) {
-            usable.push_back(level);
+            usable_.push_back(level);
         }
     }
-    ensure(!usable.empty(), "a collective over no dimension");
+    ensure(!usable_.empty(), "a collective over no dimension");
     const bool hierarchical =
         op.collective == CollectiveKind::all_reduce && model_.system.local_bw_aware;
     if (!hierarchical) {
-        for (u32 level : usable) {
-            add_phase(rank, plan, level, op.collective, Half::any, data);
+        for (u32 level : usable_) {
+            add_phase(chunk, level, op.collective, Half::any, data);
         }
+        leave_out_phases(chunk, op.collective);
         return;
     }
-    const std::size_t scattered = balanced ? usable.size() : usable.size() - 1;
+    const std::size_t scattered = balanced ? usable_.size() : usable_.size() - 1;
     for (std::size_t i = 0; i < scattered; ++i) {
-        add_phase(rank, plan, usable[i], CollectiveKind::reduce_scatter, Half::first, data);
+        add_phase(chunk, usable_[i], CollectiveKind::reduce_scatter, Half::first, data);
     }
     if (!balanced) {
-        add_phase(rank, plan, usable.back(), CollectiveKind::all_reduce, Half::first, data);
+        add_phase(chunk, usable_.back(), CollectiveKind::all_reduce, Half::first, data);
     }
     for (std::size_t i = scattered; i-- > 0;) {
-        add_phase(rank, plan, usable[i], CollectiveKind::all_gather, Half::last, data);
+        add_phase(chunk, usable_[i], CollectiveKind::all_gather, Half::last, data);
     }
 }
 
-void Simulation::add_phase(u32 rank, const Plan& plan, u32 level_index, CollectiveKind kind,
-                           Half half, u64& data) {
-    Rank& r = ranks_[rank];
-    const Level& level = plan.levels[level_index];
+// Of a collective with a root, a rank takes part in a phase only if it has data there: on the way to
+// the root if it was first in all phases before, on the way from the root if it is first in all after.
+void Simulation::leave_out_phases(const ChunkPlace& chunk, CollectiveKind kind) {
+    const bool to_root = kind == CollectiveKind::reduce || kind == CollectiveKind::gather;
+    const bool from_root = kind == CollectiveKind::broadcast || kind == CollectiveKind::scatter;
+    if (!to_root && !from_root) {
+        return;
+    }
+    bool idle = false;
+    for (std::size_t i = 0; i < planned_.size(); ++i) {
+        Phase& phase = planned_[to_root ? i : planned_.size() - 1 - i];
+        phase.idle = idle;
+        idle = idle || place_in(chunk.rank, *chunk.plan, phase.level).position != 0;
+    }
+}
+
+void Simulation::add_phase(const ChunkPlace& chunk, u32 level_index, CollectiveKind kind, Half half,
+                           u64& data) {
+    Rank& r = ranks_[chunk.rank];
+    const Level& level = chunk.plan->levels[level_index];
     Phase phase;
     phase.data = data;
     phase.level = level_index;
     phase.kind = kind;
     phase.fixed_hand_over = level.fixed_hand_over;
     phase.program = level.program[static_cast<std::size_t>(kind)];
-    if (level.turn != none && (r.turns[level.turn]++ & 1) != 0) {
+    if (level.turn != none && takes_alternate(chunk, level)) {
         phase.program = level.alternate[static_cast<std::size_t>(kind)];
     }
     ensure(phase.program != no_program, "a phase without a program");
-    choose_queue(r, level.dimension, half, phase);
+    phase.queue = model_.lanes[chunk.communicator] * queues_per_lane_ +
+                  level.dimension * model_.system.queues_per_dimension;
+    if (model_.quirks.half_queues) {
+        choose_queue_by_half(r, level.dimension, half, phase);
+    } else {
+        choose_queue_by_chunk(chunk, half, phase);
+    }
     const Program& program = model_.programs[phase.program];
+    // Upstream's tree runs an all-reduce whatever asked for it, and the schedulers see what runs.
+    if (gathers_or_scatters(kind) && program.result.num == program.result.den) {
+        phase.kind = CollectiveKind::all_reduce;
+    }
     data = program.result.of(data, program.round_up);
     planned_.push_back(phase);
 }
 
-void Simulation::choose_queue(Rank& r, u32 dimension, Half half, Phase& phase) const {
+// Whether a phase runs the second of two programs: every second chunk of the communicator does, so
+// that its members agree. Upstream counts the phases of each rank.
+bool Simulation::takes_alternate(const ChunkPlace& chunk, const Level& level) {
+    Rank& r = ranks_[chunk.rank];
+    const u64 number = model_.quirks.phases_as_ready ? r.turns[level.turn]++
+                                                     : r.streams[chunk.communicator];
+    return number % 2 != 0;
+}
+
+// Counts the phases of each half of a dimension's queues, whatever their communicator.
+void Simulation::choose_queue_by_half(Rank& r, u32 dimension, Half half, Phase& phase) const {
     const u32 queues = model_.system.queues_per_dimension;
     RoundRobin& robin = r.robin[dimension];
     u32 queue;
-    if (half == Half::any || !model_.quirks.half_queues) {
+    if (half == Half::any) {
         queue = robin.any;
         robin.any = (robin.any + 1) % queues;
-        phase.clockwise = half == Half::any ? queues == 1 || queue < queues / 2 : half == Half::first;
+        phase.clockwise = queues == 1 || queue < queues / 2;
     } else if (half == Half::first) {
         queue = robin.first;
         robin.first = queues > 1 ? (robin.first + 1) % (queues / 2) : 0;
@@ -175,7 +217,17 @@ void Simulation::choose_queue(Rank& r, u32 dimension, Half half, Phase& phase) c
                                                            : 0;
         phase.clockwise = false;
     }
-    phase.queue = dimension * queues + queue;
+    phase.queue += queue;
+}
+
+// The number of the chunk within its communicator decides, so that all members agree on the queue
+// and on the direction around a ring.
+void Simulation::choose_queue_by_chunk(const ChunkPlace& chunk, Half half, Phase& phase) const {
+    const u32 queues = model_.system.queues_per_dimension;
+    const u64 number = ranks_[chunk.rank].streams[chunk.communicator];
+    const u32 queue = static_cast<u32>(number % queues);
+    phase.clockwise = half == Half::any ? queues == 1 || queue < queues / 2 : half == Half::first;
+    phase.queue += queue;
 }
 
 u32 Simulation::store_phases() {
@@ -210,8 +262,12 @@ void Simulation::make_stream(u32 rank, u32 dataset, u32 plan, u32 custom, i64 pr
     s.first_phase = store_phases();
     s.end_phase = s.first_phase + static_cast<u32>(planned_.size());
     ++datasets_[dataset].streams_left;
-    if (custom == none && !model_.match_by_tag && !model_.system.rendezvous) {
+    if (custom == none && !match_by_tag_) {
         join_meeting(stream, communicator);
+        // Streams that do not meet do not hear of each other, whatever their numbers and sizes.
+        if (!model_.quirks.mismatched_collectives_meet) {
+            s.tag = s.meeting % tag_space + tag_space;
+        }
     }
     proceed(stream);
 }
@@ -272,11 +328,52 @@ void Simulation::start_queue(u32 rank, u32 queue) {
         if (q.running >= queue_threshold_ || q.running >= q.streams.size()) {
             return;
         }
+        if (!model_.quirks.phases_as_ready && !take_turn(q)) {
+            return;
+        }
         const u32 stream = q.streams[q.running];
         streams_[stream].initialised = true;
         start_phase(stream);
         ++q.running;
     }
+}
+
+// All members of a communicator start the phases of its chunks in one order, that of the member which
+// comes first to each. Were each to start what is ready, two ranks that are not in step would run
+// different chunks and wait for each other for ever. This cannot: take, of the phases that have begun
+// somewhere and not ended everywhere, the one that began first. The phase before it has ended, and
+// so has all that comes before it in its queue, so every member can start it.
+//
+// Moves the stream whose turn it is to the front of those that wait; false if it has yet to come.
+bool Simulation::take_turn(Queue& q) {
+    const Stream& head = streams_[q.streams[q.running]];
+    if (head.end_phase - head.first_phase == 1) {
+        return true;  // chunks of one phase are in order anyway
+    }
+    const u32 communicator = op_of(head.rank, datasets_[head.dataset].node).communicator;
+    Turns& turns = turns_[communicator][head.queue % queues_per_lane_];
+    auto same = [this](const Turn& turn, u32 stream) {
+        const Stream& s = streams_[stream];
+        return s.id == turn.stream && s.phase - s.first_phase == turn.phase;
+    };
+    if (q.turn == turns.passed + turns.coming.size()) {
+        const u32 members = model_.plans[head.plan].communicator_size;
+        turns.coming.push_back({head.id, head.phase - head.first_phase, members});
+    }
+    Turn& turn = turns.coming[q.turn - turns.passed];
+    const auto waiting = q.streams.begin() + q.running;
+    const auto found = std::find_if(waiting, q.streams.end(),
+                                    [&](u32 stream) { return same(turn, stream); });
+    if (found == q.streams.end()) {
+        return false;
+    }
+    std::rotate(waiting, found, found + 1);
+    ++q.turn;
+    --turn.members_left;
+    for (; !turns.coming.empty() && turns.coming.front().members_left == 0; ++turns.passed) {
+        turns.coming.erase(turns.coming.begin());
+    }
+    return true;
 }
 
 void Simulation::insert_into_queue(std::vector<u32>& queue, u32 stream) {
@@ -344,28 +441,29 @@ std::size_t Simulation::intra_dimension_point(const std::vector<u32>& queue, u32
     return insertion_point(queue, stream);
 }
 
-// RG: keeps reduce-scatters and all-gathers alternating.
+// RG: keeps reduce-scatters and all-gathers alternating. A pair of both kinds that ends with the
+// element looked at is left in one piece.
 std::size_t Simulation::alternating_point(const std::vector<u32>& queue, const Stream& s) const {
-    auto kind_at = [&](std::size_t i) { return phase_of(streams_[queue[i]]).kind; };
-    CollectiveKind before_last = CollectiveKind::barrier;
-    CollectiveKind last = CollectiveKind::barrier;
+    CollectiveKind before = CollectiveKind::barrier;
+    CollectiveKind current = CollectiveKind::barrier;
     std::size_t at = 0;
-    auto step = [&] {
-        before_last = last;
-        last = kind_at(at);
-        ++at;
+    auto look = [&] {
+        before = current;
+        current = phase_of(streams_[queue[at]]).kind;
     };
     while (at < queue.size()) {
-        if (streams_[queue[at]].initialised) {
-            step();
+        look();
+        const Stream& other = streams_[queue[at]];
+        if (other.initialised) {
+            ++at;
             if (at < queue.size() && !streams_[queue[at]].initialised) {
-                step();
+                look();
+                ++at;
             }
-        } else if (streams_[queue[at]].priority > s.priority) {
-            step();
-        } else if (gathers_or_scatters(before_last) && gathers_or_scatters(last) &&
-                   before_last != last) {
-            step();
+        } else if (other.priority > s.priority ||
+                   (gathers_or_scatters(before) && gathers_or_scatters(current) &&
+                    before != current)) {
+            ++at;
         } else {
             break;
         }
@@ -380,6 +478,10 @@ void Simulation::start_phase(u32 stream) {
         return;
     }
     const Phase& phase = phase_of(s);
+    if (phase.idle) {
+        local_.schedule(s.rank, 0, phase_done, stream, none);
+        return;
+    }
     s.place = place_in(s.rank, model_.plans[s.plan], phase.level);
     const Program& program = model_.programs[phase.program];
     if (std::holds_alternative<ExchangeProgram>(program.machine)) {

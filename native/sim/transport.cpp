@@ -16,8 +16,7 @@ void Simulation::send(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then) {
         send_plain(src, dst, bytes, tag, then);
         return;
     }
-    const u64 carried = model_.quirks.sizes_of_32_bits ? u64{static_cast<u32>(bytes)} : bytes;
-    const u32 meeting = rendezvous_.take({carried, src, dst, tag, then});
+    const u32 meeting = rendezvous_.take({carried(bytes), src, dst, tag, then});
     receive_plain(src, dst, rendezvous_control_bytes, tag + rendezvous_tag_offset,
                   {Continuation::rendezvous_send, meeting, none});
 }
@@ -27,9 +26,14 @@ void Simulation::receive(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then
         receive_plain(dst, src, bytes, tag, then);
         return;
     }
-    const u32 meeting = rendezvous_.take({bytes, src, dst, tag, then});
+    const u32 meeting = rendezvous_.take({carried(bytes), src, dst, tag, then});
     send_plain(dst, src, rendezvous_control_bytes, tag + rendezvous_tag_offset,
                {Continuation::rendezvous_receive, meeting, none});
+}
+
+// What upstream's rendezvous remembers of a size, at either end.
+u64 Simulation::carried(u64 bytes) const {
+    return model_.quirks.sizes_of_32_bits ? u64{static_cast<u32>(bytes)} : bytes;
 }
 
 void Simulation::send_plain(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then) {

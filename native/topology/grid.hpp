@@ -21,6 +21,7 @@ struct Dimension {
     u32 size = 0;
     double bytes_per_ns = 0.0;  // per link and direction
     double latency_ns = 0.0;    // per hop
+    double weight = 1.0;        // bandwidth in the unit it was configured in, for ratios
 };
 
 class Grid {

@@ -10,9 +10,10 @@ namespace yantra {
 
 namespace {
 
-constexpr std::array<const char*, 8> type_names{
-    "INVALID_NODE", "METADATA_NODE", "MEM_LOAD_NODE", "MEM_STORE_NODE",
-    "COMP_NODE", "COMM_SEND_NODE", "COMM_RECV_NODE", "COMM_COLL_NODE"};
+constexpr std::array<const char*, 8> type_names{"INVALID_NODE",   "METADATA_NODE",
+                                                "MEM_LOAD_NODE",  "MEM_STORE_NODE",
+                                                "COMP_NODE",      "COMM_SEND_NODE",
+                                                "COMM_RECV_NODE", "COMM_COLL_NODE"};
 constexpr std::uint64_t collective_types = 10;
 constexpr std::uint32_t attributes_before_0_0_4 = 11;  // their field number in Node until October 2023
 

@@ -1,7 +1,10 @@
 // The decoder: one pass to count records, one to fill the columns of a Trace.
 #include "trace/decode.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string>
+#include <vector>
 
 #include "base/utf8.hpp"
 #include "base/wire.hpp"
@@ -41,8 +44,21 @@ struct IoText {
     std::string_view values, shapes, types;
 };
 
+// The attributes that building a Graph looks at.
+constexpr std::array<std::string_view, 11> execution_attributes{
+    "is_cpu_op", "comm_type", "comm_size",   "comm_priority", "comm_src",    "comm_dst",
+    "comm_tag",  "num_ops",   "tensor_size", "pg_name",       "involved_dim"};
+constexpr std::array<std::string_view, 2> tensor_attributes{"inputs", "outputs"};
+
+template <std::size_t Size>
+bool among(const std::array<std::string_view, Size>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 class Decoder {
 public:
+    explicit Decoder(Reading reading) : reading_(reading) {}
+
     Trace run(std::string_view bytes) {
         if (bytes.empty()) {
             throw TraceFault(0, "the file is empty; expected a metadata record and then nodes");
@@ -124,8 +140,7 @@ private:
             const std::uint64_t at = in.offset();
             const WireTag tag = in.tag();
             if (tag.field == field::metadata_version) {
-                expect(tag, WireType::block, at, "version");
-                trace_.version = utf8(in, "version");
+                trace_.version = text(in, tag, at, "version");
             } else if (tag.field == field::metadata_attribute) {
                 expect(tag, WireType::block, at, "attr");
                 attribute(in.message());
@@ -162,8 +177,7 @@ private:
                     row.id = in.varint();
                     break;
                 case field::node_name:
-                    expect(tag, WireType::block, at, "name");
-                    row.name = utf8(in, "name");
+                    row.name = text(in, tag, at, "name");
                     break;
                 case field::node_type:
                     expect(tag, WireType::varint, at, "type");
@@ -211,16 +225,12 @@ private:
         while (!in.at_end()) {
             const std::uint64_t at = in.offset();
             const WireTag tag = in.tag();
-            std::string_view* slot = tag.field == field::io_values   ? &out.values
-                                     : tag.field == field::io_shapes ? &out.shapes
-                                     : tag.field == field::io_types  ? &out.types
-                                                                     : nullptr;
-            if (slot == nullptr) {
-                unknown(in, tag, at);
-                continue;
+            switch (tag.field) {
+                case field::io_values: out.values = text(in, tag, at, "values"); break;
+                case field::io_shapes: out.shapes = text(in, tag, at, "shapes"); break;
+                case field::io_types: out.types = text(in, tag, at, "types"); break;
+                default: unknown(in, tag, at);
             }
-            expect(tag, WireType::block, at, "values, shapes or types");
-            *slot = utf8(in, "values, shapes or types");
         }
     }
 
@@ -244,14 +254,28 @@ private:
                 expect(tag, WireType::block, at, "attr.name");
                 name = in.block();
                 name_end = in.offset();
+                if (reading_ != Reading::everything && !is_wanted(name, name_end)) {
+                    trace_.drop_attribute();
+                    return;
+                }
             } else if (tag.field == field::attribute_doc) {
-                expect(tag, WireType::block, at, "attr.doc_string");
-                trace_.set_doc(utf8(in, "attr.doc_string"));
+                trace_.set_doc(text(in, tag, at, "attr.doc_string"));
             } else {
                 unknown(in, tag, at);
             }
         }
         out.name = attribute_name(name, name_end);
+    }
+
+    bool is_wanted(std::string_view name, std::uint64_t end) {
+        const std::uint32_t known = attribute_name(name, end);
+        while (wanted_.size() <= known) {
+            const std::string& next = trace_.attribute_names.names()[wanted_.size()];
+            wanted_.push_back(among(execution_attributes, next) ||
+                              (reading_ == Reading::execution_and_tensors &&
+                               among(tensor_attributes, next)));
+        }
+        return wanted_[known];
     }
 
     // Only a name not seen before needs to be looked at byte by byte.
@@ -299,8 +323,8 @@ private:
                 unknown(in, tag, at);
             } else if (is_text(kind)) {
                 expect(tag, WireType::block, at, kind_name(kind));
-                const bool text = kind == AttributeKind::string_list;
-                trace_.texts.push_back(trace_.add_text(text ? utf8(in, "string_list") : in.block()));
+                const bool is_string = kind == AttributeKind::string_list;
+                trace_.texts.push_back(trace_.add_text(is_string ? utf8(in, "string_list") : in.block()));
                 ++out.count;
             } else {
                 out.count += list_numbers(in, tag, at, kind);
@@ -342,6 +366,11 @@ private:
                                  "; the file is damaged or of a Chakra layout before 0.0.4");
     }
 
+    static std::string_view text(WireReader& in, WireTag tag, std::uint64_t at, const char* what) {
+        expect(tag, WireType::block, at, what);
+        return utf8(in, what);
+    }
+
     static std::string_view utf8(WireReader& in, const char* what) {
         const std::string_view text = in.block();
         check_utf8(text, in.offset(), what);
@@ -355,11 +384,13 @@ private:
         }
     }
 
+    Reading reading_;
+    std::vector<bool> wanted_;  // by attribute name
     Trace trace_;
 };
 
 }  // namespace
 
-Trace decode(std::string_view bytes) { return Decoder().run(bytes); }
+Trace decode(std::string_view bytes, Reading reading) { return Decoder(reading).run(bytes); }
 
 }  // namespace yantra

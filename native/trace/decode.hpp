@@ -6,13 +6,18 @@
 // Source: MLCommons Chakra schema 0.0.4; framing = a varint length before each message.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "trace/trace.hpp"
 
 namespace yantra {
 
+// What is read of a trace. To execute it, only the attributes that `Graph` lifts are needed; the others,
+// often most of the file, are passed over undecoded, so damage within their values goes unnoticed.
+enum class Reading : std::uint8_t { everything, execution, execution_and_tensors };
+
 // Throws TraceFault with the offset of the first wrong byte.
-Trace decode(std::string_view bytes);
+Trace decode(std::string_view bytes, Reading reading = Reading::everything);
 
 }  // namespace yantra

@@ -23,6 +23,13 @@ std::string_view Trace::doc_of(const Attribute& attribute) const {
     return found != docs.end() && found->attribute == index ? view(found->text) : std::string_view();
 }
 
+void Trace::drop_attribute() {
+    attributes.pop_back();
+    while (!docs.empty() && docs.back().attribute >= attributes.size()) {
+        docs.pop_back();
+    }
+}
+
 void Trace::set_doc(std::string_view doc) {
     const std::uint64_t attribute = attributes.size() - 1;
     if (!docs.empty() && docs.back().attribute == attribute) {

@@ -140,6 +140,7 @@ struct Trace {
     // A new attribute of the record being built, to be filled in before the next one is added.
     Attribute& add_attribute() { return attributes.emplace_back(); }
     void set_doc(std::string_view doc);  // of the attribute added last
+    void drop_attribute();               // the one added last
 
     // Ends a record: its dependencies, attributes and IOInfo are those added since the one before.
     void add_node(const NodeRow& row) {

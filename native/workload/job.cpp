@@ -22,6 +22,7 @@ enum NodeType : i32 {
     collective_node = 7,
 };
 
+constexpr u64 barrier_type = 9;
 constexpr u64 tag_space = 500'000'000;  // upstream takes point-to-point tags modulo this
 
 const char* collective_name(u64 comm_type) {
@@ -153,7 +154,10 @@ private:
 
     u64 recorded_ticks() const {
         const u64 micros = graph_.duration_micros[node_];
-        return micros == 0 ? options_.scale.whole(1) : options_.scale.whole(micros * 1000);
+        if (micros == 0 && options_.no_duration_takes_a_nanosecond) {
+            return options_.scale.whole(1);
+        }
+        return options_.scale.whole(micros * 1000);
     }
 
     static void set_timed(Op& op, u64 ticks, bool counts_as_compute) {
@@ -197,7 +201,7 @@ private:
         }
         const u64 operations = integer(graph_.num_ops, "num_ops", true).value_or(0);
         const u64 bytes = integer(graph_.tensor_size, "tensor_size", true).value_or(1);
-        if (bytes == 0) {
+        if (bytes == 0 && options_.zero_byte_kernel_is_skipped) {
             set_skip(op);
             return;
         }
@@ -217,6 +221,9 @@ private:
             return options_.scale.ticks(static_cast<double>(bytes) / roofline.memory_bytes_per_s * 1e9);
         }
         const double ops = static_cast<double>(operations);
+        if (bytes == 0) {
+            return options_.scale.ticks(ops / roofline.peak_flops * 1e9);
+        }
         const double intensity = ops / static_cast<double>(bytes);
         const double flops = std::min(roofline.memory_bytes_per_s * intensity, roofline.peak_flops);
         return options_.scale.ticks(ops / flops * 1e9);
@@ -274,7 +281,8 @@ private:
     void lower_collective(Op& op) {
         op.kind = OpKind::collective;
         const std::optional<u64> type = integer(graph_.comm_type, "comm_type", true);
-        op.bytes = integer(graph_.comm_size, "comm_size", true).value_or(0);
+        const bool carries_data = type != barrier_type;
+        op.bytes = integer(graph_.comm_size, "comm_size", carries_data).value_or(0);
         op.priority =
             static_cast<i64>(integer(graph_.comm_priority, "comm_priority", false).value_or(0));
         if (!type) {

@@ -77,6 +77,8 @@ struct LowerOptions {
     bool skipped_nodes_do_not_wake = false;
     bool broadcast_is_a_timer = false;
     bool zero_op_kernel_never_ends = false;
+    bool zero_byte_kernel_is_skipped = false;
+    bool no_duration_takes_a_nanosecond = false;
 };
 
 // A node that cannot be run, and why; the text names the attribute, what was expected and found.

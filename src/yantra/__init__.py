@@ -1,6 +1,55 @@
 """Yantra predicts how a distributed machine-learning job runs on a cluster.
 
-The public names are loaded on first use, so that every command starts fast.
+    import yantra
+
+    result = yantra.simulate(yantra.scenario.load("step.yaml"))
+    print(result.summary())
+
+The public names are loaded on first use, so that every command starts fast; their types stand in
+`__init__.pyi`.
 """
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "ChakraFiles": "scenario",
+    "Collectives": "scenario",
+    "ConfigError": "errors",
+    "Custom": "scenario",
+    "DeadlockError": "errors",
+    "Device": "scenario",
+    "Dimension": "scenario",
+    "InternalError": "errors",
+    "Model": "compile",
+    "RemoteMemory": "scenario",
+    "Resources": "scenario",
+    "Result": "result",
+    "Scenario": "scenario",
+    "SharedBus": "scenario",
+    "Topology": "scenario",
+    "TraceError": "errors",
+    "Traces": "scenario",
+    "UnsupportedError": "errors",
+    "YantraError": "errors",
+    "compile": "compile",
+    "simulate": "simulate",
+}
+_MODULES = ("chakra", "errors", "quirks", "scenario", "units")
+
+__all__ = ["__version__", *_HOMES, *_MODULES]
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name in _MODULES:
+        return import_module(f"yantra.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'yantra' has no attribute '{name}'")
+    value = getattr(import_module(f"yantra.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -22,15 +22,19 @@ class Quirk(StrEnum):
     SEND_COMPLETES_ON_ARRIVAL = "send-completes-on-arrival"
     PADDED_CHUNKS = "padded-chunks"
     HALF_QUEUES = "half-queues"
+    PHASES_AS_READY = "phases-as-ready"
     UNEVEN_REDUCTIONS = "uneven-reductions"
     GROUP_HAND_OVER = "group-hand-over"
     GROUP_RING = "group-ring"
     BUS_CHARGES_REDUCTION_TWICE = "bus-charges-reduction-twice"
     SIZES_OF_32_BITS = "sizes-of-32-bits"
+    MISMATCHED_COLLECTIVES_MEET = "mismatched-collectives-meet"
     HASH_ORDER_CUSTOM = "hash-order-custom"
     BROADCAST_IS_A_TIMER = "broadcast-is-a-timer"
     SKIPPED_NODES_DO_NOT_WAKE = "skipped-nodes-do-not-wake"
+    NO_DURATION_TAKES_A_NANOSECOND = "no-duration-takes-a-nanosecond"
     ZERO_OP_KERNEL_NEVER_ENDS = "zero-op-kernel-never-ends"
+    ZERO_BYTE_KERNEL_IS_SKIPPED = "zero-byte-kernel-is-skipped"
     UNREACHABLE_NODES_ARE_DROPPED = "unreachable-nodes-are-dropped"
     DUPLICATE_IDS_MERGE = "duplicate-ids-merge"
     TUTORIAL_HOTI2024 = "tutorial-hoti2024"
@@ -70,8 +74,17 @@ STORIES: dict[Quirk, Story] = {
     Quirk.HALF_QUEUES: Story(
         "with several queues per dimension, lets reduce-scatter and all-reduce phases of a "
         "hierarchical all-reduce use the first half of them and all-gather phases the second",
-        "uses all queues in turn",
-        "half of the configured concurrency would stay idle",
+        "uses all queues in turn, the chunk's number deciding",
+        "half of the configured concurrency would stay idle, and ranks that also work in other "
+        "groups would take different queues and directions for one chunk",
+    ),
+    Quirk.PHASES_AS_READY: Story(
+        "queues the chunks of all communicators together and starts their phases as they become "
+        "ready, which ranks that are not in step do in different orders",
+        "gives each communicator its queues, and starts the phases on all ranks in the order of "
+        "the rank that comes first to each",
+        "ranks that run different chunks wait for each other for ever: every all-reduce over three "
+        "dimensions whose ranks start a little apart",
     ),
     Quirk.UNEVEN_REDUCTIONS: Story(
         "charges local reductions by counting hand-overs in groups, which fits the data only for "
@@ -103,6 +116,12 @@ STORIES: dict[Quirk, Story] = {
         "keeps them in 64",
         "a message of 4 GiB would be free",
     ),
+    Quirk.MISMATCHED_COLLECTIVES_MEET: Story(
+        "pairs messages by tag and size alone, so that different collectives that ranks enter as "
+        "the same one of a communicator complete each other where their messages have equal sizes",
+        "lets only equal collectives meet and reports the others as a deadlock",
+        "an all-gather must not end because of a reduce-scatter; with the quirk Yantra warns",
+    ),
     Quirk.HASH_ORDER_CUSTOM: Story(
         "starts the ready nodes of a custom collective in the order of a hash set",
         "starts them in ascending id",
@@ -114,15 +133,25 @@ STORIES: dict[Quirk, Story] = {
         "it moves data",
     ),
     Quirk.SKIPPED_NODES_DO_NOT_WAKE: Story(
-        "starts no issue pass after a node that takes no time (invalid, metadata, a kernel of no "
+        "starts no issue pass after a node that is skipped (invalid, metadata, a kernel of no "
         "bytes), so its children wait for the next completion on the rank",
         "starts the children at once",
         "dependencies are met",
+    ),
+    Quirk.NO_DURATION_TAKES_A_NANOSECOND: Story(
+        "lets a node whose recorded duration is 0 take 1 ns",
+        "lets it take no time",
+        "the recorded duration is the duration",
     ),
     Quirk.ZERO_OP_KERNEL_NEVER_ENDS: Story(
         "gives a kernel of 0 operations under the roofline 2^63 ns",
         "gives it the time of its memory traffic",
         "a copy has no operations",
+    ),
+    Quirk.ZERO_BYTE_KERNEL_IS_SKIPPED: Story(
+        "skips a kernel that moves no bytes under the roofline, whatever its operations",
+        "gives it the time of its operations at peak",
+        "what works on registers alone still works",
     ),
     Quirk.UNREACHABLE_NODES_ARE_DROPPED: Story(
         "reports a rank as finished when only nodes on a dependency cycle are left",

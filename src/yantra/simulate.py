@@ -1,103 +1,78 @@
-"""Model -> outcome: runs the core, shows progress, and tells why a run cannot finish."""
+"""Scenario -> Model -> Result: runs the core, and tells why a run cannot finish."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from yantra import _core
-from yantra.compile import Model
+from yantra.callable_module import make_callable
+from yantra.compile import Model, compile
+from yantra.deadlock import explain, named
 from yantra.errors import DeadlockError
+from yantra.quirks import Quirk
+from yantra.result import Result
+from yantra.scenario import Scenario
 
 _EVENTS_PER_SLICE = 1_000_000
-_SHOWN = 10
 
 Progress = Callable[[int, int], None]
 """Called now and then with the nodes done and the nodes in all."""
 
 
-def run_native(model: Model, progress: Progress | None = None) -> Any:
+def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
+    """Compile a scenario and run it.
+
+    Raises ConfigError, TraceError or UnsupportedError before anything runs, and DeadlockError when
+    the run cannot finish.
+    """
+    return run(compile(scenario), progress=progress)
+
+
+def run(model: Model, *, progress: Progress | None = None) -> Result:
+    """Run a compiled scenario. Any number of runs may share one model."""
+    warnings: list[str] = []
+    outcome = run_native(model, progress, warnings)
+    return Result(model, outcome, tuple(warnings))
+
+
+def run_native(
+    model: Model, progress: Progress | None = None, warnings: list[str] | None = None
+) -> Any:
     """Run a model to its end and return the core's outcome.
 
-    Raises DeadlockError, which names for each unfinished rank its oldest waiting node and what it
-    waits for. Interruptible between slices of a million events.
+    What only the run could find worth telling is added to `warnings`. Raises DeadlockError, which
+    names for each unfinished rank its oldest waiting node and what it waits for. Interruptible
+    between slices of a million events.
     """
     simulation = _core.Simulation(model.native)
-    total = sum(len(model.graphs.of(rank)) for rank in range(model.ranks)) if progress else 0
-    simulation.start()
-    while not simulation.run_for(_EVENTS_PER_SLICE):
-        if progress:
-            progress(simulation.nodes_done, total)
+    _run(simulation, model, progress)
+    if simulation.mismatch and Quirk.MISMATCHED_COLLECTIVES_MEET in model.quirks:
+        if warnings is not None:
+            warnings.append(_mismatch(model, simulation.mismatch))
+        simulation = _core.Simulation(model.native, match_by_tag=True)
+        _run(simulation, model, progress)
     outcome = simulation.outcome()
     if len(outcome.finish_order) < model.ranks:
         raise DeadlockError(explain(model, outcome))
     return outcome
 
 
-def explain(model: Model, outcome: Any) -> str:
-    """Return one line per unfinished rank, the longest waiting first."""
-    waiting = outcome.waiting
-    lines = [_line(model, outcome, entry) for entry in waiting[:_SHOWN]]
-    if len(waiting) > _SHOWN:
-        lines.append(f"and {len(waiting) - _SHOWN} more ranks")
-    head = f"deadlock: {len(waiting)} of {model.ranks} ranks cannot finish"
-    return "\n".join([head, *lines])
+def _run(simulation: _core.Simulation, model: Model, progress: Progress | None) -> None:
+    total = sum(len(model.graphs.of(rank)) for rank in range(model.ranks)) if progress else 0
+    simulation.start()
+    while not simulation.run_for(_EVENTS_PER_SLICE):
+        if progress:
+            progress(simulation.nodes_done, total)
 
 
-def _line(model: Model, outcome: Any, entry: dict[str, Any]) -> str:
-    rank, node = entry["rank"], entry["node"]
-    if node is None:
-        return f"rank {rank} has nodes left, none of which can start"
-    graph = model.graphs.of(rank)
-    since = entry["since"] / model.ticks_per_ns
-    head = f"rank {rank} waits since {since:.0f} ns in node {graph.id[node]} '{graph.name(node)}'"
-    if entry["reason"] == _MESSAGE:
-        return f"{head} {_message(model, outcome, entry)}"
-    if entry["reason"] == _COLLECTIVE:
-        return f"{head} {_collective(entry)}"
-    return f"{head} for remote memory"
+def _mismatch(model: Model, mismatch: tuple[int, int, int, int]) -> str:
+    rank, node, other_rank, other_node = mismatch
+    return (
+        f"rank {rank} enters node {named(model, rank, node)} where rank {other_rank} enters node "
+        f"{named(model, other_rank, other_node)}, another collective; as in ASTRA-sim, their "
+        "messages meet wherever sizes are equal"
+    )
 
 
-_MESSAGE, _COLLECTIVE = 1, 2
-
-
-def _message(model: Model, outcome: Any, entry: dict[str, Any]) -> str:
-    peer = entry["peer"]
-    verb, missing = ("to", "receiving") if entry["sends"] else ("from", "sending")
-    text = f"for a message {verb} rank {peer} (tag {entry['tag']}, {entry['bytes']} bytes)"
-    if entry["other_bytes"] is not None:
-        return f"{text}, whose message of the same tag has {entry['other_bytes']} bytes"
-    if entry["other_tag"] is not None:
-        return f"{text}, whose message of the same size has tag {entry['other_tag']}"
-    if peer in set(outcome.finish_order):
-        return f"{text}, which finished without {missing} it"
-    return f"{text}, which waits itself"
-
-
-def _collective(entry: dict[str, Any]) -> str:
-    text = f"for a collective of {entry['bytes']} bytes"
-    missing = entry["missing"]
-    if not missing:
-        return f"{text}, which its members entered in different orders or with different sizes"
-    shown = ", ".join(map(str, missing[:_SHOWN]))
-    more = "" if len(missing) <= _SHOWN else f" and {len(missing) - _SHOWN} more"
-    return f"{text} that rank{'s' if len(missing) > 1 else ''} {shown}{more} never entered"
-
-
-def terminal_progress() -> Progress | None:
-    """Return a progress bar on standard error if that is a terminal, else None."""
-    if not sys.stderr.isatty():
-        return None
-    from rich.progress import Progress as Bar
-
-    bar = Bar(transient=True)
-    task = bar.add_task("simulating", total=None)
-    bar.start()
-
-    def show(done: int, total: int) -> None:
-        bar.update(task, completed=done, total=total)
-        if done >= total:
-            bar.stop()
-
-    return show
+make_callable(__name__)

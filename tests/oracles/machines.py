@@ -49,12 +49,18 @@ class Exchange:
         left = self.program.sends - self.sent
         tries = 1
         if self.program.barrier_at and left <= self.program.barrier_at:
-            tries = self.program.window if self.received >= self.program.n - 1 else 0
+            tries = self.program.window if self.passes_barrier() else 0
         for _ in range(tries):
             self.try_to_send()
         if self.sent == self.program.sends and self.free == self.program.window and tries:
             assert self.finished_at is None
             self.finished_at = self.world.now
+
+    def passes_barrier(self) -> bool:
+        others = self.program.n - 1
+        if self.program.barrier_counts == "receipts":
+            return self.received >= others
+        return self.sent + self.free >= self.program.window + others
 
     def try_to_send(self) -> None:
         if self.free and self.sent < min(self.program.sends, self.injected):

@@ -13,19 +13,20 @@ PACKAGE = ROOT / "src" / "yantra"
 
 # Each part may import those of earlier rows, and its own.
 PYTHON_LAYERS = [
-    ("errors", "records"),
-    ("units", "registry", "documents", "quirks"),
+    ("errors", "records", "callable_module"),
+    ("units", "registry", "documents", "quirks", "output"),
     ("chakra", "topologies", "collectives"),
     ("workloads",),
     ("scenario",),
     ("astra_sim",),
     ("compile",),
-    ("result",),
-    ("simulate",),
+    ("result", "deadlock"),
+    ("simulate", "validate"),
     ("export", "demo"),
     ("cli",),
+    ("__main__",),
 ]
-IMPORTS_THE_CORE = {"chakra", "compile", "simulate", "result", "export"}
+IMPORTS_THE_CORE = {"chakra", "compile", "deadlock", "simulate", "result", "export"}
 
 NATIVE_LAYERS = [
     ("base",),

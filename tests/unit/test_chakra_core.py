@@ -4,42 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from tests.oracles.chakra_wire import (
+    attribute,
+    block,
+    ctrl_deps,
+    data_deps,
+    int64,
+    node,
+    number,
+    record,
+    tag,
+    trace_bytes,
+)
 from yantra import _core
 
-
-def varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
-
-
-def block(field: int, payload: bytes) -> bytes:
-    return varint(field << 3 | 2) + varint(len(payload)) + payload
-
-
-def number(field: int, value: int) -> bytes:
-    return varint(field << 3) + varint(value)
-
-
-def node(id_: int, name: str, *fields: bytes) -> bytes:
-    return number(1, id_) + block(2, name.encode()) + b"".join(fields)
-
-
-def trace_bytes(*nodes: bytes, metadata: bytes = b"") -> bytes:
-    return b"".join(varint(len(record)) + record for record in (metadata, *nodes))
-
-
-def data_deps(*ids: int) -> bytes:
-    return block(5, b"".join(map(varint, ids)))
-
-
-def ctrl_deps(*ids: int) -> bytes:
-    return block(4, b"".join(map(varint, ids)))
-
-
-COMM_SIZE = block(10, block(1, b"comm_size") + number(9, 1 << 20))
+COMM_SIZE = attribute("comm_size", int64(1 << 20))
 
 
 def test_fields_of_a_node_are_read_as_written() -> None:
@@ -133,3 +112,96 @@ def test_a_broken_record_is_named_with_its_byte() -> None:
         "byte 5: node record 1 (id 4): "
         "a field of 1 byte reaches past the end of its message; 0 bytes are left"
     )
+
+
+def graph_of(*attributes: bytes) -> _core.Graph:
+    return _core.decode_trace(trace_bytes(node(1, "a", *attributes), node(2, "b"))).graph()
+
+
+def string(name: str, value: bytes) -> bytes:
+    return attribute(name, block(29, value))
+
+
+def string_list(name: str, *values: bytes) -> bytes:
+    return attribute(name, block(30, b"".join(block(1, value) for value in values)))
+
+
+@pytest.mark.parametrize(
+    ("value", "bits"),
+    [
+        (number(7, 2**64 - 5), 2**64 - 5),  # int32 -5, sign-extended on the wire
+        (number(9, 2**64 - 5), 2**64 - 5),  # int64 -5
+        (number(11, 5), 5),  # uint32
+        (number(13, 2**64 - 1), 2**64 - 1),  # uint64
+        (number(15, 9), 2**64 - 5),  # sint32 -5
+        (number(17, 9), 2**64 - 5),  # sint64 -5
+        (tag(19, 5) + b"\xff\xff\xff\xff", 2**32 - 1),  # fixed32
+        (tag(23, 5) + b"\xfb\xff\xff\xff", 2**64 - 5),  # sfixed32 -5
+        (number(27, 1), 1),  # bool
+    ],
+)
+def test_an_integer_of_any_kind_is_lifted_as_64_bits(value: bytes, bits: int) -> None:
+    kinds, values = graph_of(attribute("comm_tag", value)).comm_tag
+    assert kinds.tolist() == [1, 0]
+    assert values.tolist() == [bits, 0]
+
+
+def test_the_first_attribute_of_a_name_counts_even_if_it_is_of_a_wrong_type() -> None:
+    graph = graph_of(string("comm_size", b"1"), COMM_SIZE)
+    assert graph.comm_size[0].tolist() == [2, 0]
+    graph = graph_of(COMM_SIZE, string("comm_size", b"1"))
+    assert graph.comm_size[0].tolist() == [1, 0]
+    assert graph.diagnostics == []
+
+
+def test_group_names_are_told_from_absent_and_wrong_ones() -> None:
+    graph = _core.decode_trace(
+        trace_bytes(
+            node(1, "a", string("pg_name", b"tp")),
+            node(2, "b"),
+            node(3, "c", attribute("pg_name", int64(1))),
+            node(4, "d", attribute("pg_name", block(31, b"tp"))),
+            node(5, "e", string("pg_name", b"")),
+        )
+    ).graph()
+    assert graph.pg_name.tolist() == [0, -1, -2, 0, 1]
+    assert graph.pg_names == ["tp", ""]
+
+
+def test_involved_dimensions_are_bits_from_the_lowest() -> None:
+    graph = graph_of(attribute("involved_dim", block(28, block(1, b"\x01\x00\x01\x01"))))
+    assert graph.involved_mask.tolist() == [0b1101, 0]
+    assert graph.involved_len.tolist() == [4, 0]
+    assert graph_of().involved_len.tolist() == []
+
+
+def test_tensors_are_pairs_of_name_and_bytes() -> None:
+    graph = graph_of(
+        string_list("inputs", b"x", b"64", b"y", b"262144.0"), string_list("outputs", b"y", b"8")
+    )
+    kind, begin, tensor, size_bytes = graph.inputs
+    assert kind.tolist() == [1, 0]
+    assert begin.tolist() == [0, 2, 2]
+    assert [graph.tensor_names[index] for index in tensor] == ["x", "y"]
+    assert size_bytes.tolist() == [64, 262144]
+    assert graph.tensor_names[graph.outputs[2][0]] == "y"
+
+
+@pytest.mark.parametrize("value", [block(30, b""), b""])
+def test_an_empty_tensor_list_is_a_list(value: bytes) -> None:
+    graph = graph_of(attribute("inputs", value))
+    assert graph.inputs[0].tolist() == [1, 0]
+    assert graph.diagnostics == []
+
+
+def test_columns_outlive_the_objects_they_were_taken_from() -> None:
+    ids = _core.decode_trace(trace_bytes(node(3), node(4))).graph().id
+    assert ids.tolist() == [3, 4]
+    assert ids.readonly
+
+
+def test_a_position_outside_the_trace_is_an_index_error() -> None:
+    trace = _core.decode_trace(record(b""))
+    for look_up in (trace.name, trace.attributes, trace.graph().name):
+        with pytest.raises(IndexError):
+            look_up(0)

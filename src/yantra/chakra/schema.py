@@ -91,6 +91,8 @@ class Kind(IntEnum):
         return Kind(self - 1) if self.is_list else self
 
 
+_LONGEST_SHOWN = 60
+
 Scalar = bool | int | float | str | bytes
 Value = Scalar | tuple[Scalar, ...] | None
 AnyValue = Scalar | Iterable[Scalar] | None
@@ -151,8 +153,8 @@ class Attribute(_AttributeFields):
         cls, name: str, value: AnyValue, kind: Kind | None = None, doc: str = ""
     ) -> Attribute:
         where = f"attribute {name}"
-        _text(where, "name", name)
-        _text(where, "doc", doc)
+        checked_text(where, "name", name)
+        checked_text(where, "doc", doc)
         chosen = _usual_kind(where, name, value) if kind is None else Kind(kind)
         return super().__new__(cls, name, _as_kind(where, value, chosen), chosen, doc)
 
@@ -283,16 +285,21 @@ class Node:
         return f"Node({', '.join(self._shown())})"
 
     def _shown(self) -> Iterator[str]:
-        yield f"{self.id}, {self.name!r}, {getattr(self.type, 'name', self.type)}"
+        yield f"{self.id}, {_short(self.name)}, {getattr(self.type, 'name', self.type)}"
         for field in ("duration_micros", "data_deps", "ctrl_deps", "start_micros"):
             if value := getattr(self, field):
-                yield f"{field}={value}"
+                yield f"{field}={_short(value)}"
         for side in ("inputs", "outputs"):
             if (value := getattr(self, side)) is not None:
-                yield f"{side}={value}"
+                yield f"{side}={_short(value)}"
         if self.attributes:
-            pairs = ", ".join(f"{item.name}={item.value!r}" for item in self.attributes)
+            pairs = ", ".join(f"{item.name}={_short(item.value)}" for item in self.attributes)
             yield f"{{{pairs}}}"
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
 
 
 def whole_number(where: str, field: str, value: object, low: int, high: int) -> int:
@@ -304,6 +311,17 @@ def whole_number(where: str, field: str, value: object, low: int, high: int) -> 
     if not low <= number <= high:
         raise TraceError(f"{where}: {field} must be from {low} to {high}, got {number}")
     return number
+
+
+def checked_text(where: str, field: str, value: object) -> str:
+    """Return `value` as text that can be written as UTF-8, or raise a TraceError."""
+    if not isinstance(value, str):
+        raise TraceError(f"{where}: {field} must be text, got {value!r}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise TraceError(f"{where}: {field} {value!r} cannot be written as UTF-8") from None
+    return value
 
 
 def _node_type(value: NodeType | int) -> NodeType | int:
@@ -365,7 +383,7 @@ def _as_scalar(where: str, value: object, kind: Kind) -> Scalar:
     if not isinstance(value, expected):
         raise TraceError(f"{where}: expected {_plain(kind)}, got {value!r}")
     if kind is Kind.STRING:
-        _text(where, "value", value)
+        checked_text(where, "value", value)
     return value  # type: ignore[return-value]
 
 
@@ -379,15 +397,6 @@ def _as_float(where: str, value: object, kind: Kind) -> float:
     except (TypeError, ValueError, OverflowError):
         raise TraceError(f"{where}: expected {_plain(kind)}, got {value!r}") from None
     return number
-
-
-def _text(where: str, field: str, value: object) -> None:
-    if not isinstance(value, str):
-        raise TraceError(f"{where}: {field} must be text, got {value!r}")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise TraceError(f"{where}: {field} {value!r} cannot be written as UTF-8") from None
 
 
 def _plain(kind: Kind) -> str:

@@ -12,7 +12,16 @@ from collections.abc import Iterable, Iterator
 
 from yantra import _core
 from yantra.chakra import files
-from yantra.chakra.schema import Attribute, IOInfo, Kind, Metadata, Node, NodeType, whole_number
+from yantra.chakra.schema import (
+    Attribute,
+    IOInfo,
+    Kind,
+    Metadata,
+    Node,
+    NodeType,
+    checked_text,
+    whole_number,
+)
 from yantra.errors import TraceError
 
 _UINT64 = 2**64 - 1
@@ -33,7 +42,7 @@ class Trace:
         about = metadata or Metadata()
         for item in about.attributes:
             recorder.attribute(item.name, item.kind, item.value, item.doc)
-        recorder.end_metadata(about.version)
+        recorder.end_metadata(checked_text("metadata", "version", about.version))
         for node in nodes:
             _record(recorder, node)
         self.native = recorder.finish()
@@ -47,8 +56,7 @@ class Trace:
         try:
             trace.native = _core.decode_trace(plain)
         except _core.TraceFault as fault:
-            other = files.what_it_is(plain) if plain else ""
-            raise TraceError(f"{where}: {fault}" + (f" ({other})" if other else "")) from None
+            raise _not_a_trace(plain, where, fault) from None
         trace._digest = None
         return trace
 
@@ -122,10 +130,14 @@ def _record(recorder: _core.TraceRecorder, node: Node) -> None:
         recorder.attribute(item.name, item.kind, item.value, item.doc)
     for is_output, info in enumerate((node.inputs, node.outputs)):
         if info is not None:
-            recorder.io(bool(is_output), info.values, info.shapes, info.types)
+            side = "outputs" if is_output else "inputs"
+            texts = [
+                checked_text(where, f"{side}.{part}", text) for part, text in info._asdict().items()
+            ]
+            recorder.io(bool(is_output), *texts)
     recorder.node(
         whole_number(where, "id", node.id, 0, _UINT64),
-        node.name,
+        checked_text(where, "name", node.name),
         whole_number(where, "type", node.type, -_INT32 - 1, _INT32),
         whole_number(where, "start_micros", node.start_micros, 0, _UINT64),
         whole_number(where, "duration_micros", node.duration_micros, 0, _UINT64),
@@ -156,3 +168,22 @@ def _attributes(rows: list[_core.AttributeRow]) -> Iterator[Attribute]:
 
 def _type_name(number: int) -> str:
     return NodeType(number).name if number in set(NodeType) else f"type {number}"
+
+
+def read_graph(
+    data: bytes, where: str, *, merge_duplicates: bool = False, tensors: bool = False
+) -> _core.Graph:
+    """Decode the content of an .et file only as far as a run needs, and resolve it.
+
+    `tensors` keeps the lists of tensors that tracking local memory reads.
+    """
+    plain = files.unpack(data, where)
+    try:
+        return _core.decode_graph(plain, merge_duplicates, tensors)
+    except _core.TraceFault as fault:
+        raise _not_a_trace(plain, where, fault) from None
+
+
+def _not_a_trace(plain: bytes, where: str, fault: Exception) -> TraceError:
+    other = files.what_it_is(plain) if plain else ""
+    return TraceError(f"{where}: {fault}" + (f" ({other})" if other else ""))

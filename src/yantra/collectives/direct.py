@@ -56,7 +56,16 @@ class Direct(CollectiveAlgorithm):
         final = final_fraction(kind, n)
         barrier_at = n - 1 if kind is Kind.ALL_REDUCE else 0
         runs = _runs(n, 1 if kind is Kind.ALL_GATHER else n, list(order))
-        program = ExchangeProgram(n, runs, window, sends, barrier_at, *final, round_up=not faithful)
+        program = ExchangeProgram(
+            n,
+            runs,
+            window,
+            sends,
+            barrier_at,
+            *final,
+            round_up=not faithful,
+            barrier_counts="receipts" if faithful else "hand_overs",
+        )
         return (program,)
 
 

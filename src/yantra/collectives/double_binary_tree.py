@@ -132,8 +132,8 @@ def _between(parent: int, left: int, right: int) -> tuple[Op, ...]:
     return (
         _receive(left),
         _receive(right),
-        _hand_over(0, back=False),
-        _hand_over(1, back=True),
+        _hand_over(0, back_if_last=True),
+        _hand_over(1, back_if_last=True),
         _send(parent, 2, 3),
         _receive(parent, 2, 3),
         _hand_over(5, back=True),
@@ -159,8 +159,8 @@ def _receive(peer: int, *deps: int) -> Op:
     return Op("recv", peer, 1, 1, 0, 1, deps)
 
 
-def _hand_over(received: int, *, back: bool) -> Op:
-    return Op("local", 0, 1, 1, 1, 1, (received,), "nz", back)
+def _hand_over(received: int, *, back: bool = False, back_if_last: bool = False) -> Op:
+    return Op("local", 0, 1, 1, 1, 1, (received,), "nz", back, back_if_last)
 
 
 PLUGIN = DoubleBinaryTree

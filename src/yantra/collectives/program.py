@@ -53,7 +53,8 @@ class ExchangeProgram:
     `window` injections are handed over and never sent).
 
     With `barrier_at` > 0: once no more than that many sends are left, nothing goes until n - 1
-    receipts have come, and then each finished hand-over lets up to `window` injections go.
+    receipts have come and, if `barrier_counts` says so, are handed over; then each finished
+    hand-over lets up to `window` injections go.
     """
 
     n: int
@@ -64,6 +65,7 @@ class ExchangeProgram:
     final_num: int
     final_den: int
     round_up: bool
+    barrier_counts: Literal["receipts", "hand_overs"] = "receipts"
 
     def messages(self, data_bytes: int) -> Iterator[tuple[int, int, int]]:
         """Yield source, destination and bytes of every message (dir = +1)."""
@@ -94,7 +96,8 @@ class Op(NamedTuple):
     "send" gives num / den of the data to `peer` and is done at once. "recv" is done when as much
     has come from `peer`. "local" is a hand-over of that size to memory (`peer` is then 0 and means
     nothing), charged the endpoint delay and a reduction of reduce_num / reduce_den, none if
-    reduce_num is 0; `side` and `back` are those of `Run`.
+    reduce_num is 0; `side` and `back` are those of `Run`. Of the hand-overs of a position with
+    `back_if_last`, the last one to start goes back.
     """
 
     kind: Literal["send", "recv", "local"]
@@ -106,6 +109,7 @@ class Op(NamedTuple):
     deps: tuple[int, ...]
     side: Side = "z"
     back: bool = False
+    back_if_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from yantra import _core
+from yantra.callable_module import make_callable
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs, load_graphs
 from yantra.compile.jobs import lower_jobs
@@ -31,6 +32,9 @@ _RUN_QUIRKS = {
     "lowest_dimension_only": Quirk.LOWEST_DIMENSION_ONLY,
     "sizes_of_32_bits": Quirk.SIZES_OF_32_BITS,
     "hash_order_custom": Quirk.HASH_ORDER_CUSTOM,
+    "phases_as_ready": Quirk.PHASES_AS_READY,
+    "no_duration_takes_a_nanosecond": Quirk.NO_DURATION_TAKES_A_NANOSECOND,
+    "mismatched_collectives_meet": Quirk.MISMATCHED_COLLECTIVES_MEET,
     "bus_charges_reduction_twice": Quirk.BUS_CHARGES_REDUCTION_TWICE,
 }
 
@@ -71,7 +75,12 @@ def compile(scenario: Scenario) -> Model:
     formed but no model here covers it.
     """
     quirks = quirks_of(scenario)
-    graphs = load_graphs(scenario.workload, scenario.topology.ranks, quirks)
+    graphs = load_graphs(
+        scenario.workload,
+        scenario.topology.ranks,
+        quirks,
+        tensors=scenario.track_local_memory,
+    )
     native = _core.Model()
     _set_cluster(native, scenario, quirks)
     communicators = Communicators(scenario.workload.groups, scenario.topology.ranks)
@@ -80,6 +89,8 @@ def compile(scenario: Scenario) -> Model:
     if scenario.semantics == "astra-sim" and communicators.tags_may_collide():
         native.match_by_tag()
     native.resources = communicators.resource_map(scenario.resources)
+    in_one_lane = Quirk.PHASES_AS_READY in quirks
+    native.lanes = [0 if in_one_lane else colour for colour in communicators.colours]
     lower_jobs(native, scenario, quirks, graphs, communicators, planner)
     return Model(scenario, quirks, graphs, native)
 
@@ -133,3 +144,6 @@ def _system(scenario: Scenario, ticks_per_ns: int) -> Any:
             bus.big_g_ns_per_byte * ticks_per_ns,
         )
     return system
+
+
+make_callable(__name__)

@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from yantra import _core
+from yantra.errors import UnsupportedError
 from yantra.scenario import Groups, Resources
 
 _TAGS = 500_000_000  # ASTRA-sim takes stream numbers modulo this for tags
+_MOST_COLOURS = 240  # slots are numbered in a byte
 _STREAMS_PER_GROUP = 1_000_000  # ASTRA-sim numbers the streams of group g from this times g
 
 
 class Communicators:
-    """Communicator 0 is all ranks; the groups follow by ascending id."""
+    """Communicator 0 is all ranks; the groups follow by ascending id.
+
+    `colours` number communicators so that those that share a rank differ, with few numbers in all.
+    """
 
     def __init__(self, groups: Groups, ranks: int) -> None:
         self.ranks = ranks
@@ -21,6 +26,7 @@ class Communicators:
         self.by_name = {"": 0, "0": 0}
         for index, group in enumerate(self.ids[1:], start=1):
             self.by_name[str(group)] = index
+        self.colours = self._colours()
 
     def first_stream(self, index: int) -> int:
         """Return the number from which a communicator counts its streams."""
@@ -55,10 +61,14 @@ class Communicators:
             slots.capacity = [resources.cpu_slots, resources.compute_streams, 1]
             slots.collective = slots.send = [2] * len(self.ids)
             return slots
-        colours = self._colours()
-        width = max(colours) + 1
-        slots.collective = [3 + colour for colour in colours]
-        slots.send = [3 + width, *(3 + colour for colour in colours[1:])]
+        width = max(self.colours) + 1
+        if width > _MOST_COLOURS:
+            raise UnsupportedError(
+                f"workload.groups: a rank is in {width - 1} groups; with communication "
+                f"per_communicator it may be in {_MOST_COLOURS - 1}; use one_slot"
+            )
+        slots.collective = [3 + colour for colour in self.colours]
+        slots.send = [3 + width, *(3 + colour for colour in self.colours[1:])]
         slots.capacity = [
             resources.cpu_slots,
             resources.compute_streams,
@@ -68,7 +78,6 @@ class Communicators:
         return slots
 
     def _colours(self) -> list[int]:
-        """Number communicators so that those that share a rank differ: a slot each, few in all."""
         taken: list[int] = [1] * self.ranks
         colours = [0]
         for members in self.members[1:]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from yantra.chakra import files
-from yantra.chakra.trace import Trace
+from yantra.chakra.diagnostics import from_native
+from yantra.chakra.trace import read_graph
 from yantra.errors import TraceError
 from yantra.quirks import Quirk
 from yantra.scenario import ChakraFiles, Traces
@@ -29,20 +30,20 @@ class Graphs:
         return self.distinct[self.by_rank[rank]]
 
 
-def load_graphs(workload: ChakraFiles | Traces, ranks: int, quirks: frozenset[Quirk]) -> Graphs:
-    """Load one graph per rank. Raises TraceError naming file, node and what is wrong."""
+def load_graphs(
+    workload: ChakraFiles | Traces,
+    ranks: int,
+    quirks: frozenset[Quirk],
+    *,
+    tensors: bool = False,
+) -> Graphs:
+    """Load one graph per rank. Raises TraceError naming file, node and what is wrong.
+
+    `tensors` keeps the tensor lists of the nodes, which tracking local memory needs.
+    """
     graphs = Graphs()
     if isinstance(workload, Traces):
-        if len(workload.traces) != ranks:
-            raise TraceError(
-                f"workload: {len(workload.traces)} traces for {ranks} ranks of the cluster"
-            )
-        known_objects: dict[int, int] = {}
-        for rank, trace in enumerate(workload.traces):
-            if id(trace) not in known_objects:
-                known_objects[id(trace)] = len(graphs.distinct)
-                _add(graphs, trace.native, f"trace of rank {rank}", quirks)
-            graphs.by_rank.append(known_objects[id(trace)])
+        _of_objects(graphs, workload, ranks, quirks)
         return graphs
     known: dict[bytes, int] = {}
     for rank in range(ranks):
@@ -50,29 +51,47 @@ def load_graphs(workload: ChakraFiles | Traces, ranks: int, quirks: frozenset[Qu
         content = files.load(path)
         if content not in known:
             known[content] = len(graphs.distinct)
-            _add(graphs, Trace.from_bytes(content, path).native, path, quirks)
+            _add(graphs, read(content, path, quirks, tensors=tensors), path, quirks)
         graphs.by_rank.append(known[content])
     return graphs
 
 
-def build_graph(trace: Any, where: str, quirks: frozenset[Quirk]) -> tuple[Any, list[str]]:
-    """Build the graph of a trace; return it with warnings, raise TraceError for its first error."""
-    graph = trace.graph(merge_duplicates=Quirk.DUPLICATE_IDS_MERGE in quirks)
+def _of_objects(graphs: Graphs, workload: Traces, ranks: int, quirks: frozenset[Quirk]) -> None:
+    if len(workload.traces) != ranks:
+        raise TraceError(
+            f"workload: {len(workload.traces)} traces for {ranks} ranks of the cluster"
+        )
+    known: dict[int, int] = {}
+    merge = Quirk.DUPLICATE_IDS_MERGE in quirks
+    for rank, trace in enumerate(workload.traces):
+        if id(trace) not in known:
+            known[id(trace)] = len(graphs.distinct)
+            _add(graphs, trace.graph(merge_duplicates=merge), f"trace of rank {rank}", quirks)
+        graphs.by_rank.append(known[id(trace)])
+
+
+def read(content: bytes, where: str, quirks: frozenset[Quirk], *, tensors: bool = False) -> Any:
+    """Decode and resolve the content of a trace file for a run."""
+    merge = Quirk.DUPLICATE_IDS_MERGE in quirks
+    return read_graph(content, where, merge_duplicates=merge, tensors=tensors)
+
+
+def check(graph: Any, where: str, quirks: frozenset[Quirk]) -> list[str]:
+    """Return the warnings about a graph; raise TraceError for its first error."""
     warnings = []
-    for finding in graph.diagnostics:
-        text = f"{where}: {finding.text}"
+    for finding in from_native(graph.diagnostics):
+        text = f"{where}: {finding.where}: {finding.message}"
         dropped = finding.code == "cycle" and Quirk.UNREACHABLE_NODES_ARE_DROPPED in quirks
         if dropped and any(count == 0 for count in graph.parent_count):
             warnings.append(f"{text}; these nodes never run, as in ASTRA-sim")
-        elif finding.is_error:
+        elif finding.severity == "error":
             raise TraceError(text)
         elif finding.code == "duplicate-id":
             warnings.append(text)
-    return graph, warnings
+    return warnings
 
 
-def _add(graphs: Graphs, trace: Any, where: str, quirks: frozenset[Quirk]) -> None:
-    graph, warnings = build_graph(trace, where, quirks)
+def _add(graphs: Graphs, graph: Any, where: str, quirks: frozenset[Quirk]) -> None:
+    graphs.warnings.extend(check(graph, where, quirks))
     graphs.distinct.append(graph)
     graphs.sources.append(where)
-    graphs.warnings.extend(warnings)

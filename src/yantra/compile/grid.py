@@ -27,6 +27,12 @@ def whole_dimensions(topology: Topology, members: tuple[int, ...]) -> frozenset[
     return frozenset(spanned) if size == len(members) else None
 
 
+def lowest_dimension(topology: Topology, members: tuple[int, ...]) -> int:
+    """Return the lowest dimension in which the ranks of a group (two at least) differ."""
+    coordinates = [_coordinates(topology, rank) for rank in members]
+    return next(d for d in range(len(topology.dimensions)) if len({c[d] for c in coordinates}) > 1)
+
+
 def _coordinates(topology: Topology, rank: int) -> tuple[int, ...]:
     coordinates = []
     for dimension in topology.dimensions:

@@ -63,6 +63,8 @@ def _options(
     options.skipped_nodes_do_not_wake = Quirk.SKIPPED_NODES_DO_NOT_WAKE in quirks
     options.broadcast_is_a_timer = Quirk.BROADCAST_IS_A_TIMER in quirks
     options.zero_op_kernel_never_ends = Quirk.ZERO_OP_KERNEL_NEVER_ENDS in quirks
+    options.zero_byte_kernel_is_skipped = Quirk.ZERO_BYTE_KERNEL_IS_SKIPPED in quirks
+    options.no_duration_takes_a_nanosecond = Quirk.NO_DURATION_TAKES_A_NANOSECOND in quirks
     return options
 
 

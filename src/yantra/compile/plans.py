@@ -9,18 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 from yantra import _core
-from yantra.chakra.trace import read
+from yantra.chakra import files
 from yantra.collectives import find
 from yantra.collectives.algorithm import CollectiveAlgorithm
 from yantra.collectives.names import Implementation, parse_implementation
 from yantra.collectives.program import ExchangeProgram, GraphProgram, Program, RingKind
 from yantra.collectives.schedule import Kind
 from yantra.compile.communicators import Communicators
-from yantra.compile.graphs import Graphs, build_graph
-from yantra.compile.grid import whole_dimensions
+from yantra.compile.graphs import Graphs, check, read
+from yantra.compile.grid import lowest_dimension, whole_dimensions
 from yantra.errors import TraceError, UnsupportedError
 from yantra.quirks import Quirk
 from yantra.scenario import Collectives, Custom, Scenario
+from yantra.scenario.types import COLLECTIVE_TYPES
 
 NONE = 0xFFFFFFFF
 KINDS = tuple(Kind)
@@ -67,7 +68,7 @@ class Planner:
         self.custom_by_node: dict[int, int] = {}
         self._programs: dict[tuple[str, Kind, int, RingKind], tuple[int, ...] | str] = {}
         self._custom: dict[tuple[str, int], int] = {}
-        self._turns = 0
+        self._turns: dict[tuple[Kind, int | tuple[int, ...]], int] = {}
 
     def plan(self, graphs: Graphs) -> None:
         """Make the plans of all communicators for the kinds that the graphs use."""
@@ -107,19 +108,24 @@ class Planner:
         members = self.communicators.members[index]
         if len(members) == 1:
             return int(self.native.add_plan([], [], size, None, False, False))
-        if Quirk.GROUP_RING not in self.quirks:
-            spanned = whole_dimensions(self.scenario.topology, members)
-            if spanned is not None and len(chosen) == len(self.scenario.topology.dimensions):
-                levels = self._grid_levels(kind, chosen, index, spanned)
-                return int(self.native.add_plan(levels, [], size, None, False, False))
-        levels = [self._group_level(kind, chosen, members)]
-        return int(self.native.add_plan(levels, list(members), size, None, False, False))
+        if Quirk.GROUP_RING in self.quirks:
+            level = self._flat_level(kind, chosen if len(chosen) == 1 else ("ring",), members, 0)
+            return int(self.native.add_plan([level], list(members), size, None, False, False))
+        spanned = whole_dimensions(self.scenario.topology, members)
+        if spanned is not None and len(chosen) == len(self.scenario.topology.dimensions):
+            levels = self._grid_levels(kind, chosen, index, spanned)
+            return int(self.native.add_plan(levels, [], size, None, False, False))
+        dimension = lowest_dimension(self.scenario.topology, members)
+        level = self._flat_level(kind, chosen, members, dimension)
+        return int(self.native.add_plan([level], list(members), size, None, False, False))
 
     def _algorithms(self, kind: Kind) -> tuple[str, ...] | Custom | None:
         collectives: Collectives = self.scenario.collectives
         if kind.value in collectives.by_type():
             return collectives.by_type()[kind.value]
-        if self.faithful:
+        if self.scenario.semantics == "astra-sim" and kind is not Kind.BROADCAST:
+            return None
+        if kind is Kind.BROADCAST and Quirk.BROADCAST_IS_A_TIMER in self.quirks:
             return None
         return (_ROOTED,) * len(self.scenario.topology.dimensions)
 
@@ -146,7 +152,7 @@ class Planner:
 
     def _implementation(self, name: str, kind: Kind, dimension: int) -> Implementation:
         where = f"collectives.{kind.value}[{dimension}]"
-        if self.scenario.semantics == "astra-sim":
+        if self.scenario.semantics == "astra-sim" and name != _ROOTED:
             return parse_implementation(name, where)
         find(name, where)
         return Implementation(name, False, None)
@@ -155,34 +161,50 @@ class Planner:
         self, kind: Kind, chosen: Implementation, place: tuple[int, int, int, int], index: int
     ) -> Any:
         size, _, _, dimension = place
-        programs, alternates, turn = self._level_programs(kind, chosen, size, "usual")
+        programs, alternates, turn = self._level_programs(kind, chosen, size, "usual", dimension)
         if isinstance(programs, str):
             reason = f"{kind.value} over dimension {dimension}: {chosen.algorithm}: {programs}"
             if index != 0:
                 raise UnsupportedError(reason)
             self.impossible[KINDS.index(kind), dimension] = reason
             programs = alternates = [NONE] * len(KINDS)
-        return (*place, False, programs, alternates, turn)
+        return (*place, self._hands_over_at_once(index), programs, alternates, turn)
 
-    def _group_level(self, kind: Kind, names: tuple[str, ...], members: tuple[int, ...]) -> Any:
-        """A subset group: a ring of its members unless just one algorithm is named."""
-        ring = Implementation("ring", False, None)
-        chosen = self._implementation(names[0], kind, 0) if len(names) == 1 else ring
+    def _hands_over_at_once(self, index: int) -> bool:
+        """Whether a communicator takes ASTRA-sim's 10 ns instead of the endpoint delay."""
+        return Quirk.GROUP_HAND_OVER in self.quirks and not self.communicators.spans_all(index)
+
+    def _flat_level(
+        self, kind: Kind, names: tuple[str, ...], members: tuple[int, ...], dimension: int
+    ) -> Any:
+        """A group that does not span whole dimensions: one ring of its members.
+
+        It runs the algorithm that all dimensions name, or `ring` where they differ.
+        """
+        name = names[0] if len(set(names)) == 1 else "ring"
+        chosen = self._implementation(name, kind, 0)
         size = len(members)
-        programs, alternates, turn = self._level_programs(kind, chosen, size, "group")
-        if isinstance(programs, str) and not self.faithful:
-            programs, alternates, turn = self._level_programs(kind, ring, size, "group")
+        programs, alternates, turn = self._level_programs(kind, chosen, size, "group", members)
         if isinstance(programs, str):
             raise UnsupportedError(
                 f"{kind.value} over a group of {size} ranks: {chosen.algorithm}: {programs}"
             )
         fixed = Quirk.GROUP_HAND_OVER in self.quirks
-        return (size, 1, 1, 0, fixed, programs, alternates, turn)
+        return (size, 1, 1, dimension, fixed, programs, alternates, turn)
 
     def _level_programs(
-        self, kind: Kind, chosen: Implementation, size: int, ring_kind: RingKind
+        self,
+        kind: Kind,
+        chosen: Implementation,
+        size: int,
+        ring_kind: RingKind,
+        place: int | tuple[int, ...],
     ) -> tuple[list[int] | str, list[int], int]:
-        """Return the programs of a level by kind, the alternates, and its counter; or why not."""
+        """Return the programs of a level by kind, the alternates, and its counter; or why not.
+
+        The collectives of one kind over the same dimension, or over the members `place`, take turns
+        with one counter, also those of different communicators.
+        """
         programs = [NONE] * len(KINDS)
         alternates = [NONE] * len(KINDS)
         alternating = False
@@ -195,8 +217,7 @@ class Planner:
             alternating |= len(made) > 1
         if not alternating:
             return programs, alternates, NONE
-        self._turns += 1
-        return programs, alternates, self._turns - 1
+        return programs, alternates, self._turns.setdefault((kind, place), len(self._turns))
 
     def _needed(self, kind: Kind) -> tuple[Kind, ...]:
         shape = self.scenario.collectives.all_reduce_shape
@@ -218,11 +239,13 @@ class Planner:
     def _make(
         self, algorithm: CollectiveAlgorithm, kind: Kind, n: int, ring_kind: RingKind
     ) -> tuple[int, ...] | str:
-        faithful = self.faithful
+        faithful = self.faithful and kind.value in COLLECTIVE_TYPES
         reason = algorithm.supports(kind, n, faithful=faithful)
         if reason is not None:
             return reason
         made = algorithm.programs(kind, n, faithful=faithful, ring_kind=ring_kind)
+        if len(made) > 2:
+            return f"{len(made)} programs that take turns; at most two can"
         return tuple(add_program(self.native, program) for program in made)
 
     def _add_custom(self, prefix: str, index: int) -> int:
@@ -239,12 +262,12 @@ class Planner:
 
     def _custom_graph(self, path: str, positions: int) -> Any:
         try:
-            trace = read(path)
+            graph = read(files.load(path), path, self.quirks)
         except TraceError as error:
             raise TraceError(
                 f"{error} (a custom collective over {positions} ranks needs a trace for each)"
             ) from None
-        graph, _ = build_graph(trace.native, path, self.quirks)
+        check(graph, path, self.quirks)
         for node, _, text in _core.check_custom(graph, positions):
             raise TraceError(f"{path}: node {graph.id[node]} '{graph.name(node)}': {text}")
         return graph
@@ -277,6 +300,7 @@ def add_program(native: Any, program: Program) -> int:
                 program.sends,
                 program.barrier_at,
                 receipts,
+                program.barrier_counts == "hand_overs",
                 result,
                 program.round_up,
             )
@@ -303,6 +327,7 @@ def _position(program: GraphProgram, at: int) -> list[Any]:
             list(op.deps),
             op.side == "nz",
             op.back,
+            op.back_if_last,
         )
         for op in program.ops[at]
     ]

@@ -1,0 +1,1 @@
+"""Benchmarks, each beside its goal: `python -m benchmarks` or `make bench`."""

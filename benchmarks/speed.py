@@ -1,0 +1,146 @@
+"""Speed of runs against the reference simulator, in processor seconds measured side by side.
+
+Ours is counted twice: the simulation alone (reading the files, compiling, running: what repeated
+runs and sweeps pay), and the whole command with the interpreter's start. The reference is the whole
+process of its binary, given by YANTRA_REFERENCE_UNAWARE and YANTRA_REFERENCE_AWARE; without them
+only our own times are shown. The goals are ratios of the simulation, one thread, unfolded.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.inputs import all_reduce
+from yantra.astra_sim import from_files
+from yantra.compile import compile
+from yantra.simulate import run_native
+
+REPEATS = 3
+SHARED_TRACES = Path("..") / "shared" / "golden" / "workloads" / "stg.tar.gz"
+SHARED_CASE = "stg/llama_16_dp2tp2pp2sp2"
+SHARED_SYSTEM = "stg/systems/sys1d_direct_roof.json"
+
+
+class Case(NamedTuple):
+    """One input and the least ratio to the reference it must reach."""
+
+    name: str
+    folder: Path
+    backends: tuple[str, ...]
+    goal: float
+    groups: str | None = None
+
+
+def cases(folder: Path) -> Iterator[Case]:
+    """Write the inputs below `folder` and yield them."""
+    both = ("unaware", "aware")
+    for name, blocks, algorithm, backends, goal in (
+        ("ring all-reduce, Ring 256", [("Ring", 256)], "ring", both, 20.0),
+        ("ring all-reduce, Ring 1024", [("Ring", 1024)], "ring", both, 20.0),
+        ("direct all-reduce, FullyConnected 256", [("FullyConnected", 256)], "direct", both, 30.0),
+        ("ring per dimension, torus 16x16x16", [("Ring", 16)] * 3, "ring", ("unaware",), 20.0),
+    ):
+        at = folder / name.replace(", ", "-").replace(" ", "-")
+        all_reduce(at, blocks, algorithm)
+        yield Case(name, at, backends, goal)
+    yield from _transformer(folder)
+
+
+def _transformer(folder: Path) -> Iterator[Case]:
+    """A 16-rank transformer trace, where the shared folder is beside the checkout."""
+    if not SHARED_TRACES.exists():
+        return
+    with tarfile.open(SHARED_TRACES) as archive:
+        archive.extractall(folder, filter="data")
+    at = folder / SHARED_CASE
+    (at / "network.yml").write_text(
+        "topology: [FullyConnected]\nnpus_count: [16]\nbandwidth: [200.0]\nlatency: [500.0]\n"
+    )
+    (at / "memory.json").write_text('{"memory-type": "NO_MEMORY_EXPANSION"}\n')
+    (at / "system.json").write_text((folder / SHARED_SYSTEM).read_text())
+    yield Case("16-rank transformer trace", at, ("unaware", "aware"), 20.0, "workload.json")
+
+
+def simulate_seconds(case: Case, backend: str) -> float:
+    """Return the processor seconds of reading, compiling and running a case in this process."""
+    start = time.process_time()
+    scenario, _ = from_files(
+        workload="workload",
+        system="system.json",
+        network="network.yml",
+        memory="memory.json",
+        groups=case.groups,
+        directory=case.folder,
+        network_backend=f"congestion-{backend}",
+    )
+    run_native(compile(scenario))
+    return time.process_time() - start
+
+
+def process_seconds(command: list[str], folder: Path, *, must_succeed: bool) -> float:
+    """Return the processor seconds of a process, its children included.
+
+    The reference need not succeed: some of its runs crash after they have printed every result.
+    """
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    if must_succeed and status != 0:
+        raise RuntimeError(f"{' '.join(command)} failed with status {status}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def _flags(case: Case) -> list[str]:
+    flags = [
+        "--workload-configuration=workload",
+        "--system-configuration=system.json",
+        "--network-configuration=network.yml",
+        "--remote-memory-configuration=memory.json",
+    ]
+    return flags + ([f"--comm-group-configuration={case.groups}"] if case.groups else [])
+
+
+def _reference(case: Case, backend: str) -> float | None:
+    binary = os.environ.get(f"YANTRA_REFERENCE_{backend.upper()}")
+    if binary is None:
+        return None
+    return min(
+        process_seconds([binary, *_flags(case)], case.folder, must_succeed=False)
+        for _ in range(REPEATS)
+    )
+
+
+def report(folder: Path) -> bool:
+    """Measure and print every case; return whether every goal that could be checked is met."""
+    met = True
+    titles = ("case", "network", "ours s", "command s", "reference s")
+    print("{:40} {:8} {:>8} {:>10} {:>12} ratio (goal)".format(*titles))
+    for case in cases(folder):
+        for backend in case.backends:
+            ours = min(simulate_seconds(case, backend) for _ in range(REPEATS))
+            command = [sys.executable, "-m", "yantra", "astra-sim", *_flags(case)]
+            command.append(f"--network-backend=congestion-{backend}")
+            whole = min(
+                process_seconds(command, case.folder, must_succeed=True) for _ in range(REPEATS)
+            )
+            reference = _reference(case, backend)
+            line = f"{case.name:40} {backend:8} {ours:8.4f} {whole:10.3f}"
+            if reference is None:
+                print(f"{line} {'-':>12} (at least {case.goal:.0f}x)", flush=True)
+                continue
+            ratio = reference / ours
+            met &= ratio >= case.goal
+            print(
+                f"{line} {reference:12.3f} {ratio:5.1f}x (at least {case.goal:.0f}x); "
+                f"whole command {reference / whole:.1f}x",
+                flush=True,
+            )
+    return met

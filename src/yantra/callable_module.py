@@ -1,0 +1,23 @@
+"""Modules that can be called, for those that share their name with the one function users want.
+
+`yantra.simulate` names a function and a module. Python binds the module to that name as soon as
+anybody imports it, so the module, called, does what the function does.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class CallableModule(ModuleType):
+    """A module whose call is a call of its function of the same name."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self, self.__name__.rpartition(".")[2])(*args, **kwargs)
+
+
+def make_callable(name: str) -> None:
+    """Let the module of this name be called; to be said at its end with `__name__`."""
+    sys.modules[name].__class__ = CallableModule

@@ -1,0 +1,72 @@
+"""`yantra astra-sim`: takes ASTRA-sim's command line and prints ASTRA-sim's lines."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from yantra.astra_sim import from_flags
+from yantra.astra_sim.flags import Flags, help_text, parse
+from yantra.cli import warn
+from yantra.quirks import ASTRA_SIM
+from yantra.quirks import parse as parse_quirks
+from yantra.scenario import Scenario
+
+PROGRAM = "yantra astra-sim"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; `arguments` are those after its name."""
+    flags = parse(arguments)
+    if flags.help:
+        sys.stdout.write(help_text(PROGRAM))
+        return 0
+    scenario, warnings = scenario_of(flags)
+    if not flags.json:
+        warn(warnings)
+    return _run(scenario, flags, warnings)
+
+
+def scenario_of(flags: Flags) -> tuple[Scenario, list[str]]:
+    """Return the scenario a command line asks for, and the warnings."""
+    scenario, warnings = from_flags(flags)
+    if flags.logging_configuration != "empty":
+        warnings.append(
+            "--logging-configuration: ignored; log.log and err.log are written as without it"
+        )
+    if flags.quirks:
+        scenario = scenario.replace(quirks=_with_quirks(flags.quirks))
+    return scenario, warnings
+
+
+def _with_quirks(changes: Iterable[tuple[str, bool]]) -> frozenset[str]:
+    names = {quirk.value for quirk in ASTRA_SIM}
+    for name, on in changes:
+        parse_quirks(frozenset({name}), "--semantics-quirk")
+        (names.add if on else names.discard)(name)
+    return frozenset(names)
+
+
+def _run(scenario: Scenario, flags: Flags, warnings: list[str]) -> int:
+    from yantra.compile import compile
+    from yantra.export import astra_sim_log, local_memory, log_folder
+    from yantra.simulate import run
+
+    model = compile(scenario)
+    if not flags.json:
+        warn(model.warnings)
+    result = run(model)
+    if not flags.json:
+        warn(result.run_warnings)
+    lines = list(astra_sim_log.lines(result))
+    now = astra_sim_log.stamp()
+    log_folder.write(flags.logging_folder, (line.text(now) for line in lines))
+    if scenario.track_local_memory:
+        local_memory.write_traces(result)
+    if flags.json:
+        from yantra.result.files import json_text
+
+        sys.stdout.write(json_text(result, ("ranks", "dimensions", "links"), warnings))
+    else:
+        sys.stdout.write("".join(f"{line.text(now)}\n" for line in lines if line.level != "debug"))
+    return 0

@@ -1,0 +1,61 @@
+"""`yantra demo`: runs the examples and shows for each where the time goes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from textwrap import wrap
+
+import click
+
+from yantra.cli.show import show
+from yantra.demo import Example, examples
+from yantra.errors import InternalError
+from yantra.result import Result
+from yantra.result.files import document
+from yantra.simulate import simulate
+
+_WIDTH = 80
+_SHOWN_AS_JSON = ("ranks", "dimensions")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+def command(as_json: bool) -> int:
+    """Run three small examples; two have an answer published for ASTRA-sim."""
+    forms = []
+    for number, example in enumerate(examples(), start=1):
+        result = simulate(example.scenario)
+        _check(example, result)
+        if as_json:
+            about = {"title": example.title, "astra_sim_ns": example.astra_sim_ns}
+            forms.append(about | {"result": document(result, _SHOWN_AS_JSON)})
+            continue
+        sys.stdout.write(f"{number}. {example.title}\n{_wrapped(example.about)}\n\n")
+        sys.stdout.flush()
+        show(result)
+        sys.stdout.write(f"{_closing(example, result)}\n\n")
+    if as_json:
+        sys.stdout.write(json.dumps(forms, indent=1) + "\n")
+    return 0
+
+
+def _check(example: Example, result: Result) -> None:
+    finish = set(result.ranks.values("finish_ns"))
+    if example.astra_sim_ns is not None and finish != {example.astra_sim_ns}:
+        raise InternalError(
+            f"{example.title}: the ranks finish at {sorted(finish)} ns, "
+            f"but ASTRA-sim reports {example.astra_sim_ns}"
+        )
+
+
+def _closing(example: Example, result: Result) -> str:
+    if example.astra_sim_ns is not None:
+        return f"ASTRA-sim reports {example.astra_sim_ns} ns for every rank: equal"
+    busy = sum(result.ranks.values("communication_ns"))
+    hidden = busy - sum(result.ranks.values("exposed_communication_ns"))
+    return f"{100 * hidden / busy:.0f} % of the communication runs behind compute"
+
+
+def _wrapped(text: str) -> str:
+    return "\n".join(wrap(text, _WIDTH))

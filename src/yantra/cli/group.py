@@ -1,0 +1,70 @@
+"""The commands that go through click, each imported only when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+from yantra import __version__
+from yantra.errors import ConfigError, did_you_mean
+
+COMMANDS = {
+    "run": "Run a scenario file and show what its ranks did.",
+    "validate": "Check a scenario or ASTRA-sim inputs without running them.",
+    "astra-sim": "Run ASTRA-sim's inputs and print ASTRA-sim's lines.",
+    "demo": "Run three small examples.",
+}
+
+
+class Commands(click.Group):
+    """The command group; it knows names and one-line helps without importing a command."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"yantra.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find the command of the arguments, or say which one was probably meant."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"no command is named '{args[0]}'{did_you_mean(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(cls=Commands)
+@click.version_option(__version__, message="yantra %(version)s")
+def yantra() -> None:
+    """Predict how a distributed machine-learning job runs on a cluster."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line through click; its complaints become errors like all others.
+
+    Not through `Group.main`, which answers a closed pipe itself.
+    """
+    try:
+        with yantra.make_context("yantra", list(arguments)) as context:
+            status = yantra.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "yantra"
+        problem = error.format_message().rstrip(".")
+        raise ConfigError(command, f"{problem}; see {command} --help") from None
+    except click.ClickException as error:
+        raise ConfigError("yantra", error.format_message()) from None
+    return status if isinstance(status, int) else 0

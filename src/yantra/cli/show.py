@@ -1,0 +1,52 @@
+"""A result on standard output: plain text in a file or pipe, ruled tables on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from yantra.result import Result
+from yantra.result.summary import Grid, summarise
+from yantra.simulate import Progress
+
+
+def show(result: Result) -> None:
+    """Print the summary of a result."""
+    if not sys.stdout.isatty():
+        sys.stdout.write(result.summary() + "\n")
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    summary = summarise(result)
+    for grid in (summary.ranks, summary.dimensions):
+        console.print(_ruled(grid))
+    console.print(summary.bound_by, style="bold", markup=False)
+
+
+@contextmanager
+def progress() -> Iterator[Progress | None]:
+    """Yield what to call with the progress of a run: a bar on a terminal, else nothing."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("simulating", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _ruled(grid: Grid) -> Any:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD)
+    for column, head in enumerate(grid.head):
+        table.add_column(head, justify="right" if column else "left")
+    for row in grid.rows:
+        table.add_row(*row)
+    return table

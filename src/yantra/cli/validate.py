@@ -1,0 +1,55 @@
+"""`yantra validate`: checks inputs without running them, and lists all it finds."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from yantra.cli.astra_sim import scenario_of
+from yantra.validate import Report, check_astra_sim, check_scenario_file
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("inputs", nargs=-1, type=click.UNPROCESSED)
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def command(inputs: tuple[str, ...], as_json: bool) -> int:
+    """Check INPUTS: a scenario file, or the options of `yantra astra-sim`."""
+    report = _check(inputs)
+    if as_json:
+        form = {
+            "valid": report.valid,
+            "exit_code": report.exit_code,
+            "ranks": report.ranks,
+            "nodes": report.nodes,
+            "findings": [finding._asdict() for finding in report.findings],
+        }
+        sys.stdout.write(json.dumps(form, ensure_ascii=False, indent=1) + "\n")
+    else:
+        sys.stdout.write(_text(report))
+    return report.exit_code
+
+
+def _check(inputs: tuple[str, ...]) -> Report:
+    if len(inputs) == 1 and not inputs[0].startswith("-"):
+        return check_scenario_file(inputs[0])
+    if not inputs:
+        raise click.UsageError("expected a scenario file or the options of yantra astra-sim")
+    from yantra.astra_sim.flags import parse
+
+    return check_astra_sim(parse(inputs), scenario_of)
+
+
+def _text(report: Report) -> str:
+    lines = [f"{finding.severity}: {finding.text}" for finding in report.findings]
+    errors = sum(finding.severity == "error" for finding in report.findings)
+    warnings = len(report.findings) - errors
+    counts = f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
+    if report.valid:
+        counts = f"valid: {report.ranks} ranks, {report.nodes} nodes; {_count(warnings, 'warning')}"
+    return "\n".join([*lines, counts]) + "\n"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

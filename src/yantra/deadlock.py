@@ -1,0 +1,90 @@
+"""Why a run cannot finish: what the core found, in words.
+
+One line for a rank, the causes first: where, since when, what it waits for and from whom.
+"""
+
+from __future__ import annotations
+
+from yantra import _core
+from yantra.collectives.schedule import Kind
+from yantra.compile import Model
+from yantra.units import format_size, format_time
+
+_SHOWN = 10
+_KINDS = tuple(Kind)
+
+
+def explain(model: Model, outcome: _core.Outcome) -> str:
+    """Return a head line, a line for each of up to ten unfinished ranks, and how many are left."""
+    unfinished = model.ranks - len(outcome.finish_order)
+    lines = [f"deadlock: {unfinished} of {model.ranks} ranks cannot finish"]
+    finished = set(outcome.finish_order)
+    lines += [_line(model, entry, finished) for entry in outcome.waiting]
+    if unfinished > len(outcome.waiting):
+        lines.append(f"and {unfinished - len(outcome.waiting)} more ranks")
+    return "\n".join(lines)
+
+
+def named(model: Model, rank: int, node: int) -> str:
+    """Return a node of a rank by its id and name: `7 'recv'`."""
+    graph = model.graphs.of(rank)
+    return f"{graph.id[node]} '{graph.name(node)}'"
+
+
+def _line(model: Model, entry: _core.Waiting, finished: set[int]) -> str:
+    since = format_time(entry.since / model.ticks_per_ns)
+    node = named(model, entry.rank, entry.node)
+    head = f"rank {entry.rank} waits since {since} in node {node} for"
+    if entry.for_message:
+        return f"{head} a message {_message(entry)}{_partner(model, entry)}"
+    return f"{head} {_collective(model, entry, finished)}"
+
+
+def _message(entry: _core.Waiting) -> str:
+    way = "to" if entry.sends else "from"
+    return f"{way} rank {entry.peer} (tag {entry.tag}, {format_size(entry.bytes)})"
+
+
+def _partner(model: Model, entry: _core.Waiting) -> str:
+    """Say why the other rank of a message does not take part."""
+    verb = "receive" if entry.sends else "send"
+    if entry.other_bytes is not None:
+        return f", which {verb}s {format_size(entry.other_bytes)} with that tag"
+    if entry.other_tag is not None:
+        return f", which {verb}s one of that size with tag {entry.other_tag}"
+    if entry.peer_finished:
+        return f", which finished without {verb.removesuffix('e')}ing it"
+    if entry.peer_node is not None:
+        return f", which has not started its node {named(model, entry.peer, entry.peer_node)}"
+    return f", which has nothing left to {verb} to that end and waits itself"
+
+
+def _collective(model: Model, entry: _core.Waiting, finished: set[int]) -> str:
+    text = f"the {_KINDS[entry.kind].value} of {format_size(entry.bytes)}"
+    if entry.communicator:
+        text += f" in group {model.scenario.workload.groups[entry.communicator - 1][0]}"
+    if entry.other_rank is not None and entry.other_node is not None:
+        node = named(model, entry.other_rank, entry.other_node)
+        other = f"rank {entry.other_rank} entered {_other(entry)}, node {node}"
+        return f"{text}, in whose place {other}"
+    if entry.missing:
+        return f"{text}, which {_missing(entry.missing, finished)} never entered"
+    if entry.inner_node is not None:
+        inner = f"whose node {entry.inner_node} '{entry.inner_name}' waits for a message"
+        return f"{text}, {inner} {_message(entry)}{_partner(model, entry)}"
+    return f"{text}, which all its ranks entered but whose chunks wait for each other"
+
+
+def _other(entry: _core.Waiting) -> str:
+    size = entry.other_bytes or 0
+    if entry.other_kind == entry.kind and size == entry.bytes:
+        return "one over other dimensions or with another algorithm"
+    return f"the {_KINDS[entry.other_kind].value} of {format_size(size)}"
+
+
+def _missing(ranks: list[int], finished: set[int]) -> str:
+    shown = [f"{rank} (finished)" if rank in finished else str(rank) for rank in ranks[:_SHOWN]]
+    if len(ranks) > _SHOWN:
+        shown.append(f"{len(ranks) - _SHOWN} more")
+    *most, last = shown
+    return f"ranks {', '.join(most)} and {last}" if most else f"rank {last}"

@@ -1,0 +1,114 @@
+"""The examples of `yantra demo`: two that ASTRA-sim's tutorial publishes, one of our own."""
+
+from __future__ import annotations
+
+from yantra.chakra import CollectiveType, Trace, TraceBuilder
+from yantra.records import Record
+from yantra.scenario import (
+    ASTRA_SIM_RESOURCES,
+    Collectives,
+    Device,
+    Dimension,
+    Scenario,
+    Topology,
+    Traces,
+)
+from yantra.workloads.layered import Layer, step
+
+_MIB = 1 << 20
+_RANKS = 8
+
+
+class Example(Record):
+    """A scenario, what it shows, and the finish of every rank that ASTRA-sim reports, if any."""
+
+    title: str
+    about: str
+    scenario: Scenario
+    astra_sim_ns: int | None = None
+
+
+def examples() -> list[Example]:
+    """Return the examples in the order in which they are shown."""
+    return [all_reduce(), three_nodes(), training_step()]
+
+
+def all_reduce() -> Example:
+    """ASTRA-sim's tutorial all-reduce."""
+    trace = TraceBuilder(first_id=1)
+    trace.collective(CollectiveType.ALL_REDUCE, _MIB)
+    return Example(
+        title="All-reduce of 1 MiB over a ring of 8",
+        about="50 GB/s and 500 ns per link, 4 chunks, 10 ns per hand-over; ASTRA-sim's tutorial",
+        scenario=_tutorial(trace.build()),
+        astra_sim_ns=117780,
+    )
+
+
+def three_nodes() -> Example:
+    """The graph of three nodes that ASTRA-sim's tutorial builds by hand (HOTI 2024, demo 1-2)."""
+    trace = TraceBuilder(first_id=1)
+    first = trace.collective(CollectiveType.ALL_REDUCE, _MIB)
+    trace.collective(CollectiveType.ALL_GATHER, 2 * _MIB, after=first)
+    trace.compute("compute", duration_micros=50, after=first)
+    return Example(
+        title="A graph of three nodes on the same ring",
+        about="all-reduce of 1 MiB, then all-gather of 2 MiB beside 50 us of compute",
+        scenario=_tutorial(trace.build()),
+        astra_sim_ns=405520,
+    )
+
+
+def training_step() -> Example:
+    """A step of a transformer, split by tensors within a node and by data over the nodes.
+
+    24 layers of 12 h^2 weights with h = 4096 in 2 bytes each, 2048 tokens per replica, split over 4
+    ranks that compute 250 TFLOP/s each: 2 x 12 h^2 x 2048 / 4 operations for each of the three
+    computations of a layer; two sums of 2048 x h activations; 12 h^2 / 4 weights to sum.
+    """
+    micros = 2 * 12 * 4096**2 * 2048 // 4 // 250_000_000
+    layer = Layer(
+        forward_micros=micros,
+        input_gradient_micros=micros,
+        weight_gradient_micros=micros,
+        activation_bytes=2 * 2048 * 4096 * 2,
+        weight_bytes=12 * 4096**2 // 4 * 2,
+    )
+    topology = Topology(
+        dimensions=(
+            Dimension(kind="ring", size=4, bytes_per_ns=200.0, latency_ns=250.0),
+            Dimension(kind="fully_connected", size=4, bytes_per_ns=50.0, latency_ns=500.0),
+            Dimension(kind="switch", size=4, bytes_per_ns=25.0, latency_ns=1000.0),
+        )
+    )
+    made = step([layer] * 24, [dimension.size for dimension in topology.dimensions])
+    return Example(
+        title="A training step of 24 layers on 64 ranks in 3 dimensions",
+        about="split by tensors over dimension 0, by data over 1 and 2, backward pass overlapped",
+        scenario=Scenario(
+            workload=Traces(traces=made.traces, groups=made.groups),
+            topology=topology,
+            device=Device(memory_bytes_per_s=2e12),
+            collectives=Collectives(
+                all_reduce=("ring", "direct", "halving_doubling"), chunks=8, active_chunks=1
+            ),
+        ),
+    )
+
+
+def _tutorial(trace: Trace) -> Scenario:
+    """Put a trace on the tutorial's cluster, with ASTRA-sim's semantics.
+
+    ASTRA-sim's link bandwidth of 50 GB/s is 50 x 2^30 bytes per second, its memory's is decimal.
+    """
+    ring = Dimension(kind="ring", size=_RANKS, bytes_per_ns=50 * 1073741824 / 1e9, latency_ns=500.0)
+    return Scenario(
+        workload=Traces(traces=(trace,) * _RANKS),
+        topology=Topology(dimensions=(ring,)),
+        device=Device(memory_bytes_per_s=50e9),
+        collectives=Collectives(
+            all_reduce=("ring",), all_gather=("ring",), chunks=4, endpoint_delay_ns=10
+        ),
+        resources=ASTRA_SIM_RESOURCES,
+        semantics="astra-sim",
+    )

@@ -1,0 +1,171 @@
+"""Result -> local memory over time: live tensors, peak, and a trace to look at per rank.
+
+Follows ASTRA-sim's `track-local-mem`. Every node names the tensors it reads and writes (attributes
+`inputs` and `outputs`, name and bytes in turn). A node holds the interval from its issue to its
+completion. A tensor lives from the start of its first write to the end of the read recorded last,
+that is of the node that completes last, and for ever if nobody reads it; one that is read before
+anything wrote it is taken to be there from the start of the run. Tensors of no bytes do not count.
+A second write of a tensor, at which upstream stops, does not change its life.
+
+The trace is Chrome's trace-event JSON (open it in Perfetto), as upstream writes it except for the
+heat map, which only sorts the lifetimes once more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from yantra.output import write_text
+from yantra.result import Result
+from yantra.result.tables import NEVER
+
+_LIFETIME_PID, _COUNTER_PID = 1_000_000, 2_000_000
+_UNDEFINED_NS = 10
+_LIST = 1
+_MIB = 1024 * 1024
+
+
+class Access(NamedTuple):
+    """A node reads or writes a tensor; times in ticks."""
+
+    tensor: str
+    size_bytes: int
+    node_id: int
+    node_name: str
+    start: int
+    end: int
+
+
+class Lifetime(NamedTuple):
+    """A tensor is live from `start` up to `end`; None if nobody ever reads it."""
+
+    tensor: str
+    size_bytes: int
+    start: int
+    end: int | None
+
+
+class Usage(NamedTuple):
+    """Memory of one rank: every access and lifetime, and (tick, live bytes) where it changes."""
+
+    reads: list[Access]
+    writes: list[Access]
+    lifetimes: list[Lifetime]
+    timeline: list[tuple[int, int]]
+    peak_bytes: int
+
+
+def usage(result: Result, rank: int) -> Usage:
+    """Return the memory usage of a rank."""
+    graph = result.model.graphs.of(rank)
+    reads: list[Access] = []
+    writes: list[Access] = []
+    born: dict[str, tuple[int, int]] = {}
+    died: dict[str, int] = {}
+    for node, start, end in _completions(result, rank):
+        for tensor, size_bytes in _tensors(graph, graph.inputs, node):
+            if tensor not in born:
+                born[tensor] = size_bytes, 0
+                until = _UNDEFINED_NS * result.model.ticks_per_ns
+                writes.append(Access(tensor, size_bytes, 2**64 - 1, "UNDEFINED", 0, until))
+            reads.append(Access(tensor, size_bytes, graph.id[node], graph.name(node), start, end))
+            died[tensor] = end
+        for tensor, size_bytes in _tensors(graph, graph.outputs, node):
+            born.setdefault(tensor, (size_bytes, start))
+            writes.append(Access(tensor, size_bytes, graph.id[node], graph.name(node), start, end))
+    lifetimes = [Lifetime(t, size, start, died.get(t)) for t, (size, start) in born.items()]
+    timeline = _timeline(lifetimes)
+    return Usage(reads, writes, lifetimes, timeline, max((live for _, live in timeline), default=0))
+
+
+def human_size(size_bytes: int) -> str:
+    """Write a size as upstream's peak line does: powers of 1024, two decimals."""
+    value, units = float(size_bytes), ["B", "KB", "MB", "GB", "TB"]
+    while value >= 1024 and len(units) > 1:
+        value /= 1024
+        units.pop(0)
+    return f"{value:.2f} {units[0]}"
+
+
+def write_traces(result: Result) -> list[str]:
+    """Write `<local_memory_trace>.<rank>.json` for every rank; return the names."""
+    names = []
+    for rank in range(result.model.ranks):
+        names.append(f"{result.model.scenario.local_memory_trace}.{rank}.json")
+        events = list(_trace_events(usage(result, rank), rank, result.model.ticks_per_ns * 1000))
+        write_text(names[-1], json.dumps({"traceEvents": events}, indent=2, sort_keys=True))
+    return names
+
+
+def _completions(result: Result, rank: int) -> list[tuple[int, int, int]]:
+    """Return (node, start, end) of the nodes that ran, in the order of their completion."""
+    outcome = result.outcome
+    first, past = outcome.first_node[rank], outcome.first_node[rank + 1]
+    times = zip(outcome.start[first:past], outcome.end[first:past], strict=True)
+    ran = [(node, start, end) for node, (start, end) in enumerate(times) if end != NEVER]
+    return sorted(ran, key=lambda row: (row[2], row[1], row[0]))
+
+
+def _tensors(graph: Any, column: tuple[Any, ...], node: int) -> Iterator[tuple[str, int]]:
+    kinds, begin, tensor, sizes = column
+    if not len(kinds) or kinds[node] != _LIST:
+        return
+    for at in range(begin[node], begin[node + 1]):
+        if sizes[at]:
+            yield graph.tensor_names[tensor[at]], sizes[at]
+
+
+def _timeline(lifetimes: list[Lifetime]) -> list[tuple[int, int]]:
+    """Return the live bytes from each tick at which they change."""
+    changes: dict[int, int] = {}
+    for life in lifetimes:
+        changes[life.start] = changes.get(life.start, 0) + life.size_bytes
+        if life.end is not None:
+            changes[life.end] = changes.get(life.end, 0) - life.size_bytes
+    live = 0
+    timeline = []
+    for tick in sorted(changes):
+        live += changes[tick]
+        timeline.append((tick, live))
+    return timeline
+
+
+def _trace_events(usage: Usage, rank: int, ticks_per_us: int) -> Iterator[dict[str, Any]]:
+    thread = {life.tensor: place for place, life in enumerate(usage.lifetimes)}
+    for category, accesses in (("tensorRead", usage.reads), ("tensorWrite", usage.writes)):
+        for access in accesses:
+            event = {
+                "args": {
+                    "node_id": access.node_id,
+                    "node_name": access.node_name,
+                    "size": access.size_bytes,
+                },
+                "cat": category,
+                "name": access.tensor,
+                "pid": rank,
+                "tid": thread[access.tensor],
+            }
+            yield event | {"ph": "B", "ts": access.start / ticks_per_us}
+            yield event | {"ph": "E", "ts": access.end / ticks_per_us}
+    for life in usage.lifetimes:
+        event = {
+            "args": {"size": life.size_bytes},
+            "cat": "tensorLifetime",
+            "name": life.tensor,
+            "pid": rank + _LIFETIME_PID,
+            "tid": thread[life.tensor],
+        }
+        yield event | {"ph": "B", "ts": life.start / ticks_per_us}
+        if life.end is not None:
+            yield event | {"ph": "E", "ts": life.end / ticks_per_us}
+    for tick, live in usage.timeline:
+        yield {
+            "args": {"Memory_MB": live / _MIB},
+            "cat": "GPU Memory",
+            "name": "GPU Memory Usage (MB)",
+            "ph": "C",
+            "pid": rank + _COUNTER_PID,
+            "ts": tick / ticks_per_us,
+        }

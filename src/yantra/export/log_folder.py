@@ -1,0 +1,51 @@
+"""ASTRA-sim's logging folder: `log.log` with every line, `err.log` with errors.
+
+Both are appended to, and begin anew at 10 MiB: `log.log` becomes `log.1.log`, that `log.2.log`, up
+to ten (spdlog's rotating file sink, as upstream sets it up).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from itertools import pairwise
+
+from yantra.errors import ConfigError
+
+_LARGEST_BYTES = 10 * 1024 * 1024
+_KEPT = 10
+
+
+def write(folder: str, texts: Iterable[str]) -> None:
+    """Append lines to the folder's log; make folder and files if they are missing."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        _append(os.path.join(folder, "log"), texts)
+        _append(os.path.join(folder, "err"), ())
+    except OSError as error:
+        problem = f"cannot be written: {error.strerror}"
+        raise ConfigError("--logging-folder", f"{folder}: {problem}") from None
+
+
+def _append(stem: str, texts: Iterable[str]) -> None:
+    file = open(f"{stem}.log", "ab")  # noqa: SIM115  # replaced while the lines are written
+    try:
+        size = file.tell()
+        for text in texts:
+            line = f"{text}\n".encode()
+            if size + len(line) > _LARGEST_BYTES:
+                file.close()
+                _rotate(stem)
+                file = open(f"{stem}.log", "ab")  # noqa: SIM115
+                size = 0
+            file.write(line)
+            size += len(line)
+    finally:
+        file.close()
+
+
+def _rotate(stem: str) -> None:
+    names = [f"{stem}.log", *(f"{stem}.{number}.log" for number in range(1, _KEPT + 1))]
+    for newer, older in reversed(list(pairwise(names))):
+        if os.path.exists(newer):
+            os.replace(newer, older)

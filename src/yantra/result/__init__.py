@@ -1,0 +1,10 @@
+"""The answer of a run: per rank, node, collective, dimension and link."""
+
+from __future__ import annotations
+
+from yantra.result.bound import Bound
+from yantra.result.network import DimensionUse
+from yantra.result.result import Result
+from yantra.result.table import Table
+
+__all__ = ["Bound", "DimensionUse", "Result", "Table"]

@@ -1,0 +1,114 @@
+"""Result -> JSON, CSV, Parquet. Every file appears whole or not at all.
+
+The JSON form is described by `result.schema.json` beside this file. Its `version` rises when a
+field changes its meaning or goes; new fields may come without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from yantra.errors import ConfigError, UnsupportedError, did_you_mean
+from yantra.output import Path, whole_file, write_text
+from yantra.result.table import Kind, Table
+
+if TYPE_CHECKING:
+    from yantra.result.result import Result
+
+FORMAT = "yantra-result"
+VERSION = 1
+TABLES = ("ranks", "nodes", "collectives", "dimensions", "links")
+_ARROW_TYPES: dict[Kind, str] = {
+    "whole": "int64",
+    "id": "uint64",
+    "real": "float64",
+    "text": "string",
+}
+
+
+def table_of(result: Result, name: str) -> Table:
+    """Return a table of a result by its name."""
+    if name not in TABLES:
+        raise ConfigError("table", f"no table is named '{name}'{did_you_mean(name, TABLES)}")
+    table: Table = getattr(result, name)
+    return table
+
+
+def document(
+    result: Result, tables: Iterable[str] = TABLES, warnings: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return the JSON form: the run as a whole, and the columns of some tables.
+
+    `warnings` are those of reading the input; the result knows those of the compiler.
+    """
+    from yantra import __version__
+
+    scenario = result.model.scenario
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "yantra_version": __version__,
+        "semantics": scenario.semantics,
+        "network": scenario.network,
+        "makespan_ns": result.makespan_ns,
+        "bound_by": result.bound_by._asdict(),
+        "events": result.events,
+        "messages": result.messages,
+        "warnings": [*warnings, *result.warnings],
+        "tables": {name: table_of(result, name).as_dict() for name in tables},
+    }
+
+
+def json_text(result: Result, tables: Iterable[str] = TABLES, warnings: Iterable[str] = ()) -> str:
+    """Return `document` as text, one line per column."""
+    import json
+
+    head = document(result, tables, warnings)
+    columns = head.pop("tables")
+
+    def block(members: Iterable[str], indent: str) -> str:
+        return "{\n" + ",\n".join(f"{indent}  {member}" for member in members) + f"\n{indent}}}"
+
+    def member(name: str, value: Any) -> str:
+        return f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False, allow_nan=False)}"
+
+    shown = [
+        f"{json.dumps(name)}: " + block((member(*item) for item in table.items()), "    ")
+        for name, table in columns.items()
+    ]
+    members = [member(*item) for item in head.items()]
+    return block([*members, f'"tables": {block(shown, "  ")}'], "") + "\n"
+
+
+def write_json(result: Result, path: Path, tables: Iterable[str] = TABLES) -> None:
+    """Write the JSON form to a file."""
+    write_text(path, json_text(result, tables))
+
+
+def write_csv(table: Table, path: Path) -> None:
+    """Write a table as CSV (RFC 4180) with a line of names; a missing value is an empty field."""
+    import csv
+
+    with whole_file(path) as name, open(name, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(table.columns)
+        writer.writerows(table.rows())
+
+
+def write_parquet(table: Table, path: Path) -> None:
+    """Write a table as Parquet; needs the extra `tables`."""
+    try:
+        import pyarrow  # type: ignore[import-untyped]
+        from pyarrow import parquet
+    except ImportError:
+        raise UnsupportedError(
+            "parquet: needs the package pyarrow, which is not installed; "
+            "run: pip install 'yantra[tables]'"
+        ) from None
+    arrays = [
+        pyarrow.array(table.values(column), _ARROW_TYPES[table.kind(column)])
+        for column in table.columns
+    ]
+    with whole_file(path) as name:
+        parquet.write_table(pyarrow.table(arrays, names=list(table.columns)), name)

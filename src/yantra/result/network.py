@@ -1,0 +1,182 @@
+"""Outcome -> how much of the network the run used, per dimension and per link.
+
+Two shares of each dimension, both of the makespan:
+
+* `utilisation`: the bytes put on its links over what all of them could have carried,
+  bytes / (links x bandwidth x makespan). (The measure of Themis, Rashidi et al., ISCA 2022, kept
+  per dimension.) A ring counts both directions, so a collective that goes round one way stays
+  below one half.
+* `busy`: how long the links in use carried bytes. On the congestion-aware network that of the
+  busiest link, as measured. On the congestion-unaware network, which keeps no links, bytes /
+  (ranks x lanes x bandwidth x makespan), where lanes is the number of links a rank drives at once
+  under the algorithms of the scenario; above 1 a real network would have made messages wait.
+
+On the congestion-unaware network a message counts once per dimension, however many hops it takes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from yantra import _core
+from yantra.collectives.names import split_window
+from yantra.compile import Model
+from yantra.quirks import Quirk
+from yantra.result.table import Column, Table
+from yantra.result.tables import COLLECTIVE_KINDS, nanoseconds
+from yantra.scenario import COLLECTIVE_TYPES, Dimension
+
+KIND_NAMES = {"ring": "Ring", "fully_connected": "FullyConnected", "switch": "Switch"}
+
+
+class DimensionUse(NamedTuple):
+    """What one dimension carried; see the module for `utilisation` and `busy`."""
+
+    dimension: int
+    kind: str
+    size: int
+    links: int
+    bytes: int
+    messages: int
+    utilisation: float
+    busy: float
+
+    @property
+    def label(self) -> str:
+        """How texts call it: `dimension 1 (Ring 8)`."""
+        return f"dimension {self.dimension} ({KIND_NAMES[self.kind]} {self.size})"
+
+
+def dimension_uses(model: Model, outcome: Any, makespan_ns: float) -> list[DimensionUse]:
+    """Return the use of every dimension."""
+    aware = model.scenario.network == "congestion_aware"
+    busiest = _busiest_links(outcome)
+    kinds = _kinds_used(model)
+    uses = []
+    for d, dimension in enumerate(model.scenario.topology.dimensions):
+        carried = outcome.dimensions[d]
+        links = model.ranks * links_per_rank(dimension, aware)
+        serial_ns = carried.bytes / dimension.bytes_per_ns
+        if aware:
+            busy = _share(busiest.get(d, 0) / model.ticks_per_ns, makespan_ns)
+        else:
+            busy = _share(serial_ns, model.ranks * _lanes_of(model, d, kinds) * makespan_ns)
+        uses.append(
+            DimensionUse(
+                dimension=d,
+                kind=dimension.kind,
+                size=dimension.size,
+                links=links,
+                bytes=carried.bytes,
+                messages=carried.messages,
+                utilisation=_share(serial_ns, links * makespan_ns),
+                busy=busy,
+            )
+        )
+    return uses
+
+
+def links_per_rank(dimension: Dimension, congestion_aware: bool) -> int:
+    """Return the directed links of a dimension over its ranks.
+
+    A ring has one each way (between two ranks a single pair), a fully connected dimension one to
+    every other rank, a switch one up, and on the congestion-aware network, where a message is
+    counted there too, one down.
+    """
+    if dimension.kind == "ring":
+        return 2 if dimension.size > 2 else 1
+    if dimension.kind == "fully_connected":
+        return dimension.size - 1
+    return 2 if congestion_aware else 1
+
+
+def lanes(name: str, dimension: Dimension, queues: int) -> int:
+    """Return the links of a dimension that a rank drives at once under an algorithm.
+
+    Rings alternate their direction by queue; direct sends to its whole window at once; the other
+    algorithms send to one partner at a time.
+    """
+    most = links_per_rank(dimension, congestion_aware=False)
+    spelled, window = split_window(name, "collectives")
+    algorithm = spelled.lower().removeprefix("one")
+    if algorithm == "ring":
+        return min(queues, most, 2)
+    if algorithm == "direct":
+        return min(window or most, most)
+    return 1
+
+
+def dimension_table(uses: list[DimensionUse]) -> Table:
+    """One row per dimension of the network."""
+    kinds = ("whole", "text", "whole", "whole", "whole", "whole", "real", "real")
+
+    def column(index: int) -> Any:
+        return lambda: [use[index] for use in uses]
+
+    columns: dict[str, Column] = {
+        name: (kind, column(index))  # type: ignore[misc]
+        for index, (name, kind) in enumerate(zip(DimensionUse._fields, kinds, strict=True))
+    }
+    return Table("dimensions", len(uses), columns)
+
+
+def link_table(model: Model, outcome: Any, makespan_ns: float) -> Table:
+    """One row per directed link that carried something; empty on the congestion-unaware network.
+
+    `source` and `destination` are ranks; None stands for the switch. `busy` is the share of the
+    makespan during which the link carried bytes.
+    """
+    rows = outcome.links if model.scenario.network == "congestion_aware" else []
+
+    def column(index: int) -> Any:
+        return lambda: [row[index] for row in rows]
+
+    def busy_ns() -> list[Any]:
+        return [nanoseconds(row[5], model.ticks_per_ns) for row in rows]
+
+    columns: dict[str, Column] = {
+        "dimension": ("whole", column(0)),
+        "source": ("real", column(1)),
+        "destination": ("real", column(2)),
+        "bytes": ("whole", column(3)),
+        "messages": ("whole", column(4)),
+        "busy_ns": ("real", busy_ns),
+        "busy": ("real", lambda: [_share(busy, makespan_ns) for busy in busy_ns()]),
+    }
+    return Table("links", len(rows), columns)
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0
+
+
+def _busiest_links(outcome: Any) -> dict[int, int]:
+    busiest: dict[int, int] = {}
+    for dimension, _, _, _, _, busy_ticks in outcome.links:
+        busiest[dimension] = max(busiest.get(dimension, 0), busy_ticks)
+    return busiest
+
+
+def _kinds_used(model: Model) -> set[str]:
+    return {
+        COLLECTIVE_KINDS[kind]
+        for graph in model.graphs.distinct
+        for _, kind in _core.used_collectives(graph)
+        if kind < len(COLLECTIVE_KINDS)
+    }
+
+
+def _lanes_of(model: Model, d: int, kinds: set[str]) -> int:
+    """Return the most lanes any collective of the run has on a dimension; a message alone has 1."""
+    collectives = model.scenario.collectives
+    if Quirk.GROUP_RING in model.quirks and model.scenario.workload.groups:
+        return 1
+    most = 1
+    for kind in COLLECTIVE_TYPES:
+        names = getattr(collectives, kind)
+        if kind not in kinds or not isinstance(names, tuple) or not names:
+            continue
+        dimension = model.scenario.topology.dimensions[d]
+        name = names[min(d, len(names) - 1)]
+        most = max(most, lanes(name, dimension, collectives.queues_per_dimension))
+    return most

@@ -1,0 +1,128 @@
+"""`Result`: the answer of a run, as columns.
+
+Everything beyond the outcome of the core is computed when first asked for, so a result that only
+says when the ranks finished costs nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from yantra.compile import Model
+from yantra.output import Path
+from yantra.result import files, network, tables
+from yantra.result.bound import Bound, bound_by
+from yantra.result.summary import summarise
+from yantra.result.table import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class Result:
+    """When every rank finished, and why then.
+
+    `finish_ns` and `finish_ps` are arrays by rank. `ranks`, `nodes`, `collectives`, `dimensions`
+    and `links` are tables: `result.ranks["idle_ns"]` is an array, `result.ranks.values("idle_ns")`
+    a list. Times count from the start of the run.
+    """
+
+    def __init__(self, model: Model, outcome: Any, run_warnings: tuple[str, ...] = ()) -> None:
+        self.model = model
+        self.outcome = outcome
+        self.run_warnings = run_warnings
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the compiler and the run found worth telling."""
+        return [*self.model.warnings, *self.run_warnings]
+
+    @property
+    def events(self) -> int:
+        """The events the engine handled."""
+        return int(self.outcome.events)
+
+    @property
+    def messages(self) -> int:
+        """The messages the network carried."""
+        return int(self.outcome.messages)
+
+    @cached_property
+    def makespan_ns(self) -> float:
+        """The time at which the last rank finishes."""
+        return tables.nanoseconds(max(self.outcome.finish), self.model.ticks_per_ns) or 0
+
+    @property
+    def finish_ns(self) -> np.ndarray[Any, Any]:
+        """The time at which each rank finishes, in ns, as float64."""
+        return self.ranks["finish_ns"]
+
+    @cached_property
+    def finish_ps(self) -> np.ndarray[Any, Any]:
+        """The same in whole picoseconds, as uint64."""
+        import numpy as np
+
+        return np.asarray(self.outcome.finish) * np.uint64(1000 // self.model.ticks_per_ns)
+
+    @cached_property
+    def ranks(self) -> Table:
+        """One row per rank; see `yantra.result.tables.rank_table`."""
+        return tables.rank_table(self.model, self.outcome)
+
+    @cached_property
+    def nodes(self) -> Table:
+        """One row per node of every trace; see `yantra.result.tables.node_table`."""
+        return tables.node_table(self.model, self.outcome)
+
+    @cached_property
+    def collectives(self) -> Table:
+        """One row per collective and rank; see `yantra.result.tables.collective_table`."""
+        return tables.collective_table(self.model, self.outcome)
+
+    @cached_property
+    def dimension_uses(self) -> list[network.DimensionUse]:
+        """The rows of `dimensions`."""
+        return network.dimension_uses(self.model, self.outcome, self.makespan_ns)
+
+    @cached_property
+    def dimensions(self) -> Table:
+        """One row per dimension of the network; see `yantra.result.network`."""
+        return network.dimension_table(self.dimension_uses)
+
+    @cached_property
+    def links(self) -> Table:
+        """One row per link that carried something; see `yantra.result.network.link_table`."""
+        return network.link_table(self.model, self.outcome, self.makespan_ns)
+
+    @cached_property
+    def bound_by(self) -> Bound:
+        """What bounds the run; see `yantra.result.bound` for the rules."""
+        return bound_by(self.model, self.outcome, self.dimension_uses)
+
+    def summary(self) -> str:
+        """Return the tables people read, as text of at most 80 columns."""
+        return summarise(self).text()
+
+    def as_dict(self, tables: Iterable[str] = files.TABLES) -> dict[str, Any]:
+        """Return the run and the columns of some tables, as `to_json` writes them."""
+        return files.document(self, tables)
+
+    def to_json(self, path: Path, tables: Iterable[str] = files.TABLES) -> None:
+        """Write the run and some tables as JSON; the form is `result.schema.json`."""
+        files.write_json(self, path, tables)
+
+    def to_csv(self, path: Path, table: str = "ranks") -> None:
+        """Write one table as CSV."""
+        files.write_csv(files.table_of(self, table), path)
+
+    def to_parquet(self, path: Path, table: str = "ranks") -> None:
+        """Write one table as Parquet; needs `pip install 'yantra[tables]'`."""
+        files.write_parquet(files.table_of(self, table), path)
+
+    def __repr__(self) -> str:
+        return f"<Result: {self.model.ranks} ranks, makespan {self.makespan_ns} ns>"
+
+    def _repr_html_(self) -> str:
+        return summarise(self).html()

@@ -1,0 +1,124 @@
+"""Result -> the small tables people read: where each rank's time went, what each dimension did.
+
+A summary is data (titles, rows of text, a closing sentence), so that a terminal, a notebook and a
+plain file can each show it their way in 80 columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from yantra.result.network import KIND_NAMES
+from yantra.result.tables import PARTS
+
+if TYPE_CHECKING:
+    from yantra.result.result import Result
+
+_MOST_ROWS = 16
+_WIDTH = 80
+_ALWAYS = ("compute", "exposed_communication", "idle")
+_HEADS = {
+    "compute": "compute",
+    "exposed_communication": "exposed comm",
+    "exposed_memory": "memory",
+    "exposed_host": "host",
+    "idle": "idle",
+}
+_UNITS = (("ns", 1.0, 1e6), ("us", 1e3, 1e8), ("ms", 1e6, 1e11), ("s", 1e9, float("inf")))
+
+
+class Grid(NamedTuple):
+    """A table of texts; all but the first column are numbers, so they stand right."""
+
+    head: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+class Summary(NamedTuple):
+    """What `Result.summary()` shows."""
+
+    ranks: Grid
+    dimensions: Grid
+    bound_by: str
+
+    def text(self) -> str:
+        """Return plain text of at most 80 columns, without an end of line at the end."""
+        from textwrap import wrap
+
+        closing = "\n".join(wrap(self.bound_by, _WIDTH))
+        return "\n\n".join([_plain(self.ranks), _plain(self.dimensions), closing])
+
+    def html(self) -> str:
+        """Return the same as HTML."""
+        from html import escape
+
+        grids = "".join(_html(grid) for grid in (self.ranks, self.dimensions))
+        return f"<div>{grids}<p>{escape(self.bound_by)}</p></div>"
+
+
+def summarise(result: Result) -> Summary:
+    """Return the summary of a result."""
+    return Summary(_ranks(result), _dimensions(result), result.bound_by.text)
+
+
+def _ranks(result: Result) -> Grid:
+    table = result.ranks
+    parts = [part for part in PARTS if part in _ALWAYS or any(table.values(f"{part}_ns"))]
+    columns = [table.values(name) for name in ("finish_ns", *(f"{part}_ns" for part in parts))]
+    unit, scale = next((name, size) for name, size, end in _UNITS if result.makespan_ns < end)
+    whole = scale == 1 and all(isinstance(value, int) for column in columns for value in column)
+    digits = 0 if whole else 1 if scale == 1 else 3
+
+    def row(label: str, values: Sequence[Any]) -> tuple[str, ...]:
+        return (label, *(f"{value / scale:.{digits}f}" for value in values))
+
+    head = (f"rank ({unit})", "finish", *(_HEADS[part] for part in parts))
+    rows = []
+    for values, run in groupby(enumerate(zip(*columns, strict=True)), key=lambda pair: pair[1]):
+        ranks = [rank for rank, _ in run]
+        label = f"{ranks[0]}-{ranks[-1]}" if len(ranks) > 1 else f"{ranks[0]}"
+        rows.append(row(label, values))
+    if len(rows) > _MOST_ROWS:
+        shown: dict[str, Any] = {"min": min, "median": _median, "max": max}
+        rows = [row(name, [of(column) for column in columns]) for name, of in shown.items()]
+    return Grid(head, rows)
+
+
+def _median(values: Sequence[Any]) -> Any:
+    return sorted(values)[(len(values) - 1) // 2]
+
+
+def _dimensions(result: Result) -> Grid:
+    rows: list[tuple[str, ...]] = [
+        (
+            f"{use.dimension}: {KIND_NAMES[use.kind]} {use.size}",
+            f"{use.messages}",
+            f"{use.bytes / 1e6:.3f}",
+            f"{100 * use.utilisation:.1f} %",
+            f"{100 * use.busy:.1f} %",
+        )
+        for use in result.dimension_uses
+    ]
+    return Grid(("dimension", "messages", "MB carried", "utilisation", "busy"), rows)
+
+
+def _plain(grid: Grid) -> str:
+    lines = [grid.head, *grid.rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(grid.head))]
+    texts = []
+    for first, *others in lines:
+        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        texts.append("  ".join([first.ljust(widths[0]), *cells]))
+    return "\n".join(texts)
+
+
+def _html(grid: Grid) -> str:
+    from html import escape
+
+    def cells(tag: str, row: tuple[str, ...]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
+
+    rows = "".join(cells("td", row) for row in grid.rows)
+    return f"<table>{cells('th', grid.head)}{rows}</table>"

@@ -1,0 +1,188 @@
+"""Outcome -> tables: one row per rank, node, collective.
+
+Times are nanoseconds from the start of the run: whole numbers where the model counts whole
+nanoseconds, else with the three decimals of its picoseconds. What never ran has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from yantra import _core
+from yantra.compile import Model
+from yantra.result.table import Column, Table
+
+NEVER = 2**64 - 1
+NODE_TYPES = (
+    "INVALID",
+    "METADATA",
+    "MEM_LOAD",
+    "MEM_STORE",
+    "COMP",
+    "COMM_SEND",
+    "COMM_RECV",
+    "COMM_COLL",
+)
+COLLECTIVE_KINDS = (
+    "all_reduce",
+    "reduce",
+    "all_gather",
+    "gather",
+    "scatter",
+    "broadcast",
+    "all_to_all",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "barrier",
+)
+PARTS = ("compute", "exposed_communication", "exposed_memory", "exposed_host", "idle")
+"""Where a rank's time goes, in the order in which a moment with several counts for one."""
+
+_COLLECTIVE_NODE = NODE_TYPES.index("COMM_COLL")
+_COMMUNICATION = 2  # place of the class in the core's statistics
+
+
+def nanoseconds(ticks: int, ticks_per_ns: int) -> int | float | None:
+    """Return a time of the core in ns, whole where it is; None for what never happened."""
+    if ticks == NEVER:
+        return None
+    whole, rest = divmod(ticks, ticks_per_ns)
+    return ticks / ticks_per_ns if rest else whole
+
+
+def rank_table(model: Model, outcome: Any) -> Table:
+    """One row per rank: its finish, and where the time up to it went.
+
+    The five parts add up to the finish exactly. Each moment counts for the first of PARTS that is
+    under way: communication is exposed where the rank computes nothing on its device meanwhile.
+    `communication_ns` is all time with a collective, send or receive under way, exposed or not.
+    """
+    parts: list[tuple[int, ...]] = []
+
+    def part(index: int) -> Callable[[], list[Any]]:
+        def make() -> list[Any]:
+            if not parts:
+                parts.extend(breakdown(model, outcome, rank) for rank in range(model.ranks))
+            return [nanoseconds(row[index], model.ticks_per_ns) for row in parts]
+
+        return make
+
+    columns: dict[str, Column] = {
+        "rank": ("whole", lambda: list(range(model.ranks))),
+        "finish_ns": ("real", lambda: [nanoseconds(t, model.ticks_per_ns) for t in outcome.finish]),
+    }
+    columns |= {f"{name}_ns": ("real", part(index)) for index, name in enumerate(PARTS)}
+    columns["communication_ns"] = ("real", lambda: _communication(model, outcome))
+    return Table("ranks", model.ranks, columns)
+
+
+def breakdown(model: Model, outcome: Any, rank: int) -> tuple[int, ...]:
+    """Return the PARTS of a rank's time in ticks."""
+    parts: tuple[int, ...] = _core.breakdown(model.native, outcome, rank)
+    return parts
+
+
+def node_table(model: Model, outcome: Any) -> Table:
+    """One row per node of every rank's trace, by rank and then by id."""
+
+    def per_rank(column: Callable[[Any], list[Any]]) -> Callable[[], list[Any]]:
+        def make() -> list[Any]:
+            distinct = [column(graph) for graph in model.graphs.distinct]
+            return [value for at in model.graphs.by_rank for value in distinct[at]]
+
+        return make
+
+    def times(ticks: Any) -> list[Any]:
+        return [nanoseconds(tick, model.ticks_per_ns) for tick in ticks]
+
+    columns: dict[str, Column] = {
+        "rank": ("whole", lambda: _rank_of_nodes(model)),
+        "id": ("id", per_rank(lambda graph: list(graph.id))),
+        "name": ("text", per_rank(lambda graph: [graph.name(n) for n in range(len(graph))])),
+        "type": ("text", per_rank(lambda graph: [NODE_TYPES[t] for t in graph.type])),
+        "start_ns": ("real", lambda: times(outcome.start)),
+        "end_ns": ("real", lambda: times(outcome.end)),
+    }
+    return Table("nodes", len(outcome.start), columns)
+
+
+def collective_table(model: Model, outcome: Any) -> Table:
+    """One row per collective and rank that took part, by rank and then by node id.
+
+    `size_bytes` is the trace's comm_size: the whole buffer of a rank, for an all-gather its shard.
+    `algorithm_bandwidth_gb_per_s` is that size over the time from issue to completion on the rank,
+    in 10^9 bytes per second (the "algbw" of NVIDIA's nccl-tests, doc/PERFORMANCE.md).
+    """
+    rows = list(_collectives(model, outcome))
+
+    def column(index: int) -> Callable[[], list[Any]]:
+        return lambda: [row[index] for row in rows]
+
+    def time(index: int) -> Callable[[], list[Any]]:
+        return lambda: [nanoseconds(row[index], model.ticks_per_ns) for row in rows]
+
+    def bandwidth() -> list[Any]:
+        return [_bytes_per_ns(row, model.ticks_per_ns) for row in rows]
+
+    columns: dict[str, Column] = {
+        "rank": ("whole", column(0)),
+        "node": ("id", column(1)),
+        "kind": ("text", column(2)),
+        "group": ("text", column(3)),
+        "size_bytes": ("whole", column(4)),
+        "start_ns": ("real", time(5)),
+        "end_ns": ("real", time(6)),
+        "algorithm_bandwidth_gb_per_s": ("real", bandwidth),
+    }
+    return Table("collectives", len(rows), columns)
+
+
+def _communication(model: Model, outcome: Any) -> list[Any]:
+    roofline = _core.Roofline()
+    statistics = (
+        _core.rank_statistics(model.native, outcome, rank, roofline) for rank in range(model.ranks)
+    )
+    return [nanoseconds(s.class_ticks[_COMMUNICATION], model.ticks_per_ns) for s in statistics]
+
+
+def _rank_of_nodes(model: Model) -> list[int]:
+    return [rank for rank in range(model.ranks) for _ in range(len(model.graphs.of(rank)))]
+
+
+def _collectives(model: Model, outcome: Any) -> Iterator[tuple[Any, ...]]:
+    distinct = [list(_collectives_of(graph)) for graph in model.graphs.distinct]
+    starts, ends = outcome.start, outcome.end
+    for rank, (at, first) in enumerate(zip(model.graphs.by_rank, outcome.first_node, strict=False)):
+        for node, *about in distinct[at]:
+            if ends[first + node] != NEVER:
+                yield (rank, *about, starts[first + node], ends[first + node])
+
+
+def _collectives_of(graph: Any) -> Iterator[tuple[int, int, str, str, int]]:
+    for node, node_type in enumerate(graph.type):
+        if node_type != _COLLECTIVE_NODE:
+            continue
+        group = graph.pg_name[node]
+        yield (
+            node,
+            graph.id[node],
+            _kind(_integer(graph.comm_type, node)),
+            graph.pg_names[group] if group >= 0 else "",
+            _integer(graph.comm_size, node) or 0,
+        )
+
+
+def _integer(column: tuple[Any, Any], node: int) -> int | None:
+    kinds, values = column
+    return values[node] if len(kinds) and kinds[node] == 1 else None
+
+
+def _kind(number: int | None) -> str:
+    known = number is not None and number < len(COLLECTIVE_KINDS)
+    return COLLECTIVE_KINDS[number] if known and number is not None else "unknown"
+
+
+def _bytes_per_ns(row: tuple[Any, ...], ticks_per_ns: int) -> float | None:
+    size, start, end = row[4:]
+    return size * ticks_per_ns / (end - start) if end > start else None

@@ -1,0 +1,104 @@
+"""Small scenarios for tests: a cluster, traces from a function, and a run in nanoseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+from yantra.chakra import CollectiveType, Trace, TraceBuilder
+from yantra.compile import Model, compile
+from yantra.quirks import Quirk
+from yantra.scenario import Collectives, Dimension, Scenario, Topology, Traces
+from yantra.simulate import run_native
+
+NEVER = 2**64 - 1
+
+ALL_REDUCE = CollectiveType.ALL_REDUCE
+ALL_GATHER = CollectiveType.ALL_GATHER
+ALL_TO_ALL = CollectiveType.ALL_TO_ALL
+REDUCE_SCATTER = CollectiveType.REDUCE_SCATTER
+
+Write = Callable[[TraceBuilder, int], object]
+
+
+def cluster(*dimensions: tuple[str, int, float, float]) -> Topology:
+    """Make a topology of (kind, size, bytes per ns, latency in ns), the innermost first."""
+    return Topology(
+        dimensions=tuple(
+            Dimension(kind=kind, size=size, bytes_per_ns=bandwidth, latency_ns=latency)  # type: ignore[arg-type]
+            for kind, size, bandwidth, latency in dimensions
+        )
+    )
+
+
+def traces(ranks: int, write: Write) -> tuple[Trace, ...]:
+    """Make one trace per rank: `write(builder, rank)` adds its nodes."""
+    made = []
+    for rank in range(ranks):
+        builder = TraceBuilder(rank=rank)
+        write(builder, rank)
+        made.append(builder.build())
+    return tuple(made)
+
+
+def collectives(algorithm: str = "ring", dimensions: int = 1, **options: Any) -> Collectives:
+    """One algorithm for all collectives on all dimensions; no endpoint delay unless given."""
+    names = (algorithm,) * dimensions
+    chosen = dict.fromkeys(("all_reduce", "reduce_scatter", "all_gather", "all_to_all"), names)
+    return Collectives(**{**chosen, "endpoint_delay_ns": 0, **options})
+
+
+def scenario(
+    topology: Topology,
+    write: Write,
+    *,
+    groups: tuple[tuple[int, tuple[int, ...]], ...] = (),
+    quirks: Iterable[Quirk] | None = None,
+    **parts: Any,
+) -> Scenario:
+    """Make a scenario of native semantics unless `parts` say otherwise."""
+    named = None if quirks is None else frozenset(quirk.value for quirk in quirks)
+    workload = Traces(traces=traces(topology.ranks, write), groups=groups)
+    parts.setdefault("collectives", collectives(dimensions=len(topology.dimensions)))
+    return Scenario(workload=workload, topology=topology, quirks=named, **parts)
+
+
+class Run:
+    """A finished run; times in nanoseconds, exactly."""
+
+    def __init__(self, model: Model, outcome: Any) -> None:
+        self.model = model
+        self.outcome = outcome
+
+    def ns(self, ticks: int) -> Fraction:
+        """Turn ticks into nanoseconds."""
+        return Fraction(ticks, self.model.ticks_per_ns)
+
+    @property
+    def finish(self) -> list[Fraction]:
+        """When each rank finished."""
+        return [self.ns(ticks) for ticks in self.outcome.finish]
+
+    def span(self, rank: int, node: int) -> tuple[Fraction, Fraction]:
+        """When a node (by index) started and ended."""
+        at = self.outcome.first_node[rank] + node
+        return self.ns(self.outcome.start[at]), self.ns(self.outcome.end[at])
+
+    def bytes(self) -> list[int]:
+        """How many bytes each dimension carried."""
+        return [use.bytes for use in self.outcome.dimensions]
+
+    def columns(self) -> tuple[Any, ...]:
+        """Everything a run leaves behind, to be compared."""
+        out = self.outcome
+        uses = [(use.bytes, use.messages, use.busy_ticks) for use in out.dimensions]
+        arrays = (out.finish, out.finish_order, out.compute_busy, out.start, out.end)
+        counts = (out.events, out.messages, out.last_tick)
+        return (*(array.tolist() for array in arrays), uses, list(out.links), *counts)
+
+
+def run(topology: Topology, write: Write, **parts: Any) -> Run:
+    """Make a scenario, compile it and run it."""
+    model = compile(scenario(topology, write, **parts))
+    return Run(model, run_native(model))

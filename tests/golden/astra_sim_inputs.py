@@ -1,0 +1,149 @@
+"""Complete ASTRA-sim inputs made by our own writer, for tests that start from a command line.
+
+`write(case, folder)` writes the files of a case and returns the command line's options. The traces
+and the numbers are ours; what ASTRA-sim printed for them stands in `astra_sim_lines/<case>.txt`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from yantra.chakra import CollectiveType, TraceBuilder
+
+MIB = 1 << 20
+SYSTEM: dict[str, Any] = {
+    "scheduling-policy": "LIFO",
+    "endpoint-delay": 10,
+    "active-chunks-per-dimension": 1,
+    "preferred-dataset-splits": 4,
+    "all-reduce-implementation": ["ring"],
+    "all-gather-implementation": ["ring"],
+    "reduce-scatter-implementation": ["ring"],
+    "all-to-all-implementation": ["ring"],
+    "collective-optimization": "localBWAware",
+    "local-mem-bw": 50,
+}
+
+
+def write(case: str, folder: Path) -> list[str]:
+    """Write the input files of a case; return the options that name them."""
+    return CASES[case](folder)
+
+
+def _files(
+    folder: Path,
+    traces: list[TraceBuilder],
+    network: dict[str, list[Any]],
+    system: dict[str, Any] | None = None,
+    groups: dict[str, list[int]] | None = None,
+) -> list[str]:
+    for rank, trace in enumerate(traces):
+        trace.build().write(folder / f"workload.{rank}.et")
+    (folder / "network.yml").write_text(json.dumps(network))
+    (folder / "system.json").write_text(json.dumps(SYSTEM | (system or {})))
+    (folder / "memory.json").write_text('{"memory-type": "NO_MEMORY_EXPANSION"}')
+    options = [
+        f"--workload-configuration={folder / 'workload'}",
+        f"--system-configuration={folder / 'system.json'}",
+        f"--network-configuration={folder / 'network.yml'}",
+        f"--remote-memory-configuration={folder / 'memory.json'}",
+    ]
+    if groups:
+        (folder / "comm_group.json").write_text(json.dumps(groups))
+        options.append(f"--comm-group-configuration={folder / 'comm_group.json'}")
+    return options
+
+
+def _line(kind: str, size: int) -> dict[str, list[Any]]:
+    return {"topology": [kind], "npus_count": [size], "bandwidth": [50.0], "latency": [500.0]}
+
+
+def tutorial(folder: Path) -> list[str]:
+    """All-reduce of 1 MiB over a ring of 8, ASTRA-sim's tutorial."""
+    trace = TraceBuilder(first_id=1)
+    trace.collective(CollectiveType.ALL_REDUCE, MIB)
+    return _files(folder, [trace] * 8, _line("Ring", 8))
+
+
+def overlap(folder: Path) -> list[str]:
+    """Compute beside an all-reduce, then a rank that computes longer than the others."""
+    traces = []
+    for rank in range(4):
+        trace = TraceBuilder(first_id=1)
+        first = trace.compute("compute", duration_micros=20)
+        reduced = trace.collective(CollectiveType.ALL_REDUCE, MIB, name="reduce")
+        trace.compute("after", duration_micros=5 + 7 * (rank == 2), after=[first, reduced])
+        traces.append(trace)
+    return _files(folder, traces, _line("Ring", 4))
+
+
+def groups(folder: Path) -> list[str]:
+    """Two groups of four on a ring of 8, one of them out of order, then all ranks."""
+    traces = []
+    for rank in range(8):
+        trace = TraceBuilder(first_id=1)
+        group = "1" if rank < 4 else "2"
+        gathered = trace.collective(CollectiveType.ALL_GATHER, MIB, group=group)
+        trace.collective(CollectiveType.ALL_TO_ALL, MIB, after=gathered)
+        traces.append(trace)
+    members = {"1": [0, 1, 2, 3], "2": [7, 5, 4, 6]}
+    return _files(folder, traces, _line("Ring", 8), groups=members)
+
+
+def roofline(folder: Path) -> list[str]:
+    """Kernels on the roofline and collectives of different algorithms on two dimensions."""
+    trace = TraceBuilder(first_id=1)
+    first = trace.compute("bound by memory", num_ops=10**9, tensor_size=10**8)
+    trace.compute("bound by compute", num_ops=10**11, tensor_size=10**6, after=first)
+    trace.collective(CollectiveType.ALL_REDUCE, MIB, involved_dim=[True, True])
+    network = {
+        "topology": ["FullyConnected", "Switch"],
+        "npus_count": [4, 2],
+        "bandwidth": [50.0, 25.0],
+        "latency": [500.0, 700.0],
+    }
+    system = {
+        "roofline-enabled": 1,
+        "peak-perf": 100,
+        "local-mem-bw": 1000,
+        "all-reduce-implementation": ["direct", "ring"],
+        "all-gather-implementation": ["oneRing"],
+        "reduce-scatter-implementation": ["doubleBinaryTree", "ring"],
+        "all-to-all-implementation": ["direct"],
+    }
+    return _files(folder, [trace] * 8, network, system)
+
+
+def memory(folder: Path) -> list[str]:
+    """Tensors that are read, written, read before anybody wrote them, and of no size."""
+    trace = TraceBuilder(first_id=1)
+    forward = trace.compute("forward", duration_micros=50)
+    reduce = trace.collective(CollectiveType.ALL_REDUCE, MIB, name="reduce", after=forward)
+    backward = trace.compute("backward", duration_micros=20, after=forward)
+    update = trace.compute("update", duration_micros=10, after=[reduce, backward])
+    for node, inputs, outputs in (
+        (forward, {"w": MIB, "x": 3000}, {"act": 2 * MIB}),
+        (reduce, {"act": 2 * MIB}, {"sum": 2000}),
+        (backward, {"w": MIB, "act": 2 * MIB}, {"g": 5000, "nothing": 0}),
+        (update, {"g": 5000, "sum": 2000}, {}),
+    ):
+        node["inputs"] = [str(part) for tensor in inputs.items() for part in tensor]
+        node["outputs"] = [str(part) for tensor in outputs.items() for part in tensor]
+    system = {
+        "trace-enabled": 1,
+        "track-local-mem": 1,
+        "local-mem-trace-filename": str(folder / "tensors"),
+    }
+    return _files(folder, [trace] * 4, _line("Ring", 4), system)
+
+
+CASES: dict[str, Callable[[Path], list[str]]] = {
+    "tutorial": tutorial,
+    "overlap": overlap,
+    "groups": groups,
+    "roofline": roofline,
+    "memory": memory,
+}

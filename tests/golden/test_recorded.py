@@ -1,0 +1,47 @@
+"""What ASTRA-sim printed for some 300 inputs, to the tick and in the order of its finish lines.
+
+tests/golden/data holds the inputs in short and the answers of the binaries of ASTRA-sim master
+518bd51, congestion-unaware and -aware; `ext_unaware` is the same with the scheduling keys of
+ASTRA-sim 1.0 read again. The format is described in tests/golden/recorded.py. The cases were drawn
+from a random campaign, by how many pairs of features they cover.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.golden import recorded
+from yantra.simulate import run_native
+
+DATA = Path(__file__).parent / "data"
+FILES = sorted(DATA.glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_rank_finishes_when_and_in_the_order_that_astra_sim_printed(
+    file: Path, tmp_path: Path
+) -> None:
+    for line in file.read_text().splitlines():
+        case = json.loads(line)
+        folder = tmp_path / case["name"]
+        folder.mkdir()
+        recorded.write(case, folder)
+        for backend in case["expected"]:
+            outcome = run_native(recorded.model_of(case, backend, folder))
+            said = recorded.expected(case, backend)
+            assert recorded.ticks_of(outcome) == said, f"{case['name']} on {backend}"
+
+
+def test_the_record_covers_every_kind_of_input() -> None:
+    cases = [json.loads(line) for file in FILES for line in file.read_text().splitlines()]
+    names = {case["name"] for case in cases}
+    assert len(names) == len(cases) >= 300
+    assert {backend for case in cases for backend in case["expected"]} == {
+        "unaware",
+        "aware",
+        "ext_unaware",
+    }
+    assert sum(file.stat().st_size for file in FILES) < 1_000_000

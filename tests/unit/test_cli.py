@@ -1,0 +1,283 @@
+"""The command line: what each command prints, and that a failure is one message and a status."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.golden.astra_sim_inputs import write
+from yantra import __version__
+from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.cli import guarded, main
+from yantra.errors import DeadlockError, YantraError
+
+Captured = pytest.CaptureFixture[str]
+
+SCENARIO = """
+workload: {traces: "step.{rank}.et"}
+cluster:
+  topology: [{kind: ring, size: 4, bandwidth: 50 GB/s, latency: 500 ns}]
+  device: {memory_bandwidth: 1 TB/s}
+collectives: {all_reduce: [ring], chunks: 4}
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> str:
+    """A scenario file whose four ranks sum 1 MiB."""
+    trace = TraceBuilder()
+    trace.collective(CollectiveType.ALL_REDUCE, 1 << 20)
+    for rank in range(4):
+        trace.build().write(tmp_path / f"step.{rank}.et")
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    return str(tmp_path / "s.yaml")
+
+
+def _python(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+COMMAND = "import sys; from yantra.cli import main; sys.exit(main())"
+
+
+def test_the_version_is_told() -> None:
+    done = _python(COMMAND, "--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"yantra {__version__}\n", "")
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["astra-sim"]])
+def test_fast_commands_import_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
+    options = write("tutorial", tmp_path) if arguments == ["astra-sim"] else []
+    code = (
+        "import sys; from yantra.cli import main; status = main();"
+        "print(status, {'click', 'numpy', 'rich', 'msgspec'} & set(sys.modules))"
+    )
+    done = _python(code, *arguments, *options, f"--logging-folder={tmp_path / 'log'}")
+    assert done.stdout.splitlines()[-1] == "0 set()", done.stderr
+
+
+def test_help_lists_the_commands(capsys: Captured) -> None:
+    assert main(["--help"]) == 0
+    with_option = capsys.readouterr().out
+    assert main([]) == 0
+    assert capsys.readouterr().out == with_option
+    for name in ("run", "validate", "astra-sim", "demo"):
+        assert f"\n  {name}" in with_option
+
+
+@pytest.mark.parametrize("name", ["run", "validate", "demo", "astra-sim"])
+def test_every_command_has_help(name: str, capsys: Captured) -> None:
+    assert main([name, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"Usage: yantra {name} ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["rum"], "error: yantra: no command is named 'rum'; did you mean 'run'?; see"),
+        (["run"], "error: yantra run: Missing argument 'SCENARIO'; see yantra run --help"),
+        (["run", "x", "--cvs=f"], "error: yantra run: No such option"),
+        (["run", "none.yaml"], "error: none.yaml: cannot be read: No such file or directory"),
+        (["astra-sim"], "error: --workload-configuration: missing; expected"),
+        (["validate"], "error: yantra validate: expected a scenario file or the options of"),
+    ],
+)
+def test_a_mistake_is_one_line_and_status_2(
+    arguments: list[str], message: str, capsys: Captured
+) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(message)
+    assert captured.err.count("\n") == 1
+
+
+def test_with_json_an_error_is_an_object(capsys: Captured) -> None:
+    assert main(["run", "none.yaml", "--json"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert json.loads(captured.err) == {
+        "error": "ConfigError",
+        "exit_code": 2,
+        "message": "none.yaml: cannot be read: No such file or directory",
+        "where": "none.yaml",
+        "problem": "cannot be read: No such file or directory",
+    }
+
+
+def _raise(error: BaseException) -> Callable[[], int]:
+    def command() -> int:
+        raise error
+
+    return command
+
+
+def test_a_deadlock_is_status_3(capsys: Captured) -> None:
+    assert guarded(_raise(DeadlockError("deadlock: 1 of 2 ranks cannot finish")), False) == 3
+    assert capsys.readouterr().err == "error: deadlock: 1 of 2 ranks cannot finish\n"
+
+
+def test_a_fault_of_yantra_says_how_to_report_it(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("YANTRA_DEBUG", raising=False)
+    assert guarded(_raise(ZeroDivisionError("division by zero")), False) == 70
+    text = capsys.readouterr().err
+    assert text.startswith("error: internal error: ZeroDivisionError: division by zero\n")
+    assert "Please report it" in text and "YANTRA_DEBUG=1" in text and "Traceback" not in text
+
+
+def test_the_trace_of_a_fault_is_shown_when_asked_for(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("YANTRA_DEBUG", "1")
+    assert guarded(_raise(ZeroDivisionError()), True) == 70
+    head, last = capsys.readouterr().err.rsplit("\n", 2)[:2]
+    assert head.startswith("Traceback")
+    assert json.loads(last)["error"] == "InternalError"
+
+
+def test_an_interruption_is_status_130(capsys: Captured) -> None:
+    assert guarded(_raise(KeyboardInterrupt()), False) == 130
+    assert capsys.readouterr().err == "error: interrupted\n"
+
+
+def test_a_closed_pipe_ends_quietly() -> None:
+    code = f"import sys; sys.argv = ['yantra', 'demo']; {COMMAND}"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout and process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_run_shows_where_the_time_goes(scenario: str, capsys: Captured) -> None:
+    assert main(["run", scenario]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert captured.out.startswith("rank (ns)")
+    assert "\n0-3 " in captured.out and "\nbound by " in captured.out
+
+
+def test_run_writes_the_tables_asked_for(scenario: str, tmp_path: Path, capsys: Captured) -> None:
+    names = [tmp_path / name for name in ("r.json", "r.csv", "r.parquet")]
+    options = zip(("-o", "--csv", "--parquet"), map(str, names), strict=True)
+    arguments = [word for option in options for word in option]
+    pytest.importorskip("pyarrow")
+    assert main(["run", scenario, "--json", "--table", "nodes", *arguments]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert list(printed["tables"]) == ["ranks", "dimensions", "links"]
+    whole = json.loads(names[0].read_text())
+    assert whole["makespan_ns"] == printed["makespan_ns"] > 0
+    assert len(whole["tables"]["nodes"]["id"]) == 4
+    assert names[1].read_text().splitlines()[0] == "rank,id,name,type,start_ns,end_ns"
+    assert names[2].read_bytes().startswith(b"PAR1")
+
+
+def test_run_follows_tensors_when_the_scenario_says_so(
+    scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = TraceBuilder()
+    node = trace.compute(duration_micros=1)
+    node["inputs"], node["outputs"] = ["w", "8"], []
+    for rank in range(4):
+        trace.build().write(tmp_path / f"step.{rank}.et")
+    text = SCENARIO + "track_local_memory: true\n"
+    (tmp_path / "s.yaml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", scenario]) == 0
+    assert (tmp_path / "local_mem_trace.3.json").exists()
+
+
+def test_astra_sim_prints_the_result_as_json(tmp_path: Path, capsys: Captured) -> None:
+    options = write("roofline", tmp_path)
+    assert main(["astra-sim", "--json", *options, f"--logging-folder={tmp_path / 'l'}"]) == 0
+    captured = capsys.readouterr()
+    form = json.loads(captured.out)
+    assert captured.err == ""
+    assert form["semantics"] == "astra-sim"
+    assert any("all-to-all-implementation" in warning for warning in form["warnings"])
+
+
+def test_astra_sim_warns_of_what_it_ignores(tmp_path: Path, capsys: Captured) -> None:
+    options = [*write("tutorial", tmp_path), f"--logging-folder={tmp_path / 'l'}"]
+    assert main(["astra-sim", *options, "--logging-configuration=x", "--sed=1"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "warning: --sed: unknown option, ignored as ASTRA-sim does",
+        "warning: --logging-configuration: ignored; log.log and err.log are written as without it",
+    ]
+
+
+def test_astra_sim_turns_quirks_on_and_off(tmp_path: Path, capsys: Captured) -> None:
+    options = [*write("tutorial", tmp_path), f"--logging-folder={tmp_path / 'l'}"]
+    assert main(["astra-sim", *options, "--semantics-quirk=whole-nanoseconds=false"]) == 0
+    assert "sys[0] finished, 1178" in capsys.readouterr().out
+    assert main(["astra-sim", *options, "--semantics-quirk=whole-nanosecond"]) == 2
+    assert "did you mean 'whole-nanoseconds'?" in capsys.readouterr().err
+
+
+def test_astra_sim_needs_a_folder_it_can_write(tmp_path: Path, capsys: Captured) -> None:
+    options = write("tutorial", tmp_path)
+    (tmp_path / "file").write_text("")
+    assert main(["astra-sim", *options, f"--logging-folder={tmp_path / 'file'}"]) == 2
+    assert "error: --logging-folder: " in capsys.readouterr().err
+
+
+def test_the_demo_fits_80_columns_and_equals_astra_sim(capsys: Captured) -> None:
+    assert main(["demo"]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    assert "ASTRA-sim reports 117780 ns for every rank: equal" in text
+    assert "ASTRA-sim reports 405520 ns for every rank: equal" in text
+    assert "% of the communication runs behind compute" in text
+
+
+def test_the_demo_as_json(capsys: Captured) -> None:
+    assert main(["demo", "--json"]) == 0
+    examples: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    assert [example["result"]["makespan_ns"] for example in examples[:2]] == [117780, 405520]
+
+
+def test_a_terminal_gets_ruled_tables(tmp_path: Path, scenario: str) -> None:
+    pty = pytest.importorskip("pty")
+    shown = tmp_path / "shown"
+    code = (
+        "import pty, sys\n"
+        "with open(sys.argv[1], 'wb') as file:\n"
+        "    def read(fd):\n"
+        "        data = __import__('os').read(fd, 1024)\n"
+        "        file.write(data)\n"
+        "        return data\n"
+        "    pty.spawn(sys.argv[2:], read)\n"
+    )
+    command = [sys.executable, "-c", COMMAND, "run", scenario]
+    assert pty
+    _python(code, str(shown), *command, NO_COLOR="1", TERM="xterm", COLUMNS="80")
+    text = shown.read_text()
+    assert "rank (ns)" in text and "─" in text
+    assert "\x1b[3" not in text, "colour in spite of NO_COLOR"
+
+
+def test_errors_have_statuses_of_their_family() -> None:
+    assert {error.__name__: error.exit_code for error in YantraError.__subclasses__()} == {
+        "ConfigError": 2,
+        "TraceError": 2,
+        "DeadlockError": 3,
+        "UnsupportedError": 3,
+        "InternalError": 70,
+    }

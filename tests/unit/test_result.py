@@ -1,0 +1,233 @@
+"""The tables of a result, against numbers worked out by hand."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests.clusters import GB_PER_S, LATENCY_NS, dimension, scenario
+from yantra.chakra import CollectiveType, Node, NodeType, TraceBuilder
+from yantra.errors import ConfigError
+from yantra.result import Result
+from yantra.result.network import lanes, links_per_rank
+from yantra.result.table import Table
+from yantra.scenario import ASTRA_SIM_RESOURCES, RemoteMemory
+from yantra.simulate import simulate
+
+MIB = 1 << 20
+
+
+def _message(size_bytes: int, network: str = "congestion_unaware") -> Result:
+    """Rank 0 of a ring of 4 sends one message to rank 1; the others do nothing but a moment."""
+    sender, receiver, other = TraceBuilder(), TraceBuilder(), TraceBuilder()
+    sender.send(1, size_bytes)
+    receiver.recv(0, size_bytes)
+    other.compute(duration_micros=1)
+    return simulate(scenario([sender, receiver, other, other], dimension(), network=network))
+
+
+def test_one_message_takes_latency_plus_size_over_bandwidth() -> None:
+    result = _message(MIB)
+    assert result.makespan_ns == pytest.approx(LATENCY_NS + MIB / GB_PER_S, abs=0.001)
+    assert result.finish_ns[1] == result.makespan_ns
+    assert result.finish_ps[1] == round(result.makespan_ns * 1000)
+    assert list(result.finish_ns[2:]) == [1000, 1000]
+
+
+def test_a_dimension_is_used_by_its_bytes_over_what_all_its_links_could_carry() -> None:
+    use = _message(MIB).dimension_uses[0]
+    makespan_ns = LATENCY_NS + MIB / GB_PER_S
+    assert (use.bytes, use.messages, use.links) == (MIB, 1, 8)
+    assert use.utilisation == pytest.approx(MIB / (8 * GB_PER_S * makespan_ns), rel=1e-6)
+    assert use.busy == pytest.approx(MIB / (4 * 1 * GB_PER_S * makespan_ns), rel=1e-6)
+
+
+def test_a_link_is_busy_while_it_carries_bytes() -> None:
+    result = _message(MIB, "congestion_aware")
+    assert list(result.links.rows()) == [
+        (0, 0, 1, MIB, 1, pytest.approx(20971.52), pytest.approx(20971.52 / 21471.52))
+    ]
+    assert result.dimension_uses[0].busy == pytest.approx(20971.52 / 21471.52)
+
+
+def test_the_unaware_network_has_no_links() -> None:
+    assert len(_message(MIB).links) == 0
+
+
+def test_the_port_of_a_switch_is_told_by_a_missing_rank() -> None:
+    sender, receiver = TraceBuilder(), TraceBuilder()
+    sender.send(1, MIB)
+    receiver.recv(0, MIB)
+    result = simulate(
+        scenario([sender, receiver], dimension("switch", 2), network="congestion_aware")
+    )
+    assert [row[1:3] for row in result.links.rows()] == [(0, None), (None, 1)]
+    assert np.isnan(result.links["destination"][0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "aware", "links"),
+    [
+        ("ring", 8, False, 2),
+        ("ring", 2, True, 1),
+        ("fully_connected", 8, False, 7),
+        ("switch", 8, False, 1),
+        ("switch", 8, True, 2),
+    ],
+)
+def test_links_of_a_rank(kind: str, size: int, aware: bool, links: int) -> None:
+    assert links_per_rank(dimension(kind, size), aware) == links
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "queues", "expected"),
+    [
+        ("ring", "ring", 1, 1),
+        ("oneRing", "ring", 4, 2),
+        ("direct", "fully_connected", 1, 7),
+        ("direct3", "fully_connected", 1, 3),
+        ("oneDirect", "switch", 1, 1),
+        ("halving_doubling", "fully_connected", 1, 1),
+        ("doubleBinaryTree", "ring", 2, 1),
+    ],
+)
+def test_lanes_are_the_links_an_algorithm_drives_at_once(
+    name: str, kind: str, queues: int, expected: int
+) -> None:
+    assert lanes(name, dimension(kind, 8), queues) == expected
+
+
+def test_a_node_is_listed_with_its_issue_and_completion() -> None:
+    trace = TraceBuilder(first_id=3)
+    first = trace.compute("first", duration_micros=2)
+    trace.compute("second", duration_micros=3, after=first)
+    result = simulate(scenario([trace, trace], dimension(size=2)))
+    assert list(result.nodes.rows()) == [
+        (rank, *row)
+        for rank in (0, 1)
+        for row in [(3, "first", "COMP", 0, 2000), (4, "second", "COMP", 2000, 5000)]
+    ]
+
+
+def test_a_collectives_bandwidth_is_its_size_over_its_time() -> None:
+    trace = TraceBuilder()
+    before = trace.compute(duration_micros=1)
+    trace.collective(CollectiveType.ALL_GATHER, MIB, group="7", after=before)
+    result = simulate(scenario([trace] * 4, dimension(), groups=((7, (0, 1, 2, 3)),)))
+    table = result.collectives
+    assert set(zip(*(table.values(c) for c in ("kind", "group", "size_bytes")), strict=True)) == {
+        ("all_gather", "7", MIB)
+    }
+    duration_ns = table["end_ns"] - table["start_ns"]
+    assert table["algorithm_bandwidth_gb_per_s"] == pytest.approx(MIB / duration_ns)
+    assert list(table["start_ns"]) == [1000] * 4
+
+
+def test_a_rank_that_waits_for_the_pool_of_memory_exposes_it() -> None:
+    trace = TraceBuilder()
+    trace.memory_load(MIB)
+    pool = RemoteMemory(kind="pool", latency_ns=1000, bytes_per_ns=100.0)
+    result = simulate(scenario([trace] * 2, dimension(size=2), memory=pool))
+    once_ns = 1000 + MIB / 100
+    assert result.ranks["exposed_memory_ns"] == pytest.approx([once_ns, 2 * once_ns])
+    assert result.bound_by.kind == "memory"
+
+
+def test_work_of_the_cpu_counts_where_nothing_else_runs() -> None:
+    trace = TraceBuilder()
+    trace.compute(duration_micros=10, cpu=True)
+    trace.compute(duration_micros=4)
+    result = simulate(scenario([trace] * 2, dimension(size=2)))
+    assert result.ranks.values("compute_ns") == [4000, 4000]
+    assert result.ranks.values("exposed_host_ns") == [6000, 6000]
+    assert result.bound_by.kind == "host"
+
+
+def test_a_run_that_computes_most_of_its_time_is_bound_by_compute() -> None:
+    trace = TraceBuilder()
+    trace.compute(duration_micros=1000)
+    trace.collective(CollectiveType.ALL_REDUCE, MIB)
+    bound = simulate(scenario([trace] * 4, dimension())).bound_by
+    assert bound == ("compute", "bound by compute: compute is 100 % of rank 0's time")
+
+
+@pytest.mark.parametrize("network", ["congestion_unaware", "congestion_aware"])
+def test_a_run_that_fills_its_links_is_bound_by_the_network(network: str) -> None:
+    trace = TraceBuilder()
+    trace.collective(CollectiveType.ALL_REDUCE, 64 * MIB)
+    bound = simulate(scenario([trace] * 4, dimension(), network=network)).bound_by
+    assert bound.kind == "network"
+    assert bound.text.startswith("bound by the network: dimension 0 (Ring 4) is busy 9")
+
+
+def test_a_run_of_small_messages_is_bound_by_latency() -> None:
+    trace = TraceBuilder()
+    trace.collective(CollectiveType.ALL_REDUCE, 4096)
+    assert simulate(scenario([trace] * 4, dimension())).bound_by.kind == "latency"
+
+
+def test_a_pipeline_of_one_batch_is_bound_by_waiting() -> None:
+    traces = []
+    for rank in range(4):
+        trace = TraceBuilder(rank=rank)
+        received = [trace.recv(rank - 1, 1 << 16)] if rank else []
+        done = trace.compute(duration_micros=100, after=received)
+        if rank < 3:
+            trace.send(rank + 1, 1 << 16, after=done)
+        traces.append(trace)
+    bound = simulate(scenario(traces, dimension())).bound_by
+    assert bound.kind == "waiting"
+    assert "some rank computes 99 % of it" in bound.text
+
+
+def test_a_run_of_no_time_is_bound_by_nothing() -> None:
+    trace = TraceBuilder()
+    trace.add(Node(1, "about the run", NodeType.METADATA))
+    result = simulate(scenario([trace] * 2, dimension(size=2)))
+    assert result.makespan_ns == 0
+    assert result.bound_by.text == "bound by nothing: the run takes no time"
+    assert result.dimension_uses[0].utilisation == 0
+
+
+def test_whole_nanoseconds_stay_whole_numbers() -> None:
+    trace = TraceBuilder()
+    trace.collective(CollectiveType.ALL_REDUCE, MIB)
+    result = simulate(
+        scenario(
+            [trace] * 4,
+            dimension(),
+            semantics="astra-sim",
+            resources=ASTRA_SIM_RESOURCES,
+        )
+    )
+    assert all(type(value) is int for value in result.ranks.values("finish_ns"))
+    assert list(result.finish_ps) == [1000 * value for value in result.ranks.values("finish_ns")]
+
+
+def test_a_column_is_an_array_that_does_not_change() -> None:
+    table = Table("t", 2, {"a": ("real", lambda: [1.5, None]), "b": ("text", lambda: ["x", "y"])})
+    assert np.isnan(table["a"][1])
+    assert list(table["b"]) == ["x", "y"]
+    with pytest.raises(ValueError, match="read-only"):
+        table["a"][0] = 2.0
+    assert table["a"] is table["a"]
+
+
+def test_an_unknown_column_is_named_with_its_likely_meaning() -> None:
+    with pytest.raises(ConfigError, match=r"table ranks: has no column 'x'; it has rank, finish"):
+        _message(8).ranks["x"]
+    with pytest.raises(ConfigError, match=r"no column 'finish'; did you mean 'finish_ns'\?"):
+        _message(8).ranks["finish"]
+
+
+def test_a_result_needs_numpy_only_for_arrays() -> None:
+    code = """
+import sys
+from yantra.cli import main
+main(["demo"])
+assert "yantra.result" in sys.modules and "numpy" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
