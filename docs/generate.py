@@ -7,13 +7,16 @@ hand. The parts come from the code that they describe, and a test compares them.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from yantra.collectives import algorithms
 from yantra.quirks import STORIES
 from yantra.scenario.fields import Dimensions, Field, Quantity, Section
 from yantra.scenario.layout import DOCUMENT
+from yantra.topologies import topologies
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
 _PART = re.compile(r"(?<=<!-- generated: )([^>]+?)( -->\n)(.*?)(?=<!-- end -->)", re.DOTALL)
@@ -25,9 +28,13 @@ def generated(text: str) -> str:
 
 
 def part(name: str) -> str:
-    """Return a part: `quirks`, or the keys of a section of the scenario file."""
+    """Return a part: quirks, topologies, algorithms, or the keys of a section of the scenario."""
     if name == "quirks":
         return quirks()
+    if name == "topologies":
+        return topology_names()
+    if name == "algorithms":
+        return algorithm_names()
     return section(name.removeprefix("keys of").strip())
 
 
@@ -35,6 +42,24 @@ def quirks() -> str:
     """Return the table of quirks."""
     rows = ((f"`{quirk}`", *story) for quirk, story in STORIES.items())
     return _table(("quirk", "ASTRA-sim 2", "Yantra without it", "why"), rows)
+
+
+def topology_names() -> str:
+    """Return the table of topologies."""
+    head = ("name", "what it is", "a number behind the name")
+    named = ((name, topologies.get(name)) for name in topologies.names())
+    rows = ((f"`{name}`", _first_sentence(kind), kind.number_means) for name, kind in named)
+    return _table(head, rows)
+
+
+def algorithm_names() -> str:
+    """Return the table of collective algorithms."""
+    head = ("name", "what it is", "collectives")
+    named = ((name, algorithms.get(name)) for name in algorithms.names())
+    rows = (
+        (f"`{name}`", _first_sentence(kind), ", ".join(sorted(kind.kinds))) for name, kind in named
+    )
+    return _table(head, rows)
 
 
 def section(path: str) -> str:
@@ -50,6 +75,12 @@ def _rows(section: Section, path: str) -> Iterator[tuple[str, ...]]:
         value = "a mapping, see below" if isinstance(field, Section) else _value(field)
         default = _default(field, section._record, name)
         yield f"`{path}.{key}`" if path else f"`{key}`", value, default, meaning
+
+
+def _first_sentence(plug_in: type) -> str:
+    """Return what the file of a plug-in says it is, without the name it begins with."""
+    opening = (sys.modules[plug_in.__module__].__doc__ or "").split("\n\n")[0]
+    return " ".join(opening.partition(": ")[2].split()).rstrip(".")
 
 
 def _inner(field: Field) -> Field:

@@ -6,6 +6,7 @@ The cluster has links of 50 GB/s (50 bytes per ns) and 500 ns and hands over in 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,26 @@ def no_nodes(_: Path) -> None:
     assert finish([TraceBuilder()] * 4) == [0.0] * 4
 
 
+def contended(*dimensions: Any) -> float:
+    """An all-reduce in one chunk on the congestion-aware network, reductions free."""
+    ranks = prod(each.size for each in dimensions)
+    rings = Collectives(all_reduce=("ring",) * len(dimensions), chunks=1)
+    reduce = collective(CollectiveType.ALL_REDUCE)
+    parts = {"network": "congestion_aware", "collectives": rings, "device": Device()}
+    (time, *_rest) = finish([reduce] * ranks, *dimensions, **parts)
+    return time
+
+
+def ring_of_two(_: Path) -> None:
+    assert contended(dimension(size=2)) == 3 * 10 + 2 * (500 + SIZE // 2 / 50)
+
+
+def contention_in_two_dimensions(_: Path) -> None:
+    inner, outer = 500 + SIZE // 2 / 50, 500 + SIZE // 4 / 50
+    expected = (2 * 10 + inner) + (3 * 10 + 2 * outer) + (2 * 10 + inner)
+    assert contended(dimension(size=2), dimension(size=2)) == expected
+
+
 # By the row's first cell, of which this is a part.
 ROWS: dict[str, Callable[[Path], None]] = {
     "an endpoint delay of 0": nothing_delays_at_the_start,
@@ -168,6 +189,8 @@ ROWS: dict[str, Callable[[Path], None]] = {
     "direct with a window": windows,
     "communicator groups": groups,
     "a trace with no nodes": no_nodes,
+    "a congestion-aware Ring of 2": ring_of_two,
+    "a congestion-aware network of several": contention_in_two_dimensions,
 }
 
 
