@@ -24,6 +24,11 @@ public:
         return ticks_per_ns_ == 1 ? truncate(ns) : static_cast<u64>(std::llround(clamp(ns * 1000.0)));
     }
 
+    // `count` such durations in a row. Upstream truncates each; picoseconds round the sum.
+    u64 ticks(double ns, u64 count) const {
+        return ticks_per_ns_ == 1 ? count * truncate(ns) : ticks(ns * static_cast<double>(count));
+    }
+
     u64 whole(u64 ns) const { return ns * ticks_per_ns_; }
 
     // double -> uint64 as x86-64 gcc does it: +inf is 0, NaN is 2^63.

@@ -13,7 +13,7 @@ namespace yantra {
 
 namespace {
 
-constexpr std::size_t explained_at_most = 10;
+constexpr std::size_t shown_at_most = 10;
 constexpr u32 point_to_point_tags = 500'000'000;     // collective tags lie above
 constexpr u32 rendezvous_tag_offset = 1'000'000'000; // and those of control messages above these
 
@@ -35,14 +35,15 @@ public:
         std::stable_sort(lines.begin(), lines.end(), [](const Waiting& a, const Waiting& b) {
             return std::pair{!a.is_cause, a.since} < std::pair{!b.is_cause, b.since};
         });
-        lines.resize(std::min(lines.size(), explained_at_most));
+        lines.resize(std::min(lines.size(), shown_at_most));
         return lines;
     }
 
 private:
     // One collective of a communicator: who entered what as its k-th.
     struct Round {
-        std::vector<u32> missing;
+        std::vector<u32> never;                   // members that will not enter it
+        std::vector<u32> not_yet;                 // members that may still
         std::vector<std::pair<u32, u32>> kinds;   // the first rank of each different kind, its node
     };
 
@@ -90,7 +91,7 @@ private:
         w.sends = op.kind == OpKind::send;
         explain_message(w, op.peer, op.tag, op.bytes);
         w.peer_node = pending_partner(w);
-        w.is_cause = w.is_cause && w.peer_node == none;
+        w.is_cause = w.peer_node == none;
     }
 
     // Size is part of what matches, so a message of the same tag and another size is the usual cause.
@@ -106,7 +107,7 @@ private:
                 w.other_tag = offer.tag;
             }
         }
-        w.is_cause = w.peer_finished || w.other_bytes != never || w.other_tag != none;
+        w.is_cause = true;
     }
 
     // What the peer of a waiting send or receive has ready for it.
@@ -179,7 +180,8 @@ private:
             const u32 member = members.empty() ? i : members[i];
             const std::vector<u32>& nodes = entered_[member][communicator];
             if (nodes.size() <= number) {
-                result.missing.push_back(member);
+                const bool may_still = has_one_to_come(member, communicator);
+                (may_still ? result.not_yet : result.never).push_back(member);
                 continue;
             }
             const Op& op = run_.op_of(member, nodes[number]);
@@ -205,7 +207,7 @@ private:
     }
 
     void explain_collective(Waiting& w, const Op& op) {
-        w.bytes = op.bytes;
+        w.collective_bytes = op.bytes;
         w.kind = static_cast<u32>(op.collective);
         w.communicator = op.communicator;
         const std::vector<u32>& nodes = entered_[w.rank][op.communicator];
@@ -222,15 +224,44 @@ private:
                 return;
             }
         }
-        for (u32 member : entered.missing) {
-            if (takes_part(w.rank, member, op.involved)) {
-                w.missing.push_back(member);
-                w.is_cause = w.is_cause || run_.ranks_[member].finished;
-            }
+        list_missing(w, entered.never, op.involved);
+        w.is_cause = w.missing_count > 0;
+        if (!w.is_cause) {
+            list_missing(w, entered.not_yet, op.involved);
         }
-        if (w.missing.empty()) {
+        if (w.missing_count == 0) {
             explain_custom(w);
         }
+    }
+
+    void list_missing(Waiting& w, const std::vector<u32>& members, u64 involved) const {
+        const u64 all = (u64{1} << run_.grid_.dimensions()) - 1;
+        if ((involved & all) == all) {
+            w.missing_count = members.size();
+            w.missing.assign(members.begin(),
+                             members.begin() + static_cast<std::ptrdiff_t>(
+                                                   std::min(members.size(), shown_at_most)));
+            return;
+        }
+        for (u32 member : members) {
+            if (takes_part(w.rank, member, involved)) {
+                ++w.missing_count;
+                if (w.missing.size() < shown_at_most) {
+                    w.missing.push_back(member);
+                }
+            }
+        }
+    }
+
+    bool has_one_to_come(u32 rank, u32 communicator) const {
+        const std::vector<Op>& ops = run_.ranks_[rank].job->ops;
+        for (u32 node = 0; node < ops.size(); ++node) {
+            if (ops[node].kind == OpKind::collective && ops[node].communicator == communicator &&
+                start_of(rank, node) == never) {
+                return true;
+            }
+        }
+        return false;
     }
 
     // Of a collective given by traces: its first node that waits for a message.

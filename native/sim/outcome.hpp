@@ -16,11 +16,11 @@ struct Waiting {
     u32 rank = none;
     u32 node = none;
     bool for_message = false;    // else for a collective
-    bool is_cause = false;       // it does not merely wait for a rank that waits itself
+    bool is_cause = false;       // what it waits for will never come, whatever else ends
     u64 since = 0;
-    u64 bytes = 0;
     u64 other_bytes = never;     // size of what the other rank has in its place
     // A message.
+    u64 bytes = 0;
     bool sends = false;          // the node is the sender
     bool peer_finished = false;
     u32 peer = none;
@@ -29,8 +29,10 @@ struct Waiting {
     u32 peer_node = none;        // node of the peer that would match, and has not started
     // A collective.
     u32 kind = none;             // CollectiveKind
+    u64 collective_bytes = 0;
     u32 communicator = none;
-    std::vector<u32> missing;    // members that never entered it
+    std::vector<u32> missing;    // members that did not enter it; of a cause, that never will;
+    u64 missing_count = 0;       // the first ten of these
     u32 other_rank = none;       // a member that entered another one in its place
     u32 other_node = none;
     u32 other_kind = none;

@@ -520,7 +520,7 @@ u64 Simulation::reduction_ticks(u64 bytes) const {
     if (bandwidth <= 0.0) {
         return 0;
     }
-    return 3 * model_.scale.ticks(static_cast<double>(bytes) / bandwidth * 1e9);
+    return model_.scale.ticks(static_cast<double>(bytes) / bandwidth * 1e9, 3);
 }
 
 }  // namespace yantra

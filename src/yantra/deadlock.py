@@ -10,7 +10,6 @@ from yantra.collectives.schedule import Kind
 from yantra.compile import Model
 from yantra.units import format_size, format_time
 
-_SHOWN = 10
 _KINDS = tuple(Kind)
 
 
@@ -48,19 +47,19 @@ def _message(entry: _core.Waiting) -> str:
 def _partner(model: Model, entry: _core.Waiting) -> str:
     """Say why the other rank of a message does not take part."""
     verb = "receive" if entry.sends else "send"
+    if entry.peer_node is not None:
+        return f", which has not started its node {named(model, entry.peer, entry.peer_node)}"
     if entry.other_bytes is not None:
         return f", which {verb}s {format_size(entry.other_bytes)} with that tag"
     if entry.other_tag is not None:
         return f", which {verb}s one of that size with tag {entry.other_tag}"
     if entry.peer_finished:
         return f", which finished without {verb.removesuffix('e')}ing it"
-    if entry.peer_node is not None:
-        return f", which has not started its node {named(model, entry.peer, entry.peer_node)}"
-    return f", which has nothing left to {verb} to that end and waits itself"
+    return f", which waits itself and has no such message left to {verb}"
 
 
 def _collective(model: Model, entry: _core.Waiting, finished: set[int]) -> str:
-    text = f"the {_KINDS[entry.kind].value} of {format_size(entry.bytes)}"
+    text = f"the {_KINDS[entry.kind].value} of {format_size(entry.collective_bytes)}"
     if entry.communicator:
         text += f" in group {model.scenario.workload.groups[entry.communicator - 1][0]}"
     if entry.other_rank is not None and entry.other_node is not None:
@@ -68,7 +67,8 @@ def _collective(model: Model, entry: _core.Waiting, finished: set[int]) -> str:
         other = f"rank {entry.other_rank} entered {_other(entry)}, node {node}"
         return f"{text}, in whose place {other}"
     if entry.missing:
-        return f"{text}, which {_missing(entry.missing, finished)} never entered"
+        verb = "never entered" if entry.is_cause else "did not enter yet"
+        return f"{text}, which {_missing(entry, finished)} {verb}"
     if entry.inner_node is not None:
         inner = f"whose node {entry.inner_node} '{entry.inner_name}' waits for a message"
         return f"{text}, {inner} {_message(entry)}{_partner(model, entry)}"
@@ -77,14 +77,14 @@ def _collective(model: Model, entry: _core.Waiting, finished: set[int]) -> str:
 
 def _other(entry: _core.Waiting) -> str:
     size = entry.other_bytes or 0
-    if entry.other_kind == entry.kind and size == entry.bytes:
+    if entry.other_kind == entry.kind and size == entry.collective_bytes:
         return "one over other dimensions or with another algorithm"
     return f"the {_KINDS[entry.other_kind].value} of {format_size(size)}"
 
 
-def _missing(ranks: list[int], finished: set[int]) -> str:
-    shown = [f"{rank} (finished)" if rank in finished else str(rank) for rank in ranks[:_SHOWN]]
-    if len(ranks) > _SHOWN:
-        shown.append(f"{len(ranks) - _SHOWN} more")
+def _missing(entry: _core.Waiting, finished: set[int]) -> str:
+    shown = [f"{rank} (finished)" if rank in finished else str(rank) for rank in entry.missing]
+    if entry.missing_count > len(shown):
+        shown.append(f"{entry.missing_count - len(shown)} more")
     *most, last = shown
     return f"ranks {', '.join(most)} and {last}" if most else f"rank {last}"

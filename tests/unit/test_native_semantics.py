@@ -1,0 +1,249 @@
+"""Native semantics: collectives with a root, groups, chunks, large and empty sizes, sends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cases import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    ALL_TO_ALL,
+    REDUCE_SCATTER,
+    Write,
+    cluster,
+    collectives,
+    run,
+)
+from yantra.chakra import CollectiveType, Node, NodeType, TraceBuilder
+from yantra.errors import UnsupportedError
+from yantra.scenario import Collectives
+
+BROADCAST, REDUCE = CollectiveType.BROADCAST, CollectiveType.REDUCE
+GATHER, SCATTER = CollectiveType.GATHER, CollectiveType.SCATTER
+BARRIER = CollectiveType.BARRIER
+ROOTED = (BROADCAST, REDUCE, GATHER, SCATTER)
+
+GRID = cluster(("fully_connected", 4, 8.0, 100.0), ("fully_connected", 3, 8.0, 100.0))
+EIGHT = cluster(("fully_connected", 8, 8.0, 100.0))
+RING_OF_8 = cluster(("ring", 8, 8.0, 100.0))
+PAIR = cluster(("fully_connected", 2, 8.0, 100.0))
+SIZE = 4800
+
+
+def message(size: float) -> float:
+    """What a message takes over one hop of any of these networks."""
+    return 100 + size / 8
+
+
+def enter(kind: CollectiveType, size: int = SIZE, **options: Any) -> Write:
+    return lambda trace, rank: trace.collective(kind, size, **options)
+
+
+@pytest.mark.parametrize("kind", [BROADCAST, REDUCE])
+def test_data_of_one_size_crosses_every_edge_of_the_tree_once(kind: CollectiveType) -> None:
+    """Three rows of four: two edges in the root's column, three in each row; eleven in all."""
+    assert run(GRID, enter(kind)).bytes() == [3 * 3 * SIZE, 2 * SIZE]
+
+
+def test_a_gather_goes_along_the_outer_dimension_first_while_data_is_small() -> None:
+    """Four columns of three move two shards each; then rank 0's row moves 1 + 1 + 2 of three."""
+    assert run(GRID, enter(GATHER)).bytes() == [4 * 3 * SIZE, 4 * 2 * SIZE]
+
+
+def test_a_scatter_goes_along_the_inner_dimension_first() -> None:
+    """Rank 0's row moves 2 + 1 + 1 quarters; then each column of three two thirds of a quarter."""
+    assert run(GRID, enter(SCATTER)).bytes() == [4 * SIZE // 4, 4 * 2 * SIZE // 12]
+
+
+def test_a_broadcast_takes_a_round_for_every_doubling() -> None:
+    """Eight ranks, three rounds: hand over and send own data, then hand over what comes."""
+    done = run(EIGHT, enter(BROADCAST), collectives=collectives(endpoint_delay_ns=10))
+    assert max(done.finish) == 10 + 3 * (message(SIZE) + 10)
+
+
+def test_over_dimensions_a_broadcast_takes_the_rounds_of_each() -> None:
+    """Two rounds for three rows, then two for four columns; a root hands its data over anew."""
+    options = collectives(endpoint_delay_ns=10, dimensions=2)
+    done = run(GRID, enter(BROADCAST), collectives=options)
+    assert max(done.finish) == (10 + message(SIZE) + 10) + (10 + 2 * (message(SIZE) + 10))
+
+
+def test_a_barrier_is_one_signal_of_no_bytes_up_and_down() -> None:
+    options = collectives(chunks=4)
+    done = run(EIGHT, enter(BARRIER, 0), collectives=options)
+    assert max(done.finish) == 2 * 3 * message(0)
+    assert done.outcome.messages == 2 * 7
+    assert done.bytes() == [0]
+
+
+def test_a_barrier_needs_no_size() -> None:
+    def write(trace: TraceBuilder, rank: int) -> None:
+        attributes = {"comm_type": int(BARRIER), "is_cpu_op": False}
+        trace.add(Node(0, "barrier", NodeType.COMM_COLL, attributes=attributes))
+
+    assert max(run(PAIR, write).finish) == 2 * message(0)
+
+
+def test_a_barrier_holds_all_ranks_for_the_last() -> None:
+    def write(trace: TraceBuilder, rank: int) -> None:
+        before = trace.compute(duration_micros=9) if rank == 5 else ()
+        trace.compute(duration_micros=1, after=trace.collective(BARRIER, 0, after=before))
+
+    starts = [run(EIGHT, write).span(rank, 1 + (rank == 5))[0] for rank in range(8)]
+    assert min(starts) >= 9000
+
+
+@pytest.mark.parametrize("kind", [*ROOTED, BARRIER])
+def test_a_group_that_spans_no_dimension_runs_every_kind(kind: CollectiveType) -> None:
+    """Ranks 1, 2 and 7 of the grid; no algorithm of another kind is asked for."""
+    members = (1, 2, 7)
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        if rank in members:
+            trace.collective(kind, 2400, group="3")
+
+    done = run(GRID, write, groups=((3, members),), collectives=Collectives())
+    assert all((end > 0) == (rank in members) for rank, end in enumerate(done.finish))
+
+
+def test_a_group_never_takes_another_algorithm_than_the_one_named() -> None:
+    """Three ranks cannot halve and double."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        if rank < 3:
+            trace.collective(ALL_REDUCE, SIZE, group="3")
+
+    with pytest.raises(UnsupportedError, match="halving_doubling: it needs a power of two"):
+        run(
+            EIGHT,
+            write,
+            groups=((3, (0, 1, 2)),),
+            collectives=collectives("halving_doubling"),
+        )
+
+
+def test_a_group_that_spans_dimensions_runs_dimension_by_dimension() -> None:
+    """A plane of a cube reduces as the square it is: scatter, reduce, gather."""
+    cube = cluster(*[("fully_connected", 2, 8.0, 100.0)] * 3)
+    plane, square = (0, 1, 4, 5), cluster(*[("fully_connected", 2, 8.0, 100.0)] * 2)
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        if rank in plane:
+            trace.collective(ALL_REDUCE, SIZE, group="4")
+
+    done = run(cube, write, groups=((4, plane),))
+    alone = run(square, enter(ALL_REDUCE))
+    assert [done.finish[rank] for rank in plane] == alone.finish
+    in_square = alone.bytes()
+    assert done.bytes() == [in_square[0], 0, in_square[1]]
+
+
+def test_a_group_of_one_rank_is_done_at_once() -> None:
+    for kind in (ALL_REDUCE, BROADCAST, BARRIER):
+        done = run(
+            PAIR,
+            lambda trace, rank, kind=kind: rank == 0 and trace.collective(kind, 8, group="1"),  # type: ignore[misc]
+            groups=((1, (0,)),),
+        )
+        assert done.finish == [0, 0]
+
+
+@pytest.mark.parametrize("chunks", [1, 3, 4, 7])
+def test_chunks_of_any_number_add_up_to_the_collective(chunks: int) -> None:
+    """A direct all-gather sends every shard to the seven others."""
+    for size in (1, 2, 5, 1000, 1001, 4097):
+        done = run(EIGHT, enter(ALL_GATHER, size), collectives=collectives("direct", chunks=chunks))
+        assert done.bytes() == [8 * 7 * size]
+        assert done.outcome.messages == 8 * 7 * min(chunks, size)
+
+
+def test_sizes_beyond_32_bits_stay_exact() -> None:
+    size = 2**40 + 8
+    done = run(PAIR, enter(ALL_GATHER, size), collectives=collectives(chunks=16))
+    assert done.bytes() == [2 * size]
+    assert done.finish == [16 * 100 + size / 8] * 2
+
+
+@pytest.mark.parametrize("kind", [ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, *ROOTED])
+@pytest.mark.parametrize("order", ["ascending", "round_robin", "themis", "themis_flex"])
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_collectives_of_few_bytes_end(kind: CollectiveType, order: str, size: int) -> None:
+    options = collectives(dimensions=2, chunks=4, inter_dimension=order)
+    done = run(GRID, enter(kind, size), collectives=options)
+    assert max(done.finish) > 0
+
+
+def test_a_picosecond_is_rounded_not_cut() -> None:
+    """2 / 3 ns are 666.67 ps, 1 / 3 ns are 333.33 ps; a sum is rounded once."""
+    topology = cluster(("fully_connected", 2, 3.0, 0.0))
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        sizes = (1, 2)
+        previous: Any = ()
+        for tag, size in enumerate(sizes):
+            if rank == 0:
+                trace.send(1, size, tag=tag)
+            else:
+                previous = trace.recv(0, size, tag=tag, after=previous)
+
+    done = run(topology, write)
+    assert done.outcome.end.tolist()[2:] == [333, 333 + 667]
+
+
+def two_sends(trace: TraceBuilder, rank: int) -> None:
+    """Rank 0 sends twice; the second send waits for the slot of the first."""
+    for tag in (1, 2):
+        if rank == 0:
+            trace.send(1, 8000, tag=tag)
+        elif rank == 1:
+            trace.recv(0, 8000, tag=tag)
+
+
+@pytest.mark.parametrize("network", ["congestion_unaware", "congestion_aware"])
+def test_sends_leave_one_after_the_other_without_waiting_for_the_wire(network: str) -> None:
+    done = run(PAIR, two_sends, network=network)
+    assert done.outcome.end.tolist()[:2] == [1_000_000, 2_000_000]
+    assert done.outcome.end.tolist()[2:] == [1_100_000, 2_100_000]
+
+
+@pytest.mark.parametrize("network", ["congestion_unaware", "congestion_aware"])
+def test_a_send_under_rendezvous_ends_when_its_data_has_left(network: str) -> None:
+    """The receiver's control message of 8 KiB comes first; here it asks 1 us late."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        if rank == 0:
+            trace.send(1, 8000)
+        else:
+            trace.recv(0, 8000, after=trace.compute(duration_micros=1))
+
+    done = run(PAIR, write, network=network, collectives=collectives(rendezvous=True))
+    asked = 1000 + message(8192)
+    assert done.finish == [asked + 1000, asked + message(8000)]
+
+
+@pytest.mark.parametrize("network", ["congestion_unaware", "congestion_aware"])
+def test_a_send_over_several_hops_ends_when_it_has_left_its_first_link(network: str) -> None:
+    """Two hops on: one latency more; the congestion-aware network stores and forwards."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        if rank == 0:
+            trace.send(2, 8000)
+        if rank == 2:
+            trace.recv(0, 8000)
+
+    done = run(RING_OF_8, write, network=network)
+    stored = 1000 if network == "congestion_aware" else 0
+    assert done.finish[0] == 1000
+    assert done.finish[2] == 2 * 100 + 1000 + stored
+
+
+def test_a_skipped_node_starts_its_children_in_the_same_tick() -> None:
+    def write(trace: TraceBuilder, rank: int) -> None:
+        before: Any = ()
+        for kind in (NodeType.METADATA, NodeType.INVALID, NodeType.METADATA):
+            before = trace.add(Node(len(trace.nodes), "note", kind), after=before)
+        trace.compute(duration_micros=1, after=before)
+
+    assert run(PAIR, write).finish == [1000, 1000]
