@@ -84,12 +84,17 @@ def simulate_seconds(case: Case, backend: str) -> float:
     return time.process_time() - start
 
 
-def process_seconds(command: list[str], folder: Path) -> float:
-    """Return the processor seconds of a process, its children included."""
+def process_seconds(command: list[str], folder: Path, *, must_succeed: bool) -> float:
+    """Return the processor seconds of a process, its children included.
+
+    The reference need not succeed: some of its runs crash after they have printed every result.
+    """
     process = subprocess.Popen(
         command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    _, _, usage = os.wait4(process.pid, 0)
+    _, status, usage = os.wait4(process.pid, 0)
+    if must_succeed and status != 0:
+        raise RuntimeError(f"{' '.join(command)} failed with status {status}")
     return usage.ru_utime + usage.ru_stime
 
 
@@ -107,7 +112,10 @@ def _reference(case: Case, backend: str) -> float | None:
     binary = os.environ.get(f"YANTRA_REFERENCE_{backend.upper()}")
     if binary is None:
         return None
-    return min(process_seconds([binary, *_flags(case)], case.folder) for _ in range(REPEATS))
+    return min(
+        process_seconds([binary, *_flags(case)], case.folder, must_succeed=False)
+        for _ in range(REPEATS)
+    )
 
 
 def report(folder: Path) -> bool:
@@ -120,7 +128,9 @@ def report(folder: Path) -> bool:
             ours = min(simulate_seconds(case, backend) for _ in range(REPEATS))
             command = [sys.executable, "-m", "yantra", "astra-sim", *_flags(case)]
             command.append(f"--network-backend=congestion-{backend}")
-            whole = min(process_seconds(command, case.folder) for _ in range(REPEATS))
+            whole = min(
+                process_seconds(command, case.folder, must_succeed=True) for _ in range(REPEATS)
+            )
             reference = _reference(case, backend)
             line = f"{case.name:40} {backend:8} {ours:8.4f} {whole:10.3f}"
             if reference is None:

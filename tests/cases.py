@@ -67,9 +67,10 @@ def scenario(
 class Run:
     """A finished run; times in nanoseconds, exactly."""
 
-    def __init__(self, model: Model, outcome: Any) -> None:
+    def __init__(self, model: Model, outcome: Any, warnings: list[str]) -> None:
         self.model = model
         self.outcome = outcome
+        self.warnings = warnings
 
     def ns(self, ticks: int) -> Fraction:
         """Turn ticks into nanoseconds."""
@@ -101,4 +102,5 @@ class Run:
 def run(topology: Topology, write: Write, **parts: Any) -> Run:
     """Make a scenario, compile it and run it."""
     model = compile(scenario(topology, write, **parts))
-    return Run(model, run_native(model))
+    warnings: list[str] = []
+    return Run(model, run_native(model, warnings=warnings), warnings)

@@ -12,9 +12,12 @@ struct InternalFault : std::logic_error {
     using std::logic_error::logic_error;
 };
 
+// Apart, so that the check itself is small enough to be inlined everywhere.
+[[noreturn, gnu::noinline, gnu::cold]] inline void fail(const char* what) { throw InternalFault(what); }
+
 inline void ensure(bool condition, const char* what) {
     if (!condition) [[unlikely]] {
-        throw InternalFault(what);
+        fail(what);
     }
 }
 

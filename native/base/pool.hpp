@@ -4,7 +4,6 @@
 // survives growth, and cannot dangle into unmapped memory.
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include "base/types.hpp"
@@ -14,9 +13,9 @@ namespace yantra {
 template <class T>
 class Pool {
 public:
-    u32 take(T item = {}) {
+    u32 take(const T& item = T{}) {
         const u32 index = take_as_left();
-        items_[index] = std::move(item);
+        items_[index] = item;
         return index;
     }
 

@@ -264,6 +264,9 @@ void bind_model(nb::module_& module) {
                                 const std::vector<std::vector<u32>>& members) {
         return as_tuples(check_rank(job, rank, ranks, members));
     });
+    nb::class_<BlockTable>(module, "BlockTable")
+        .def(nb::init<u32, u32, std::vector<u32>, std::vector<u32>, std::vector<u32>>(), "ranks"_a,
+             "devices"_a, "link_from"_a, "link_to"_a, "next_link"_a);
     nb::class_<Model>(module, "Model")
         .def(nb::init<>())
         .def("use_picoseconds", [](Model& m) { m.scale = TimeScale::picoseconds(); })
@@ -275,6 +278,11 @@ void bind_model(nb::module_& module) {
                                 double weight) {
             m.dimensions.push_back(
                 {static_cast<Block>(block), size, bytes_per_ns, latency_ns, weight});
+        })
+        .def("set_table", [](Model& m, u32 dimension, std::shared_ptr<BlockTable> table) {
+            m.dimensions.at(dimension).block = Block::table;
+            m.tables.resize(m.dimensions.size());
+            m.tables[dimension] = std::move(table);
         })
         .def("match_by_tag", [](Model& m) { m.match_by_tag = true; })
         .def("set_network", [](Model& m, u32 kind) { m.network = static_cast<NetworkKind>(kind); })

@@ -15,16 +15,28 @@ u32 links_per_rank(const Dimension& dimension) {
 CongestedNetwork::CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue& queue)
     : grid_(grid), scale_(scale), queue_(queue) {
     u64 total = 0;
+    u64 devices = grid.ranks();
     for (u32 d = 0; d < grid.dimensions(); ++d) {
         first_link_.push_back(static_cast<u32>(total));
-        total += u64{grid.ranks()} * links_per_rank(grid.dimension(d));
-        ensure(total < none, "more links than a 32-bit index holds");
+        first_switch_.push_back(static_cast<u32>(devices));
+        total += u64{grid.groups(d)} * links_per_group(d);
+        if (const BlockTable* table = grid.table(d); table != nullptr) {
+            devices += u64{grid.groups(d)} * table->switches();
+            ensure(table->ranks() + table->switches() < none >> dimension_bits, "too many switches");
+        }
+        ensure(total < none && devices < none, "more links than a 32-bit index holds");
         links_.resize(total);
         for (u32 link = first_link_[d]; link < total; ++link) {
             links_[link].dimension = d;
         }
     }
     times_.resize(grid.dimensions());
+}
+
+u32 CongestedNetwork::links_per_group(u32 d) const {
+    const Dimension& dimension = grid_.dimension(d);
+    const BlockTable* table = grid_.table(d);
+    return table != nullptr ? table->links() : dimension.size * links_per_rank(dimension);
 }
 
 void CongestedNetwork::send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) {
@@ -52,7 +64,7 @@ void CongestedNetwork::on_event(u32 kind, u32 index) {
 // order; around a ring it goes clockwise unless the other way is shorter.
 u32 CongestedNetwork::step(Transit& transit) const {
     const bool in_switch = transit.in_switch_of != none;
-    const u32 d = in_switch ? transit.in_switch_of
+    const u32 d = in_switch ? transit.in_switch_of & ((1u << dimension_bits) - 1)
                             : grid_.lowest_difference(transit.at, transit.dst);
     const Dimension& dimension = grid_.dimension(d);
     const u32 rank = transit.at;
@@ -71,6 +83,8 @@ u32 CongestedNetwork::step(Transit& transit) const {
             transit.in_switch_of = none;
             transit.at += (to - from) * grid_.stride(d);
             return link + transit.at * 2 + 1;
+        case Block::table:
+            return step_in_table(transit, d);
         case Block::ring: {
             const u32 clockwise = to >= from ? to - from : to + dimension.size - from;
             const bool backwards = dimension.size - clockwise < clockwise;
@@ -81,6 +95,22 @@ u32 CongestedNetwork::step(Transit& transit) const {
         }
     }
     transit.at += (to - from) * grid_.stride(d);
+    return link;
+}
+
+u32 CongestedNetwork::step_in_table(Transit& transit, u32 d) const {
+    const BlockTable& table = *grid_.table(d);
+    const u32 here = grid_.coordinate(transit.at, d);
+    const u32 device = transit.in_switch_of == none ? here : transit.in_switch_of >> dimension_bits;
+    const u32 taken = table.next_link(device, grid_.coordinate(transit.dst, d));
+    const u32 link = first_link_[d] + grid_.group(transit.at, d) * table.links() + taken;
+    const u32 next = table.to(taken);
+    if (next < table.ranks()) {
+        transit.at += (next - here) * grid_.stride(d);
+        transit.in_switch_of = none;
+    } else {
+        transit.in_switch_of = next << dimension_bits | d;
+    }
     return link;
 }
 
@@ -157,9 +187,24 @@ std::vector<LinkUse> CongestedNetwork::dimensions() const {
     return total;
 }
 
+u32 CongestedNetwork::name_of(u32 device, u32 group, u32 d) const {
+    const BlockTable& table = *grid_.table(d);
+    if (device < table.ranks()) {
+        return grid_.member(group, device, d);
+    }
+    const u32 in_group = device - table.ranks();
+    return table.switches() == 1 ? none : first_switch_[d] + group * table.switches() + in_group;
+}
+
 NetworkModel::LinkRecord CongestedNetwork::describe(u32 link) const {
     const u32 d = links_[link].dimension;
     const Dimension& dimension = grid_.dimension(d);
+    if (const BlockTable* table = grid_.table(d); table != nullptr) {
+        const u32 group = (link - first_link_[d]) / table->links();
+        const u32 of_group = (link - first_link_[d]) % table->links();
+        return {d, name_of(table->from(of_group), group, d), name_of(table->to(of_group), group, d),
+                links_[link].use};
+    }
     const u32 per_rank = links_per_rank(dimension);
     const u32 rank = (link - first_link_[d]) / per_rank;
     const u32 port = (link - first_link_[d]) % per_rank;

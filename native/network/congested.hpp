@@ -2,10 +2,10 @@
 //
 // Each hop takes latency + size / bandwidth; the link is free again after size / bandwidth. Rings
 // have two links per rank, a fully connected block one per ordered pair, a switch one link up and
-// one down per rank. A message crosses dimensions in ascending order; on one dimension this is
+// one down per rank, other blocks those of their table, once for every group of the dimension. A message crosses dimensions in ascending order; on one dimension this is
 // exactly upstream's model (astra-sim-semantics 2.4), more dimensions are its generalisation. Routes
-// are computed hop by hop from coordinates, so no tables grow with the number of ranks. Costs two
-// events per hop.
+// are computed hop by hop from coordinates, or looked up in the table of one group, so that nothing
+// but the links grows with the number of ranks. Costs two events per hop.
 #pragma once
 
 #include <vector>
@@ -31,7 +31,8 @@ private:
     struct Transit {
         u64 bytes = 0;
         u32 at = none;            // where the link it waits for or crosses leads: a rank, or
-        u32 in_switch_of = none;  // the switch of this dimension (and `at` is the rank before it)
+        u32 in_switch_of = none;  // a switch of this dimension (and `at` is a rank of its group);
+                                  // the bits above the dimension's say which device of a table
         u32 dst = none;
         u32 behind = none;        // next message in the link's queue
         Notice arrived;
@@ -55,17 +56,23 @@ private:
         u64 busy = 0;
     };
 
+    static constexpr u32 dimension_bits = 5;  // 2^31 ranks have at most 31 dimensions
+
+    u32 links_per_group(u32 dimension) const;
     u32 step(Transit& transit) const;
+    u32 step_in_table(Transit& transit, u32 dimension) const;
     const Times& times_of(u32 dimension, u64 bytes);
     void offer(u32 message);
     void transmit(u32 link, u32 message);
     void free_link(u32 link);
     LinkRecord describe(u32 link) const;
+    u32 name_of(u32 device, u32 group, u32 dimension) const;
 
     const Grid& grid_;
     TimeScale scale_;
     EventQueue& queue_;
-    std::vector<u32> first_link_;  // of each dimension
+    std::vector<u32> first_link_;    // of each dimension
+    std::vector<u32> first_switch_;  // of each dimension: what the records call its first switch
     std::vector<Link> links_;
     std::vector<Times> times_;  // by dimension
     Pool<Transit> transits_;

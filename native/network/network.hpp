@@ -53,13 +53,13 @@ public:
     // Use of every link that carried something, by dimension; see `LinkRecord`.
     struct LinkRecord {
         u32 dimension;
-        u32 from;   // rank, or none for a switch port towards `to`
-        u32 to;     // rank, or none for a switch port from `from`
+        u32 from;   // rank, or none for the one switch of the group of `to`; where groups have
+        u32 to;     // several switches, these are numbered on from the last rank
         LinkUse use;
     };
     virtual std::vector<LinkRecord> links() const = 0;
 
-    // Bytes times hops offered to each dimension.
+    // Use of each dimension; whether a hop or a crossing counts is the model's grain.
     virtual std::vector<LinkUse> dimensions() const = 0;
 };
 

@@ -69,6 +69,7 @@ struct Model {
     TimeScale scale = TimeScale::truncated_nanoseconds();
     Quirks quirks;
     std::vector<Dimension> dimensions;
+    std::vector<std::shared_ptr<const BlockTable>> tables;   // by dimension; null where none
     NetworkKind network = NetworkKind::unaware;
     SystemParameters system;
     RemoteMemory memory;

@@ -26,7 +26,7 @@ std::unique_ptr<NetworkModel> make_network(const Model& model, const Grid& grid,
 
 Simulation::Simulation(const Model& model, bool match_by_tag)
     : model_(model),
-      grid_(model.dimensions),
+      grid_(model.dimensions, model.tables),
       local_(queue_, grid_.ranks(), event::local_batch),
       network_(make_network(model, grid_, queue_)),
       match_by_tag_(match_by_tag || model.match_by_tag),

@@ -160,35 +160,36 @@ private:
 
     // Position within a program's runs.
     struct Cursor {
-        u32 run = 0;
         u64 done = 0;   // packets of the run
+        u32 run = 0;
     };
 
+    // What every packet touches comes first, to lie in as few cache lines as it can.
     struct ExchangeState {
         const ExchangeProgram* machine = nullptr;
-        u64 data = 0;
-        u64 pending = 0;       // handed over or about to be, not yet sent
         u64 left = 0;          // sends
-        u64 free = 0;          // hand-overs finished and not yet used
         u64 receipts = 0;
+        u64 pending = 0;       // packets handed over or about to be, not yet sent
+        u64 free = 0;          // hand-overs finished and not yet used
+        u64 hand_over_ticks = 0;
         Cursor injected;
         Cursor sent;
-        u64 hand_over_ticks = 0;
         u64 reduce_ticks = 0;  // of run `reduce_run`
-        u32 reduce_run = none;
-        bool round_up = false;
-        bool clockwise = true;
-        // Of the current send run.
-        u64 send_bytes = 0;
+        u64 send_bytes = 0;    // of the current send run, as are the next four
         u32 to_rank = none;
-        u32 from_rank = none;
-        u32 to_member = none;
         u32 to_stream = none;  // none until it has joined the meeting
         u32 to_mark = 0;       // phase and the peer's counter
         u32 from_slot = 0;
         // Arrivals less receives posted: of the next and the previous rank, or by peer.
         i32 near[2] = {0, 0};
         u32 counters = none;   // first of the counters by peer
+        u32 reduce_run = none;
+        // Seldom looked at.
+        u64 data = 0;
+        u32 from_rank = none;
+        u32 to_member = none;
+        bool round_up = false;
+        bool clockwise = true;
     };
 
     struct GraphState {
@@ -202,10 +203,14 @@ private:
         u32 ongoing = 0;
     };
 
-    struct Stream {
+    struct alignas(64) Stream {
+        u32 rank = none;
+        u32 meeting = none;
+        u32 started = none;         // phase whose arrivals are counted
+        u32 early = none;           // first arrival for a later phase
+        ExchangeState exchange;
         u64 id = 0;
         i64 priority = 0;
-        u32 rank = none;
         u32 dataset = none;
         u32 plan = none;
         u32 custom = none;
@@ -215,14 +220,10 @@ private:
         u32 queue = none;
         u32 graph_state = none;
         u32 custom_state = none;
-        u32 meeting = none;
         u32 member = none;          // index in the meeting
-        u32 early = none;           // first arrival for a later phase
-        u32 started = none;         // phase whose arrivals are counted
-        bool initialised = false;
         u32 tag = 0;
+        bool initialised = false;
         Place place;
-        ExchangeState exchange;
     };
 
     struct Queue {

@@ -7,8 +7,16 @@
 
 namespace yantra {
 
-Grid::Grid(std::vector<Dimension> dimensions) : dimensions_(std::move(dimensions)) {
+Grid::Grid(std::vector<Dimension> dimensions, std::vector<std::shared_ptr<const BlockTable>> tables)
+    : dimensions_(std::move(dimensions)), tables_(std::move(tables)), count_(dimensions_.size()) {
     ensure(!dimensions_.empty(), "a grid needs a dimension");
+    tables_.resize(count_);
+    for (u32 d = 0; d < this->dimensions(); ++d) {
+        ensure(dimensions_[d].block == Block::table
+                   ? tables_[d] && tables_[d]->ranks() == dimensions_[d].size
+                   : !tables_[d],
+               "a table for each block of the open kind, of its size");
+    }
     u64 ranks = 1;
     for (const Dimension& dimension : dimensions_) {
         ensure(dimension.size >= 2, "a dimension needs at least two ranks");
@@ -17,10 +25,10 @@ Grid::Grid(std::vector<Dimension> dimensions) : dimensions_(std::move(dimensions
         ensure(ranks < none, "more ranks than a 32-bit index holds");
     }
     ranks_ = static_cast<u32>(ranks);
-    coordinates_.resize(ranks * dimensions_.size());
+    coordinates_.resize(ranks * count_);
     for (u32 rank = 0; rank < ranks_; ++rank) {
         for (u32 d = 0; d < this->dimensions(); ++d) {
-            coordinates_[rank * dimensions_.size() + d] = rank / strides_[d] % dimensions_[d].size;
+            coordinates_[rank * count_ + d] = rank / strides_[d] % dimensions_[d].size;
         }
     }
 }
@@ -32,11 +40,15 @@ u32 Grid::hops(u32 d, u32 from, u32 to) const {
             return 1;
         case Block::switched:
             return 2;
+        case Block::table:
+            return hops_in_table(d, from, to);
         case Block::ring:
             break;
     }
     const u32 clockwise = to >= from ? to - from : to + dimension.size - from;
     return std::min(clockwise, dimension.size - clockwise);
 }
+
+u32 Grid::hops_in_table(u32 d, u32 from, u32 to) const { return tables_[d]->hops(from, to); }
 
 }  // namespace yantra

@@ -1,16 +1,20 @@
 // Grid: ranks as points of a product of one-dimensional blocks, dimension 0 innermost.
 //
 // rank = sum over d of coordinate[d] * product of the sizes below d. Each block is a ring, a fully
-// connected graph or a switch. (ASTRA-sim 2.0, ISPASS 2023, section IV-B, table I.)
+// connected graph or a switch (ASTRA-sim 2.0, ISPASS 2023, section IV-B, table I), which need no
+// tables, or any other given by one.
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "base/types.hpp"
+#include "topology/table.hpp"
 
 namespace yantra {
 
-enum class Block : u8 { ring, fully_connected, switched };
+enum class Block : u8 { ring, fully_connected, switched, table };
 
 struct Dimension {
     Block block = Block::ring;
@@ -22,18 +26,21 @@ struct Dimension {
 
 class Grid {
 public:
-    explicit Grid(std::vector<Dimension> dimensions);
+    // `tables` holds one for each dimension of Block::table, at its place.
+    explicit Grid(std::vector<Dimension> dimensions,
+                  std::vector<std::shared_ptr<const BlockTable>> tables = {});
 
     u32 ranks() const { return ranks_; }
-    u32 dimensions() const { return static_cast<u32>(dimensions_.size()); }
+    u32 dimensions() const { return static_cast<u32>(count_); }
     const Dimension& dimension(u32 d) const { return dimensions_[d]; }
+    const BlockTable* table(u32 d) const { return tables_[d].get(); }
     u32 stride(u32 d) const { return strides_[d]; }
-    u32 coordinate(u32 rank, u32 d) const { return coordinates_[rank * dimensions_.size() + d]; }
+    u32 coordinate(u32 rank, u32 d) const { return coordinates_[rank * count_ + d]; }
 
     // The lowest dimension in which the two ranks differ; dimensions() if they are the same rank.
     u32 lowest_difference(u32 a, u32 b) const {
-        const u32* pa = &coordinates_[a * dimensions_.size()];
-        const u32* pb = &coordinates_[b * dimensions_.size()];
+        const u32* pa = &coordinates_[a * count_];
+        const u32* pb = &coordinates_[b * count_];
         u32 d = 0;
         while (d < dimensions() && pa[d] == pb[d]) {
             ++d;
@@ -41,14 +48,29 @@ public:
         return d;
     }
 
+    // A group of a dimension is the ranks that differ in it alone; groups are numbered from 0.
+    u32 groups(u32 d) const { return ranks_ / dimensions_[d].size; }
+    u32 group(u32 rank, u32 d) const {
+        return rank / (strides_[d] * dimensions_[d].size) * strides_[d] + rank % strides_[d];
+    }
+    u32 member(u32 group, u32 coordinate, u32 d) const {
+        const u32 first = group / strides_[d] * strides_[d] * dimensions_[d].size;
+        return first + group % strides_[d] + coordinate * strides_[d];
+    }
+
     // Hops between two coordinates of one dimension; a ring is used in its shorter direction.
     u32 hops(u32 d, u32 from, u32 to) const;
 
 private:
+    // Apart, so that the blocks without a table do not save registers for it.
+    [[gnu::noinline]] u32 hops_in_table(u32 d, u32 from, u32 to) const;
+
     std::vector<Dimension> dimensions_;
+    std::vector<std::shared_ptr<const BlockTable>> tables_;  // null where the block has none
     std::vector<u32> strides_;
     std::vector<u32> coordinates_;
     u32 ranks_ = 1;
+    std::size_t count_ = 0;  // of dimensions: asked for every message
 };
 
 }  // namespace yantra

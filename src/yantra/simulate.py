@@ -31,19 +31,25 @@ def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
 
 def run(model: Model, *, progress: Progress | None = None) -> Result:
     """Run a compiled scenario. Any number of runs may share one model."""
-    return Result(model, run_native(model, progress))
+    warnings: list[str] = []
+    outcome = run_native(model, progress, warnings)
+    return Result(model, outcome, tuple(warnings))
 
 
-def run_native(model: Model, progress: Progress | None = None) -> Any:
+def run_native(
+    model: Model, progress: Progress | None = None, warnings: list[str] | None = None
+) -> Any:
     """Run a model to its end and return the core's outcome.
 
-    Raises DeadlockError, which names for each unfinished rank its oldest waiting node and what it
-    waits for. Interruptible between slices of a million events.
+    What only the run could find worth telling is added to `warnings`. Raises DeadlockError, which
+    names for each unfinished rank its oldest waiting node and what it waits for. Interruptible
+    between slices of a million events.
     """
     simulation = _core.Simulation(model.native)
     _run(simulation, model, progress)
     if simulation.mismatch and Quirk.MISMATCHED_COLLECTIVES_MEET in model.quirks:
-        _warn_once(model, _mismatch(model, simulation.mismatch))
+        if warnings is not None:
+            warnings.append(_mismatch(model, simulation.mismatch))
         simulation = _core.Simulation(model.native, match_by_tag=True)
         _run(simulation, model, progress)
     outcome = simulation.outcome()
@@ -58,11 +64,6 @@ def _run(simulation: _core.Simulation, model: Model, progress: Progress | None) 
     while not simulation.run_for(_EVENTS_PER_SLICE):
         if progress:
             progress(simulation.nodes_done, total)
-
-
-def _warn_once(model: Model, warning: str) -> None:
-    if warning not in model.warnings:
-        model.warnings.append(warning)
 
 
 def _mismatch(model: Model, mismatch: tuple[int, int, int, int]) -> str:

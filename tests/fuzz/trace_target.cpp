@@ -105,6 +105,19 @@ std::string seed(bool every_kind, std::uint64_t nodes) {
 
 std::vector<std::string> seeds() { return {seed(false, 1), seed(true, 2), seed(false, 12)}; }
 
+// Reading only what a run needs gives the graph that reading everything gives.
+void check_reading_for_a_run(std::string_view bytes, const Graph& whole) {
+    const Graph run = build_graph(decode(bytes, Reading::execution_and_tensors), true);
+    require(run.id == whole.id && run.type == whole.type && run.parent == whole.parent,
+            "nodes and dependencies");
+    require(run.comm_size.value == whole.comm_size.value && run.comm_size.kind == whole.comm_size.kind,
+            "integer attributes");
+    require(run.involved_mask == whole.involved_mask && run.pg_name.size() == whole.pg_name.size(),
+            "other attributes");
+    require(run.inputs.size_bytes == whole.inputs.size_bytes, "tensors");
+    decode(bytes, Reading::execution);
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
     try {
@@ -116,6 +129,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             const Graph graph = build_graph(trace, merge);
             check_graph(trace, graph);
             check(trace, graph);
+            if (merge) {
+                check_reading_for_a_run(bytes, graph);
+            }
         }
     } catch (const TraceFault& fault) {
         require(fault.byte_offset() <= size, "a fault lies inside the file");

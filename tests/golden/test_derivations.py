@@ -125,13 +125,13 @@ def all_equal(outcome: Any) -> int:
 @both
 @pytest.mark.parametrize(("memory_gb_per_s", "recorded"), [(50, 117780), (1600, 64440)])
 def test_ring_all_reduce_of_a_mebibyte_over_eight_ranks(
-    network: str, memory_gb_per_s: float, recorded: int
+    network: str, memory_gb_per_s: int, recorded: int
 ) -> None:
     n, chunks = 8, 4
     m = MIB // chunks // n
     W, R = message_ns(m), reduction_ns(m, memory_gb_per_s)
     assert W == 1110
-    assert R == {50: 1965, 1600: 60}[int(memory_gb_per_s)]
+    assert {50: 1965, 1600: 60}[memory_gb_per_s] == R
     chunk = (2 * n - 1) * e + 2 * (n - 1) * W + (n - 1) * R
     assert chunks * chunk == recorded
     outcome = simulate(
@@ -309,7 +309,7 @@ def test_two_queues_leave_an_all_reduce_with_one() -> None:
 
 
 def test_a_group_is_a_ring_in_the_order_of_its_members() -> None:
-    """On a ring of 8, the group 0 4 1 5 sends over 4, 3, 4 and 3 hops: a block takes all in turn."""
+    """On a ring of 8, the group 0 4 1 5 sends over 4, 3, 4 and 3 hops; blocks take all of them."""
     members = (0, 4, 1, 5)
     n, m = len(members), MIB // 4
     step = TraceBuilder()
@@ -354,7 +354,10 @@ def test_halving_doubling_over_six_ranks_is_refused_where_upstream_stalls() -> N
         simulate([ring(6)], one(AR, MIB), algorithm="halvingDoubling")
 
 
-def pair(sender: Callable[[TraceBuilder], Any], receiver: Callable[[TraceBuilder], Any]) -> list:
+Step = Callable[[TraceBuilder], Any]
+
+
+def pair(sender: Step, receiver: Step) -> list[Trace]:
     steps = TraceBuilder(rank=0), TraceBuilder(rank=1)
     sender(steps[0])
     receiver(steps[1])

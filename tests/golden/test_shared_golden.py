@@ -16,6 +16,7 @@ import json
 import tarfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from yantra.simulate import run_native
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "astra-sim"
 ARCHIVES = sorted(SHARED.glob("*.tar.gz"))
 LONGEST_FAILURE_S = 5.0
-OPTIONS = {
+OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "num-queues-per-dim": ("num_queues_per_dim", int),
     "injection-scale": ("injection_scale", float),
     "comm-scale": ("comm_scale", float),

@@ -68,7 +68,7 @@ Value = int | bool | str | tuple[bool, ...]
 
 
 def _attributes(word: str, positional: list[str], options: dict[str, str]) -> dict[str, Value]:
-    made: dict[str, Value] = {"is_cpu_op": "cpu" in positional}
+    made: dict[str, Value] = {"is_cpu_op": True} if "cpu" in positional else {}
     numbers = [int(item) for item in positional if item != "cpu"]
     if word in _COLLECTIVES:
         made |= {"comm_type": _COLLECTIVES[word], "comm_size": numbers[0]}

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yantra import scenario as scenarios
+from yantra import topologies
 from yantra.documents import parse_yaml
 from yantra.scenario import types
 
@@ -23,13 +24,18 @@ def one_of(literal: Any) -> st.SearchStrategy[Any]:
     return st.sampled_from(get_args(literal))
 
 
-dimensions = st.builds(
-    types.Dimension,
-    kind=one_of(types.DimensionKind),
-    size=st.integers(2, 6),
-    bytes_per_ns=positive,
-    latency_ns=not_negative,
-)
+kinds_and_sizes = st.tuples(
+    st.sampled_from([*topologies.topologies.names(), "two_level_tree2"]), st.integers(2, 6)
+).filter(lambda drawn: topologies.find(drawn[0]).supports(drawn[1]) is None)
+
+
+@st.composite
+def dimensions(draw: st.DrawFn) -> types.Dimension:
+    kind, size = draw(kinds_and_sizes)
+    speed = {"bytes_per_ns": draw(positive), "latency_ns": draw(not_negative)}
+    return types.Dimension(kind=kind, size=size, **speed)
+
+
 devices = st.builds(
     types.Device,
     peak_flops=positive,
@@ -75,7 +81,9 @@ def groups(ranks: int) -> st.SearchStrategy[types.Groups]:
 
 @st.composite
 def any_scenario(draw: st.DrawFn) -> types.Scenario:
-    topology = types.Topology(dimensions=tuple(draw(st.lists(dimensions, min_size=1, max_size=3))))
+    topology = types.Topology(
+        dimensions=tuple(draw(st.lists(dimensions(), min_size=1, max_size=3)))
+    )
     workload = types.ChakraFiles(prefix=draw(prefixes), groups=draw(groups(topology.ranks)))
     return types.Scenario(
         workload=workload,

@@ -24,6 +24,7 @@ PYTHON_LAYERS = [
     ("simulate", "validate"),
     ("export", "demo"),
     ("cli",),
+    ("__main__",),
 ]
 IMPORTS_THE_CORE = {"chakra", "compile", "deadlock", "simulate", "result", "export"}
 

@@ -391,8 +391,8 @@ WARNED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"system": {"all-gather-implementation-custom": ["alg"]}},
-        'system.json: "preferred-dataset-splits": a collective from traces completes only with 1; '
-        "got 4",
+        'system.json: "preferred-dataset-splits": a collective from traces completes in ASTRA-sim '
+        "only with 1; got 4",
     ),
     (
         {"system": {"endpoint-delay": None}, "injection_scale": 2.0},

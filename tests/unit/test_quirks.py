@@ -323,7 +323,7 @@ def test_different_collectives_never_meet_or_meet_by_size() -> None:
         run(PAIR, write, collectives=options)
     on = run(PAIR, write, collectives=options, quirks=[Quirk.MISMATCHED_COLLECTIVES_MEET])
     assert on.finish == both_end
-    assert "another collective" in on.model.warnings[0]
+    assert "another collective" in on.warnings[0]
 
 
 @shows(Quirk.HASH_ORDER_CUSTOM)

@@ -12,7 +12,7 @@ from tests.clusters import GB_PER_S, LATENCY_NS, dimension, scenario
 from yantra.chakra import CollectiveType, Node, NodeType, TraceBuilder
 from yantra.errors import ConfigError
 from yantra.result import Result
-from yantra.result.network import lanes, links_per_rank
+from yantra.result.network import lanes, links_per_group
 from yantra.result.table import Table
 from yantra.scenario import ASTRA_SIM_RESOURCES, RemoteMemory
 from yantra.simulate import simulate
@@ -68,18 +68,32 @@ def test_the_port_of_a_switch_is_told_by_a_missing_rank() -> None:
     assert np.isnan(result.links["destination"][0])
 
 
+def test_the_ports_of_several_switches_are_told_by_numbers_after_the_ranks() -> None:
+    ranks = [TraceBuilder() for _ in range(8)]
+    ranks[4].send(3, MIB)
+    ranks[3].recv(4, MIB)
+    pairs = dimension("ring", 2), dimension("two_level_tree2", 4)
+    result = simulate(scenario(ranks, *pairs, network="congestion_aware"))
+    # To rank 5 of the odd ranks first; their leaves are 12 and 13, their spines 14 and 15.
+    route = [(0, 4, 5), (1, 5, 13), (1, 13, 15), (1, 15, 12), (1, 12, 3)]
+    assert sorted(row[:3] for row in result.links.rows()) == sorted(route)
+
+
 @pytest.mark.parametrize(
     ("kind", "size", "aware", "links"),
     [
-        ("ring", 8, False, 2),
-        ("ring", 2, True, 1),
-        ("fully_connected", 8, False, 7),
-        ("switch", 8, False, 1),
-        ("switch", 8, True, 2),
+        ("ring", 8, False, 8 * 2),
+        ("ring", 2, True, 2 * 1),
+        ("fully_connected", 8, False, 8 * 7),
+        ("switch", 8, False, 8 * 1),
+        ("switch", 8, True, 8 * 2),
+        ("mesh", 8, True, 2 * 7),
+        ("two_level_tree4", 8, False, 8),
+        ("two_level_tree4", 8, True, 2 * (8 + 2 * 4)),
     ],
 )
-def test_links_of_a_rank(kind: str, size: int, aware: bool, links: int) -> None:
-    assert links_per_rank(dimension(kind, size), aware) == links
+def test_links_of_a_group(kind: str, size: int, aware: bool, links: int) -> None:
+    assert links_per_group(dimension(kind, size), aware) == links
 
 
 @pytest.mark.parametrize(
@@ -92,6 +106,8 @@ def test_links_of_a_rank(kind: str, size: int, aware: bool, links: int) -> None:
         ("oneDirect", "switch", 1, 1),
         ("halving_doubling", "fully_connected", 1, 1),
         ("doubleBinaryTree", "ring", 2, 1),
+        ("direct", "two_level_tree", 1, 1),
+        ("direct", "hypercube", 1, 3),
     ],
 )
 def test_lanes_are_the_links_an_algorithm_drives_at_once(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from yantra.errors import ConfigError, UnsupportedError
+from yantra.errors import ConfigError
 from yantra.scenario import (
     ASTRA_SIM_RESOURCES,
     ChakraFiles,
@@ -99,7 +99,21 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"topology": topology(ring(kind="torus"))},
-        'cluster.topology[0].kind: expected one of ring, fully_connected, switch, got "torus"',
+        "cluster.topology[0].kind: no topology is named 'torus'; expected one of dragonfly, "
+        "fully_connected, hypercube, mesh, ring, switch, torus_2d, two_level_tree; did you mean "
+        "'torus_2d'?",
+    ),
+    (
+        {"topology": topology(ring(), ring(kind="hypercube", size=6))},
+        "cluster.topology[1].kind: hypercube needs a power of two, got 6",
+    ),
+    (
+        {"topology": topology(ring(kind="two_level_tree3"))},
+        "cluster.topology[0].kind: two_level_tree3 needs two or more leaves of 3 ranks each, got 8",
+    ),
+    (
+        {"topology": topology(ring(kind=2))},
+        "cluster.topology[0].kind: expected a text, got 2",
     ),
     (
         {"topology": topology(ring(bytes_per_ns=0.0))},
@@ -112,15 +126,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
     (
         {"topology": topology(ring(latency_ns=float("nan")))},
         "cluster.topology[0].latency: expected a finite number, got NaN",
-    ),
-    (
-        {
-            "topology": topology(ring(size=2)),
-            "network": "congestion_aware",
-            "semantics": "astra-sim",
-        },
-        "cluster.topology[0].size: must be at least 3 for a congestion-aware ring of ASTRA-sim; "
-        "got 2 (it aborts, as both directions are one pair); use fully_connected",
     ),
     (
         {"device": Device(compute="roofline")},
@@ -223,11 +228,6 @@ def test_a_wrong_field_is_named_as_in_a_scenario_file(
     with pytest.raises(ConfigError) as caught:
         scenario(**changes)
     assert str(caught.value) == message
-
-
-def test_a_congestion_aware_network_of_two_dimensions_has_no_model() -> None:
-    with pytest.raises(UnsupportedError, match="the congestion_aware network has one dimension"):
-        scenario(topology=topology(ring(), ring()), network="congestion_aware")
 
 
 def test_what_astra_sim_leaves_out_is_allowed_in_its_semantics() -> None:

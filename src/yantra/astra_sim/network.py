@@ -11,10 +11,10 @@ from typing import Any
 
 from yantra.astra_sim.numbers import read_integer, read_number
 from yantra.documents import Path, parse_yaml, read_text
-from yantra.errors import ConfigError, UnsupportedError, did_you_mean, expected_got, show
-from yantra.scenario.types import Dimension, DimensionKind, Network, Topology
+from yantra.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.scenario.types import Dimension, Network, Topology
 
-_KINDS: dict[str, DimensionKind] = {
+_KINDS = {
     "Ring": "ring",
     "FullyConnected": "fully_connected",
     "Switch": "switch",
@@ -46,7 +46,7 @@ def read_network(path: Path, network: Network) -> tuple[Topology, list[str]]:
     rows = enumerate(zip(*columns, strict=True))
     topology = Topology(dimensions=tuple(_dimension(name, at, *row) for at, row in rows))
     if network == "congestion_aware":
-        _check_congestion_aware(topology, name)
+        warnings += _beyond_upstream(topology, name)
     return topology, warnings
 
 
@@ -89,16 +89,17 @@ def _dimension(name: str, at: int, kind: str, size: str, gb_per_s: str, ns: str)
     )
 
 
-def _check_congestion_aware(topology: Topology, name: str) -> None:
+def _beyond_upstream(topology: Topology, name: str) -> list[str]:
+    """Say where ASTRA-sim's congestion-aware network would not run."""
     first, *others = topology.dimensions
     if others:
-        raise UnsupportedError(
-            f'{name}: "topology": the congestion-aware network has one dimension; got '
-            f"{len(others) + 1}; use the congestion-unaware network"
-        )
+        return [
+            f'{name}: "topology": ASTRA-sim refuses a congestion-aware network of '
+            f"{len(others) + 1} dimensions; here a message crosses them in ascending order"
+        ]
     if first.kind == "ring" and first.size == 2:
-        raise ConfigError(
-            f'{name}: "npus_count[0]"',
-            "a congestion-aware Ring needs at least 3 NPUs; got 2 (ASTRA-sim aborts as both "
-            "directions are one pair); use FullyConnected",
-        )
+        return [
+            f'{name}: "npus_count[0]": ASTRA-sim aborts on a congestion-aware Ring of 2 NPUs, as '
+            "both directions join one pair; here that pair has one link each way"
+        ]
+    return []

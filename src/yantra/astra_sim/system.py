@@ -173,7 +173,7 @@ def _chunks(keys: Keys, used: bool, custom: bool) -> int:
         raise keys.error(key, "missing; expected the number of chunks of a collective, such as 4")
     chunks = keys.int32(key, 1, at_least=1 if used else 0)
     if custom and chunks > 1:
-        keys.warn(key, f"a collective from traces completes only with 1; got {chunks}")
+        keys.warn(key, f"a collective from traces completes in ASTRA-sim only with 1; got {chunks}")
     return max(chunks, 1)
 
 

@@ -22,8 +22,8 @@ def load(path: str | os.PathLike[str]) -> bytes:
     """Return the bytes of the file at `path`, unpacked if it is gzip."""
     where = os.fspath(path)
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        with open(path, "rb", buffering=0) as file:  # whole files need no buffer of Python's
+            data = file.readall()
     except FileNotFoundError:
         raise TraceError(f"{where}: no such file{_near(where)}") from None
     except IsADirectoryError:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from yantra import __version__
 from yantra.errors import InternalError, YantraError, as_json
 
+_JSON = frozenset({"--json", "--json=true", "--json=1"})
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
 
@@ -20,7 +21,7 @@ _BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit status."""
     arguments = sys.argv[1:] if argv is None else list(argv)
-    return guarded(lambda: _dispatch(arguments), "--json" in arguments)
+    return guarded(lambda: _dispatch(arguments), not _JSON.isdisjoint(arguments))
 
 
 def guarded(command: Callable[[], int], json: bool) -> int:

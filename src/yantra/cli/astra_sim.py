@@ -53,12 +53,11 @@ def _run(scenario: Scenario, flags: Flags, warnings: list[str]) -> int:
     from yantra.simulate import run
 
     model = compile(scenario)
-    compiled = list(model.warnings)
     if not flags.json:
-        warn(compiled)
+        warn(model.warnings)
     result = run(model)
     if not flags.json:
-        warn(result.warnings[len(compiled) :])
+        warn(result.run_warnings)
     lines = list(astra_sim_log.lines(result))
     now = astra_sim_log.stamp()
     log_folder.write(flags.logging_folder, (line.text(now) for line in lines))

@@ -41,13 +41,12 @@ def command(
     from yantra.simulate import run
 
     model = compile(scenarios.load(scenario))
-    compiled = list(model.warnings)
     if not as_json:
-        warn(compiled)
+        warn(model.warnings)
     with progress() as report:
         result = run(model, progress=report)
     if not as_json:
-        warn(result.warnings[len(compiled) :])
+        warn(result.run_warnings)
     if output:
         result.to_json(output)
     if csv:

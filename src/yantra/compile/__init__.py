@@ -13,12 +13,12 @@ from yantra.callable_module import make_callable
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs, load_graphs
 from yantra.compile.jobs import lower_jobs
+from yantra.compile.network import add_dimensions
 from yantra.compile.plans import Planner
 from yantra.errors import ConfigError
 from yantra.quirks import ASTRA_SIM, Quirk, parse
 from yantra.scenario import Scenario
 
-_BLOCKS = {"ring": 0, "fully_connected": 1, "switch": 2}
 _NETWORKS = {"congestion_unaware": 0, "congestion_aware": 1}
 _MEMORIES = {"none": 0, "per_npu": 1, "per_node": 2, "pool": 3}
 _PRIORITIES = {"lifo": 0, "fifo": 1, "explicit": 2}
@@ -104,14 +104,7 @@ def _set_cluster(native: Any, scenario: Scenario, quirks: frozenset[Quirk]) -> N
     for name, quirk in _RUN_QUIRKS.items():
         setattr(flags, name, quirk in quirks)
     native.quirks = flags
-    for dimension in scenario.topology.dimensions:
-        native.add_dimension(
-            _BLOCKS[dimension.kind],
-            dimension.size,
-            dimension.bytes_per_ns,
-            dimension.latency_ns,
-            _gib_per_s(dimension.bytes_per_ns),
-        )
+    add_dimensions(native, scenario.topology)
     native.set_network(_NETWORKS[scenario.network])
     memory = scenario.memory
     if memory.kind == "per_node" and memory.ranks_per_node < 1:
@@ -125,14 +118,6 @@ def _set_cluster(native: Any, scenario: Scenario, quirks: frozenset[Quirk]) -> N
         max(memory.ranks_per_node, 1),
     )
     native.system = _system(scenario, ticks_per_ns)
-
-
-def _gib_per_s(bytes_per_ns: float) -> float:
-    """Return a bandwidth in the unit of ASTRA-sim's files, whose ratios decide ties of Themis.
-
-    Two roundings lie between the file and here; 15 digits, as many as a double keeps, undo them.
-    """
-    return float(f"{bytes_per_ns * 1e9 / 2**30:.15g}")
 
 
 def _system(scenario: Scenario, ticks_per_ns: int) -> Any:

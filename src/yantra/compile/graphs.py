@@ -6,6 +6,7 @@ reading them.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from yantra.chakra import files
@@ -48,12 +49,22 @@ def load_graphs(
     known: dict[bytes, int] = {}
     for rank in range(ranks):
         path = workload.path(rank)
-        content = files.load(path)
+        content = _load(path, ranks)
         if content not in known:
             known[content] = len(graphs.distinct)
             _add(graphs, read(content, path, quirks, tensors=tensors), path, quirks)
         graphs.by_rank.append(known[content])
     return graphs
+
+
+def _load(path: str, ranks: int) -> bytes:
+    try:
+        return files.load(path)
+    except TraceError:
+        if os.path.exists(path):
+            raise
+        problem = f"no such file; the cluster has {ranks} ranks and each needs a trace"
+        raise TraceError(f"{path}: {problem}") from None
 
 
 def _of_objects(graphs: Graphs, workload: Traces, ranks: int, quirks: frozenset[Quirk]) -> None:

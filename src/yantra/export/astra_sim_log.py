@@ -74,7 +74,7 @@ def _events(result: Result) -> Iterator[tuple[Key, Callable[[], Iterator[Line]]]
         place = places[rank] if tick == outcome.finish[rank] else -1
         return tick, place, rank, phase, node
 
-    if model.scenario.workload.groups:
+    if model.scenario.workload.groups and not model.scenario.replay_only:
         for tick, rank, node, line in _custom_rings(model, outcome):
             yield key_of(tick, rank, _ISSUED, node), partial(iter, (line,))
     if model.scenario.trace_nodes:
@@ -124,23 +124,23 @@ def _group_collectives(
     model: Model, outcome: Any, rank: int
 ) -> Iterator[tuple[int, int, str, int]]:
     graph = model.graphs.of(rank)
-    first = outcome.first_node[rank]
+    groups, names, kinds = graph.pg_name, graph.pg_names, graph.comm_type[1]
+    starts, first = outcome.start, outcome.first_node[rank]
     for node, node_type in enumerate(graph.type):
-        group = graph.pg_name[node]
-        if node_type == _COLLECTIVE_NODE and group >= 0 and outcome.start[first + node] != NEVER:
-            kind = graph.comm_type[1][node]
-            if kind in _KINDS_WITH_PLAN:
-                yield outcome.start[first + node], node, graph.pg_names[group], kind
+        if node_type != _COLLECTIVE_NODE or groups[node] < 0 or starts[first + node] == NEVER:
+            continue
+        if kinds[node] in _KINDS_WITH_PLAN:
+            yield starts[first + node], node, names[groups[node]], kinds[node]
 
 
 def _node_events(
     model: Model, outcome: Any, key_of: Callable[[int, int, int, int], Key]
 ) -> Iterator[tuple[Key, Callable[[], Iterator[Line]]]]:
-    for rank in range(model.ranks):
+    starts, ends = outcome.start, outcome.end
+    for rank, first in zip(range(model.ranks), outcome.first_node, strict=False):
         graph = model.graphs.of(rank)
-        first = outcome.first_node[rank]
         for node in range(len(graph)):
-            start, end = outcome.start[first + node], outcome.end[first + node]
+            start, end = starts[first + node], ends[first + node]
             about = (
                 f"node->id={graph.id[node]}, node->name={graph.name(node)}, "
                 f"node->type={graph.type[node]}"

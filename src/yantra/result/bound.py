@@ -78,16 +78,25 @@ def _percent(share: float) -> str:
 
 def _some_rank_computes(model: Model, outcome: Any) -> int:
     """Return for how many ticks at least one device computes."""
-    intervals = []
-    for rank, first in zip(range(model.ranks), outcome.first_node, strict=False):
-        graph = model.graphs.of(rank)
-        kinds, on_cpu = graph.is_cpu_op
-        for node, node_type in enumerate(graph.type):
-            start, end = outcome.start[first + node], outcome.end[first + node]
-            cpu = len(kinds) > 0 and kinds[node] == 1 and on_cpu[node] != 0
-            if node_type == _COMPUTE_NODE and not cpu and end != NEVER:
-                intervals.append((start, end))
+    starts, ends = outcome.start, outcome.end
+    kernels = [_kernels(graph) for graph in model.graphs.distinct]
+    intervals = [
+        (starts[first + node], ends[first + node])
+        for at, first in zip(model.graphs.by_rank, outcome.first_node, strict=False)
+        for node in kernels[at]
+        if ends[first + node] != NEVER
+    ]
     return union_length(intervals)
+
+
+def _kernels(graph: Any) -> list[int]:
+    """Return the nodes of a graph that compute on the device."""
+    kinds, on_cpu = graph.is_cpu_op
+    return [
+        node
+        for node, node_type in enumerate(graph.type)
+        if node_type == _COMPUTE_NODE and not (len(kinds) and kinds[node] == 1 and on_cpu[node])
+    ]
 
 
 def union_length(intervals: list[tuple[int, int]]) -> int:

@@ -16,6 +16,8 @@ On the congestion-unaware network a message counts once per dimension, however m
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from yantra import _core
@@ -25,8 +27,9 @@ from yantra.quirks import Quirk
 from yantra.result.table import Column, Table
 from yantra.result.tables import COLLECTIVE_KINDS, nanoseconds
 from yantra.scenario import COLLECTIVE_TYPES, Dimension
+from yantra.topologies import find
 
-KIND_NAMES = {"ring": "Ring", "fully_connected": "FullyConnected", "switch": "Switch"}
+_KIND_NAMES = {"ring": "Ring", "fully_connected": "FullyConnected", "switch": "Switch"}
 
 
 class DimensionUse(NamedTuple):
@@ -44,7 +47,12 @@ class DimensionUse(NamedTuple):
     @property
     def label(self) -> str:
         """How texts call it: `dimension 1 (Ring 8)`."""
-        return f"dimension {self.dimension} ({KIND_NAMES[self.kind]} {self.size})"
+        return f"dimension {self.dimension} ({self.linked})"
+
+    @property
+    def linked(self) -> str:
+        """How its members are linked, and how many: `Ring 8`."""
+        return f"{_KIND_NAMES.get(self.kind, self.kind)} {self.size}"
 
 
 def dimension_uses(model: Model, outcome: Any, makespan_ns: float) -> list[DimensionUse]:
@@ -55,7 +63,7 @@ def dimension_uses(model: Model, outcome: Any, makespan_ns: float) -> list[Dimen
     uses = []
     for d, dimension in enumerate(model.scenario.topology.dimensions):
         carried = outcome.dimensions[d]
-        links = model.ranks * links_per_rank(dimension, aware)
+        links = model.ranks // dimension.size * links_per_group(dimension, aware)
         serial_ns = carried.bytes / dimension.bytes_per_ns
         if aware:
             busy = _share(busiest.get(d, 0) / model.ticks_per_ns, makespan_ns)
@@ -76,18 +84,21 @@ def dimension_uses(model: Model, outcome: Any, makespan_ns: float) -> list[Dimen
     return uses
 
 
-def links_per_rank(dimension: Dimension, congestion_aware: bool) -> int:
-    """Return the directed links of a dimension over its ranks.
+def links_per_group(dimension: Dimension, congestion_aware: bool) -> int:
+    """Return the directed links of a dimension over one group of its ranks.
 
-    A ring has one each way (between two ranks a single pair), a fully connected dimension one to
-    every other rank, a switch one up, and on the congestion-aware network, where a message is
-    counted there too, one down.
+    On the congestion-unaware network, which counts a message once, only those that leave a rank.
     """
-    if dimension.kind == "ring":
-        return 2 if dimension.size > 2 else 1
-    if dimension.kind == "fully_connected":
-        return dimension.size - 1
-    return 2 if congestion_aware else 1
+    links, from_ranks, _ = _count_links(dimension.kind, dimension.size)
+    return links if congestion_aware else from_ranks
+
+
+@lru_cache(maxsize=64)
+def _count_links(kind: str, size: int) -> tuple[int, int, int]:
+    """Return all links of a group, those that leave a rank, and the most that leave one rank."""
+    leaving = Counter(source for source, _ in find(kind).links(size))
+    ports = [leaving[rank] for rank in range(size)]
+    return leaving.total(), sum(ports), max(ports)
 
 
 def lanes(name: str, dimension: Dimension, queues: int) -> int:
@@ -96,7 +107,7 @@ def lanes(name: str, dimension: Dimension, queues: int) -> int:
     Rings alternate their direction by queue; direct sends to its whole window at once; the other
     algorithms send to one partner at a time.
     """
-    most = links_per_rank(dimension, congestion_aware=False)
+    _, _, most = _count_links(dimension.kind, dimension.size)
     spelled, window = split_window(name, "collectives")
     algorithm = spelled.lower().removeprefix("one")
     if algorithm == "ring":
@@ -123,7 +134,8 @@ def dimension_table(uses: list[DimensionUse]) -> Table:
 def link_table(model: Model, outcome: Any, makespan_ns: float) -> Table:
     """One row per directed link that carried something; empty on the congestion-unaware network.
 
-    `source` and `destination` are ranks; None stands for the switch. `busy` is the share of the
+    `source` and `destination` are ranks; None stands for the one switch of a group, and numbers
+    from the number of ranks on for switches where a group has several. `busy` is the share of the
     makespan during which the link carried bytes.
     """
     rows = outcome.links if model.scenario.network == "congestion_aware" else []

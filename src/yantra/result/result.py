@@ -29,14 +29,15 @@ class Result:
     a list. Times count from the start of the run.
     """
 
-    def __init__(self, model: Model, outcome: Any) -> None:
+    def __init__(self, model: Model, outcome: Any, run_warnings: tuple[str, ...] = ()) -> None:
         self.model = model
         self.outcome = outcome
+        self.run_warnings = run_warnings
 
     @property
     def warnings(self) -> list[str]:
-        """What the compiler found worth telling."""
-        return self.model.warnings
+        """What the compiler and the run found worth telling."""
+        return [*self.model.warnings, *self.run_warnings]
 
     @property
     def events(self) -> int:

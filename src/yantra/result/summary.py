@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from yantra.result.network import KIND_NAMES
 from yantra.result.tables import PARTS
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def _median(values: Sequence[Any]) -> Any:
 def _dimensions(result: Result) -> Grid:
     rows: list[tuple[str, ...]] = [
         (
-            f"{use.dimension}: {KIND_NAMES[use.kind]} {use.size}",
+            f"{use.dimension}: {use.linked}",
             f"{use.messages}",
             f"{use.bytes / 1e6:.3f}",
             f"{100 * use.utilisation:.1f} %",

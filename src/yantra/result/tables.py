@@ -152,12 +152,11 @@ def _rank_of_nodes(model: Model) -> list[int]:
 
 def _collectives(model: Model, outcome: Any) -> Iterator[tuple[Any, ...]]:
     distinct = [list(_collectives_of(graph)) for graph in model.graphs.distinct]
-    for rank, at in enumerate(model.graphs.by_rank):
-        first = outcome.first_node[rank]
+    starts, ends = outcome.start, outcome.end
+    for rank, (at, first) in enumerate(zip(model.graphs.by_rank, outcome.first_node, strict=False)):
         for node, *about in distinct[at]:
-            start, end = outcome.start[first + node], outcome.end[first + node]
-            if end != NEVER:
-                yield (rank, *about, start, end)
+            if ends[first + node] != NEVER:
+                yield (rank, *about, starts[first + node], ends[first + node])
 
 
 def _collectives_of(graph: Any) -> Iterator[tuple[int, int, str, str, int]]:

@@ -2,7 +2,7 @@
 
 Errors name a field as a scenario file does (`cluster.topology[1].size`), wherever the scenario came
 from. What only the traces can tell (which collectives occur, whether memory is accessed) and which
-plug-ins exist is found by `compile`.
+collective algorithms exist is found by `compile`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Any, get_args
 
-from yantra.errors import ConfigError, UnsupportedError, did_you_mean, expected_got, show
+from yantra.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.scenario import types
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check(scenario: Scenario) -> None:
-    """Raise ConfigError for the first wrong field, UnsupportedError for what no model covers."""
+    """Raise ConfigError for the first wrong field."""
     _choice("semantics", scenario.semantics, types.Semantics)
     _choice("network", scenario.network, types.Network)
     for name in ("replay_only", "track_local_memory", "trace_nodes"):
@@ -49,27 +49,19 @@ def _topology(scenario: Scenario) -> None:
     for at, dimension in enumerate(dimensions):
         where = f"cluster.topology[{at}]"
         _instance(where, dimension, types.Dimension, "a Dimension")
-        _choice(f"{where}.kind", dimension.kind, types.DimensionKind)
         _whole(f"{where}.size", dimension.size, at_least=2)
+        _linked(f"{where}.kind", dimension.kind, dimension.size)
         _real(f"{where}.bandwidth", dimension.bytes_per_ns, "GB/s", above_zero=True)
         _real(f"{where}.latency", dimension.latency_ns, "ns")
-    if scenario.network == "congestion_aware":
-        _congestion_aware(scenario)
 
 
-def _congestion_aware(scenario: Scenario) -> None:
-    first, *others = scenario.topology.dimensions
-    if others:
-        raise UnsupportedError(
-            f"cluster.topology: the congestion_aware network has one dimension; got "
-            f"{len(others) + 1}; use the congestion_unaware network"
-        )
-    if scenario.semantics == "astra-sim" and first.kind == "ring" and first.size == 2:
-        raise ConfigError(
-            "cluster.topology[0].size",
-            "must be at least 3 for a congestion-aware ring of ASTRA-sim; got 2 (it aborts, as "
-            "both directions are one pair); use fully_connected",
-        )
+def _linked(where: str, kind: str, size: int) -> None:
+    from yantra import topologies
+
+    _text(where, kind)
+    reason = topologies.find(kind, where).supports(size)
+    if reason is not None:
+        raise ConfigError(where, f"{kind} {reason}")
 
 
 def _device(device: Device, semantics: str) -> None:

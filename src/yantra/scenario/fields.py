@@ -93,6 +93,24 @@ class Choice(Text):
         return {"enum": list(self._names)}
 
 
+class TopologyName(Text):
+    """The name of a topology; which there are is open, so `check.py` looks it up."""
+
+    expected = "the name of a topology"
+
+    def schema(self) -> Schema:
+        from yantra.topologies import topologies
+
+        names = topologies.names()
+        numbered = [name for name in names if topologies.get(name).number_means]
+        return {
+            "anyOf": [
+                {"enum": list(names)},
+                {"type": "string", "pattern": f"^({'|'.join(numbered)})[1-9][0-9]{{0,4}}$"},
+            ]
+        }
+
+
 class File(Text):
     """A path, or the common part of several; `ending` is what the file adds to it."""
 

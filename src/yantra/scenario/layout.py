@@ -23,6 +23,7 @@ from yantra.scenario.fields import (
     Quantity,
     Section,
     Text,
+    TopologyName,
     Whole,
 )
 
@@ -65,7 +66,7 @@ _WORKLOAD = Section(
 _DIMENSION = Section(
     types.Dimension,
     {
-        "kind": ("kind", Choice(types.DimensionKind), "how the members are linked"),
+        "kind": ("kind", TopologyName(), "how the members are linked"),
         "size": ("size", Whole(), "members of this dimension"),
         "bandwidth": ("bytes_per_ns", _BANDWIDTH, "of each link, per direction"),
         "latency": ("latency_ns", _NS, "of each hop"),

@@ -14,7 +14,14 @@ from yantra.scenario.types import Scenario
 
 def load(path: Path) -> Scenario:
     """Read a scenario file; relative paths in it start from its folder."""
-    return loads(read_text(path), paths.dirname(path), str(path))
+    name = os.fspath(path)
+    text = read_text(path)
+    try:
+        return loads(text, paths.dirname(path), name)
+    except ConfigError as error:
+        if paths.isfile(error.where.partition(":")[0]):
+            raise  # it names this file, or one that the scenario names
+        raise ConfigError(f"{name}: {error.where}", error.problem) from None
 
 
 def loads(text: str, folder: Path = "", name: str = "scenario") -> Scenario:

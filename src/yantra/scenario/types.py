@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from yantra.records import Record
 
-DimensionKind = Literal["ring", "fully_connected", "switch"]
 Compute = Literal["recorded", "roofline"]
 MemoryKind = Literal["none", "per_npu", "per_node", "pool"]
 AllReduceShape = Literal["baseline", "local_bw_aware"]
@@ -28,9 +27,12 @@ Groups = tuple[tuple[int, tuple[int, ...]], ...]
 
 
 class Dimension(Record):
-    """One dimension of the network; `bytes_per_ns` per link and direction, `latency_ns` per hop."""
+    """One dimension of the network; `bytes_per_ns` per link and direction, `latency_ns` per hop.
 
-    kind: DimensionKind
+    `kind` is the name of a topology (`yantra.topologies`).
+    """
+
+    kind: str
     size: int
     bytes_per_ns: float
     latency_ns: float

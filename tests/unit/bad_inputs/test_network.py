@@ -1,4 +1,4 @@
-"""Network files that ASTRA-sim refuses or crashes on, and what Yantra says of them."""
+"""Network files that ASTRA-sim refuses or crashes on, and what Yantra does with them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from yantra.errors import ConfigError, UnsupportedError
+from yantra.errors import ConfigError
 
 LISTS = {"topology": "[Ring]", "npus_count": "[4]", "bandwidth": "[50]", "latency": "[500]"}
 
@@ -82,22 +82,28 @@ def test_a_bad_network_file_is_explained(
     assert str(caught.value) == message
 
 
-def test_a_congestion_aware_network_has_one_dimension(read: Callable[..., Any]) -> None:
+def test_several_congestion_aware_dimensions_are_allowed_with_a_warning(
+    read: Callable[..., Any],
+) -> None:
     network = lists(
-        topology="[Ring, Ring]", npus_count="[4, 4]", bandwidth="[1, 1]", latency="[1, 1]"
+        topology="[Ring, Ring]", npus_count="[2, 4]", bandwidth="[1, 1]", latency="[1, 1]"
     )
-    with pytest.raises(UnsupportedError) as caught:
-        read(network=network, network_backend="congestion-aware")
-    assert str(caught.value) == (
-        'network.yml: "topology": the congestion-aware network has one dimension; got 2; use the '
-        "congestion-unaware network"
-    )
+    scenario, warnings = read(network=network, network_backend="congestion-aware")
+    assert scenario.topology.ranks == 8
+    assert warnings[:1] == [
+        'network.yml: "topology": ASTRA-sim refuses a congestion-aware network of 2 dimensions; '
+        "here a message crosses them in ascending order"
+    ]
 
 
-def test_a_congestion_aware_ring_has_three_members(read: Callable[..., Any]) -> None:
-    with pytest.raises(ConfigError) as caught:
-        read(network=lists(npus_count="[2]"), network_backend="congestion-aware")
-    assert str(caught.value) == (
-        'network.yml: "npus_count[0]": a congestion-aware Ring needs at least 3 NPUs; got 2 '
-        "(ASTRA-sim aborts as both directions are one pair); use FullyConnected"
-    )
+def test_a_congestion_aware_ring_of_two_is_allowed_with_a_warning(
+    read: Callable[..., Any],
+) -> None:
+    network = lists(npus_count="[2]")
+    scenario, warnings = read(network=network, network_backend="congestion-aware")
+    assert scenario.topology.ranks == 2
+    assert warnings == [
+        'network.yml: "npus_count[0]": ASTRA-sim aborts on a congestion-aware Ring of 2 NPUs, as '
+        "both directions join one pair; here that pair has one link each way"
+    ]
+    assert read(network=network)[1] == []

@@ -44,8 +44,27 @@ CASES: list[tuple[str, str]] = [
     ),
     (
         changed("kind: ring", "kind: rng"),
-        'cluster.topology[0].kind: expected one of ring, fully_connected, switch, got "rng"; '
-        "did you mean 'ring'?",
+        "cluster.topology[0].kind: no topology is named 'rng'; expected one of dragonfly, "
+        "fully_connected, hypercube, mesh, ring, switch, torus_2d, two_level_tree; did you mean "
+        "'ring'?",
+    ),
+    (
+        changed("kind: ring", r'kind: "ring\n"'),
+        r'cluster.topology[0].kind: expected the name of a topology, got "ring\n"',
+    ),
+    (
+        changed("kind: ring", "kind: hypercube2"),
+        "cluster.topology[0].kind: 'hypercube' takes no number; expected 'hypercube', got "
+        "'hypercube2'",
+    ),
+    (
+        changed("kind: ring", "kind: dragonfly100000"),
+        "cluster.topology[0].kind: 'dragonfly100000' has an impossible number; expected 1 to 99999 "
+        "ranks per router, got 100000",
+    ),
+    (
+        changed("kind: ring", "kind: torus_2d").replace("size: 8", "size: 7"),
+        "cluster.topology[0].kind: torus_2d needs rows and columns of at least 2 ranks each, got 7",
     ),
     (
         changed("size: 8", "size: 8.0"),

@@ -1,0 +1,115 @@
+"""Writes the generated parts of the reference pages: `python docs/generate.py`.
+
+A part stands between `<!-- generated: name -->` and `<!-- end -->`; what is around it is written by
+hand. The parts come from the code that they describe, and a test compares them.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from yantra.collectives import algorithms
+from yantra.quirks import STORIES
+from yantra.scenario.fields import Dimensions, Field, Quantity, Section
+from yantra.scenario.layout import DOCUMENT
+from yantra.topologies import topologies
+
+REFERENCE = Path(__file__).resolve().parent / "reference"
+_PART = re.compile(r"(?<=<!-- generated: )([^>]+?)( -->\n)(.*?)(?=<!-- end -->)", re.DOTALL)
+
+
+def generated(text: str) -> str:
+    """Return a page with its parts written anew."""
+    return _PART.sub(lambda match: f"{match[1]}{match[2]}{part(match[1])}", text)
+
+
+def part(name: str) -> str:
+    """Return a part: quirks, topologies, algorithms, or the keys of a section of the scenario."""
+    if name == "quirks":
+        return quirks()
+    if name == "topologies":
+        return topology_names()
+    if name == "algorithms":
+        return algorithm_names()
+    return section(name.removeprefix("keys of").strip())
+
+
+def quirks() -> str:
+    """Return the table of quirks."""
+    rows = ((f"`{quirk}`", *story) for quirk, story in STORIES.items())
+    return _table(("quirk", "ASTRA-sim 2", "Yantra without it", "why"), rows)
+
+
+def topology_names() -> str:
+    """Return the table of topologies."""
+    head = ("name", "what it is", "a number behind the name")
+    named = ((name, topologies.get(name)) for name in topologies.names())
+    rows = ((f"`{name}`", _first_sentence(kind), kind.number_means) for name, kind in named)
+    return _table(head, rows)
+
+
+def algorithm_names() -> str:
+    """Return the table of collective algorithms."""
+    head = ("name", "what it is", "collectives")
+    named = ((name, algorithms.get(name)) for name in algorithms.names())
+    rows = (
+        (f"`{name}`", _first_sentence(kind), ", ".join(sorted(kind.kinds))) for name, kind in named
+    )
+    return _table(head, rows)
+
+
+def section(path: str) -> str:
+    """Return the keys of a section such as `cluster.device`; of the whole file if it is empty."""
+    found: Any = DOCUMENT
+    for key in path.split(".") if path else ():
+        found = _inner(found._entries[key][1])
+    return _table(("key", "value", "default", "meaning"), _rows(found, path))
+
+
+def _rows(section: Section, path: str) -> Iterator[tuple[str, ...]]:
+    for key, (name, field, meaning) in section._entries.items():
+        value = "a mapping, see below" if isinstance(field, Section) else _value(field)
+        default = _default(field, section._record, name)
+        yield f"`{path}.{key}`" if path else f"`{key}`", value, default, meaning
+
+
+def _first_sentence(plug_in: type) -> str:
+    """Return what the file of a plug-in says it is, without the name it begins with."""
+    opening = (sys.modules[plug_in.__module__].__doc__ or "").split("\n\n")[0]
+    return " ".join(opening.partition(": ")[2].split()).rstrip(".")
+
+
+def _inner(field: Field) -> Field:
+    return field._item if isinstance(field, Dimensions) else field
+
+
+def _value(field: Field) -> str:
+    text = re.sub(r'"([^"]+)"', r"`\1`", field.expected)
+    whole = isinstance(field, Quantity) and field._whole
+    return f"{text}, whole {field._unit}" if whole else text
+
+
+def _default(field: Field, record: Any, name: str) -> str:
+    if not hasattr(record, name):
+        return "required"
+    value = getattr(record, name)
+    if value is None or value == ():
+        return "none"
+    if isinstance(field, Section):
+        return "as below"
+    written = field.write(value, "")
+    return f"`{str(written).lower() if isinstance(written, bool) else written}`"
+
+
+def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    for page in sorted(REFERENCE.glob("*.md")):
+        page.write_text(generated(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,55 @@
+"""Topology of a scenario -> dimensions of the core: its own blocks, or tables of links."""
+
+from __future__ import annotations
+
+from yantra import _core
+from yantra.errors import ConfigError
+from yantra.scenario import Topology
+from yantra.topologies import find
+from yantra.topologies.routes import TopologyError, table_of
+from yantra.topologies.topology import Block
+
+_NATIVE = {"ring": 0, "fully_connected": 1, "switch": 2}
+_TABLE = 3
+
+
+def add_dimensions(native: _core.Model, topology: Topology) -> None:
+    """Put the dimensions of a topology into a native model."""
+    tables: dict[tuple[str, int], _core.BlockTable] = {}
+    for at, dimension in enumerate(topology.dimensions):
+        where = f"cluster.topology[{at}].kind"
+        block = find(dimension.kind, where)
+        kind = _TABLE if block.native is None else _NATIVE[block.native]
+        native.add_dimension(
+            kind,
+            dimension.size,
+            dimension.bytes_per_ns,
+            dimension.latency_ns,
+            _gib_per_s(dimension.bytes_per_ns),
+        )
+        if kind == _TABLE:
+            key = (dimension.kind, dimension.size)
+            if key not in tables:
+                tables[key] = _table(block, *key, where)
+            native.set_table(at, tables[key])
+
+
+def _table(block: Block, name: str, size: int, where: str) -> _core.BlockTable:
+    try:
+        table = table_of(block, size)
+    except TopologyError as error:
+        raise ConfigError(
+            where,
+            f"{name} is broken over {size} ranks: {error}; "
+            f"check it with python -m yantra.topologies.contract {name}",
+        ) from None
+    link_from, link_to = zip(*table.links, strict=True)
+    return _core.BlockTable(size, table.devices, link_from, link_to, table.next_link)
+
+
+def _gib_per_s(bytes_per_ns: float) -> float:
+    """Return a bandwidth in the unit of ASTRA-sim's files, whose ratios decide ties of Themis.
+
+    Two roundings lie between the file and here; 15 digits, as many as a double keeps, undo them.
+    """
+    return float(f"{bytes_per_ns * 1e9 / 2**30:.15g}")

@@ -1,0 +1,116 @@
+r"""Runs a page of the documentation: its Python and its commands, and compares what they print.
+
+In the order of the page, in one folder of its own:
+
+* ```yaml title="step.yaml" is written to that file (any language);
+* ```python is run, in one namespace per page; a ```text block right after it is its output;
+* ```console holds commands (`$ yantra ...`, lines after a `\` begin with `> `), run by a shell,
+  each followed by its output.
+
+Other blocks are for reading. The times of ASTRA-sim's log lines are not compared.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import NamedTuple
+
+_BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_TIME = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\]")
+_COMMAND = "import sys; from yantra.cli import main; sys.exit(main())"
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, the file it stands for, its text and its line."""
+
+    language: str
+    file: str | None
+    text: str
+    line: int
+    begin: int
+    end: int
+
+
+class Difference(NamedTuple):
+    """What a block printed, and what the page shows."""
+
+    where: str
+    printed: str
+    shown: str
+
+
+def blocks(page: Path) -> list[Block]:
+    """Return the fenced blocks of a page."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(*match.groups(), text.count("\n", 0, match.start()) + 1, *match.span())
+        for match in _BLOCK.finditer(text)
+    ]
+
+
+def run(page: Path, folder: Path) -> Iterator[Difference]:
+    """Run a page in a folder, which is the current one; yield every output as (printed, shown)."""
+    text = page.read_text(encoding="utf-8")
+    names: dict[str, object] = {"__name__": "__main__"}
+    found = blocks(page)
+    for at, block in enumerate(found):
+        where = f"{page.name}:{block.line}"
+        if block.file is not None:
+            path = folder / block.file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+        elif block.language == "python":
+            printed = _python(block.text, where, names)
+            after = found[at + 1] if at + 1 < len(found) else None
+            adjacent = after is not None and not text[block.end : after.begin].strip()
+            shown = after.text if after and adjacent and after.language == "text" else ""
+            yield Difference(where, printed, shown)
+        elif block.language == "console":
+            for command, shown in _commands(block.text):
+                yield Difference(f"{where}: {command}", _shell(command, folder), _timeless(shown))
+
+
+def _python(source: str, where: str, names: dict[str, object]) -> str:
+    printed = StringIO()
+    with redirect_stdout(printed):
+        exec(compile(source, where, "exec"), names)
+    return printed.getvalue()
+
+
+def _commands(text: str) -> Iterator[tuple[str, str]]:
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        while command.endswith("\\"):
+            line, _, shown = shown.partition("\n")
+            command += "\n" + line.removeprefix("> ")
+        yield command, shown
+
+
+def _shell(command: str, folder: Path) -> str:
+    """Run a command whose `yantra` is the one under test; return what it prints, errors too."""
+    script = folder.parent / "yantra"
+    if not script.exists():
+        script.write_text(f"#!/bin/sh\nexec '{sys.executable}' -c '{_COMMAND}' \"$@\"\n")
+        script.chmod(0o755)
+    done = subprocess.run(
+        command,
+        shell=True,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        env=os.environ | {"PATH": f"{folder.parent}{os.pathsep}{os.environ['PATH']}"},
+    )
+    return _timeless(done.stdout)
+
+
+def _timeless(text: str) -> str:
+    return _TIME.sub("[time]", text)

@@ -1,0 +1,213 @@
+"""What the page of quirks says Yantra completes where ASTRA-sim does not: row by row, run.
+
+The cluster has links of 50 GB/s (50 bytes per ns) and 500 ns and hands over in 10 ns; times in ns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clusters import dimension, scenario
+from yantra import simulate
+from yantra.chakra import CollectiveType, Node, NodeType, TraceBuilder
+from yantra.scenario import (
+    ASTRA_SIM_RESOURCES,
+    Collectives,
+    Custom,
+    Device,
+    RemoteMemory,
+    SharedBus,
+)
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "quirks.md"
+HEADING = "## What Yantra completes where ASTRA-sim does not"
+SIZE = 1_000_000
+
+
+def finish(traces: list[TraceBuilder], *dimensions: Any, **parts: Any) -> list[float]:
+    """Run with ASTRA-sim's semantics; return when each rank finishes."""
+    asked = scenario(
+        traces,
+        *(dimensions or (dimension(size=len(traces)),)),
+        semantics="astra-sim",
+        resources=ASTRA_SIM_RESOURCES,
+        **parts,
+    )
+    return [float(time) for time in simulate(asked).finish_ns]
+
+
+def collective(kind: CollectiveType, size: int = SIZE, **given: Any) -> TraceBuilder:
+    trace = TraceBuilder()
+    trace.collective(kind, size, **given)
+    return trace
+
+
+def after(node_type: NodeType) -> TraceBuilder:
+    """A node that is skipped, then 5 us of computation."""
+    trace = TraceBuilder()
+    trace.compute("after", duration_micros=5, after=trace.add(Node(0, "skipped", node_type)))
+    return trace
+
+
+def kernel(num_ops: int, tensor_size: int) -> TraceBuilder:
+    trace = TraceBuilder()
+    trace.compute("kernel", num_ops=num_ops, tensor_size=tensor_size)
+    return trace
+
+
+def nothing_delays_at_the_start(_: Path) -> None:
+    reduce = collective(CollectiveType.ALL_REDUCE)
+    undelayed = Collectives(all_reduce=("ring",), chunks=1, endpoint_delay_ns=0)
+    (time, *_rest) = finish([reduce] * 4, collectives=undelayed, device=Device())
+    assert time == 6 * (500 + SIZE // 4 // 50)
+    roofline = Device(peak_flops=1e15, memory_bytes_per_s=1e13, compute="roofline")
+    assert finish([kernel(1, 1)] * 4, device=roofline) == [0.0] * 4
+
+
+def fewer_bytes_than_chunks(_: Path) -> None:
+    gather = collective(CollectiveType.ALL_GATHER, 3)
+    chunks = Collectives(all_gather=("ring",), chunks=4)
+    assert finish([gather] * 4, collectives=chunks) == [3 * (4 * 10 + 3 * 500)] * 4
+
+
+def no_bytes_to_gather(_: Path) -> None:
+    assert finish([collective(CollectiveType.ALL_GATHER, 0)] * 4) == [0.0] * 4
+
+
+def no_bytes_to_send(_: Path) -> None:
+    sender, receiver = TraceBuilder(), TraceBuilder()
+    sender.send(1, 0)
+    receiver.recv(0, 0)
+    assert finish([sender, receiver]) == [500.0, 500.0]
+
+
+def traces_in_several_chunks(folder: Path) -> None:
+    for rank in range(4):
+        trace = TraceBuilder()
+        trace.send((rank + 1) % 4, SIZE)
+        trace.recv((rank - 1) % 4, SIZE)
+        trace.build().write(folder / f"shift.{rank}.et")
+    shift = Collectives(all_reduce=Custom(prefix=str(folder / "shift")), chunks=4)
+    reduce = collective(CollectiveType.ALL_REDUCE)
+    assert finish([reduce] * 4, collectives=shift) == [500 + SIZE / 50] * 4
+
+
+def tree_over_a_group(_: Path) -> None:
+    tree = Collectives(all_reduce=("doubleBinaryTree",), chunks=1)
+    halves = ((1, (0, 1, 2, 3)), (2, (4, 5, 6, 7)))
+    grouped = [collective(CollectiveType.ALL_REDUCE, group="1" if r < 4 else "2") for r in range(8)]
+    alone = [collective(CollectiveType.ALL_REDUCE)] * 4
+    times = finish(grouped, dimension("fully_connected", 8), collectives=tree, groups=halves)
+    assert times == finish(alone, dimension("fully_connected", 4), collectives=tree) * 2
+
+
+def group_of_one(_: Path) -> None:
+    alone = collective(CollectiveType.ALL_REDUCE, group="1")
+    assert finish([alone, TraceBuilder()], groups=((1, (0,)),)) == [0.0, 0.0]
+
+
+def memory_per_node(_: Path) -> None:
+    load = TraceBuilder()
+    load.memory_load(SIZE)
+    shared = RemoteMemory(
+        kind="per_node", latency_ns=100, bytes_per_ns=50.0, ranks_per_node=2, nodes=2
+    )
+    once = 100 + SIZE / 50
+    assert finish([load] * 4, memory=shared) == [once, 2 * once] * 2
+
+
+def skipped_node(_: Path) -> None:
+    assert finish([after(NodeType.INVALID)] * 4) == [5000.0] * 4
+
+
+def metadata(_: Path) -> None:
+    assert finish([after(NodeType.METADATA)] * 4) == [5000.0] * 4
+
+
+def five_dimensions(_: Path) -> None:
+    pairs = [dimension("fully_connected", 2)] * 5
+    default = collective(CollectiveType.ALL_REDUCE)
+    explicit = collective(CollectiveType.ALL_REDUCE, involved_dim=[True] * 5)
+    assert finish([default] * 32, *pairs) == finish([explicit] * 32, *pairs)
+
+
+def windows(_: Path) -> None:
+    reduce = collective(CollectiveType.ALL_REDUCE)
+    windowed = Collectives(all_reduce=("direct2",), chunks=4)
+    bus = SharedBus(l_ns=10, o_ns=10, g_ns=10, big_g_ns_per_byte=0.01)
+    for collectives in (windowed, windowed.replace(all_reduce=("direct",), shared_bus=bus)):
+        assert min(finish([reduce] * 8, collectives=collectives)) > 0
+
+
+def groups(_: Path) -> None:
+    pairs = [collective(CollectiveType.ALL_REDUCE, group=str(1 + rank // 2)) for rank in range(4)]
+    assert min(finish(pairs, groups=((1, (0, 1)), (2, (2, 3))))) > 0
+
+
+def no_nodes(_: Path) -> None:
+    assert finish([TraceBuilder()] * 4) == [0.0] * 4
+
+
+def contended(*dimensions: Any) -> float:
+    """An all-reduce in one chunk on the congestion-aware network, reductions free."""
+    ranks = prod(each.size for each in dimensions)
+    rings = Collectives(all_reduce=("ring",) * len(dimensions), chunks=1)
+    reduce = collective(CollectiveType.ALL_REDUCE)
+    parts = {"network": "congestion_aware", "collectives": rings, "device": Device()}
+    (time, *_rest) = finish([reduce] * ranks, *dimensions, **parts)
+    return time
+
+
+def ring_of_two(_: Path) -> None:
+    assert contended(dimension(size=2)) == 3 * 10 + 2 * (500 + SIZE // 2 / 50)
+
+
+def contention_in_two_dimensions(_: Path) -> None:
+    inner, outer = 500 + SIZE // 2 / 50, 500 + SIZE // 4 / 50
+    expected = (2 * 10 + inner) + (3 * 10 + 2 * outer) + (2 * 10 + inner)
+    assert contended(dimension(size=2), dimension(size=2)) == expected
+
+
+# By the row's first cell, of which this is a part.
+ROWS: dict[str, Callable[[Path], None]] = {
+    "an endpoint delay of 0": nothing_delays_at_the_start,
+    "fewer bytes than chunks": fewer_bytes_than_chunks,
+    "an all-gather of 0 bytes": no_bytes_to_gather,
+    "a message of 0 bytes": no_bytes_to_send,
+    "with several chunks": traces_in_several_chunks,
+    "a double binary tree over a subset group": tree_over_a_group,
+    "a group of one rank": group_of_one,
+    "of kind PER_NODE": memory_per_node,
+    "a skipped node": skipped_node,
+    "a METADATA node": metadata,
+    "five or more dimensions": five_dimensions,
+    "direct with a window": windows,
+    "communicator groups": groups,
+    "a trace with no nodes": no_nodes,
+    "a congestion-aware Ring of 2": ring_of_two,
+    "a congestion-aware network of several": contention_in_two_dimensions,
+}
+
+
+def rows() -> list[str]:
+    section = PAGE.read_text(encoding="utf-8").split(HEADING)[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("| ")]
+    return [line.split(" | ")[0].removeprefix("| ") for line in lines[1:]]
+
+
+def test_every_row_of_the_page_is_run() -> None:
+    unmatched = list(ROWS)
+    for row in rows():
+        (name,) = [name for name in unmatched if name in row]
+        unmatched.remove(name)
+    assert unmatched == []
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_yantra_completes(row: str, tmp_path: Path) -> None:
+    ROWS[row](tmp_path)

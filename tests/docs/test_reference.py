@@ -1,0 +1,85 @@
+"""The reference pages say what the code says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs.generate import REFERENCE, generated
+from tests.clusters import dimension, scenario
+from yantra import simulate
+from yantra.astra_sim.flags import help_text
+from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.result.files import TABLES, table_of
+from yantra.scenario import json_schema
+
+PAGES = sorted(REFERENCE.glob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_generated_parts_are_as_generated(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text == generated(text), "run: python docs/generate.py"
+
+
+def test_the_quirks_page_has_every_quirk() -> None:
+    from yantra.quirks import Quirk
+
+    text = (REFERENCE / "quirks.md").read_text(encoding="utf-8")
+    assert [quirk for quirk in Quirk if f"| `{quirk}` |" not in text] == []
+
+
+def test_the_scenario_page_has_every_key_of_the_schema() -> None:
+    text = (REFERENCE / "scenario.md").read_text(encoding="utf-8")
+    assert [key for key in keys(json_schema()) if f"| `{key}` |" not in text] == []
+
+
+def test_the_scenario_page_has_every_name_of_the_schema() -> None:
+    text = (REFERENCE / "scenario.md").read_text(encoding="utf-8")
+    for key, names in choices(json_schema()):
+        row = next(line for line in text.splitlines() if line.startswith(f"| `{key}` |"))
+        assert [name for name in names if name not in row] == []
+
+
+def test_the_astra_sim_page_has_every_flag() -> None:
+    text = (REFERENCE / "astra-sim.md").read_text(encoding="utf-8")
+    flags = [word for word in help_text("x").split() if word.startswith("--") and "=" not in word]
+    assert flags
+    assert [flag for flag in flags if f"`{flag}" not in text] == []
+
+
+def test_the_result_page_has_every_column_of_every_table() -> None:
+    text = (REFERENCE / "result.md").read_text(encoding="utf-8")
+    step = TraceBuilder()
+    step.collective(CollectiveType.ALL_REDUCE, 1000)
+    result = simulate(scenario([step] * 4, dimension(size=4), network="congestion_aware"))
+    for name in TABLES:
+        part = text.split(f"\n## {name}\n")[1].split("\n## ")[0]
+        columns = table_of(result, name).columns
+        assert columns
+        assert [column for column in columns if f"`{column}`" not in part] == []
+    run = text.split("\n## The run\n")[1].split("\n## ")[0]
+    assert [field for field in result.as_dict(()) if f"`{field}`" not in run] == []
+
+
+def keys(schema: dict[str, Any], path: str = "") -> Iterator[str]:
+    """Yield the path of every key; the items of a list stand at the path of the list."""
+    for key, value in properties(schema):
+        yield path + key
+        yield from keys(value, f"{path}{key}.")
+
+
+def choices(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Yield the path of every key that takes one of several names, and the names."""
+    for key, value in properties(schema):
+        if "enum" in value:
+            yield path + key, value["enum"]
+        yield from choices(value, f"{path}{key}.")
+
+
+def properties(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    items = schema.get("items", {})
+    yield from (schema.get("properties", {}) | items.get("properties", {})).items()

@@ -1,0 +1,33 @@
+"""ASTRA-sim 2.0, table IV: wafer-scale and conventional scaling of a 4-D system, 512 to 4096 ranks.
+
+Inputs not printed in the paper: 64 chunks, one at a time per dimension, the dimensions in their
+order; hops and hand-overs of 1 ns. The fully connected dimension is given by the bandwidth of a
+rank's 7 links together, each message of a direct exchange has one seventh of it. A printed GB/s is
+2^30 bytes per second, a printed GB 2^30 bytes.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.validation.published import MIB, Block, all_reduce_us, deviation, rows
+
+WITHIN = 0.005
+SYSTEMS = [(row["sizes"], float(row["time_us"])) for row in rows("astra_sim2_table4.csv")]
+
+
+@pytest.mark.parametrize(("sizes", "published_us"), SYSTEMS)
+def test_scaling_up_and_out_takes_the_published_time(sizes: str, published_us: float) -> None:
+    ring, fully_connected, outer_ring, switch = map(int, sizes.split("_"))
+    blocks = [
+        Block("ring", ring, 1000, "ring"),
+        Block("fully_connected", fully_connected, 200 / (fully_connected - 1), "direct"),
+        Block("ring", outer_ring, 100, "ring"),
+        Block("switch", switch, 50, "halvingDoubling"),
+    ]
+    ours_us = all_reduce_us(blocks, 1024 * MIB, chunks=64, endpoint_delay_ns=1)
+    assert abs(deviation(ours_us, published_us)) < WITHIN
+
+
+def test_scaling_out_is_free_while_the_second_dimension_is_the_bottleneck() -> None:
+    assert len({time for sizes, time in SYSTEMS if sizes.startswith("2_8_8_")}) == 1
