@@ -242,8 +242,9 @@ void bind_lowering(nb::module_& module) {
         .def_rw("custom_by_node", &LowerOptions::custom_by_node)
         .def_rw("offered_kinds", &LowerOptions::offered_kinds)
         .def_rw("covered", &LowerOptions::covered)
-        .def("set_impossible", [](LowerOptions& o, u32 kind, u32 dimension, const std::string& why) {
-            o.impossible[{kind, dimension}] = why;
+        .def("set_impossible", [](LowerOptions& o, u32 kind, u32 dimension, bool last,
+                                  const std::string& why) {
+            o.impossible[{kind, dimension, last}] = why;
         })
         .def_rw("missing_is_cpu_op_means_cpu", &LowerOptions::missing_is_cpu_op_means_cpu)
         .def_rw("skipped_nodes_do_not_wake", &LowerOptions::skipped_nodes_do_not_wake)

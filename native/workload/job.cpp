@@ -338,9 +338,12 @@ private:
         if (op.communicator != 0 || op.custom != none) {
             return;
         }
+        const u32 kind = static_cast<u32>(op.collective);
+        const u64 visited = op.involved & options_.covered[kind];
         for (u32 d = 0; d < options_.dimensions; ++d) {
-            const auto reason = options_.impossible.find({static_cast<u32>(op.collective), d});
-            if ((op.involved >> d & 1) != 0 && reason != options_.impossible.end()) {
+            const bool last = visited >> d == 1;
+            const auto reason = options_.impossible.find({kind, d, last});
+            if ((visited >> d & 1) != 0 && reason != options_.impossible.end()) {
                 not_supported(reason->second);
             }
         }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -70,8 +71,8 @@ struct LowerOptions {
     std::unordered_map<u64, u32> custom_by_node;
     u32 offered_kinds = 0;          // bit set of CollectiveKind that have a plan
     std::array<u64, collective_kinds> covered{};    // dimensions the all-rank plan of a kind covers
-    // Why the algorithm of a (kind, dimension) cannot run there.
-    std::map<std::pair<u32, u32>, std::string> impossible;
+    // Why the algorithm of a (kind, dimension) cannot run there as the last one visited, or before.
+    std::map<std::tuple<u32, u32, bool>, std::string> impossible;
     // Quirks (see docs/reference/quirks.md).
     bool missing_is_cpu_op_means_cpu = false;
     bool skipped_nodes_do_not_wake = false;

@@ -124,6 +124,23 @@ def test_a_group_never_takes_another_algorithm_than_the_one_named() -> None:
         )
 
 
+def test_the_last_dimension_of_an_all_reduce_needs_no_other_collective() -> None:
+    """A tree can only reduce: it serves where data is neither scattered nor gathered."""
+    grid = cluster(("ring", 4, 8.0, 100.0), ("fully_connected", 4, 8.0, 100.0))
+    names = Collectives(all_reduce=("ring", "double_binary_tree"))
+    assert max(run(grid, enter(ALL_REDUCE), collectives=names).finish) > 0
+    refused = "all_reduce over dimension 0: double_binary_tree: it performs all_reduce, not"
+    for swapped, order in ((True, "ascending"), (False, "themis")):
+        first_last = ("double_binary_tree", "ring") if swapped else ("ring", "double_binary_tree")
+        where = refused if swapped else refused.replace("dimension 0", "dimension 1")
+        with pytest.raises(UnsupportedError, match=where):
+            run(
+                grid,
+                enter(ALL_REDUCE),
+                collectives=Collectives(all_reduce=first_last, inter_dimension=order),
+            )
+
+
 def test_a_group_that_spans_dimensions_runs_dimension_by_dimension() -> None:
     """A plane of a cube reduces as the square it is: scatter, reduce, gather."""
     cube = cluster(*[("fully_connected", 2, 8.0, 100.0)] * 3)

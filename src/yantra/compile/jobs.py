@@ -57,8 +57,8 @@ def _options(
     options.custom_by_node = planner.custom_by_node
     options.offered_kinds = planner.offered
     options.covered = planner.covered
-    for (kind, dimension), reason in planner.impossible.items():
-        options.set_impossible(kind, dimension, reason)
+    for (kind, dimension, last), reason in planner.impossible.items():
+        options.set_impossible(kind, dimension, last, reason)
     options.missing_is_cpu_op_means_cpu = Quirk.TUTORIAL_HOTI2024 in quirks
     options.skipped_nodes_do_not_wake = Quirk.SKIPPED_NODES_DO_NOT_WAKE in quirks
     options.broadcast_is_a_timer = Quirk.BROADCAST_IS_A_TIMER in quirks

@@ -6,7 +6,7 @@ harm until a collective needs it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from yantra import _core
 from yantra.chakra import files
@@ -42,12 +42,22 @@ _OP_KINDS = {"send": 0, "recv": 1, "local": 2}
 _SYMMETRIES = {"none": 0, "add": 1, "xor": 2}
 
 
+class _LevelPrograms(NamedTuple):
+    """Programs by kind, those that take turns with them, their counter, and why others lack."""
+
+    programs: list[int]
+    alternates: list[int]
+    turn: int
+    missing: dict[Kind, str]
+
+
 class Planner:
     """Fills a native model with programs, plans, communicators and custom collectives.
 
     After `plan`: `offered` is the bit set of kinds that have a plan, `covered[kind]` the dimensions
-    the all-rank plan covers, `impossible[kind, dimension]` why an algorithm cannot run there, and
-    `custom_by_node` the custom collectives of single nodes.
+    the all-rank plan covers, `impossible[kind, dimension, last]` why an algorithm cannot run there
+    as the last dimension visited or before it, and `custom_by_node` the custom collectives of
+    single nodes.
     """
 
     def __init__(
@@ -64,7 +74,7 @@ class Planner:
         self.faithful = Quirk.UNEVEN_REDUCTIONS in quirks
         self.offered = 0
         self.covered = [0] * len(KINDS)
-        self.impossible: dict[tuple[int, int], str] = {}
+        self.impossible: dict[tuple[int, int, bool], str] = {}
         self.custom_by_node: dict[int, int] = {}
         self._programs: dict[tuple[str, Kind, int, RingKind], tuple[int, ...] | str] = {}
         self._custom: dict[tuple[str, int], int] = {}
@@ -142,7 +152,8 @@ class Planner:
                 size, stride, index_stride = self.scenario.topology.ranks, 1, 1
             if only is None or dimension in only:
                 place = (size, stride, index_stride, dimension)
-                levels.append(self._level(kind, implementation, place, index))
+                is_last = None if only is None else dimension == max(only)
+                levels.append(self._level(kind, implementation, place, index, is_last))
                 index_stride *= size
                 self.covered[KINDS.index(kind)] |= 1 << dimension if index == 0 else 0
             if over_all:
@@ -158,17 +169,42 @@ class Planner:
         return Implementation(name, False, None)
 
     def _level(
-        self, kind: Kind, chosen: Implementation, place: tuple[int, int, int, int], index: int
+        self,
+        kind: Kind,
+        chosen: Implementation,
+        place: tuple[int, int, int, int],
+        index: int,
+        is_last: bool | None,
     ) -> Any:
+        """One dimension. `is_last`: its place among those visited; None: the node decides."""
         size, _, _, dimension = place
-        programs, alternates, turn = self._level_programs(kind, chosen, size, "usual", dimension)
-        if isinstance(programs, str):
-            reason = f"{kind.value} over dimension {dimension}: {chosen.algorithm}: {programs}"
+        made = self._level_programs(kind, chosen, size, "usual", dimension)
+        for last, needed in self._roles(kind).items():
+            lacking = next((made.missing[part] for part in needed if part in made.missing), None)
+            if lacking is None or is_last not in (None, last):
+                continue
+            reason = f"{kind.value} over dimension {dimension}: {chosen.algorithm}: {lacking}"
             if index != 0:
                 raise UnsupportedError(reason)
-            self.impossible[KINDS.index(kind), dimension] = reason
-            programs = alternates = [NONE] * len(KINDS)
-        return (*place, self._hands_over_at_once(index), programs, alternates, turn)
+            self.impossible[KINDS.index(kind), dimension, last] = reason
+        fixed = self._hands_over_at_once(index)
+        return (*place, fixed, made.programs, made.alternates, made.turn)
+
+    def _roles(self, kind: Kind) -> dict[bool, tuple[Kind, ...]]:
+        """Return what a dimension must run if it is the last one visited, and if it is not.
+
+        Data that a hierarchical all-reduce scatters in all dimensions but the last is gathered
+        there again; Themis scatters it in the last one, too, and turns decide which that is.
+        """
+        collectives = self.scenario.collectives
+        if kind is not Kind.ALL_REDUCE or collectives.all_reduce_shape == "baseline":
+            return dict.fromkeys((False, True), (kind,))
+        halves = (Kind.REDUCE_SCATTER, Kind.ALL_GATHER)
+        if collectives.inter_dimension in ("themis", "themis_flex"):
+            return dict.fromkeys((False, True), halves)
+        if collectives.inter_dimension == "round_robin":
+            return dict.fromkeys((False, True), (kind, *halves))
+        return {False: halves, True: (kind,)}
 
     def _hands_over_at_once(self, index: int) -> bool:
         """Whether a communicator takes ASTRA-sim's 10 ns instead of the endpoint delay."""
@@ -184,13 +220,14 @@ class Planner:
         name = names[0] if len(set(names)) == 1 else "ring"
         chosen = self._implementation(name, kind, 0)
         size = len(members)
-        programs, alternates, turn = self._level_programs(kind, chosen, size, "group", members)
-        if isinstance(programs, str):
+        made = self._level_programs(kind, chosen, size, "group", members)
+        if kind in made.missing:
             raise UnsupportedError(
-                f"{kind.value} over a group of {size} ranks: {chosen.algorithm}: {programs}"
+                f"{kind.value} over a group of {size} ranks: {chosen.algorithm}: "
+                f"{made.missing[kind]}"
             )
         fixed = Quirk.GROUP_HAND_OVER in self.quirks
-        return (size, 1, 1, dimension, fixed, programs, alternates, turn)
+        return (size, 1, 1, dimension, fixed, made.programs, made.alternates, made.turn)
 
     def _level_programs(
         self,
@@ -199,33 +236,31 @@ class Planner:
         size: int,
         ring_kind: RingKind,
         place: int | tuple[int, ...],
-    ) -> tuple[list[int] | str, list[int], int]:
-        """Return the programs of a level by kind, the alternates, and its counter; or why not.
+    ) -> _LevelPrograms:
+        """Make the programs that a kind may need on a level.
 
         The collectives of one kind over the same dimension, or over the members `place`, take turns
         with one counter, also those of different communicators.
         """
-        programs = [NONE] * len(KINDS)
-        alternates = [NONE] * len(KINDS)
+        made = _LevelPrograms([NONE] * len(KINDS), [NONE] * len(KINDS), NONE, {})
         alternating = False
         for needed in self._needed(kind):
-            made = self._program(chosen, needed, size, ring_kind)
-            if isinstance(made, str):
-                return made, alternates, NONE
-            programs[KINDS.index(needed)] = made[0]
-            alternates[KINDS.index(needed)] = made[-1]
-            alternating |= len(made) > 1
+            programs = self._program(chosen, needed, size, ring_kind)
+            if isinstance(programs, str):
+                made.missing[needed] = programs
+                continue
+            made.programs[KINDS.index(needed)] = programs[0]
+            made.alternates[KINDS.index(needed)] = programs[-1]
+            alternating |= len(programs) > 1
         if not alternating:
-            return programs, alternates, NONE
-        return programs, alternates, self._turns.setdefault((kind, place), len(self._turns))
+            return made
+        return made._replace(turn=self._turns.setdefault((kind, place), len(self._turns)))
 
     def _needed(self, kind: Kind) -> tuple[Kind, ...]:
-        shape = self.scenario.collectives.all_reduce_shape
-        if kind is not Kind.ALL_REDUCE or shape == "baseline":
-            return (kind,)
+        roles = self._roles(kind)
         if len(self.scenario.topology.dimensions) == 1:
-            return (kind,)
-        return (Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER)
+            return (kind, *(part for part in roles[True] if part is not kind))
+        return tuple(dict.fromkeys((kind, *roles[False], *roles[True])))
 
     def _program(
         self, chosen: Implementation, kind: Kind, n: int, ring_kind: RingKind

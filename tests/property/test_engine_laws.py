@@ -1,0 +1,387 @@
+"""Laws of a run, whatever the scenario: conservation, bounds, agreement of models, determinism."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.cases import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    ALL_TO_ALL,
+    REDUCE_SCATTER,
+    Run,
+    Write,
+    cluster,
+    collectives,
+    run,
+    scenario,
+)
+from yantra import _core
+from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.collectives import find
+from yantra.collectives.schedule import Kind
+from yantra.compile import compile
+from yantra.scenario import Device, RemoteMemory, Topology
+from yantra.simulate import run_native
+
+NETWORKS = ("congestion_unaware", "congestion_aware")
+KIND_OF = {
+    ALL_REDUCE: Kind.ALL_REDUCE,
+    REDUCE_SCATTER: Kind.REDUCE_SCATTER,
+    ALL_GATHER: Kind.ALL_GATHER,
+    ALL_TO_ALL: Kind.ALL_TO_ALL,
+}
+collective_types = st.sampled_from(sorted(KIND_OF))
+blocks = st.sampled_from(["ring", "fully_connected", "switch"])
+
+
+@st.composite
+def topologies(draw: st.DrawFn, most: int = 3) -> Topology:
+    count = draw(st.integers(1, most))
+    return cluster(
+        *(
+            (
+                draw(blocks),
+                draw(st.integers(2, 4 if count < 3 else 3)),
+                draw(st.sampled_from([0.7, 8.0, 53.6870912])),
+                draw(st.sampled_from([0.0, 12.25, 500.0])),
+            )
+            for _ in range(count)
+        )
+    )
+
+
+def mixed(topology: Topology, seed: int, groups: tuple[tuple[int, tuple[int, ...]], ...]) -> Write:
+    """A workload of every kind of node; all ranks agree on the order of collectives.
+
+    Communicators take turns along a chain on each rank, so no two ranks wait for each other.
+    """
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        shared, own = Random(seed), Random(f"{seed} {rank}")
+        last: Any = ()
+        for step in range(6):
+            what = shared.choice(["collective", "collective", "message", "compute", "memory"])
+            size = shared.choice([1, 1000, 4097])
+            if what == "collective":
+                kind = shared.choice(sorted(KIND_OF))
+                group, members = shared.choice([(None, range(topology.ranks)), *groups])
+                if rank in members:
+                    name = None if group is None else str(group)
+                    last = trace.collective(kind, size, group=name, after=last)
+            elif what == "message":
+                src, dst = shared.sample(range(topology.ranks), 2)
+                if rank == src:
+                    trace.send(dst, size, tag=step, after=last)
+                elif rank == dst:
+                    last = trace.recv(src, size, tag=step, after=last)
+            elif what == "memory":
+                trace.memory_load(own.randrange(5000), after=last)
+            else:
+                cpu = own.random() < 0.3
+                last = trace.compute(duration_micros=own.randrange(4), cpu=cpu, after=last)
+
+    return write
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> dict[str, Any]:
+    """The parts of a scenario with a mixed workload."""
+    topology = draw(topologies())
+    ranks = topology.ranks
+    groups = ((1, tuple(range(0, ranks, 2))), (2, tuple(range(ranks // 2 + 1))))
+    dimensions = len(topology.dimensions)
+    options = collectives(
+        draw(st.sampled_from(["ring", "direct", "direct2"])),
+        dimensions,
+        chunks=draw(st.integers(1, 4)),
+        active_chunks=draw(st.integers(1, 3)),
+        queues_per_dimension=draw(st.integers(1, 2)),
+        endpoint_delay_ns=draw(st.sampled_from([0, 10])),
+        rendezvous=draw(st.booleans()),
+        inter_dimension=draw(st.sampled_from(["ascending", "round_robin", "themis"])),
+    )
+    network = draw(st.sampled_from(NETWORKS if dimensions == 1 else NETWORKS[:1]))
+    return {
+        "topology": topology,
+        "write": mixed(topology, draw(st.integers(0, 10**6)), groups),
+        "groups": groups,
+        "collectives": options,
+        "network": network,
+        "memory": RemoteMemory(kind="pool", latency_ns=50, bytes_per_ns=3.0),
+        "device": Device(memory_bytes_per_s=1e11),
+    }
+
+
+@settings(max_examples=60)
+@given(runs())
+def test_every_rank_finishes_and_its_time_is_the_sum_of_its_parts(parts: dict[str, Any]) -> None:
+    done = run(**parts)
+    out = done.outcome
+    for rank, finish in enumerate(out.finish):
+        assert sum(_core.breakdown(done.model.native, out, rank)) == finish
+        first, last = out.first_node[rank], out.first_node[rank + 1]
+        assert finish == max(out.end[first:last], default=0)
+
+
+@settings(max_examples=40)
+@given(runs(), st.integers(2, 4))
+def test_a_model_run_again_and_by_threads_at_once_leaves_the_same_columns(
+    parts: dict[str, Any], threads: int
+) -> None:
+    model = compile(scenario(parts.pop("topology"), parts.pop("write"), **parts))
+
+    def columns(_: int) -> tuple[Any, ...]:
+        return Run(model, run_native(model), []).columns()
+
+    first = columns(0)
+    assert columns(1) == first
+    with ThreadPoolExecutor(threads) as pool:
+        assert all(again == first for again in pool.map(columns, range(2 * threads)))
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from(["ring", "direct", "direct2", "halving_doubling"]),
+    collective_types,
+    st.sampled_from([2, 4, 8]),
+    st.integers(1, 5000),
+    st.integers(1, 4),
+    st.sampled_from(NETWORKS),
+)
+def test_a_dimension_carries_the_bytes_of_its_programs(
+    algorithm: str, kind: CollectiveType, n: int, size: int, chunks: int, network: str
+) -> None:
+    """On a network of single hops, what a collective moves is what its programs send."""
+    made = find(algorithm)
+    if made.supports(KIND_OF[kind], n) is not None:
+        return
+    done = run(
+        cluster(("fully_connected", n, 8.0, 100.0)),
+        lambda trace, rank: trace.collective(kind, size),
+        collectives=collectives(algorithm, chunks=chunks),
+        network=network,
+    )
+    pieces = min(chunks, size)
+    cut = [size // pieces + (piece < size % pieces) for piece in range(pieces)]
+    (program,) = made.programs(KIND_OF[kind], n)
+    messages = [message for data in cut for message in program.messages(data)]
+    (use,) = done.outcome.dimensions
+    assert use.bytes == sum(bytes for _, _, bytes in messages)
+    assert use.messages == done.outcome.messages == len(messages)
+    if network == "congestion_aware":
+        by_link = {(link[1], link[2]): link[3] for link in done.outcome.links}
+        pairs = {(src, dst) for src, dst, _ in messages}
+        assert by_link == {pair: sum(m[2] for m in messages if m[:2] == pair) for pair in pairs}
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.integers(2, 6), blocks)
+def test_messages_cross_as_many_links_as_they_have_hops(seed: int, n: int, block: str) -> None:
+    """Both networks deliver the same messages; the congestion-aware one counts every hop."""
+    random = Random(seed)
+    pairs = [(*random.sample(range(n), 2), random.randrange(1, 9999)) for _ in range(8)]
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        for tag, (src, dst, size) in enumerate(pairs):
+            if rank == src:
+                trace.send(dst, size, tag=tag)
+            if rank == dst:
+                trace.recv(src, size, tag=tag)
+
+    topology = cluster((block, n, 8.0, 100.0))
+    once, hop_by_hop = (run(topology, write, network=network) for network in NETWORKS)
+    assert once.bytes() == [sum(size for _, _, size in pairs)]
+    assert hop_by_hop.bytes() == [sum(size * hops(block, n, src, dst) for src, dst, size in pairs)]
+
+
+def hops(block: str, n: int, src: int, dst: int) -> int:
+    around = min((src - dst) % n, (dst - src) % n)
+    return {"fully_connected": 1, "switch": 2, "ring": around}[block]
+
+
+@settings(max_examples=100)
+@given(topologies(), st.data(), st.integers(1, 2**40))
+def test_one_message_takes_latency_plus_size_over_bandwidth(
+    topology: Topology, data: st.DataObject, size: int
+) -> None:
+    """Latency of every hop in every dimension crossed; the narrowest bandwidth of these.
+
+    The congestion-aware network stores the message at every hop, so it pays for size again.
+    """
+    src = data.draw(st.integers(0, topology.ranks - 1))
+    dst = (src + data.draw(st.integers(1, topology.ranks - 1))) % topology.ranks
+    crossed = []
+    stride = 1
+    for dimension in topology.dimensions:
+        here, there = src // stride % dimension.size, dst // stride % dimension.size
+        if here != there:
+            crossed.append((hops(dimension.kind, dimension.size, here, there), dimension))
+        stride *= dimension.size
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        if rank == src:
+            trace.send(dst, size)
+        elif rank == dst:
+            trace.recv(src, size)
+
+    latency = sum(count * dimension.latency_ns for count, dimension in crossed)
+    slowest = min(dimension.bytes_per_ns for _, dimension in crossed)
+    took = run(topology, write).finish[dst]
+    assert float(took) == pytest.approx(latency + size / slowest, rel=1e-12, abs=5e-4)
+    if len(topology.dimensions) == 1:
+        took = run(topology, write, network="congestion_aware").finish[dst]
+        ((count, dimension),) = crossed
+        stored = count * (dimension.latency_ns + size / dimension.bytes_per_ns)
+        assert float(took) == pytest.approx(stored, rel=1e-12, abs=5e-4 * count)
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from(["ring", "direct1", "halving_doubling"]),
+    collective_types,
+    st.integers(1, 10**6),
+    st.integers(1, 3),
+    st.sampled_from(["fully_connected", "ring"]),
+)
+def test_without_contention_the_networks_agree_on_single_hops(
+    algorithm: str, kind: CollectiveType, size: int, chunks: int, block: str
+) -> None:
+    """One chunk at a time, one message at a time: no link is ever asked twice at once."""
+    if block == "ring":
+        algorithm = "ring"
+    if find(algorithm).supports(KIND_OF[kind], 4) is not None:
+        return
+    results = [
+        run(
+            cluster((block, 4, 8.0, 100.0)),
+            lambda trace, rank: trace.collective(kind, size),
+            collectives=collectives(algorithm, chunks=chunks, endpoint_delay_ns=3),
+            network=network,
+        ).outcome.end.tolist()
+        for network in NETWORKS
+    ]
+    assert results[0] == results[1]
+
+
+@settings(max_examples=60)
+@given(topologies(), st.integers(0, 10**6), st.data())
+def test_more_bandwidth_never_slows_a_run_without_contention(
+    topology: Topology, seed: int, data: st.DataObject
+) -> None:
+    """Every rank works along one chain, so nothing ever competes for anything."""
+    at = data.draw(st.integers(0, len(topology.dimensions) - 1))
+    wider = list(topology.dimensions)
+    wider[at] = type(wider[at])(
+        kind=wider[at].kind,
+        size=wider[at].size,
+        bytes_per_ns=wider[at].bytes_per_ns * data.draw(st.sampled_from([1.01, 2.0, 40.0])),
+        latency_ns=wider[at].latency_ns,
+    )
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        shared, last = Random(seed), ()
+        for step in range(5):
+            size = shared.randrange(1, 20_000)
+            src, dst = shared.sample(range(topology.ranks), 2)
+            if shared.random() < 0.4:
+                last = trace.collective(shared.choice(sorted(KIND_OF)), size, after=last)
+            elif rank == src:
+                last = trace.send(dst, size, tag=step, after=last)
+            elif rank == dst:
+                last = trace.recv(src, size, tag=step, after=last)
+            last = trace.compute(duration_micros=shared.randrange(2), after=last)
+
+    before = run(topology, write)
+    after = run(Topology(dimensions=tuple(wider)), write)
+    assert all(b >= a for b, a in zip(before.finish, after.finish, strict=True))
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 10**6), st.permutations(range(5)), st.sampled_from(["fully_connected", "switch"])
+)
+def test_new_rank_numbers_give_the_same_times_to_the_same_ranks(
+    seed: int, new: list[int], block: str
+) -> None:
+    """Where all ranks are alike to the network, only who does what matters."""
+    random = Random(seed)
+    steps = [
+        (*random.sample(range(5), 2), random.randrange(1, 9999), random.randrange(3))
+        for _ in range(8)
+    ]
+
+    def write(numbers: list[int]) -> Write:
+        def renumbered(trace: TraceBuilder, rank: int) -> None:
+            last: Any = ()
+            for tag, (src, dst, size, micros) in enumerate(steps):
+                if numbers[src] == rank:
+                    trace.send(numbers[dst], size, tag=tag, after=last)
+                elif numbers[dst] == rank:
+                    last = trace.recv(numbers[src], size, tag=tag, after=last)
+                    last = trace.compute(duration_micros=micros, after=last)
+
+        return renumbered
+
+    topology = cluster((block, 5, 8.0, 100.0))
+    old_run, new_run = run(topology, write(list(range(5)))), run(topology, write(new))
+    assert [new_run.finish[new[rank]] for rank in range(5)] == old_run.finish
+
+
+@settings(max_examples=40)
+@given(st.integers(2, 8), collective_types, st.integers(1, 9999), st.integers(1, 4), blocks)
+def test_ranks_that_do_the_same_finish_together(
+    n: int, kind: CollectiveType, size: int, chunks: int, block: str
+) -> None:
+    for algorithm in ("ring", "direct"):
+        done = run(
+            cluster((block, n, 8.0, 100.0)),
+            lambda trace, rank: trace.collective(kind, size),
+            collectives=collectives(algorithm, chunks=chunks),
+        )
+        assert len(set(done.finish)) == 1
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(2, 3),
+    st.integers(0, 10**6),
+    st.integers(1, 6),
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.sampled_from(["ascending", "round_robin", "themis", "themis_flex"]),
+    st.sampled_from(["fifo", "rg", "smallest_first", "less_remaining_phase_first"]),
+)
+def test_ranks_out_of_step_never_stop_each_other(
+    dimensions: int, seed: int, chunks: int, active: int, queues: int, inter: str, intra: str
+) -> None:
+    """Whenever each rank comes to its collectives, all end, and none before its last rank came."""
+    topology = cluster(*[("ring", 3, 8.0, 100.0), ("switch", 2, 2.0, 50.0)] * 2)
+    topology = Topology(dimensions=topology.dimensions[:dimensions])
+    late = [Random(f"{seed} {rank}").randrange(30) for rank in range(topology.ranks)]
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        before = trace.compute(duration_micros=late[rank])
+        first = trace.collective(ALL_REDUCE, 60_000, after=before)
+        trace.collective(ALL_GATHER, 600, after=first)
+
+    done = run(
+        topology,
+        write,
+        collectives=collectives(
+            dimensions=dimensions,
+            chunks=chunks,
+            active_chunks=active,
+            queues_per_dimension=queues,
+            inter_dimension=inter,
+            intra_dimension=intra,
+        ),
+    )
+    assert min(done.finish) > Fraction(1000 * max(late))
