@@ -135,6 +135,22 @@ def five_dimensions(_: Path) -> None:
     assert finish([default] * 32, *pairs) == finish([explicit] * 32, *pairs)
 
 
+def several_dimensions(_: Path) -> None:
+    sender, receiver = TraceBuilder(), TraceBuilder()
+    sender.send(3, SIZE)
+    receiver.recv(0, SIZE)
+    pairs = [dimension("fully_connected", 2)] * 2
+    ranks = [sender, TraceBuilder(), TraceBuilder(), receiver]
+    assert finish(ranks, *pairs, network="congestion_aware")[3] == 2 * (500 + SIZE / 50)
+
+
+def ring_of_two(_: Path) -> None:
+    gather = collective(CollectiveType.ALL_GATHER)
+    once = Collectives(all_gather=("ring",), chunks=1)
+    times = finish([gather] * 2, collectives=once, network="congestion_aware")
+    assert times == [10 + 500 + SIZE / 50 + 10] * 2
+
+
 def windows(_: Path) -> None:
     reduce = collective(CollectiveType.ALL_REDUCE)
     windowed = Collectives(all_reduce=("direct2",), chunks=4)
@@ -165,6 +181,8 @@ ROWS: dict[str, Callable[[Path], None]] = {
     "a skipped node": skipped_node,
     "a METADATA node": metadata,
     "five or more dimensions": five_dimensions,
+    "several dimensions on the congestion-aware": several_dimensions,
+    "a ring of two": ring_of_two,
     "direct with a window": windows,
     "communicator groups": groups,
     "a trace with no nodes": no_nodes,
