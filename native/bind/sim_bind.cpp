@@ -361,7 +361,14 @@ void bind_outcome(nb::module_& module) {
             }
             return rows;
         })
-        .def_ro("waiting", &Outcome::waiting);
+        .def_ro("waiting", &Outcome::waiting)
+        .def_prop_ro("unreceived", [](const Outcome& o) {
+            std::vector<std::tuple<u32, u32, u32, u64>> rows;
+            for (const Unreceived& m : o.unreceived) {
+                rows.emplace_back(m.src, m.dst, m.tag, m.bytes);
+            }
+            return rows;
+        });
     nb::class_<RankStatistics>(module, "RankStatistics")
         .def_ro("wall", &RankStatistics::wall)
         .def_ro("class_ticks", &RankStatistics::class_ticks)

@@ -306,6 +306,22 @@ private:
     std::map<std::pair<u32, std::size_t>, Round> rounds_;
 };
 
+std::vector<Unreceived> Simulation::unreceived() const {
+    std::vector<Unreceived> messages;
+    matcher_.for_each([&](const MatchKey& key, Matcher::Side side, u32 message) {
+        if (side != Matcher::Side::send || key.tag >= point_to_point_tags) {
+            return;
+        }
+        for (; message != none; message = messages_[message].next) {
+            messages.push_back({key.src, key.dst, key.tag, key.bytes});
+        }
+    });
+    std::sort(messages.begin(), messages.end(), [](const Unreceived& a, const Unreceived& b) {
+        return std::tie(a.src, a.dst, a.tag, a.bytes) < std::tie(b.src, b.dst, b.tag, b.bytes);
+    });
+    return messages;
+}
+
 std::vector<Waiting> Simulation::diagnose() const { return Diagnosis(*this).all(); }
 
 }  // namespace yantra

@@ -50,6 +50,14 @@ struct Mismatch {
     u32 other_node = none;
 };
 
+// A message that was sent and that its destination never received.
+struct Unreceived {
+    u32 src = none;
+    u32 dst = none;
+    u32 tag = 0;
+    u64 bytes = 0;
+};
+
 struct Outcome {
     std::vector<u64> finish;         // by rank; `never` if it did not finish
     std::vector<u32> finish_order;   // ranks in the order of their events
@@ -60,6 +68,7 @@ struct Outcome {
     std::vector<LinkUse> dimensions;
     std::vector<NetworkModel::LinkRecord> links;
     std::vector<Waiting> waiting;    // of unfinished ranks: causes first, then oldest first; ten at most
+    std::vector<Unreceived> unreceived;
     u64 events = 0;
     u64 messages = 0;
     u64 last_tick = 0;

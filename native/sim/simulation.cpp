@@ -189,6 +189,7 @@ Outcome Simulation::outcome() {
     if (finish_order_.size() < ranks_.size()) {
         out.waiting = diagnose();
     }
+    out.unreceived = unreceived();
     out.events = queue_.processed();
     out.messages = message_count_;
     out.last_tick = queue_.now();

@@ -379,6 +379,7 @@ private:
     // --- diagnosis.cpp
     class Diagnosis;
     std::vector<Waiting> diagnose() const;
+    std::vector<Unreceived> unreceived() const;
 
     void handle(const Event& event);
     void handle_local(u32 rank, const LocalEvent& event);

@@ -13,6 +13,7 @@ from yantra.errors import DeadlockError
 from yantra.quirks import Quirk
 from yantra.result import Result
 from yantra.scenario import Scenario
+from yantra.units import format_size
 
 _EVENTS_PER_SLICE = 1_000_000
 
@@ -55,6 +56,8 @@ def run_native(
     outcome = simulation.outcome()
     if len(outcome.finish_order) < model.ranks:
         raise DeadlockError(explain(model, outcome))
+    if warnings is not None and outcome.unreceived:
+        warnings.append(_unreceived(outcome.unreceived))
     return outcome
 
 
@@ -72,6 +75,15 @@ def _mismatch(model: Model, mismatch: tuple[int, int, int, int]) -> str:
         f"rank {rank} enters node {named(model, rank, node)} where rank {other_rank} enters node "
         f"{named(model, other_rank, other_node)}, another collective; as in ASTRA-sim, their "
         "messages meet wherever sizes are equal"
+    )
+
+
+def _unreceived(messages: list[tuple[int, int, int, int]]) -> str:
+    src, dst, tag, size = messages[0]
+    others = f"; so were {len(messages) - 1} more messages" if len(messages) > 1 else ""
+    return (
+        f"rank {src} sent a message to rank {dst} (tag {tag}, {format_size(size)}) that was never "
+        f"received{others}"
     )
 
 
