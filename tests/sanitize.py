@@ -30,7 +30,8 @@ def main() -> int:
         "-DYANTRA_SANITIZE=ON",
     ]
     subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", str(BUILD), "--parallel"], check=True)
+    workers = str(os.cpu_count() or 1)
+    subprocess.run(["cmake", "--build", str(BUILD), "--parallel", workers], check=True)
     compiler = os.environ.get("CXX", "g++")
     preload = [
         subprocess.run(

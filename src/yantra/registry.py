@@ -12,9 +12,10 @@ entry point repeats its name is reported when the names are listed.
 from __future__ import annotations
 
 import re
+import sys
 from functools import cached_property
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -86,6 +87,21 @@ class Registry(Generic[T]):
             for file in Path(folder).glob("*.py")
             if _PLUGIN_LINE.search(file.read_text(encoding="utf-8"))
         )
+
+
+def plugin_of_file(path: Path, kind: str, base: type[T]) -> type[T]:
+    """Return the plug-in a file ends with, a class derived from `base`, wherever the file lies."""
+    spec = spec_from_file_location(f"checked_{path.stem}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise ConfigError(str(path), "no such file; expected a Python file, or a name without .py")
+    module = sys.modules[spec.name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    plugin = getattr(module, "PLUGIN", None)
+    if isinstance(plugin, type) and issubclass(plugin, base):
+        return plugin
+    raise ConfigError(
+        str(path), f"gives no {kind}; expected a line PLUGIN = <a {base.__name__} class>"
+    )
 
 
 def _origin(point: EntryPoint) -> str:

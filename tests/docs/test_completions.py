@@ -6,7 +6,6 @@ The cluster has links of 50 GB/s (50 bytes per ns) and 500 ns and hands over in 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +135,22 @@ def five_dimensions(_: Path) -> None:
     assert finish([default] * 32, *pairs) == finish([explicit] * 32, *pairs)
 
 
+def several_dimensions(_: Path) -> None:
+    sender, receiver = TraceBuilder(), TraceBuilder()
+    sender.send(3, SIZE)
+    receiver.recv(0, SIZE)
+    pairs = [dimension("fully_connected", 2)] * 2
+    ranks = [sender, TraceBuilder(), TraceBuilder(), receiver]
+    assert finish(ranks, *pairs, network="congestion_aware")[3] == 2 * (500 + SIZE / 50)
+
+
+def ring_of_two(_: Path) -> None:
+    gather = collective(CollectiveType.ALL_GATHER)
+    once = Collectives(all_gather=("ring",), chunks=1)
+    times = finish([gather] * 2, collectives=once, network="congestion_aware")
+    assert times == [10 + 500 + SIZE / 50 + 10] * 2
+
+
 def windows(_: Path) -> None:
     reduce = collective(CollectiveType.ALL_REDUCE)
     windowed = Collectives(all_reduce=("direct2",), chunks=4)
@@ -153,26 +168,6 @@ def no_nodes(_: Path) -> None:
     assert finish([TraceBuilder()] * 4) == [0.0] * 4
 
 
-def contended(*dimensions: Any) -> float:
-    """An all-reduce in one chunk on the congestion-aware network, reductions free."""
-    ranks = prod(each.size for each in dimensions)
-    rings = Collectives(all_reduce=("ring",) * len(dimensions), chunks=1)
-    reduce = collective(CollectiveType.ALL_REDUCE)
-    parts = {"network": "congestion_aware", "collectives": rings, "device": Device()}
-    (time, *_rest) = finish([reduce] * ranks, *dimensions, **parts)
-    return time
-
-
-def ring_of_two(_: Path) -> None:
-    assert contended(dimension(size=2)) == 3 * 10 + 2 * (500 + SIZE // 2 / 50)
-
-
-def contention_in_two_dimensions(_: Path) -> None:
-    inner, outer = 500 + SIZE // 2 / 50, 500 + SIZE // 4 / 50
-    expected = (2 * 10 + inner) + (3 * 10 + 2 * outer) + (2 * 10 + inner)
-    assert contended(dimension(size=2), dimension(size=2)) == expected
-
-
 # By the row's first cell, of which this is a part.
 ROWS: dict[str, Callable[[Path], None]] = {
     "an endpoint delay of 0": nothing_delays_at_the_start,
@@ -186,11 +181,11 @@ ROWS: dict[str, Callable[[Path], None]] = {
     "a skipped node": skipped_node,
     "a METADATA node": metadata,
     "five or more dimensions": five_dimensions,
+    "several dimensions on the congestion-aware": several_dimensions,
+    "a ring of two": ring_of_two,
     "direct with a window": windows,
     "communicator groups": groups,
     "a trace with no nodes": no_nodes,
-    "a congestion-aware Ring of 2": ring_of_two,
-    "a congestion-aware network of several": contention_in_two_dimensions,
 }
 
 

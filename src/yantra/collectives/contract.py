@@ -15,7 +15,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from importlib.util import module_from_spec, spec_from_file_location
 from math import lcm
 from pathlib import Path
 
@@ -25,7 +24,8 @@ from yantra.collectives.check import find_violation
 from yantra.collectives.lower import final_fraction
 from yantra.collectives.program import ExchangeProgram, Op, Program, Run
 from yantra.collectives.schedule import Kind, Schedule
-from yantra.errors import ConfigError, YantraError
+from yantra.errors import YantraError
+from yantra.registry import plugin_of_file
 
 SIZES = (*range(2, 18), 32, 64)
 
@@ -131,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("algorithm", help="a name (ring, direct4), or a file with a line PLUGIN =")
     name = parser.parse_args(arguments).algorithm
     try:
-        algorithm = _from_file(Path(name)) if name.endswith(".py") else find(name)
+        algorithm = _of_file(Path(name)) if name.endswith(".py") else find(name)
     except YantraError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
@@ -145,19 +145,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _from_file(path: Path) -> CollectiveAlgorithm:
-    spec = spec_from_file_location(f"checked_{path.stem}", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise ConfigError(str(path), "no such file; expected a Python file, or a name without .py")
-    module = sys.modules[spec.name] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    plugin = getattr(module, "PLUGIN", None)
-    if not (isinstance(plugin, type) and issubclass(plugin, CollectiveAlgorithm)):
-        raise ConfigError(
-            str(path),
-            f"gives no {algorithms.kind}; expected a line PLUGIN = <a CollectiveAlgorithm class>",
-        )
-    return plugin()
+def _of_file(path: Path) -> CollectiveAlgorithm:
+    return plugin_of_file(path, algorithms.kind, CollectiveAlgorithm)()  # type: ignore[type-abstract]
 
 
 def _program_sets(

@@ -102,7 +102,7 @@ def _lay(table: Table, number: dict[Link, int], step: Step, start: int, to: int)
         ahead = step(at, to)
         where = f"the route from rank {start} to {to}"
         if ahead is None:
-            raise TopologyError(f"{where} ends at device {at}: no links lead on from there")
+            raise TopologyError(f"{where} ends at device {at}: no links lead on to it")
         if not isinstance(ahead, int) or (at, ahead) not in number:
             raise TopologyError(f"{where} goes from device {at} to {ahead!r}, but no link does")
         if ahead in passed:

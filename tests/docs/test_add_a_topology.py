@@ -1,0 +1,123 @@
+"""The guide's example is run as it stands, and says what the guide says it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.clusters import GB_PER_S, LATENCY_NS
+from yantra import scenario as scenarios
+from yantra.chakra import TraceBuilder
+from yantra.simulate import simulate
+from yantra.topologies import contract
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "add-a-topology.md"
+SIZE = 1_000_000
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.fixture
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (source,) = blocks("python")
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "hyperx_2d.py"
+    path.write_text(source, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def installed(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (toml,) = blocks("toml")
+    entry = toml.splitlines()[1].replace('"', "").replace("my_package.", "")
+    info = example.parent / "my_package-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my_package\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[yantra.topologies]\n{entry}\n")
+    monkeypatch.syspath_prepend(str(example.parent))
+
+
+def run(command_and_output: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    """Run the command of a console block; return its status, its output, and that in the guide."""
+    command, _, expected = command_and_output.partition("\n")
+    words = command.split()
+    assert words[:4] == ["$", "python", "-m", "yantra.topologies.contract"]
+    status = contract.main(words[4:])
+    return status, capsys.readouterr().out, expected
+
+
+def test_the_example_passes_the_check_as_shown(
+    example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, printed, shown = run(blocks("console")[0], capsys)
+    assert status == 0
+    assert printed == shown
+
+
+def test_the_mistake_is_reported_as_shown(
+    example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = example.read_text(encoding="utf-8")
+    right, wrong = "at - at % columns + to % columns", "at % columns + to % columns"
+    assert right in source
+    example.write_text(source.replace(right, wrong), encoding="utf-8")
+    status, printed, shown = run(blocks("console")[1], capsys)
+    assert status == 1
+    assert printed == shown
+
+
+@pytest.mark.parametrize(
+    ("network", "finish_ns"),
+    [
+        ("congestion_unaware", 2 * LATENCY_NS + SIZE / GB_PER_S),
+        ("congestion_aware", 2 * (LATENCY_NS + SIZE / GB_PER_S)),
+    ],
+)
+def test_the_example_runs_as_an_entry_point(
+    installed: None, example: Path, network: str, finish_ns: float
+) -> None:
+    ranks = [TraceBuilder() for _ in range(16)]
+    ranks[5].send(10, SIZE)
+    ranks[10].recv(5, SIZE)
+    for rank, trace in enumerate(ranks):
+        trace.build().write(example.parent / f"step.{rank}.et")
+    (cluster,) = blocks("yaml")
+    text = f'workload: {{traces: "step.{{rank}}.et"}}\nnetwork: {network}\n{cluster}'
+    result = simulate(scenarios.loads(text))
+    assert result.finish_ns[10] == finish_ns
+    assert [row[:3] for row in result.links.rows()] == (
+        [(0, 5, 6), (0, 6, 10)] if network == "congestion_aware" else []
+    )
+
+
+def test_an_installed_topology_stands_in_the_schema_and_in_the_hints(installed: None) -> None:
+    dimension = scenarios.json_schema()["properties"]["cluster"]["properties"]["topology"]["items"]  # type: ignore[index]
+    kinds = dimension["properties"]["kind"]["anyOf"]
+    assert "hyperx_2d" in kinds[0]["enum"]
+    assert re.search(kinds[1]["pattern"], "dragonfly4")
+    assert not re.search(kinds[1]["pattern"], "hyperx_2d4")
+
+
+def test_the_check_takes_names_and_explains_what_it_cannot_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert contract.main(["dragonfly1"]) == 0
+    assert capsys.readouterr().out == (
+        "every law holds over 4, 6 ranks\n"
+        "6 ranks: 6 switches, 24 links, 5 hops at most, 3.80 on average\n"
+    )
+    assert contract.main(["mesg"]) == 2
+    assert "did you mean 'mesh'?" in capsys.readouterr().err
+    assert contract.main([str(tmp_path / "none.py")]) == 2
+    assert capsys.readouterr().err == (
+        f"error: {tmp_path}/none.py: no such file; expected a Python file, or a name without .py\n"
+    )
+    (tmp_path / "empty.py").write_text("")
+    assert contract.main([str(tmp_path / "empty.py")]) == 2
+    assert capsys.readouterr().err == (
+        f"error: {tmp_path}/empty.py: gives no topology; expected a line PLUGIN = <a Block class>\n"
+    )
