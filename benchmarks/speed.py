@@ -22,7 +22,7 @@ from yantra.astra_sim import from_files
 from yantra.compile import compile
 from yantra.simulate import run_native
 
-REPEATS = 3
+REPEATS = 5
 SHARED_TRACES = Path("..") / "shared" / "golden" / "workloads" / "stg.tar.gz"
 SHARED_CASE = "stg/llama_16_dp2tp2pp2sp2"
 SHARED_SYSTEM = "stg/systems/sys1d_direct_roof.json"
