@@ -20,8 +20,11 @@ public:
 
     u64 ticks_per_ns() const { return ticks_per_ns_; }
 
-    u64 ticks(double ns) const {
-        return ticks_per_ns_ == 1 ? truncate(ns) : static_cast<u64>(std::llround(clamp(ns * 1000.0)));
+    u64 ticks(double ns) const { return rounded(ns * static_cast<double>(ticks_per_ns_)); }
+
+    // A real number of ticks as a whole one.
+    u64 rounded(double ticks) const {
+        return ticks_per_ns_ == 1 ? truncate(ticks) : static_cast<u64>(std::llround(clamp(ticks)));
     }
 
     // `count` such durations in a row. Upstream truncates each; picoseconds round the sum.

@@ -395,6 +395,7 @@ void bind_outcome(nb::module_& module) {
 }  // namespace
 
 void register_simulation(nb::module_& module) {
+    nb::exception<Unsupported>(module, "Unsupported");
     bind_parameters(module);
     bind_lowering(module);
     bind_model(module);

@@ -1,4 +1,7 @@
 // The LogGP bus between a rank and its memory agent (astra-sim-semantics 5.8).
+#include <algorithm>
+#include <string>
+
 #include "sim/simulation.hpp"
 
 namespace yantra {
@@ -56,6 +59,12 @@ void Simulation::hand_over(const Stream& s, u32 stream, u32 part, const HandOver
     request.back = how.back;
     request.of_graph = how.of_graph;
     request.bytes = model_.quirks.sizes_of_32_bits ? static_cast<i32>(bytes) : static_cast<i64>(bytes);
+    if (request.bytes < 0) {
+        throw Unsupported("a message of " + std::to_string(bytes) +
+                          " bytes on the shared bus: in the 32 bits that ASTRA-sim keeps of it, it is "
+                          "negative, and ASTRA-sim aborts; use more chunks, or leave out the quirk "
+                          "sizes-of-32-bits");
+    }
     request.stream = stream;
     request.part = part;
     bus_request(s.rank, how.from_memory ? memory_side : rank_side, request);
@@ -110,12 +119,13 @@ void Simulation::bus_start(u32 rank, u32 port) {
     const double per_byte = port >= inner_near
                                 ? inner_gap_per_byte * static_cast<double>(model_.scale.ticks_per_ns())
                                 : bus.gap_per_byte;
-    const double transfer = static_cast<double>(request.bytes - 1) * per_byte;
+    const i64 least = model_.quirks.sizes_of_32_bits ? -1 : 0;   // a size of 0 is one cut to 32 bits
+    const double transfer = static_cast<double>(std::max(request.bytes - 1, least)) * per_byte;
     const double there = static_cast<double>(wait) + transfer + static_cast<double>(bus.latency) +
                          static_cast<double>(bus.overhead);
-    local_.schedule(rank, TimeScale::truncate(there), bus_received, partner_of(port), none);
+    local_.schedule(rank, model_.scale.rounded(there), bus_received, partner_of(port), none);
     p.current = BusPort::sending;
-    local_.schedule(rank, TimeScale::truncate(static_cast<double>(wait) + transfer), bus_sent, port,
+    local_.schedule(rank, model_.scale.rounded(static_cast<double>(wait) + transfer), bus_sent, port,
                     none);
 }
 

@@ -15,6 +15,7 @@
 
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "base/pool.hpp"
@@ -30,6 +31,11 @@
 #include "workload/ready_set.hpp"
 
 namespace yantra {
+
+// What only the run can find and no model here covers.
+struct Unsupported : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 
 class Simulation {
 public:

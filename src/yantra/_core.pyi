@@ -8,6 +8,7 @@ AttributeScalar = bool | int | float | str | bytes
 AttributeValue = AttributeScalar | list[AttributeScalar] | None
 
 class TraceFault(Exception): ...  # noqa: N818
+class Unsupported(Exception): ...  # noqa: N818
 
 @final
 class Diagnostic:

@@ -9,7 +9,7 @@ from yantra import _core
 from yantra.callable_module import make_callable
 from yantra.compile import Model, compile
 from yantra.deadlock import explain, named
-from yantra.errors import DeadlockError
+from yantra.errors import DeadlockError, UnsupportedError
 from yantra.quirks import Quirk
 from yantra.result import Result
 from yantra.scenario import Scenario
@@ -63,10 +63,13 @@ def run_native(
 
 def _run(simulation: _core.Simulation, model: Model, progress: Progress | None) -> None:
     total = sum(len(model.graphs.of(rank)) for rank in range(model.ranks)) if progress else 0
-    simulation.start()
-    while not simulation.run_for(_EVENTS_PER_SLICE):
-        if progress:
-            progress(simulation.nodes_done, total)
+    try:
+        simulation.start()
+        while not simulation.run_for(_EVENTS_PER_SLICE):
+            if progress:
+                progress(simulation.nodes_done, total)
+    except _core.Unsupported as error:
+        raise UnsupportedError(str(error)) from None
 
 
 def _mismatch(model: Model, mismatch: tuple[int, int, int, int]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from math import prod
 from random import Random
 from typing import Any
 
@@ -26,6 +27,7 @@ from tests.cases import (
 from yantra import _core
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.collectives import find
+from yantra.collectives.program import scaled
 from yantra.collectives.schedule import Kind
 from yantra.compile import compile
 from yantra.scenario import Device, RemoteMemory, Topology
@@ -180,6 +182,37 @@ def test_a_dimension_carries_the_bytes_of_its_programs(
         by_link = {(link[1], link[2]): link[3] for link in done.outcome.links}
         pairs = {(src, dst) for src, dst, _ in messages}
         assert by_link == {pair: sum(m[2] for m in messages if m[:2] == pair) for pair in pairs}
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.integers(2, 4), min_size=2, max_size=3),
+    st.sampled_from(["ring", "direct"]),
+    st.integers(1, 5000),
+    st.integers(1, 3),
+)
+def test_each_dimension_carries_its_phases_of_a_hierarchical_all_reduce(
+    sizes: list[int], algorithm: str, size: int, chunks: int
+) -> None:
+    """Scatter in all dimensions but the last, reduce there, gather on the way back."""
+    done = run(
+        cluster(*[("fully_connected", n, 8.0, 100.0) for n in sizes]),
+        lambda trace, rank: trace.collective(ALL_REDUCE, size),
+        collectives=collectives(algorithm, len(sizes), chunks=chunks),
+    )
+    pieces = min(chunks, size)
+    carried = [0] * len(sizes)
+    for piece in range(pieces):
+        data = size // pieces + (piece < size % pieces)
+        inner = list(range(len(sizes) - 1))
+        visits = [(d, Kind.REDUCE_SCATTER) for d in inner]
+        visits += [(len(inner), Kind.ALL_REDUCE), *((d, Kind.ALL_GATHER) for d in inner[::-1])]
+        for d, kind in visits:
+            (program,) = find(algorithm).programs(kind, sizes[d])
+            lines = prod(sizes) // sizes[d]
+            carried[d] += lines * sum(bytes for _, _, bytes in program.messages(data))
+            data = scaled(data, program.final_num, program.final_den, program.round_up)
+    assert done.bytes() == carried
 
 
 @settings(max_examples=60)

@@ -18,7 +18,8 @@ from tests.cases import (
 )
 from yantra.chakra import CollectiveType, Node, NodeType, TraceBuilder
 from yantra.errors import UnsupportedError
-from yantra.scenario import Collectives
+from yantra.quirks import Quirk
+from yantra.scenario import Collectives, SharedBus
 
 BROADCAST, REDUCE = CollectiveType.BROADCAST, CollectiveType.REDUCE
 GATHER, SCATTER = CollectiveType.GATHER, CollectiveType.SCATTER
@@ -207,6 +208,39 @@ def test_a_picosecond_is_rounded_not_cut() -> None:
 
     done = run(topology, write)
     assert done.outcome.end.tolist()[2:] == [333, 333 + 667]
+
+
+BUS = SharedBus(l_ns=2, o_ns=1, g_ns=0, big_g_ns_per_byte=0.5)
+
+
+def test_a_message_of_no_bytes_crosses_the_shared_bus() -> None:
+    """A hand-over crosses the inner and the outer bus, each in o + L + o."""
+    hand_over = 2 * (1 + 2 + 1)
+    done = run(PAIR, enter(BROADCAST, 0), collectives=collectives(shared_bus=BUS))
+    assert done.finish == [hand_over, hand_over + message(0) + hand_over]
+
+
+def test_a_message_that_upstreams_bus_takes_for_negative_is_refused() -> None:
+    size = 3 * 2**30
+    with pytest.raises(UnsupportedError, match="a message of 3221225472 bytes on the shared bus"):
+        run(
+            PAIR,
+            enter(ALL_GATHER, size),
+            collectives=collectives(shared_bus=BUS),
+            quirks=[Quirk.SIZES_OF_32_BITS],
+        )
+
+
+def test_a_message_that_nobody_receives_is_told() -> None:
+    def write(trace: TraceBuilder, rank: int) -> None:
+        if rank == 0:
+            for tag in (7, 7, 9):
+                trace.send(1, 2**20, tag=tag)
+
+    assert run(PAIR, write).warnings == [
+        "rank 0 sent a message to rank 1 (tag 7, 1 MiB) that was never received; so were 2 more "
+        "messages"
+    ]
 
 
 def two_sends(trace: TraceBuilder, rank: int) -> None:

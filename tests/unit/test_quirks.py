@@ -26,7 +26,7 @@ from tests.cases import (
 from yantra.chakra import CollectiveType, Node, NodeType, TraceBuilder
 from yantra.errors import DeadlockError, TraceError
 from yantra.quirks import ASTRA_SIM, STORIES, Quirk
-from yantra.scenario import Custom, Device, SharedBus, Topology
+from yantra.scenario import ASTRA_SIM_RESOURCES, Custom, Device, SharedBus, Topology
 
 Test = TypeVar("Test", bound=Callable[..., None])
 
@@ -367,6 +367,20 @@ def test_a_broadcast_moves_data_or_takes_its_recorded_time() -> None:
     assert off.bytes() == [8000]
     assert on.finish == [7000, 7000]
     assert on.bytes() == [0]
+
+
+def test_a_broadcast_can_move_data_among_all_other_quirks() -> None:
+    """Three of the four ranks of a square, which span no dimension: two rounds."""
+    done = run(
+        cluster(*[("fully_connected", 2, 8.0, 100.0)] * 2),
+        lambda trace, rank: rank < 3 and trace.collective(CollectiveType.BROADCAST, 80, group="1"),
+        groups=((1, (0, 1, 2)),),
+        semantics="astra-sim",
+        resources=ASTRA_SIM_RESOURCES,
+        quirks=ASTRA_SIM - {Quirk.BROADCAST_IS_A_TIMER},
+    )
+    assert max(done.finish) == 10 + 110 + 10
+    assert sum(done.bytes()) == 2 * 80
 
 
 @shows(Quirk.SKIPPED_NODES_DO_NOT_WAKE)

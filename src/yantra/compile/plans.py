@@ -119,7 +119,8 @@ class Planner:
         if len(members) == 1:
             return int(self.native.add_plan([], [], size, None, False, False))
         if Quirk.GROUP_RING in self.quirks:
-            level = self._flat_level(kind, chosen if len(chosen) == 1 else ("ring",), members, 0)
+            keeps = len(chosen) == 1 or chosen[0] == _ROOTED
+            level = self._flat_level(kind, chosen if keeps else ("ring",), members, 0)
             return int(self.native.add_plan([level], list(members), size, None, False, False))
         spanned = whole_dimensions(self.scenario.topology, members)
         if spanned is not None and len(chosen) == len(self.scenario.topology.dimensions):
