@@ -99,7 +99,7 @@ void Simulation::custom_node_done(u32 stream, u32 node) {
     if (custom_states_[state].ongoing == 0 && custom_states_[state].ready.size() == 0) {
         streams_[stream].custom_state = none;
         custom_states_.give_back(state);
-        end_phase(stream);
+        proceed(stream);
     }
 }
 

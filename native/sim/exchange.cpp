@@ -100,7 +100,7 @@ void Simulation::exchange_free(u32 stream) {
     }
     if (x.left == 0 && x.free == machine.window) {
         close_counters(s);
-        end_phase(stream);
+        proceed(stream);
     }
 }
 

@@ -126,7 +126,7 @@ void Simulation::graph_op_done(u32 stream, u32 op_index) {
         graph_states_[state].done == graph_states_[state].waiting.size()) {
         streams_[stream].graph_state = none;
         graph_states_.give_back(state);
-        end_phase(stream);
+        proceed(stream);
     }
 }
 

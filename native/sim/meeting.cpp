@@ -78,7 +78,7 @@ u32 Simulation::find_meeting(u32 stream, u32 communicator) {
     m.number = number;
     m.communicator = communicator;
     m.next = entry;
-    m.joined = m.left = 0;
+    m.left = 0;
     m.phases.assign(first, last);
     m.stream.assign(model_.plans[s.plan].communicator_size, none);
     m.early.clear();
@@ -103,7 +103,6 @@ void Simulation::join_meeting(u32 stream, u32 communicator) {
     s.meeting = meeting;
     s.member = member_index(s, model_.plans[s.plan]);
     m.stream[s.member] = stream;
-    ++m.joined;
     if (!m.early.empty()) {
         s.early = m.early[s.member];
         m.early[s.member] = none;

@@ -153,7 +153,7 @@ void Simulation::handle_local(u32 rank, const LocalEvent& event) {
             custom_node_done(event.a, event.b);
             return;
         case phase_done:
-            end_phase(event.a);
+            proceed(event.a);
             return;
         case node_done:
             complete_node(rank, event.a);

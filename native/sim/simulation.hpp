@@ -149,7 +149,6 @@ private:
         u64 number = 0;                  // of the stream within its communicator
         u32 communicator = none;
         u32 next = none;                 // another meeting of the same number, with other phases
-        u32 joined = 0;
         u32 left = 0;
         std::vector<Phase> phases;
         std::vector<u32> stream;         // by member index; none before it joins
@@ -302,7 +301,6 @@ private:
     void order_levels(u32 rank, const Op& op, const Plan& plan);
     u32 store_phases();
     void proceed(u32 stream);
-    void end_phase(u32 stream);
     void insert_into_queue(std::vector<u32>& queue, u32 stream);
     std::size_t insertion_point(const std::vector<u32>& queue, u32 stream) const;
     std::size_t intra_dimension_point(const std::vector<u32>& queue, u32 stream) const;

@@ -491,8 +491,6 @@ void Simulation::start_phase(u32 stream) {
     }
 }
 
-void Simulation::end_phase(u32 stream) { proceed(stream); }
-
 Place Simulation::place_in(u32 rank, const Plan& plan, u32 level_index) const {
     const Level& level = plan.levels[level_index];
     Place place;

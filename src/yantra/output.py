@@ -22,7 +22,7 @@ def whole_file(path: Path) -> Iterator[str]:
     Raises ConfigError when the file cannot be written; the block may raise what it likes.
     """
     where = os.fspath(path)
-    unfinished = f"{where}.{os.getpid()}.tmp"
+    unfinished = f"{where}.{os.urandom(4).hex()}.tmp"
     try:
         yield unfinished
         os.replace(unfinished, where)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 
-from yantra.errors import TraceError, did_you_mean
+from yantra.errors import ConfigError, TraceError, did_you_mean
+from yantra.output import whole_file
 
 _GZIP = b"\x1f\x8b"
 _OTHER_PACKERS = {
@@ -53,16 +54,11 @@ def save(data: bytes, path: str | os.PathLike[str]) -> None:
     where = os.fspath(path)
     if where.endswith(".gz"):
         data = _pack(data)
-    part = f"{where}.{os.urandom(4).hex()}.part"
     try:
-        with open(part, "xb") as file:
+        with whole_file(path) as name, open(name, "xb") as file:
             file.write(data)
-        os.replace(part, where)
-    except OSError as error:
-        raise TraceError(f"{where}: cannot be written: {error.strerror}") from None
-    finally:
-        if os.path.exists(part):
-            os.unlink(part)
+    except ConfigError as error:
+        raise TraceError(str(error)) from None
 
 
 def what_it_is(data: bytes) -> str:

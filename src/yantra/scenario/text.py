@@ -8,6 +8,7 @@ from typing import Any
 
 from yantra.documents import Path, is_plain_text, parse_yaml, read_text
 from yantra.errors import ConfigError
+from yantra.output import write_text
 from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
 from yantra.scenario.types import Scenario
 
@@ -53,17 +54,7 @@ def to_yaml(scenario: Scenario, folder: Path = "") -> str:
 
 def dump(scenario: Scenario, path: Path) -> None:
     """Write a scenario file; it appears whole or not at all."""
-    text = to_yaml(scenario, paths.dirname(path))
-    unfinished = f"{os.fspath(path)}.{os.getpid()}.tmp"
-    try:
-        with open(unfinished, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise ConfigError(str(path), f"cannot be written: {error.strerror}") from None
-    finally:
-        if paths.exists(unfinished):
-            os.remove(unfinished)
+    write_text(path, to_yaml(scenario, paths.dirname(path)))
 
 
 def json_schema() -> dict[str, Any]:
