@@ -16,7 +16,7 @@ PYTHON_LAYERS = [
     ("errors", "records", "callable_module"),
     ("units", "registry", "documents", "quirks", "output"),
     ("chakra", "topologies", "collectives"),
-    ("workloads",),
+    ("workloads", "collect", "replay"),
     ("scenario",),
     ("astra_sim",),
     ("compile",),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
@@ -14,35 +14,42 @@ from yantra.errors import ConfigError, did_you_mean
 COMMANDS = {
     "run": "Run a scenario file and show what its ranks did.",
     "validate": "Check a scenario or ASTRA-sim inputs without running them.",
+    "chakra": "Link, convert and look at execution traces.",
     "astra-sim": "Run ASTRA-sim's inputs and print ASTRA-sim's lines.",
     "demo": "Run three small examples.",
 }
 
 
 class Commands(click.Group):
-    """The command group; it knows names and one-line helps without importing a command."""
+    """A command group that knows names and one-line helps without importing a command.
+
+    `package` holds one module per command of `known`, each with its `command`.
+    """
+
+    known: ClassVar[Mapping[str, str]] = COMMANDS
+    package = "yantra.cli"
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of the help."""
-        return list(COMMANDS)
+        return list(self.known)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self.known:
             return None
-        command: click.Command = import_module(f"yantra.cli.{cmd_name}").command
+        command: click.Command = import_module(f"{self.package}.{cmd_name}").command
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find the command of the arguments, or say which one was probably meant."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"no command is named '{args[0]}'{did_you_mean(args[0], COMMANDS)}")
+        if args and args[0] not in self.known and not args[0].startswith("-"):
+            ctx.fail(f"no command is named '{args[0]}'{did_you_mean(args[0], self.known)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(self.known.items()))
 
 
 @click.command(cls=Commands)

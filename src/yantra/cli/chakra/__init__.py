@@ -1,0 +1,34 @@
+"""`yantra chakra`: the tools for execution traces, one file per command."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import click
+
+from yantra.cli.group import Commands
+
+
+class _Tools(Commands):
+    package = "yantra.cli.chakra"
+    known: ClassVar = {
+        "link": "Join the host trace and the device trace of one rank.",
+        "convert": "Make Chakra traces from PyTorch traces, text workloads or MSCCL programs.",
+        "show": "Print the nodes of a trace.",
+        "stats": "Tell what a trace holds: nodes, bytes, FLOPs, time, critical path.",
+        "validate": "Check the traces of one rank or of all ranks of a job.",
+        "diff": "Tell how two traces differ.",
+        "json": "Turn a trace into JSON text, or back.",
+        "draw": "Draw the graph of a trace.",
+        "timeline": "Turn a trace or a simulator's log into a timeline for Perfetto.",
+        "generate": "Write small synthetic traces.",
+        "feed": "Print the order in which a simulator would issue the nodes.",
+        "upgrade": "Rewrite a trace of an older layout in today's.",
+        "obfuscate": "Hide what a trace tells about its model, and report what still shows.",
+        "replay": "Run the operators of a trace with PyTorch and compare the times.",
+    }
+
+
+@click.command(cls=_Tools)
+def command() -> None:
+    """Link, convert and look at execution traces."""

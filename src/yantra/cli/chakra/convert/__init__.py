@@ -1,0 +1,23 @@
+"""`yantra chakra convert`: one file per source."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import click
+
+from yantra.cli.group import Commands
+
+
+class _Sources(Commands):
+    package = "yantra.cli.chakra.convert"
+    known: ClassVar = {
+        "pytorch": "Linked PyTorch traces, or host traces alone.",
+        "text": "Text workloads of ASTRA-sim 1.0.",
+        "msccl": "MSCCL programs (XML).",
+    }
+
+
+@click.command(cls=_Sources)
+def command() -> None:
+    """Make Chakra traces from something else."""
