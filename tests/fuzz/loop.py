@@ -63,7 +63,7 @@ def fuzz(
             outcome = _tried(reader, data)
         except Exception:
             return Outcome(done, len(corpus), Failure(data, traceback.format_exc()))
-        if outcome not in seen and len(corpus) < _MOST_KEPT or not corpus:
+        if (outcome not in seen and len(corpus) < _MOST_KEPT) or not corpus:
             seen.add(outcome)
             corpus.append(data)
     return Outcome(done, len(corpus), None)

@@ -106,7 +106,7 @@ def _changed(value: Any, dice: random.Random) -> Any:
             case 0:
                 return value[:at] + value[at + 1 :]
             case 1:
-                return value + [value[at]]
+                return [*value, value[at]]
             case _:
                 return [*value[:at], _changed(value[at], dice), *value[at + 1 :]]
     if dice.random() < 0.05:
