@@ -77,7 +77,7 @@ void Simulation::issue_custom_node(u32 stream, u32 node) {
         receive(s.rank, from, graph.comm_size.value[node],
                 static_cast<u32>(graph.comm_tag.value[node] % tag_space), then);
     } else {
-        u64 ns = graph.duration_micros[node] * 1000;
+        u64 ns = graph.recorded_ns(node, model_.quirks.whole_microseconds);
         if (ns == 0 && model_.quirks.no_duration_takes_a_nanosecond) {
             ns = 1;
         }
