@@ -112,10 +112,10 @@ def test_upgrade_tells_what_it_found(
 
 
 def test_a_scenario_reads_old_layouts_and_json(tmp_path: Path, capsys: Captured) -> None:
-    (tmp_path / "t.0").write_bytes(WRITTEN["0.0.4a"])
-    (tmp_path / "t.1").write_text(chakra.to_json(chakra.read(WRITTEN["0.0.4a"])))
+    (tmp_path / "t.0.et").write_bytes(WRITTEN["0.0.4a"])
+    (tmp_path / "t.1.et").write_text(chakra.to_json(chakra.read(WRITTEN["0.0.4a"])))
     (tmp_path / "s.yaml").write_text(
-        'workload: {traces: "t.{rank}"}\n'
+        'workload: {traces: "t.{rank}.et"}\n'
         "cluster: {topology: [{kind: ring, size: 2, bandwidth: 1 GB/s, latency: 1 us}]}\n"
     )
     assert main(["run", str(tmp_path / "s.yaml"), "--json"]) == 0

@@ -11,17 +11,10 @@ from yantra.chakra.trace import Trace
 _MOST_PARENTS = 4
 _LONGEST_NAME = 48
 _LONGEST_VALUE = 100
-_SHOWN_IN_LINE = [
-    "comm_type",
-    "comm_size",
-    "pg_name",
-    "comm_src",
-    "comm_dst",
-    "comm_tag",
-    "num_ops",
-    "tensor_size",
-    "involved_dim",
-]
+_SHOWN_IN_LINE = {
+    *("comm_type", "comm_size", "pg_name", "comm_src", "comm_dst", "comm_tag"),
+    *("num_ops", "tensor_size", "involved_dim"),
+}
 
 
 def lines(trace: Trace, where: str, limit: int | None = 40) -> Iterator[str]:

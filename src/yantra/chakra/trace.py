@@ -67,7 +67,7 @@ class Trace:
 
     @property
     def layout(self) -> str:
-        """The layout of the file the trace was read from: 0.0.1, 0.0.2, 0.0.3a, 0.0.3, 0.0.4a or 0.0.4.
+        """The layout of the file the trace was read from, one of `LAYOUTS`.
 
         What was read of an older one carries today's meaning; `to_bytes` writes 0.0.4.
         """

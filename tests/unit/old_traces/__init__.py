@@ -1,6 +1,7 @@
 """Small files of every layout before today's, as recorded bytes, and what they say.
 
-NAME.et was written by `WRITTEN` with protobuf; NAME.json is the jsonizer's text of it, read by hand.
+NAME.et was written by `WRITTEN` with protobuf; NAME.json is the jsonizer's text of it, checked by
+hand.
 """
 
 from __future__ import annotations

@@ -31,7 +31,6 @@ def command(trace: str, semantics: Literal["v1", "v3"], names: bool, limit: int 
 
     for node in islice(Feeder(trace, semantics), limit):
         kind = getattr(node.type, "name", node.type)
-        sys.stdout.write(
-            f"{node.id}\t{kind}\t{printable(node.name)}\n" if names else f"{node.id}\n"
-        )
+        about = f"\t{kind}\t{printable(node.name)}" if names else ""
+        sys.stdout.write(f"{node.id}{about}\n")
     return 0
