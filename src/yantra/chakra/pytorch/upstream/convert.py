@@ -196,7 +196,7 @@ class _Conversion:
 
     def _convert_one(self, item: _Item) -> None:
         item.type = self._type(item)
-        item.ctrl_deps = [item.parent] if item.parent in self.converted else []  # type: ignore[list-item]
+        item.ctrl_deps = [item.parent] if item.parent in self.converted else []
         self.converted[item.id] = item
 
     def _type(self, item: _Item) -> NodeType:
