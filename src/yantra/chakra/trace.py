@@ -52,11 +52,16 @@ class Trace:
     def from_bytes(cls, data: bytes, where: str = "trace") -> Trace:
         """Decode the content of an .et file, plain or gzip; `where` begins the text of errors."""
         plain = files.unpack(data, where)
-        trace = cls.__new__(cls)
         try:
-            trace.native = _core.decode_trace(plain)
+            return cls.from_native(_core.decode_trace(plain))
         except _core.TraceFault as fault:
             raise _not_a_trace(plain, where, fault) from None
+
+    @classmethod
+    def from_native(cls, native: _core.Trace) -> Trace:
+        """Take over what a `TraceRecorder` finished; for converters, which skip `Node` objects."""
+        trace = cls.__new__(cls)
+        trace.native = native
         trace._digest = None
         return trace
 
