@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from yantra.chakra.msccl.memory import Memory, Spot
-from yantra.chakra.msccl.program import Gpu, Place, Program
+from yantra.chakra.msccl.program import Buffer, Gpu, Place, Program
 from yantra.errors import ConfigError, did_you_mean, expected_got
 
 Value = tuple[tuple[int, int], ...]
@@ -83,7 +83,7 @@ def before(program: Program, collective: str, memory: Memory) -> Values:
     return values
 
 
-def _inputs(gpu: Gpu, program: Program, collective: str) -> tuple[str, ...]:
+def _inputs(gpu: Gpu, program: Program, collective: str) -> tuple[Buffer, ...]:
     """An unknown in-place collective without an input buffer has its input in the output."""
     unknown = collective == "custom" and program.in_place
     return ("o",) if unknown and not gpu.input_chunks else ("i",)

@@ -37,8 +37,8 @@ class Order:
     """The events of a program; all indices count them in the order of the file.
 
     `before[e]`: the events that e waits for. `sender[e]`: of a receive, the event that sends its
-    message. `sent[e]` and `received[e]`: which message of its connection e sends or receives, from 0.
-    `sequence`: all events, each after those it waits for.
+    message. `sent[e]` and `received[e]`: which message of its connection e sends or receives,
+    from 0. `sequence`: all events, each after those it waits for.
     """
 
     def __init__(self, program: Program) -> None:

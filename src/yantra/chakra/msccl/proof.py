@@ -1,9 +1,9 @@
 """Proves a program right, or says where it is wrong.
 
 Proven are: every message has a sender and a receiver who agree on its length; no step waits for
-ever; no step uses memory outside its buffers or data that nothing has written; no two accesses race;
-and, where the collective is known, every GPU ends with what the collective promises. That holds for
-every duration of steps and messages. Channels are taken to hold any number of messages.
+ever; no step uses memory outside its buffers or data that nothing has written; no two accesses
+race; and, where the collective is known, every GPU ends with what the collective promises. That
+holds for every duration of steps and messages. Channels are taken to hold any number of messages.
 """
 
 from __future__ import annotations

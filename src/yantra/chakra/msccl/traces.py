@@ -5,13 +5,13 @@ copy or reduction is a computation. A nop is no node: what waits for it waits fo
 A node waits for the last part of the step before it in its thread block and of the step it depends
 on, as upstream has it: a thread block does one thing at a time.
 
-Messages carry a size in bytes or, without a size, how many chunks of how many they are; a simulator
-then takes that share of the collective it runs. Shares are rounded up to whole bytes, so both forms
-agree. Every message of a pair of GPUs has a tag of its own, so matching needs no order of issue; the
-first one on a channel has the channel as its tag, as all have upstream.
+Messages carry a size in bytes or, without a size, how many chunks of how many they are; a
+simulator then takes that share of the collective it runs. Shares are rounded up to whole bytes, so
+both forms agree. Every message of a pair of GPUs has a tag of its own, so matching needs no order
+of issue; the first one on a channel has the channel as its tag, as all have upstream.
 
-Trade-off: a send ends when the message has arrived, so a thread block that sends is busy longer than
-MSCCL's, which goes on once the message is in the receiver's buffer.
+Trade-off: a send ends when the message has arrived, so a thread block that sends is busy longer
+than MSCCL's, which goes on once the message is in the receiver's buffer.
 """
 
 from __future__ import annotations
@@ -36,13 +36,16 @@ class Sizes(NamedTuple):
     """How messages say their size.
 
     With `size_bytes`, the size of the collective (the input of a GPU), they say bytes, and a
-    reduction takes 3 x bytes / `memory_bytes_per_s`, cut to whole microseconds as upstream does; 0
-    if that rate is 0. Without, they say chunks, and a reduction has no time: the simulator charges
-    what it charges for any.
+    reduction takes 3 x bytes / `memory_bytes_per_s`, rounded to whole microseconds; 0 if that rate
+    is 0. Without, they say chunks, and a reduction has no time: the simulator charges what it
+    charges for any.
     """
 
     size_bytes: int | None = None
     memory_bytes_per_s: float = MEMORY_BYTES_PER_S
+
+
+NO_SIZES = Sizes()
 
 
 def share(size_bytes: int, count: int, chunks: int) -> int:
@@ -50,7 +53,7 @@ def share(size_bytes: int, count: int, chunks: int) -> int:
     return -(-size_bytes * count // chunks)
 
 
-def traces(proof: Proof, sizes: Sizes = Sizes()) -> list[Trace]:
+def traces(proof: Proof, sizes: Sizes = NO_SIZES) -> list[Trace]:
     """Return the trace of every GPU, by GPU number."""
     order = proof.order
     made = _Nodes(proof, sizes)
@@ -146,7 +149,7 @@ class _Nodes:
         rate = self.sizes.memory_bytes_per_s
         if rate > 0:
             size = share(self.sizes.size_bytes, step.chunks, self.proof.chunks)
-            node.duration_micros = _ACCESSES * int(size * 1e9 / rate) // 1000
+            node.duration_micros = round(_ACCESSES * size * 1e6 / rate)
         return node
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from typing import cast
 
 import click
 
 from yantra.chakra.msccl import Program, Sizes, prove, read_program, traces, upstream_traces
 from yantra.chakra.msccl.conditions import COLLECTIVES
 from yantra.chakra.msccl.traces import MEMORY_BYTES_PER_S, write
+from yantra.chakra.msccl.upstream import Form
 from yantra.cli import warn
 from yantra.errors import ConfigError
 from yantra.units import parse
@@ -52,10 +54,10 @@ def command(
         _print(read, proof.collective, proof.lines)
     if output is None:
         return 0
-    if compat == "upstream-head" or compat == "upstream-sized":
-        made = upstream_traces(read, compat, sizes.size_bytes or 0)
-    else:
+    if compat is None:
         made = traces(proof, sizes)
+    else:
+        made = upstream_traces(read, cast(Form, compat), sizes.size_bytes or 0)
     paths = write(made, output)
     nodes = sum(len(trace) for trace in made)
     sys.stdout.write(f"wrote: {paths[0]} to {paths[-1]}, {nodes} nodes\n")
