@@ -62,7 +62,7 @@ def _check_timing(job: LoadedJob, waits: Waits) -> None:
     """Warn once about orders that timing decides, with an example."""
     found = _same_group(job, waits) or _dangerous(waits)
     if found is not None:
-        first, second = (job.label(found.rank, node) for node in found[1:])
+        second = job.label(found.rank, found.second)
         text = (
             f"may be entered before or after {second}: nothing decides but timing, and ranks that "
             f"differ wait for each other ({len(waits.undecided)} such pairs in the job)"

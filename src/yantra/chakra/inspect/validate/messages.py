@@ -141,7 +141,8 @@ def _check_size_order(job: LoadedJob, messages: Messages) -> None:
     for side, ends in enumerate(messages):
         merged: dict[Key, list[tuple[int, int | None, int]]] = defaultdict(list)
         for key, nodes in ends.items():
-            place = job.members[key[side]].order.place
+            rank = key.destination if side else key.source
+            place = job.members[rank].order.place
             merged[key._replace(size=0)] += [(place[node], key.size, node) for node in nodes]
         orders.append({key: sorted(entries, key=lambda e: e[0]) for key, entries in merged.items()})
     for key, entries in orders[0].items():

@@ -190,7 +190,7 @@ def _walk_back(before: dict[int, int]) -> list[int]:
     """Follow predecessors among the vertices that wait: each has one, so a cycle is met."""
     vertex = next(iter(before))
     seen: dict[int, int] = {}
-    path = []
+    path: list[int] = []
     while vertex not in seen:
         seen[vertex] = len(path)
         path.append(vertex)
