@@ -52,7 +52,7 @@ def jobs(draw: st.DrawFn, chained: bool = False, most: int = 12) -> Job:
         id = ids[rank][len(ranks[rank])]
         ranks[rank].append(Node(id, "", type, duration, parents, attributes=attributes))
 
-    for turn in range(draw(st.integers(1, most))):
+    for _ in range(draw(st.integers(1, most))):
         what = draw(st.sampled_from(["compute", "collective", "collective", "message"]))
         if what == "compute":
             rank, cpu = draw(st.integers(0, RANKS - 1)), draw(st.booleans())

@@ -47,7 +47,7 @@ def _compare(job: LoadedJob, name: str, first: int, second: int) -> None:
 
 
 def _decided(job: LoadedJob, name: str, *ranks: int) -> bool:
-    return all(job.members[r].order.all_forced(job.members[r].calls[name]) for r in ranks)
+    return all(job.members[r].order.decided(job.members[r].calls[name]) for r in ranks)
 
 
 def _missing(job: LoadedJob, name: str, first: int, second: int) -> None:

@@ -2,20 +2,35 @@
 
 The model is ASTRA-sim's: a node is ready when its parents have ended; of the ready nodes the lowest
 id is taken first. So communication x goes before y whatever the durations are if y depends on x, or
-if all parents of x have ended when those of y have and x has the lower id. Every other pair is left
-to timing. Ancestors are kept as bit sets of the communications and their parents, dropped as soon
-as no child needs them.
+if all parents of x have ended when those of y have and x has the lower id. What follows from two
+such pairs is sure, too; every other pair is left to timing. Ancestors are kept as bit sets of the
+communications and their parents, dropped as soon as no child needs them.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 from yantra.chakra.inspect.columns import Columns
 from yantra.chakra.inspect.paths import issue_order
 from yantra.chakra.schema import NodeType
 
+MOST_UNDECIDED = 1000  # communications of a rank whose pairs are all looked at
 COMMUNICATION = frozenset({NodeType.COMM_SEND, NodeType.COMM_RECV, NodeType.COMM_COLL})
+
+
+class SlotOrder(NamedTuple):
+    """Pairs of nodes in sure order (without those that follow from others) and in none.
+
+    `sure_before[i]` is the bit set of the holders entered before the i-th at any speed; None where
+    there are too many to tell, and then there are no pairs either.
+    """
+
+    sure: list[tuple[int, int]]
+    undecided: list[tuple[int, int]]
+    sure_before: list[int] | None
 
 
 class Order:
@@ -23,6 +38,7 @@ class Order:
 
     `sequence` holds the nodes in the order in which one worker would issue them, `place` their
     positions there, `direct` for each the communications it depends on without one between.
+    `holders` are those that hold the rank's one place for communication: all but receives.
     """
 
     def __init__(self, columns: Columns) -> None:
@@ -30,6 +46,7 @@ class Order:
         order = issue_order(columns)
         type = columns.type
         self.sequence = [node for node in order if type[node] in COMMUNICATION]
+        self.holders = [node for node in self.sequence if type[node] != NodeType.COMM_RECV]
         self.place = {node: at for at, node in enumerate(self.sequence)}
         self._bit = self._tracked()
         self._needs: dict[int, int] = {}
@@ -37,15 +54,45 @@ class Order:
         self._find_ancestors(order)
         self.direct = self._direct_dependencies()
 
-    def forced(self, first: int, second: int) -> bool:
-        """Whether communication `first` is entered before `second` at any speed."""
+    def decided(self, nodes: list[int]) -> bool:
+        """Whether timing cannot change the order of communications, given as in `sequence`."""
+        if all(self._forced(first, second) for first, second in pairwise(nodes)):
+            return True
+        if not set(nodes) <= set(self.holders):
+            return False
+        if self.slots.sure_before is None:
+            return False
+        sure = self.slots.sure_before
+        at = {node: place for place, node in enumerate(self.holders)}
+        return all(sure[at[second]] >> at[first] & 1 for first, second in pairwise(nodes))
+
+    @cached_property
+    def slots(self) -> SlotOrder:
+        """The order of what holds the rank's one place for communication, as far as it is sure."""
+        holders = self.holders
+        if all(self._forced(first, second) for first, second in pairwise(holders)):
+            masks = [(1 << at) - 1 for at in range(len(holders))]
+            return SlotOrder(list(pairwise(holders)), [], masks)
+        if len(holders) > MOST_UNDECIDED:
+            return SlotOrder([], [], None)
+        sure, open = [], []
+        before = [0] * len(holders)
+        for at, node in enumerate(holders):
+            for earlier in range(at - 1, -1, -1):
+                if before[at] >> earlier & 1:
+                    continue
+                if self._forced(holders[earlier], node):
+                    sure.append((holders[earlier], node))
+                    before[at] |= before[earlier] | 1 << earlier
+                else:
+                    open.append((earlier, at))
+        undecided = [(holders[a], holders[b]) for a, b in open if not before[b] >> a & 1]
+        return SlotOrder(sure, undecided, before)
+
+    def _forced(self, first: int, second: int) -> bool:
         if self._ended[second] >> self._bit[first] & 1:
             return True
         return first < second and not self._needs[first] & ~self._ended[second]
-
-    def all_forced(self, nodes: list[int]) -> bool:
-        """Whether timing cannot change the order of communications, given as in `sequence`."""
-        return all(self.forced(first, second) for first, second in pairwise(nodes))
 
     def _tracked(self) -> dict[int, int]:
         """Number the communications as in `sequence`, and their other parents after them."""

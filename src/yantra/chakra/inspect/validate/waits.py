@@ -13,16 +13,14 @@ can hang on any cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from yantra.chakra.inspect.groups import WORLD
 from yantra.chakra.inspect.validate.loaded import LoadedJob, Member
 from yantra.chakra.inspect.validate.messages import Messages
+from yantra.chakra.inspect.validate.order import MOST_UNDECIDED
 from yantra.chakra.schema import NodeType
-
-_MOST_UNDECIDED = 1000  # communications of a rank whose pairs are all looked at
 
 
 class Undecided(NamedTuple):
@@ -34,7 +32,10 @@ class Undecided(NamedTuple):
 
 
 class Waits:
-    """The graph. `nodes[v]` lists the (rank, node) that a vertex stands for."""
+    """The graph. `nodes[v]` lists the (rank, node) that a vertex stands for.
+
+    Of `unsure_groups` nobody knows which collectives meet, so each rank's stand alone.
+    """
 
     def __init__(self, job: LoadedJob, messages: Messages) -> None:
         self.job = job
@@ -42,6 +43,12 @@ class Waits:
         self.vertex: dict[tuple[int, int], int] = {}
         self.undecided: list[Undecided] = []
         self.too_many: set[int] = set()
+        self.unsure_groups = {
+            group
+            for member in job.members.values()
+            for group, nodes in member.calls.items()
+            if not member.order.decided(nodes)
+        }
         self._number()
         self.sure: list[set[int]] = [set() for _ in self.nodes]
         self._dependencies()
@@ -53,7 +60,12 @@ class Waits:
     def _number(self) -> None:
         meetings: dict[tuple[str, int], int] = {}
         for rank, member in self.job.members.items():
-            turn = {node: at for nodes in member.calls.values() for at, node in enumerate(nodes)}
+            turn = {
+                node: at
+                for group, nodes in member.calls.items()
+                if group not in self.unsure_groups
+                for at, node in enumerate(nodes)
+            }
             for node in member.order.sequence:
                 key = (member.columns.group[node], turn[node]) if node in turn else None
                 vertex = len(self.nodes) if key is None else meetings.get(key, len(self.nodes))
@@ -74,29 +86,39 @@ class Waits:
         graph[self.vertex[first]].add(self.vertex[second])
 
     def _slots(self) -> None:
-        """Order the communications that hold a rank's one place, as far as that is sure."""
-        seen: dict[int, tuple[list[tuple[int, int]], list[tuple[int, int]], bool]] = {}
+        """Order the communications that hold a rank's one place, as far as that is sure.
+
+        Two sends in no sure order harm nobody: each ends by itself, as a collective of one rank
+        does.
+        """
         for rank, member in self.job.members.items():
-            key = id(member.columns)
-            if key not in seen:
-                seen[key] = _slot_order(member, self._meets)
-            forced, undecided, complete = seen[key]
-            for first, second in forced:
+            slots = member.order.slots
+            for first, second in slots.sure:
                 self._edge(self.sure, (rank, first), (rank, second))
-            self.undecided += [Undecided(rank, *pair) for pair in undecided]
-            if not complete:
+            self.undecided += [
+                Undecided(rank, *pair)
+                for pair in slots.undecided
+                if any(self._meets(member, node) for node in pair)
+            ]
+            if slots.sure_before is None:
                 self.too_many.add(rank)
 
-    def _meets(self, group: str) -> bool:
-        """Whether collectives of a group wait for other ranks."""
+    def _meets(self, member: Member, node: int) -> bool:
+        """Whether a communication that holds its place waits for other ranks."""
+        if member.columns.type[node] != NodeType.COMM_COLL:
+            return False
+        group = member.columns.group[node]
         return group == WORLD or len(self.job.groups.get(group, (0, 1))) > 1
 
     def _settle(self) -> None:
         """Drop pairs of which one cannot be ready before the other has ended, by other ranks."""
-        if len(self.undecided) <= _MOST_UNDECIDED:
+        if len(self.undecided) <= MOST_UNDECIDED:
             self.undecided = [pair for pair in self.undecided if not self._is_settled(pair)]
 
     def _is_settled(self, pair: Undecided) -> bool:
+        group = self.job.members[pair.rank].columns.group
+        if {group[pair.first], group[pair.second]} & self.unsure_groups:
+            return False
         direct = self.job.members[pair.rank].order.direct
         for first, second in (pair[1:], pair[:0:-1]):
             start = self.vertex[pair.rank, first]
@@ -119,7 +141,7 @@ class Waits:
                         self._edge(self.wary, *ends)
 
     def _decided(self, rank: int, nodes: list[int]) -> bool:
-        return self.job.members[rank].order.all_forced(nodes)
+        return self.job.members[rank].order.decided(nodes)
 
     def held_by_rendezvous(self, messages: Messages) -> Iterator[tuple[int, int]]:
         """Yield the further edges where a send ends only once its receive is posted.
@@ -134,35 +156,6 @@ class Waits:
                         self.vertex[key.destination, before],
                         self.vertex[key.source, send],
                     )
-
-
-def _slot_order(
-    member: Member, meets: Callable[[str], bool]
-) -> tuple[list[tuple[int, int]], list[tuple[int, int]], bool]:
-    """Return sure and undecided pairs of a rank's sends and collectives, and whether all are.
-
-    Of the sure pairs those that follow from others are left out. Two sends in no sure order harm
-    nobody: each ends by itself, as a collective of one rank does.
-    """
-    columns, order = member.columns, member.order
-    collective = {node for name, nodes in member.calls.items() if meets(name) for node in nodes}
-    holders = [node for node in order.sequence if columns.type[node] != NodeType.COMM_RECV]
-    if order.all_forced(holders):
-        return list(pairwise(holders)), [], True
-    if len(holders) > _MOST_UNDECIDED:
-        return [], [], False
-    forced, undecided = [], []
-    closure = [0] * len(holders)
-    for at, node in enumerate(holders):
-        for before in range(at - 1, -1, -1):
-            if closure[at] >> before & 1:
-                continue
-            if order.forced(holders[before], node):
-                forced.append((holders[before], node))
-                closure[at] |= closure[before] | 1 << before
-            elif node in collective or holders[before] in collective:
-                undecided.append((holders[before], node))
-    return forced, undecided, True
 
 
 def find_cycle(after: list[set[int]]) -> list[int]:
