@@ -63,7 +63,7 @@ def _offset(root: Element, draw: Draw) -> bool:
 
 def _peer(root: Element, draw: Draw) -> bool:
     side = draw.choice(["send", "recv"])
-    block = draw.choice([block for block in root.iter("tb")])
+    block = draw.choice(list(root.iter("tb")))
     peers = [str(p) for p in range(-1, int(root.get("ngpus", 0))) if str(p) != block.get(side)]
     block.set(side, draw.choice(peers))
     return True

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 MODULUS = 2**61 - 1
 
 
-class Stuck(Exception):
+class StuckError(Exception):
     """No step can run and some are left."""
 
 
@@ -49,7 +49,7 @@ def run(xml: str, seed: int) -> tuple[dict[Any, int], dict[Any, int]]:
     while any(blocks.values()):
         keys = [key for key in blocks if _can_run(key, blocks, about, done, queues)]
         if not keys:
-            raise Stuck
+            raise StuckError
         key = draw.choice(keys)
         _step(key, blocks[key].popleft(), about[key], memory, queues)
         done[key] += 1

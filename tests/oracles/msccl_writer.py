@@ -2,7 +2,7 @@
 
 `Writer` takes transfers in an order in which they could run one by one, puts each on the thread
 blocks of its connection, and adds the dependencies (with nops where a step needs several) that keep
-every access to a chunk in that order. So what it writes has no deadlock and no race by construction.
+every access to a chunk in that order. So what it writes has no deadlock and no race.
 """
 
 from __future__ import annotations

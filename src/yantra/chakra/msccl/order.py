@@ -109,8 +109,8 @@ class Order:
             ]
             self.fail(
                 odd,
-                f"GPU {source} sends {len(sends)} and GPU {destination} receives {len(receives)} of "
-                f"the messages between them on channel {channel}; this has no partner",
+                f"GPU {source} sends {len(sends)} and GPU {destination} receives {len(receives)} "
+                f"of the messages between them on channel {channel}; this has no partner",
             )
         for send, receive in zip(sends, receives, strict=True):
             count, expected = self.events[send].step.chunks, self.events[receive].step.chunks
