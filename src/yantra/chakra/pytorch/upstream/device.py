@@ -75,6 +75,11 @@ class Event(msgspec.Struct, gc=False):
         return 0 if self.ts is None else self.ts
 
     @property
+    def lasts(self) -> Time:
+        """Its duration; 0 where the trace does not say."""
+        return 0 if self.dur is None else self.dur
+
+    @property
     def external(self) -> int:
         """The External id; -1 where there is none."""
         value = self.args.external
@@ -163,7 +168,7 @@ class Device:
     def _sort_in(self, event: Event, where: str) -> None:
         cat = event.cat
         if cat in ("cpu_op", "user_annotation") and "ProfilerStep" not in event.name:
-            dur = event.dur or 0
+            dur = event.lasts
             op = CpuOp(
                 event.name, event.start, dur, dur, event.external, event.tid, event.args.record
             )

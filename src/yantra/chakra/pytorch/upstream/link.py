@@ -256,7 +256,7 @@ def _add_times(fields: _Document, node: _Node) -> bool:
 
 def _add_device_op(fields: _Document, event: Event, parent: int) -> bool:
     """Make a copy of an operator one of its device ops; return whether all floats are ordinary."""
-    dur = event.dur or 0
+    dur = event.lasts
     fields["ctrl_deps"] = parent
     fields["cat"] = event.cat
     fields["name"] = event.name
