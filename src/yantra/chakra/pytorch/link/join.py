@@ -170,16 +170,19 @@ def _collectives(linked: Linked, known: dict[int, Record]) -> list[tuple[DeviceO
 
 def _awaited(
     known: dict[int, Record], collectives: list[tuple[DeviceOp, Record]]
-) -> dict[int, DeviceOp]:
-    """Return the collective that each recorded wait (by index of its operator) names."""
+) -> dict[int, DeviceOp | None]:
+    """Return the collective that each recorded wait (by index of its operator) names.
+
+    None if it is not in the trace.
+    """
     issued: defaultdict[int, list[DeviceOp]] = defaultdict(list)
     for op, record in collectives:
         if record.sequence >= 0 and record.call != "wait":
             issued[record.sequence].append(op)
     return {
-        index: issued[record.sequence][-1]
+        index: issued[record.sequence][-1] if record.sequence in issued else None
         for index, record in known.items()
-        if record.call == "wait" and issued.get(record.sequence)
+        if record.call == "wait" and record.sequence >= 0
     }
 
 

@@ -78,6 +78,13 @@ class Waits:
             if call is not None and op.end_ns <= call.end - self.origin + _NOISE_NS:
                 self._add(call, [op], "call")
 
+    def _places_of(self, call: Event) -> list[Place]:
+        """Return the streams of the device that the thread used last; all if it used none."""
+        places = self.queues.places()
+        tid = call.tid if isinstance(call.tid, int) else -1
+        used = self.queues.thread_before(tid, call.start - self.origin)
+        return [place for place in places if used is None or place[0] == used.device]
+
     def _last_of(self, places: list[Place], call: Event, before: int) -> list[DeviceOp]:
         """Return the last op of every stream launched before `before`, if it was awaited."""
         found = []
