@@ -120,7 +120,7 @@ def _link_devices(
         blocked.inferred(calls)
     blocked.blocking_copies(ops, by_correlation)
     streams.communicator_order([(op, record.group) for op, record in collectives], report)
-    linked.waits = sorted(blocked.found, key=lambda wait: (wait.start_ns, wait.tid))
+    linked.waits = waits.merged(blocked.found)
     report.clock_problems += sum(
         op.launch_start_ns is not None and op.start_ns < op.launch_start_ns for op in ops
     )
@@ -207,7 +207,6 @@ def _count_operators(linked: Linked, host: HostTrace, found: list[Event | None])
     roots = sum(node.is_root for node in host.nodes)
     report.unmatched = report.operators - report.matched - roots
     report.missing_parents = host.missing_parents
-    report.waits = len(linked.waits)
 
 
 def _number(linked: Linked) -> None:
