@@ -192,12 +192,13 @@ def _unclaimed(linked: Linked, device: KinetoTrace, found: list[Event | None]) -
     for event in device.cpu:
         if event.index in claimed:
             continue
-        linked.report.unclaimed += 1
         if event.cat == "user_annotation":
             tid = event.tid if isinstance(event.tid, int) else -1
             start = event.start - linked.origin_ns
             span = event.end - event.start
             linked.annotations.append(Annotation(event.name or "", tid, start, span))
+        else:
+            linked.report.unclaimed += 1
 
 
 def _count_operators(linked: Linked, host: HostTrace, found: list[Event | None]) -> None:
