@@ -16,6 +16,7 @@ from msgspec import Struct
 from yantra import _core
 from yantra.chakra.pytorch.communication import STAND_INS, Communication
 from yantra.chakra.pytorch.communicators import Communicators
+from yantra.chakra.pytorch.cpu_collectives import NETWORK
 from yantra.chakra.pytorch.flops import COUNTED, flops
 from yantra.chakra.pytorch.graph import Graph, GraphNode
 from yantra.chakra.pytorch.linked import Attr, DeviceOp, Linked, Operator
@@ -79,7 +80,9 @@ class _Emitter:
         self._metadata()
         nodes = self.graph.nodes
         deps = [node.deps for node in nodes]
-        for node, parents in zip(nodes, reduced(deps) if self.options.reduce else deps, strict=True):
+        for node, parents in zip(
+            nodes, reduced(deps) if self.options.reduce else deps, strict=True
+        ):
             data = [id for parent in parents for id in self.ids[parent]]
             ctrl = [] if node.ctrl is None else [self.ids[node.ctrl][0]]
             first = self.next
@@ -117,7 +120,10 @@ class _Emitter:
         texts, work = self._tensors(operator)
         if work is not None:
             self._put_int("num_ops", work)
-        self._lane(node)
+        if operator.start_ns is None:
+            self._put_int("thread", node.lane)
+        else:
+            self._lane(node)
         type = NodeType.METADATA if "process_group:init" in operator.name else NodeType.COMP
         self._texts(texts)
         self._end(node, type, node.dur_us, data, ctrl)
@@ -132,8 +138,9 @@ class _Emitter:
             self._put("stream", Kind.INT64, op.stream)
             type = self._part(op, part)
             self._lane(node)
-            self._put_int("device", op.device)
-            self._put_int("correlation", op.correlation)
+            if op.device != NETWORK:
+                self._put_int("device", op.device)
+                self._put_int("correlation", op.correlation)
             if texts is not None:
                 self._texts(texts)
             # one kernel ran the whole batch, so its time counts once
@@ -204,7 +211,10 @@ class _Emitter:
     def _lane(self, node: GraphNode) -> None:
         self._put_int("start_time_ns", node.start_ns)
         self._put_int("duration_ns", node.dur_ns)
-        self._put_int("thread" if node.is_cpu else "stream", node.lane)
+        if node.is_cpu:
+            self._put_int("thread", node.lane)
+        elif node.kind == "delay":
+            self._put_int("stream", node.lane)
 
     def _texts(self, texts: Texts) -> None:
         self.recorder.io(False, *texts[0])
