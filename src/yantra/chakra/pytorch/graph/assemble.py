@@ -81,7 +81,7 @@ class _Builder:
 
     def _cut_for_threads(self, points: dict[int, list[Point]]) -> None:
         """Cut a thread where an operator that it started begins on another."""
-        sources = [(flow.source, flow.target) for flow in self.linked.flows]
+        sources = [(f.source, f.target) for f in self.linked.flows if f.kind == "thread"]
         parents = [
             (operator.parent, operator.id)
             for operator in self.linked.operators
