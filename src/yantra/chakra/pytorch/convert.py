@@ -8,7 +8,7 @@ everywhere, so a simulator may replay communication or model it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
 
@@ -86,20 +86,20 @@ class Job(Struct):
 
 
 Source = Callable[[], Linked]
-Take = Callable[[int, Trace], None]
+Take = Callable[[int, Iterator[bytes]], None]
 
 
 def convert_linked(linked: Linked, options: ConvertOptions | None = None) -> Trace:
     """Convert one rank on its own; see `convert_job` for ranks that talk to each other."""
-    traces: list[Trace] = []
-    convert_job([lambda: linked], lambda rank, trace: traces.append(trace), options)
-    return traces[0]
+    content: list[bytes] = []
+    convert_job([lambda: linked], lambda rank, pieces: content.extend(pieces), options)
+    return Trace.from_bytes(b"".join(content))
 
 
 def convert_job(
     sources: Sequence[Source], take: Take, options: ConvertOptions | None = None
 ) -> Job:
-    """Convert the ranks of a job; `take(rank, trace)` gets each trace as it is ready.
+    """Convert the ranks of a job; `take(rank, pieces)` gets the content of each .et file.
 
     A source is called once or twice and must return the same trace. Raises TraceError when two
     sources are of one rank, or `replicate` is asked for with several.
@@ -117,15 +117,30 @@ def convert_job(
     communicators = Communicators(world_size, everything)
     report = _report(match(items, communicators), ranks)
     for rank, made in items.items():
-        linked = ranks.linked(rank)
-        graph = build(linked, GraphOptions(gaps=chosen.gaps, handover=chosen.handover))
-        trace = emit(linked, graph, made, communicators, _emit_options(chosen))
-        report.ranks += 1
-        report.nodes += len(trace)
-        report.delays += sum(node.kind == "delay" for node in graph.nodes)
-        take(rank, trace)
+        linked = ranks.linked(rank, keep=chosen.replicate is not None)
+        take(rank, _rank(linked, made, communicators, chosen, report))
     _count(report, everything, chosen)
     return Job(communicators, report)
+
+
+def _rank(
+    linked: Linked,
+    items: Sequence[Communication],
+    communicators: Communicators,
+    options: ConvertOptions,
+    report: ConvertReport,
+) -> Iterator[bytes]:
+    graph = build(linked, GraphOptions(gaps=options.gaps, handover=options.handover))
+    how = EmitOptions(
+        reduce=options.reduce,
+        exact_collectives=options.exact_collectives,
+        memory_nodes=options.memory_nodes,
+    )
+    report.ranks += 1
+    parts = [item.op for item in items if item.type is not NodeType.COMP]
+    report.nodes += len(graph.nodes) + len(parts) - len({*parts})
+    report.delays += sum(node.kind == "delay" for node in graph.nodes)
+    return emit(linked, graph, items, communicators, how)
 
 
 class _Ranks:
@@ -144,9 +159,9 @@ class _Ranks:
         """Return what communicates, by rank."""
         return {rank: found.items for rank, found in sorted(self.found.items())}
 
-    def linked(self, rank: int) -> Linked:
-        """Return the trace of a rank; a single one given stands for all ranks."""
-        if len(self._sources) == 1:
+    def linked(self, rank: int, *, keep: bool) -> Linked:
+        """Return the trace of a rank, once; `keep`: the one given, as any rank."""
+        if keep:
             (linked,) = self._kept.values()
             linked.rank = rank
             return linked
@@ -177,14 +192,6 @@ def _report(matches: Matches, ranks: _Ranks) -> ConvertReport:
     for found in ranks.found.values():
         report.unknown_kernels += found.unknown
     return report
-
-
-def _emit_options(options: ConvertOptions) -> EmitOptions:
-    return EmitOptions(
-        reduce=options.reduce,
-        exact_collectives=options.exact_collectives,
-        memory_nodes=options.memory_nodes,
-    )
 
 
 def _count(report: ConvertReport, items: Iterable[Communication], options: ConvertOptions) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from yantra.chakra.files import save_pieces
 from yantra.chakra.pytorch.convert import ConvertOptions, ConvertReport, convert_job
 from yantra.chakra.pytorch.sources import load
-from yantra.chakra.trace import Trace
 from yantra.output import write_text
 
 Progress = Callable[[int, int], None]  # traces written, traces to write
@@ -38,9 +38,9 @@ def convert_files(
     total = options.replicate if options and options.replicate else len(paths)
     done = 0
 
-    def take(rank: int, trace: Trace) -> None:
+    def take(rank: int, pieces: Iterable[bytes]) -> None:
         nonlocal done
-        trace.write(trace_name(output, rank))
+        save_pieces(pieces, trace_name(output, rank))
         done += 1
         if progress is not None:
             progress(done, max(done, total))

@@ -1,4 +1,4 @@
-"""What `convert` reads: a linked trace, or a host trace on its own, told apart by their fields."""
+"""What `convert` reads: a linked trace, or a host trace on its own, told apart by their nodes."""
 
 from __future__ import annotations
 
@@ -6,25 +6,23 @@ from typing import Any
 
 import msgspec
 
-from yantra.chakra.pytorch import host, json_input, linked_file
+from yantra.chakra.pytorch import host, linked_file
 from yantra.chakra.pytorch.kineto import KinetoTrace
 from yantra.chakra.pytorch.link.join import link
 from yantra.chakra.pytorch.linked import Linked
+from yantra.chakra.pytorch.node_file import read_nodes
 from yantra.errors import TraceError
 
-_WHAT = "linked trace or PyTorch host execution trace"
 
+class _Mark(msgspec.Struct, gc=False):
+    """The fields of a node that only one sort of file has."""
 
-class _Cat(msgspec.Struct, gc=False):
     cat: Any = None
+    host_id: int | None = None
 
 
-class _Marks(msgspec.Struct):
-    yantra: msgspec.Raw = msgspec.Raw()
-
-
-class _Nodes(msgspec.Struct):
-    nodes: list[_Cat] | None = None
+class _IsLinkedError(Exception):
+    """Ends the look at a file as soon as it is known what it is."""
 
 
 def load(path: str, rank: int = 0) -> Linked:
@@ -32,17 +30,25 @@ def load(path: str, rank: int = 0) -> Linked:
 
     Raises TraceError when the file is neither.
     """
-    data = json_input.load(path)
-    if json_input.decode(data, _Marks, path, _WHAT).yantra:
-        return linked_file.parse(data, path)
-    nodes = json_input.decode(data, _Nodes, path, _WHAT).nodes or []
-    if any(node.cat is not None for node in nodes):
+    by_upstream = False
+
+    def look(nodes: list[_Mark]) -> None:
+        nonlocal by_upstream
+        if any(node.host_id is not None for node in nodes):
+            raise _IsLinkedError
+        by_upstream |= any(node.cat is not None for node in nodes)
+
+    try:
+        read_nodes(path, _Mark, look)
+    except _IsLinkedError:
+        return linked_file.read(path)
+    if by_upstream:
         raise TraceError(
             f"{path}: linked by upstream Chakra, which does not keep who waits for whom; link the "
             "host trace and the device trace again with `yantra chakra link`, or convert with "
             "--compat upstream"
         )
-    return link(host.parse(data, path), _no_device_trace(), rank=rank, where=path)
+    return link(host.read(path), _no_device_trace(), rank=rank, where=path)
 
 
 def _no_device_trace() -> KinetoTrace:
