@@ -104,6 +104,8 @@ class Execution:
         writes: tuple[Spot, ...] = ()
         if step.kind in WRITES:
             writes = self._spots(event, gpu, step.destination, step.chunks)
+        if step.kind == "cpy" and reads == writes:  # in place, a copy may be one onto itself
+            return Access((), ())
         return Access(reads, writes)
 
     def _spots(self, event: int, gpu: int, place: Place, count: int) -> tuple[Spot, ...]:

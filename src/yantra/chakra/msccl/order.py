@@ -109,16 +109,16 @@ class Order:
             ]
             self.fail(
                 odd,
-                f"GPU {source} sends {len(sends)} messages to GPU {destination} on channel "
-                f"{channel}, which receives {len(receives)}; this is the first without a partner",
+                f"GPU {source} sends {len(sends)} and GPU {destination} receives {len(receives)} "
+                f"of the messages between them on channel {channel}; this has no partner",
             )
         for send, receive in zip(sends, receives, strict=True):
             count, expected = self.events[send].step.chunks, self.events[receive].step.chunks
             if count != expected:
                 self.fail(
                     receive,
-                    f"receives {expected} chunks, but its message, {self.events[send]}, has "
-                    f"{count}",
+                    f"the number of chunks is {expected}, but {count} of the message's sender, "
+                    f"{self.events[send]}",
                 )
             self.sender[receive] = send
             self.before[receive].append(send)
