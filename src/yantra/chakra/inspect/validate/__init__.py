@@ -105,6 +105,9 @@ def _check(
     if world is None:
         report.remark("the job's other ranks are not here, so nothing was compared with them")
     _check_together(job)
+    report.groups = job.groups
+    if world == len(traces) == len(job.members):
+        report.traces = [trace for _, _, trace in traces]
     check_clocks(job)
     check_astra_sim(job)
 
