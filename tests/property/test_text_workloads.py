@@ -164,7 +164,7 @@ def test_a_pass_moves_the_bytes_of_the_table(workload: Workload) -> None:
 
 @given(workloads(), st.integers(1, 3))
 def test_passes_follow_each_other(workload: Workload, passes: int) -> None:
-    graph = trace(workload, Split(workload, 8, None), 0, Settings(passes))
+    graph = trace(workload, Split(workload, 8, (4, 2)), 0, Settings(passes))
     assert [node.id for node in graph] == list(range(len(graph)))
     computed = [node for node in graph if node.type is NodeType.COMP and not node["is_cpu_op"]]
     known = dependents(graph)
@@ -216,13 +216,13 @@ def ranks_of(
 
 @given(workloads("MODEL"))
 def test_model_parallel_layers_exchange_no_weight_gradients(workload: Workload) -> None:
-    for node in trace(workload, Split(workload, 8, None), 0, Settings(2)):
+    for node in trace(workload, Split(workload, 8, (4, 2)), 0, Settings(2)):
         assert "BWD_WG" not in node.name or node.type is NodeType.COMP
 
 
 @given(workloads("DATA"))
 def test_data_parallel_layers_exchange_nothing_else(workload: Workload) -> None:
-    for node in trace(workload, Split(workload, 8, None), 0, Settings(2)):
+    for node in trace(workload, Split(workload, 8, (4, 2)), 0, Settings(2)):
         assert "BWD_WG" in node.name or node.type is NodeType.COMP
 
 
@@ -240,7 +240,7 @@ def test_nanoseconds_add_up_to_the_nearest_microsecond(workload: Workload, facto
         for layer in workload.layers
     )
     workload = workload._replace(layers=layers)
-    graph = trace(workload, Split(workload, 8, None), 0, Settings(2, time_unit="ns"))
+    graph = trace(workload, Split(workload, 8, (4, 2)), 0, Settings(2, time_unit="ns"))
     kernels = [node for node in graph if node.type is NodeType.COMP and not node["is_cpu_op"]]
     total_ns = sum(int(str(node["duration_ns"])) for node in kernels)
     assert sum(node.duration_micros for node in kernels) == (total_ns + 500) // 1000

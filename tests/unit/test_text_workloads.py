@@ -64,7 +64,7 @@ NEXT = {
     "DISTRIBUTED_INFERENCE": "aF<cFc, aFc<aF, bF<aFc",
 }
 
-# The same by upstream's converter, for two passes of two or three layers (spec of MLCommons Chakra).
+# The same by upstream's converter, for two passes of two or three layers.
 UPSTREAM = {
     "MICRO": "aWc, bWc, aWc, bWc",
     "DATA": (
@@ -325,10 +325,18 @@ def test_ranks_that_do_not_fit_are_refused(
     assert os.listdir(tmp_path) == ["w.txt"]
 
 
-def test_groups_of_a_dimension_need_its_size(tmp_path: Path) -> None:
+def test_a_split_by_dimensions_needs_their_sizes(tmp_path: Path) -> None:
     (tmp_path / "w.txt").write_text(workload("HYBRID_DATA_MODEL").text)
-    with pytest.raises(ConfigError, match="give dims"):
-        convert(tmp_path / "w.txt", tmp_path / "w", 8, as_groups=True)
+    with pytest.raises(ConfigError, match="give their sizes"):
+        convert(tmp_path / "w.txt", tmp_path / "w", 8)
+
+
+def test_a_split_of_one_dimension_has_one_side(tmp_path: Path) -> None:
+    for head, left in (("HYBRID_DATA_MODEL", "BWD_WG"), ("HYBRID_MODEL_DATA", "FWD")):
+        given = workload(head)
+        graph = trace(given, Split(given, 8, (8,)), 0, Settings())
+        collectives = [node.name for node in graph if node.type is NodeType.COMM_COLL]
+        assert collectives and not any(left in name for name in collectives)
 
 
 @pytest.mark.parametrize("text", ["", "4x", "x", "4,4", "-4", "4x4x", "١"])
