@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.text_loops import TYPES, dimensions, finish_time, graph_finish_time
@@ -21,7 +21,10 @@ from yantra.chakra.text import Layer, Phase, Workload, convert_upstream, parse
 from yantra.chakra.text.loops import Settings, not_issued, trace
 from yantra.chakra.text.split import Split
 from yantra.chakra.text.workload import LAYER_POLICIES, POLICIES
+from yantra.compile import compile
 from yantra.errors import YantraError
+from yantra.scenario import Collectives, Dimension, Scenario, Topology, Traces
+from yantra.simulate import run_native
 
 PHASES = st.builds(
     Phase, st.integers(0, 50), st.sampled_from(sorted(TYPES)), st.sampled_from([0, 1, 7, 64])
@@ -244,6 +247,34 @@ def test_nanoseconds_add_up_to_the_nearest_microsecond(workload: Workload, facto
     kernels = [node for node in graph if node.type is NodeType.COMP and not node["is_cpu_op"]]
     total_ns = sum(int(str(node["duration_ns"])) for node in kernels)
     assert sum(node.duration_micros for node in kernels) == (total_ns + 500) // 1000
+
+
+def simulated(graph: Trace) -> int:
+    """Return the ticks of a run on two rings."""
+    rings = tuple(Dimension(kind="ring", size=n, bytes_per_ns=2.0, latency_ns=10.0) for n in (4, 2))
+    every = ("ring", "ring")
+    scenario = Scenario(
+        workload=Traces(traces=(graph,) * 8),
+        topology=Topology(dimensions=rings),
+        collectives=Collectives(
+            all_reduce=every, all_gather=every, all_to_all=every, reduce_scatter=every
+        ),
+    )
+    finish: list[int] = run_native(compile(scenario)).finish.tolist()
+    return max(finish)
+
+
+@settings(max_examples=25)
+@given(workloads("DISTRIBUTED_INFERENCE"), st.integers(1, 3))
+def test_a_chain_takes_the_sum_of_its_parts(workload: Workload, passes: int) -> None:
+    graph = trace(workload, Split(workload, 8, (4, 2)), 0, Settings(passes, updates="none"))
+    ticks = 0
+    for names in Counter(tuple(sorted(node.data_deps)) for node in graph).values():
+        assume(names == 1)  # two collectives at once take turns
+    for node in graph:
+        alone = Node(0, node.name, node.type, node.duration_micros, attributes=node.attributes)
+        ticks += simulated(Trace([alone]))
+    assert simulated(graph) == ticks
 
 
 @pytest.mark.parametrize("reader", ["default", "upstream"])
