@@ -123,6 +123,15 @@ class Columns:
             )
         ]
 
+    @cached_property
+    def _involved(self) -> tuple[list[int], list[int]]:
+        return self.graph.involved_mask.tolist(), self.graph.involved_len.tolist()
+
+    def involved(self, node: int) -> tuple[int, int]:
+        """Return `involved_dim` as (bits, length); length 0 where absent, 255 where not a list."""
+        masks, lengths = self._involved
+        return (masks[node], lengths[node]) if lengths else (0, 0)
+
     def label(self, node: int) -> str:
         """How reports call a node."""
         return f"node {self.id[node]} {self.name(node)!r}"

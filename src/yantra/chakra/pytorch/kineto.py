@@ -85,7 +85,8 @@ _NO_ARGS = Args()
 class Event(Struct, gc=False):
     """One event; `start` and `end` are nanoseconds since the trace's base time.
 
-    `index` is its place in the file.
+    `index` is its place in the file. `owner` is for the linker: the index of the innermost operator
+    around a call, -1 for none.
     """
 
     ph: str = ""
@@ -100,6 +101,7 @@ class Event(Struct, gc=False):
     start: int = field(default=0, name="yantra start")
     end: int = field(default=0, name="yantra end")
     index: int = field(default=0, name="yantra index")
+    owner: int = field(default=-1, name="yantra owner")
 
     @property
     def detail(self) -> Args:

@@ -35,22 +35,26 @@ def convert(
     *,
     passes: int = 1,
     dims: Sequence[int] | None = None,
+    as_groups: bool = False,
     time_unit: TimeUnit = "us",
     updates: Updates = "delay",
+    blocking_gradients: bool = False,
 ) -> Converted:
     """Write `prefix`.RANK.et for every rank, as ASTRA-sim 1.0 would run the workload `source`.
 
     `dims` are the sizes of the network's dimensions, innermost first; `ranks` may be left out with
-    them. Times of the file are in `time_unit`; traces hold whole microseconds. `updates` says what
-    an update occupies: nothing that computes (`delay`), the device (`compute`), or no time
-    (`none`). Raises ConfigError.
+    them. `as_groups` writes communicator groups where whole dimensions would do. Times of the file
+    are in `time_unit`; traces hold whole microseconds. `updates` says what an update occupies:
+    nothing that computes (`delay`), the device (`compute`), or no time (`none`).
+    `blocking_gradients` makes transformers wait for a layer's input gradients before its weight
+    gradients, as ASTRA-sim 1.0 did until 2023. Raises ConfigError.
     """
     ranks = _ranks(ranks, dims)
     if passes < 1:
         raise ConfigError("passes", expected_got("at least 1", passes))
     workload = parse.read(source)
-    split = Split(workload, ranks, dims)
-    settings = Settings(passes, time_unit, updates)
+    split = Split(workload, ranks, dims, as_groups=as_groups)
+    settings = Settings(passes, time_unit, updates, blocking_gradients)
     name = os.fspath(prefix)
     make_folder(name)
     first = trace(workload, split, 0, settings)

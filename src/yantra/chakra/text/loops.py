@@ -42,11 +42,14 @@ Order = Literal["newest", "oldest", "first"]
 
 
 class Settings(NamedTuple):
-    """What the user chooses: the unit of the file's times, and what an update occupies."""
+    """What the user chooses: the unit of the file's times, what an update occupies, and whether a
+    transformer waits for a layer's input gradients before it computes its weight gradients.
+    """
 
     passes: int = 1
     time_unit: TimeUnit = "us"
     updates: Updates = "delay"
+    blocking_gradients: bool = False
 
 
 def trace(workload: Workload, split: Split, rank: int, settings: Settings) -> Trace:
@@ -169,6 +172,9 @@ class _Loop:
             gradients: list[Node] = []
             if number or transformer:
                 gradients = self._communicate(number, "BWD_IG", "newest")
+            if transformer and self.settings.blocking_gradients:
+                self.wait += gradients
+                gradients = []
             self._compute(number, "BWD_WG")
             if self.workload.policy != "MODEL":
                 self._weight_communication(number, "oldest")

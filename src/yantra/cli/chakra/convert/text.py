@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @click.option("--ranks", type=int, help="Number of ranks; the product of --dims if left out.")
 @click.option("--passes", type=int, default=1, show_default=True, help="Passes of the loop.")
 @click.option("--dims", help="Sizes of the network's dimensions, innermost first: 8x8x4.")
+@click.option("--groups", is_flag=True, help="Write communicator groups for whole dimensions, too.")
 @click.option(
     "--time-unit",
     type=click.Choice(["us", "ns"]),
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
     help="What update times occupy: nothing that computes, the device, or no time.",
 )
 @click.option(
+    "--blocking-gradients",
+    is_flag=True,
+    help="Transformers wait for a layer's input gradients before its weight gradients.",
+)
+@click.option(
     "--compat",
     type=click.Choice(["upstream"]),
     help="Write what upstream's converter writes, byte for byte.",
@@ -43,8 +49,10 @@ def command(
     ranks: int | None,
     passes: int,
     dims: str | None,
+    groups: bool,
     time_unit: TimeUnit,
     updates: Updates,
+    blocking_gradients: bool,
     compat: str | None,
 ) -> int:
     """Make Chakra traces OUTPUT.RANK.et from the text workload WORKLOAD."""
@@ -54,8 +62,8 @@ def command(
     if compat:
         if ranks is None:
             raise ConfigError("--ranks", "is required with --compat upstream")
-        if dims or time_unit != "us" or updates != "delay":
-            problem = "upstream knows no dimensions, other units or update times"
+        if dims or groups or time_unit != "us" or updates != "delay" or blocking_gradients:
+            problem = "upstream knows no dimensions, groups, other units, update times or waits"
             raise ConfigError("--compat upstream", f"{problem}; leave the option out")
         traces = convert_upstream(workload, output, ranks, passes)
         click.echo(f"wrote {len(traces)} traces: {output}.RANK.et")
@@ -66,8 +74,10 @@ def command(
         ranks,
         passes=passes,
         dims=parse_dims(dims) if dims else None,
+        as_groups=groups,
         time_unit=time_unit,
         updates=updates,
+        blocking_gradients=blocking_gradients,
     )
     warn(done.notes)
     click.echo(f"wrote {len(done.traces)} traces of {done.nodes} nodes: {output}.RANK.et")
