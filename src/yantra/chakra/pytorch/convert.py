@@ -170,9 +170,7 @@ def _emit_options(options: ConvertOptions) -> EmitOptions:
     )
 
 
-def _count(
-    report: ConvertReport, items: Iterable[Communication], options: ConvertOptions
-) -> None:
+def _count(report: ConvertReport, items: Iterable[Communication], options: ConvertOptions) -> None:
     for item in items:
         report.collectives += item.type is NodeType.COMM_COLL
         report.messages += item.type in (NodeType.COMM_SEND, NodeType.COMM_RECV)

@@ -79,7 +79,9 @@ class _Emitter:
         self._metadata()
         nodes = self.graph.nodes
         deps = [node.deps for node in nodes]
-        for node, parents in zip(nodes, reduced(deps) if self.options.reduce else deps, strict=True):
+        for node, parents in zip(
+            nodes, reduced(deps) if self.options.reduce else deps, strict=True
+        ):
             data = [id for parent in parents for id in self.ids[parent]]
             ctrl = [] if node.ctrl is None else [self.ids[node.ctrl][0]]
             first = self.next
