@@ -376,13 +376,6 @@ MALFORMED = [
         "byte 3: metadata record: version is not valid UTF-8",
     ),
     (
-        "JSON",
-        b'{"schema": "1.1.1-chakra.0.0.4", "nodes": []}\n',
-        "byte 0: metadata record: a record of 123 bytes begins here; 45 bytes are left"
-        + CUT
-        + " (this is JSON; expected a Chakra trace (.et))",
-    ),
-    (
         "JSON list",
         b"[1,2,3]\n",
         "byte 0: metadata record: a record of 91 bytes begins here; 7 bytes are left"

@@ -6,6 +6,8 @@ gzip is told by its first bytes and not by the file's name, as the field's reade
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable
 
 from yantra.errors import ConfigError, TraceError, did_you_mean
 from yantra.output import whole_file
@@ -17,6 +19,9 @@ _OTHER_PACKERS = {
     b"BZh": "bzip2",
     b"PK\x03\x04": "zip",
 }
+
+_JSON_OBJECT = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*["}]')
+_BINARY = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # no JSON text holds these bytes
 
 
 def load(path: str | os.PathLike[str]) -> bytes:
@@ -59,6 +64,23 @@ def save(data: bytes, path: str | os.PathLike[str]) -> None:
             file.write(data)
     except ConfigError as error:
         raise TraceError(str(error)) from None
+
+
+def save_text(pieces: Iterable[str], path: str | os.PathLike[str]) -> None:
+    """Write the pieces of a text to `path` as UTF-8, one after the other, whole or not at all."""
+    try:
+        with whole_file(path) as name, open(name, "x", encoding="utf-8", newline="") as file:
+            file.writelines(pieces)
+    except ConfigError as error:
+        raise TraceError(str(error)) from None
+
+
+def is_json(data: bytes) -> bool:
+    """Whether `data` is the text of a JSON object and not an .et file, which may begin alike."""
+    head = data[:4096]
+    if not _JSON_OBJECT.match(head):
+        return False
+    return not _BINARY.search(head)
 
 
 def what_it_is(data: bytes) -> str:

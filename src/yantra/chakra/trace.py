@@ -50,12 +50,12 @@ class Trace:
 
     @classmethod
     def from_bytes(cls, data: bytes, where: str = "trace") -> Trace:
-        """Decode the content of an .et file, plain or gzip; `where` begins the text of errors."""
-        plain = files.unpack(data, where)
-        try:
-            return cls.from_native(_core.decode_trace(plain))
-        except _core.TraceFault as fault:
-            raise _not_a_trace(plain, where, fault) from None
+        """Decode the content of a trace file; `where` begins the text of errors.
+
+        The content is that of an .et file, the jsonizer's text or a workload of the v1 feeder as
+        JSON, plain or packed with gzip.
+        """
+        return cls.from_native(decode(files.unpack(data, where), where))
 
     @classmethod
     def from_native(cls, native: _core.Trace) -> Trace:
@@ -123,10 +123,25 @@ class Trace:
 
 
 def read(source: str | os.PathLike[str] | bytes) -> Trace:
-    """Read a Chakra trace from a file or from its content, plain or gzip."""
+    """Read a Chakra trace from a file or from its content.
+
+    .et and JSON, plain or packed with gzip, are told by the content and not by the name.
+    """
     if isinstance(source, bytes):
         return Trace.from_bytes(source)
     return Trace.from_bytes(files.load(source), os.fspath(source))
+
+
+def decode(plain: bytes, where: str) -> _core.Trace:
+    """Decode the content of a trace file that is not packed, in any of the forms."""
+    if files.is_json(plain):
+        from yantra.chakra.json_reader import decode_json
+
+        return decode_json(plain, where)
+    try:
+        return _core.decode_trace(plain)
+    except _core.TraceFault as fault:
+        raise _not_a_trace(plain, where, fault) from None
 
 
 def _record(recorder: _core.TraceRecorder, node: Node) -> None:
@@ -178,11 +193,13 @@ def _type_name(number: int) -> str:
 def read_graph(
     data: bytes, where: str, *, merge_duplicates: bool = False, tensors: bool = False
 ) -> _core.Graph:
-    """Decode the content of an .et file only as far as a run needs, and resolve it.
+    """Decode the content of a trace file only as far as a run needs, and resolve it.
 
     `tensors` keeps the lists of tensors that tracking local memory reads.
     """
     plain = files.unpack(data, where)
+    if files.is_json(plain):
+        return decode(plain, where).graph(merge_duplicates)
     try:
         return _core.decode_graph(plain, merge_duplicates, tensors)
     except _core.TraceFault as fault:

@@ -31,8 +31,9 @@ class Attr(Struct, gc=False):
 class CommArgs(Struct, gc=False, omit_defaults=True):
     """What the device trace says of a collective call (PyTorch 2.4 and later, NCCL only).
 
-    Sizes are numbers of elements of `dtype` ("Float", "BFloat16", ...), of this rank. `ranks` is the
-    trace's text, possibly cut ("[0, 1, 2, ...]"). `src_rank`, `dst_rank` are ranks in the group.
+    Sizes are numbers of elements of `dtype` ("Float", "BFloat16", ...), of this rank. `ranks` is
+    the trace's text, possibly cut ("[0, 1, 2, ...]"). `src_rank`, `dst_rank` are ranks in the
+    group.
     """
 
     collective: str = ""

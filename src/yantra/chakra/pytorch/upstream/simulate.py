@@ -1,7 +1,7 @@
 """A quick replay of a converted trace: one CPU, and one op at a time on every stream.
 
-What upstream's `--simulate` is for, a plausibility check of the dependencies, without its ticks of a
-microsecond and without releasing dependents when a node starts instead of when it ends. Only data
+What upstream's `--simulate` is for, a plausibility check of the dependencies, without its ticks of
+a microsecond and without releasing dependents when a node starts instead of when it ends. Only data
 dependencies count, as there. Networks are not modelled; `yantra astra-sim` does that.
 """
 
@@ -74,7 +74,8 @@ def simulate(trace: Trace) -> Iterator[Event]:
 def _lane(native: _core.Trace, record: int) -> int:
     """Return the stream of a node, -1 for the CPU."""
     values = {name: value for name, _, value, _ in native.attributes(record)}
-    return _CPU if values.get("is_cpu_op") else max(0, int(values.get("stream", 0)))
+    stream = values.get("stream")
+    return _CPU if values.get("is_cpu_op") else stream if type(stream) is int and stream > 0 else 0
 
 
 def _event(native: _core.Trace, at: int, starts: bool, record: int, lane: int) -> Event:
