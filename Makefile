@@ -14,7 +14,7 @@ help:
 	@echo "make lint      ruff and mypy alone"
 	@echo "make bench     benchmarks, each beside its goal"
 	@echo "make sanitize  the suite under AddressSanitizer and UndefinedBehaviourSanitizer"
-	@echo "make fuzz      fuzz the trace reader for SECONDS=$(SECONDS)"
+	@echo "make fuzz      fuzz every reader for SECONDS=$(SECONDS)"
 
 demo: $(VENV)/.installed
 	@$(BIN)/yantra demo

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include "base/ensure.hpp"
+#include "collective/custom.hpp"
 
 namespace yantra {
 
@@ -39,6 +41,20 @@ std::optional<CollectiveKind> collective_kind(u64 comm_type) {
         CollectiveKind::all_to_all, CollectiveKind::reduce_scatter,
         CollectiveKind::reduce_scatter, CollectiveKind::barrier};
     return comm_type < 10 ? std::optional(kinds[comm_type]) : std::nullopt;
+}
+
+std::vector<Problem> wrong_duration(const Graph& graph, u32 node) {
+    constexpr u64 largest = 0x7fffffffffffffff;
+    const IntColumn& column = graph.duration_ns;
+    if (column.kind_of(node) == IntColumn::other) {
+        return {{node, false, "attribute 'duration_ns' is not an integer"}};
+    }
+    if (column.kind_of(node) == IntColumn::integer && column.value[node] > largest) {
+        return {{node, false,
+                 "attribute 'duration_ns' is " + std::to_string(static_cast<i64>(column.value[node])) +
+                     ", not a time"}};
+    }
+    return {};
 }
 
 // Lowers the nodes of one graph; every defect is a Problem and the pass goes on.
@@ -152,12 +168,17 @@ private:
         }
     }
 
-    u64 recorded_ticks() const {
-        const u64 micros = graph_.duration_micros[node_];
-        if (micros == 0 && options_.no_duration_takes_a_nanosecond) {
+    u64 recorded_ticks() {
+        if (!options_.whole_microseconds) {
+            for (Problem& problem : wrong_duration(graph_, node_)) {
+                problems_.push_back(std::move(problem));
+            }
+        }
+        const u64 ns = graph_.recorded_ns(node_, options_.whole_microseconds);
+        if (ns == 0 && options_.no_duration_takes_a_nanosecond) {
             return options_.scale.whole(1);
         }
-        return options_.scale.whole(micros * 1000);
+        return options_.scale.whole(ns);
     }
 
     static void set_timed(Op& op, u64 ticks, bool counts_as_compute) {
@@ -369,7 +390,7 @@ std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const Lower
     return job;
 }
 
-std::vector<Problem> check_custom(const Graph& graph, u32 positions) {
+std::vector<Problem> check_custom(const Graph& graph, u32 positions, bool whole_microseconds) {
     std::vector<Problem> problems;
     auto require = [&](u32 node, const IntColumn& column, const char* name) {
         if (column.kind_of(node) != IntColumn::integer) {
@@ -378,8 +399,34 @@ std::vector<Problem> check_custom(const Graph& graph, u32 positions) {
         }
         return column.value[node];
     };
+    auto require_chunks = [&](u32 node) {
+        const u64 chunks = require(node, graph.msg_chunk_cnt, "msg_chunk_cnt");
+        const u64 total = require(node, graph.total_chunk_cnt, "total_chunk_cnt");
+        if (has_chunks(graph, node) && (chunks >> 31U != 0 || total >> 31U != 0 || total == 0)) {
+            problems.push_back({node, false,
+                                "attributes 'msg_chunk_cnt' and 'total_chunk_cnt' are " +
+                                    std::to_string(static_cast<i64>(chunks)) + " and " +
+                                    std::to_string(static_cast<i64>(total)) +
+                                    "; expected 0 or more chunks of 1 or more, both below 2^31"});
+        }
+    };
+    auto require_size = [&](u32 node) {
+        const bool in_chunks = graph.msg_chunk_cnt.kind_of(node) != IntColumn::absent ||
+                               graph.total_chunk_cnt.kind_of(node) != IntColumn::absent;
+        if (graph.comm_size.kind_of(node) == IntColumn::absent && in_chunks) {
+            require_chunks(node);
+        } else {
+            require(node, graph.comm_size, "comm_size");
+        }
+    };
     for (u32 node = 0; node < graph.size(); ++node) {
         if (graph.type[node] == compute_node) {
+            if (has_chunks(graph, node)) {
+                require_chunks(node);
+            }
+            if (!whole_microseconds) {
+                std::ranges::move(wrong_duration(graph, node), std::back_inserter(problems));
+            }
             continue;
         }
         if (graph.type[node] != send_node && graph.type[node] != receive_node) {
@@ -388,7 +435,7 @@ std::vector<Problem> check_custom(const Graph& graph, u32 positions) {
                                     " in a custom collective; expected COMM_SEND (5), COMM_RECV (6) or COMP (4)"});
             continue;
         }
-        require(node, graph.comm_size, "comm_size");
+        require_size(node);
         require(node, graph.comm_tag, "comm_tag");
         const bool sends = graph.type[node] == send_node;
         const u64 peer = require(node, sends ? graph.comm_dst : graph.comm_src, sends ? "comm_dst" : "comm_src");

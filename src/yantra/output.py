@@ -33,6 +33,14 @@ def whole_file(path: Path) -> Iterator[str]:
             os.remove(unfinished)
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, unless it is there."""
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(os.fspath(path), f"cannot be made: {error.strerror or error}") from None
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file, UTF-8, whole or not at all."""
     with whole_file(path) as name, open(name, "w", encoding="utf-8", newline="") as file:

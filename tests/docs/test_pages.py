@@ -15,6 +15,7 @@ EXECUTED = [
     *sorted((ROOT / "docs" / "tutorial").glob("[0-9]*.md")),
     ROOT / "docs" / "internals" / "ARCHITECTURE.md",
     ROOT / "docs" / "reference" / "scenario.md",
+    ROOT / "docs" / "reference" / "inspecting.md",
     ROOT / "README.md",
 ]
 FOLDERS = "src|native|tests|docs|benchmarks|examples"

@@ -1,8 +1,9 @@
-"""Builds a fuzz target with sanitizers and runs it: python -m tests.fuzz --seconds 600.
+"""Fuzzes every reader: python -m tests.fuzz --seconds 600.
 
-`--target NAME` runs tests/fuzz/NAME_target.cpp. Files named at the end are tried first, so a
-crash can be run again: the driver leaves the input in build/fuzz/fuzz-crash. g++ has no libFuzzer,
-hence our own driver.
+Half of the time goes to the trace reader of the core, built with sanitizers (g++ has no libFuzzer,
+hence our own driver); the readers written in Python share the other half. `--target NAME` runs one:
+tests/fuzz/NAME_target.cpp, or tests/fuzz/readers/NAME.py. Files named at the end are tried first,
+so a crash can be run again: the input is left in build/fuzz/fuzz-crash or build/fuzz/NAME-crash.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from tests.fuzz import loop, readers
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "fuzz"
@@ -48,17 +51,39 @@ def _run(*command: str | Path) -> None:
 
 
 def main() -> int:
-    """Build and fuzz; return 0 when no fault was found."""
+    """Fuzz what is asked for; return 0 when no fault was found."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--target", default="trace")
+    parser.add_argument("--target", default="all", choices=["all", "trace", *readers.names()])
     parser.add_argument("inputs", nargs="*", help="files to try first")
     asked = parser.parse_args()
-    program = build(asked.target)
-    inputs = [str(Path(name).resolve()) for name in asked.inputs]
-    command = [str(program), str(asked.seconds), str(asked.seed), *inputs]
+    first = [Path(name).resolve() for name in asked.inputs]
+    if asked.target == "trace":
+        return _native(asked.target, asked.seconds, asked.seed, first)
+    if asked.target != "all":
+        return _python(asked.target, asked.seconds, asked.seed, first)
+    share = asked.seconds / 2 / len(readers.names())
+    faults = [_python(name, share, asked.seed, first) for name in readers.names()]
+    return _native("trace", asked.seconds // 2, asked.seed, first) or max(faults)
+
+
+def _native(target: str, seconds: int, seed: int, first: list[Path]) -> int:
+    command = [str(build(target)), str(seconds), str(seed), *map(str, first)]
     return subprocess.run(command, cwd=BUILD, check=False).returncode
+
+
+def _python(name: str, seconds: float, seed: int, first: list[Path]) -> int:
+    inputs = tuple(path.read_bytes() for path in first)
+    found = loop.fuzz(readers.load(name), seconds=seconds, seed=seed, first=inputs)
+    fault = "no fault" if found.failure is None else found.failure.problem
+    print(f"{name}: {found.runs} runs, {found.kept} inputs kept, {fault}", flush=True)
+    if found.failure is None:
+        return 0
+    crash = BUILD / f"{name}-crash"
+    loop.save(found.failure, crash)
+    print(f"the input is in {crash.relative_to(ROOT)}")
+    return 1
 
 
 if __name__ == "__main__":

@@ -8,6 +8,9 @@ for finding in chakra.validate("step.0.et"):
 
 from yantra.chakra.builder import TraceBuilder
 from yantra.chakra.diagnostics import Diagnostic, from_native, raise_errors, validate
+from yantra.chakra.feeder import Feeder, State, issue_order
+from yantra.chakra.generator import generate
+from yantra.chakra.json_text import to_json, write_json
 from yantra.chakra.schema import (
     DEFAULT_KINDS,
     Attribute,
@@ -18,22 +21,30 @@ from yantra.chakra.schema import (
     Node,
     NodeType,
 )
-from yantra.chakra.trace import Trace, read
+from yantra.chakra.trace import LAYOUTS, Trace, read, upgrade
 
 __all__ = [
     "DEFAULT_KINDS",
+    "LAYOUTS",
     "Attribute",
     "CollectiveType",
     "Diagnostic",
+    "Feeder",
     "IOInfo",
     "Kind",
     "Metadata",
     "Node",
     "NodeType",
+    "State",
     "Trace",
     "TraceBuilder",
     "from_native",
+    "generate",
+    "issue_order",
     "raise_errors",
     "read",
+    "to_json",
+    "upgrade",
     "validate",
+    "write_json",
 ]

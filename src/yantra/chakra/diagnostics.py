@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from yantra import _core
 from yantra.chakra import files
-from yantra.chakra.trace import Trace
+from yantra.chakra.trace import Trace, decode
 from yantra.errors import TraceError
 
 
@@ -47,6 +47,8 @@ def validate(source: Trace | str | os.PathLike[str] | bytes) -> list[Diagnostic]
     if isinstance(source, Trace):
         return _findings(source.native)
     data = files.unpack(source, "trace") if isinstance(source, bytes) else files.load(source)
+    if files.is_json(data):
+        return _findings(decode(data, "trace" if isinstance(source, bytes) else os.fspath(source)))
     try:
         native = _core.decode_trace(data)
     except _core.TraceFault as fault:

@@ -6,6 +6,10 @@ gzip is told by its first bytes and not by the file's name, as the field's reade
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable
+from contextlib import nullcontext
+from typing import BinaryIO, cast
 
 from yantra.errors import ConfigError, TraceError, did_you_mean
 from yantra.output import whole_file
@@ -17,6 +21,9 @@ _OTHER_PACKERS = {
     b"BZh": "bzip2",
     b"PK\x03\x04": "zip",
 }
+
+_JSON_OBJECT = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*["}]')
+_BINARY = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # no JSON text holds these bytes
 
 
 def load(path: str | os.PathLike[str]) -> bytes:
@@ -51,14 +58,39 @@ def unpack(data: bytes, where: str) -> bytes:
 
 def save(data: bytes, path: str | os.PathLike[str]) -> None:
     """Write `data` to `path`, packed if the name ends in `.gz`; no one ever sees half a file."""
-    where = os.fspath(path)
-    if where.endswith(".gz"):
-        data = _pack(data)
+    save_pieces([data], path)
+
+
+def save_pieces(pieces: Iterable[bytes], path: str | os.PathLike[str]) -> None:
+    """Write `pieces` one after the other, as `save` does; they are asked for one at a time."""
+    packed = os.fspath(path).endswith(".gz")
     try:
-        with whole_file(path) as name, open(name, "xb") as file:
-            file.write(data)
+        with (
+            whole_file(path) as name,
+            open(name, "xb") as file,
+            _packing(file) if packed else nullcontext(file) as content,
+        ):
+            for piece in pieces:
+                content.write(piece)
     except ConfigError as error:
         raise TraceError(str(error)) from None
+
+
+def save_text(pieces: Iterable[str], path: str | os.PathLike[str]) -> None:
+    """Write the pieces of a text to `path` as UTF-8, one after the other, whole or not at all."""
+    try:
+        with whole_file(path) as name, open(name, "x", encoding="utf-8", newline="") as file:
+            file.writelines(pieces)
+    except ConfigError as error:
+        raise TraceError(str(error)) from None
+
+
+def is_json(data: bytes) -> bool:
+    """Whether `data` is the text of a JSON object and not an .et file, which may begin alike."""
+    head = data[:4096]
+    if not _JSON_OBJECT.match(head):
+        return False
+    return not _BINARY.search(head)
 
 
 def what_it_is(data: bytes) -> str:
@@ -81,15 +113,11 @@ def what_it_is(data: bytes) -> str:
     return "this is a text file; expected a Chakra trace (.et)"
 
 
-def _pack(data: bytes) -> bytes:
+def _packing(file: BinaryIO) -> BinaryIO:
     """gzip without a time or a name, so that equal traces make equal files."""
     import gzip
-    import io
 
-    packed = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0) as file:
-        file.write(data)
-    return packed.getvalue()
+    return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0))
 
 
 def _near(path: str) -> str:

@@ -116,7 +116,7 @@ DEFAULT_KINDS: Mapping[str, Kind] = {
     "tensor_size": Kind.UINT64,
 }
 
-_RANGES: Mapping[Kind, tuple[int, int]] = {
+INTEGER_RANGES: Mapping[Kind, tuple[int, int]] = {
     Kind.INT32: (-(2**31), 2**31 - 1),
     Kind.INT64: (-(2**63), 2**63 - 1),
     Kind.UINT32: (0, 2**32 - 1),
@@ -156,7 +156,7 @@ class Attribute(_AttributeFields):
         checked_text(where, "name", name)
         checked_text(where, "doc", doc)
         chosen = _usual_kind(where, name, value) if kind is None else Kind(kind)
-        return super().__new__(cls, name, _as_kind(where, value, chosen), chosen, doc)
+        return super().__new__(cls, name, as_kind(where, value, chosen), chosen, doc)
 
     def __repr__(self) -> str:
         doc = f", doc={self.doc!r}" if self.doc else ""
@@ -361,7 +361,8 @@ def _scalar_kind(value: object) -> Kind:
     return Kind.BYTES
 
 
-def _as_kind(where: str, value: AnyValue, kind: Kind) -> Value:
+def as_kind(where: str, value: AnyValue, kind: Kind) -> Value:
+    """Return `value` as a value of `kind` is kept, or raise a TraceError."""
     if kind is Kind.NONE:
         if value is not None:
             raise TraceError(f"{where}: kind NONE holds no value, got {value!r}")
@@ -374,8 +375,8 @@ def _as_kind(where: str, value: AnyValue, kind: Kind) -> Value:
 
 
 def _as_scalar(where: str, value: object, kind: Kind) -> Scalar:
-    if kind in _RANGES:
-        low, high = _RANGES[kind]
+    if kind in INTEGER_RANGES:
+        low, high = INTEGER_RANGES[kind]
         return whole_number(where, _plain(kind), value, low, high)
     if kind in (Kind.DOUBLE, Kind.FLOAT):
         return _as_float(where, value, kind)

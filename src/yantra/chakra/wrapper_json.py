@@ -1,0 +1,91 @@
+"""Workloads in the JSON form of the v1 feeder: one object with a list `workload_graph`.
+
+Members a node of this form may have become what the binary form calls them: `runtime` the duration
+in microseconds, `ctrlDeps` the control dependencies, `tensor_size` and `comm_*` attributes. Other
+plain values are kept as attributes under their own names; so are those beside the list, as
+attributes of the trace. Upstream's reader takes what is missing from uninitialised memory: here
+`Id` and `NodeType` must be there, the rest may be left out.
+
+Source: MLCommons Chakra, WrapperNode and JSONNode of the C++ feeder (2025).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yantra import _core
+from yantra.chakra.json_reader import Mistake, text_of, whole
+from yantra.chakra.json_values import Path
+from yantra.chakra.schema import DEFAULT_KINDS, INTEGER_RANGES, Kind
+from yantra.errors import did_you_mean, expected_got
+
+_UINT64 = (0, 2**64 - 1)
+_INT32 = (-(2**31), 2**31 - 1)
+_NAMES = {"ctrl_deps": "ctrlDeps", "dataDeps": "data_deps"}
+_OWN = ("Id", "Name", "NodeType", "runtime", "data_deps", "ctrlDeps")
+
+
+def record_workload(workload: dict[str, Any], recorder: _core.TraceRecorder) -> None:
+    """Record the nodes of a workload; raises Mistake with the path to what is wrong."""
+    for key, value in workload.items():
+        if key != "workload_graph":
+            _attribute(key, value, recorder, (key,))
+    recorder.end_metadata("")
+    nodes = workload["workload_graph"]
+    if not isinstance(nodes, list):
+        raise Mistake(("workload_graph",), expected_got("a list of nodes", nodes))
+    for place, node in enumerate(nodes):
+        path = ("workload_graph", place)
+        if not isinstance(node, dict):
+            raise Mistake(path, expected_got("a node", node))
+        _node(node, recorder, path)
+
+
+def _node(node: dict[str, Any], recorder: _core.TraceRecorder, path: Path) -> None:
+    own: dict[str, Any] = {}
+    for key, value in node.items():
+        name = _NAMES.get(key, key)
+        if name not in _OWN:
+            _attribute(name, value, recorder, (*path, key))
+        elif name in own:
+            raise Mistake((*path, key), "the dependencies are given before, in another spelling")
+        else:
+            own[name] = value
+    for name in ("Id", "NodeType"):
+        if name not in own:
+            raise Mistake(path, f"a node must have {name}{did_you_mean(name, node)}")
+    recorder.node(
+        whole(own["Id"], (*path, "Id"), *_UINT64),
+        text_of(own.get("Name"), (*path, "Name")),
+        whole(own["NodeType"], (*path, "NodeType"), *_INT32),
+        0,
+        whole(own.get("runtime", 0), (*path, "runtime"), *_UINT64),
+        _ids(own, "data_deps", path, node),
+        _ids(own, "ctrlDeps", path, node),
+    )
+
+
+def _ids(own: dict[str, Any], name: str, path: Path, node: dict[str, Any]) -> list[int]:
+    key = next((key for key in node if _NAMES.get(key, key) == name), name)
+    ids = own.get(name, [])
+    if not isinstance(ids, list):
+        raise Mistake((*path, key), expected_got("a list of ids", ids))
+    return [whole(id, (*path, key, place), *_UINT64) for place, id in enumerate(ids)]
+
+
+def _attribute(name: str, value: Any, recorder: _core.TraceRecorder, path: Path) -> None:
+    text_of(name, path)
+    kind = DEFAULT_KINDS.get(name) or _kind_of(value)
+    if kind in INTEGER_RANGES:
+        value = whole(value, path, *INTEGER_RANGES[kind])
+    elif kind is Kind.STRING and isinstance(value, str):
+        value = text_of(value, path)
+    elif not isinstance(value, {Kind.BOOL: bool, Kind.DOUBLE: float}.get(kind, ())):
+        expected = "a plain value" if name not in DEFAULT_KINDS else f"a {kind.name.lower()}"
+        raise Mistake(path, expected_got(expected, value))
+    recorder.attribute(name, kind, value, "")
+
+
+def _kind_of(value: Any) -> Kind:
+    kinds = {bool: Kind.BOOL, int: Kind.INT64, float: Kind.DOUBLE, str: Kind.STRING}
+    return kinds.get(type(value), Kind.NONE)

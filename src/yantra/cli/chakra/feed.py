@@ -1,0 +1,34 @@
+"""`yantra chakra feed`: the order in which a simulator would issue the nodes of a trace."""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+from typing import Literal
+
+import click
+
+
+@click.command()
+@click.argument("trace", type=click.Path())
+@click.option(
+    "--semantics",
+    type=click.Choice(["v1", "v3"]),
+    default="v3",
+    show_default=True,
+    help="v1 waits for data dependencies, v3 for data and control.",
+)
+@click.option("--names", is_flag=True, help="Print type and name beside every id.")
+@click.option("--limit", type=click.IntRange(min=0), help="Print so many nodes at most.")
+def command(trace: str, semantics: Literal["v1", "v3"], names: bool, limit: int | None) -> int:
+    """Print the ids of TRACE in the order of issue, one per line.
+
+    Every node ends before the next one is issued; of those that wait for none, the lowest id goes
+    first.
+    """
+    from yantra.chakra import Feeder
+
+    for node in islice(Feeder(trace, semantics), limit):
+        kind = getattr(node.type, "name", node.type)
+        sys.stdout.write(f"{node.id}\t{kind}\t{node.name}\n" if names else f"{node.id}\n")
+    return 0

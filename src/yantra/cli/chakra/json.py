@@ -1,0 +1,34 @@
+"""`yantra chakra json`: a trace to JSON text, JSON text to a trace."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.command()
+@click.argument("source", type=click.Path())
+@click.option("-o", "--output", type=click.Path(), help="The file to write; else standard output.")
+def command(source: str, output: str | None) -> int:
+    """Turn the trace SOURCE into the jsonizer's text, or JSON text into a trace (.et).
+
+    What SOURCE is, its content tells and not its name. JSON is the text of upstream's jsonizer or a
+    workload of the v1 feeder. A result whose name ends in .gz is packed.
+    """
+    from yantra import chakra
+    from yantra.chakra import files
+    from yantra.chakra.json_text import objects
+
+    data = files.load(source)
+    trace = chakra.Trace.from_bytes(data, source)
+    if files.is_json(data):
+        if output is None:
+            raise click.UsageError("a trace is no text: name the file to write with -o")
+        trace.write(output)
+    elif output is None:
+        sys.stdout.writelines(objects(trace))
+        sys.stdout.write("\n")
+    else:
+        chakra.write_json(trace, output)
+    return 0
