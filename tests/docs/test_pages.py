@@ -14,7 +14,7 @@ PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
 EXECUTED = [
     *sorted((ROOT / "docs" / "tutorial").glob("[0-9]*.md")),
     ROOT / "docs" / "internals" / "ARCHITECTURE.md",
-    ROOT / "docs" / "reference" / "scenario.md",
+    *sorted((ROOT / "docs" / "reference").glob("*.md")),
     ROOT / "README.md",
 ]
 FOLDERS = "src|native|tests|docs|benchmarks|examples"

@@ -22,7 +22,7 @@ PYTHON_LAYERS = [
     ("compile",),
     ("result", "deadlock"),
     ("simulate", "validate"),
-    ("export", "demo"),
+    ("export", "demo", "rehearsal"),
     ("cli",),
     ("__main__",),
 ]

@@ -20,7 +20,7 @@ def main() -> int:
     import torch
     import torch.distributed.fsdp
     import torch.distributed.pipelining
-    import torch.distributed.tensor.parallel  # noqa: F401
+    import torch.distributed.tensor.parallel
 
     torch.set_num_threads(1)
     ports = [_free_port() for _ in examples]
