@@ -111,7 +111,8 @@ def _link_devices(
     collectives = _collectives(linked, known)
     blocked = waits.Waits(queues, origin, report)
     if device.syncs:
-        streams.recorded_waits(device.syncs, by_correlation, queues, origin, report)
+        recorded = streams.Records(calls)
+        streams.recorded_waits(device.syncs, by_correlation, recorded, queues, origin, report)
         blocked.recorded(device.syncs, by_correlation)
     else:
         named = _awaited(known, collectives)
@@ -129,7 +130,7 @@ def _link_devices(
 _BESIDES_LAUNCHES = (
     waits.SYNC_CALLS
     | streams.WAIT_CALLS
-    | {"cudaEventRecord", "cudaEventRecordWithFlags", "cuEventRecord", "hipEventRecord"}
+    | streams.RECORD_CALLS
     | {"cudaEventQuery", "cudaStreamQuery", "hipEventQuery", "hipStreamQuery"}
 )
 

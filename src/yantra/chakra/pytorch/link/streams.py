@@ -60,6 +60,14 @@ class Queues:
         queue = self.by_thread.get(tid)
         return queue.first_after(time) if queue else None
 
+    def others_before(self, op: DeviceOp, time: int) -> bool:
+        """Whether other streams than that of `op` had work before `time`."""
+        return any(
+            queue.last_before(time) is not None
+            for place, queue in self.by_stream.items()
+            if place != (op.device, op.stream)
+        )
+
     def places(self) -> list[Place]:
         """Return all streams."""
         return list(self.by_stream)
@@ -120,8 +128,38 @@ def stream_order(ops: list[DeviceOp], report: LinkReport) -> None:
         )
 
 
+RECORD_CALLS = frozenset(
+    {"cudaEventRecord", "cudaEventRecordWithFlags", "cuEventRecord", "hipEventRecord"}
+)
+
+
+class Records:
+    """The calls that record events, by thread, to ask for the last one before another call."""
+
+    def __init__(self, calls: list[Event]) -> None:
+        self.by_thread: defaultdict[object, list[Event]] = defaultdict(list)
+        for call in calls:
+            if call.name in RECORD_CALLS:
+                self.by_thread[call.tid].append(call)
+
+    def before(self, call: Event) -> Event | None:
+        """Return the thread's last record before `call`."""
+        own = self.by_thread.get(call.tid, [])
+        index = bisect_left(own, call.start, key=_start)
+        return own[index - 1] if index else None
+
+
+def _start(call: Event) -> int:
+    return call.start
+
+
 def recorded_waits(
-    syncs: list[Event], calls: dict[int, Event], queues: Queues, origin: int, report: LinkReport
+    syncs: list[Event],
+    calls: dict[int, Event],
+    records: Records,
+    queues: Queues,
+    origin: int,
+    report: LinkReport,
 ) -> None:
     """Add to `after` what the trace's "Stream Wait Event" events name."""
     for sync in syncs:
@@ -130,13 +168,15 @@ def recorded_waits(
             continue
         report.stream_waits += 1
         wait = calls.get(detail.correlation if detail.correlation is not None else -1)
-        record = calls.get(detail.wait_on_record if detail.wait_on_record is not None else -1)
-        device = detail.device or 0
-        if wait is None or record is None:
+        awaited, waiting = detail.wait_on_stream, detail.stream
+        if wait is None or awaited is None or awaited < 0 or not isinstance(waiting, int):
             report.stream_waits_unexplained += 1
             continue
-        source = queues.last_before((device, detail.wait_on_stream or 0), record.start - origin)
-        target = queues.first_after((device, detail.stream or 0), wait.start - origin)
+        device = detail.device or 0
+        record = calls.get(detail.wait_on_record if detail.wait_on_record is not None else -1)
+        record = record or records.before(wait) or wait  # the trace names no record: the last one
+        source = queues.last_before((device, awaited), record.start - origin)
+        target = queues.first_after((device, waiting), wait.start - origin)
         if source is None or target is None:
             report.stream_waits_idle += 1
         else:
@@ -191,7 +231,9 @@ def inferred_waits(
             source = collectives.awaited_by(target, time)
         if source is None:
             source = _other_before(queues, tid, target, time)
-        if source is None and collectives.all_awaited(time):
+        if source is None and (
+            collectives.all_awaited(time) or not queues.others_before(target, time)
+        ):
             report.stream_waits_idle += 1
             continue
         if source is None or source.stream == target.stream or not _consistent(source, target):
