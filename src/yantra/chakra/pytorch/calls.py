@@ -85,16 +85,21 @@ class Calls:
         self.records: list[Operator] = []
         self._beside: dict[int, list[Operator]] = {}
         self._known: dict[int, Call] = {}
-        latest: dict[tuple[int | None, str], Operator] = {}
+        records: dict[int | None, Operator] = {}  # by parent, the latest
+        waiting: dict[Any, Operator] = {}  # by host thread, a `c10d` operator without a label yet
         for operator in operators:
             self.by_id[operator.id] = operator
             sort = _sort(operator.name)
-            if sort in ("record", "api"):
-                latest[operator.parent, sort] = operator
             if sort == "record":
+                records[operator.parent] = operator
                 self.records.append(operator)
+            elif sort == "api":
+                waiting[operator.attr("tid")] = operator
             elif sort == "label":
-                before = [latest.get((operator.parent, sort)) for sort in ("record", "api")]
+                before = (
+                    records.get(operator.parent),
+                    waiting.pop(operator.attr("tid"), None),
+                )
                 self._beside[operator.id] = [other for other in before if other is not None]
             elif sort == "note" and operator.parent is not None:
                 self._beside.setdefault(operator.parent, []).append(operator)
@@ -118,7 +123,8 @@ class Calls:
         """Return the operators of the call by sort: the innermost of each.
 
         Of a sort met twice the outer one is of another call: batched receives stand inside the send
-        before them. A label's record or `c10d` operator may also be the sibling just before it.
+        before them. A label's record may also be the sibling before it, and its `c10d` operator the
+        one its thread called last: gloo's label stands below whatever annotation is open.
         """
         found: dict[str, Operator] = {}
         at: int | None = id

@@ -8,7 +8,7 @@ everywhere, so a simulator may replay communication or model it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
 
@@ -21,7 +21,7 @@ from yantra.chakra.pytorch.graph import GraphOptions, build
 from yantra.chakra.pytorch.linked import Linked
 from yantra.chakra.pytorch.matching import Matches, match
 from yantra.chakra.pytorch.replicate import replicated
-from yantra.chakra.schema import NodeType
+from yantra.chakra.schema import CollectiveType, NodeType
 from yantra.chakra.trace import Trace
 from yantra.errors import TraceError
 
@@ -35,7 +35,8 @@ class ConvertOptions(Struct, frozen=True, kw_only=True):
     another worked waits for it. `reduce`: leave out dependencies that follow from others.
     `exact_collectives`: write reduce, gather, scatter and barrier as such, which ASTRA-sim does not
     run, and not as the collective it has that comes nearest. `memory_nodes`: write copies between
-    host and device as MEM_LOAD and MEM_STORE nodes. `replicate`: one rank stands for all.
+    host and device as MEM_LOAD and MEM_STORE nodes. `replicate`: one rank stands for so many, 0 for
+    as many as recorded; None: every rank is given.
     """
 
     gaps: bool = True
@@ -43,7 +44,7 @@ class ConvertOptions(Struct, frozen=True, kw_only=True):
     reduce: bool = False
     exact_collectives: bool = False
     memory_nodes: bool = False
-    replicate: bool = False
+    replicate: int | None = None
 
 
 class ConvertReport(Struct):
@@ -61,6 +62,21 @@ class ConvertReport(Struct):
     unmatched_messages: int = 0
     problems: list[str] = field(default_factory=list)
 
+    def summary(self) -> str:
+        """Return the counts as text, a line per kind of thing."""
+        lines = [
+            f"{self.ranks} traces, {self.nodes} nodes, {self.delays} of them delays",
+            f"{self.collectives} collectives, {self.messages} sends and receives",
+        ]
+        if self.resized:
+            lines.append(f"{self.resized} collectives take the largest of their ranks' sizes")
+        for name, count in sorted(self.stand_ins.items()):
+            stand_in = STAND_INS[CollectiveType[name]].name
+            lines.append(f"{count} x {name} written as {stand_in}: ASTRA-sim does not run it")
+        for name, count in sorted(self.unknown_kernels.items()):
+            lines.append(f"{count} x unknown communication, kept as computation: {name}")
+        return "".join(f"{line}\n" for line in lines)
+
 
 class Job(Struct):
     """The communicators of a converted job, and what there is to report."""
@@ -70,45 +86,61 @@ class Job(Struct):
 
 
 Source = Callable[[], Linked]
-Take = Callable[[int, Trace], None]
+Take = Callable[[int, Iterator[bytes]], None]
 
 
 def convert_linked(linked: Linked, options: ConvertOptions | None = None) -> Trace:
     """Convert one rank on its own; see `convert_job` for ranks that talk to each other."""
-    traces: list[Trace] = []
-    convert_job([lambda: linked], lambda rank, trace: traces.append(trace), options)
-    return traces[0]
+    content: list[bytes] = []
+    convert_job([lambda: linked], lambda rank, pieces: content.extend(pieces), options)
+    return Trace.from_bytes(b"".join(content))
 
 
 def convert_job(
     sources: Sequence[Source], take: Take, options: ConvertOptions | None = None
 ) -> Job:
-    """Convert the ranks of a job; `take(rank, trace)` gets each trace as it is ready.
+    """Convert the ranks of a job; `take(rank, pieces)` gets the content of each .et file.
 
     A source is called once or twice and must return the same trace. Raises TraceError when two
     sources are of one rank, or `replicate` is asked for with several.
     """
     chosen = options or ConvertOptions()
-    if chosen.replicate and len(sources) != 1:
-        raise TraceError("replicate: one rank stands for all; give the trace of one rank")
     ranks = _Ranks(sources)
-    items = ranks.items()
-    if chosen.replicate:
-        (rank,) = items
-        items = replicated(items[rank], rank, ranks.world_size)
+    items, world_size = ranks.items(), ranks.world_size
+    if chosen.replicate is not None:
+        if len(items) != 1:
+            raise TraceError("replicate: one rank stands for all; give the trace of one rank")
+        ((rank, made),) = items.items()
+        world_size = chosen.replicate or world_size
+        items = replicated(made, rank, ranks.world_size, world_size)
     everything = [item for made in items.values() for item in made]
-    communicators = Communicators(ranks.world_size, everything)
+    communicators = Communicators(world_size, everything)
     report = _report(match(items, communicators), ranks)
     for rank, made in items.items():
-        linked = ranks.linked(rank)
-        graph = build(linked, GraphOptions(gaps=chosen.gaps, handover=chosen.handover))
-        trace = emit(linked, graph, made, communicators, _emit_options(chosen))
-        report.ranks += 1
-        report.nodes += len(trace)
-        report.delays += sum(node.kind == "delay" for node in graph.nodes)
-        take(rank, trace)
+        linked = ranks.linked(rank, keep=chosen.replicate is not None)
+        take(rank, _rank(linked, made, communicators, chosen, report))
     _count(report, everything, chosen)
     return Job(communicators, report)
+
+
+def _rank(
+    linked: Linked,
+    items: Sequence[Communication],
+    communicators: Communicators,
+    options: ConvertOptions,
+    report: ConvertReport,
+) -> Iterator[bytes]:
+    graph = build(linked, GraphOptions(gaps=options.gaps, handover=options.handover))
+    how = EmitOptions(
+        reduce=options.reduce,
+        exact_collectives=options.exact_collectives,
+        memory_nodes=options.memory_nodes,
+    )
+    report.ranks += 1
+    parts = [item.op for item in items if item.type is not NodeType.COMP]
+    report.nodes += len(graph.nodes) + len(parts) - len({*parts})
+    report.delays += sum(node.kind == "delay" for node in graph.nodes)
+    return emit(linked, graph, items, communicators, how)
 
 
 class _Ranks:
@@ -127,9 +159,9 @@ class _Ranks:
         """Return what communicates, by rank."""
         return {rank: found.items for rank, found in sorted(self.found.items())}
 
-    def linked(self, rank: int) -> Linked:
-        """Return the trace of a rank; a single one given stands for all ranks."""
-        if len(self._sources) == 1:
+    def linked(self, rank: int, *, keep: bool) -> Linked:
+        """Return the trace of a rank, once; `keep`: the one given, as any rank."""
+        if keep:
             (linked,) = self._kept.values()
             linked.rank = rank
             return linked
@@ -162,19 +194,10 @@ def _report(matches: Matches, ranks: _Ranks) -> ConvertReport:
     return report
 
 
-def _emit_options(options: ConvertOptions) -> EmitOptions:
-    return EmitOptions(
-        reduce=options.reduce,
-        exact_collectives=options.exact_collectives,
-        memory_nodes=options.memory_nodes,
-    )
-
-
-def _count(
-    report: ConvertReport, items: Iterable[Communication], options: ConvertOptions
-) -> None:
+def _count(report: ConvertReport, items: Iterable[Communication], options: ConvertOptions) -> None:
     for item in items:
         report.collectives += item.type is NodeType.COMM_COLL
         report.messages += item.type in (NodeType.COMM_SEND, NodeType.COMM_RECV)
-        if item.type is NodeType.COMM_COLL and item.collective in STAND_INS:
-            report.stand_ins[item.collective.name] += not options.exact_collectives
+        stands_in = not options.exact_collectives and item.type is NodeType.COMM_COLL
+        if stands_in and item.collective in STAND_INS:
+            report.stand_ins[item.collective.name] += 1

@@ -3,8 +3,8 @@
 gloo runs a collective on a thread of its own: `c10d::allreduce_` returns at once, a worker records
 `gloo:all_reduce`, and something waits for it. That is what a kernel does. So the worker's operator
 becomes a device op on a lane that is nobody's stream, launched by the `c10d` operator; waits are
-taken from the collector's annotations `chakra::wait|{"id"}`. Without those, a thread that was
-blocked until just after the end of a collective is taken to have waited for it.
+taken from the collector's annotations `chakra::wait|{"id"}`. Without those, a thread that did
+nothing during most of a collective, or went on just after its end, is taken to have waited for it.
 """
 
 from __future__ import annotations
@@ -148,13 +148,19 @@ def _seen_waits(operators: list[Operator], made: list[DeviceOp]) -> list[Wait]:
     for op in made:
         for tid in sorted(threads, key=lambda tid: (tid != op.launch_tid, tid)):
             gap = threads[tid].gap_at(op.end_ns)
-            if gap is not None and gap[1] - op.end_ns <= _WAKES_WITHIN_NS:
+            if gap is not None and _waited(op, *gap):
                 found[tid, *gap].append(op.id)
                 break
     return [
         Wait(tid, "blocked", start, end - start, threads[tid].inside(start), after, "call")
         for (tid, start, end), after in found.items()
     ]
+
+
+def _waited(op: DeviceOp, start: int, end: int) -> bool:
+    """Whether a thread that did nothing from `start` to `end` seems to have waited for `op`."""
+    during = min(op.end_ns, end) - max(op.start_ns, start)
+    return end - op.end_ns <= _WAKES_WITHIN_NS or 2 * during >= op.dur_ns
 
 
 def _threads(operators: Iterable[Operator]) -> dict[int, _Thread]:

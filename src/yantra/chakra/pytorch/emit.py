@@ -8,7 +8,7 @@ and receives becomes several nodes in the place of one.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -16,6 +16,7 @@ from msgspec import Struct
 from yantra import _core
 from yantra.chakra.pytorch.communication import STAND_INS, Communication
 from yantra.chakra.pytorch.communicators import Communicators
+from yantra.chakra.pytorch.cpu_collectives import NETWORK
 from yantra.chakra.pytorch.flops import COUNTED, flops
 from yantra.chakra.pytorch.graph import Graph, GraphNode
 from yantra.chakra.pytorch.linked import Attr, DeviceOp, Linked, Operator
@@ -28,6 +29,8 @@ _NUMBERS = ("rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid")
 _INT64 = 1 << 63
 _UINT64 = 1 << 64
 _MICROS_WITHOUT_TIME = 0
+_PIECE = 4096  # nodes
+_NO_METADATA = b"\0"  # a trace begins with its metadata, here an empty message: its length
 Texts = tuple[tuple[str, str, str], tuple[str, str, str]]
 
 
@@ -45,9 +48,12 @@ def emit(
     items: Iterable[Communication],
     communicators: Communicators,
     options: EmitOptions,
-) -> Trace:
-    """Write the trace of one rank."""
-    return _Emitter(linked, graph, items, communicators, options).run()
+) -> Iterator[bytes]:
+    """Yield the content of the .et file of one rank, in pieces, so that it never stands whole."""
+    pieces = _Emitter(linked, graph, items, communicators, options).run()
+    yield next(pieces).to_bytes()
+    for piece in pieces:
+        yield piece.to_bytes().removeprefix(_NO_METADATA)
 
 
 class _Emitter:
@@ -71,21 +77,39 @@ class _Emitter:
             if item.type is not NodeType.COMP:
                 self.parts[item.op].append(item)
         self.kernels = Counter(op.parent for op in linked.device_ops if op.parent is not None)
-        self.written: dict[int, tuple[Texts, int | None]] = {}
-        self.ids: list[Sequence[int]] = []  # of each graph node
+        self.to_write = Counter(self.kernels)  # kernels that still need their operator's tensors
+        self.known: dict[int, tuple[Texts, int | None]] = {}
         self.next = 0
 
-    def run(self) -> Trace:
+    def run(self) -> Iterator[Trace]:
         self._metadata()
         nodes = self.graph.nodes
-        deps = [node.deps for node in nodes]
-        for node, parents in zip(nodes, reduced(deps) if self.options.reduce else deps, strict=True):
-            data = [id for parent in parents for id in self.ids[parent]]
-            ctrl = [] if node.ctrl is None else [self.ids[node.ctrl][0]]
-            first = self.next
-            self._node(node, data, ctrl)
-            self.ids.append(range(first, self.next))
-        return Trace.from_native(self.recorder.finish())
+        deps: Sequence[Sequence[int]] = [node.deps for node in nodes]
+        if self.options.reduce:
+            deps = reduced(deps)
+        ids = self._ids()
+        for place, (node, parents) in enumerate(zip(nodes, deps, strict=True), start=1):
+            if ids is None:
+                self._node(node, list(parents), [] if node.ctrl is None else [node.ctrl])
+            else:
+                data = [id for parent in parents for id in ids[parent]]
+                self._node(node, data, [] if node.ctrl is None else [ids[node.ctrl][0]])
+            if place % _PIECE == 0:
+                yield Trace.from_native(self.recorder.finish())
+                self.recorder.end_metadata("")
+        yield Trace.from_native(self.recorder.finish())
+
+    def _ids(self) -> list[range] | None:
+        """Return the ids of each graph node's nodes; None when they are the graph's own."""
+        if all(len(parts) == 1 for parts in self.parts.values()):
+            return None
+        ids = []
+        first = 0
+        for node in self.graph.nodes:
+            count = len(self.parts.get(node.source, ())) if node.kind == "device" else 1
+            ids.append(range(first, first + max(1, count)))
+            first += max(1, count)
+        return ids
 
     def _metadata(self) -> None:
         about = self.linked
@@ -117,7 +141,10 @@ class _Emitter:
         texts, work = self._tensors(operator)
         if work is not None:
             self._put_int("num_ops", work)
-        self._lane(node)
+        if operator.start_ns is None:
+            self._put_int("thread", node.lane)
+        else:
+            self._lane(node)
         type = NodeType.METADATA if "process_group:init" in operator.name else NodeType.COMP
         self._texts(texts)
         self._end(node, type, node.dur_us, data, ctrl)
@@ -126,22 +153,25 @@ class _Emitter:
         parts = self.parts.get(op.id, [])
         if len(parts) > 1:
             parts = sorted(parts, key=lambda part: part.type)  # sends, then receives
+        operator = None if op.parent is None else self.operators.get(op.parent)
         for place, part in enumerate(parts or [None]):
-            texts = self._launcher(op)
+            texts = self._launcher(operator)
             self._put("is_cpu_op", Kind.BOOL, False)
             self._put("stream", Kind.INT64, op.stream)
             type = self._part(op, part)
             self._lane(node)
-            self._put_int("device", op.device)
-            self._put_int("correlation", op.correlation)
+            if op.device != NETWORK:
+                self._put_int("device", op.device)
+                self._put_int("correlation", op.correlation)
             if texts is not None:
                 self._texts(texts)
             # one kernel ran the whole batch, so its time counts once
             self._end(node, type, 0 if place else node.dur_us, data, ctrl)
+        if operator is not None:
+            self._wrote_kernel(operator)
 
-    def _launcher(self, op: DeviceOp) -> Texts | None:
+    def _launcher(self, operator: Operator | None) -> Texts | None:
         """Write what upstream copies from the operator that launched a device op."""
-        operator = None if op.parent is None else self.operators.get(op.parent)
         if operator is None:
             return None
         self._attributes(operator.attrs)
@@ -191,20 +221,28 @@ class _Emitter:
             self._put("op_schema", Kind.STRING, schema)
 
     def _tensors(self, operator: Operator) -> tuple[Texts, int | None]:
-        """Return the texts of an operator's tensors and its FLOPs; kept for its kernels."""
-        known = self.written.get(operator.id)
-        if known is None:
+        """Return the texts of an operator's tensors and its FLOPs; kept until its last kernel."""
+        found = self.known.get(operator.id)
+        if found is None:
             inputs, outputs = decoded(operator.inputs), decoded(operator.outputs)
             work = flops(operator.name, inputs, outputs) if operator.name in COUNTED else None
-            known = (_shown(inputs), _shown(outputs)), work
-            if operator.id in self.kernels:
-                self.written[operator.id] = known
-        return known
+            found = (_shown(inputs), _shown(outputs)), work
+            if operator.id in self.to_write:
+                self.known[operator.id] = found
+        return found
+
+    def _wrote_kernel(self, operator: Operator) -> None:
+        self.to_write[operator.id] -= 1
+        if not self.to_write[operator.id]:
+            self.known.pop(operator.id, None)
 
     def _lane(self, node: GraphNode) -> None:
         self._put_int("start_time_ns", node.start_ns)
         self._put_int("duration_ns", node.dur_ns)
-        self._put_int("thread" if node.is_cpu else "stream", node.lane)
+        if node.is_cpu:
+            self._put_int("thread", node.lane)
+        elif node.kind == "delay":
+            self._put_int("stream", node.lane)
 
     def _texts(self, texts: Texts) -> None:
         self.recorder.io(False, *texts[0])

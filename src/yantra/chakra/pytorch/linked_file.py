@@ -31,6 +31,7 @@ from yantra.chakra.pytorch.linked import (
     ProcessGroup,
     Wait,
 )
+from yantra.chakra.pytorch.node_file import read_nodes
 from yantra.errors import TraceError
 
 FORM = 1
@@ -127,13 +128,56 @@ def write(linked: Linked, path: str) -> None:
 
 
 def read(path: str) -> Linked:
-    """Read a linked trace. Raises TraceError when the file is none of ours."""
-    return parse(json_input.load(path), path)
+    """Read a linked trace node by node. Raises TraceError when the file is none of ours."""
+    gathered = _Gathered()
+    header = read_nodes(path, _Node, gathered.take)
+    try:
+        return _linked(msgspec.convert(header | {"nodes": []}, _File), gathered, path)
+    except msgspec.ValidationError as error:
+        raise TraceError(f"{path}: {error}; this is no {WHAT}") from None
 
 
 def parse(data: bytes, where: str) -> Linked:
     """Read a linked trace from the bytes of its file; `where` names it in errors."""
     file = json_input.decode(data, _File, where, WHAT)
+    gathered = _Gathered()
+    gathered.take(file.nodes)
+    return _linked(file, gathered, where)
+
+
+class _Gathered:
+    """Operators and device ops as they are read; texts that many of them have are kept once."""
+
+    def __init__(self) -> None:
+        self.operators: list[Operator] = []
+        self.device_ops: list[DeviceOp] = []
+        self._texts: dict[str, str] = {}
+        self._tensors: dict[bytes, Raw] = {}
+
+    def take(self, nodes: list[_Node]) -> None:
+        for node in nodes:
+            if node.cat is UNSET:
+                self._shorten(node)
+                self.operators.append(_operator(node))
+            else:
+                self.device_ops.append(_device_op(node))
+
+    def _shorten(self, node: _Node) -> None:
+        """Let go of the block the node was read from, which its tensors are parts of."""
+        texts = self._texts
+        for attr in node.attrs:
+            attr.name = texts.setdefault(attr.name, attr.name)
+            attr.type = texts.setdefault(attr.type, attr.type)
+            if isinstance(attr.value, str):
+                attr.value = texts.setdefault(attr.value, attr.value)
+        node.inputs, node.outputs = self._own(node.inputs), self._own(node.outputs)
+
+    def _own(self, raw: Raw) -> Raw:
+        text = bytes(raw)
+        return self._tensors.setdefault(text, Raw(text))
+
+
+def _linked(file: _File, gathered: _Gathered, where: str) -> Linked:
     extra = file.yantra
     if extra is None:
         raise TraceError(
@@ -152,8 +196,8 @@ def parse(data: bytes, where: str) -> Linked:
         world_size=extra.world_size,
         origin_ns=extra.origin_ns,
         base_ns=extra.base_ns,
-        operators=[_operator(node) for node in file.nodes if node.cat is UNSET],
-        device_ops=[_device_op(node) for node in file.nodes if node.cat is not UNSET],
+        operators=gathered.operators,
+        device_ops=gathered.device_ops,
         waits=extra.waits,
         flows=extra.flows,
         groups=extra.groups,

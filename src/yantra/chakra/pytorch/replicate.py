@@ -16,34 +16,35 @@ from yantra.errors import TraceError
 
 
 def replicated(
-    items: Sequence[Communication], rank: int, world_size: int
+    items: Sequence[Communication], rank: int, recorded: int, world_size: int
 ) -> dict[int, list[Communication]]:
-    """Return the communications of every rank, from those of `rank`.
+    """Return the communications of `world_size` ranks, from those of `rank` among `recorded`.
 
-    Raises TraceError for a group whose ranks are not evenly spaced or whose copies do not fill the
-    world.
+    A group of all recorded ranks becomes one of all ranks. Raises TraceError for another group
+    whose ranks are not evenly spaced or whose copies do not fill the world.
     """
     return {
-        other: [_moved(item, rank, other, world_size) for item in items]
+        other: [_moved(item, rank, other, recorded, world_size) for item in items]
         for other in range(world_size)
     }
 
 
-def _moved(item: Communication, rank: int, other: int, world_size: int) -> Communication:
-    members = item.ranks or tuple(range(world_size))
-    group = _block(members, other, world_size)
+def _moved(
+    item: Communication, rank: int, other: int, recorded: int, world_size: int
+) -> Communication:
+    members = item.ranks or tuple(range(recorded))
+    everybody = len(members) == recorded
+    group = tuple(range(world_size)) if everybody else _block(members, other, world_size)
     peer = item.peer
     if peer is not None and peer in members and rank in members:
         shift = members.index(peer) - members.index(rank)
         peer = group[(group.index(other) + shift) % len(group)]
-    return structs.replace(item, ranks=group if item.ranks else (), peer=peer)
+    return structs.replace(item, ranks=group, peer=peer)
 
 
 def _block(members: tuple[int, ...], rank: int, world_size: int) -> tuple[int, ...]:
     """Return the group of `rank` in the partition of the world that `members` is part of."""
     size = len(members)
-    if size == world_size:
-        return members
     stride = members[1] - members[0] if size > 1 else 1
     even = stride > 0 and all(
         member == members[0] + place * stride for place, member in enumerate(members)

@@ -62,13 +62,12 @@ def _torch(options: argparse.Namespace) -> list[str]:
 
         trace = convert(options.input)
     else:
-        trace = _right(options.input)
+        from yantra.chakra.pytorch.convert import convert_linked
+        from yantra.chakra.pytorch.sources import load
+
+        trace = convert_linked(load(options.input))
     trace.write(options.output)
     return _simulated(trace) if options.simulate else []
-
-
-def _right(path: str) -> Trace:
-    raise NotImplementedError
 
 
 def _text(options: argparse.Namespace) -> list[str]:

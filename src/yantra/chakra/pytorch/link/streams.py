@@ -164,37 +164,41 @@ def inferred_waits(
     calls: list[Event],
     queues: Queues,
     origin: int,
-    named: dict[int, DeviceOp],
+    named: dict[int, DeviceOp | None],
     report: LinkReport,
 ) -> None:
     """Add to `after` what calls of cudaStreamWaitEvent must have meant, where that can be told.
 
     `calls` are the waits, in order of start. The waiting stream is taken to be that of the next
-    launch of the same thread. A collective waits for the stream that the thread used before. Any
-    other op waits for a collective: the one in `named` (by the index of the operator around the
-    call) or else, of those launched before the call and not waited for yet, the oldest. A wait
+    launch of the same thread, or else the one it used last. A collective waits for the stream that
+    the thread used before. Any other op waits for a collective: the one in `named` (by the index
+    of the operator around the call; None if it was issued before the trace), or the one whose end
+    explains when the op started, or, of those launched before the call and not waited for yet,
+    the oldest; or, if all have been waited for, for the other stream the thread used last. A wait
     that the measured times contradict is left out.
     """
-    open_ones = _Open(queues.ops)
+    collectives = _Open(queues.ops)
     for call in calls:
         report.stream_waits += 1
         time = call.start - origin
         tid = call.tid if isinstance(call.tid, int) else -1
-        target = queues.thread_after(tid, time)
-        if target is None:
+        target = queues.thread_after(tid, time) or _next_on_its_stream(queues, tid, time)
+        if target is None or (call.owner in named and named[call.owner] is None):
             report.stream_waits_idle += 1
             continue
-        if call.owner in named:
-            source: DeviceOp | None = named[call.owner]
-        elif is_collective(target):
-            source = _computed_before(queues, tid, target, time)
-        else:
-            source = open_ones.oldest(time)
+        source = named.get(call.owner)
+        if source is None and not is_collective(target):
+            source = collectives.awaited_by(target, time)
+        if source is None:
+            source = _other_before(queues, tid, target, time)
+        if source is None and collectives.all_awaited(time):
+            report.stream_waits_idle += 1
+            continue
         if source is None or source.stream == target.stream or not _consistent(source, target):
             report.stream_waits_unexplained += 1
             continue
         report.stream_waits_explained += 1
-        open_ones.close(source)
+        collectives.close(source)
         if source.id not in target.after:
             target.after.append(source.id)
 
@@ -203,25 +207,41 @@ class _Open:
     """The collectives that no stream has waited for yet, in order of launch."""
 
     def __init__(self, ops: list[DeviceOp]) -> None:
-        launched = [op for op in ops if op.launch_start_ns is not None and is_collective(op)]
-        launched.sort(key=_launch)
-        self.queue = launched
+        self.queue = [op for op in ops if op.launch_start_ns is not None and is_collective(op)]
+        self.queue.sort(key=_launch)
+        self.places = {op.id: index for index, op in enumerate(self.queue)}
         self.first = 0
-        self.closed: set[int] = set()
 
-    def oldest(self, time: int) -> DeviceOp | None:
-        while self.first < len(self.queue) and self.queue[self.first].id in self.closed:
-            self.first += 1
-        if self.first == len(self.queue) or _launch(self.queue[self.first]) >= time:
+    def awaited_by(self, target: DeviceOp, time: int) -> DeviceOp | None:
+        """Return the open collective launched before `time` that `target` waits for."""
+        until = bisect_left(self.queue, time, key=_launch)
+        if until <= self.first:
             return None
+        latest = self.queue[until - 1]
+        if latest.end_ns > (target.launch_end_ns or 0) and _consistent(latest, target):
+            return latest
         return self.queue[self.first]
 
+    def all_awaited(self, time: int) -> bool:
+        """Whether collectives were launched before `time` and all have been waited for."""
+        return 0 < bisect_left(self.queue, time, key=_launch) <= self.first
+
     def close(self, op: DeviceOp) -> None:
-        self.closed.add(op.id)
+        """Note that `op`, and with it all before it, has been waited for."""
+        if op.id in self.places:
+            self.first = max(self.first, self.places[op.id] + 1)
 
 
-def _computed_before(queues: Queues, tid: int, target: DeviceOp, time: int) -> DeviceOp | None:
-    """Return the last op launched on the stream that the thread computed on before `time`."""
+def _next_on_its_stream(queues: Queues, tid: int, time: int) -> DeviceOp | None:
+    """Return the next op of any thread on the stream that the thread computed on last."""
+    used = queues.thread_before(tid, time)
+    while used is not None and is_collective(used):
+        used = queues.thread_before(tid, _launch(used))
+    return used and queues.first_after((used.device, used.stream), time)
+
+
+def _other_before(queues: Queues, tid: int, target: DeviceOp, time: int) -> DeviceOp | None:
+    """Return the last op launched before `time` on the other stream that the thread used last."""
     used = queues.thread_before(tid, time)
     while used is not None and (is_collective(used) or used.stream == target.stream):
         used = queues.thread_before(tid, _launch(used))

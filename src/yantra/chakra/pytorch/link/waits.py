@@ -60,7 +60,9 @@ class Waits:
         for call in calls:
             name = call.name or ""
             if name in DEVICE_CALLS:
-                known: list[DeviceOp] | None = self._last_of(self.queues.places(), call, call.start)
+                known: list[DeviceOp] | None = self._last_of(
+                    self._places_of(call), call, call.start
+                )
             elif name in STREAM_CALLS:
                 known = self._stream_of(call)
             elif name in EVENT_CALLS:
@@ -77,6 +79,13 @@ class Waits:
             call = calls.get(op.correlation)
             if call is not None and op.end_ns <= call.end - self.origin + _NOISE_NS:
                 self._add(call, [op], "call")
+
+    def _places_of(self, call: Event) -> list[Place]:
+        """Return the streams of the device that the thread used last; all if it used none."""
+        places = self.queues.places()
+        tid = call.tid if isinstance(call.tid, int) else -1
+        used = self.queues.thread_before(tid, call.start - self.origin)
+        return [place for place in places if used is None or place[0] == used.device]
 
     def _last_of(self, places: list[Place], call: Event, before: int) -> list[DeviceOp]:
         """Return the last op of every stream launched before `before`, if it was awaited."""
@@ -139,6 +148,20 @@ class Waits:
                 source=source,
             )
         )
+
+
+def merged(found: list[Wait]) -> list[Wait]:
+    """Return the waits in order of start, those of one call made into one."""
+    by_call: dict[tuple[int, int, int], Wait] = {}
+    for wait in sorted(found, key=_begin):
+        key = wait.tid, wait.start_ns, wait.dur_ns
+        known = by_call.setdefault(key, wait)
+        known.after += [op for op in wait.after if op not in known.after]
+    return list(by_call.values())
+
+
+def _begin(wait: Wait) -> tuple[int, int]:
+    return wait.start_ns, wait.tid
 
 
 def _blocks(op: DeviceOp) -> bool:
