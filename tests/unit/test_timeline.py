@@ -130,7 +130,7 @@ def test_nodes_without_a_time_among_others_are_left_out_and_counted(tmp_path: Pa
     steps.build().write(tmp_path / "a.et")
     made = timeline((tmp_path / "a.et",))
     assert len(made.spans) == 4
-    assert made.warnings == [f"{tmp_path / 'a.et'}: 1 nodes have no start time"]
+    assert made.warnings == [f"{tmp_path / 'a.et'}: 1 node without a start time, left out"]
 
 
 def test_a_trace_without_times_is_refused(tmp_path: Path, capsys: Captured) -> None:
