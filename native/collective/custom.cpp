@@ -5,6 +5,21 @@
 
 namespace yantra {
 
+bool has_chunks(const Graph& graph, u32 node) {
+    return graph.msg_chunk_cnt.kind_of(node) == IntColumn::integer &&
+           graph.total_chunk_cnt.kind_of(node) == IntColumn::integer;
+}
+
+u64 custom_bytes(const Graph& graph, u32 node, u64 collective_bytes) {
+    if (graph.comm_size.kind_of(node) != IntColumn::absent) {
+        return graph.comm_size.value[node];
+    }
+    const u64 chunks = graph.msg_chunk_cnt.value[node];
+    const u64 total = graph.total_chunk_cnt.value[node];
+    const u64 rest = collective_bytes % total * chunks;
+    return collective_bytes / total * chunks + (rest + total - 1) / total;
+}
+
 // Builds the sets as upstream's dependency resolver does while it reads the file: the free set is
 // filled by walking a map of all nodes seen, as a node or as a parent, in file order.
 CustomPosition prepare_custom(std::shared_ptr<const Graph> graph) {

@@ -64,24 +64,42 @@ u32 Simulation::custom_rank(const Stream& s, u32 named) const {
     return custom.members.empty() ? named : custom.members[named];
 }
 
+u64 Simulation::custom_size(const Stream& s, u32 node) const {
+    const Graph& graph = *custom_position(model_.custom[s.custom], s.rank).graph;
+    return custom_bytes(graph, node, op_of(s.rank, datasets_[s.dataset].node).bytes);
+}
+
+// A computation takes its recorded time or, when it has none but says how much it reduces, what the
+// local reduction of that takes in any collective.
+u64 Simulation::custom_ticks(const Stream& s, u32 node) const {
+    const Graph& graph = *custom_position(model_.custom[s.custom], s.rank).graph;
+    u64 ns = graph.recorded_ns(node, model_.quirks.whole_microseconds);
+    if (ns == 0 && has_chunks(graph, node)) {
+        const u64 ticks = reduction_ticks(custom_size(s, node));
+        if (ticks != 0) {
+            return ticks;
+        }
+    }
+    if (ns == 0 && model_.quirks.no_duration_takes_a_nanosecond) {
+        ns = 1;
+    }
+    return model_.scale.whole(ns);
+}
+
 void Simulation::issue_custom_node(u32 stream, u32 node) {
     const Stream& s = streams_[stream];
     const Graph& graph = *custom_position(model_.custom[s.custom], s.rank).graph;
     const Continuation then{Continuation::custom_node, stream, node};
     if (graph.type[node] == send_node) {
         const u32 to = custom_rank(s, static_cast<u32>(graph.comm_dst.value[node]));
-        send(s.rank, to, graph.comm_size.value[node],
+        send(s.rank, to, custom_size(s, node),
              static_cast<u32>(graph.comm_tag.value[node] % tag_space), then);
     } else if (graph.type[node] == receive_node) {
         const u32 from = custom_rank(s, static_cast<u32>(graph.comm_src.value[node]));
-        receive(s.rank, from, graph.comm_size.value[node],
+        receive(s.rank, from, custom_size(s, node),
                 static_cast<u32>(graph.comm_tag.value[node] % tag_space), then);
     } else {
-        u64 ns = graph.recorded_ns(node, model_.quirks.whole_microseconds);
-        if (ns == 0 && model_.quirks.no_duration_takes_a_nanosecond) {
-            ns = 1;
-        }
-        local_.schedule(s.rank, model_.scale.whole(ns), custom_done, stream, node);
+        local_.schedule(s.rank, custom_ticks(s, node), custom_done, stream, node);
     }
 }
 

@@ -293,7 +293,7 @@ private:
         const IntColumn& peer = w.sends ? graph.comm_dst : graph.comm_src;
         explain_message(w, run_.custom_rank(s, static_cast<u32>(peer.value[first])),
                         static_cast<u32>(graph.comm_tag.value[first] % point_to_point_tags),
-                        graph.comm_size.value[first]);
+                        run_.custom_size(s, first));
     }
 
     bool belongs(const Waiting& w, u32 stream) const {

@@ -354,6 +354,8 @@ private:
     void issue_custom_node(u32 stream, u32 node);
     void custom_node_done(u32 stream, u32 node);
     u32 custom_rank(const Stream& s, u32 named) const;
+    u64 custom_size(const Stream& s, u32 node) const;
+    u64 custom_ticks(const Stream& s, u32 node) const;
 
     // --- transport.cpp
     void send(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then);

@@ -70,15 +70,15 @@ private:
                 on_cpu(node);
                 return;
             case NodeType::comm_send:
-                need(node, {{"comm_dst", &graph_.comm_dst},
-                            {"comm_size", &graph_.comm_size},
-                            {"comm_tag", &graph_.comm_tag}});
+                need(node, {{"comm_dst", &graph_.comm_dst}});
+                size(node);
+                need(node, {{"comm_tag", &graph_.comm_tag}});
                 on_cpu(node);
                 return;
             case NodeType::comm_recv:
-                need(node, {{"comm_src", &graph_.comm_src},
-                            {"comm_size", &graph_.comm_size},
-                            {"comm_tag", &graph_.comm_tag}});
+                need(node, {{"comm_src", &graph_.comm_src}});
+                size(node);
+                need(node, {{"comm_tag", &graph_.comm_tag}});
                 on_cpu(node);
                 return;
             default: return;
@@ -91,6 +91,14 @@ private:
                 report("missing-attribute", node,
                        [&, what = name] { return a_node(node) + " needs the attribute " + what; });
             }
+        }
+    }
+
+    // The traces of a collective may say how many of its chunks a message has instead.
+    void size(std::uint32_t node) {
+        if (graph_.msg_chunk_cnt.kind_of(node) == IntColumn::absent ||
+            graph_.total_chunk_cnt.kind_of(node) == IntColumn::absent) {
+            need(node, {{"comm_size", &graph_.comm_size}});
         }
     }
 

@@ -69,7 +69,7 @@ struct IntRole {
     const char* name;
     IntColumn Graph::* column;
 };
-constexpr std::array<IntRole, 10> int_roles{{{"is_cpu_op", &Graph::is_cpu_op},
+constexpr std::array<IntRole, 12> int_roles{{{"is_cpu_op", &Graph::is_cpu_op},
                                             {"comm_type", &Graph::comm_type},
                                             {"comm_size", &Graph::comm_size},
                                             {"comm_priority", &Graph::comm_priority},
@@ -78,7 +78,9 @@ constexpr std::array<IntRole, 10> int_roles{{{"is_cpu_op", &Graph::is_cpu_op},
                                             {"comm_tag", &Graph::comm_tag},
                                             {"num_ops", &Graph::num_ops},
                                             {"tensor_size", &Graph::tensor_size},
-                                            {"duration_ns", &Graph::duration_ns}}};
+                                            {"duration_ns", &Graph::duration_ns},
+                                            {"msg_chunk_cnt", &Graph::msg_chunk_cnt},
+                                            {"total_chunk_cnt", &Graph::total_chunk_cnt}}};
 
 // A size as generators write it: "262144", or "262144.0" from floating-point arithmetic, cut to bytes.
 std::optional<std::uint64_t> whole_number(std::string_view digits) {

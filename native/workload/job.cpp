@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/ensure.hpp"
+#include "collective/custom.hpp"
 
 namespace yantra {
 
@@ -398,8 +399,31 @@ std::vector<Problem> check_custom(const Graph& graph, u32 positions, bool whole_
         }
         return column.value[node];
     };
+    auto require_chunks = [&](u32 node) {
+        const u64 chunks = require(node, graph.msg_chunk_cnt, "msg_chunk_cnt");
+        const u64 total = require(node, graph.total_chunk_cnt, "total_chunk_cnt");
+        if (has_chunks(graph, node) && (chunks >> 31U != 0 || total >> 31U != 0 || total == 0)) {
+            problems.push_back({node, false,
+                                "attributes 'msg_chunk_cnt' and 'total_chunk_cnt' are " +
+                                    std::to_string(static_cast<i64>(chunks)) + " and " +
+                                    std::to_string(static_cast<i64>(total)) +
+                                    "; expected 0 or more chunks of 1 or more, both below 2^31"});
+        }
+    };
+    auto require_size = [&](u32 node) {
+        const bool in_chunks = graph.msg_chunk_cnt.kind_of(node) != IntColumn::absent ||
+                               graph.total_chunk_cnt.kind_of(node) != IntColumn::absent;
+        if (graph.comm_size.kind_of(node) == IntColumn::absent && in_chunks) {
+            require_chunks(node);
+        } else {
+            require(node, graph.comm_size, "comm_size");
+        }
+    };
     for (u32 node = 0; node < graph.size(); ++node) {
         if (graph.type[node] == compute_node) {
+            if (has_chunks(graph, node)) {
+                require_chunks(node);
+            }
             if (!whole_microseconds) {
                 std::ranges::move(wrong_duration(graph, node), std::back_inserter(problems));
             }
@@ -411,7 +435,7 @@ std::vector<Problem> check_custom(const Graph& graph, u32 positions, bool whole_
                                     " in a custom collective; expected COMM_SEND (5), COMM_RECV (6) or COMP (4)"});
             continue;
         }
-        require(node, graph.comm_size, "comm_size");
+        require_size(node);
         require(node, graph.comm_tag, "comm_tag");
         const bool sends = graph.type[node] == send_node;
         const u64 peer = require(node, sends ? graph.comm_dst : graph.comm_src, sends ? "comm_dst" : "comm_src");

@@ -32,6 +32,7 @@ _HOMES = {
     "UnsupportedError": "errors",
     "YantraError": "errors",
     "compile": "compile",
+    "collect": "collect",
     "simulate": "simulate",
 }
 _MODULES = ("chakra", "errors", "quirks", "scenario", "units")

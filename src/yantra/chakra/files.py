@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from contextlib import nullcontext
+from typing import BinaryIO, cast
 
 from yantra.errors import ConfigError, TraceError, did_you_mean
 from yantra.output import whole_file
@@ -56,12 +58,20 @@ def unpack(data: bytes, where: str) -> bytes:
 
 def save(data: bytes, path: str | os.PathLike[str]) -> None:
     """Write `data` to `path`, packed if the name ends in `.gz`; no one ever sees half a file."""
-    where = os.fspath(path)
-    if where.endswith(".gz"):
-        data = _pack(data)
+    save_pieces([data], path)
+
+
+def save_pieces(pieces: Iterable[bytes], path: str | os.PathLike[str]) -> None:
+    """Write `pieces` one after the other, as `save` does; they are asked for one at a time."""
+    packed = os.fspath(path).endswith(".gz")
     try:
-        with whole_file(path) as name, open(name, "xb") as file:
-            file.write(data)
+        with (
+            whole_file(path) as name,
+            open(name, "xb") as file,
+            _packing(file) if packed else nullcontext(file) as content,
+        ):
+            for piece in pieces:
+                content.write(piece)
     except ConfigError as error:
         raise TraceError(str(error)) from None
 
@@ -103,15 +113,11 @@ def what_it_is(data: bytes) -> str:
     return "this is a text file; expected a Chakra trace (.et)"
 
 
-def _pack(data: bytes) -> bytes:
+def _packing(file: BinaryIO) -> BinaryIO:
     """gzip without a time or a name, so that equal traces make equal files."""
     import gzip
-    import io
 
-    packed = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0) as file:
-        file.write(data)
-    return packed.getvalue()
+    return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0))
 
 
 def _near(path: str) -> str:

@@ -55,8 +55,13 @@ class Trace:
         The content is that of an .et file, the jsonizer's text or a workload of the v1 feeder as
         JSON, plain or packed with gzip. `layout` is for a file that fits several, see `read`.
         """
+        return cls.from_native(decode(files.unpack(data, where), where, layout))
+
+    @classmethod
+    def from_native(cls, native: _core.Trace) -> Trace:
+        """Take over what a `TraceRecorder` finished; for converters, which skip `Node` objects."""
         trace = cls.__new__(cls)
-        trace.native = decode(files.unpack(data, where), where, layout)
+        trace.native = native
         trace._digest = None
         return trace
 

@@ -1,0 +1,193 @@
+"""`Columns`: what the inspecting tools read of a trace, as lists indexed by node.
+
+Nodes are numbered by ascending id, as in the core's graph. Lists cost more memory than the core's
+columns and are three times as fast to loop over. Duplicate ids are merged and dependencies on
+missing nodes left out, so that a flawed trace can be looked at too; `graph.diagnostics` says so.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from yantra.chakra.schema import CollectiveType, NodeType
+from yantra.chakra.trace import Trace
+
+KINDS = ("cpu", "gpu_compute", "communication", "memory", "delay", "other")
+"""What a node's time counts as."""
+
+_WORLD = ("", "0")
+_PRESENT = 1
+_SIGN, _RANGE = 1 << 63, 1 << 64
+
+
+class Extra(NamedTuple):
+    """Attributes that only the inspecting tools read; None where a node has none.
+
+    `thread` is the lane that our converter writes, else the `tid` of PyTorch. A delay is what the
+    converter writes for time that nothing recorded explains.
+    """
+
+    stream: int | None
+    thread: int | None
+    start_ns: int | None
+    duration_ns: int | None
+    is_delay: bool
+
+
+class Columns:
+    """A trace by node: node i has the i-th lowest id."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.graph = graph = trace.graph(merge_duplicates=True)
+        self.count = len(graph)
+        self.id: list[int] = graph.id.tolist()
+        self.type: list[int] = graph.type.tolist()
+        self.duration: list[int] = graph.duration_micros.tolist()
+        self.parent_begin: list[int] = graph.parent_begin.tolist()
+        self.parent: list[int] = graph.parent.tolist()
+        self.child_begin: list[int] = graph.child_begin.tolist()
+        self.child: list[int] = graph.child.tolist()
+        self.comm_type = self.integers("comm_type")
+        self.comm_size = self.integers("comm_size")
+        self.tensor_size = self.integers("tensor_size")
+        self.is_cpu = [bool(value) for value in self.integers("is_cpu_op")]
+
+    def integers(self, attribute: str) -> list[int | None]:
+        """Return an integer attribute by node: None where absent or of another type."""
+        kinds, values = getattr(self.graph, attribute)
+        if not len(kinds):
+            return [None] * self.count
+        return [
+            (value - _RANGE if value >= _SIGN else value) if kind == _PRESENT else None
+            for value, kind in zip(values.tolist(), kinds.tolist(), strict=True)
+        ]
+
+    def parents(self, node: int) -> list[int]:
+        """Return the distinct nodes that a node waits for."""
+        return self.parent[self.parent_begin[node] : self.parent_begin[node + 1]]
+
+    def children(self, node: int) -> list[int]:
+        """Return the nodes that wait for a node."""
+        return self.child[self.child_begin[node] : self.child_begin[node + 1]]
+
+    def name(self, node: int) -> str:
+        """Return the name of a node."""
+        return self.graph.name(node)
+
+    @cached_property
+    def record(self) -> list[int]:
+        """The place in the file of the record that gave each node its body."""
+        if len(self.trace) == self.count:
+            record = [0] * self.count
+            for place, node in enumerate(self.graph.file_order.tolist()):
+                record[node] = place
+            return record
+        last = {id: place for place, id in enumerate(self.trace.native.id.tolist())}
+        return [last[id] for id in self.id]
+
+    @cached_property
+    def start(self) -> list[int]:
+        """The recorded start in us; 0 also where the writer left it out."""
+        starts = self.trace.native.start_micros.tolist()
+        return [starts[place] for place in self.record]
+
+    @cached_property
+    def group(self) -> list[str]:
+        """The communicator of each node as the trace names it; "0" where it names none."""
+        names = self.graph.pg_names
+        return [
+            "0" if at < 0 or names[at] in _WORLD else names[at]
+            for at in self.graph.pg_name.tolist()
+        ]
+
+    @cached_property
+    def extra(self) -> list[Extra]:
+        """Attributes beyond the graph's, read in one pass over the file's."""
+        attributes = self.trace.native.attributes
+        return [_extra(attributes(place)) for place in self.record]
+
+    @cached_property
+    def kind(self) -> list[str]:
+        """One of KINDS for each node."""
+        delays = [extra.is_delay for extra in self.extra]
+        return [
+            "delay" if delay else _kind(type, cpu)
+            for type, cpu, delay in zip(self.type, self.is_cpu, delays, strict=True)
+        ]
+
+    @cached_property
+    def lane(self) -> list[str]:
+        """What works one node after the other: a CPU thread, a GPU stream, a communicator."""
+        return [
+            _lane(kind, extra, group, cpu)
+            for kind, extra, group, cpu in zip(
+                self.kind, self.extra, self.group, self.is_cpu, strict=True
+            )
+        ]
+
+    @cached_property
+    def _involved(self) -> tuple[list[int], list[int]]:
+        return self.graph.involved_mask.tolist(), self.graph.involved_len.tolist()
+
+    def involved(self, node: int) -> tuple[int, int]:
+        """Return `involved_dim` as (bits, length); length 0 where absent, 255 where not a list."""
+        masks, lengths = self._involved
+        return (masks[node], lengths[node]) if lengths else (0, 0)
+
+    def label(self, node: int) -> str:
+        """How reports call a node."""
+        return f"node {self.id[node]} {self.name(node)!r}"
+
+
+def collective_name(comm_type: int | None) -> str:
+    """Return `ALL_REDUCE` and the like; the number where the schema has no name for it."""
+    if comm_type is None:
+        return "unknown"
+    if 0 <= comm_type < len(CollectiveType):
+        return CollectiveType(comm_type).name
+    return f"type {comm_type}"
+
+
+def _kind(type: int, cpu: bool) -> str:
+    if type == NodeType.COMP:
+        return "cpu" if cpu else "gpu_compute"
+    if type in (NodeType.COMM_COLL, NodeType.COMM_SEND, NodeType.COMM_RECV):
+        return "communication"
+    if type in (NodeType.MEM_LOAD, NodeType.MEM_STORE):
+        return "memory"
+    return "other"
+
+
+def _lane(kind: str, extra: Extra, group: str, cpu: bool) -> str:
+    if kind == "communication":
+        return f"group {group}"
+    if kind == "memory":
+        return "memory"
+    if cpu or kind == "other":
+        return f"cpu thread {extra.thread or 0}"
+    return f"gpu stream {extra.stream or 0}"
+
+
+def _extra(rows: list[Any]) -> Extra:
+    stream = tid = thread = start_ns = duration_ns = None
+    is_delay = False
+    for name, _, value, _ in rows:
+        if name == "stream":
+            stream = _integer(value)
+        elif name == "tid":
+            tid = _integer(value)
+        elif name == "thread":
+            thread = _integer(value)
+        elif name == "start_time_ns":
+            start_ns = _integer(value)
+        elif name == "duration_ns":
+            duration_ns = _integer(value)
+        elif name == "part":
+            is_delay = value == "delay"
+    return Extra(stream, tid if thread is None else thread, start_ns, duration_ns, is_delay)
+
+
+def _integer(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,49 @@
+"""Names of operators and kernels without what differs from call to call.
+
+`at::native::reduce_kernel<512, 1, ...>(...)` is `at::native::reduce_kernel`, `send to 3` is
+`send to #`: arguments, template arguments, numbers that count instances and addresses go, so that
+calls of one operation add up. Names that differ in meaning may meet where only a number told them
+apart; that is the price.
+"""
+
+from __future__ import annotations
+
+import re
+
+_ANONYMOUS = ("(anonymous namespace)::", "{anonymous}::", "<unnamed>::")
+_RETURN_TYPE = re.compile(r"^(?:(?:void|int|float|double|bool|auto|static|inline)\s+)+")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+_NUMBER = re.compile(r"#?(?<![A-Za-z0-9])[0-9]+(?![A-Za-z0-9])")
+_BRACKETED = re.compile(r"(?:\[[^\[\]|]*\])+$")
+_SPACES = re.compile(r"\s+")
+_OPEN, _CLOSE = "<(", ">)"
+_LONGEST = 200
+
+
+def normalised(name: str) -> str:
+    """Return the name of the operation that a node's name stands for; empty stays empty."""
+    text = name.strip()
+    for part in _ANONYMOUS:
+        text = text.replace(part, "")
+    text = _without_arguments(text) or text
+    text = _RETURN_TYPE.sub("", text)
+    text = _NUMBER.sub("#", _ADDRESS.sub("#", _BRACKETED.sub("", text)))
+    return _SPACES.sub(" ", text).strip()[:_LONGEST]
+
+
+def _without_arguments(text: str) -> str:
+    """Cut what stands in balanced `<>` and `()`; operators such as `->` are no brackets."""
+    if "<" not in text and "(" not in text:
+        return text
+    kept: list[str] = []
+    depth = 0
+    previous = ""
+    for character in text:
+        if character in _OPEN:
+            depth += 1
+        elif character in _CLOSE and previous != "-":
+            depth = max(depth - 1, 0)
+        elif depth == 0:
+            kept.append(character)
+        previous = character
+    return "".join(kept).strip()

@@ -1,0 +1,37 @@
+"""Tables of plain text for reports: columns as wide as they need, numbers to the right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_GAP = "  "
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Return the lines of a table; the first `left` columns are texts and stand left."""
+    widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
+    return [
+        _GAP.join(
+            cell.ljust(width) if at < left else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in (head, *rows)
+    ]
+
+
+def count(number: int, noun: str) -> str:
+    """Return `1 node`, `2 nodes`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def rank_list(ranks: Sequence[int], most: int = 6) -> str:
+    """Return `0-7`, `0, 2, 4` or, where that is long, the first ones and how many there are."""
+    if len(ranks) > 2 and ranks == tuple(range(ranks[0], ranks[0] + len(ranks))):
+        return f"{ranks[0]}-{ranks[-1]}"
+    shown = ", ".join(map(str, ranks[:most]))
+    return shown if len(ranks) <= most else f"{shown}, ... ({len(ranks)} ranks)"
+
+
+def shortened(text: str, width: int) -> str:
+    """Return a text cut to a width, its end replaced by dots."""
+    return text if len(text) <= width else text[: width - 3] + "..."

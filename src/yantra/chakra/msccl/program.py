@@ -1,0 +1,99 @@
+"""An MSCCL program: what every thread block of every GPU sends, receives, reduces and copies.
+
+Source: MSCCL's intermediate representation (the XML that msccl-tools writes and MSCCL's runtime
+interprets), one class per element. A thread block runs its steps one after another. It has at most
+one GPU to send to and one to receive from, on one channel; the k-th message that a GPU sends to
+another on a channel is the k-th that the other receives from it there.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Buffer = Literal["i", "o", "s"]
+StepKind = Literal["s", "r", "rcs", "rrs", "rrc", "rrcs", "cpy", "re", "nop"]
+
+BUFFERS: dict[str, str] = {"i": "input", "o": "output", "s": "scratch"}
+RECEIVES = frozenset({"r", "rcs", "rrs", "rrc", "rrcs"})
+SENDS = frozenset({"s", "rcs", "rrs", "rrcs"})
+REDUCES = frozenset({"rrs", "rrc", "rrcs", "re"})
+READS_SOURCE = frozenset({"s", "rrs", "rrc", "rrcs", "cpy", "re"})
+READS_DESTINATION = frozenset({"re"})
+WRITES = frozenset({"r", "rcs", "rrc", "rrcs", "cpy", "re"})
+KINDS: dict[str, str] = {
+    "s": "send",
+    "r": "receive",
+    "rcs": "receive, copy, send",
+    "rrs": "receive, reduce, send",
+    "rrc": "receive, reduce, copy",
+    "rrcs": "receive, reduce, copy, send",
+    "cpy": "copy",
+    "re": "reduce",
+    "nop": "wait",
+}
+
+
+class Place(NamedTuple):
+    """Where the chunks of a step begin: a buffer of the GPU and an offset in chunks."""
+
+    buffer: Buffer
+    offset: int
+
+
+class Dependency(NamedTuple):
+    """A step of another thread block of the GPU that must have finished."""
+
+    block: int
+    step: int
+
+
+class Step(NamedTuple):
+    """One step of a thread block; `number` counts from 0, `line` is its line in the file."""
+
+    line: int
+    number: int
+    kind: StepKind
+    source: Place
+    destination: Place
+    chunks: int
+    dependency: Dependency | None
+    signals: bool
+
+
+class ThreadBlock(NamedTuple):
+    """Steps in order. `send` and `receive` are GPUs, or None."""
+
+    line: int
+    id: int
+    send: int | None
+    receive: int | None
+    channel: int
+    steps: tuple[Step, ...]
+
+
+class Gpu(NamedTuple):
+    """A GPU, the chunks of its three buffers and its thread blocks in the order of the file."""
+
+    line: int
+    id: int
+    input_chunks: int
+    output_chunks: int
+    scratch_chunks: int
+    blocks: tuple[ThreadBlock, ...]
+
+
+class Program(NamedTuple):
+    """A whole program. `collective` is in the words of the file, such as `allreduce`.
+
+    `in_place` and `out_of_place` say for which calls it is meant; `where` begins messages and
+    `text` is the file, which upstream's converter stores in the traces.
+    """
+
+    where: str
+    text: str
+    name: str
+    collective: str
+    in_place: bool
+    out_of_place: bool
+    channels: int
+    gpus: tuple[Gpu, ...]

@@ -1,0 +1,275 @@
+"""Replay graph -> Chakra nodes, with the attributes upstream's converter writes and exact times.
+
+A node per node of the graph, in its order. The first slice of an operator carries the operator's
+attributes and tensors; a device op carries those of the operator that launched it. A batch of sends
+and receives becomes several nodes in the place of one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from yantra import _core
+from yantra.chakra.pytorch.communication import STAND_INS, Communication
+from yantra.chakra.pytorch.communicators import Communicators
+from yantra.chakra.pytorch.cpu_collectives import NETWORK
+from yantra.chakra.pytorch.flops import COUNTED, flops
+from yantra.chakra.pytorch.graph import Graph, GraphNode
+from yantra.chakra.pytorch.linked import Attr, DeviceOp, Linked, Operator
+from yantra.chakra.pytorch.reduction import reduced
+from yantra.chakra.pytorch.tensors import Io, decoded
+from yantra.chakra.schema import CollectiveType, Kind, NodeType
+from yantra.chakra.trace import Trace
+
+_NUMBERS = ("rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid")
+_INT64 = 1 << 63
+_UINT64 = 1 << 64
+_MICROS_WITHOUT_TIME = 0
+_PIECE = 4096  # nodes
+_NO_METADATA = b"\0"  # a trace begins with its metadata, here an empty message: its length
+Texts = tuple[tuple[str, str, str], tuple[str, str, str]]
+
+
+class EmitOptions(Struct, frozen=True, kw_only=True):
+    """How nodes are written; see `ConvertOptions`."""
+
+    reduce: bool = False
+    exact_collectives: bool = False
+    memory_nodes: bool = False
+
+
+def emit(
+    linked: Linked,
+    graph: Graph,
+    items: Iterable[Communication],
+    communicators: Communicators,
+    options: EmitOptions,
+) -> Iterator[bytes]:
+    """Yield the content of the .et file of one rank, in pieces, so that it never stands whole."""
+    pieces = _Emitter(linked, graph, items, communicators, options).run()
+    yield next(pieces).to_bytes()
+    for piece in pieces:
+        yield piece.to_bytes().removeprefix(_NO_METADATA)
+
+
+class _Emitter:
+    def __init__(
+        self,
+        linked: Linked,
+        graph: Graph,
+        items: Iterable[Communication],
+        communicators: Communicators,
+        options: EmitOptions,
+    ) -> None:
+        self.linked = linked
+        self.graph = graph
+        self.communicators = communicators
+        self.options = options
+        self.recorder = _core.TraceRecorder()
+        self.operators = {op.id: op for op in linked.operators}
+        self.device_ops = {op.id: op for op in linked.device_ops}
+        self.parts: defaultdict[int, list[Communication]] = defaultdict(list)
+        for item in items:
+            if item.type is not NodeType.COMP:
+                self.parts[item.op].append(item)
+        self.kernels = Counter(op.parent for op in linked.device_ops if op.parent is not None)
+        self.to_write = Counter(self.kernels)  # kernels that still need their operator's tensors
+        self.known: dict[int, tuple[Texts, int | None]] = {}
+        self.next = 0
+
+    def run(self) -> Iterator[Trace]:
+        self._metadata()
+        nodes = self.graph.nodes
+        deps: Sequence[Sequence[int]] = [node.deps for node in nodes]
+        if self.options.reduce:
+            deps = reduced(deps)
+        ids = self._ids()
+        for place, (node, parents) in enumerate(zip(nodes, deps, strict=True), start=1):
+            if ids is None:
+                self._node(node, list(parents), [] if node.ctrl is None else [node.ctrl])
+            else:
+                data = [id for parent in parents for id in ids[parent]]
+                self._node(node, data, [] if node.ctrl is None else [ids[node.ctrl][0]])
+            if place % _PIECE == 0:
+                yield Trace.from_native(self.recorder.finish())
+                self.recorder.end_metadata("")
+        yield Trace.from_native(self.recorder.finish())
+
+    def _ids(self) -> list[range] | None:
+        """Return the ids of each graph node's nodes; None when they are the graph's own."""
+        if all(len(parts) == 1 for parts in self.parts.values()):
+            return None
+        ids = []
+        first = 0
+        for node in self.graph.nodes:
+            count = len(self.parts.get(node.source, ())) if node.kind == "device" else 1
+            ids.append(range(first, first + max(1, count)))
+            first += max(1, count)
+        return ids
+
+    def _metadata(self) -> None:
+        about = self.linked
+        self._put("schema", Kind.STRING, about.schema)
+        self._put_uint("pid", about.pid)
+        self._put("time", Kind.STRING, about.time)
+        for name in ("start_ts", "finish_ts", "rank", "world_size", "base_ns"):
+            self._put_uint(name, getattr(about, name))
+        self._put_int("origin_ns", about.origin_ns)
+        self.recorder.end_metadata("")
+
+    def _node(self, node: GraphNode, data: list[int], ctrl: list[int]) -> None:
+        if node.kind == "device":
+            self._device(node, self.device_ops[node.source], data, ctrl)
+        elif node.kind == "operator":
+            self._operator(node, self.operators[node.source], data, ctrl)
+        else:
+            self._put("is_cpu_op", Kind.BOOL, node.is_cpu)
+            self._put("part", Kind.STRING, node.kind)
+            self._lane(node)
+            self._end(node, NodeType.COMP, node.dur_us, data, ctrl)
+
+    def _operator(
+        self, node: GraphNode, operator: Operator, data: list[int], ctrl: list[int]
+    ) -> None:
+        self._attributes(operator.attrs)
+        self._put("is_cpu_op", Kind.BOOL, True)
+        self._put("stream", Kind.INT64, 0)
+        texts, work = self._tensors(operator)
+        if work is not None:
+            self._put_int("num_ops", work)
+        if operator.start_ns is None:
+            self._put_int("thread", node.lane)
+        else:
+            self._lane(node)
+        type = NodeType.METADATA if "process_group:init" in operator.name else NodeType.COMP
+        self._texts(texts)
+        self._end(node, type, node.dur_us, data, ctrl)
+
+    def _device(self, node: GraphNode, op: DeviceOp, data: list[int], ctrl: list[int]) -> None:
+        parts = self.parts.get(op.id, [])
+        if len(parts) > 1:
+            parts = sorted(parts, key=lambda part: part.type)  # sends, then receives
+        operator = None if op.parent is None else self.operators.get(op.parent)
+        for place, part in enumerate(parts or [None]):
+            texts = self._launcher(operator)
+            self._put("is_cpu_op", Kind.BOOL, False)
+            self._put("stream", Kind.INT64, op.stream)
+            type = self._part(op, part)
+            self._lane(node)
+            if op.device != NETWORK:
+                self._put_int("device", op.device)
+                self._put_int("correlation", op.correlation)
+            if texts is not None:
+                self._texts(texts)
+            # one kernel ran the whole batch, so its time counts once
+            self._end(node, type, 0 if place else node.dur_us, data, ctrl)
+        if operator is not None:
+            self._wrote_kernel(operator)
+
+    def _launcher(self, operator: Operator | None) -> Texts | None:
+        """Write what upstream copies from the operator that launched a device op."""
+        if operator is None:
+            return None
+        self._attributes(operator.attrs)
+        texts, work = self._tensors(operator)
+        if work is not None and self.kernels[operator.id] == 1:
+            self._put_int("num_ops", work)
+        return texts
+
+    def _part(self, op: DeviceOp, part: Communication | None) -> NodeType:
+        """Write what a device op moves; return the type of its node."""
+        if part is None:
+            if op.bytes is not None:
+                self._put_uint("tensor_size", op.bytes)
+            return self._copy(op)
+        size = part.bytes or 0
+        if part.type is NodeType.COMM_COLL and part.collective is not None:
+            self._put("comm_type", Kind.INT64, self._collective(part.collective))
+            self._put_int("comm_size", size)
+        else:
+            self._put_int("comm_size", size)
+            ends = (self.linked.rank, part.peer or 0)
+            source, target = ends if part.type is NodeType.COMM_SEND else ends[::-1]
+            self._put("comm_src", Kind.INT32, source)
+            self._put("comm_dst", Kind.INT32, target)
+            self._put("comm_tag", Kind.INT32, part.tag)
+        self._put("pg_name", Kind.STRING, str(self.communicators.id(part)))
+        self._put("comm_name", Kind.STRING, part.name)
+        return part.type
+
+    def _copy(self, op: DeviceOp) -> NodeType:
+        if self.options.memory_nodes and op.cat == "gpu_memcpy" and op.bytes is not None:
+            if "HtoD" in op.name:
+                return NodeType.MEM_LOAD
+            if "DtoH" in op.name:
+                return NodeType.MEM_STORE
+        return NodeType.COMP
+
+    def _collective(self, kind: CollectiveType) -> CollectiveType:
+        return kind if self.options.exact_collectives else STAND_INS.get(kind, kind)
+
+    def _attributes(self, attrs: Iterable[Attr]) -> None:
+        found = {attr.name: attr.value for attr in attrs}
+        for name in _NUMBERS:
+            self._put_int(name, found.get(name))
+        schema = found.get("op_schema", "")
+        if isinstance(schema, str):
+            self._put("op_schema", Kind.STRING, schema)
+
+    def _tensors(self, operator: Operator) -> tuple[Texts, int | None]:
+        """Return the texts of an operator's tensors and its FLOPs; kept until its last kernel."""
+        found = self.known.get(operator.id)
+        if found is None:
+            inputs, outputs = decoded(operator.inputs), decoded(operator.outputs)
+            work = flops(operator.name, inputs, outputs) if operator.name in COUNTED else None
+            found = (_shown(inputs), _shown(outputs)), work
+            if operator.id in self.to_write:
+                self.known[operator.id] = found
+        return found
+
+    def _wrote_kernel(self, operator: Operator) -> None:
+        self.to_write[operator.id] -= 1
+        if not self.to_write[operator.id]:
+            self.known.pop(operator.id, None)
+
+    def _lane(self, node: GraphNode) -> None:
+        self._put_int("start_time_ns", node.start_ns)
+        self._put_int("duration_ns", node.dur_ns)
+        if node.is_cpu:
+            self._put_int("thread", node.lane)
+        elif node.kind == "delay":
+            self._put_int("stream", node.lane)
+
+    def _texts(self, texts: Texts) -> None:
+        self.recorder.io(False, *texts[0])
+        self.recorder.io(True, *texts[1])
+
+    def _end(
+        self, node: GraphNode, type: NodeType, micros: int, data: list[int], ctrl: list[int]
+    ) -> None:
+        start = max(0, node.start_us)
+        self.recorder.node(self.next, node.name, type, start, micros, data, ctrl)
+        self.next += 1
+
+    def _put(self, name: str, kind: Kind, value: Any) -> None:
+        self.recorder.attribute(name, kind, value, "")
+
+    def _put_int(self, name: str, value: Any) -> None:
+        if type(value) is int and -_INT64 <= value < _INT64:
+            self.recorder.attribute(name, Kind.INT64, value, "")
+
+    def _put_uint(self, name: str, value: Any) -> None:
+        if type(value) is int and 0 <= value < _UINT64:
+            self.recorder.attribute(name, Kind.UINT64, value, "")
+
+
+def _shown(io: Io) -> tuple[str, str, str]:
+    return (
+        str(io.values) if io.values else "[]",
+        str(io.shapes) if io.shapes else "[]",
+        str(io.types) if io.types else "[]",
+    )

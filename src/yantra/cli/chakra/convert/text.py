@@ -1,0 +1,86 @@
+"""`yantra chakra convert text`: a text workload of ASTRA-sim 1.0 to one trace per rank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from yantra.errors import ConfigError
+
+if TYPE_CHECKING:
+    from yantra.chakra.text.loops import TimeUnit, Updates
+
+
+@click.command()
+@click.argument("workload", type=click.Path())
+@click.option("-o", "--output", type=click.Path(), required=True, help="Prefix of the traces.")
+@click.option("--ranks", type=int, help="Number of ranks; the product of --dims if left out.")
+@click.option("--passes", type=int, default=1, show_default=True, help="Passes of the loop.")
+@click.option("--dims", help="Sizes of the network's dimensions, innermost first: 8x8x4.")
+@click.option("--groups", is_flag=True, help="Write communicator groups for whole dimensions, too.")
+@click.option(
+    "--time-unit",
+    type=click.Choice(["us", "ns"]),
+    default="us",
+    show_default=True,
+    help="Unit of the file's times; ASTRA-sim 1.0 took them for ns.",
+)
+@click.option(
+    "--updates",
+    type=click.Choice(["delay", "compute", "none"]),
+    default="delay",
+    show_default=True,
+    help="What update times occupy: nothing that computes, the device, or no time.",
+)
+@click.option(
+    "--blocking-gradients",
+    is_flag=True,
+    help="Transformers wait for a layer's input gradients before its weight gradients.",
+)
+@click.option(
+    "--compat",
+    type=click.Choice(["upstream"]),
+    help="Write what upstream's converter writes, byte for byte.",
+)
+def command(
+    workload: str,
+    output: str,
+    ranks: int | None,
+    passes: int,
+    dims: str | None,
+    groups: bool,
+    time_unit: TimeUnit,
+    updates: Updates,
+    blocking_gradients: bool,
+    compat: str | None,
+) -> int:
+    """Make Chakra traces OUTPUT.RANK.et from the text workload WORKLOAD."""
+    from yantra.chakra.text import convert, convert_upstream, parse_dims
+    from yantra.cli import warn
+
+    if compat:
+        if ranks is None:
+            raise ConfigError("--ranks", "is required with --compat upstream")
+        if dims or groups or time_unit != "us" or updates != "delay" or blocking_gradients:
+            problem = "upstream knows no dimensions, groups, other units, update times or waits"
+            raise ConfigError("--compat upstream", f"{problem}; leave the option out")
+        traces = convert_upstream(workload, output, ranks, passes)
+        click.echo(f"wrote {len(traces)} traces: {output}.RANK.et")
+        return 0
+    done = convert(
+        workload,
+        output,
+        ranks,
+        passes=passes,
+        dims=parse_dims(dims) if dims else None,
+        as_groups=groups,
+        time_unit=time_unit,
+        updates=updates,
+        blocking_gradients=blocking_gradients,
+    )
+    warn(done.notes)
+    click.echo(f"wrote {len(done.traces)} traces of {done.nodes} nodes: {output}.RANK.et")
+    if done.groups:
+        click.echo(f"wrote the communicator groups they name: {done.groups}")
+    return 0

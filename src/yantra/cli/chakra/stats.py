@@ -1,0 +1,41 @@
+"""`yantra chakra stats`: tells what the traces of a job hold."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+
+@click.command()
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@click.option("--groups", type=click.Path(), help="Group file: JSON, group name -> ranks.")
+@click.option("--json", "as_json", is_flag=True, help="Print the statistics as JSON.")
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="How many operators to list.",
+)
+def command(traces: tuple[str, ...], groups: str | None, as_json: bool, top: int) -> None:
+    """Tell what TRACE... hold: nodes, bytes, FLOPs, time, critical path.
+
+    TRACE is a file, one per rank of a job, or a pattern such as job.{rank}.et.
+    """
+    from yantra.chakra.inspect.groups import read_group_file
+    from yantra.chakra.inspect.job import load_job
+    from yantra.chakra.inspect.stats import as_dict, job_stats, report
+    from yantra.cli import warn
+
+    members = None
+    if groups is not None:
+        members, warnings = read_group_file(groups)
+        warn(warnings)
+    stats = job_stats(load_job(traces), members)
+    if as_json:
+        form = as_dict(stats, top)
+        sys.stdout.write(json.dumps(form, ensure_ascii=False, indent=1) + "\n")
+    else:
+        sys.stdout.write(report(stats, top))

@@ -1,0 +1,41 @@
+"""`yantra chakra validate`: checks the traces of a job, each alone and all together."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+
+@click.command()
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@click.option("--groups", type=click.Path(), help="Group file: JSON, group name -> ranks.")
+@click.option(
+    "--world-size", type=click.IntRange(min=1), help="Ranks of the job, if not all given."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def command(
+    traces: tuple[str, ...], groups: str | None, world_size: int | None, as_json: bool
+) -> int:
+    """Check TRACE...: each alone, and whether the ranks of the job fit together.
+
+    TRACE is a file, one per rank of a job, or a pattern such as job.{rank}.et. The exit status is 2
+    if there are errors, else 0.
+    """
+    from yantra.chakra.inspect.groups import read_group_file
+    from yantra.chakra.inspect.validate import check_job
+    from yantra.cli import warn
+    from yantra.rehearsal import try_order
+
+    members = None
+    if groups is not None:
+        members, warnings = read_group_file(groups)
+        warn(warnings)
+    report = check_job(traces, groups=members, world_size=world_size)
+    try_order(report)
+    if as_json:
+        sys.stdout.write(json.dumps(report.as_dict(), ensure_ascii=False, indent=1) + "\n")
+    else:
+        sys.stdout.write(report.text())
+    return report.exit_code

@@ -1,0 +1,53 @@
+"""Process groups: their names, their ranks, and the place of a rank in them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Group(NamedTuple):
+    """A process group; `ranks` are global ranks in the group's order."""
+
+    name: str
+    ranks: list[int]
+
+    def rank_at(self, place: int | None) -> int | None:
+        """Return the global rank at a place of the group; None for no or an unknown place."""
+        return None if place is None or not 0 <= place < len(self.ranks) else self.ranks[place]
+
+
+class Groups:
+    """The groups met so far, looked up once each."""
+
+    def __init__(self, dist: Any) -> None:
+        self._dist = dist
+        self._known: dict[str, Group] = {}
+
+    def of(self, process_group: Any) -> Group:
+        """Return the name and the ranks of a process group."""
+        name = str(process_group.group_name)
+        group = self._known.get(name)
+        if group is None or len(group.ranks) != process_group.size():
+            group = self._known[name] = Group(name, self._ranks(process_group))
+        return group
+
+    def _ranks(self, process_group: Any) -> list[int]:
+        try:
+            return [int(rank) for rank in self._dist.get_process_group_ranks(process_group)]
+        except (KeyError, ValueError, RuntimeError):  # not made by torch.distributed
+            return list(range(process_group.size()))
+
+
+def described(dist: Any) -> list[dict[str, Any]]:
+    """Return every group this rank belongs to: name, description, backend, ranks."""
+    if not (dist.is_available() and dist.is_initialized()):
+        return []
+    return [
+        {
+            "pg_name": str(info["pg_name"]),
+            "pg_desc": str(info["pg_desc"]),
+            "backend_config": str(info["backend_config"]),
+            "ranks": [int(rank) for rank in info["ranks"]] or list(range(info["group_size"])),
+        }
+        for info in dist.distributed_c10d._world.pg_config_info
+    ]

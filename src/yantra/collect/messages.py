@@ -1,0 +1,90 @@
+"""What a communication operator of PyTorch says: which collective, how many bytes, to whom.
+
+Every operator of the namespace `c10d` names its arguments in its schema, so that one reader serves
+all. Sizes are what ASTRA-sim calls `comm_size`, of one rank: the whole buffer of an all-reduce, an
+all-to-all, a broadcast, a reduce; the whole input of a reduce-scatter and what the root of a
+scatter holds; the share a rank gives to an all-gather or a gather; the message of a send.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+OPERATORS: Mapping[str, tuple[str, str]] = {
+    # operator of c10d: (collective, the argument that holds its bytes)
+    "allreduce_": ("all_reduce", "tensors"),
+    "allreduce_coalesced_": ("all_reduce", "tensors"),
+    "allgather_": ("all_gather", "input_tensors"),
+    "_allgather_base_": ("all_gather", "input_tensor"),
+    "allgather_coalesced_": ("all_gather", "input_list"),
+    "allgather_into_tensor_coalesced_": ("all_gather", "inputs"),
+    "reduce_scatter_": ("reduce_scatter", "input_tensors"),
+    "_reduce_scatter_base_": ("reduce_scatter", "input_tensor"),
+    "reduce_scatter_tensor_coalesced_": ("reduce_scatter", "inputs"),
+    "alltoall_": ("all_to_all", "input_tensors"),
+    "alltoall_base_": ("all_to_all", "input"),
+    "broadcast_": ("broadcast", "tensors"),
+    "reduce_": ("reduce", "tensors"),
+    "gather_": ("gather", "input_tensors"),
+    "scatter_": ("scatter", "output_tensors"),
+    "barrier": ("barrier", ""),
+    "monitored_barrier_": ("barrier", ""),
+    "send": ("send", "tensors"),
+    "recv_": ("recv", "tensors"),
+    "recv_any_source_": ("recv", "tensors"),
+}
+_PEER = ("dst", "src", "root_rank")  # the arguments that name a rank, by its place in the group
+BLOCKING = frozenset({"monitored_barrier_"})  # they end when the communication has ended
+POINT_TO_POINT = frozenset({"send", "recv"})
+
+
+class Message(NamedTuple):
+    """One rank's part in a communication; `peer` is a place in the group, None where there is none.
+
+    Of a broadcast, a reduce, a gather or a scatter the peer is the root.
+    """
+
+    op: str
+    bytes: int
+    dtype: str
+    peer: int | None
+    tag: int | None
+    asynchronous: bool
+
+
+def arguments(schema: Any, values: Sequence[Any]) -> dict[str, Any]:
+    """Name the values a kernel was called with; those left out have the schema's defaults."""
+    named = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
+    return named | {a.name: v for a, v in zip(schema.arguments, values, strict=False)}
+
+
+def message(operator: str, given: Mapping[str, Any], group_size: int) -> Message:
+    """Read the arguments of `c10d::<operator>` on a group of `group_size` ranks."""
+    op, holder = OPERATORS[operator]
+    carried = list(tensors(given[holder])) if holder else []
+    size = sum(t.numel() * t.element_size() for t in carried)
+    peers = [given[name] for name in _PEER if name in given]
+    return Message(
+        op=op,
+        bytes=size * group_size if op == "scatter" else size,
+        dtype=str(carried[0].dtype).removeprefix("torch.") if carried else "",
+        peer=peers[0] if peers else None,
+        tag=given.get("tag"),
+        asynchronous=bool(given.get("async_op", op in POINT_TO_POINT)),
+    )
+
+
+def results(given: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the tensors the operator writes."""
+    for name in ("tensors", "output_tensors", "output_tensor", "outputs", "output", "output_lists"):
+        yield from tensors(given.get(name))
+
+
+def tensors(value: Any) -> Iterator[Any]:
+    """Yield the tensors of a tensor, a list of tensors or a list of such lists."""
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from tensors(part)
+    elif value is not None:
+        yield value
