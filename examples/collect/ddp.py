@@ -1,6 +1,6 @@
 """Data parallel: DistributedDataParallel sums gradients in C++, bucket by bucket.
 
-    torchrun --nproc-per-node 4 examples/collect/ddp.py traces
+torchrun --nproc-per-node 4 examples/collect/ddp.py traces
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Fully sharded data parallel (FSDP2): parameters are gathered, gradients reduce-scattered.
 
-    torchrun --nproc-per-node 4 examples/collect/fsdp2.py traces
+torchrun --nproc-per-node 4 examples/collect/fsdp2.py traces
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Pipeline parallel: one stage a rank, activations and gradients sent between neighbours.
 
-    torchrun --nproc-per-node 4 examples/collect/pipeline.py traces
+torchrun --nproc-per-node 4 examples/collect/pipeline.py traces
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One process: records one training step of a small model.
 
-    python examples/collect/single.py traces
+python examples/collect/single.py traces
 """
 
 from __future__ import annotations

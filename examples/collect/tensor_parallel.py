@@ -1,6 +1,6 @@
 """Tensor parallel inside pairs, data parallel across them, on a two-dimensional device mesh.
 
-    torchrun --nproc-per-node 4 examples/collect/tensor_parallel.py traces
+torchrun --nproc-per-node 4 examples/collect/tensor_parallel.py traces
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def main(folder: str = "traces") -> None:
     torch.manual_seed(0)
     pairs = dist.get_world_size() // 2
     mesh = init_device_mesh("cpu", (pairs, 2), mesh_dim_names=("data", "tensor"))
-    model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 8))
+    model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 8), nn.LogSoftmax(dim=-1))
     plan = {"0": ColwiseParallel(), "2": RowwiseParallel()}
     parallelize_module(model, mesh["tensor"], plan)
     fully_shard(model, mesh=mesh["data"])
@@ -35,7 +35,7 @@ def main(folder: str = "traces") -> None:
     with yantra.collect(folder, warmup=2) as collection:
         for _ in range(3):
             inputs, labels = torch.randn(32, 64), torch.randint(8, (32,))
-            nn.functional.cross_entropy(model(inputs), labels).backward()
+            nn.functional.nll_loss(model(inputs), labels).backward()
             optimizer.step()
             optimizer.zero_grad()
             collection.step()

@@ -190,7 +190,8 @@ void bind_parameters(nb::module_& module) {
         .def_rw("hash_order_custom", &Quirks::hash_order_custom)
         .def_rw("phases_as_ready", &Quirks::phases_as_ready)
         .def_rw("no_duration_takes_a_nanosecond", &Quirks::no_duration_takes_a_nanosecond)
-        .def_rw("mismatched_collectives_meet", &Quirks::mismatched_collectives_meet);
+        .def_rw("mismatched_collectives_meet", &Quirks::mismatched_collectives_meet)
+        .def_rw("whole_microseconds", &Quirks::whole_microseconds);
     nb::class_<SystemParameters>(module, "SystemParameters")
         .def(nb::init<>())
         .def_prop_rw("priority", [](const SystemParameters& s) { return static_cast<u32>(s.priority); },
@@ -251,15 +252,16 @@ void bind_lowering(nb::module_& module) {
         .def_rw("broadcast_is_a_timer", &LowerOptions::broadcast_is_a_timer)
         .def_rw("zero_op_kernel_never_ends", &LowerOptions::zero_op_kernel_never_ends)
         .def_rw("zero_byte_kernel_is_skipped", &LowerOptions::zero_byte_kernel_is_skipped)
-        .def_rw("no_duration_takes_a_nanosecond", &LowerOptions::no_duration_takes_a_nanosecond);
+        .def_rw("no_duration_takes_a_nanosecond", &LowerOptions::no_duration_takes_a_nanosecond)
+        .def_rw("whole_microseconds", &LowerOptions::whole_microseconds);
 }
 
 void bind_model(nb::module_& module) {
     nb::class_<Job>(module, "Job").def("__len__", [](const Job& job) { return job.ops.size(); });
     module.def("lower", &lower_graph, "graph"_a, "options"_a);
     module.def("used_collectives", &used_collectives, "graph"_a);
-    module.def("check_custom", [](const Graph& graph, u32 positions) {
-        return as_tuples(check_custom(graph, positions));
+    module.def("check_custom", [](const Graph& graph, u32 positions, bool whole_microseconds) {
+        return as_tuples(check_custom(graph, positions, whole_microseconds));
     });
     module.def("check_rank", [](const Job& job, u32 rank, u32 ranks,
                                 const std::vector<std::vector<u32>>& members) {

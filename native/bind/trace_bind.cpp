@@ -13,6 +13,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -227,10 +228,21 @@ std::size_t checked(const Trace& trace, std::size_t record) {
     return record;
 }
 
-std::shared_ptr<Trace> decode_bytes(const nb::bytes& source) {
+std::optional<Layout> layout_of(std::string_view name) {
+    for (int number = 0; number <= static_cast<int>(Layout::today); ++number) {
+        if (name == layout_name(static_cast<Layout>(number))) {
+            return static_cast<Layout>(number);
+        }
+    }
+    ensure(name.empty(), "trace: no such layout");
+    return std::nullopt;
+}
+
+std::shared_ptr<Trace> decode_bytes(const nb::bytes& source, std::string_view layout) {
     const std::string_view bytes(source.c_str(), source.size());
+    const std::optional<Layout> asked = layout_of(layout);
     const nb::gil_scoped_release unlocked;
-    return std::make_shared<Trace>(decode(bytes));
+    return std::make_shared<Trace>(decode(bytes, Reading::everything, asked));
 }
 
 // Decodes what a run needs and resolves it; the records are not kept.
@@ -278,6 +290,7 @@ void register_trace_class(nb::module_& module) {
         return io_tuple(self, checked(self, record), IoSide::outputs);
     });
     trace.def_prop_ro("version", [](const Trace& self) { return text(self.version); });
+    trace.def_prop_ro("layout", [](const Trace& self) { return layout_name(self.layout); });
     trace.def_prop_ro("metadata", [](const Trace& self) {
         return attribute_list(self, self.metadata_attributes());
     });
@@ -303,6 +316,7 @@ void register_integer_columns(nb::class_<Graph>& graph) {
     add("comm_tag", &Graph::comm_tag);
     add("num_ops", &Graph::num_ops);
     add("tensor_size", &Graph::tensor_size);
+    add("duration_ns", &Graph::duration_ns);
 }
 
 // Tensor lists as (kinds, begin, tensor, size_bytes).
@@ -379,7 +393,7 @@ void register_trace(nb::module_& module) {
     register_graph_class(module);
     register_trace_class(module);
     register_recorder_class(module);
-    module.def("decode_trace", &decode_bytes, nb::arg("source"));
+    module.def("decode_trace", &decode_bytes, nb::arg("source"), nb::arg("layout") = "");
     module.def("decode_graph", &decode_graph, nb::arg("source"), nb::arg("merge_duplicates"),
                nb::arg("tensors"));
 }

@@ -73,7 +73,7 @@ u64 Simulation::custom_size(const Stream& s, u32 node) const {
 // local reduction of that takes in any collective.
 u64 Simulation::custom_ticks(const Stream& s, u32 node) const {
     const Graph& graph = *custom_position(model_.custom[s.custom], s.rank).graph;
-    u64 ns = graph.duration_micros[node] * 1000;
+    u64 ns = graph.recorded_ns(node, model_.quirks.whole_microseconds);
     if (ns == 0 && has_chunks(graph, node)) {
         const u64 ticks = reduction_ticks(custom_size(s, node));
         if (ticks != 0) {

@@ -33,6 +33,7 @@ struct Quirks {
     bool phases_as_ready = false;
     bool no_duration_takes_a_nanosecond = false;
     bool mismatched_collectives_meet = false;
+    bool whole_microseconds = false;
 };
 
 struct SharedBusParameters {

@@ -44,7 +44,7 @@ private:
             about_file("unknown-field", trace_.unknown.byte_offset,
                        "field " + std::to_string(field) + " is not in the Chakra schema and was skipped" +
                            (field == attributes_before_0_0_4
-                                ? "; layouts before 0.0.4 keep attributes there, convert the trace first"
+                                ? "; layouts before 0.0.4 keep attributes there, but the file fits none of them"
                                 : ""));
         }
     }

@@ -61,4 +61,21 @@ constexpr std::uint64_t unzigzag(std::uint64_t bits) { return (bits >> 1U) ^ (0U
 
 constexpr std::uint64_t zigzag(std::uint64_t value) { return (value << 1U) ^ (0U - (value >> 63U)); }
 
+// One value, as the bits a Trace keeps.
+inline std::uint64_t read_number(WireReader& in, const Coding& coding) {
+    std::uint64_t bits = coding.wire == WireType::varint    ? in.varint()
+                         : coding.wire == WireType::fixed64 ? in.fixed64()
+                                                            : in.fixed32();
+    if (coding.narrow) {
+        bits &= 0xffffffffU;
+    }
+    switch (coding.sign) {
+        case Coding::Sign::none: return bits;
+        case Coding::Sign::extend32: return sign_extend32(bits);
+        case Coding::Sign::zigzag: return unzigzag(bits);
+        case Coding::Sign::boolean: return bits != 0 ? 1 : 0;
+    }
+    return bits;
+}
+
 }  // namespace yantra

@@ -1,4 +1,5 @@
-// The decoder: one pass to count records, one to fill the columns of a Trace.
+// The decoder of today's layout: one pass to count records, one to fill the columns of a Trace. Then the
+// choice of the layout.
 #include "trace/decode.hpp"
 
 #include <algorithm>
@@ -6,38 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "base/utf8.hpp"
 #include "base/wire.hpp"
 #include "trace/coding.hpp"
+#include "trace/fields.hpp"
+#include "trace/legacy.hpp"
 
 namespace yantra {
 
 namespace {
-
-std::uint64_t read_number(WireReader& in, const Coding& coding) {
-    std::uint64_t bits = coding.wire == WireType::varint    ? in.varint()
-                         : coding.wire == WireType::fixed64 ? in.fixed64()
-                                                            : in.fixed32();
-    if (coding.narrow) {
-        bits &= 0xffffffffU;
-    }
-    switch (coding.sign) {
-        case Coding::Sign::none: return bits;
-        case Coding::Sign::extend32: return sign_extend32(bits);
-        case Coding::Sign::zigzag: return unzigzag(bits);
-        case Coding::Sign::boolean: return bits != 0 ? 1 : 0;
-    }
-    return bits;
-}
-
-const char* wire_name(WireType type) {
-    switch (type) {
-        case WireType::varint: return "a varint";
-        case WireType::fixed64: return "fixed64";
-        case WireType::fixed32: return "fixed32";
-        default: return "length-delimited bytes";
-    }
-}
 
 struct IoText {
     bool present = false;
@@ -45,10 +22,10 @@ struct IoText {
 };
 
 // The attributes that building a Graph looks at.
-constexpr std::array<std::string_view, 13> execution_attributes{
-    "is_cpu_op", "comm_type", "comm_size",   "comm_priority", "comm_src",      "comm_dst",
-    "comm_tag",  "num_ops",   "tensor_size", "pg_name",       "involved_dim",  "msg_chunk_cnt",
-    "total_chunk_cnt"};
+constexpr std::array<std::string_view, 14> execution_attributes{
+    "is_cpu_op", "comm_type", "comm_size",    "comm_priority", "comm_src",      "comm_dst",
+    "comm_tag",  "num_ops",   "tensor_size",  "pg_name",       "involved_dim",  "duration_ns",
+    "msg_chunk_cnt", "total_chunk_cnt"};
 constexpr std::array<std::string_view, 2> tensor_attributes{"inputs", "outputs"};
 
 template <std::size_t Size>
@@ -58,15 +35,16 @@ bool among(const std::array<std::string_view, Size>& names, std::string_view nam
 
 class Decoder {
 public:
-    explicit Decoder(Reading reading) : reading_(reading) {}
+    Decoder(Reading reading, Layout layout) : reading_(reading) { trace_.layout = layout; }
 
-    Trace run(std::string_view bytes) {
-        if (bytes.empty()) {
-            throw TraceFault(0, "the file is empty; expected a metadata record and then nodes");
-        }
-        reserve(bytes);
+    void run(std::string_view bytes, std::size_t records) {
+        reserve(records);
         WireReader in(bytes);
-        metadata(in);
+        if (has_metadata()) {
+            metadata(in);
+        }
+        trace_.add_metadata();
+        begun_ = true;
         while (!in.at_end()) {
             node(in);
             if (trace_.size() == sample_nodes) {
@@ -74,23 +52,20 @@ public:
                 reserve_pools(1.1 * all / static_cast<double>(in.offset()));
             }
         }
-        return std::move(trace_);
     }
+
+    // Records understood so far, metadata included.
+    std::size_t records() const {
+        return begun_ ? trace_.size() + (has_metadata() ? 1 : 0) : 0;
+    }
+    Trace take() { return std::move(trace_); }
 
 private:
     static constexpr std::size_t sample_nodes = 4096;
 
-    // Finds a cut-off file before any work is done on it, and how many rows there will be.
-    void reserve(std::string_view bytes) {
-        std::size_t records = 0;
-        try {
-            for (WireReader in(bytes); !in.at_end(); ++records) {
-                in.record();
-            }
-        } catch (const TraceFault& fault) {
-            fail(fault, records, 0);
-        }
-        const std::size_t nodes = records - 1;
+    bool has_metadata() const { return trace_.layout == Layout::today; }
+
+    void reserve(std::size_t nodes) {
         for (auto* column : {&trace_.id, &trace_.start_micros, &trace_.duration_micros,
                              &trace_.byte_offset, &trace_.name_begin, &trace_.data_dep_begin,
                              &trace_.ctrl_dep_begin, &trace_.attribute_begin}) {
@@ -115,25 +90,12 @@ private:
         grow(trace_.texts);
     }
 
-    // Says in which record a fault lies. Record 0 is the metadata; id 0 is not known (or the default).
-    [[noreturn]] static void fail(const TraceFault& fault, std::size_t record, std::uint64_t id) {
-        std::string where = "metadata record";
-        if (record > 0) {
-            where = "node record " + std::to_string(record);
-        }
-        if (id != 0) {
-            where += " (id " + std::to_string(id) + ")";
-        }
-        throw TraceFault(fault.byte_offset(), where + ": " + fault.problem());
-    }
-
     void metadata(WireReader& file) {
         try {
             read_metadata(file.record());
         } catch (const TraceFault& fault) {
-            fail(fault, 0, 0);
+            fail_in_record(fault, 0, 0);
         }
-        trace_.add_metadata();
     }
 
     void read_metadata(WireReader in) {
@@ -155,11 +117,35 @@ private:
         NodeRow row;
         row.byte_offset = file.offset();
         try {
-            read_node(file.record(), row);
+            const WireReader record = file.record();
+            if (!has_metadata()) {
+                check_canonical(record);
+            }
+            read_node(record, row);
         } catch (const TraceFault& fault) {
-            fail(fault, trace_.size() + 1, row.id);
+            fail_in_record(fault, trace_.size() + 1, row.id);
         }
         trace_.add_node(row);
+    }
+
+    // Holds the files without metadata apart from those of older layouts: today's writers leave out what
+    // is zero or empty, pack numbers, and write no other fields.
+    static void check_canonical(WireReader in) {
+        while (!in.at_end()) {
+            const std::uint64_t at = in.offset();
+            const WireTag tag = in.tag();
+            const bool is_block = tag.type == WireType::block;
+            const bool is_number = tag.field == field::node_id || tag.field == field::node_type ||
+                                   tag.field == field::node_start_micros ||
+                                   tag.field == field::node_duration_micros;
+            const bool known = tag.field <= field::node_attribute &&
+                               (is_number ? tag.type == WireType::varint : is_block);
+            if (!known || (is_number && in.varint() == 0) ||
+                (is_block && in.block().empty() && tag.field < field::node_inputs)) {
+                throw TraceFault(at, "field " + std::to_string(tag.field) +
+                                         " is not written so by the writers of layout 0.0.4");
+            }
+        }
     }
 
     void read_node(WireReader in, NodeRow& row) {
@@ -354,44 +340,97 @@ private:
         in.skip(tag.type);
     }
 
-    static void expect(WireTag tag, WireType type, std::uint64_t at, const char* what) {
-        if (tag.type != type) [[unlikely]] {
-            wrong_type(tag, type, at, what);
-        }
-    }
-
-    [[noreturn, gnu::cold]] static void wrong_type(WireTag tag, WireType type, std::uint64_t at,
-                                                   const char* what) {
-        throw TraceFault(at, "field " + std::to_string(tag.field) + " (" + what + ") holds " +
-                                 wire_name(tag.type) + ", expected " + wire_name(type) +
-                                 "; the file is damaged or of a Chakra layout before 0.0.4");
-    }
-
-    static std::string_view text(WireReader& in, WireTag tag, std::uint64_t at, const char* what) {
-        expect(tag, WireType::block, at, what);
-        return utf8(in, what);
-    }
-
-    static std::string_view utf8(WireReader& in, const char* what) {
-        const std::string_view text = in.block();
-        check_utf8(text, in.offset(), what);
-        return text;
-    }
-
-    static void check_utf8(std::string_view text, std::uint64_t end, const char* what) {
-        const std::size_t bad = first_bad_utf8(text);
-        if (bad != text.size()) [[unlikely]] {
-            throw TraceFault(end - text.size() + bad, std::string(what) + " is not valid UTF-8");
-        }
-    }
-
     Reading reading_;
     std::vector<bool> wanted_;  // by attribute name
+    bool begun_ = false;
     Trace trace_;
 };
 
+// Finds a cut-off file before any work is done on it.
+std::size_t count_records(std::string_view bytes) {
+    if (bytes.empty()) {
+        throw TraceFault(0, "the file is empty; expected a metadata record and then nodes");
+    }
+    std::size_t records = 0;
+    try {
+        for (WireReader in(bytes); !in.at_end(); ++records) {
+            in.record();
+        }
+    } catch (const TraceFault& fault) {
+        fail_in_record(fault, records, 0);
+    }
+    return records;
+}
+
+Attempt attempt(std::string_view bytes, std::size_t records, Reading reading, Layout layout) {
+    if (layout < Layout::v0_0_4a) {
+        return attempt_older(bytes, layout);
+    }
+    Decoder decoder(reading, layout);
+    try {
+        decoder.run(bytes, records);
+    } catch (const TraceFault& fault) {
+        return {layout, decoder.records(), std::nullopt, fault};
+    }
+    const std::size_t understood = decoder.records();
+    return {layout, understood, decoder.take(), std::nullopt};
+}
+
+[[noreturn]] void refuse(Layout older, Layout newer) {
+    throw TraceFault(0, std::string("the file fits layout ") + layout_name(older) + " as well as " +
+                            layout_name(newer) +
+                            ", in which it means different things, and holds nothing that tells them "
+                            "apart; say which one it is: yantra chakra upgrade --layout");
+}
+
+// Whether two readings of a file tell different kinds of nodes or times.
+bool differ(const Trace& a, const Trace& b) {
+    return a.type != b.type || a.start_micros != b.start_micros || a.duration_micros != b.duration_micros;
+}
+
+// Of the layouts before today's that fit, the newest; else the one that explains most of the file. Since
+// 0.0.3 they number node types alike and attributes tell them apart; none before may fit as well.
+Attempt best_older(std::string_view bytes, std::size_t records, Reading reading) {
+    Attempt best = attempt(bytes, records, reading, Layout::v0_0_4a);
+    for (const Layout layout : {Layout::v0_0_3, Layout::v0_0_3a, Layout::v0_0_2, Layout::v0_0_1}) {
+        Attempt next = attempt(bytes, records, reading, layout);
+        if (best.trace) {
+            const bool other_numbers = best.layout >= Layout::v0_0_3a && layout < Layout::v0_0_3a;
+            if (next.trace && other_numbers && differ(*next.trace, *best.trace)) {
+                refuse(layout, best.layout);
+            }
+        } else if (next.trace || next.records > best.records) {
+            best = std::move(next);
+        }
+    }
+    return best;
+}
+
+Trace trace_of(Attempt attempt) {
+    if (!attempt.trace) {
+        throw *attempt.fault;
+    }
+    return std::move(*attempt.trace);
+}
+
 }  // namespace
 
-Trace decode(std::string_view bytes, Reading reading) { return Decoder(reading).run(bytes); }
+Trace decode(std::string_view bytes, Reading reading, std::optional<Layout> layout) {
+    const std::size_t records = count_records(bytes);
+    Attempt today = attempt(bytes, records, reading, layout.value_or(Layout::today));
+    if (layout || (today.trace && today.trace->unknown.field == 0)) {
+        return trace_of(std::move(today));
+    }
+    Attempt older = best_older(bytes, records, reading);
+    if (older.trace) {
+        return std::move(*older.trace);
+    }
+    if (!today.trace && older.records > today.records) {
+        throw TraceFault(older.fault->byte_offset(), older.fault->problem() + " (layout " +
+                                                         layout_name(older.layout) +
+                                                         " explains the file up to here)");
+    }
+    return trace_of(std::move(today));
+}
 
 }  // namespace yantra

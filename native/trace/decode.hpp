@@ -1,12 +1,15 @@
-// Decodes a Chakra trace (.et, not compressed) from memory.
+// Decodes a Chakra trace (.et, not compressed) of any layout from memory.
 //
 // Trade-off: strict where protobuf is lenient: a known field of another wire type is a fault and not an
 // unknown field, because that is how a file of an older layout gives itself away. Fields the schema does
 // not know are skipped. A record of length 0 is a record with default values, not the end of the file.
+// A file that today's layout explains whole is read as such; any other is tried against the older ones
+// (trace/legacy.hpp), so that files of today pay nothing for them.
 // Source: MLCommons Chakra schema 0.0.4; framing = a varint length before each message.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "trace/trace.hpp"
@@ -17,7 +20,9 @@ namespace yantra {
 // often most of the file, are passed over undecoded, so damage within their values goes unnoticed.
 enum class Reading : std::uint8_t { everything, execution, execution_and_tensors };
 
-// Throws TraceFault with the offset of the first wrong byte.
-Trace decode(std::string_view bytes, Reading reading = Reading::everything);
+// Throws TraceFault with the offset of the first wrong byte; of a file that no layout explains whole, as
+// the layout that explains most of its records sees it. `layout` reads as that one and no other.
+Trace decode(std::string_view bytes, Reading reading = Reading::everything,
+             std::optional<Layout> layout = std::nullopt);
 
 }  // namespace yantra

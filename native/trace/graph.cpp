@@ -69,7 +69,7 @@ struct IntRole {
     const char* name;
     IntColumn Graph::* column;
 };
-constexpr std::array<IntRole, 11> int_roles{{{"is_cpu_op", &Graph::is_cpu_op},
+constexpr std::array<IntRole, 12> int_roles{{{"is_cpu_op", &Graph::is_cpu_op},
                                             {"comm_type", &Graph::comm_type},
                                             {"comm_size", &Graph::comm_size},
                                             {"comm_priority", &Graph::comm_priority},
@@ -78,6 +78,7 @@ constexpr std::array<IntRole, 11> int_roles{{{"is_cpu_op", &Graph::is_cpu_op},
                                             {"comm_tag", &Graph::comm_tag},
                                             {"num_ops", &Graph::num_ops},
                                             {"tensor_size", &Graph::tensor_size},
+                                            {"duration_ns", &Graph::duration_ns},
                                             {"msg_chunk_cnt", &Graph::msg_chunk_cnt},
                                             {"total_chunk_cnt", &Graph::total_chunk_cnt}}};
 

@@ -49,6 +49,13 @@ struct Graph {
     std::uint32_t size() const { return static_cast<std::uint32_t>(id.size()); }
     std::string_view name(std::uint32_t node) const;
 
+    // The recorded duration in nanoseconds: exact where the node says it and that is wanted, else that of
+    // its whole microseconds.
+    std::uint64_t recorded_ns(std::uint32_t node, bool whole_microseconds) const {
+        const bool exact = !whole_microseconds && duration_ns.kind_of(node) == IntColumn::integer;
+        return exact ? duration_ns.value[node] : duration_micros[node] * 1000;
+    }
+
     std::vector<std::uint64_t> id;
     std::vector<std::int32_t> type;  // NodeType, or any other number of the file
     std::vector<std::uint64_t> duration_micros;
@@ -61,8 +68,8 @@ struct Graph {
     std::vector<std::uint32_t> file_order;            // nodes by first appearance in the file
 
     IntColumn is_cpu_op, comm_type, comm_size, comm_priority, comm_src, comm_dst, comm_tag;
-    IntColumn num_ops, tensor_size;
-    IntColumn msg_chunk_cnt, total_chunk_cnt;   // of a collective given without sizes
+    IntColumn num_ops, tensor_size, duration_ns;
+    IntColumn msg_chunk_cnt, total_chunk_cnt;  // of a collective given without sizes
 
     std::vector<std::int32_t> pg_name;  // index into pg_names, group_absent or group_other; never empty
     std::vector<std::string> pg_names;

@@ -92,6 +92,7 @@ struct Trace {
     std::vector<Text> texts;
 
     std::string version;  // GlobalMetadata.version
+    Layout layout = Layout::today;  // of the file it came from
     UnknownField unknown;
 
     std::size_t size() const { return id.size(); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include "base/ensure.hpp"
@@ -40,6 +41,20 @@ std::optional<CollectiveKind> collective_kind(u64 comm_type) {
         CollectiveKind::all_to_all, CollectiveKind::reduce_scatter,
         CollectiveKind::reduce_scatter, CollectiveKind::barrier};
     return comm_type < 10 ? std::optional(kinds[comm_type]) : std::nullopt;
+}
+
+std::vector<Problem> wrong_duration(const Graph& graph, u32 node) {
+    constexpr u64 largest = 0x7fffffffffffffff;
+    const IntColumn& column = graph.duration_ns;
+    if (column.kind_of(node) == IntColumn::other) {
+        return {{node, false, "attribute 'duration_ns' is not an integer"}};
+    }
+    if (column.kind_of(node) == IntColumn::integer && column.value[node] > largest) {
+        return {{node, false,
+                 "attribute 'duration_ns' is " + std::to_string(static_cast<i64>(column.value[node])) +
+                     ", not a time"}};
+    }
+    return {};
 }
 
 // Lowers the nodes of one graph; every defect is a Problem and the pass goes on.
@@ -153,12 +168,17 @@ private:
         }
     }
 
-    u64 recorded_ticks() const {
-        const u64 micros = graph_.duration_micros[node_];
-        if (micros == 0 && options_.no_duration_takes_a_nanosecond) {
+    u64 recorded_ticks() {
+        if (!options_.whole_microseconds) {
+            for (Problem& problem : wrong_duration(graph_, node_)) {
+                problems_.push_back(std::move(problem));
+            }
+        }
+        const u64 ns = graph_.recorded_ns(node_, options_.whole_microseconds);
+        if (ns == 0 && options_.no_duration_takes_a_nanosecond) {
             return options_.scale.whole(1);
         }
-        return options_.scale.whole(micros * 1000);
+        return options_.scale.whole(ns);
     }
 
     static void set_timed(Op& op, u64 ticks, bool counts_as_compute) {
@@ -370,7 +390,7 @@ std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const Lower
     return job;
 }
 
-std::vector<Problem> check_custom(const Graph& graph, u32 positions) {
+std::vector<Problem> check_custom(const Graph& graph, u32 positions, bool whole_microseconds) {
     std::vector<Problem> problems;
     auto require = [&](u32 node, const IntColumn& column, const char* name) {
         if (column.kind_of(node) != IntColumn::integer) {
@@ -403,6 +423,9 @@ std::vector<Problem> check_custom(const Graph& graph, u32 positions) {
         if (graph.type[node] == compute_node) {
             if (has_chunks(graph, node)) {
                 require_chunks(node);
+            }
+            if (!whole_microseconds) {
+                std::ranges::move(wrong_duration(graph, node), std::back_inserter(problems));
             }
             continue;
         }

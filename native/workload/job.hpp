@@ -80,6 +80,7 @@ struct LowerOptions {
     bool zero_op_kernel_never_ends = false;
     bool zero_byte_kernel_is_skipped = false;
     bool no_duration_takes_a_nanosecond = false;
+    bool whole_microseconds = false;
 };
 
 // A node that cannot be run, and why; the text names the attribute, what was expected and found.
@@ -102,6 +103,6 @@ std::vector<Problem> check_rank(const Job& job, u32 rank, u32 ranks,
                                 const std::vector<std::vector<u32>>& communicator_members);
 
 // Problems of a trace that stands for a collective among `positions` ranks.
-std::vector<Problem> check_custom(const Graph& graph, u32 positions);
+std::vector<Problem> check_custom(const Graph& graph, u32 positions, bool whole_microseconds);
 
 }  // namespace yantra

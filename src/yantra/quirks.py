@@ -33,6 +33,7 @@ class Quirk(StrEnum):
     BROADCAST_IS_A_TIMER = "broadcast-is-a-timer"
     SKIPPED_NODES_DO_NOT_WAKE = "skipped-nodes-do-not-wake"
     NO_DURATION_TAKES_A_NANOSECOND = "no-duration-takes-a-nanosecond"
+    WHOLE_MICROSECONDS = "whole-microseconds"
     ZERO_OP_KERNEL_NEVER_ENDS = "zero-op-kernel-never-ends"
     ZERO_BYTE_KERNEL_IS_SKIPPED = "zero-byte-kernel-is-skipped"
     UNREACHABLE_NODES_ARE_DROPPED = "unreachable-nodes-are-dropped"
@@ -142,6 +143,11 @@ STORIES: dict[Quirk, Story] = {
         "lets a node whose recorded duration is 0 take 1 ns",
         "lets it take no time",
         "the recorded duration is the duration",
+    ),
+    Quirk.WHOLE_MICROSECONDS: Story(
+        "takes recorded durations in whole microseconds, `duration_micros`, and nothing else",
+        "takes the exact nanoseconds of the attribute `duration_ns` where a node has it",
+        "profilers record nanoseconds, and a kernel of 1.9 us must not take 1",
     ),
     Quirk.ZERO_OP_KERNEL_NEVER_ENDS: Story(
         "gives a kernel of 0 operations under the roofline 2^63 ns",

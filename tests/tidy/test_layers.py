@@ -22,7 +22,8 @@ PYTHON_LAYERS = [
     ("compile",),
     ("result", "deadlock"),
     ("simulate", "validate"),
-    ("export", "demo"),
+    ("export", "demo", "rehearsal"),
+    ("hiding",),
     ("cli",),
     ("__main__",),
 ]

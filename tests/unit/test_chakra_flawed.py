@@ -358,8 +358,8 @@ FLAWED = [
         [
             (
                 "warning: trace (byte 7): field 11 is not in the Chakra schema and was "
-                "skipped; layouts before 0.0.4 keep attributes there, convert the trace first "
-                "[unknown-field]"
+                "skipped; layouts before 0.0.4 keep attributes there, but the file fits none of "
+                "them [unknown-field]"
             )
         ],
     ),

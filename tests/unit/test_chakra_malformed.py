@@ -24,7 +24,7 @@ from yantra.errors import TraceError
 N = node(7, "gemm", node_type(4))
 PACKED = gzip.compress(trace_bytes(N), mtime=0)
 CUT = "; the file is truncated or no Chakra trace"
-OLD = "; the file is damaged or of a Chakra layout before 0.0.4"
+OLD = "; no layout of Chakra's history fits the file"
 
 
 def in_node(fields: bytes) -> bytes:
@@ -249,7 +249,7 @@ MALFORMED = [
     ),
     (
         "version as number",
-        record(number(1, 1)),
+        record(number(1, 0)),
         "byte 1: metadata record: field 1 (version) holds a varint, expected length-delimited bytes"
         + OLD,
     ),
@@ -397,8 +397,8 @@ MALFORMED = [
         + " (this is a zstd file; expected a Chakra trace (.et), plain or packed with gzip)",
     ),
     (
-        "layout 0.0.1",
-        record(number(1, 1) + block(2, b"a") + number(3, 3)),
+        "no layout",
+        record(number(1, 1) + block(2, b"a") + number(3, 3) + number(21, 3)),
         "byte 1: metadata record: field 1 (version) holds a varint, expected length-delimited bytes"
         + OLD,
     ),

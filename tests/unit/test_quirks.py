@@ -407,6 +407,33 @@ def test_a_recorded_duration_of_0_is_no_time_or_a_nanosecond() -> None:
     assert on.finish == [3, 3]
 
 
+@shows(Quirk.WHOLE_MICROSECONDS)
+def test_recorded_nanoseconds_count_or_whole_microseconds_alone() -> None:
+    def write(trace: TraceBuilder, rank: int) -> None:
+        exact = trace.compute(duration_micros=1)
+        exact["duration_ns"] = 1900
+        trace.compute(duration_micros=3, after=exact)
+
+    off, on = off_and_on(Quirk.WHOLE_MICROSECONDS, PAIR, write)
+    assert off.finish == [1900 + 3000] * 2
+    assert on.finish == [1000 + 3000] * 2
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [(1.5, "'duration_ns' is not an integer"), (-1, "'duration_ns' is -1, not a time")],
+)
+def test_a_wrong_number_of_nanoseconds_is_refused_unless_it_is_not_looked_at(
+    value: float, problem: str
+) -> None:
+    def write(trace: TraceBuilder, rank: int) -> None:
+        trace.compute(duration_micros=1)["duration_ns"] = value
+
+    assert run(PAIR, write, quirks=[Quirk.WHOLE_MICROSECONDS]).finish == [1000] * 2
+    with pytest.raises(TraceError, match=problem):
+        run(PAIR, write)
+
+
 ROOFLINE = Device(peak_flops=1e12, memory_bytes_per_s=2e9, compute="roofline")
 
 

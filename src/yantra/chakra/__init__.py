@@ -21,10 +21,11 @@ from yantra.chakra.schema import (
     Node,
     NodeType,
 )
-from yantra.chakra.trace import Trace, read
+from yantra.chakra.trace import LAYOUTS, Trace, read, upgrade
 
 __all__ = [
     "DEFAULT_KINDS",
+    "LAYOUTS",
     "Attribute",
     "CollectiveType",
     "Diagnostic",
@@ -43,6 +44,7 @@ __all__ = [
     "raise_errors",
     "read",
     "to_json",
+    "upgrade",
     "validate",
     "write_json",
 ]

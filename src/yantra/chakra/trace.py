@@ -22,7 +22,7 @@ from yantra.chakra.schema import (
     checked_text,
     whole_number,
 )
-from yantra.errors import TraceError
+from yantra.errors import TraceError, did_you_mean
 
 _UINT64 = 2**64 - 1
 _INT32 = 2**31 - 1
@@ -49,13 +49,13 @@ class Trace:
         self._digest: int | None = None
 
     @classmethod
-    def from_bytes(cls, data: bytes, where: str = "trace") -> Trace:
+    def from_bytes(cls, data: bytes, where: str = "trace", layout: str | None = None) -> Trace:
         """Decode the content of a trace file; `where` begins the text of errors.
 
         The content is that of an .et file, the jsonizer's text or a workload of the v1 feeder as
-        JSON, plain or packed with gzip.
+        JSON, plain or packed with gzip. `layout` is for a file that fits several, see `read`.
         """
-        return cls.from_native(decode(files.unpack(data, where), where))
+        return cls.from_native(decode(files.unpack(data, where), where, layout))
 
     @classmethod
     def from_native(cls, native: _core.Trace) -> Trace:
@@ -69,6 +69,14 @@ class Trace:
     def metadata(self) -> Metadata:
         """What the trace says about itself as a whole."""
         return Metadata(self.native.version, tuple(_attributes(self.native.metadata)))
+
+    @property
+    def layout(self) -> str:
+        """The layout of the file the trace was read from, one of `LAYOUTS`.
+
+        What was read of an older one carries today's meaning; `to_bytes` writes 0.0.4.
+        """
+        return self.native.layout
 
     def node(self, id: int) -> Node:
         """Return the node `id`; the last one when the file defines it twice."""
@@ -122,24 +130,52 @@ class Trace:
         return f"<Trace of {len(self)} nodes{': ' + parts if parts else ''}>"
 
 
-def read(source: str | os.PathLike[str] | bytes) -> Trace:
+def read(source: str | os.PathLike[str] | bytes, *, layout: str | None = None) -> Trace:
     """Read a Chakra trace from a file or from its content.
 
-    .et and JSON, plain or packed with gzip, are told by the content and not by the name.
+    .et of any layout and JSON, plain or packed with gzip, are told by the content and not by the
+    name. `layout` (see `LAYOUTS`) names the layout of an .et file and keeps others from being
+    tried; it is needed only for the few files that fit two which mean different things.
     """
     if isinstance(source, bytes):
-        return Trace.from_bytes(source)
-    return Trace.from_bytes(files.load(source), os.fspath(source))
+        return Trace.from_bytes(source, layout=layout)
+    return Trace.from_bytes(files.load(source), os.fspath(source), layout)
 
 
-def decode(plain: bytes, where: str) -> _core.Trace:
+def upgrade(
+    source: str | os.PathLike[str] | bytes,
+    path: str | os.PathLike[str],
+    *,
+    layout: str | None = None,
+) -> Trace:
+    """Read a trace of any form and layout and write it to `path` in today's; return it."""
+    trace = read(source, layout=layout)
+    trace.write(path)
+    return trace
+
+
+LAYOUTS = {
+    "0.0.1": "January 2023, one field for every property",
+    "0.0.2": "June 2023, attributes",
+    "0.0.3a": "July 2023, metadata nodes and bools",
+    "0.0.3": "August 2023, unsigned integers",
+    "0.0.4a": "October 2023, today's but without metadata",
+    "0.0.4": "today's",
+}
+"""The layouts of .et files, oldest first, and what each brought."""
+
+
+def decode(plain: bytes, where: str, layout: str | None = None) -> _core.Trace:
     """Decode the content of a trace file that is not packed, in any of the forms."""
-    if files.is_json(plain):
+    if layout is not None and layout not in LAYOUTS:
+        hint = did_you_mean(layout, LAYOUTS) or f"; the layouts are {', '.join(LAYOUTS)}"
+        raise TraceError(f"{where}: no layout is named {layout}{hint}")
+    if layout is None and files.is_json(plain):
         from yantra.chakra.json_reader import decode_json
 
         return decode_json(plain, where)
     try:
-        return _core.decode_trace(plain)
+        return _core.decode_trace(plain, layout or "")
     except _core.TraceFault as fault:
         raise _not_a_trace(plain, where, fault) from None
 

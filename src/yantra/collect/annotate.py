@@ -24,7 +24,14 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from yantra.collect.groups import Groups
-from yantra.collect.messages import OPERATORS, POINT_TO_POINT, arguments, message, results
+from yantra.collect.messages import (
+    BLOCKING,
+    OPERATORS,
+    POINT_TO_POINT,
+    arguments,
+    message,
+    results,
+)
 from yantra.collect.notes import COMM, WAIT, name_of
 
 _KEY = "BackendSelect"  # the dispatch key of every call that comes just before the backend's own
@@ -66,7 +73,8 @@ class Annotator:
             _patch(undo, work, "get_future", self._giving_future)
             _patch(undo, group, "_start_coalescing", self._beginning_batch)
             _patch(undo, group, "_end_coalescing", self._ending_batch)
-            _patch(undo, self._torch.distributed, "_broadcast_coalesced", self._waiting_inside)
+            for name in ("_broadcast_coalesced", "_verify_params_across_processes"):
+                _patch(undo, self._torch.distributed, name, self._waiting_inside)
             yield self
 
     def _reset(self) -> None:
@@ -91,10 +99,17 @@ class Annotator:
                 library.impl(name, kernel, _KEY, with_keyset=True)
 
     def _kernel(self, wrapper: Callable[..., Any], name: str, operator: Any) -> Callable[..., Any]:
-        above = self._torch._C.DispatchKeySet(getattr(self._torch.DispatchKey, _KEY))
+        keys_of_torch = self._torch.DispatchKey
+        above = self._torch._C.DispatchKeySet(getattr(keys_of_torch, _KEY))
+        has_kernel = self._torch._C._dispatch_has_kernel_for_dispatch_key
+        one_for_all = has_kernel(operator.name(), "CompositeExplicitAutograd")
 
         def kernel(keys: Any, *values: Any) -> Any:
-            backend = (keys - above).highestPriorityTypeId()
+            backend = (
+                keys_of_torch.CompositeExplicitAutograd
+                if one_for_all
+                else (keys - above).highestPriorityTypeId()
+            )
 
             def call() -> Any:
                 # Not through redispatch, which would hold the interpreter's lock: the backend's
@@ -114,7 +129,8 @@ class Annotator:
         except Exception as error:  # an annotation is never worth the user's run
             self.problems.append(f"c10d::{name}: {type(error).__name__}: {error}")
             return call()
-        with self._torch.profiler.record_function(name_of(COMM, facts)):
+        blocking = [facts["id"]] if name in BLOCKING else []
+        with self._torch.profiler.record_function(name_of(COMM, facts)), self._waits(blocking):
             result = call()
         self.counts[facts["op"]] += 1
         self._remember(facts["id"], given, result)

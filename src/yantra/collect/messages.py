@@ -35,6 +35,7 @@ OPERATORS: Mapping[str, tuple[str, str]] = {
     "recv_any_source_": ("recv", "tensors"),
 }
 _PEER = ("dst", "src", "root_rank")  # the arguments that name a rank, by its place in the group
+BLOCKING = frozenset({"monitored_barrier_"})  # they end when the communication has ended
 POINT_TO_POINT = frozenset({"send", "recv"})
 
 

@@ -55,7 +55,7 @@ class Collector:
         self.warmup, self.active = warmup, active
         self.files: list[Path] = []
         self.driven = False
-        self.steps_begun = 0
+        self.steps_ended = 0
         self._shapes, self._gzip = record_shapes, gzip
         self._undo = ExitStack()
 
@@ -87,7 +87,7 @@ class Collector:
             raise ConfigError(WHERE, "this collection has ended, or has not begun")
         if self.files:
             return
-        self.steps_begun += 1
+        self.steps_ended += 1
         self._annotate()
         self._profiler.step()
         if self.files:
@@ -100,17 +100,17 @@ class Collector:
         traceback: TracebackType | None,
     ) -> None:
         with self._undo:
-            self._profiler.on_trace_ready = self._finish if kind is None else None
+            whole = self.steps_ended == 0 and self.warmup + self.active == 1
+            if kind is not None or not whole:
+                self._profiler.on_trace_ready = None
             if not self.files:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # of an early end, which we tell ourselves
-                    self._profiler.stop()
+                self._profiler.stop()
         if kind is None and not self.files:
             raise ConfigError(
                 WHERE,
-                f"no step was recorded: the block ended in step {self.steps_begun}, and "
-                f"{self.warmup} of warm-up comes the first that counts; call step() after each "
-                "training step, or ask for less warm-up",
+                f"nothing was recorded: expected {self.warmup} steps of warm-up and {self.active} "
+                f"to record, got {self.steps_ended}; end each training step with step(), or ask "
+                "for fewer",
             )
 
     def _begin(self) -> None:
@@ -142,9 +142,9 @@ class Collector:
         """Annotate from the first active step to the last."""
         if self._annotator is None:
             return
-        if self.steps_begun == self.warmup:
+        if self.steps_ended == self.warmup:
             self._annotator.start()
-        elif self.steps_begun == self.warmup + self.active:
+        elif self.steps_ended == self.warmup + self.active:
             self._annotator.stop()
 
     def _finish(self, profiler: Any) -> None:

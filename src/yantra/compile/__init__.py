@@ -34,6 +34,7 @@ _RUN_QUIRKS = {
     "hash_order_custom": Quirk.HASH_ORDER_CUSTOM,
     "phases_as_ready": Quirk.PHASES_AS_READY,
     "no_duration_takes_a_nanosecond": Quirk.NO_DURATION_TAKES_A_NANOSECOND,
+    "whole_microseconds": Quirk.WHOLE_MICROSECONDS,
     "mismatched_collectives_meet": Quirk.MISMATCHED_COLLECTIVES_MEET,
     "bus_charges_reduction_twice": Quirk.BUS_CHARGES_REDUCTION_TWICE,
 }

@@ -65,6 +65,7 @@ def _options(
     options.zero_op_kernel_never_ends = Quirk.ZERO_OP_KERNEL_NEVER_ENDS in quirks
     options.zero_byte_kernel_is_skipped = Quirk.ZERO_BYTE_KERNEL_IS_SKIPPED in quirks
     options.no_duration_takes_a_nanosecond = Quirk.NO_DURATION_TAKES_A_NANOSECOND in quirks
+    options.whole_microseconds = Quirk.WHOLE_MICROSECONDS in quirks
     return options
 
 

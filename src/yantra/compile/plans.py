@@ -304,7 +304,8 @@ class Planner:
                 f"{error} (a custom collective over {positions} ranks needs a trace for each)"
             ) from None
         check(graph, path, self.quirks)
-        for node, _, text in _core.check_custom(graph, positions):
+        whole_microseconds = Quirk.WHOLE_MICROSECONDS in self.quirks
+        for node, _, text in _core.check_custom(graph, positions, whole_microseconds):
             raise TraceError(f"{path}: node {graph.id[node]} '{graph.name(node)}': {text}")
         return graph
 

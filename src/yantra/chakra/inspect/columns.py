@@ -22,10 +22,14 @@ _SIGN, _RANGE = 1 << 63, 1 << 64
 
 
 class Extra(NamedTuple):
-    """Attributes that only the inspecting tools read; None where a node has none."""
+    """Attributes that only the inspecting tools read; None where a node has none.
+
+    `thread` is the lane that our converter writes, else the `tid` of PyTorch. A delay is what the
+    converter writes for time that nothing recorded explains.
+    """
 
     stream: int | None
-    tid: int | None
+    thread: int | None
     start_ns: int | None
     duration_ns: int | None
     is_delay: bool
@@ -162,25 +166,27 @@ def _lane(kind: str, extra: Extra, group: str, cpu: bool) -> str:
     if kind == "memory":
         return "memory"
     if cpu or kind == "other":
-        return f"cpu thread {extra.tid or 0}"
+        return f"cpu thread {extra.thread or 0}"
     return f"gpu stream {extra.stream or 0}"
 
 
 def _extra(rows: list[Any]) -> Extra:
-    stream = tid = start_ns = duration_ns = None
+    stream = tid = thread = start_ns = duration_ns = None
     is_delay = False
     for name, _, value, _ in rows:
         if name == "stream":
             stream = _integer(value)
         elif name == "tid":
             tid = _integer(value)
+        elif name == "thread":
+            thread = _integer(value)
         elif name == "start_time_ns":
             start_ns = _integer(value)
         elif name == "duration_ns":
             duration_ns = _integer(value)
-        elif name in ("delay", "is_delay"):
-            is_delay = bool(value)
-    return Extra(stream, tid, start_ns, duration_ns, is_delay)
+        elif name == "part":
+            is_delay = value == "delay"
+    return Extra(stream, tid if thread is None else thread, start_ns, duration_ns, is_delay)
 
 
 def _integer(value: object) -> int | None:

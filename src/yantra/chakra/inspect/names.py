@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 
 _ANONYMOUS = ("(anonymous namespace)::", "{anonymous}::", "<unnamed>::")
-_RETURN_TYPE = re.compile(r"^(?:void|int|float|double|bool|auto|static|inline)\s+")
+_RETURN_TYPE = re.compile(r"^(?:(?:void|int|float|double|bool|auto|static|inline)\s+)+")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
-_NUMBER = re.compile(r"(?<![A-Za-z0-9])[0-9]+(?![A-Za-z0-9])")
-_BRACKETED = re.compile(r"\[[^\[\]|]*\]$")
+_NUMBER = re.compile(r"#?(?<![A-Za-z0-9])[0-9]+(?![A-Za-z0-9])")
+_BRACKETED = re.compile(r"(?:\[[^\[\]|]*\])+$")
 _SPACES = re.compile(r"\s+")
 _OPEN, _CLOSE = "<(", ">)"
 _LONGEST = 200

@@ -26,12 +26,14 @@ def command(
     from yantra.chakra.inspect.groups import read_group_file
     from yantra.chakra.inspect.validate import check_job
     from yantra.cli import warn
+    from yantra.rehearsal import try_order
 
     members = None
     if groups is not None:
         members, warnings = read_group_file(groups)
         warn(warnings)
     report = check_job(traces, groups=members, world_size=world_size)
+    try_order(report)
     if as_json:
         sys.stdout.write(json.dumps(report.as_dict(), ensure_ascii=False, indent=1) + "\n")
     else:

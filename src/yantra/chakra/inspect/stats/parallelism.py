@@ -129,13 +129,14 @@ def _families(
     calls: Mapping[str, list[_Call]], groups: Groups, ranks: set[int]
 ) -> Iterator[tuple[list[str], tuple[int, ...] | None]]:
     """Gather groups of one shape that do the same kinds of things; yield names and an example."""
-    families: dict[tuple[int, int, frozenset[str]], list[str]] = {}
+    families: dict[tuple[str, int, int, frozenset[str]], list[str]] = {}
     for name in sorted(calls, key=group_key):
         members = _members(name, groups, ranks)
         size, stride = (0, 0) if members is None else (len(members), _stride(members))
         what = frozenset(call.what for call in calls[name])
+        alone = name if members is None else ""
         if size != 1:
-            families.setdefault((size, stride, what), []).append(name)
+            families.setdefault((alone, size, stride, what), []).append(name)
     for names in families.values():
         yield names, _members(names[0], groups, ranks)
 

@@ -48,7 +48,11 @@ class PathNode(NamedTuple):
 
 
 class RankStats(NamedTuple):
-    """One trace in numbers; `work_us` sums all durations, `span_us` is the critical path's."""
+    """One trace in numbers; `work_us` sums all durations, `span_us` is the critical path's.
+
+    `num_ops` counts what devices compute, `host_num_ops` what stands on CPU operators, which often
+    is the same work again: the operator and the kernel that it launched.
+    """
 
     nodes: int
     types: dict[str, int]
@@ -58,6 +62,7 @@ class RankStats(NamedTuple):
     time_us: dict[str, int]
     nodes_of_kind: dict[str, int]
     num_ops: int
+    host_num_ops: int
     touched_bytes: int
     memory_bytes: int
     collectives: list[Traffic]
@@ -96,7 +101,8 @@ def rank_stats(columns: Columns) -> RankStats:
         distinct_edges=len(columns.parent),
         time_us=_sums(kind, duration),
         nodes_of_kind=_sums(kind, [1] * columns.count),
-        num_ops=sum(value or 0 for value in columns.integers("num_ops")),
+        num_ops=_operations(columns, on_cpu=False),
+        host_num_ops=_operations(columns, on_cpu=True),
         touched_bytes=sum(value or 0 for value in columns.tensor_size) - memory,
         memory_bytes=memory,
         collectives=_collectives(columns),
@@ -179,6 +185,11 @@ class _Calls:
     def rows(self) -> list[Traffic]:
         rows = [Traffic(what, whom, *sums) for (what, whom), sums in self.found.items()]
         return sorted(rows, key=lambda row: (-row.bytes, -row.calls, row.what, row.with_whom))
+
+
+def _operations(columns: Columns, *, on_cpu: bool) -> int:
+    pairs = zip(columns.integers("num_ops"), columns.is_cpu, strict=True)
+    return sum(value or 0 for value, cpu in pairs if cpu == on_cpu)
 
 
 def _sums(kinds: list[str], values: list[int]) -> dict[str, int]:

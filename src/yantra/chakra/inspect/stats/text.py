@@ -57,6 +57,8 @@ def _counts(stats: RankStats) -> list[str]:
     if stats.num_ops or stats.touched_bytes:
         touched = format_size(stats.touched_bytes)
         lines.append(f"{stats.num_ops} operations (num_ops) on {touched} (tensor_size)")
+    if stats.host_num_ops:
+        lines.append(f"{stats.host_num_ops} operations (num_ops) on CPU operators")
     if stats.memory_bytes:
         lines.append(f"{format_size(stats.memory_bytes)} loaded and stored")
     if stats.nodes_in_cycles:

@@ -41,9 +41,10 @@ def check_job(
 ) -> Report:
     """Check the trace files of a job; see `find_traces` for `arguments`.
 
-    `groups` are the members of the communicators, `world_size` the number of ranks; without it the
-    job is taken for whole if there are several traces, of ranks 0 to n-1. What is wrong with a
-    trace or between traces is in the report. Raises ConfigError for arguments that name no job.
+    `groups` are the members of the communicators, `world_size` the number of ranks. Without it,
+    several traces of ranks 0 to n-1 are taken for the whole job, or the traces' metadata tells.
+    What is wrong with a trace or between traces is in the report. Raises ConfigError for arguments
+    that name no job.
     """
     report = Report()
     known: dict[bytes, Trace | None] = {}
@@ -91,7 +92,7 @@ def _check(
     report: Report, traces: Sequence[RankTrace], groups: Groups | None, world_size: int | None
 ) -> None:
     whole = len(traces) > 1 and [entry.rank for entry in traces] == list(range(len(traces)))
-    world = world_size if world_size is not None else len(traces) if whole else None
+    world = world_size if world_size is not None else len(traces) if whole else _told(traces)
     job = LoadedJob(report, groups, world, groups is not None)
     analysed: dict[int, tuple[Columns, Order]] = {}
     for rank, path, trace in traces:
@@ -102,11 +103,25 @@ def _check(
         job.add(rank, path, *analysed[id(trace)])
         report.nodes += len(trace)
     report.ranks = len(traces)
-    if world is None:
+    if world is None or world > len(traces):
         report.remark("the job's other ranks are not here, so nothing was compared with them")
     _check_together(job)
+    report.groups = job.groups
+    if world == len(traces) == len(job.members):
+        report.traces = [trace for _, _, trace in traces]
     check_clocks(job)
     check_astra_sim(job)
+
+
+def _told(traces: Sequence[RankTrace]) -> int | None:
+    """Return the number of ranks that the traces agree on in their metadata."""
+    told = {
+        value
+        for trace in {id(trace): trace for _, _, trace in traces}.values()
+        for name, _, value, _ in trace.native.metadata
+        if name == "world_size" and isinstance(value, int) and value > 0
+    }
+    return told.pop() if len(told) == 1 else None
 
 
 def _check_together(job: LoadedJob) -> None:

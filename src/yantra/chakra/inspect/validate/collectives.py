@@ -1,7 +1,8 @@
 """Do the ranks of each communicator enter the same collectives in the same order?
 
-The n-th collective that a rank enters in a group meets the n-th of every other rank there. Each
-rank is compared with the lowest one; the first difference is told, with both sides. Where timing
+The n-th collective that a rank enters in a group meets the n-th of every other rank there. What
+most ranks do is compared with what each smaller party does, by their lowest ranks; the first
+difference is told, with both sides. Where timing
 decides the order on one of them and both do the same in some order, that is left to the check of
 orders (`deadlock`).
 """
@@ -21,13 +22,14 @@ def check_collectives(job: LoadedJob) -> None:
     """Report where the ranks of a group do not do the same."""
     names = {name for member in job.members.values() for name in member.calls}
     for name in sorted(names, key=group_key):
-        ranks = job.ranks_of(name)
-        seen: set[int] = set()
-        for rank in ranks[1:]:
-            columns = id(job.members[rank].columns)
-            if columns not in seen and columns != id(job.members[ranks[0]].columns):
-                _compare(job, name, ranks[0], rank)
-                seen.add(columns)
+        by_calls: dict[tuple[Call, ...], list[int]] = {}
+        for rank in job.ranks_of(name):
+            calls = tuple(job.call(rank, node) for node in job.members[rank].calls.get(name, ()))
+            by_calls.setdefault(calls, []).append(rank)
+        most = max(by_calls.values(), key=len, default=[])
+        for ranks in by_calls.values():
+            if ranks is not most:
+                _compare(job, name, most[0], ranks[0])
 
 
 def _compare(job: LoadedJob, name: str, first: int, second: int) -> None:

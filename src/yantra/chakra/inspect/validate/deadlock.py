@@ -124,11 +124,16 @@ def _report_cycle(job: LoadedJob, waits: Waits, cycle: list[int], severity: str,
     job.add_finding("error" if severity == "error" else "warning", code, _SECTION, rank, node, text)
 
 
+def _runs_before(job: LoadedJob, rank: int, first: int, second: int) -> bool:
+    order = job.members[rank].order
+    return order.place[first] < order.place[second] and order.decided([first, second])
+
+
 def _told(job: LoadedJob, waits: Waits, first: int, second: int) -> str:
     """Say on which rank (or between which) the second waits for the first."""
     here = dict(waits.nodes[first])
     for rank, node in waits.nodes[second]:
-        if rank in here:
+        if rank in here and _runs_before(job, rank, here[rank], node):
             return f"rank {rank} runs {job.label(rank, here[rank])} before {job.label(rank, node)}"
     (rank, node), (other, its) = waits.nodes[first][0], waits.nodes[second][0]
     return f"rank {other}'s {job.label(other, its)} waits for rank {rank}'s {job.label(rank, node)}"

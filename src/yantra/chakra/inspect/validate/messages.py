@@ -55,6 +55,8 @@ def check_messages(job: LoadedJob, messages: Messages) -> None:
     for member in job.members.values():
         _check_peers(job, member)
     sends, receives = (_left_over(*messages), _left_over(*messages[::-1]))
+    if not sends and not receives:
+        _check_size_order(job, messages)
     _report_pairs(job, sends, receives, "size")
     _report_pairs(job, sends, receives, "tag")
     for key, nodes in sends.items():
@@ -65,8 +67,6 @@ def check_messages(job: LoadedJob, messages: Messages) -> None:
         for node in nodes:
             text = f"waits for {_message(key)} from rank {key.source}, which never sends it"
             job.add_finding("error", "receive-without-send", _SECTION, key.destination, node, text)
-    if not sends and not receives:
-        _check_size_order(job, messages)
 
 
 def _ends(member: Member) -> Iterator[tuple[int, Key, bool]]:

@@ -7,7 +7,12 @@ is what makes a run of the job wrong or endless, a warning what deserves a look.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from yantra.chakra.inspect.groups import Groups
+
+if TYPE_CHECKING:
+    from yantra.chakra.trace import Trace
 
 Severity = Literal["error", "warning"]
 
@@ -98,13 +103,18 @@ class Finding(NamedTuple):
 
 
 class Report:
-    """Findings in the order of the checks; `remarks` say what was assumed or not looked at."""
+    """Findings in the order of the checks; `remarks` say what was assumed or not looked at.
+
+    `traces` are those of a whole job by rank, else none; `groups` the members that counted.
+    """
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
         self.remarks: list[str] = []
         self.ranks = 0
         self.nodes = 0
+        self.traces: list[Trace] = []
+        self.groups: Groups = {}
         self._tally: Counter[str] = Counter()
         self._last: dict[str, int] = {}
 
@@ -112,6 +122,11 @@ class Report:
     def valid(self) -> bool:
         """Whether there are no errors."""
         return not any(finding.severity == "error" for finding in self.findings)
+
+    @property
+    def left_to_timing(self) -> bool:
+        """Whether a job without errors may still hang, on some cluster."""
+        return bool(self.codes & {"order-left-to-timing", "skipped-node-has-children"})
 
     @property
     def exit_code(self) -> int:

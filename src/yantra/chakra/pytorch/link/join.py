@@ -110,17 +110,18 @@ def _link_devices(
     known = records(host.nodes)
     collectives = _collectives(linked, known)
     blocked = waits.Waits(queues, origin, report)
+    recorded = streams.Records(calls)
     if device.syncs:
-        streams.recorded_waits(device.syncs, by_correlation, queues, origin, report)
+        streams.recorded_waits(device.syncs, by_correlation, recorded, queues, origin, report)
         blocked.recorded(device.syncs, by_correlation)
     else:
         named = _awaited(known, collectives)
         stream_waits = [call for call in calls if _makes_wait(call, linked)]
-        streams.inferred_waits(stream_waits, queues, origin, named, report)
+        streams.inferred_waits(stream_waits, recorded, queues, origin, named, report)
         blocked.inferred(calls)
     blocked.blocking_copies(ops, by_correlation)
     streams.communicator_order([(op, record.group) for op, record in collectives], report)
-    linked.waits = sorted(blocked.found, key=lambda wait: (wait.start_ns, wait.tid))
+    linked.waits = waits.merged(blocked.found)
     report.clock_problems += sum(
         op.launch_start_ns is not None and op.start_ns < op.launch_start_ns for op in ops
     )
@@ -129,7 +130,7 @@ def _link_devices(
 _BESIDES_LAUNCHES = (
     waits.SYNC_CALLS
     | streams.WAIT_CALLS
-    | {"cudaEventRecord", "cudaEventRecordWithFlags", "cuEventRecord", "hipEventRecord"}
+    | streams.RECORD_CALLS
     | {"cudaEventQuery", "cudaStreamQuery", "hipEventQuery", "hipStreamQuery"}
 )
 
@@ -170,16 +171,19 @@ def _collectives(linked: Linked, known: dict[int, Record]) -> list[tuple[DeviceO
 
 def _awaited(
     known: dict[int, Record], collectives: list[tuple[DeviceOp, Record]]
-) -> dict[int, DeviceOp]:
-    """Return the collective that each recorded wait (by index of its operator) names."""
+) -> dict[int, DeviceOp | None]:
+    """Return the collective that each recorded wait (by index of its operator) names.
+
+    None if it is not in the trace.
+    """
     issued: defaultdict[int, list[DeviceOp]] = defaultdict(list)
     for op, record in collectives:
         if record.sequence >= 0 and record.call != "wait":
             issued[record.sequence].append(op)
     return {
-        index: issued[record.sequence][-1]
+        index: issued[record.sequence][-1] if record.sequence in issued else None
         for index, record in known.items()
-        if record.call == "wait" and issued.get(record.sequence)
+        if record.call == "wait" and record.sequence >= 0
     }
 
 
@@ -189,12 +193,13 @@ def _unclaimed(linked: Linked, device: KinetoTrace, found: list[Event | None]) -
     for event in device.cpu:
         if event.index in claimed:
             continue
-        linked.report.unclaimed += 1
         if event.cat == "user_annotation":
             tid = event.tid if isinstance(event.tid, int) else -1
             start = event.start - linked.origin_ns
             span = event.end - event.start
             linked.annotations.append(Annotation(event.name or "", tid, start, span))
+        else:
+            linked.report.unclaimed += 1
 
 
 def _count_operators(linked: Linked, host: HostTrace, found: list[Event | None]) -> None:
@@ -204,7 +209,6 @@ def _count_operators(linked: Linked, host: HostTrace, found: list[Event | None])
     roots = sum(node.is_root for node in host.nodes)
     report.unmatched = report.operators - report.matched - roots
     report.missing_parents = host.missing_parents
-    report.waits = len(linked.waits)
 
 
 def _number(linked: Linked) -> None:

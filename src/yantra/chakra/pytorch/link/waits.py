@@ -47,20 +47,38 @@ class Waits:
                 places = [place for place in self.queues.places() if place[0] == device]
                 known = self._last_of(places, call, call.start)
             elif detail.sync_kind == "Stream Sync":
-                known = self._last_of([(device, detail.stream or 0)], call, call.start)
+                stream = detail.stream if isinstance(detail.stream, int) else -1
+                known = self._last_of([(device, stream)], call, call.start)
             else:
-                record = calls.get(detail.wait_on_record or -1)
-                place = (device, detail.wait_on_stream or 0)
-                known = self._last_of([place], call, record.start) if record else None
+                known = self._recorded_event(sync, call, calls)
             if known or "Query" not in (call.name or ""):  # a query does not wait
                 self._add(call, known, "event")
+
+    def _recorded_event(
+        self, sync: Event, call: Event, calls: dict[int, Event]
+    ) -> list[DeviceOp] | None:
+        """Return what an "Event Sync" waited for; None if the event was not recorded in the trace.
+
+        Old traces name the stream but not the record; then what ended last there is taken.
+        """
+        detail = sync.detail
+        stream = detail.wait_on_stream
+        if stream is None or stream < 0:
+            return None
+        place = (detail.device or 0, stream)
+        if detail.wait_on_record is not None:
+            record = calls.get(detail.wait_on_record)
+            return self._last_of([place], call, record.start) if record else None
+        return [op for op in self._candidates(call) if (op.device, op.stream) == place]
 
     def inferred(self, calls: list[Event]) -> None:
         """Add what the names of runtime calls and the times tell; `calls` in order of start."""
         for call in calls:
             name = call.name or ""
             if name in DEVICE_CALLS:
-                known: list[DeviceOp] | None = self._last_of(self.queues.places(), call, call.start)
+                known: list[DeviceOp] | None = self._last_of(
+                    self._places_of(call), call, call.start
+                )
             elif name in STREAM_CALLS:
                 known = self._stream_of(call)
             elif name in EVENT_CALLS:
@@ -77,6 +95,13 @@ class Waits:
             call = calls.get(op.correlation)
             if call is not None and op.end_ns <= call.end - self.origin + _NOISE_NS:
                 self._add(call, [op], "call")
+
+    def _places_of(self, call: Event) -> list[Place]:
+        """Return the streams of the device that the thread used last; all if it used none."""
+        places = self.queues.places()
+        tid = call.tid if isinstance(call.tid, int) else -1
+        used = self.queues.thread_before(tid, call.start - self.origin)
+        return [place for place in places if used is None or place[0] == used.device]
 
     def _last_of(self, places: list[Place], call: Event, before: int) -> list[DeviceOp]:
         """Return the last op of every stream launched before `before`, if it was awaited."""
@@ -112,7 +137,8 @@ class Waits:
                 return [op]
         if running:
             return [max(running, key=_end)]
-        return [] if candidates else None
+        launched = any(self.queues.last_before(place, start) for place in self.queues.places())
+        return None if launched and not candidates else []
 
     def _ended_during(self, call: Event) -> list[DeviceOp] | None:
         """Return the op that ended last while the call was waiting, [] if none was running."""
@@ -139,6 +165,20 @@ class Waits:
                 source=source,
             )
         )
+
+
+def merged(found: list[Wait]) -> list[Wait]:
+    """Return the waits in order of start, those of one call made into one."""
+    by_call: dict[tuple[int, int, int], Wait] = {}
+    for wait in sorted(found, key=_begin):
+        key = wait.tid, wait.start_ns, wait.dur_ns
+        known = by_call.setdefault(key, wait)
+        known.after += [op for op in wait.after if op not in known.after]
+    return list(by_call.values())
+
+
+def _begin(wait: Wait) -> tuple[int, int]:
+    return wait.start_ns, wait.tid
 
 
 def _blocks(op: DeviceOp) -> bool:
