@@ -230,7 +230,22 @@ def test_nanoseconds_add_up_to_the_nearest_microsecond(workload: Workload, facto
 def test_changed_texts_are_read_or_refused(reader: str, data: st.DataObject) -> None:
     text = text_of(data.draw(workloads()))
     words = st.sampled_from(
-        ["", "\x00", "-1", "9" * 40, "NONE", "DATA", "é", "\r", "\n", "1e9", "١", "ep:", "\x1c", " "]
+        [
+            "",
+            "\x00",
+            "-1",
+            "9" * 40,
+            "NONE",
+            "DATA",
+            "é",
+            "\r",
+            "\n",
+            "1e9",
+            "١",
+            "ep:",
+            "\x1c",
+            " ",
+        ]
     )
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(text)))
