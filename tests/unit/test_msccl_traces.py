@@ -19,7 +19,7 @@ from yantra.scenario import Collectives, Custom, Device
 
 N = 4
 MIB = 1 << 20
-MEMORY_BYTES_PER_NS = 50.0
+MEMORY_BYTES_PER_NS = 64.0
 
 
 def made(xml: str, sizes: Sizes | None = None) -> list[Trace]:

@@ -115,6 +115,7 @@ class _Loop:
         self.wait: list[Node] = []
         self.weights: dict[int, list[Node]] = {}
         self.embedding: list[Node] = []
+        self.issued_after: dict[int, list[int]] = {}
         self.priority = 0
         self.elapsed = 0
 
@@ -207,11 +208,16 @@ class _Loop:
         node = self.builder.compute(
             f"COMP_NODE_{layer.name}_{name}{again}",
             duration_micros=self._lap(time),
-            after=[*self.last, *self.wait],
+            after=[*self._last_unless_implied(), *self.wait],
         )
         if self.settings.time_unit == "ns":
             node["duration_ns"] = time
         self.last, self.wait = [node], []
+
+    def _last_unless_implied(self) -> list[Node]:
+        """Return the latest computation, unless an awaited collective was issued after it."""
+        last = [node.id for node in self.last]
+        return [] if any(self.issued_after[node.id] == last for node in self.wait) else self.last
 
     def _lap(self, time: int) -> int:
         """Return a computation's whole microseconds so that they add up over the loop."""
@@ -229,7 +235,7 @@ class _Loop:
         if scope is None:
             return []
         priority = self._next_priority(order)
-        return [
+        finished = [
             self._updated(
                 layer,
                 name + again,
@@ -245,6 +251,9 @@ class _Loop:
             )
             for kind in phase.collectives
         ]
+        issued_after = [node.id for node in self.last]
+        self.issued_after |= {node.id: issued_after for node in finished}
+        return finished
 
     def _updated(self, layer: Layer, name: str, collective: Node) -> Node:
         """Return what ends the update time after a collective."""

@@ -2,7 +2,7 @@
 
 A policy splits the dimensions into those that share a layer of the model and those that replicate
 it. ASTRA-sim 1.0 does so for each collective with a list of ten booleans, one per dimension; here
-the list has one entry per dimension when these are known, and ten when they are not.
+the list has one entry per dimension.
 
 A transformer gives the number of ranks that share a layer. Where that is no product of leading
 dimensions ASTRA-sim 1.0 breaks one in two; here the ranks get communicator groups: as many
@@ -21,11 +21,10 @@ from yantra.errors import ConfigError, expected_got
 
 Side = Literal["model", "data"]
 Groups = tuple[tuple[int, tuple[int, ...]], ...]
-_ANY_NETWORK = 10  # entries of ASTRA-sim 1.0's lists
 
 
 class Scope(NamedTuple):
-    """Where a collective runs: None for every dimension; groups are numbered by the rank.
+    """Where a collective runs; `involved` is None for all dimensions and for groups.
 
     `stride` is 0 without groups, else the distance of a group's members.
     """
@@ -96,8 +95,11 @@ class Split:
                 raise ConfigError(self.workload.where, expected_got(expected, inner))
         elif self.dims:
             inner = self.dims[0]
+        elif self._is_split():
+            problem = f"{self.workload.policy} splits the network by its dimensions"
+            raise ConfigError("dims", f"{problem}; give their sizes, such as 8x8x4")
         else:
-            return self._any_network()
+            return None, None
         if inner == 1:
             return None, self._whole
         if inner == self.ranks:
@@ -107,15 +109,6 @@ class Split:
                 mask = tuple(at < count for at in range(len(self.dims)))
                 return Scope(mask), Scope(tuple(not taken for taken in mask))
         return self._grouped(inner)
-
-    def _any_network(self) -> tuple[Scope, Scope]:
-        """Dimension 0 and the others, of a network that is not known."""
-        if self.as_groups and self._is_split():
-            raise ConfigError(
-                "groups", "of a dimension need the sizes of the dimensions; give dims"
-            )
-        mask = tuple(at == 0 for at in range(_ANY_NETWORK))
-        return Scope(mask), Scope(tuple(not taken for taken in mask))
 
     def _grouped(self, size: int) -> tuple[Scope, Scope]:
         if not self._is_split():

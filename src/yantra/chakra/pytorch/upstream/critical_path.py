@@ -89,7 +89,7 @@ def sync_dependencies(events: Sequence[Event]) -> dict[Any, list[Any]]:
         rows = _steps_but_last(rows)
         graph = _Graph(rows, _window(rows), names)
         pairs = graph.critical_syncs()
-    except (_NoEdgesError, TypeError):  # TypeError: streams, ids or threads that are not numbers
+    except (_NoEdgesError, TypeError):  # TypeError: streams or ids that are not numbers
         return {}
     found: dict[Any, list[Any]] = {}
     for before, after in pairs:
@@ -112,7 +112,8 @@ def _linked_rows(events: Sequence[Event]) -> dict[int, _Row]:
         ts, dur = event.ts, event.dur
         if fractions:
             ts, dur = math.ceil(event.ts), math.floor(event.ts + event.dur) - math.ceil(event.ts)
-        rows[index] = _Row(index, event, ts, dur, min(event.args.correlation, 0))
+        correlation: Any = event.args.correlation
+        rows[index] = _Row(index, event, ts, dur, min(correlation, 0))
     if not rows:
         raise _NoEdgesError
     first = min(row.ts for row in rows.values())

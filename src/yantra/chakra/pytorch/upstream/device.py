@@ -21,6 +21,7 @@ from yantra.errors import TraceError, show
 Time = int | float
 
 _THREAD_GAP_US = 1000
+_FAR = 1e18
 _LAUNCHES = frozenset(
     (
         "cuLaunchKernel",
@@ -42,16 +43,19 @@ _LAUNCHES = frozenset(
 )
 
 
+Label = int | float | str | None
+
+
 class Args(msgspec.Struct, gc=False, frozen=True):
     """The arguments of an event that linking looks at; None where an event lacks one."""
 
     external: Any = msgspec.field(name="External id", default=None)
-    correlation: Any = -1
+    correlation: Label = -1
     stream: Any = None
-    record: Any = msgspec.field(name="Record function id", default=None)
+    record: Label = msgspec.field(name="Record function id", default=None)
     group: Any = msgspec.field(name="Process Group Name", default=None)
     wait_on_stream: Any = -1
-    wait_on_cuda_event_record_corr_id: Any = -1
+    wait_on_cuda_event_record_corr_id: Label = -1
 
 
 _NO_ARGS = Args()
@@ -63,8 +67,8 @@ class Event(msgspec.Struct, gc=False):
     ph: Any = None
     cat: str | None = None
     name: str = ""
-    pid: Any = 0
-    tid: Any = 0
+    pid: Label = 0
+    tid: Label = 0
     ts: Time | None = None
     dur: Time | None = None
     args: Args = _NO_ARGS
@@ -108,32 +112,35 @@ def read_events(path: str) -> list[Event]:
     """Return all events of a device trace, in file order. Raises TraceError."""
     data = files.load(path)
     try:
-        try:
-            events = msgspec.json.decode(data, type=_Trace).traceEvents
-        except msgspec.ValidationError as error:
-            if "out of range" not in str(error):
-                raise
-            events = msgspec.convert(_leniently(data), _Trace).traceEvents
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            events = msgspec.convert(_leniently(data), _Trace).traceEvents
-    except (msgspec.ValidationError, ValueError, RecursionError) as error:
+        events = _decoded(data).traceEvents
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise TraceError(
             f"{path}: not a Kineto trace: {error}; expected a JSON object with `traceEvents`, as "
             "torch.profiler's export_chrome_trace writes"
         ) from None
     for event in events:
-        _check_external(path, event)
+        _check(path, event)
     return events
 
 
-def _leniently(data: bytes) -> Any:
-    """Read what the fast parser refuses: NaN, numbers beyond a double, lone surrogates."""
+def _decoded(data: bytes) -> _Trace:
+    try:
+        return msgspec.json.decode(data, type=_Trace)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        if isinstance(error, msgspec.ValidationError) and "out of range" not in str(error):
+            raise
     import json
 
-    return json.loads(data)
+    return msgspec.convert(json.loads(data), _Trace)  # NaN, numbers beyond a double, and the like
 
 
-def _check_external(path: str, event: Event) -> None:
+def _check(path: str, event: Event) -> None:
+    """Raise TraceError for what JSON allows and nobody can compute with."""
+    if not (-_FAR < event.start < _FAR and -_FAR < event.lasts < _FAR):
+        raise TraceError(
+            f"{path}: event {event.name!r}: `ts` and `dur` expected numbers of microseconds, got "
+            f"{event.ts} and {event.dur}"
+        )
     value = event.args.external
     if value is None or type(value) is int:
         return

@@ -37,6 +37,7 @@ SCHEMAS = (
 )
 
 _Document = dict[str, Any]
+_BAD_JSON = (msgspec.MsgspecError, ValueError, RecursionError)
 
 
 class _Attr(msgspec.Struct, gc=False):
@@ -48,8 +49,8 @@ class _Head(msgspec.Struct, gc=False):
     """What linking must know of a host node; `parent` and `rf_id` stand so in schema 1.0.1."""
 
     id: int
-    ctrl_deps: Any = None
-    parent: Any = None
+    ctrl_deps: int | None = None
+    parent: int | None = None
     rf_id: Any = None
     attrs: list[_Attr] = []
 
@@ -113,13 +114,14 @@ class _Linker:
         self.out = sorted(nodes, key=_id)
 
     def _head(self, place: int) -> _Head:
+        node = self.host.nodes[place]
         try:
-            node = self.host.nodes[place]
-            if isinstance(node, msgspec.Raw):
-                return _HEADS.decode(node)
-            return msgspec.convert(node, _Head)
-        except msgspec.ValidationError as error:
-            raise TraceError(f"{self.where}: nodes[{place}]: {error}") from None
+            return _HEADS.decode(node) if isinstance(node, msgspec.Raw) else _as_head(node)
+        except _BAD_JSON as error:
+            try:
+                return _as_head(_lenient_json(node))
+            except _BAD_JSON:
+                raise TraceError(f"{self.where}: nodes[{place}]: {error}") from None
 
     def _matched(self, device: Device) -> dict[int, tuple[CpuOp, int | None]]:
         """Return by host id the device trace's operator and its thread dependency's host id."""
@@ -205,7 +207,7 @@ class _Linker:
             if name == "nodes":
                 self._write_nodes(out)
             else:
-                out.write(_python_json(value).replace(b"\n", b"\n    "))
+                out.write(json.dumps(value, indent=4).encode().replace(b"\n", b"\n    "))
         out.write(b"\n}")
 
     def _write_nodes(self, out: IO[bytes]) -> None:
@@ -217,57 +219,46 @@ class _Linker:
         out.write(b"\n    ]" if self.out else b"[]")
 
     def _text(self, node: _Node) -> bytes:
-        plain, fields = self.host.node(node.place)
+        try:
+            strict, fields = self.host.node(node.place)
+        except _BAD_JSON as error:
+            raise TraceError(f"{self.where}: nodes[{node.place}]: {error}") from None
         fields["id"] = node.id
         if node.op is not None:
-            plain &= _add_times(fields, node)
+            fields["inclusive_dur"] = _number(node.op.dur)
+            fields["exclusive_dur"] = _number(node.op.exclusive)
+            fields["ts"] = _number(node.op.ts)
+            fields["inter_thread_dep"] = node.thread_dep
         if node.event is not None:
-            plain &= _add_device_op(fields, node.event, self.heads[node.place].id)
+            _become_device_op(fields, node.event, self.heads[node.place].id)
         if node.id in self.syncs:
             fields["sync_dep"] = self.syncs[node.id]
         if "ctrl_deps" in fields:
             fields["ctrl_deps"] = self._parent(fields["ctrl_deps"])
-        return _fast_json(fields) if plain else _python_json(fields)
+        return _text(fields, strict)
 
     def _parent(self, old: Any) -> int:
         """Return the new id of a parent; one that is no node gets the next id, as upstream does."""
-        try:
-            known = old in self.new_ids
-        except TypeError:
-            raise TraceError(
-                f"{self.where}: `ctrl_deps` expected the id of one parent, got {show(old)}"
-            ) from None
+        known = old in self.new_ids
         new = self._new_id(old)
         if not known and old in self.waiting_for:
             self.syncs = self._syncs_by_id()
         return new
 
 
-def _add_times(fields: _Document, node: _Node) -> bool:
-    """Add what the device trace knows of an operator; return whether all floats are ordinary."""
-    op = node.op
-    assert op is not None
-    fields["inclusive_dur"] = op.dur
-    fields["exclusive_dur"] = op.exclusive
-    fields["ts"] = op.ts
-    fields["inter_thread_dep"] = node.thread_dep
-    return _ordinary(op.dur) and _ordinary(op.exclusive) and _ordinary(op.ts)
-
-
-def _add_device_op(fields: _Document, event: Event, parent: int) -> bool:
-    """Make a copy of an operator one of its device ops; return whether all floats are ordinary."""
-    dur = event.lasts
+def _become_device_op(fields: _Document, event: Event, parent: int) -> None:
+    """Change the copy of an operator into one of its device ops."""
+    dur = _number(event.lasts)
     fields["ctrl_deps"] = parent
     fields["cat"] = event.cat
     fields["name"] = event.name
     fields["ph"] = event.ph
     fields["inclusive_dur"] = dur
     fields["exclusive_dur"] = dur
-    fields["ts"] = event.start
+    fields["ts"] = _number(event.start)
     fields["stream"] = event.args.stream
     if "ncclDevKernel" in event.name and event.args.group is not None:
         fields["pg_name"] = event.args.group
-    return _ordinary(dur) and _ordinary(event.start)
 
 
 def _waiting_ops(device: Device, syncs: dict[Any, list[Any]]) -> dict[int, list[CpuOp]]:
@@ -301,68 +292,67 @@ class _Host:
         self.flat = fields["schema"] == "1.0.1"
 
     def node(self, place: int) -> tuple[bool, _Document]:
-        """Return the fields of a node, and whether the fast encoder writes them as Python does."""
-        raw = self.nodes[place]
-        if not isinstance(raw, msgspec.Raw):
-            return False, dict(raw)
-        odd: list[float] = []
+        """Return the fields of a node, to be changed, and whether they are strict JSON."""
+        node = self.nodes[place]
+        if not isinstance(node, msgspec.Raw):
+            return False, dict(node)
+        try:
+            return True, _FIELDS.decode(node)
+        except _BAD_JSON:
+            return False, _lenient_json(node)
 
-        def number(text: str) -> float:
-            value = float(text)
-            if not _ordinary(value):
-                odd.append(value)
-            return value
 
-        fields = msgspec.json.Decoder(_Document, float_hook=number).decode(raw)
-        return not odd, fields
+def _text(fields: _Document, strict: bool) -> bytes:
+    """Return a node's JSON as Python's json writes it."""
+    if strict:
+        compact = msgspec.json.encode(fields)
+        if compact.isascii() and b"\x7f" not in compact:
+            return msgspec.json.format(compact, indent=4)
+        fields = json.loads(compact)
+    return json.dumps(fields, indent=4, default=_plain).encode()
 
 
 def _read_host(where: str) -> _Host:
     data = files.load(where)
+    nodes: Any
     try:
         raws = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-        nodes: Any = msgspec.json.decode(raws.get("nodes", b"null"), type=list[msgspec.Raw] | None)
         fields = {name: None if name == "nodes" else json.loads(bytes(raws[name])) for name in raws}
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        nodes, fields = _read_leniently(data, where)
-    schema = fields.get("schema")
-    if nodes is None or schema not in SCHEMAS:
-        problem = "no `nodes`" if nodes is None else f"schema {show(schema)}"
+        nodes = msgspec.json.decode(raws.get("nodes", b"null"), type=list[msgspec.Raw] | None)
+    except _BAD_JSON:
+        try:
+            fields = _lenient_json(data)
+        except _BAD_JSON as error:
+            raise TraceError(f"{where}: not JSON: {error}; expected a host trace") from None
+        nodes = fields.get("nodes") if isinstance(fields, dict) else None
+    if not isinstance(nodes, list) or fields.get("schema") not in SCHEMAS:
+        problem = f"schema {show(fields['schema'])}" if "schema" in fields else "no schema"
         raise TraceError(
-            f"{where}: {problem}; expected a host trace of PyTorch's execution trace observer, "
-            f"schema {', '.join(SCHEMAS)}"
+            f"{where}: {problem if isinstance(nodes, list) else 'no list `nodes`'}; expected a "
+            f"host trace of PyTorch's execution trace observer, schema {', '.join(SCHEMAS)}"
         )
     return _Host(fields, nodes)
 
 
-def _read_leniently(data: bytes, where: str) -> tuple[list[Any] | None, _Document]:
-    """Read what the fast parser refuses: NaN, numbers beyond a double, lone surrogates."""
-    try:
-        fields = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise TraceError(f"{where}: not JSON: {error}") from None
-    if not isinstance(fields, dict):
-        raise TraceError(f"{where}: expected a JSON object, got {show(fields)}")
-    nodes = fields.get("nodes")
-    if not isinstance(nodes, list):
-        nodes = None
-    return nodes, fields
+def _lenient_json(text: Any) -> Any:
+    """Read what msgspec refuses: NaN, numbers beyond a double, lone surrogates."""
+    return json.loads(bytes(text))
 
 
-def _ordinary(value: Any) -> bool:
-    """Whether Python and the fast encoder write a number alike."""
-    return type(value) is not float or value == 0 or 1e-4 <= abs(value) < 1e16
+def _as_head(node: Any) -> _Head:
+    return msgspec.convert(node, _Head)
 
 
-def _fast_json(fields: _Document) -> bytes:
-    compact = msgspec.json.encode(fields)
-    if not compact.isascii() or b"\x7f" in compact:
-        return _python_json(fields)
-    return msgspec.json.format(compact, indent=4)
+def _number(value: Any) -> Any:
+    """Return a number so that msgspec writes it as Python does: 1e-05, not 0.00001."""
+    if type(value) is not float or value == 0 or 1e-4 <= abs(value) < 1e16:
+        return value
+    return msgspec.Raw(repr(value).encode())
 
 
-def _python_json(value: Any) -> bytes:
-    return json.dumps(value, indent=4).encode()
+def _plain(value: Any) -> Any:
+    """Return what `_number` made of a number."""
+    return json.loads(bytes(value))
 
 
 def _key(name: str) -> bytes:
@@ -378,3 +368,4 @@ def _start(event: Event) -> int | float:
 
 
 _HEADS = msgspec.json.Decoder(_Head)
+_FIELDS = msgspec.json.Decoder(_Document, float_hook=lambda text: _number(float(text)))

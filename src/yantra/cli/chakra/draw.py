@@ -1,0 +1,49 @@
+"""`yantra chakra draw`: draws the graph of a trace."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.command()
+@click.argument("trace", type=click.Path())
+@click.option("-o", "--output", required=True, help="A file .dot, .svg, .pdf or .graphml.")
+@click.option("--nodes", metavar="IDS", help="Draw these nodes only, such as 100-199 or 7,9-12.")
+@click.option(
+    "--around", metavar="ID", type=click.IntRange(min=0), help="Draw what is near a node."
+)
+@click.option("--hops", type=click.IntRange(min=0), default=2, show_default=True, help="How near.")
+@click.option("--full", is_flag=True, help="A box for every node, however many there are.")
+@click.option("--lanes", is_flag=True, help="Put threads, streams and communicators in frames.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="Seconds that graphviz may take.",
+)
+def command(
+    trace: str,
+    output: str,
+    nodes: str | None,
+    around: int | None,
+    hops: int,
+    full: bool,
+    lanes: bool,
+    time_limit: float,
+) -> int:
+    """Draw the graph of TRACE.
+
+    A large graph is summarised, unless --full: chains of nodes become one box, and if that is not
+    enough, nodes of one name. SVG and PDF need graphviz; GraphML is always whole.
+    """
+    from yantra.chakra import read
+    from yantra.chakra.inspect.draw import Cut, draw, format_of
+
+    format_of(output)
+    part = Cut(nodes, around, hops) if nodes is not None or around is not None else None
+    drawn = draw(read(trace), output, part, whole=full, lanes=lanes, time_limit_s=time_limit)
+    sys.stdout.write(f"{output}: {drawn}\n")
+    return 0

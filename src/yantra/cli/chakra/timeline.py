@@ -1,0 +1,35 @@
+"""`yantra chakra timeline`: turns traces with times, or a simulator's log, into a timeline."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="X...")
+@click.option("-o", "--output", required=True, type=click.Path(), help="The JSON to write.")
+@click.option("--arrows", is_flag=True, help="Draw data dependencies between lanes (traces).")
+@click.option("--frequency", default="1GHz", show_default=True, help="Ticks per second of a log.")
+def command(inputs: tuple[str, ...], output: str, arrows: bool, frequency: str) -> int:
+    """Write the timeline of X... for Perfetto or chrome://tracing.
+
+    X is a node log of ASTRA-sim or Yantra, or the traces of a job, one per rank or a pattern such
+    as job.{rank}.et, whose nodes have start times.
+    """
+    from yantra.chakra.inspect.text import count
+    from yantra.chakra.inspect.timeline import timeline, write_timeline
+    from yantra.chakra.inspect.timeline.upstream import megahertz
+    from yantra.cli import warn
+
+    made = timeline(
+        inputs, ticks_per_us=megahertz(frequency, "--frequency", unit=None), arrows=arrows
+    )
+    warn(made.warnings)
+    write_timeline(made, output)
+    drawn = f"{count(len(made.spans), 'span')} of {count(len(made.processes), 'rank')}"
+    if arrows:
+        drawn += f", {count(len(made.arrows), 'arrow')}"
+    sys.stdout.write(f"{output}: {drawn}\n")
+    return 0

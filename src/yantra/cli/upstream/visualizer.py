@@ -1,0 +1,36 @@
+"""`chakra_visualizer`: upstream's command line for drawing a trace.
+
+A .dot file holds the graph without positions, which upstream has graphviz add; a graph of thousands
+of nodes is summarised, where upstream's does not end. Any other extension is an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from yantra.cli import guarded
+
+PROGRAM = "chakra_visualizer"
+
+
+def main() -> int:
+    """Run the command line of this process."""
+    return guarded(lambda: run(sys.argv[1:]), json=False)
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command."""
+    from yantra.chakra import read
+    from yantra.chakra.inspect.draw import draw, format_of
+
+    parser = argparse.ArgumentParser(PROGRAM, description="Draw the graph of a Chakra trace.")
+    parser.add_argument("--input_filename", required=True, help="the trace (.et)")
+    parser.add_argument(
+        "--output_filename", required=True, help="the picture: .pdf, .dot, .svg or .graphml"
+    )
+    options = parser.parse_args(arguments)
+    format_of(options.output_filename)
+    drawn = draw(read(options.input_filename), options.output_filename, plain=True)
+    sys.stderr.write(f"{options.output_filename}: {drawn}\n")
+    return 0
