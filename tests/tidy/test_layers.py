@@ -23,6 +23,7 @@ PYTHON_LAYERS = [
     ("result", "deadlock"),
     ("simulate", "validate"),
     ("export", "demo", "rehearsal"),
+    ("hiding",),
     ("cli",),
     ("__main__",),
 ]

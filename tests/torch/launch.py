@@ -8,6 +8,7 @@ The processes are forked before PyTorch has started a thread. Each example's tra
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import socket
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 
 
 def main() -> int:
+    """Run the examples one after the other; return the worst exit status."""
     ranks, folder, examples = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]
     import torch
     import torch.distributed.fsdp
@@ -23,26 +25,31 @@ def main() -> int:
     import torch.distributed.tensor.parallel
 
     torch.set_num_threads(1)
-    ports = [_free_port() for _ in examples]
+    return max(_run(example, ranks, folder / Path(example).stem) for example in examples)
+
+
+def _run(example: str, ranks: int, folder: Path) -> int:
+    """Run one example on all ranks, each in a process of its own; return the worst status."""
+    port = _free_port()
     children = []
     for rank in range(ranks):
         child = os.fork()
         if not child:
-            os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1"}
-            os._exit(_run(examples, ports, folder))
+            os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+            os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(ranks)}
+            os._exit(_run_rank(example, folder))
         children.append(child)
     return max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 255 for child in children)
 
 
-def _run(examples: list[str], ports: list[int], folder: Path) -> int:
+def _run_rank(example: str, folder: Path) -> int:
+    faulthandler.dump_traceback_later(60, exit=True)  # a rank that waits for ever says where
     try:
-        for example, port in zip(examples, ports, strict=True):
-            os.environ["MASTER_PORT"] = str(port)
-            spec = spec_from_file_location(Path(example).stem, example)
-            assert spec is not None and spec.loader is not None
-            module = module_from_spec(spec)
-            spec.loader.exec_module(module)
-            module.main(str(folder / Path(example).stem))
+        spec = spec_from_file_location(Path(example).stem, example)
+        assert spec is not None and spec.loader is not None
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        module.main(str(folder))
     except BaseException:
         import traceback
 

@@ -244,8 +244,8 @@ def test_the_command_says_what_it_drew(tmp_path: Path, capsys: Captured) -> None
     chain(300).write(trace)
     out = str(tmp_path / "x.dot")
     assert main(["chakra", "draw", trace, "-o", out]) == 0
-    notes = "300 nodes as 1 boxes: chains of nodes drawn as one box"
-    assert capsys.readouterr().out == f"{out}: 1 boxes, 0 edges; {notes}\n"
+    notes = "300 nodes as 1 box: chains of nodes drawn as one box"
+    assert capsys.readouterr().out == f"{out}: 1 box, 0 edges; {notes}\n"
     assert main(["chakra", "draw", trace, "-o", out, "--full"]) == 0
     assert capsys.readouterr().out == f"{out}: 300 boxes, 299 edges\n"
     assert main(["chakra", "draw", trace, "-o", out, "--around", "9", "--hops", "1"]) == 0

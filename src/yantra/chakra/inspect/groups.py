@@ -7,7 +7,7 @@ members are the ranks whose traces name it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from yantra.chakra.inspect.columns import Columns
@@ -45,7 +45,7 @@ def declared_groups(columns: Columns) -> list[Declared]:
     for node, type in enumerate(columns.type):
         if type == NodeType.METADATA and "process_group" in columns.name(node):
             given = columns.trace.native.inputs(columns.record[node])
-            for item in _listed(given[0] if given else ""):
+            for item in process_groups(given[0] if given else ""):
                 found[item] = None
     return list(found)
 
@@ -82,8 +82,11 @@ def _members(members: Any, where: str) -> tuple[int, ...]:
     return tuple(members)
 
 
-def _listed(text: str) -> Iterable[Declared]:
-    """Read PyTorch's list: a Python list whose first entry is a JSON text of objects."""
+def process_groups(text: str) -> list[Declared]:
+    """Read PyTorch's list: a Python list whose first entry is a JSON text of objects.
+
+    What is not such a list holds no groups.
+    """
     import ast
     import json
 

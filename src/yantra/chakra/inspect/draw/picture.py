@@ -61,10 +61,12 @@ def drawing(
     chosen = set(nodes)
     edges = [edge for edge in links.edges if edge.source in chosen and edge.target in chosen]
     grouping = group(links, nodes, edges, whole)
-    boxes = [_box(links, grouping, at, plain) for at in range(len(grouping.boxes))]
-    drawn = _edges(grouping, edges)
-    notes = _notes(links, nodes, edges, grouping)
-    return Picture(boxes, drawn, notes, lanes or bool(grouping.names))
+    return Picture(
+        [_box(links, grouping, at, plain) for at in range(len(grouping.boxes))],
+        _edges(grouping, edges),
+        _notes(links, nodes, edges, grouping),
+        lanes or bool(grouping.names),
+    )
 
 
 def _box(links: Links, grouping: Grouping, at: int, plain: bool) -> Box:
@@ -105,6 +107,11 @@ def _edges(grouping: Grouping, edges: Sequence[Link]) -> list[Edge]:
     return [Edge(*ends, number) for ends, number in counted.items()]
 
 
+def boxes(number: int) -> str:
+    """Return `1 box`, `2 boxes`."""
+    return f"{number} box{'' if number == 1 else 'es'}"
+
+
 def _notes(
     links: Links, nodes: Sequence[int], edges: Sequence[Link], grouping: Grouping
 ) -> tuple[str, ...]:
@@ -115,7 +122,7 @@ def _notes(
             f"{len(edges)} of {count(len(links.edges), 'edge')}"
         )
     if grouping.how:
-        notes.append(f"{count(len(nodes), 'node')} as {len(grouping.boxes)} boxes: {grouping.how}")
+        notes.append(f"{count(len(nodes), 'node')} as {boxes(len(grouping.boxes))}: {grouping.how}")
     missing = sum(node >= links.columns.count for node in nodes)
     if missing:
         notes.append(f"{count(missing, 'node')} missing from the trace, drawn dashed")

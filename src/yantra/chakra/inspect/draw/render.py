@@ -12,7 +12,8 @@ import subprocess
 from yantra.chakra.inspect.draw.dot import dot_text
 from yantra.chakra.inspect.draw.graphml import graphml_text
 from yantra.chakra.inspect.draw.links import Cut
-from yantra.chakra.inspect.draw.picture import drawing
+from yantra.chakra.inspect.draw.picture import boxes, drawing
+from yantra.chakra.inspect.text import count
 from yantra.chakra.trace import Trace
 from yantra.errors import ConfigError, UnsupportedError, did_you_mean
 from yantra.output import whole_file, write_text
@@ -51,15 +52,15 @@ def draw(
         if part is not None and part != Cut():
             raise ConfigError(path, "GraphML holds whole traces; draw a part as .dot, .svg or .pdf")
         write_text(path, graphml_text(trace))
-        return f"{len(trace)} nodes"
+        return count(len(trace), "node")
     picture = drawing(trace, part, whole=whole, lanes=lanes, plain=plain)
     text = dot_text(picture)
     if form == "dot":
         write_text(path, text)
     else:
         _lay_out(text, form, path, time_limit_s)
-    boxes = f"{len(picture.boxes)} boxes, {len(picture.edges)} edges"
-    return "; ".join([boxes, *picture.notes])
+    drawn = f"{boxes(len(picture.boxes))}, {count(len(picture.edges), 'edge')}"
+    return "; ".join([drawn, *picture.notes])
 
 
 def _lay_out(text: str, form: str, path: str, time_limit_s: float) -> None:

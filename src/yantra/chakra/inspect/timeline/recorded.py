@@ -11,6 +11,7 @@ from typing import Any
 
 from yantra.chakra.inspect.columns import Columns, collective_name
 from yantra.chakra.inspect.job import RankTrace
+from yantra.chakra.inspect.text import count
 from yantra.chakra.inspect.timeline.chrome import Arrow, Span, Timeline
 from yantra.chakra.schema import NodeType
 from yantra.errors import TraceError
@@ -38,7 +39,8 @@ def recorded_timeline(job: Sequence[RankTrace], *, arrows: bool = False) -> Time
                 "and take the log"
             )
         if len(times) < columns.count:
-            warnings.append(f"{path}: {columns.count - len(times)} nodes have no start time")
+            missing = count(columns.count - len(times), "node")
+            warnings.append(f"{path}: {missing} without a start time, left out")
         begin = len(spans)
         places = {node: begin + at for at, node in enumerate(times)}
         spans += [_span(columns, rank, node, *time) for node, time in times.items()]

@@ -42,9 +42,9 @@ def check_job(
     """Check the trace files of a job; see `find_traces` for `arguments`.
 
     `groups` are the members of the communicators, `world_size` the number of ranks. Without it,
-    several traces of ranks 0 to n-1 are taken for the whole job, or the traces' metadata tells. What
-    is wrong with a trace or between traces is in the report. Raises ConfigError for arguments that
-    name no job.
+    several traces of ranks 0 to n-1 are taken for the whole job, or the traces' metadata tells.
+    What is wrong with a trace or between traces is in the report. Raises ConfigError for arguments
+    that name no job.
     """
     report = Report()
     known: dict[bytes, Trace | None] = {}

@@ -1,0 +1,81 @@
+"""Operator and kernel names -> a few dozen classes of what operators do.
+
+A name is told by the words in it, in the order of the table: `aten::cudnn_batch_norm_backward` is
+`normalization`. What no word tells is `operator` on the CPU and `kernel` on a device.
+"""
+
+from __future__ import annotations
+
+from yantra.chakra.schema import CollectiveType, NodeType
+
+_WORDS: tuple[tuple[str, str], ...] = (
+    ("process_group", "process_group"),
+    ("attention|flash_fwd|flash_bwd|sdpa|fmha", "attention"),
+    (
+        "batchnorm|layernorm|rmsnorm|_norm|bn_",
+        "normalization",
+    ),
+    ("embedding", "embedding"),
+    ("conv|winograd|fprop|dgrad|wgrad", "convolution"),
+    ("gemm|matmul|addmm|baddbmm|aten::mm|aten::bmm|linear|cutlass|cublas|dot", "matrix_product"),
+    ("softmax", "softmax"),
+    ("dropout|bernoulli|random|uniform_|normal_|philox", "random"),
+    ("relu|gelu|silu|sigmoid|tanh|swish|elu", "activation"),
+    ("pool", "pooling"),
+    ("loss|nll|cross_entropy|mse", "loss"),
+    ("optimizer|adam|sgd|adagrad|multi_tensor_apply|foreach", "optimizer"),
+    ("synchronize|streamwaitevent|eventquery|eventrecord|cudaevent|hipevent", "synchronization"),
+    ("launchkernel|culaunch|hipmodule|graphlaunch", "launch"),
+    ("memcpy|aten::copy_|aten::to|_to_copy|clone|contiguous", "copy"),
+    ("memset|fill_|zero_|aten::zeros|aten::ones", "fill"),
+    ("malloc|aten::empty|resize_|set_|new_empty", "allocation"),
+    ("sort|topk|argmax|unique", "sorting"),
+    ("index|gather|scatter|slice|select|narrow|masked|lookup|nonzero", "indexing"),
+    (
+        "view|shape|transpose|permute|squeeze|expand|as_strided|detach|aten::t|alias|flatten",
+        "view",
+    ),
+    ("cat|stack|split|chunk|unbind", "joining"),
+    ("reduce|sum|mean|max|min|norm|cumsum|prod", "reduction"),
+    ("add|mul|div|sub|pow|sqrt|exp|log|neg|abs|where|clamp|eq|ne|lt|gt|elementwise", "elementwise"),
+    ("backward|autograd|accumulategrad", "autograd"),
+    ("profiler|step|zero_grad", "step"),
+    ("dataloader|next", "input"),
+    ("triton|jit|compiled|inductor", "compiled"),
+)
+_TABLE = tuple((tuple(words.split("|")), name) for words, name in _WORDS)
+_PART = "delay"
+CLASSES = frozenset(
+    [
+        *(name for _, name in _WORDS),
+        *(type.name.lower() for type in CollectiveType),
+        *("send", "receive", "load", "store", "collective", "operator", "kernel", "delay"),
+        *("compute", "other"),
+    ]
+)
+"""All names that an obfuscated trace may hold."""
+
+
+def class_of(name: str, type: int, comm_type: int | None, is_cpu: bool, is_delay: bool) -> str:
+    """Return the class of a node: of what it communicates, else of what its name says."""
+    if type == NodeType.COMM_COLL:
+        if comm_type is None or not 0 <= comm_type < len(CollectiveType):
+            return "collective"
+        return CollectiveType(comm_type).name.lower()
+    fixed = {
+        NodeType.COMM_SEND: "send",
+        NodeType.COMM_RECV: "receive",
+        NodeType.MEM_LOAD: "load",
+        NodeType.MEM_STORE: "store",
+    }
+    if type in fixed:
+        return fixed[NodeType(type)]
+    if is_delay:
+        return _PART
+    lower = name.lower()
+    for words, found in _TABLE:
+        if any(word in lower for word in words):
+            return found
+    if type != NodeType.COMP:
+        return "other"
+    return "operator" if is_cpu else "kernel"

@@ -1,0 +1,62 @@
+"""`yantra chakra obfuscate`: hides what traces tell about their model, and reports what shows."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.command()
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@click.option("-o", "--output", required=True, help="File to write, or a pattern with {rank}.")
+@click.option("--level", type=click.IntRange(1, 4), required=True, help="How much to hide.")
+@click.option("--key", required=True, help="The secret: a file, or the text itself.")
+@click.option("--epsilon", type=float, help="Noise on counts of durations (levels 3 and 4).")
+@click.option("--groups", type=click.Path(), help="Group file: JSON, group name -> ranks.")
+@click.option("--groups-output", type=click.Path(), help="Where the new group file goes.")
+@click.option("--scenario", type=click.Path(), help="Scenario whose cluster runs both forms.")
+@click.option("--report", type=click.Path(), help="Write the report as JSON.")
+def command(
+    traces: tuple[str, ...],
+    output: str,
+    level: int,
+    key: str,
+    epsilon: float | None,
+    groups: str | None,
+    groups_output: str | None,
+    scenario: str | None,
+    report: str | None,
+) -> int:
+    """Hide what TRACE... tell: names (1), numbers (2), exact sizes and times (3), nodes (4).
+
+    TRACE is a file, one per rank of a job, or a pattern such as job.{rank}.et. Each level does what
+    those below it do. All ranks of a job must be given together.
+    """
+    from yantra.chakra.inspect.job import load_job
+    from yantra.cli import warn
+    from yantra.hiding import Targets, hide
+
+    warnings: list[str] = []
+    members = None
+    if groups is not None:
+        from yantra.chakra.inspect.groups import read_group_file
+
+        members, warnings = read_group_file(groups)
+    cluster = None
+    if scenario is not None:
+        from yantra.scenario import load
+
+        cluster = load(scenario)
+    result = hide(
+        load_job(traces),
+        Targets(output, groups_output, report),
+        level=level,
+        key=key,
+        epsilon=epsilon,
+        groups=members,
+        scenario=cluster,
+    )
+    warn([*warnings, *result.warnings])
+    sys.stdout.write(result.text())
+    return 0

@@ -1,0 +1,52 @@
+"""Upstream's visualizers: GraphML and timelines of the golden set, character for character.
+
+The set lies beside the repository in shared/golden, or where YANTRA_GOLDEN says; without it these
+tests are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from yantra.chakra import Trace
+from yantra.chakra.inspect.draw import graphml_text
+from yantra.cli.upstream import timeline_visualizer
+
+ROOT = Path(os.environ.get("YANTRA_GOLDEN", Path(__file__).parents[3] / "shared" / "golden"))
+SET = ROOT / "chakra"
+DRAWN = ("alexnet_ps", "event_sync", "event_sync_ms_ps", "resnet_pair")
+
+pytestmark = pytest.mark.skipif(not SET.exists(), reason="the golden set is not here")
+
+
+def files(name: str, *suffixes: str) -> dict[str, bytes]:
+    found = {}
+    with tarfile.open(SET / f"{name}.tar.xz") as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.name.endswith(suffixes) else None
+            if content is not None:
+                found[member.name] = content.read()
+    return found
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_graphml_is_upstreams(name: str) -> None:
+    found = files(name, ".et", ".graphml")
+    for drawn, text in found.items():
+        if drawn.endswith(".graphml"):
+            trace = Trace.from_bytes(found[drawn.replace(".graphml", ".et")])
+            assert graphml_text(trace) == text.decode()
+
+
+def test_the_timeline_in_compat_is_upstreams(tmp_path: Path) -> None:
+    found = files("timeline_and_viz", ".csv", "/out.json")
+    log, out = tmp_path / "in.csv", tmp_path / "out.json"
+    log.write_bytes(found["timeline_and_viz/timeline/in.csv"])
+    arguments = ["--input_filename", str(log), "--output_filename", str(out)]
+    arguments += ["--num_npus", "2", "--npu_frequency", "1500", "--compat", "upstream"]
+    assert timeline_visualizer.run(arguments) == 0
+    assert out.read_bytes() == found["timeline_and_viz/timeline/out.json"]
