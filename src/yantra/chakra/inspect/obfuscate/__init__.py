@@ -39,12 +39,14 @@ MARK = "obfuscation_level"
 class Hidden(NamedTuple):
     """The obfuscated job. Ranks with equal traces share one again, unless noise or sizes differ.
 
-    `groups` are the members of its groups by their new names, `remarks` what was changed beyond
-    the levels.
+    `originals` and `old_groups` are the job as it was, but for what `remarks` tell was mended;
+    `groups` are the members of the groups by their new names.
     """
 
     traces: dict[int, Trace]
     groups: Groups
+    originals: dict[int, Trace]
+    old_groups: Groups
     leaks: list[Leak]
     remarks: list[str]
 
@@ -65,17 +67,16 @@ def obfuscate(
     """
     _check_options(level, epsilon)
     keyed = Keyed(key)
-    columns = {id(trace): Columns(trace) for _, _, trace in job}
-    by_rank = {rank: columns[id(trace)] for rank, _, trace in job}
     remarks: list[str] = []
-    nodes = {
-        key: _nodes(path, columns[key], remarks)
-        for key, path in {id(trace): path for _, path, trace in job}.items()
-    }
+    mended = {id(trace): _mended(path, trace, remarks) for _, path, trace in job}
+    originals = {rank: mended[id(trace)] for rank, _, trace in job}
+    columns = {id(trace): Columns(trace) for trace in mended.values()}
+    by_rank = {rank: columns[id(trace)] for rank, trace in originals.items()}
+    nodes = {key: list(of.trace) for key, of in columns.items()}
     members = communicators(by_rank, groups)
     new_names = _group_names(nodes.values(), members, keyed if level >= 2 else None)
     _strip_and_renumber(nodes, columns, new_names, keyed if level >= 2 else None)
-    ranks = {rank: id(trace) for rank, _, trace in job}
+    ranks = {rank: id(trace) for rank, trace in originals.items()}
     if level >= 3:
         hidden = _quantised(nodes, ranks, keyed, epsilon, coarse=level >= 4)
     else:
@@ -85,7 +86,8 @@ def obfuscate(
     after = {rank: known[id(trace)] for rank, trace in hidden.items()}
     renamed = {new_names(name): ranks for name, ranks in members.items()}
     ordered = {name: renamed[name] for name in sorted(renamed, key=group_key)}
-    return Hidden(hidden, ordered, find_leaks(by_rank, after, ordered, level), remarks)
+    leaks = find_leaks(by_rank, after, ordered, level)
+    return Hidden(hidden, ordered, originals, members, leaks, remarks)
 
 
 def _check_options(level: int, epsilon: float | None) -> None:
@@ -99,24 +101,27 @@ def _check_options(level: int, epsilon: float | None) -> None:
         raise ConfigError("epsilon", expected_got("a number above 0", epsilon))
 
 
-def _nodes(path: str, columns: Columns, remarks: list[str]) -> list[Node]:
-    """Return the nodes of a trace, without dependencies on nodes it lacks."""
-    for finding in columns.trace.graph().diagnostics:
+def _mended(path: str, trace: Trace, remarks: list[str]) -> Trace:
+    """Return a trace without dependencies on nodes it lacks: itself, if there are none."""
+    codes = set()
+    for finding in trace.graph().diagnostics:
+        codes.add(finding.code)
         if finding.code in ("duplicate-id", "cycle"):
             raise TraceError(
                 f"{path}: node {finding.node_id}: {finding.text}; mend it before it is hidden"
             )
-    known = set(columns.id)
-    nodes = list(columns.trace)
+    if "dangling-dependency" not in codes:
+        return trace
+    known = set(trace.native.id)
+    nodes = list(trace)
     dropped = 0
     for node in nodes:
         for deps in (node.data_deps, node.ctrl_deps):
             kept = [id for id in deps if id in known]
             dropped += len(deps) - len(kept)
             deps[:] = kept
-    if dropped:
-        remarks.append(f"{path}: {dropped} dependencies on nodes that the trace lacks were dropped")
-    return nodes
+    remarks.append(f"{path}: {dropped} dependencies on nodes that the trace lacks were dropped")
+    return Trace(nodes, trace.metadata)
 
 
 class _GroupNames:
