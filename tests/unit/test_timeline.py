@@ -138,7 +138,7 @@ def test_a_trace_with_whole_microseconds_only(tmp_path: Path) -> None:
 def test_nodes_without_a_time_among_others_are_left_out_and_counted(tmp_path: Path) -> None:
     steps = timed()
     steps.compute("late")
-    steps.compute("a gap", duration_micros=5)["is_delay"] = True
+    steps.compute("a gap", duration_micros=5)["part"] = "delay"
     steps.build().write(tmp_path / "a.et")
     made = timeline((tmp_path / "a.et",))
     assert len(made.spans) == 4

@@ -59,7 +59,7 @@ def _times(columns: Columns) -> dict[int, tuple[float, float]]:
         return {}
     times = {}
     for node in range(columns.count):
-        start_ns, duration_ns = columns.extra[node][2:4]
+        start_ns, duration_ns = columns.extra[node].start_ns, columns.extra[node].duration_ns
         if columns.kind[node] == "delay":
             continue
         if start_ns is not None:
