@@ -119,6 +119,7 @@ class _Emitter:
         for name in ("start_ts", "finish_ts", "rank", "world_size", "base_ns"):
             self._put_uint(name, getattr(about, name))
         self._put_int("origin_ns", about.origin_ns)
+        self._put("complete_order", Kind.BOOL, True)
         self.recorder.end_metadata("")
 
     def _node(self, node: GraphNode, data: list[int], ctrl: list[int]) -> None:
