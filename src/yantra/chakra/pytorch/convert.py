@@ -19,6 +19,7 @@ from yantra.chakra.pytorch.communicators import Communicators
 from yantra.chakra.pytorch.cpu_collectives import with_cpu_collectives
 from yantra.chakra.pytorch.emit import EmitOptions, emit
 from yantra.chakra.pytorch.graph import GraphOptions, build
+from yantra.chakra.pytorch.issue_order import keep_issue_order
 from yantra.chakra.pytorch.linked import Linked
 from yantra.chakra.pytorch.matching import Matches, match
 from yantra.chakra.pytorch.replicate import replicated
@@ -132,6 +133,7 @@ def _rank(
     report: ConvertReport,
 ) -> Iterator[bytes]:
     graph = build(linked, GraphOptions(gaps=options.gaps, handover=options.handover))
+    keep_issue_order(graph, items, communicators)
     how = EmitOptions(
         reduce=options.reduce,
         exact_collectives=options.exact_collectives,
