@@ -25,7 +25,7 @@ _NEEDED = {
     NodeType.COMM_SEND: ("is_cpu_op", "comm_dst", "comm_size", "comm_tag"),
     NodeType.COMM_RECV: ("is_cpu_op", "comm_src", "comm_size", "comm_tag"),
     NodeType.COMM_COLL: ("is_cpu_op", "comm_type", "comm_size", "comm_priority"),
-    NodeType.COMP: ("is_cpu_op",),
+    NodeType.COMP: ("is_cpu_op", "duration_ns"),
     NodeType.MEM_LOAD: ("is_cpu_op", "tensor_size"),
     NodeType.MEM_STORE: ("is_cpu_op", "tensor_size"),
 }

@@ -57,6 +57,7 @@ ADVICE = {
     "deadlock-in-trial": "order the communications of these ranks alike",
     "skipped-node-has-children": "remove the node and let its children wait for its parents",
     "absurd-duration": "correct the duration; it counts microseconds",
+    "durations-differ": "write the same time in both; simulators take one or the other",
     "absurd-start": "correct the start; it counts microseconds",
     "starts-before-dependency-ends": "correct the times, or remove the dependency",
     "starts-before-dependency-starts": "correct the times, or remove the dependency",
