@@ -14,11 +14,12 @@ enum class Layout : std::uint8_t {
     v0_0_2 = 1,   // June 2023: attributes
     v0_0_3a = 2,  // July 2023: metadata nodes, bools
     v0_0_3 = 3,   // August 2023: unsigned integers
-    today = 4,    // since October 2023
+    v0_0_4a = 4,  // October 2023: as today, but files begin with a node and not with metadata
+    today = 5,
 };
 
 constexpr const char* layout_name(Layout layout) {
-    constexpr const char* names[] = {"0.0.1", "0.0.2", "0.0.3a", "0.0.3", "0.0.4"};
+    constexpr const char* names[] = {"0.0.1", "0.0.2", "0.0.3a", "0.0.3", "0.0.4a", "0.0.4"};
     return names[static_cast<std::uint8_t>(layout)];
 }
 

@@ -30,6 +30,7 @@ WAIT_NOTE = "chakra::wait|"
 RECORD = "record_param_comms"
 LABELS = ("nccl:", "gloo:", "ucc:", "mpi:", "rccl:", "hccl:", "xccl:")
 _SORTS = {"label": LABELS, "api": ("c10d::",), "note": (COMM_NOTE,)}
+_BATCH = ":coalesced"  # the siblings before it are records of the messages it sends
 _HIGHEST = 12  # operators above a collective that may belong to it
 # Collectives whose operator takes the output first and the input second.
 _INPUT_SECOND = ("allgather", "reducescatter", "alltoall", "gather", "scatter")
@@ -84,7 +85,7 @@ class Calls:
         self.by_id: dict[int, Operator] = {}
         self.records: list[Operator] = []
         self._beside: dict[int, list[Operator]] = {}
-        self._known: dict[int, Call] = {}
+        self._known: dict[tuple[int, bool], Call] = {}
         records: dict[int | None, Operator] = {}  # by parent, the latest
         waiting: dict[Any, Operator] = {}  # by host thread, a `c10d` operator without a label yet
         for operator in operators:
@@ -95,7 +96,7 @@ class Calls:
                 self.records.append(operator)
             elif sort == "api":
                 waiting[operator.attr("tid")] = operator
-            elif sort == "label":
+            elif sort == "label" and not operator.name.endswith(_BATCH):
                 before = (
                     records.get(operator.parent),
                     waiting.pop(operator.attr("tid"), None),
@@ -114,9 +115,9 @@ class Calls:
             return None
         stands = around.get("record") or around.get("api") or next(iter(around.values()), None)
         key = stands.id if stands else -1 if operator_id is None else operator_id
-        call = self._known.get(key)
+        call = self._known.get((key, args is None))
         if call is None:
-            call = self._known[key] = _read(key, around, args)
+            call = self._known[key, args is None] = _read(key, around, args)
         return call
 
     def around(self, id: int) -> dict[str, Operator]:

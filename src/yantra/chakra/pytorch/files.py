@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from yantra.chakra.files import save_pieces
-from yantra.chakra.pytorch.convert import ConvertOptions, ConvertReport, convert_job
+from yantra.chakra.pytorch.convert import ConvertOptions, ConvertReport, Source, convert_job
 from yantra.chakra.pytorch.sources import load
 from yantra.output import write_text
 
@@ -35,7 +35,18 @@ def convert_files(
     written if there are any besides the group of all ranks, and always for several ranks. Raises
     TraceError.
     """
-    total = options.replicate if options and options.replicate else len(paths)
+    sources = [partial(load, path, place) for place, path in enumerate(paths)]
+    return convert_sources(sources, output, options, progress)
+
+
+def convert_sources(
+    sources: Sequence[Source],
+    output: str,
+    options: ConvertOptions | None = None,
+    progress: Progress | None = None,
+) -> ConvertReport:
+    """Convert linked traces, one source each, to `output`; as `convert_files`."""
+    total = options.replicate if options and options.replicate else len(sources)
     done = 0
 
     def take(rank: int, pieces: Iterable[bytes]) -> None:
@@ -45,7 +56,6 @@ def convert_files(
         if progress is not None:
             progress(done, max(done, total))
 
-    sources = [partial(load, path, place) for place, path in enumerate(paths)]
     job = convert_job(sources, take, options)
     if job.communicators.members or job.report.ranks > 1:
         write_text(groups_name(output), job.communicators.json())

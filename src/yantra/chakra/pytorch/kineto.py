@@ -38,7 +38,7 @@ class Args(Struct, gc=False):
     seq_id: int | None = field(default=None, name="Sequence number")
     fw_tid: int | None = field(default=None, name="Fwd thread id")
     correlation: int | None = None
-    stream: int | None = None
+    stream: int | str | None = None  # of a HIP call: a pointer, "0x0"
     device: int | None = None
     bytes: int | None = None
     sync_kind: str | None = field(default=None, name="cuda_sync_kind")

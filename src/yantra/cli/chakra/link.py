@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from yantra.chakra.pytorch.link.pairs import Pair
     from yantra.chakra.pytorch.linked import Linked
@@ -65,12 +65,20 @@ def _link(found: Sequence[Pair], output: str, quiet: bool) -> int:
 
 
 def _convert(found: Sequence[Pair], output: str, quiet: bool) -> int:
-    from functools import partial
-
     from yantra.chakra.pytorch.files import convert_sources
     from yantra.cli import warn
 
-    report = convert_sources([partial(_linked, pair, quiet) for pair in found], output)
+    told: set[Pair] = set()  # a pair is linked twice when not all fit into memory
+
+    def source(pair: Pair) -> Callable[[], Linked]:
+        def linked() -> Linked:
+            known = pair in told
+            told.add(pair)
+            return _linked(pair, quiet, known)
+
+        return linked
+
+    report = convert_sources([source(pair) for pair in found], output)
     warn(report.problems)
     if not quiet:
         sys.stderr.write(report.summary())
@@ -88,12 +96,14 @@ def _upstream(found: Sequence[Pair], output: str) -> int:
     return 0
 
 
-def _linked(pair: Pair, quiet: bool) -> Linked:
-    """Link one pair and tell what was found."""
+def _linked(pair: Pair, quiet: bool, told: bool = False) -> Linked:
+    """Link one pair and tell what was found, unless that has been told."""
     from yantra.chakra.pytorch.link import link_files, summary
     from yantra.cli import warn
 
     linked = link_files(*pair)
+    if told:
+        return linked
     if not quiet:
         sys.stderr.write("".join(f"{line}\n" for line in summary.lines(linked)))
     warn([f"rank {linked.rank}: {text}" for text in summary.warnings(linked.report)])

@@ -10,6 +10,7 @@ Times are put on the grid of whole microseconds at both ends of a node, so durat
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from heapq import heapify, heappop, heappush
 
@@ -27,6 +28,8 @@ from yantra.chakra.pytorch.graph.nodes import Graph, GraphNode, GraphOptions
 from yantra.chakra.pytorch.host import ROOT_NAMES
 from yantra.chakra.pytorch.linked import DeviceOp, Linked, Operator
 
+_LONG_NS = 20_000  # longer than launching and handing over between streams take
+
 
 def build(linked: Linked, options: GraphOptions | None = None) -> Graph:
     """Return the replay graph of a linked trace."""
@@ -38,9 +41,11 @@ def build(linked: Linked, options: GraphOptions | None = None) -> Graph:
         handover.run()
     builder.tails = handover.tails
     builder.connect()
+    anchored = builder.anchor() if options.anchors else 0
     order = _order(builder.lanes.drafts)
     graph = _Writer(builder, order, options).write()
     graph.handovers = handover.edges
+    graph.anchored = anchored
     return graph
 
 
@@ -126,6 +131,30 @@ class _Builder:
             launched = self.lanes.cuts.get(op.id)
             if launched is not None:
                 deps.append(self.tails.get(launched, launched))
+
+    def anchor(self) -> int:
+        """Let device ops that started long after all they wait for wait for the device's last op.
+
+        Something held them back: a wait that the trace does not tell, or other ops that filled the
+        device. Either way what ended last before their start is the best guess, and a better one
+        than a delay of fixed length. Returns how many were changed.
+        """
+        by_end: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        for index in self.device.values():
+            by_end[self.drafts[index].device].append((self.drafts[index].end, index))
+        for ends in by_end.values():
+            ends.sort()
+        changed = 0
+        for index in self.device.values():
+            draft = self.drafts[index]
+            ready = max((self.drafts[dep].end for dep in draft.deps), default=0)
+            if draft.start - ready <= _LONG_NS:
+                continue
+            at = bisect_right(by_end[draft.device], (draft.start, -1)) - 1
+            if at >= 0 and by_end[draft.device][at][0] > ready:
+                draft.deps.append(by_end[draft.device][at][1])
+                changed += 1
+        return changed
 
     def _hang(self, key: int, target: int) -> None:
         """Let an operator, or a device op (-1 - id), wait for the draft at a cut."""

@@ -59,11 +59,14 @@ class GraphOptions(Struct, frozen=True, kw_only=True):
     """How to build the graph.
 
     `gaps`: write delay nodes for the time that no dependency explains. `handover`: let a thread
-    that was idle while another worked wait for that thread.
+    that was idle while another worked wait for that thread. `anchors`: let a device op that
+    started more than 20 us after all that it is known to wait for wait for the op of the device
+    that had ended last.
     """
 
     gaps: bool = True
     handover: bool = True
+    anchors: bool = True
 
 
 class Graph(Struct):
@@ -73,4 +76,5 @@ class Graph(Struct):
     operator_node: dict[int, int]  # operator id -> node id
     device_node: dict[int, int]  # device op id -> node id
     handovers: int = 0  # edges between threads inferred from idleness
+    anchored: int = 0  # device ops that got a dependency because their start was unexplained
     shifted: int = 0  # nodes that start later than measured: what they wait for ended later

@@ -110,13 +110,14 @@ def _link_devices(
     known = records(host.nodes)
     collectives = _collectives(linked, known)
     blocked = waits.Waits(queues, origin, report)
+    recorded = streams.Records(calls)
     if device.syncs:
-        streams.recorded_waits(device.syncs, by_correlation, queues, origin, report)
+        streams.recorded_waits(device.syncs, by_correlation, recorded, queues, origin, report)
         blocked.recorded(device.syncs, by_correlation)
     else:
         named = _awaited(known, collectives)
         stream_waits = [call for call in calls if _makes_wait(call, linked)]
-        streams.inferred_waits(stream_waits, queues, origin, named, report)
+        streams.inferred_waits(stream_waits, recorded, queues, origin, named, report)
         blocked.inferred(calls)
     blocked.blocking_copies(ops, by_correlation)
     streams.communicator_order([(op, record.group) for op, record in collectives], report)
@@ -129,7 +130,7 @@ def _link_devices(
 _BESIDES_LAUNCHES = (
     waits.SYNC_CALLS
     | streams.WAIT_CALLS
-    | {"cudaEventRecord", "cudaEventRecordWithFlags", "cuEventRecord", "hipEventRecord"}
+    | streams.RECORD_CALLS
     | {"cudaEventQuery", "cudaStreamQuery", "hipEventQuery", "hipStreamQuery"}
 )
 

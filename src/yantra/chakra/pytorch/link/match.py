@@ -18,10 +18,16 @@ from yantra.errors import TraceError
 def match(nodes: list[HostNode], events: list[Event], where: str) -> list[Event | None]:
     """Return the event of every node, None for those the device trace does not have.
 
-    Raises TraceError when the shared numbers belong to other names: traces of two runs.
+    Raises TraceError when the traces are of two runs: shared numbers belong to other names, or
+    nothing matches.
     """
     found = _by_number(nodes, events, where)
     _by_name(nodes, events, found)
+    if events and all(event is None for event in found) and not all(n.is_root for n in nodes):
+        raise TraceError(
+            f"{where}: none of the {len(nodes)} operators of the host trace is in the device "
+            f"trace, which has {len(events)}; give the two traces of one run"
+        )
     return found
 
 
@@ -54,8 +60,10 @@ def _by_number(nodes: list[HostNode], events: list[Event], where: str) -> list[E
 def _by_name(nodes: list[HostNode], events: list[Event], found: list[Event | None]) -> None:
     """Fill in matches of nodes and events that have no number."""
     waiting: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+    numbered = any(event.detail.rf_id for event in events)
     for index, node in enumerate(nodes):
-        if found[index] is None and not node.rf_id and not node.is_root:
+        known = node.rf_id and numbered
+        if found[index] is None and not known and not node.is_root:
             waiting[node.name, node.seq_id].append(index)
     if not waiting:
         return

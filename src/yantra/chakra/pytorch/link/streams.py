@@ -15,6 +15,8 @@ from yantra.chakra.pytorch.kineto import Event
 from yantra.chakra.pytorch.linked import DeviceOp, LinkReport
 
 _NOISE_NS = 1000
+_PROMPT_NS = 50_000  # an op that waits for an event starts within this time of it
+_FEW = 64  # open collectives looked at
 WAIT_CALLS = frozenset({"cudaStreamWaitEvent", "cuStreamWaitEvent", "hipStreamWaitEvent"})
 Place = tuple[int, int]  # device, stream
 
@@ -60,6 +62,31 @@ class Queues:
         queue = self.by_thread.get(tid)
         return queue.first_after(time) if queue else None
 
+    def ended_before(self, op: DeviceOp) -> int:
+        """Return when the predecessor of `op` on its stream ended, 0 if it has none."""
+        return self.ops[op.after[0]].end_ns if op.after else 0
+
+    def ended_last(self, op: DeviceOp, time: int) -> list[DeviceOp]:
+        """Return, of every other stream, the op that ended last before the start of `op`.
+
+        If it was launched before `time`.
+        """
+        found = []
+        for place, queue in self.by_stream.items():
+            if place != (op.device, op.stream):
+                last = queue.ended_by(op.start_ns)
+                if last is not None and _launch(last) < time:
+                    found.append(last)
+        return found
+
+    def others_before(self, op: DeviceOp, time: int) -> bool:
+        """Whether other streams than that of `op` had work before `time`."""
+        return any(
+            queue.last_before(time) is not None
+            for place, queue in self.by_stream.items()
+            if place != (op.device, op.stream)
+        )
+
     def places(self) -> list[Place]:
         """Return all streams."""
         return list(self.by_stream)
@@ -81,6 +108,10 @@ class _Queue:
         index = bisect_left(self.times, time)
         return self.ops[index - 1] if index else None
 
+    def ended_by(self, time: int) -> DeviceOp | None:
+        index = bisect_right(self.ops, time, key=_ended)
+        return self.ops[index - 1] if index else None
+
     def first_after(self, time: int) -> DeviceOp | None:
         index = bisect_right(self.times, time)
         return self.ops[index] if index < len(self.ops) else None
@@ -88,6 +119,10 @@ class _Queue:
 
 def _launch(op: DeviceOp) -> int:
     return op.launch_start_ns or 0
+
+
+def _ended(op: DeviceOp) -> int:
+    return op.end_ns
 
 
 def stream_order(ops: list[DeviceOp], report: LinkReport) -> None:
@@ -120,8 +155,38 @@ def stream_order(ops: list[DeviceOp], report: LinkReport) -> None:
         )
 
 
+RECORD_CALLS = frozenset(
+    {"cudaEventRecord", "cudaEventRecordWithFlags", "cuEventRecord", "hipEventRecord"}
+)
+
+
+class Records:
+    """The calls that record events, by thread, to ask for the last one before another call."""
+
+    def __init__(self, calls: list[Event]) -> None:
+        self.by_thread: defaultdict[object, list[Event]] = defaultdict(list)
+        for call in calls:
+            if call.name in RECORD_CALLS:
+                self.by_thread[call.tid].append(call)
+
+    def before(self, call: Event) -> Event | None:
+        """Return the thread's last record before `call`."""
+        own = self.by_thread.get(call.tid, [])
+        index = bisect_left(own, call.start, key=_start)
+        return own[index - 1] if index else None
+
+
+def _start(call: Event) -> int:
+    return call.start
+
+
 def recorded_waits(
-    syncs: list[Event], calls: dict[int, Event], queues: Queues, origin: int, report: LinkReport
+    syncs: list[Event],
+    calls: dict[int, Event],
+    records: Records,
+    queues: Queues,
+    origin: int,
+    report: LinkReport,
 ) -> None:
     """Add to `after` what the trace's "Stream Wait Event" events name."""
     for sync in syncs:
@@ -130,13 +195,15 @@ def recorded_waits(
             continue
         report.stream_waits += 1
         wait = calls.get(detail.correlation if detail.correlation is not None else -1)
-        record = calls.get(detail.wait_on_record if detail.wait_on_record is not None else -1)
-        device = detail.device or 0
-        if wait is None or record is None:
+        awaited, waiting = detail.wait_on_stream, detail.stream
+        if wait is None or awaited is None or awaited < 0 or not isinstance(waiting, int):
             report.stream_waits_unexplained += 1
             continue
-        source = queues.last_before((device, detail.wait_on_stream or 0), record.start - origin)
-        target = queues.first_after((device, detail.stream or 0), wait.start - origin)
+        device = detail.device or 0
+        record = calls.get(detail.wait_on_record if detail.wait_on_record is not None else -1)
+        record = record or records.before(wait) or wait  # the trace names no record: the last one
+        source = queues.last_before((device, awaited), record.start - origin)
+        target = queues.first_after((device, waiting), wait.start - origin)
         if source is None or target is None:
             report.stream_waits_idle += 1
         else:
@@ -162,6 +229,7 @@ def is_collective(op: DeviceOp) -> bool:
 
 def inferred_waits(
     calls: list[Event],
+    records: Records,
     queues: Queues,
     origin: int,
     named: dict[int, DeviceOp | None],
@@ -170,14 +238,14 @@ def inferred_waits(
     """Add to `after` what calls of cudaStreamWaitEvent must have meant, where that can be told.
 
     `calls` are the waits, in order of start. The waiting stream is taken to be that of the next
-    launch of the same thread, or else the one it used last. A collective waits for the stream that
-    the thread used before. Any other op waits for a collective: the one in `named` (by the index
-    of the operator around the call; None if it was issued before the trace), or the one whose end
-    explains when the op started, or, of those launched before the call and not waited for yet,
-    the oldest; or, if all have been waited for, for the other stream the thread used last. A wait
-    that the measured times contradict is left out.
+    launch of the same thread, or else the one it used last. What it waits for is, in this order:
+    what `named` tells (by the index of the operator around the call; None: issued before the
+    trace); an op that was the last on its stream when an event was recorded, or a collective that
+    nothing has waited for, whose end explains when the waiting op started; for an op that is no
+    collective, the oldest collective that nothing has waited for; the last op on the other stream
+    that the thread used. What the measured times contradict is left out.
     """
-    collectives = _Open(queues.ops)
+    waits = _Inferred(records, queues, origin)
     for call in calls:
         report.stream_waits += 1
         time = call.start - origin
@@ -186,21 +254,62 @@ def inferred_waits(
         if target is None or (call.owner in named and named[call.owner] is None):
             report.stream_waits_idle += 1
             continue
-        source = named.get(call.owner)
-        if source is None and not is_collective(target):
-            source = collectives.awaited_by(target, time)
-        if source is None:
-            source = _other_before(queues, tid, target, time)
-        if source is None and collectives.all_awaited(time):
+        source = named.get(call.owner) or waits.source(call, tid, target)
+        if source is None and waits.nothing_left(target, time):
             report.stream_waits_idle += 1
             continue
         if source is None or source.stream == target.stream or not _consistent(source, target):
             report.stream_waits_unexplained += 1
             continue
         report.stream_waits_explained += 1
-        collectives.close(source)
+        waits.collectives.close(source)
         if source.id not in target.after:
             target.after.append(source.id)
+
+
+class _Inferred:
+    """Finds what a stream waited for."""
+
+    def __init__(self, records: Records, queues: Queues, origin: int) -> None:
+        self.records = records
+        self.queues = queues
+        self.origin = origin
+        self.collectives = _Open(queues.ops)
+
+    def source(self, call: Event, tid: int, target: DeviceOp) -> DeviceOp | None:
+        time = call.start - self.origin
+        explained = self._explained(call, target)
+        if explained is not None:
+            return explained
+        oldest = None if is_collective(target) else self.collectives.oldest(time)
+        return oldest or _other_before(self.queues, tid, target, time)
+
+    def nothing_left(self, target: DeviceOp, time: int) -> bool:
+        """Whether there is no work on other streams, or collectives that are all waited for."""
+        return self.collectives.all_awaited(time) or not self.queues.others_before(target, time)
+
+    def _explained(self, call: Event, target: DeviceOp) -> DeviceOp | None:
+        """Return the candidate that ended just before the target started, and after all else."""
+        time = call.start - self.origin
+        record = self.records.before(call)
+        recorded = time if record is None else record.start - self.origin
+        ready = max(self.queues.ended_before(target), target.launch_end_ns or 0)
+        candidates = [
+            self.queues.last_before(place, recorded)
+            for place in self.queues.places()
+            if place != (target.device, target.stream)
+        ]
+        candidates += self.collectives.open_before(time)
+        if target.start_ns - ready > _PROMPT_NS:  # then whatever came last must be it
+            candidates += self.queues.ended_last(target, time)
+        found = [
+            op
+            for op in candidates
+            if op is not None
+            and ready < op.end_ns
+            and -_NOISE_NS <= target.start_ns - op.end_ns <= _PROMPT_NS
+        ]
+        return max(found, key=_end, default=None)
 
 
 class _Open:
@@ -212,15 +321,15 @@ class _Open:
         self.places = {op.id: index for index, op in enumerate(self.queue)}
         self.first = 0
 
-    def awaited_by(self, target: DeviceOp, time: int) -> DeviceOp | None:
-        """Return the open collective launched before `time` that `target` waits for."""
+    def open_before(self, time: int) -> list[DeviceOp]:
+        """Return the latest of those launched before `time`."""
         until = bisect_left(self.queue, time, key=_launch)
-        if until <= self.first:
-            return None
-        latest = self.queue[until - 1]
-        if latest.end_ns > (target.launch_end_ns or 0) and _consistent(latest, target):
-            return latest
-        return self.queue[self.first]
+        return self.queue[max(self.first, until - _FEW) : until]
+
+    def oldest(self, time: int) -> DeviceOp | None:
+        """Return the first of those launched before `time`."""
+        until = bisect_left(self.queue, time, key=_launch)
+        return self.queue[self.first] if self.first < until else None
 
     def all_awaited(self, time: int) -> bool:
         """Whether collectives were launched before `time` and all have been waited for."""
@@ -230,6 +339,10 @@ class _Open:
         """Note that `op`, and with it all before it, has been waited for."""
         if op.id in self.places:
             self.first = max(self.first, self.places[op.id] + 1)
+
+
+def _end(op: DeviceOp) -> tuple[int, int]:
+    return op.end_ns, op.id
 
 
 def _next_on_its_stream(queues: Queues, tid: int, time: int) -> DeviceOp | None:

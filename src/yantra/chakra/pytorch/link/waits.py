@@ -47,13 +47,29 @@ class Waits:
                 places = [place for place in self.queues.places() if place[0] == device]
                 known = self._last_of(places, call, call.start)
             elif detail.sync_kind == "Stream Sync":
-                known = self._last_of([(device, detail.stream or 0)], call, call.start)
+                stream = detail.stream if isinstance(detail.stream, int) else -1
+                known = self._last_of([(device, stream)], call, call.start)
             else:
-                record = calls.get(detail.wait_on_record or -1)
-                place = (device, detail.wait_on_stream or 0)
-                known = self._last_of([place], call, record.start) if record else None
+                known = self._recorded_event(sync, call, calls)
             if known or "Query" not in (call.name or ""):  # a query does not wait
                 self._add(call, known, "event")
+
+    def _recorded_event(
+        self, sync: Event, call: Event, calls: dict[int, Event]
+    ) -> list[DeviceOp] | None:
+        """Return what an "Event Sync" waited for; None if the event was not recorded in the trace.
+
+        Old traces name the stream but not the record; then what ended last there is taken.
+        """
+        detail = sync.detail
+        stream = detail.wait_on_stream
+        if stream is None or stream < 0:
+            return None
+        place = (detail.device or 0, stream)
+        if detail.wait_on_record is not None:
+            record = calls.get(detail.wait_on_record)
+            return self._last_of([place], call, record.start) if record else None
+        return [op for op in self._candidates(call) if (op.device, op.stream) == place]
 
     def inferred(self, calls: list[Event]) -> None:
         """Add what the names of runtime calls and the times tell; `calls` in order of start."""
@@ -121,7 +137,8 @@ class Waits:
                 return [op]
         if running:
             return [max(running, key=_end)]
-        return [] if candidates else None
+        launched = any(self.queues.last_before(place, start) for place in self.queues.places())
+        return None if launched and not candidates else []
 
     def _ended_during(self, call: Event) -> list[DeviceOp] | None:
         """Return the op that ended last while the call was waiting, [] if none was running."""
