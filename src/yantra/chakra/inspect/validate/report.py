@@ -64,6 +64,7 @@ ADVICE = {
     "clock-skew": "shift the rank's times by the difference before comparing ranks",
     "absurd-bandwidth": "check comm_size (bytes per rank) and the duration (us)",
     "unsupported-collective": "replace it by ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER or ALL_TO_ALL",
+    "upstream-refuses-node": "remove or replace it if upstream ASTRA-sim is to run the trace",
     "upstream-refuses-collective": "replace it if upstream ASTRA-sim is to run the trace",
     "upstream-refuses-file": "keep the trace from upstream ASTRA-sim, or correct it",
     "group-name-not-a-number": "name groups by positive whole numbers",
