@@ -205,7 +205,7 @@ def test_a_message_without_partner_says_its_bytes(tmp_path: Path) -> None:
 def test_a_trace_without_sizes_is_valid_as_a_trace_of_a_collective() -> None:
     for trace in made(ring_allreduce(N)):
         assert chakra.validate(trace) == []
-        assert _core.check_custom(trace.graph(), N) == []
+        assert _core.check_custom(trace.graph(), N, False) == []
         assert chakra.validate(Trace.from_bytes(trace.to_bytes())) == []
 
 
