@@ -36,9 +36,9 @@ class Sizes(NamedTuple):
     """How messages say their size.
 
     With `size_bytes`, the size of the collective (the input of a GPU), they say bytes, and a
-    reduction takes 3 x bytes / `memory_bytes_per_s`, 0 if that rate is 0, to the microsecond and, in
-    `duration_ns`, to the nanosecond. Without, they say chunks, and a reduction has no time: the simulator charges what it
-    charges for any.
+    reduction takes 3 x bytes / `memory_bytes_per_s`, or nothing if that rate is 0: rounded to
+    microseconds and, in `duration_ns`, to nanoseconds. Without, they say chunks, and a reduction
+    has no time: the simulator charges what it charges for any.
     """
 
     size_bytes: int | None = None
