@@ -27,10 +27,12 @@ from yantra.chakra.pytorch.graph.lanes import (
 from yantra.chakra.pytorch.graph.nodes import Graph, GraphNode, GraphOptions
 from yantra.chakra.pytorch.host import ROOT_NAMES
 from yantra.chakra.pytorch.linked import DeviceOp, Linked, Operator
+from yantra.chakra.pytorch.uncollected import uncollected
 
 _LONG_NS = 20_000  # longer than launching and handing over between streams take
 
 
+@uncollected()
 def build(linked: Linked, options: GraphOptions | None = None) -> Graph:
     """Return the replay graph of a linked trace."""
     options = options or GraphOptions()
