@@ -37,7 +37,9 @@ def attrs(**values: Any) -> list[Attr]:
     """The attributes every operator has, with some replaced or added."""
     usual = {"rf_id": 0, "fw_parent": 0, "seq_id": -1, "scope": 0, "tid": 1, "fw_tid": 0}
     found = {**usual, "op_schema": "", **values}
-    return [Attr(name, "string" if isinstance(v, str) else "uint64", v) for name, v in found.items()]
+    return [
+        Attr(name, "string" if isinstance(v, str) else "uint64", v) for name, v in found.items()
+    ]
 
 
 def tensor(elements: int, width: int = 4) -> list[Any]:

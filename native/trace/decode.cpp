@@ -22,10 +22,10 @@ struct IoText {
 };
 
 // The attributes that building a Graph looks at.
-constexpr std::array<std::string_view, 14> execution_attributes{
+constexpr std::array<std::string_view, 15> execution_attributes{
     "is_cpu_op", "comm_type", "comm_size",    "comm_priority", "comm_src",      "comm_dst",
     "comm_tag",  "num_ops",   "tensor_size",  "pg_name",       "involved_dim",  "duration_ns",
-    "msg_chunk_cnt", "total_chunk_cnt"};
+    "msg_chunk_cnt", "total_chunk_cnt", complete_order_name};
 constexpr std::array<std::string_view, 2> tensor_attributes{"inputs", "outputs"};
 
 template <std::size_t Size>
@@ -35,12 +35,16 @@ bool among(const std::array<std::string_view, Size>& names, std::string_view nam
 
 class Decoder {
 public:
-    explicit Decoder(Reading reading) : reading_(reading) {}
+    Decoder(Reading reading, Layout layout) : reading_(reading) { trace_.layout = layout; }
 
     void run(std::string_view bytes, std::size_t records) {
-        reserve(records - 1);
+        reserve(records);
         WireReader in(bytes);
-        metadata(in);
+        if (has_metadata()) {
+            metadata(in);
+        }
+        trace_.add_metadata();
+        begun_ = true;
         while (!in.at_end()) {
             node(in);
             if (trace_.size() == sample_nodes) {
@@ -51,12 +55,15 @@ public:
     }
 
     // Records understood so far, metadata included.
-    std::size_t records() const { return read_metadata_ ? trace_.size() + 1 : 0; }
-    bool saw_unknown() const { return trace_.unknown.field != 0; }
+    std::size_t records() const {
+        return begun_ ? trace_.size() + (has_metadata() ? 1 : 0) : 0;
+    }
     Trace take() { return std::move(trace_); }
 
 private:
     static constexpr std::size_t sample_nodes = 4096;
+
+    bool has_metadata() const { return trace_.layout == Layout::today; }
 
     void reserve(std::size_t nodes) {
         for (auto* column : {&trace_.id, &trace_.start_micros, &trace_.duration_micros,
@@ -89,8 +96,6 @@ private:
         } catch (const TraceFault& fault) {
             fail_in_record(fault, 0, 0);
         }
-        trace_.add_metadata();
-        read_metadata_ = true;
     }
 
     void read_metadata(WireReader in) {
@@ -112,11 +117,35 @@ private:
         NodeRow row;
         row.byte_offset = file.offset();
         try {
-            read_node(file.record(), row);
+            const WireReader record = file.record();
+            if (!has_metadata()) {
+                check_canonical(record);
+            }
+            read_node(record, row);
         } catch (const TraceFault& fault) {
             fail_in_record(fault, trace_.size() + 1, row.id);
         }
         trace_.add_node(row);
+    }
+
+    // Holds the files without metadata apart from those of older layouts: today's writers leave out what
+    // is zero or empty, pack numbers, and write no other fields.
+    static void check_canonical(WireReader in) {
+        while (!in.at_end()) {
+            const std::uint64_t at = in.offset();
+            const WireTag tag = in.tag();
+            const bool is_block = tag.type == WireType::block;
+            const bool is_number = tag.field == field::node_id || tag.field == field::node_type ||
+                                   tag.field == field::node_start_micros ||
+                                   tag.field == field::node_duration_micros;
+            const bool known = tag.field <= field::node_attribute &&
+                               (is_number ? tag.type == WireType::varint : is_block);
+            if (!known || (is_number && in.varint() == 0) ||
+                (is_block && in.block().empty() && tag.field < field::node_inputs)) {
+                throw TraceFault(at, "field " + std::to_string(tag.field) +
+                                         " is not written so by the writers of layout 0.0.4");
+            }
+        }
     }
 
     void read_node(WireReader in, NodeRow& row) {
@@ -313,7 +342,7 @@ private:
 
     Reading reading_;
     std::vector<bool> wanted_;  // by attribute name
-    bool read_metadata_ = false;
+    bool begun_ = false;
     Trace trace_;
 };
 
@@ -333,29 +362,75 @@ std::size_t count_records(std::string_view bytes) {
     return records;
 }
 
+Attempt attempt(std::string_view bytes, std::size_t records, Reading reading, Layout layout) {
+    if (layout < Layout::v0_0_4a) {
+        return attempt_older(bytes, layout);
+    }
+    Decoder decoder(reading, layout);
+    try {
+        decoder.run(bytes, records);
+    } catch (const TraceFault& fault) {
+        return {layout, decoder.records(), std::nullopt, fault};
+    }
+    const std::size_t understood = decoder.records();
+    return {layout, understood, decoder.take(), std::nullopt};
+}
+
+[[noreturn]] void refuse(Layout older, Layout newer) {
+    throw TraceFault(0, std::string("the file fits layout ") + layout_name(older) + " as well as " +
+                            layout_name(newer) +
+                            ", in which it means different things, and holds nothing that tells them "
+                            "apart; say which one it is: yantra chakra upgrade --layout");
+}
+
+// Whether two readings of a file tell different kinds of nodes or times.
+bool differ(const Trace& a, const Trace& b) {
+    return a.type != b.type || a.start_micros != b.start_micros || a.duration_micros != b.duration_micros;
+}
+
+// Of the layouts before today's that fit, the newest; else the one that explains most of the file. Since
+// 0.0.3 they number node types alike and attributes tell them apart; none before may fit as well.
+Attempt best_older(std::string_view bytes, std::size_t records, Reading reading) {
+    Attempt best = attempt(bytes, records, reading, Layout::v0_0_4a);
+    for (const Layout layout : {Layout::v0_0_3, Layout::v0_0_3a, Layout::v0_0_2, Layout::v0_0_1}) {
+        Attempt next = attempt(bytes, records, reading, layout);
+        if (best.trace) {
+            const bool other_numbers = best.layout >= Layout::v0_0_3a && layout < Layout::v0_0_3a;
+            if (next.trace && other_numbers && differ(*next.trace, *best.trace)) {
+                refuse(layout, best.layout);
+            }
+        } else if (next.trace || next.records > best.records) {
+            best = std::move(next);
+        }
+    }
+    return best;
+}
+
+Trace trace_of(Attempt attempt) {
+    if (!attempt.trace) {
+        throw *attempt.fault;
+    }
+    return std::move(*attempt.trace);
+}
+
 }  // namespace
 
 Trace decode(std::string_view bytes, Reading reading, std::optional<Layout> layout) {
     const std::size_t records = count_records(bytes);
-    if (layout && *layout != Layout::today) {
-        return decode_older(bytes, *layout);
+    Attempt today = attempt(bytes, records, reading, layout.value_or(Layout::today));
+    if (layout || (today.trace && today.trace->unknown.field == 0)) {
+        return trace_of(std::move(today));
     }
-    Decoder today(reading);
-    try {
-        today.run(bytes, records);
-    } catch (const TraceFault&) {
-        std::optional<Trace> older = layout ? std::nullopt : find_older(bytes, today.records());
-        if (!older) {
-            throw;
-        }
-        return std::move(*older);
+    Attempt older = best_older(bytes, records, reading);
+    if (older.trace) {
+        return std::move(*older.trace);
     }
-    if (today.saw_unknown() && !layout) {
-        if (std::optional<Trace> older = find_older(bytes, records)) {
-            return std::move(*older);
-        }
+    if (!today.trace && older.records > today.records) {
+        throw TraceFault(older.fault->byte_offset(), older.fault->problem() + " (layout " +
+                                                         layout_name(older.layout) +
+                                                         " explains the file up to here)");
     }
-    return today.take();
+    return trace_of(std::move(today));
 }
 
 }  // namespace yantra

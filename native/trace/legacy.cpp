@@ -11,7 +11,6 @@
 
 #include "base/wire.hpp"
 #include "trace/coding.hpp"
-#include "trace/encode.hpp"
 #include "trace/fields.hpp"
 
 namespace yantra {
@@ -155,7 +154,7 @@ private:
         while (!in.at_end()) {
             const u64 at = in.offset();
             const WireTag tag = in.tag();
-            seen_ |= tag.field < 32 ? u64{1} << tag.field : 0;
+            note(tag, at);
             switch (tag.field) {
                 case 1:
                     row.id = varint(in, tag, at, "id");
@@ -175,10 +174,7 @@ private:
                     } else if (tag.field == 14) {
                         involved.push_back(varint(in, tag, at, "involved_dim") != 0 ? 1 : 0);
                     } else {
-                        if (tag.field > 20) {
-                            no_such_field(tag, at);
-                        }
-                        numbers[tag.field] = varint(in, tag, at, properties[tag.field]);
+                        numbers[tag.field] = property(in, tag, at);
                     }
             }
         }
@@ -191,6 +187,18 @@ private:
             put_io(strings);
             put_attributes(row);
         }
+    }
+
+    // Only lists repeat, and none of them is written packed.
+    void note(WireTag tag, u64 at) {
+        const std::uint32_t list = layout_ == Layout::v0_0_1 ? 14 : 11;
+        if (tag.field > 20) {
+            no_such_field(tag, at);
+        }
+        if (saw(tag.field) && tag.field != 4 && tag.field != list) {
+            throw TraceFault(at, "field " + std::to_string(tag.field) + " is given twice");
+        }
+        seen_ |= u64{1} << tag.field;
     }
 
     bool saw(std::uint32_t field) const { return (seen_ >> field & 1U) != 0; }
@@ -228,10 +236,20 @@ private:
         "output_tensor_size", "num_ops", "comm_type", "involved_dim", "communicator_id",
         "comm_src",  "comm_dst", "comm_size", "comm_tag", "comm_priority"};
 
+    static constexpr std::array<AttributeKind, 21> property_kinds{
+        none,   none,   none,  none,   none, uint32, uint64, uint64, uint32, uint64, uint32,
+        uint64, uint64, int64, none, uint32, uint32, uint32, uint64, uint32, uint32};
+
+    static u64 property(WireReader& in, WireTag tag, u64 at) {
+        const u64 value = varint(in, tag, at, properties[tag.field]);
+        if (!holds(property_kinds[tag.field], value, false)) {
+            throw TraceFault(at, std::string(properties[tag.field]) + " is " + std::to_string(value) +
+                                     ", more than its field holds");
+        }
+        return value;
+    }
+
     void put_properties(NodeRow& row, const std::array<u64, 21>& numbers, const Numbers& involved, u64 at) {
-        constexpr std::array<AttributeKind, 21> kinds{
-            none,   none,   none,   none,  none,  uint32, uint64, none,  uint32, uint64, uint32,
-            uint64, uint64, int64,  none,  none,  uint32, uint32, uint64, uint32, uint32};
         row.duration_micros = numbers[7];
         for (std::uint32_t field = 5; field <= 20; ++field) {
             if (field == 14 && !involved.empty()) {
@@ -240,9 +258,9 @@ private:
                 put_text("pg_name", string, std::to_string(numbers[field]));
             } else if (field == 13 && saw(field)) {
                 put_comm_type(numbers[field], at);
-            } else if (kinds[field] != none && saw(field)) {
-                put_number(properties[field], usual_kind(properties[field], numbers[field], kinds[field]),
-                           numbers[field]);
+            } else if (field != 7 && field != 14 && saw(field)) {
+                const char* const name = properties[field];
+                put_number(name, usual_kind(name, numbers[field], property_kinds[field]), numbers[field]);
             }
         }
     }
@@ -441,14 +459,9 @@ private:
     Trace trace_;
 };
 
-struct Attempt {
-    Layout layout;
-    std::size_t records;
-    std::optional<Trace> trace;
-    std::optional<TraceFault> fault;
-};
+}  // namespace
 
-Attempt attempt(std::string_view bytes, Layout layout) {
+Attempt attempt_older(std::string_view bytes, Layout layout) {
     OlderDecoder decoder(layout);
     try {
         decoder.run(bytes);
@@ -457,44 +470,6 @@ Attempt attempt(std::string_view bytes, Layout layout) {
     }
     const std::size_t records = decoder.records();
     return {layout, records, decoder.take(), std::nullopt};
-}
-
-[[noreturn]] void refuse(Layout older, Layout newer) {
-    throw TraceFault(0, std::string("the file fits layout ") + layout_name(older) + " as well as " +
-                            layout_name(newer) +
-                            ", which number the types of nodes differently, and holds nothing that "
-                            "tells them apart; say which one it is: yantra chakra upgrade --layout");
-}
-
-}  // namespace
-
-Trace decode_older(std::string_view bytes, Layout layout) {
-    OlderDecoder decoder(layout);
-    decoder.run(bytes);
-    return decoder.take();
-}
-
-std::optional<Trace> find_older(std::string_view bytes, std::size_t records) {
-    constexpr std::array<Layout, 4> newest_first{Layout::v0_0_3, Layout::v0_0_3a, Layout::v0_0_2,
-                                                 Layout::v0_0_1};
-    std::optional<Attempt> best;
-    for (const Layout layout : newest_first) {
-        Attempt next = attempt(bytes, layout);
-        if (best && best->trace) {
-            const bool other_numbers = best->layout >= Layout::v0_0_3a && layout < Layout::v0_0_3a;
-            if (next.trace && other_numbers && next.trace->type != best->trace->type) {
-                refuse(layout, best->layout);
-            }
-        } else if (next.trace || next.records > (best ? best->records : records)) {
-            best = std::move(next);
-        }
-    }
-    if (best && !best->trace) {
-        throw TraceFault(best->fault->byte_offset(), best->fault->problem() + " (layout " +
-                                                         layout_name(best->layout) +
-                                                         " explains the file up to here)");
-    }
-    return best ? std::move(best->trace) : std::nullopt;
 }
 
 }  // namespace yantra

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace yantra {
 
@@ -14,11 +15,12 @@ enum class Layout : std::uint8_t {
     v0_0_2 = 1,   // June 2023: attributes
     v0_0_3a = 2,  // July 2023: metadata nodes, bools
     v0_0_3 = 3,   // August 2023: unsigned integers
-    today = 4,    // since October 2023
+    v0_0_4a = 4,  // October 2023: as today, but files begin with a node and not with metadata
+    today = 5,
 };
 
 constexpr const char* layout_name(Layout layout) {
-    constexpr const char* names[] = {"0.0.1", "0.0.2", "0.0.3a", "0.0.3", "0.0.4"};
+    constexpr const char* names[] = {"0.0.1", "0.0.2", "0.0.3a", "0.0.3", "0.0.4a", "0.0.4"};
     return names[static_cast<std::uint8_t>(layout)];
 }
 
@@ -125,5 +127,8 @@ constexpr std::uint32_t attribute_last_value = 32;
 
 constexpr std::uint32_t list_values = 1;
 }  // namespace field
+
+// The metadata attribute by which a trace says that its dependencies order all it holds.
+inline constexpr std::string_view complete_order_name = "complete_order";
 
 }  // namespace yantra

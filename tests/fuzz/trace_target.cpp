@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "base/wire.hpp"
+#include "base/wire_writer.hpp"
 #include "target.hpp"
 #include "trace/check.hpp"
 #include "trace/decode.hpp"
@@ -101,13 +102,85 @@ std::string seed(bool every_kind, std::uint64_t nodes) {
     return encode(trace);
 }
 
+// Files of the layouts before 0.0.4, every field of which is there once.
+std::string old_number(std::uint32_t field, std::uint64_t value) {
+    std::string out;
+    WireWriter writer(out);
+    writer.tag(field, WireType::varint);
+    writer.varint(value);
+    return out;
+}
+
+std::string old_block(std::uint32_t field, std::string_view value) {
+    std::string out;
+    WireWriter(out).block(field, value);
+    return out;
+}
+
+std::string framed(const std::string& message) {
+    std::string out;
+    WireWriter(out).block(message);
+    return out;
+}
+
+std::string old_properties() {
+    std::string node = old_number(1, 7) + old_block(2, "n") + old_number(3, 6) + old_number(4, 7);
+    for (std::uint32_t field = 5; field <= 20; ++field) {
+        node += old_number(field, field == 13 ? 4 : 1);
+    }
+    return framed(node) + framed(old_number(1, 8) + old_block(2, ""));
+}
+
+std::string old_attribute(std::uint32_t member, WireType wire, const char* name) {
+    std::string value;
+    WireWriter writer(value);
+    writer.tag(member, wire);
+    if (wire == WireType::varint) {
+        writer.varint(1);
+    } else if (wire == WireType::fixed32) {
+        writer.fixed32(0x3f800000);
+    } else {
+        writer.varint(1);
+        value += 'x';
+    }
+    return old_block(11, old_block(1, name) + old_number(2, member - 4) + old_block(3, "d") + value);
+}
+
+// One letter per member from field 4 on: b, i as varints; f as a float; s as text.
+std::string old_attributes(std::string_view members, bool metadata) {
+    std::string node = old_number(1, 7) + old_block(2, "n") + old_number(3, 6) + old_number(4, 7);
+    for (std::uint32_t field = 5; field <= 10; ++field) {
+        node += old_block(field, "[]");
+    }
+    for (std::uint32_t i = 0; i < members.size(); ++i) {
+        const WireType wire = members[i] == 's'   ? WireType::block
+                              : members[i] == 'f' ? WireType::fixed32
+                                                  : WireType::varint;
+        node += old_attribute(i + 4, wire, i % 2 == 0 ? "runtime" : "comm_type");
+    }
+    return (metadata ? framed("") : "") + framed(node);
+}
+
 }  // namespace
 
-std::vector<std::string> seeds() { return {seed(false, 1), seed(true, 2), seed(false, 12)}; }
+std::vector<std::string> seeds() {
+    return {seed(false, 1),
+            seed(true, 2),
+            seed(false, 12),
+            old_properties(),
+            old_attributes("fisfis", false),
+            old_attributes("bfisbfis", false),
+            old_attributes("bfiisbfiis", true)};
+}
 
-// Reading only what a run needs gives the graph that reading everything gives.
-void check_reading_for_a_run(std::string_view bytes, const Graph& whole) {
-    const Graph run = build_graph(decode(bytes, Reading::execution_and_tensors), true);
+// Reading only what a run needs gives the graph that reading everything gives. Only damage in the values
+// that a run passes over can make it see another layout.
+void check_reading_for_a_run(std::string_view bytes, Layout layout, const Graph& whole) {
+    const Trace trace = decode(bytes, Reading::execution_and_tensors);
+    if (trace.layout != layout) {
+        return;
+    }
+    const Graph run = build_graph(trace, true);
     require(run.id == whole.id && run.type == whole.type && run.parent == whole.parent,
             "nodes and dependencies");
     require(run.comm_size.value == whole.comm_size.value && run.comm_size.kind == whole.comm_size.kind,
@@ -118,8 +191,23 @@ void check_reading_for_a_run(std::string_view bytes, const Graph& whole) {
     decode(bytes, Reading::execution);
 }
 
+// What is told to be of a layout is refused or read as that one.
+void check_layouts(std::string_view bytes) {
+    for (int number = 0; number <= static_cast<int>(Layout::today); ++number) {
+        const auto layout = static_cast<Layout>(number);
+        try {
+            const Trace trace = decode(bytes, Reading::everything, layout);
+            require(trace.layout == layout, "the layout that was told");
+            require(decode(encode(trace)).layout == Layout::today, "today's layout is written");
+        } catch (const TraceFault& fault) {
+            require(fault.byte_offset() <= bytes.size(), "a fault lies inside the file");
+        }
+    }
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    check_layouts(bytes);
     try {
         const Trace trace = decode(bytes);
         const std::string written = encode(trace);
@@ -130,7 +218,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             check_graph(trace, graph);
             check(trace, graph);
             if (merge) {
-                check_reading_for_a_run(bytes, graph);
+                check_reading_for_a_run(bytes, trace.layout, graph);
             }
         }
     } catch (const TraceFault& fault) {

@@ -5,98 +5,30 @@ together so that they can run one node after the other, then damaged: swapped, d
 
 * No finding that matters: the job runs to the end on every cluster of one dimension, at any speed.
 * A certain deadlock, and nothing else: no cluster runs it to the end.
-* Every seeded defect is found, with its code.
+* Damaged files end in a report or a YantraError.
+
+Seeded defects, each with its code, are in tests/unit/test_job_validate.py.
 """
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.cases import cluster, collectives
-from yantra.chakra import CollectiveType, Node, NodeType, Trace
-from yantra.chakra.inspect.validate import check_traces
-from yantra.compile import compile
-from yantra.errors import DeadlockError
-from yantra.scenario import ASTRA_SIM_RESOURCES, Scenario, Traces
-from yantra.simulate import run_native
+from tests.jobs import GROUPS, RANKS, Job, ends, jobs, speeds, traces
+from yantra.chakra.inspect.groups import process_groups, read_group_file
+from yantra.chakra.inspect.job import load_job
+from yantra.chakra.inspect.obfuscate import obfuscate
+from yantra.chakra.inspect.stats import as_dict, job_stats
+from yantra.chakra.inspect.stats import report as stats_report
+from yantra.chakra.inspect.validate import check_job, check_traces
+from yantra.errors import YantraError
 
-RANKS = 4
-GROUPS = {"1": (0, 1), "2": (2, 3), "3": (0, 2), "4": (1, 3), "5": (0, 1, 2), "6": (3,)}
-KINDS = [
-    CollectiveType.ALL_REDUCE,
-    CollectiveType.ALL_GATHER,
-    CollectiveType.REDUCE_SCATTER,
-    CollectiveType.ALL_TO_ALL,
-]
 LEFT_TO_TIMING = {"order-left-to-timing", "skipped-node-has-children"}
-Job = list[list[Node]]
-
-
-@st.composite
-def jobs(draw: st.DrawFn, chained: bool = False, most: int = 12) -> Job:
-    """A job that could run in the order in which it is drawn; ids follow it or not."""
-    ranks: Job = [[] for _ in range(RANKS)]
-    ascending = draw(st.booleans())
-    ids = [list(range(60)) if ascending else draw(st.permutations(range(60))) for _ in ranks]
-
-    def add(rank: int, type: NodeType, duration: int = 0, **attributes: Any) -> None:
-        earlier = [node.id for node in ranks[rank]]
-        parents: list[int] = []
-        if earlier and chained:
-            parents = [earlier[-1]]
-        elif earlier:
-            parents = sorted(draw(st.sets(st.sampled_from(earlier[-4:]), max_size=2)))
-        id = ids[rank][len(ranks[rank])]
-        ranks[rank].append(Node(id, "", type, duration, parents, attributes=attributes))
-
-    for _ in range(draw(st.integers(1, most))):
-        what = draw(st.sampled_from(["compute", "collective", "collective", "message"]))
-        if what == "compute":
-            rank, cpu = draw(st.integers(0, RANKS - 1)), draw(st.booleans())
-            add(rank, NodeType.COMP, draw(st.integers(0, 40)), is_cpu_op=cpu)
-        elif what == "message":
-            rank = draw(st.integers(0, RANKS - 1))
-            peer = (rank + draw(st.integers(1, RANKS - 1))) % RANKS
-            fields = {"comm_tag": draw(st.integers(0, 1)), "comm_size": draw(sizes)}
-            add(rank, NodeType.COMM_SEND, comm_dst=peer, **fields)
-            add(peer, NodeType.COMM_RECV, comm_src=rank, **fields)
-        else:
-            group = draw(st.sampled_from(["", *GROUPS]))
-            kind, size = draw(st.sampled_from(KINDS)), draw(sizes)
-            for rank in GROUPS.get(group, range(RANKS)):
-                fields = {"comm_type": kind, "comm_size": size, "pg_name": group}
-                add(rank, NodeType.COMM_COLL, **fields)
-    return ranks
-
-
-sizes = st.sampled_from([64, 4096, 1 << 20])
-
-
-def traces(job: Job) -> tuple[Trace, ...]:
-    return tuple(Trace(nodes) for nodes in job)
-
-
-def ends(job: Job, bandwidth: float, latency: float) -> bool:
-    scenario = Scenario(
-        workload=Traces(
-            traces=traces(job), groups=tuple((int(name), GROUPS[name]) for name in GROUPS)
-        ),
-        topology=cluster(("ring", RANKS, bandwidth, latency)),
-        collectives=collectives(),
-        resources=ASTRA_SIM_RESOURCES,
-        semantics="astra-sim",
-    )
-    try:
-        run_native(compile(scenario))
-    except DeadlockError:
-        return False
-    return True
-
-
-speeds = st.tuples(st.sampled_from([0.01, 1.0, 500.0]), st.sampled_from([0.0, 30.0, 1e6]))
 
 
 @settings(max_examples=150)
@@ -131,3 +63,41 @@ def test_a_certain_deadlock_ends_on_no_cluster(job: Job, data: st.DataObject) ->
         assert not ends(job, *data.draw(speeds))
     elif not found:
         assert ends(job, *data.draw(speeds))
+
+
+@settings(max_examples=40)
+@given(jobs(most=6), st.data())
+def test_damaged_files_end_in_a_report(job: Job, data: st.DataObject) -> None:
+    """Whatever bytes stand in the files of a job, the checks and the statistics have an answer."""
+    with tempfile.TemporaryDirectory() as folder:
+        for rank, trace in enumerate(traces(job)):
+            content = bytearray(trace.to_bytes())
+            for _ in range(data.draw(st.integers(0, 4))):
+                at = data.draw(st.integers(0, max(len(content) - 1, 0)))
+                content[at : at + 1] = data.draw(st.binary(max_size=2))
+            (Path(folder) / f"job.{rank}.et").write_bytes(content)
+        pattern = f"{folder}/job.{{rank}}.et"
+        report = check_job([pattern], groups=GROUPS)
+        assert report.text() and report.as_dict()["exit_code"] in (0, 2)
+        try:
+            loaded = load_job([pattern])
+            stats = job_stats(loaded, GROUPS)
+            assert stats_report(stats) and as_dict(stats)
+            obfuscate(loaded, level=data.draw(st.integers(1, 4)), key=b"k", groups=GROUPS)
+        except YantraError as error:
+            assert str(error)
+
+
+@given(st.text(max_size=80) | st.sampled_from(['{"1": [0]}', '{"1": [0, 0]}', '{"1": 3}', "[]"]))
+def test_any_text_is_a_group_file_or_a_mistake(text: str) -> None:
+    assert isinstance(process_groups(text), list)
+    assert isinstance(process_groups(repr([text])), list)
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        file.write(text.encode("utf-8", "replace").decode())
+        file.flush()
+        try:
+            groups, _ = read_group_file(file.name)
+        except YantraError as error:
+            assert file.name in str(error)
+        else:
+            assert all(isinstance(ranks, tuple) and ranks for ranks in groups.values())

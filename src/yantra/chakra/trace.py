@@ -72,7 +72,7 @@ class Trace:
 
     @property
     def layout(self) -> str:
-        """The layout of the file the trace was read from: 0.0.1, 0.0.2, 0.0.3a, 0.0.3 or 0.0.4.
+        """The layout of the file the trace was read from, one of `LAYOUTS`.
 
         What was read of an older one carries today's meaning; `to_bytes` writes 0.0.4.
         """
@@ -159,7 +159,8 @@ LAYOUTS = {
     "0.0.2": "June 2023, attributes",
     "0.0.3a": "July 2023, metadata nodes and bools",
     "0.0.3": "August 2023, unsigned integers",
-    "0.0.4": "since October 2023",
+    "0.0.4a": "October 2023, today's but without metadata",
+    "0.0.4": "today's",
 }
 """The layouts of .et files, oldest first, and what each brought."""
 

@@ -19,6 +19,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from yantra.chakra import files
 from yantra.chakra.pytorch import json_input
+from yantra.chakra.pytorch.collector import without_collector
 from yantra.chakra.pytorch.linked import (
     EMPTY_IO,
     Annotation,
@@ -33,7 +34,6 @@ from yantra.chakra.pytorch.linked import (
     Wait,
 )
 from yantra.chakra.pytorch.node_file import read_nodes
-from yantra.chakra.pytorch.uncollected import uncollected
 from yantra.errors import TraceError
 
 FORM = 1
@@ -99,12 +99,12 @@ class _File(Struct):
     yantra: _Yantra | None = field(default=None)
 
 
-@uncollected()
 def to_json(linked: Linked) -> bytes:
     """Return the JSON text of a linked trace."""
     return b"".join(_pieces(linked))
 
 
+@without_collector
 def write(linked: Linked, path: str) -> None:
     """Write a linked trace; packed with gzip if `path` ends in `.gz`."""
     files.save_pieces(_pieces(linked), path)
@@ -135,6 +135,7 @@ def _pieces(linked: Linked) -> Iterator[bytes]:
     yield b"]," + encode({"finish_ts": linked.finish_ts, "yantra": extra})[1:]
 
 
+@without_collector
 def read(path: str) -> Linked:
     """Read a linked trace node by node. Raises TraceError when the file is none of ours."""
     gathered = _Gathered()
@@ -145,7 +146,6 @@ def read(path: str) -> Linked:
         raise TraceError(f"{path}: {error}; this is no {WHAT}") from None
 
 
-@uncollected()
 def parse(data: bytes, where: str) -> Linked:
     """Read a linked trace from the bytes of its file; `where` names it in errors."""
     file = json_input.decode(data, _File, where, WHAT)

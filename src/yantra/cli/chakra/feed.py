@@ -27,8 +27,10 @@ def command(trace: str, semantics: Literal["v1", "v3"], names: bool, limit: int 
     first.
     """
     from yantra.chakra import Feeder
+    from yantra.chakra.show import printable
 
     for node in islice(Feeder(trace, semantics), limit):
         kind = getattr(node.type, "name", node.type)
-        sys.stdout.write(f"{node.id}\t{kind}\t{node.name}\n" if names else f"{node.id}\n")
+        about = f"\t{kind}\t{printable(node.name)}" if names else ""
+        sys.stdout.write(f"{node.id}{about}\n")
     return 0

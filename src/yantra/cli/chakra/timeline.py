@@ -18,6 +18,7 @@ def command(inputs: tuple[str, ...], output: str, arrows: bool, frequency: str) 
     X is a node log of ASTRA-sim or Yantra, or the traces of a job, one per rank or a pattern such
     as job.{rank}.et, whose nodes have start times.
     """
+    from yantra.chakra.inspect.text import count
     from yantra.chakra.inspect.timeline import timeline, write_timeline
     from yantra.chakra.inspect.timeline.upstream import megahertz
     from yantra.cli import warn
@@ -27,7 +28,8 @@ def command(inputs: tuple[str, ...], output: str, arrows: bool, frequency: str) 
     )
     warn(made.warnings)
     write_timeline(made, output)
-    arrows_text = f", {len(made.arrows)} arrows" if arrows else ""
-    processes = f"{len(made.spans)} spans of {len(made.processes)} ranks"
-    sys.stdout.write(f"{output}: {processes}{arrows_text}\n")
+    drawn = f"{count(len(made.spans), 'span')} of {count(len(made.processes), 'rank')}"
+    if arrows:
+        drawn += f", {count(len(made.arrows), 'arrow')}"
+    sys.stdout.write(f"{output}: {drawn}\n")
     return 0

@@ -11,7 +11,6 @@ as before. `leaks` tells what still shows.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
@@ -26,7 +25,7 @@ from yantra.chakra.inspect.obfuscate.quantise import Sizes, quantise
 from yantra.chakra.inspect.obfuscate.renumber import Numbers, renumber, with_new_ids
 from yantra.chakra.inspect.obfuscate.strip import process_groups_of, strip
 from yantra.chakra.inspect.stats.job import communicators
-from yantra.chakra.schema import Attribute, Metadata, Node
+from yantra.chakra.schema import Attribute, Metadata, Node, NodeType
 from yantra.chakra.trace import Trace
 from yantra.errors import ConfigError, TraceError, expected_got
 
@@ -34,17 +33,20 @@ __all__ = ["LEVELS", "Hidden", "obfuscate"]
 
 LEVELS = (1, 2, 3, 4)
 MARK = "obfuscation_level"
+_MESSAGES = (NodeType.COMM_SEND, NodeType.COMM_RECV)
 
 
 class Hidden(NamedTuple):
     """The obfuscated job. Ranks with equal traces share one again, unless noise or sizes differ.
 
-    `groups` are the members of its groups by their new names, `remarks` what was changed beyond
-    the levels.
+    `originals` and `old_groups` are the job as it was, but for what `remarks` tell was mended;
+    `groups` are the members of the groups by their new names.
     """
 
     traces: dict[int, Trace]
     groups: Groups
+    originals: dict[int, Trace]
+    old_groups: Groups
     leaks: list[Leak]
     remarks: list[str]
 
@@ -65,17 +67,16 @@ def obfuscate(
     """
     _check_options(level, epsilon)
     keyed = Keyed(key)
-    columns = {id(trace): Columns(trace) for _, _, trace in job}
-    by_rank = {rank: columns[id(trace)] for rank, _, trace in job}
     remarks: list[str] = []
-    nodes = {
-        key: _nodes(path, columns[key], remarks)
-        for key, path in {id(trace): path for _, path, trace in job}.items()
-    }
+    mended = {id(trace): _mended(path, trace, remarks) for _, path, trace in job}
+    originals = {rank: mended[id(trace)] for rank, _, trace in job}
+    columns = {id(trace): Columns(trace) for trace in mended.values()}
+    by_rank = {rank: columns[id(trace)] for rank, trace in originals.items()}
+    nodes = {key: list(of.trace) for key, of in columns.items()}
     members = communicators(by_rank, groups)
     new_names = _group_names(nodes.values(), members, keyed if level >= 2 else None)
     _strip_and_renumber(nodes, columns, new_names, keyed if level >= 2 else None)
-    ranks = {rank: id(trace) for rank, _, trace in job}
+    ranks = {rank: id(trace) for rank, trace in originals.items()}
     if level >= 3:
         hidden = _quantised(nodes, ranks, keyed, epsilon, coarse=level >= 4)
     else:
@@ -85,7 +86,8 @@ def obfuscate(
     after = {rank: known[id(trace)] for rank, trace in hidden.items()}
     renamed = {new_names(name): ranks for name, ranks in members.items()}
     ordered = {name: renamed[name] for name in sorted(renamed, key=group_key)}
-    return Hidden(hidden, ordered, find_leaks(by_rank, after, ordered, level), remarks)
+    leaks = find_leaks(by_rank, after, ordered, level)
+    return Hidden(hidden, ordered, originals, members, leaks, remarks)
 
 
 def _check_options(level: int, epsilon: float | None) -> None:
@@ -99,24 +101,27 @@ def _check_options(level: int, epsilon: float | None) -> None:
         raise ConfigError("epsilon", expected_got("a number above 0", epsilon))
 
 
-def _nodes(path: str, columns: Columns, remarks: list[str]) -> list[Node]:
-    """Return the nodes of a trace, without dependencies on nodes it lacks."""
-    for finding in columns.trace.graph().diagnostics:
+def _mended(path: str, trace: Trace, remarks: list[str]) -> Trace:
+    """Return a trace without dependencies on nodes it lacks: itself, if there are none."""
+    codes = set()
+    for finding in trace.graph().diagnostics:
+        codes.add(finding.code)
         if finding.code in ("duplicate-id", "cycle"):
             raise TraceError(
                 f"{path}: node {finding.node_id}: {finding.text}; mend it before it is hidden"
             )
-    known = set(columns.id)
-    nodes = list(columns.trace)
+    if "dangling-dependency" not in codes:
+        return trace
+    known = set(trace.native.id)
+    nodes = list(trace)
     dropped = 0
     for node in nodes:
         for deps in (node.data_deps, node.ctrl_deps):
             kept = [id for id in deps if id in known]
             dropped += len(deps) - len(kept)
             deps[:] = kept
-    if dropped:
-        remarks.append(f"{path}: {dropped} dependencies on nodes that the trace lacks were dropped")
-    return nodes
+    remarks.append(f"{path}: {dropped} dependencies on nodes that the trace lacks were dropped")
+    return Trace(nodes, trace.metadata)
 
 
 class _GroupNames:
@@ -176,20 +181,38 @@ def _quantised(
     *,
     coarse: bool,
 ) -> dict[int, Trace]:
-    """Quantise rank by rank, for sizes of messages depend on who exchanges them."""
+    """Quantise rank by rank where messages are exchanged, for their sizes depend on the ends."""
     sizes = Sizes({rank: nodes[key] for rank, key in ranks.items()})
     numbers = Numbers(keyed, [])
     hidden: dict[int, Trace] = {}
-    made: dict[bytes, Trace] = {}
+    made: dict[tuple[int, int], Trace] = {}
     for rank, key in ranks.items():
-        own = copy.deepcopy(nodes[key]) if len(ranks) > 1 else nodes[key]
-        quantise(own, rank, sizes, keyed, epsilon)
-        if coarse:
-            own = coarsened(own)
-            with_new_ids(own, numbers.ids(own, "coarse id"))
-        trace = _trace(own, 4 if coarse else 3)
-        hidden[rank] = made.setdefault(trace.to_bytes(), trace)
+        exchanges = any(node.type in _MESSAGES for node in nodes[key])
+        which = key, rank if exchanges else -1
+        if which not in made:
+            own = [_copied(node) for node in nodes[key]]
+            quantise(own, rank, sizes, keyed, epsilon)
+            if coarse:
+                own = coarsened(own)
+                with_new_ids(own, numbers.ids(own, "coarse id"))
+            made[which] = _trace(own, 4 if coarse else 3)
+        hidden[rank] = made[which]
     return hidden
+
+
+def _copied(node: Node) -> Node:
+    return Node(
+        node.id,
+        node.name,
+        node.type,
+        node.duration_micros,
+        node.data_deps,
+        node.ctrl_deps,
+        node.attributes,
+        start_micros=node.start_micros,
+        inputs=node.inputs,
+        outputs=node.outputs,
+    )
 
 
 def _trace(nodes: list[Node], level: int) -> Trace:

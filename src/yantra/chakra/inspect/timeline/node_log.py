@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from yantra.chakra import files
+from yantra.chakra.inspect.text import count
 from yantra.chakra.inspect.timeline.chrome import Span, Timeline
 from yantra.chakra.schema import NodeType
 from yantra.errors import ConfigError, show
@@ -117,7 +118,7 @@ def log_timeline(executions: Iterable[Execution], *, ticks_per_us: float = 1000.
     if unfinished:
         first = unfinished[0]
         warnings.append(
-            f"{len(unfinished)} nodes never called back, the first is node {first.node} "
+            f"{count(len(unfinished), 'node')} never called back, the first is node {first.node} "
             f"{show(first.name)} of rank {first.rank}, issued on line {first.line}"
         )
     processes = {rank: f"rank {rank}" for rank in sorted(ranks)}

@@ -1,0 +1,41 @@
+"""`yantra chakra diff`: tells how two traces differ, with the exit status of diff(1)."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+
+@click.command()
+@click.argument("a", type=click.Path())
+@click.argument("b", type=click.Path())
+@click.option(
+    "--ignore",
+    multiple=True,
+    metavar="NAME",
+    help="Leave out a field, an attribute, or ids, order, metadata; may be repeated.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    help="Entries shown of each kind; 10 in text and all in JSON if left out.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
+def command(a: str, b: str, ignore: tuple[str, ...], limit: int | None, as_json: bool) -> int:
+    """Tell how trace B differs from trace A.
+
+    The exit status is 0 if they are equal, 1 if they differ, 2 if one cannot be read.
+    """
+    from yantra import chakra
+    from yantra.chakra.inspect.diff import diff
+    from yantra.chakra.inspect.diff.report import as_dict, text
+
+    found = diff(chakra.read(a), chakra.read(b), ignore)
+    if as_json:
+        form = as_dict(found, (a, b), limit)
+        sys.stdout.write(json.dumps(form, ensure_ascii=False, indent=1) + "\n")
+    else:
+        sys.stdout.write(text(found, (a, b), 10 if limit is None else limit))
+    return 0 if found.equal else 1

@@ -1,0 +1,99 @@
+"""Random jobs of four ranks for property tests, and whether a cluster runs one to the end.
+
+A job is put together so that it can run in the order in which it is drawn. Ids follow that order or
+not, so that what goes first may still be left to timing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.cases import cluster, collectives
+from yantra.chakra import CollectiveType, Node, NodeType, Trace
+from yantra.compile import compile
+from yantra.errors import DeadlockError
+from yantra.scenario import ASTRA_SIM_RESOURCES, Scenario, Traces
+from yantra.simulate import run_native
+
+RANKS = 4
+GROUPS = {"1": (0, 1), "2": (2, 3), "3": (0, 2), "4": (1, 3), "5": (0, 1, 2), "6": (3,)}
+KINDS = [
+    CollectiveType.ALL_REDUCE,
+    CollectiveType.ALL_GATHER,
+    CollectiveType.REDUCE_SCATTER,
+    CollectiveType.ALL_TO_ALL,
+]
+Job = list[list[Node]]
+sizes = st.sampled_from([64, 4096, 1 << 20])
+speeds = st.tuples(st.sampled_from([0.01, 1.0, 500.0]), st.sampled_from([0.0, 30.0, 1e6]))
+
+
+@st.composite
+def jobs(draw: st.DrawFn, chained: bool = False, most: int = 12) -> Job:
+    """A job that could run in the order in which it is drawn; ids follow it or not."""
+    ranks: Job = [[] for _ in range(RANKS)]
+    ascending = draw(st.booleans())
+    ids = [list(range(60)) if ascending else draw(st.permutations(range(60))) for _ in ranks]
+
+    def add(rank: int, type: NodeType, duration: int = 0, **attributes: Any) -> None:
+        earlier = [node.id for node in ranks[rank]]
+        parents: list[int] = []
+        if earlier and chained:
+            parents = [earlier[-1]]
+        elif earlier:
+            parents = sorted(draw(st.sets(st.sampled_from(earlier[-4:]), max_size=2)))
+        id = ids[rank][len(ranks[rank])]
+        ranks[rank].append(Node(id, "", type, duration, parents, attributes=attributes))
+
+    for _ in range(draw(st.integers(1, most))):
+        what = draw(st.sampled_from(["compute", "collective", "collective", "message"]))
+        if what == "compute":
+            rank, cpu = draw(st.integers(0, RANKS - 1)), draw(st.booleans())
+            add(rank, NodeType.COMP, draw(st.integers(0, 40)), is_cpu_op=cpu)
+        elif what == "message":
+            rank = draw(st.integers(0, RANKS - 1))
+            peer = (rank + draw(st.integers(1, RANKS - 1))) % RANKS
+            fields = {"comm_tag": draw(st.integers(0, 1)), "comm_size": draw(sizes)}
+            add(rank, NodeType.COMM_SEND, comm_dst=peer, **fields)
+            add(peer, NodeType.COMM_RECV, comm_src=rank, **fields)
+        else:
+            group = draw(st.sampled_from(["", *GROUPS]))
+            kind, size = draw(st.sampled_from(KINDS)), draw(sizes)
+            for rank in GROUPS.get(group, range(RANKS)):
+                fields = {"comm_type": kind, "comm_size": size, "pg_name": group}
+                add(rank, NodeType.COMM_COLL, **fields)
+    return ranks
+
+
+def traces(job: Job) -> tuple[Trace, ...]:
+    return tuple(Trace(nodes) for nodes in job)
+
+
+def makespan(
+    traces: tuple[Trace, ...],
+    groups: dict[str, tuple[int, ...]],
+    bandwidth: float,
+    latency: float,
+) -> int | None:
+    """Ticks until the last rank of a ring ends; None if it never does."""
+    scenario = Scenario(
+        workload=Traces(
+            traces=traces,
+            groups=tuple(sorted((int(name), ranks) for name, ranks in groups.items())),
+        ),
+        topology=cluster(("ring", RANKS, bandwidth, latency)),
+        collectives=collectives(),
+        resources=ASTRA_SIM_RESOURCES,
+        semantics="astra-sim",
+    )
+    try:
+        return int(max(run_native(compile(scenario)).finish))
+    except DeadlockError:
+        return None
+
+
+def ends(job: Job, bandwidth: float, latency: float) -> bool:
+    """Whether a job comes to its end."""
+    return makespan(traces(job), GROUPS, bandwidth, latency) is not None
