@@ -36,7 +36,7 @@ def by_python(text: bytes) -> tuple[str, str, str]:
 @given(IO, st.sampled_from([None, 1]))
 def test_what_is_rewritten_is_what_python_shows(io: dict[str, Any], indent: int | None) -> None:
     text = json.dumps(io, indent=indent).encode()
-    assert _core.io_text(text) in (None, by_python(text))
+    assert _core.python_texts(text) in (None, by_python(text))
 
 
 @given(st.binary(max_size=40) | IO.map(lambda io: json.dumps(io).encode()[:-1]))
@@ -44,9 +44,9 @@ def test_what_is_no_json_is_handed_back(text: bytes) -> None:
     try:
         io = msgspec.json.decode(text, type=dict[str, list[Any]])
     except (msgspec.DecodeError, UnicodeDecodeError):
-        assert _core.io_text(text) is None
+        assert _core.python_texts(text) is None
     else:
-        assert _core.io_text(text) in (None, by_python(msgspec.json.encode(io)))
+        assert _core.python_texts(text) in (None, by_python(msgspec.json.encode(io)))
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,9 @@ def test_what_is_no_json_is_handed_back(text: bytes) -> None:
 )
 def test_usual_tensors_are_not_handed_back(values: str) -> None:
     text = f'{{"values": {values}, "shapes": [[2]], "types": ["Int"], "strides": []}}'.encode()
-    assert _core.io_text(text) == by_python(text)
+    assert _core.python_texts(text) == by_python(text)
 
 
 @pytest.mark.parametrize("values", ['["\\u0041"]', '["don\'t"]', '[{"a": 1}]', "[-0]", "[01]", "3"])
 def test_unusual_values_are_handed_back(values: str) -> None:
-    assert _core.io_text(f'{{"values": {values}, "shapes": [], "types": []}}'.encode()) is None
+    assert _core.python_texts(f'{{"values": {values}, "shapes": [], "types": []}}'.encode()) is None
