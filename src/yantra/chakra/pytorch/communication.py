@@ -18,6 +18,7 @@ from msgspec import Struct, field
 
 from yantra.chakra.pytorch.calls import Call, Calls, plain
 from yantra.chakra.pytorch.linked import DeviceOp, Linked
+from yantra.chakra.pytorch.soundness import MOST_RANKS
 from yantra.chakra.schema import CollectiveType, NodeType
 
 # The first that occurs in a name counts; `reduce`, `gather` and `scatter` occur in others.
@@ -168,7 +169,7 @@ def _ranks(group: str | None, call: Call, linked: Linked) -> tuple[int, ...]:
     for known in linked.groups:
         if known.name == group and known.ranks:
             return tuple(known.ranks)
-    if call.ranks:
+    if call.ranks and all(0 <= rank < MOST_RANKS for rank in call.ranks):
         return call.ranks
     return tuple(range(linked.world_size)) if call.group_size == linked.world_size else ()
 

@@ -12,12 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
 
+from yantra.chakra.pytorch import soundness
 from yantra.chakra.pytorch.calls import Calls
+from yantra.chakra.pytorch.collector import without_collector
 from yantra.chakra.pytorch.communication import STAND_INS, Communication, Found, find
 from yantra.chakra.pytorch.communicators import Communicators
 from yantra.chakra.pytorch.cpu_collectives import with_cpu_collectives
 from yantra.chakra.pytorch.emit import EmitOptions, emit
 from yantra.chakra.pytorch.graph import GraphOptions, build
+from yantra.chakra.pytorch.issue_order import keep_issue_order
 from yantra.chakra.pytorch.linked import Linked
 from yantra.chakra.pytorch.matching import Matches, match
 from yantra.chakra.pytorch.replicate import replicated
@@ -96,6 +99,7 @@ def convert_linked(linked: Linked, options: ConvertOptions | None = None) -> Tra
     return Trace.from_bytes(b"".join(content))
 
 
+@without_collector
 def convert_job(
     sources: Sequence[Source], take: Take, options: ConvertOptions | None = None
 ) -> Job:
@@ -131,6 +135,7 @@ def _rank(
     report: ConvertReport,
 ) -> Iterator[bytes]:
     graph = build(linked, GraphOptions(gaps=options.gaps, handover=options.handover))
+    keep_issue_order(graph, items, communicators)
     how = EmitOptions(
         reduce=options.reduce,
         exact_collectives=options.exact_collectives,
@@ -169,13 +174,15 @@ class _Ranks:
         return with_cpu_collectives(self._sources[rank]()) if kept is None else kept
 
     def _add(self, source: Source) -> None:
-        linked = with_cpu_collectives(source())
+        linked = source()
+        soundness.check(linked)
+        linked = with_cpu_collectives(linked)
         rank = linked.rank
         if rank in self.found:
             raise TraceError(f"rank {rank}: two of the traces given are of this rank")
         found = self.found[rank] = find(linked, Calls(linked.operators))
         self._sources[rank] = source
-        highest = max((max(item.ranks, default=0) for item in found.items), default=0)
+        highest = max((r for item in found.items for r in item.ranks), default=0)
         self.world_size = max(self.world_size, linked.world_size, rank + 1, highest + 1)
         self._size += len(linked.operators) + len(linked.device_ops)
         if self._size <= _KEPT or len(self.found) == 1:

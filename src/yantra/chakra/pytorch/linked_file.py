@@ -18,6 +18,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from yantra.chakra import files
 from yantra.chakra.pytorch import json_input
+from yantra.chakra.pytorch.collector import without_collector
 from yantra.chakra.pytorch.linked import (
     EMPTY_IO,
     Annotation,
@@ -122,11 +123,13 @@ def to_json(linked: Linked) -> bytes:
     )
 
 
+@without_collector
 def write(linked: Linked, path: str) -> None:
     """Write a linked trace; packed with gzip if `path` ends in `.gz`."""
     files.save(to_json(linked), path)
 
 
+@without_collector
 def read(path: str) -> Linked:
     """Read a linked trace node by node. Raises TraceError when the file is none of ours."""
     gathered = _Gathered()

@@ -140,10 +140,21 @@ class _Reader:
         if not checked:
             self.check(header)
         try:
-            self._give(msgspec.convert(nodes[self.taken :], list[self.of]))  # type: ignore[name-defined]
+            self._give(self._converted(nodes[self.taken :]))
         except (msgspec.ValidationError, RecursionError) as error:
             raise TraceError(f"{self.where}: {self._placed(str(error))}") from None
         return header
+
+    def _converted(self, nodes: list[Any]) -> list[Any]:
+        """Fit values to the type; fields that are kept as raw JSON are written as JSON again."""
+        try:
+            return msgspec.convert(nodes, list[self.of])  # type: ignore[name-defined]
+        except msgspec.ValidationError:
+            try:
+                return self.decoder.decode(msgspec.json.encode(nodes))
+            except (msgspec.DecodeError, ValueError, OverflowError):
+                pass
+            raise
 
     def _placed(self, problem: str) -> str:
         """Name the node by its place in the file and not in the list that was converted."""
