@@ -234,6 +234,8 @@ void bind_lowering(nb::module_& module) {
         .def(nb::init<>())
         .def("use_picoseconds", [](LowerOptions& o) { o.scale = TimeScale::picoseconds(); })
         .def_rw("replay_only", &LowerOptions::replay_only)
+        .def_rw("cpu_slots_count", &LowerOptions::cpu_slots_count)
+        .def_rw("compute_slots_count", &LowerOptions::compute_slots_count)
         .def_rw("roofline", &LowerOptions::roofline)
         .def_rw("resources", &LowerOptions::resources)
         .def_rw("dimensions", &LowerOptions::dimensions)

@@ -166,6 +166,25 @@ public:
         }
     }
 
+    // An int64 attribute for each value that is an int of 64 bits; any other value adds none.
+    void integers(nb::tuple names, nb::tuple values) {
+        ensure(names.size() == values.size(), "trace: a name for each value");
+        for (std::size_t place = 0; place < names.size(); ++place) {
+            PyObject* value = values[place].ptr();
+            int beyond = 0;
+            const long long number =
+                PyLong_CheckExact(value) ? PyLong_AsLongLongAndOverflow(value, &beyond) : 0;
+            if (!PyLong_CheckExact(value) || beyond != 0) {
+                continue;
+            }
+            Attribute& out = trace_.add_attribute();
+            out.name = trace_.attribute_names.intern(nb::cast<std::string_view>(names[place]));
+            out.kind = AttributeKind::int64;
+            trace_.set_doc({});
+            out.value = static_cast<std::uint64_t>(number);
+        }
+    }
+
     void end_metadata(const std::string& version) {
         trace_.version = version;
         trace_.add_metadata();
@@ -379,6 +398,7 @@ void register_recorder_class(nb::module_& module) {
     recorder.def(nb::init<>());
     recorder.def("attribute", &TraceRecorder::attribute, nb::arg("name"), nb::arg("kind"),
                  nb::arg("value").none(), nb::arg("doc"));
+    recorder.def("integers", &TraceRecorder::integers);
     recorder.def("end_metadata", &TraceRecorder::end_metadata);
     recorder.def("io", &TraceRecorder::io);
     recorder.def("node", &TraceRecorder::node);

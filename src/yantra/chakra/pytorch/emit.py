@@ -26,6 +26,10 @@ from yantra.chakra.schema import CollectiveType, Kind, NodeType
 from yantra.chakra.trace import Trace
 
 _NUMBERS = ("rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid")
+_TIMES = ("start_time_ns", "duration_ns")
+_ON_THREAD = (*_TIMES, "thread")
+_ON_STREAM = (*_TIMES, "stream")
+_DEVICE = ("device", "correlation")
 _INT64 = 1 << 63
 _UINT64 = 1 << 64
 _MICROS_WITHOUT_TIME = 0
@@ -119,6 +123,7 @@ class _Emitter:
         for name in ("start_ts", "finish_ts", "rank", "world_size", "base_ns"):
             self._put_uint(name, getattr(about, name))
         self._put_int("origin_ns", about.origin_ns)
+        self._put("complete_order", Kind.BOOL, True)
         self.recorder.end_metadata("")
 
     def _node(self, node: GraphNode, data: list[int], ctrl: list[int]) -> None:
@@ -161,8 +166,7 @@ class _Emitter:
             type = self._part(op, part)
             self._lane(node)
             if op.device != NETWORK:
-                self._put_int("device", op.device)
-                self._put_int("correlation", op.correlation)
+                self.recorder.integers(_DEVICE, (op.device, op.correlation))
             if texts is not None:
                 self._texts(texts)
             # one kernel ran the whole batch, so its time counts once
@@ -214,8 +218,7 @@ class _Emitter:
 
     def _attributes(self, attrs: Iterable[Attr]) -> None:
         found = {attr.name: attr.value for attr in attrs}
-        for name in _NUMBERS:
-            self._put_int(name, found.get(name))
+        self.recorder.integers(_NUMBERS, tuple(map(found.get, _NUMBERS)))
         schema = found.get("op_schema", "")
         if isinstance(schema, str):
             self._put("op_schema", Kind.STRING, schema)
@@ -237,12 +240,12 @@ class _Emitter:
             self.known.pop(operator.id, None)
 
     def _lane(self, node: GraphNode) -> None:
-        self._put_int("start_time_ns", node.start_ns)
-        self._put_int("duration_ns", node.dur_ns)
         if node.is_cpu:
-            self._put_int("thread", node.lane)
+            self.recorder.integers(_ON_THREAD, (node.start_ns, node.dur_ns, node.lane))
         elif node.kind == "delay":
-            self._put_int("stream", node.lane)
+            self.recorder.integers(_ON_STREAM, (node.start_ns, node.dur_ns, node.lane))
+        else:
+            self.recorder.integers(_TIMES, (node.start_ns, node.dur_ns))
 
     def _texts(self, texts: Texts) -> None:
         self.recorder.io(False, *texts[0])

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from yantra.errors import TraceError
 from yantra.output import Path, whole_file
 
-
 _ROUNDING_US = 1e-4  # sums of microseconds in floating point; a tenth of a nanosecond
 
 
