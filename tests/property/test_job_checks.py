@@ -5,18 +5,28 @@ together so that they can run one node after the other, then damaged: swapped, d
 
 * No finding that matters: the job runs to the end on every cluster of one dimension, at any speed.
 * A certain deadlock, and nothing else: no cluster runs it to the end.
-* Every seeded defect is found, with its code.
+* Damaged files end in a report or a YantraError.
+
+Seeded defects, each with its code, are in tests/unit/test_job_validate.py.
 """
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.jobs import GROUPS, RANKS, Job, ends, jobs, speeds, traces
-from yantra.chakra.inspect.validate import check_traces
+from yantra.chakra.inspect.groups import process_groups, read_group_file
+from yantra.chakra.inspect.job import load_job
+from yantra.chakra.inspect.obfuscate import obfuscate
+from yantra.chakra.inspect.stats import as_dict, job_stats
+from yantra.chakra.inspect.stats import report as stats_report
+from yantra.chakra.inspect.validate import check_job, check_traces
+from yantra.errors import YantraError
 
 LEFT_TO_TIMING = {"order-left-to-timing", "skipped-node-has-children"}
 
@@ -53,3 +63,41 @@ def test_a_certain_deadlock_ends_on_no_cluster(job: Job, data: st.DataObject) ->
         assert not ends(job, *data.draw(speeds))
     elif not found:
         assert ends(job, *data.draw(speeds))
+
+
+@settings(max_examples=40)
+@given(jobs(most=6), st.data())
+def test_damaged_files_end_in_a_report(job: Job, data: st.DataObject) -> None:
+    """Whatever bytes stand in the files of a job, the checks and the statistics have an answer."""
+    with tempfile.TemporaryDirectory() as folder:
+        for rank, trace in enumerate(traces(job)):
+            content = bytearray(trace.to_bytes())
+            for _ in range(data.draw(st.integers(0, 4))):
+                at = data.draw(st.integers(0, max(len(content) - 1, 0)))
+                content[at : at + 1] = data.draw(st.binary(max_size=2))
+            (Path(folder) / f"job.{rank}.et").write_bytes(content)
+        pattern = f"{folder}/job.{{rank}}.et"
+        report = check_job([pattern], groups=GROUPS)
+        assert report.text() and report.as_dict()["exit_code"] in (0, 2)
+        try:
+            loaded = load_job([pattern])
+            stats = job_stats(loaded, GROUPS)
+            assert stats_report(stats) and as_dict(stats)
+            obfuscate(loaded, level=data.draw(st.integers(1, 4)), key=b"k", groups=GROUPS)
+        except YantraError as error:
+            assert str(error)
+
+
+@given(st.text(max_size=80) | st.sampled_from(['{"1": [0]}', '{"1": [0, 0]}', '{"1": 3}', "[]"]))
+def test_any_text_is_a_group_file_or_a_mistake(text: str) -> None:
+    assert isinstance(process_groups(text), list)
+    assert isinstance(process_groups(repr([text])), list)
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        file.write(text.encode("utf-8", "replace").decode())
+        file.flush()
+        try:
+            groups, _ = read_group_file(file.name)
+        except YantraError as error:
+            assert file.name in str(error)
+        else:
+            assert all(isinstance(ranks, tuple) and ranks for ranks in groups.values())

@@ -69,7 +69,7 @@ def test_the_sums_are_those_of_the_nodes(nodes: list[Node]) -> None:
     sent = [node["comm_size"] for node in nodes if node.type == NodeType.COMM_COLL]
     assert sum(row.bytes for row in found.collectives) == sum(sent)  # type: ignore[arg-type]
     assert sum(operator.time_us for operator in found.operators) == found.work_us
-    assert sum(operator.nodes for operator in found.operators) == found.nodes
+    assert sum(operator.calls for operator in found.operators) == found.nodes
 
 
 @given(graphs(), st.randoms(use_true_random=False))

@@ -14,7 +14,7 @@ PACKAGE = ROOT / "src" / "yantra"
 # Each part may import those of earlier rows, and its own.
 PYTHON_LAYERS = [
     ("errors", "records", "callable_module"),
-    ("units", "registry", "documents", "quirks", "output"),
+    ("units", "registry", "documents", "quirks", "output", "pytorch"),
     ("chakra", "topologies", "collectives"),
     ("workloads", "collect", "replay"),
     ("scenario",),

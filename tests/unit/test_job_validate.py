@@ -127,6 +127,7 @@ DEFECTS: dict[str, tuple[Change, int | None]] = {
         0,
     ),
     "absurd-duration": (lambda r: setattr(r[0][0], "duration_micros", 2**64 - 5), 0),
+    "durations-differ": (lambda r: rename(r[0][0], duration_ns=99), 0),
     "absurd-start": (lambda r: setattr(r[0][0], "start_micros", 2**63), 0),
     "absurd-bandwidth": (lambda r: [rename(n[4], comm_size=2**40) for n in r], 4),
     "nothing-to-time": (
@@ -138,6 +139,10 @@ DEFECTS: dict[str, tuple[Change, int | None]] = {
         None,
     ),
     "skipped-node-has-children": (lambda r: setattr(r[0][0], "type", NodeType.INVALID), 0),
+    "upstream-refuses-node": (
+        lambda r: [rename(node, comm_size=0) for nodes in r for node in nodes[2:4]],
+        2,
+    ),
     "no-nodes": (lambda r: [nodes.clear() for nodes in r], None),
     "negative-size": (lambda r: [rename(n[4], comm_size=-1) for n in r], 4),
     "unknown-collective": (lambda r: [rename(n[4], comm_type=33) for n in r], 4),

@@ -419,6 +419,21 @@ def test_recorded_nanoseconds_count_or_whole_microseconds_alone() -> None:
     assert on.finish == [1000 + 3000] * 2
 
 
+def test_a_custom_collective_counts_nanoseconds_too(tmp_path: Path) -> None:
+    for rank in range(2):
+        steps = TraceBuilder(rank=rank)
+        steps.compute(duration_micros=1)["duration_ns"] = 1900
+        steps.build().write(tmp_path / f"c.{rank}.et")
+    off, on = off_and_on(
+        Quirk.WHOLE_MICROSECONDS,
+        PAIR,
+        one_collective(ALL_REDUCE, 1),
+        collectives=collectives(all_reduce=Custom(prefix=str(tmp_path / "c"))),
+    )
+    assert off.finish == [1900] * 2
+    assert on.finish == [1000] * 2
+
+
 @pytest.mark.parametrize(
     ("value", "problem"),
     [(1.5, "'duration_ns' is not an integer"), (-1, "'duration_ns' is -1, not a time")],

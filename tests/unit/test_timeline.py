@@ -75,6 +75,17 @@ def test_spans_on_a_lane_do_not_overlap_unless_one_holds_the_other(
             open_ends.append(-negative_end)
 
 
+def test_spans_that_touch_share_a_lane_whatever_floating_point_says(tmp_path: Path) -> None:
+    """1995.919 + 14.882 is 2010.8010000000002."""
+    touching = [
+        Span(0, "a", "x", 1995.919, 14.882, {}),
+        Span(0, "a", "y", 2010.801, 44.868, {}),
+        Span(0, "a", "z", 2055.0, 1.0, {}),
+    ]
+    events = written(Timeline(touching, [], {}, []), tmp_path)
+    assert [event["tid"] for event in events if event["ph"] == "X"] == [1, 1, 2]
+
+
 def timed() -> TraceBuilder:
     """A thread that launches two kernels on two streams and a collective."""
     steps = TraceBuilder()
@@ -127,6 +138,7 @@ def test_a_trace_with_whole_microseconds_only(tmp_path: Path) -> None:
 def test_nodes_without_a_time_among_others_are_left_out_and_counted(tmp_path: Path) -> None:
     steps = timed()
     steps.compute("late")
+    steps.compute("a gap", duration_micros=5)["part"] = "delay"
     steps.build().write(tmp_path / "a.et")
     made = timeline((tmp_path / "a.et",))
     assert len(made.spans) == 4

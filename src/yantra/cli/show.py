@@ -27,8 +27,8 @@ def show(result: Result) -> None:
 
 
 @contextmanager
-def progress() -> Iterator[Progress | None]:
-    """Yield what to call with the progress of a run: a bar on a terminal, else nothing."""
+def progress(what: str = "simulating") -> Iterator[Progress | None]:
+    """Yield what to call with the progress of `what`: a bar on a terminal, else nothing."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -36,7 +36,7 @@ def progress() -> Iterator[Progress | None]:
     from rich.progress import Progress as Bar
 
     with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("simulating", total=None)
+        task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 

@@ -16,8 +16,8 @@ from typing import Any
 import click
 
 from yantra.collect.recorder import WHERE, Collector
-from yantra.collect.requirements import torch_for
 from yantra.errors import ConfigError, YantraError
+from yantra.pytorch import torch_for
 
 _QUIET = {"KINETO_LOG_LEVEL": "99", "TORCH_CPP_LOG_LEVEL": "ERROR"}
 

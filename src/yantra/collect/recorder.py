@@ -20,9 +20,9 @@ from yantra.chakra.files import save
 from yantra.collect.annotate import Annotator
 from yantra.collect.groups import described
 from yantra.collect.notes import mend
-from yantra.collect.requirements import torch_for
 from yantra.errors import ConfigError, TraceError, expected_got
 from yantra.output import write_text
+from yantra.pytorch import torch_for
 
 WHERE = "yantra.collect"
 _open: list[Collector] = []
@@ -155,7 +155,8 @@ class Collector:
         ending = ".json.gz" if self._gzip else ".json"
         for kind in ("host", "device"):
             target = self.folder / f"{kind}.{rank}{ending}"
-            data = mend(Path(self._path(f"{kind}.json")).read_bytes())
+            draft = self._path(f"{kind}.json")
+            data = mend(Path(draft).read_bytes()).replace(draft.encode(), target.name.encode())
             try:
                 save(data, target)
             except TraceError as error:

@@ -24,15 +24,21 @@ _SIGN, _RANGE = 1 << 63, 1 << 64
 class Extra(NamedTuple):
     """Attributes that only the inspecting tools read; None where a node has none.
 
-    `thread` is the lane that our converter writes, else the `tid` of PyTorch. A delay is what the
-    converter writes for time that nothing recorded explains.
+    `thread` is the lane that our converter writes, else the `tid` of PyTorch. `part` is how it
+    marks what is not the begin of an operator: a later `slice` of one, a `wait`, or a `delay`,
+    which is time that nothing recorded explains.
     """
 
     stream: int | None
     thread: int | None
     start_ns: int | None
     duration_ns: int | None
-    is_delay: bool
+    part: str | None
+
+    @property
+    def is_delay(self) -> bool:
+        """Whether the node stands for time that nothing recorded explains."""
+        return self.part == "delay"
 
 
 class Columns:
@@ -172,7 +178,7 @@ def _lane(kind: str, extra: Extra, group: str, cpu: bool) -> str:
 
 def _extra(rows: list[Any]) -> Extra:
     stream = tid = thread = start_ns = duration_ns = None
-    is_delay = False
+    part = None
     for name, _, value, _ in rows:
         if name == "stream":
             stream = _integer(value)
@@ -185,8 +191,8 @@ def _extra(rows: list[Any]) -> Extra:
         elif name == "duration_ns":
             duration_ns = _integer(value)
         elif name == "part":
-            is_delay = value == "delay"
-    return Extra(stream, tid if thread is None else thread, start_ns, duration_ns, is_delay)
+            part = value if isinstance(value, str) else None
+    return Extra(stream, tid if thread is None else thread, start_ns, duration_ns, part)
 
 
 def _integer(value: object) -> int | None:

@@ -83,7 +83,7 @@ def critical_path(columns: Columns, duration: Sequence[int] | None = None) -> Pa
     widths: dict[int, int] = {}
     for node in order:
         widths[depth[node]] = widths.get(depth[node], 0) + 1
-    nodes = _chain(before, max(order, key=end.__getitem__, default=-1))
+    nodes = _chain(before, min(order, key=lambda node: (-end[node], node), default=-1))
     return Path(
         nodes,
         end[nodes[-1]] if nodes else 0,

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from yantra.chakra.pytorch import soundness
 from yantra.chakra.pytorch.calls import Calls
+from yantra.chakra.pytorch.collector import without_collector
 from yantra.chakra.pytorch.communication import STAND_INS, Communication, Found, find
 from yantra.chakra.pytorch.communicators import Communicators
 from yantra.chakra.pytorch.cpu_collectives import with_cpu_collectives
@@ -98,6 +99,7 @@ def convert_linked(linked: Linked, options: ConvertOptions | None = None) -> Tra
     return Trace.from_bytes(b"".join(content))
 
 
+@without_collector
 def convert_job(
     sources: Sequence[Source], take: Take, options: ConvertOptions | None = None
 ) -> Job:

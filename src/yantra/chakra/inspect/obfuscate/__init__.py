@@ -11,7 +11,6 @@ as before. `leaks` tells what still shows.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
@@ -26,7 +25,7 @@ from yantra.chakra.inspect.obfuscate.quantise import Sizes, quantise
 from yantra.chakra.inspect.obfuscate.renumber import Numbers, renumber, with_new_ids
 from yantra.chakra.inspect.obfuscate.strip import process_groups_of, strip
 from yantra.chakra.inspect.stats.job import communicators
-from yantra.chakra.schema import Attribute, Metadata, Node
+from yantra.chakra.schema import Attribute, Metadata, Node, NodeType
 from yantra.chakra.trace import Trace
 from yantra.errors import ConfigError, TraceError, expected_got
 
@@ -34,6 +33,7 @@ __all__ = ["LEVELS", "Hidden", "obfuscate"]
 
 LEVELS = (1, 2, 3, 4)
 MARK = "obfuscation_level"
+_MESSAGES = (NodeType.COMM_SEND, NodeType.COMM_RECV)
 
 
 class Hidden(NamedTuple):
@@ -181,20 +181,38 @@ def _quantised(
     *,
     coarse: bool,
 ) -> dict[int, Trace]:
-    """Quantise rank by rank, for sizes of messages depend on who exchanges them."""
+    """Quantise rank by rank where messages are exchanged, for their sizes depend on the ends."""
     sizes = Sizes({rank: nodes[key] for rank, key in ranks.items()})
     numbers = Numbers(keyed, [])
     hidden: dict[int, Trace] = {}
-    made: dict[bytes, Trace] = {}
+    made: dict[tuple[int, int], Trace] = {}
     for rank, key in ranks.items():
-        own = copy.deepcopy(nodes[key]) if len(ranks) > 1 else nodes[key]
-        quantise(own, rank, sizes, keyed, epsilon)
-        if coarse:
-            own = coarsened(own)
-            with_new_ids(own, numbers.ids(own, "coarse id"))
-        trace = _trace(own, 4 if coarse else 3)
-        hidden[rank] = made.setdefault(trace.to_bytes(), trace)
+        exchanges = any(node.type in _MESSAGES for node in nodes[key])
+        which = key, rank if exchanges else -1
+        if which not in made:
+            own = [_copied(node) for node in nodes[key]]
+            quantise(own, rank, sizes, keyed, epsilon)
+            if coarse:
+                own = coarsened(own)
+                with_new_ids(own, numbers.ids(own, "coarse id"))
+            made[which] = _trace(own, 4 if coarse else 3)
+        hidden[rank] = made[which]
     return hidden
+
+
+def _copied(node: Node) -> Node:
+    return Node(
+        node.id,
+        node.name,
+        node.type,
+        node.duration_micros,
+        node.data_deps,
+        node.ctrl_deps,
+        node.attributes,
+        start_micros=node.start_micros,
+        inputs=node.inputs,
+        outputs=node.outputs,
+    )
 
 
 def _trace(nodes: list[Node], level: int) -> Trace:

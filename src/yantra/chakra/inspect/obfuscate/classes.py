@@ -6,6 +6,8 @@ A name is told by the words in it, in the order of the table: `aten::cudnn_batch
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from yantra.chakra.schema import CollectiveType, NodeType
 
 _WORDS: tuple[tuple[str, str], ...] = (
@@ -56,6 +58,7 @@ CLASSES = frozenset(
 """All names that an obfuscated trace may hold."""
 
 
+@lru_cache(maxsize=4096)
 def class_of(name: str, type: int, comm_type: int | None, is_cpu: bool, is_delay: bool) -> str:
     """Return the class of a node: of what it communicates, else of what its name says."""
     if type == NodeType.COMM_COLL:

@@ -22,7 +22,7 @@ from yantra.chakra.schema import Node, NodeType
 
 BUCKETS_PER_OCTAVE = 4
 _OWN = ("num_ops", "tensor_size")
-_TENSOR_LISTS = ("inputs", "outputs")
+_EXACT = ("inputs", "outputs", "duration_ns")  # tell sizes and times to the byte and nanosecond
 Lane = tuple[str, int | str]
 
 
@@ -71,7 +71,7 @@ def quantise(
     for node in nodes:
         by_lane[lane_of(node)].append(node)
         node.start_micros = 0
-        node.attributes = [item for item in node.attributes if item.name not in _TENSOR_LISTS]
+        node.attributes = [item for item in node.attributes if item.name not in _EXACT]
         size = node.attribute("comm_size")
         if size is not None and isinstance(size.value, int) and size.value > 0:
             node.set("comm_size", sizes.of(node, rank, size.value), size.kind)

@@ -17,6 +17,7 @@ from yantra.chakra.schema import Attribute, IOInfo, Node, NodeType
 READ_BY_SIMULATORS = frozenset(
     {
         "is_cpu_op",
+        "duration_ns",
         "num_ops",
         "tensor_size",
         "tensor_loc",
@@ -40,7 +41,6 @@ _FURTHER = frozenset(
         "scope",
         "device",
         "start_time_ns",
-        "duration_ns",
         "msg_chunk_cnt",
         "msg_chunk_idx",
         "total_chunk_cnt",
@@ -108,7 +108,7 @@ def _attribute(
         return Attribute(name, texts, attribute.kind)
     values = value if isinstance(value, tuple) else (value,)
     if name in _KEPT and all(isinstance(one, (bool, int, float)) for one in values):
-        return Attribute(name, value, attribute.kind)
+        return attribute if not attribute.doc else Attribute(name, value, attribute.kind)
     return None
 
 

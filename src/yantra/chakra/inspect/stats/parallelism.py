@@ -109,7 +109,7 @@ def _step_begins(columns: Columns, order: list[int]) -> list[int]:
     for at, node in enumerate(order):
         name = columns.name(node)
         for mark in _STEP_MARKS:
-            if name.startswith(mark):
+            if name.startswith(mark) and columns.extra[node].part is None:
                 marks.setdefault(mark, []).append(at)
     begins = marks.get(_STEP_MARKS[0]) or [at + 1 for at in marks.get(_STEP_MARKS[1], [])[:-1]]
     inner = [at for at in begins if 0 < at < len(order)]

@@ -17,6 +17,7 @@ from yantra.chakra.schema import NodeType
 
 _DELAYS = "(delay)"
 _TOP_OF_PATH = 10
+_LATER_PARTS = ("slice", "wait")
 
 
 class Traffic(NamedTuple):
@@ -30,11 +31,11 @@ class Traffic(NamedTuple):
 
 
 class Operator(NamedTuple):
-    """All nodes of one kind with one normalised name."""
+    """All nodes of one kind with one normalised name; the slices of a call count as one."""
 
     name: str
     kind: str
-    nodes: int
+    calls: int
     time_us: int
 
 
@@ -125,7 +126,7 @@ def merged_operators(parts: list[tuple[RankStats, int]]) -> list[Operator]:
     times: Counter[tuple[str, str]] = Counter()
     for stats, times_run in parts:
         for operator in stats.operators:
-            counts[operator.name, operator.kind] += operator.nodes * times_run
+            counts[operator.name, operator.kind] += operator.calls * times_run
             times[operator.name, operator.kind] += operator.time_us * times_run
     return _ranked(counts, times)
 
@@ -139,7 +140,7 @@ def _operators(columns: Columns) -> list[Operator]:
         if name not in known:
             known[name] = normalised(name)
         key = (_DELAYS if kind == "delay" else known[name], kind)
-        counts[key] += 1
+        counts[key] += columns.extra[node].part not in _LATER_PARTS
         times[key] += columns.duration[node]
     return _ranked(counts, times)
 

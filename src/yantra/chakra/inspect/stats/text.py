@@ -141,13 +141,13 @@ def _operators(stats: JobStats, top: int) -> list[str]:
         (
             shortened(operator.name or "(no name)", _NAME_WIDTH),
             _KIND_NAMES[operator.kind],
-            str(operator.nodes),
+            str(operator.calls),
             _time(operator.time_us),
             f"{operator.time_us / total:.1%}" if total else "-",
         )
         for operator in stats.operators[:top]
     ]
-    return table(("operator", "kind", "nodes", "time", "share"), rows, left=2)
+    return table(("operator", "kind", "calls", "time", "share"), rows, left=2)
 
 
 def _path(stats: RankStats) -> list[str]:

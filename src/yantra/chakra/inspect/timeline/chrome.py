@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from yantra.errors import TraceError
 from yantra.output import Path, whole_file
 
+_ROUNDING_US = 1e-4  # sums of microseconds in floating point; a tenth of a nanosecond
+
 
 class Span(NamedTuple):
     """Something that took time. `nests`: it may hold other spans of its lane."""
@@ -117,9 +119,9 @@ def _place(spans: list[Span]) -> tuple[list[int], dict[Lane, int]]:
 def _room(beside: list[list[float]], span: Span, end: float) -> int:
     """Return the first of the lanes beside each other that has room; a new one if none has."""
     for number, ends in enumerate(beside):
-        while ends and ends[-1] <= span.start_us:
+        while ends and ends[-1] <= span.start_us + _ROUNDING_US:
             ends.pop()
-        if not ends or (span.nests and end <= ends[-1]):
+        if not ends or (span.nests and end <= ends[-1] + _ROUNDING_US):
             return number
     beside.append([])
     return len(beside) - 1

@@ -1,7 +1,8 @@
 """The timeline of traces that hold times: a process per rank, a lane per thread, stream or group.
 
 Nodes converted from a linked trace have exact times in their attributes `start_time_ns` and
-`duration_ns`; others have whole microseconds, of which 0 may mean that there is no time.
+`duration_ns`; others have whole microseconds, of which 0 may mean that there is no time. Delays,
+which stand for time that nothing explains, are left out: they are the gaps.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ def recorded_timeline(job: Sequence[RankTrace], *, arrows: bool = False) -> Time
                 "as linked traces have; to time other traces, simulate them with --trace-enabled "
                 "and take the log"
             )
-        if len(times) < columns.count:
-            missing = count(columns.count - len(times), "node")
+        shown = columns.count - columns.kind.count("delay")
+        if len(times) < shown:
+            missing = count(shown - len(times), "node")
             warnings.append(f"{path}: {missing} without a start time, left out")
         begin = len(spans)
         places = {node: begin + at for at, node in enumerate(times)}
@@ -57,7 +59,9 @@ def _times(columns: Columns) -> dict[int, tuple[float, float]]:
         return {}
     times = {}
     for node in range(columns.count):
-        start_ns, duration_ns = columns.extra[node][2:4]
+        start_ns, duration_ns = columns.extra[node].start_ns, columns.extra[node].duration_ns
+        if columns.kind[node] == "delay":
+            continue
         if start_ns is not None:
             duration = columns.duration[node] if duration_ns is None else duration_ns / 1000
             times[node] = (start_ns / 1000, max(duration, 0))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from yantra.chakra.inspect.columns import Columns, collective_name
-from yantra.chakra.inspect.groups import WORLD
+from yantra.chakra.inspect.groups import WORLD, process_groups
 from yantra.chakra.inspect.validate.loaded import LoadedJob, Member
 from yantra.chakra.schema import CollectiveType, NodeType
 
@@ -25,7 +25,7 @@ _NEEDED = {
     NodeType.COMM_SEND: ("is_cpu_op", "comm_dst", "comm_size", "comm_tag"),
     NodeType.COMM_RECV: ("is_cpu_op", "comm_src", "comm_size", "comm_tag"),
     NodeType.COMM_COLL: ("is_cpu_op", "comm_type", "comm_size", "comm_priority"),
-    NodeType.COMP: ("is_cpu_op",),
+    NodeType.COMP: ("is_cpu_op", "duration_ns"),
     NodeType.MEM_LOAD: ("is_cpu_op", "tensor_size"),
     NodeType.MEM_STORE: ("is_cpu_op", "tensor_size"),
 }
@@ -44,6 +44,7 @@ def check_astra_sim(job: LoadedJob) -> None:
             _collectives(job, member)
             _types(job, member)
             _skipped(job, member)
+            _empty_messages(job, member)
             _other_needs(job, member)
 
 
@@ -117,15 +118,29 @@ def _types(job: LoadedJob, member: Member) -> None:
 
 def _skipped(job: LoadedJob, member: Member) -> None:
     columns = member.columns
-    if not {NodeType.INVALID, NodeType.METADATA} & set(columns.type) or not member.order.sequence:
+    if not {NodeType.INVALID, NodeType.METADATA} & set(columns.type):
         return
     for node, type in enumerate(columns.type):
+        given = columns.trace.native.inputs(columns.record[node])
+        if type == NodeType.METADATA and not (given and process_groups(given[0])):
+            text = "upstream ASTRA-sim aborts on a METADATA node that lists no process groups"
+            code = "upstream-refuses-node"
+            job.add_finding("warning", code, _SECTION, member.rank, node, text)
         if type in (NodeType.INVALID, NodeType.METADATA) and columns.children(node):
             text = (
                 "is skipped by ASTRA-sim, which lets its children wait for the next completion "
                 "on the rank"
             )
             code = "skipped-node-has-children"
+            job.add_finding("warning", code, _SECTION, member.rank, node, text)
+
+
+def _empty_messages(job: LoadedJob, member: Member) -> None:
+    columns = member.columns
+    for node in member.order.sequence:
+        if columns.type[node] == NodeType.COMM_SEND and columns.comm_size[node] == 0:
+            text = "upstream ASTRA-sim aborts on a message of 0 bytes"
+            code = "upstream-refuses-node"
             job.add_finding("warning", code, _SECTION, member.rank, node, text)
 
 

@@ -19,6 +19,7 @@ _SECTION = "clocks"
 _NEGATIVE = 1 << 63
 _LONGEST_US = 24 * 3600 * 10**6
 _GRID_US = 1
+_ROUNDED_NS = 2000  # start and end are each rounded to the grid
 _SKEW_US = 100
 _FEWEST_MEETINGS = 3
 _FASTEST_BYTES_PER_US = 100_000_000  # 100 TB/s, above any device's links
@@ -33,6 +34,7 @@ def check_clocks(job: LoadedJob) -> None:
             continue
         seen.add(id(member.columns))
         _durations(job, rank, member.columns)
+        _exact_durations(job, rank, member.columns)
         _bandwidths(job, rank, member.columns)
         if any(member.columns.start):
             _orders(job, rank, member.columns)
@@ -59,6 +61,20 @@ def _durations(job: LoadedJob, rank: int, columns: Columns) -> None:
             elif value >= limit:
                 text = f"{what} {format_time(value * 1000)}, longer than a day"
                 job.add_finding("warning", code, _SECTION, rank, node, text)
+
+
+def _exact_durations(job: LoadedJob, rank: int, columns: Columns) -> None:
+    """Compare `duration_ns` with the whole microseconds, which round it."""
+    for node, exact in enumerate(columns.integers("duration_ns")):
+        if exact is None:
+            continue
+        if exact < 0:
+            text = f"has a negative duration_ns, {exact}"
+            job.add_finding("error", "absurd-duration", _SECTION, rank, node, text)
+        elif abs(exact - columns.duration[node] * 1000) > _ROUNDED_NS:
+            micros = columns.duration[node]
+            text = f"lasts {micros} us by duration_micros, but {exact} ns by duration_ns"
+            job.add_finding("warning", "durations-differ", _SECTION, rank, node, text)
 
 
 def _bandwidths(job: LoadedJob, rank: int, columns: Columns) -> None:

@@ -1,0 +1,92 @@
+"""`yantra chakra replay`: the operators of a trace, run again with PyTorch."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from yantra.replay import Report
+
+_MOST_ROWS = 20
+_MOST_NAMES = 3
+
+
+@click.command()
+@click.argument("trace", type=click.Path())
+@click.option("--device-trace", type=click.Path(), help="The times of TRACE, a host trace.")
+@click.option(
+    "--iterations", type=click.IntRange(1), default=3, show_default=True, help="Passes to measure."
+)
+@click.option(
+    "--device", default="cpu", show_default=True, help="Where to run: cpu, cuda or cuda:<n>."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def command(
+    trace: str, device_trace: str | None, iterations: int, device: str, as_json: bool
+) -> int:
+    """Run the operators of TRACE with PyTorch and compare the times.
+
+    TRACE is a linked trace, a host trace or a Chakra trace made from one.
+    """
+    from yantra.cli.show import progress
+    from yantra.replay import replay
+
+    with progress("replaying") as report:
+        found = replay(
+            trace,
+            iterations=iterations,
+            device=device,
+            device_trace=device_trace,
+            progress=report,
+        )
+    if as_json:
+        import json
+
+        sys.stdout.write(json.dumps(found.as_dict(), indent=1) + "\n")
+    else:
+        sys.stdout.write("".join(f"{line}\n" for line in _lines(found)))
+    return 0
+
+
+def _lines(report: Report) -> Iterator[str]:
+    rows = [row for row in report.rows() if row.replayed]
+    width = max([8, *(len(row.name) for row in rows[:_MOST_ROWS])])
+    heads = f"{'calls':>6}  {'recorded us':>12}  {'measured us':>12}  {'ratio':>6}"
+    yield f"{'operator':{width}}  {heads}"
+    for row in rows[:_MOST_ROWS]:
+        yield _row(row.name, row.replayed, row.recorded_ns, row.measured_ns, row.ratio, width)
+    if len(rows) > _MOST_ROWS:
+        yield f"... and {len(rows) - _MOST_ROWS} more operators"
+    done = report.replayed
+    yield _row("all", len(done), report.recorded_ns, report.measured_ns, report.ratio, width)
+    share = (
+        "of the recorded time" if any(o.recorded_ns for o in report.operators) else "of the calls"
+    )
+    counts = f"{len(done)} of {len(report.operators)} operators"
+    yield f"replayed {counts}, {report.coverage:.1%} {share}"
+    if report.communication:
+        yield f"left out: {report.communication} communications, which need other ranks"
+    for reason, names in report.reasons().items():
+        yield f"left out: {len(names)} operators ({_some(names)}): {reason}"
+    different = [operator for operator in done if operator.different]
+    for operator in different[:_MOST_NAMES]:
+        yield f"different: {operator.name} (node {operator.id}): {operator.different}"
+
+
+def _row(
+    name: str, calls: int, recorded: int, measured: int, ratio: float | None, width: int
+) -> str:
+    shown = "-" if ratio is None else f"{ratio:.2f}"
+    times = f"{recorded / 1000:>12.1f}  {measured / 1000:>12.1f}"
+    return f"{name:{width}}  {calls:>6}  {times}  {shown:>6}"
+
+
+def _some(names: list[str]) -> str:
+    different = list(dict.fromkeys(names))
+    more = ", ..." if len(different) > _MOST_NAMES else ""
+    return ", ".join(different[:_MOST_NAMES]) + more

@@ -1,0 +1,41 @@
+"""The traces of a random GPU program, linked, next to what the program really did."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import NamedTuple
+
+from tests.oracles import gpu_program
+from tests.oracles.gpu_program import Options, Truth
+from yantra.chakra.pytorch import host, kineto
+from yantra.chakra.pytorch.link import link
+from yantra.chakra.pytorch.linked import Linked
+
+
+class Pair(NamedTuple):
+    """What was linked, and the truth."""
+
+    linked: Linked
+    truth: Truth
+
+    def host_id(self, operator: int | None) -> int | None:
+        """Return the host id of an operator."""
+        ids = {op.id: op.host_id for op in self.linked.operators}
+        return None if operator is None else ids[operator]
+
+    def correlations(self) -> dict[int, int]:
+        """Return the correlation of every device op by id."""
+        return {op.id: op.correlation for op in self.linked.device_ops}
+
+
+@lru_cache(maxsize=64)
+def linked(seed: int, operators: int, options: tuple[tuple[str, bool], ...] = ()) -> Pair:
+    """Run a program, write its traces as JSON, read and link them. Do not change what it returns.
+
+    `options` are fields of `gpu_program.Options`.
+    """
+    program = gpu_program.run(seed, operators, Options(**dict(options)))
+    traces = host.parse(json.dumps(program.host_json()).encode(), "host")
+    events = kineto.parse(json.dumps(program.device_json()).encode(), "device")
+    return Pair(link(traces, events), program.truth)
