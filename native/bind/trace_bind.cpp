@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/ensure.hpp"
+#include "base/python_text.hpp"
 #include "base/wire.hpp"
 #include "trace/check.hpp"
 #include "trace/decode.hpp"
@@ -166,6 +167,25 @@ public:
         }
     }
 
+    // An int64 attribute for each value that is an int of 64 bits; any other value adds none.
+    void integers(nb::tuple names, nb::tuple values) {
+        ensure(names.size() == values.size(), "trace: a name for each value");
+        for (std::size_t place = 0; place < names.size(); ++place) {
+            PyObject* value = values[place].ptr();
+            int beyond = 0;
+            const long long number =
+                PyLong_CheckExact(value) ? PyLong_AsLongLongAndOverflow(value, &beyond) : 0;
+            if (!PyLong_CheckExact(value) || beyond != 0) {
+                continue;
+            }
+            Attribute& out = trace_.add_attribute();
+            out.name = trace_.attribute_names.intern(nb::cast<std::string_view>(names[place]));
+            out.kind = AttributeKind::int64;
+            trace_.set_doc({});
+            out.value = static_cast<std::uint64_t>(number);
+        }
+    }
+
     void end_metadata(const std::string& version) {
         trace_.version = version;
         trace_.add_metadata();
@@ -211,6 +231,21 @@ private:
 
     Trace trace_;
 };
+
+// The texts of {"values": […], "shapes": […], "types": […]} as Python writes lists; None where that
+// takes Python itself.
+nb::object python_texts(nb::handle json) {
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(json.ptr(), &buffer, PyBUF_SIMPLE) != 0) {
+        throw nb::python_error();
+    }
+    const std::string_view text(static_cast<const char*>(buffer.buf),
+                                static_cast<std::size_t>(buffer.len));
+    const std::optional<IoTexts> found = io_texts(text);
+    PyBuffer_Release(&buffer);
+    return found ? nb::object(nb::make_tuple(found->values, found->shapes, found->types))
+                 : nb::object(nb::none());
+}
 
 nb::bytes encode_trace(const Trace& trace) {
     std::string bytes;
@@ -379,6 +414,7 @@ void register_recorder_class(nb::module_& module) {
     recorder.def(nb::init<>());
     recorder.def("attribute", &TraceRecorder::attribute, nb::arg("name"), nb::arg("kind"),
                  nb::arg("value").none(), nb::arg("doc"));
+    recorder.def("integers", &TraceRecorder::integers);
     recorder.def("end_metadata", &TraceRecorder::end_metadata);
     recorder.def("io", &TraceRecorder::io);
     recorder.def("node", &TraceRecorder::node);
@@ -393,6 +429,7 @@ void register_trace(nb::module_& module) {
     register_graph_class(module);
     register_trace_class(module);
     register_recorder_class(module);
+    module.def("python_texts", &python_texts);
     module.def("decode_trace", &decode_bytes, nb::arg("source"), nb::arg("layout") = "");
     module.def("decode_graph", &decode_graph, nb::arg("source"), nb::arg("merge_duplicates"),
                nb::arg("tensors"));

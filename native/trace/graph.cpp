@@ -422,8 +422,21 @@ bool Graph::has_errors() const {
     });
 }
 
+namespace {
+
+bool says_complete_order(const Trace& trace) {
+    return std::ranges::any_of(trace.metadata_attributes(), [&](const Attribute& item) {
+        return item.kind == AttributeKind::boolean && item.value != 0 &&
+               trace.attribute_name(item) == complete_order_name;
+    });
+}
+
+}  // namespace
+
 Graph build_graph(const Trace& trace, bool merge_duplicates) {
-    return Builder(trace, merge_duplicates).run();
+    Graph graph = Builder(trace, merge_duplicates).run();
+    graph.complete_order = says_complete_order(trace);
+    return graph;
 }
 
 }  // namespace yantra

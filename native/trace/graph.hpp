@@ -56,6 +56,10 @@ struct Graph {
         return exact ? duration_ns.value[node] : duration_micros[node] * 1000;
     }
 
+    // The trace says that its dependencies hold every order of its threads and streams, so that no
+    // scarce slot is needed to keep their operations apart.
+    bool complete_order = false;
+
     std::vector<std::uint64_t> id;
     std::vector<std::int32_t> type;  // NodeType, or any other number of the file
     std::vector<std::uint64_t> duration_micros;

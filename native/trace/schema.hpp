@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace yantra {
 
@@ -126,5 +127,8 @@ constexpr std::uint32_t attribute_last_value = 32;
 
 constexpr std::uint32_t list_values = 1;
 }  // namespace field
+
+// The metadata attribute by which a trace says that its dependencies order all it holds.
+inline constexpr std::string_view complete_order_name = "complete_order";
 
 }  // namespace yantra

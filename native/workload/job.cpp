@@ -146,8 +146,22 @@ private:
         }
     }
 
+    // Whether a node holds a slot although its trace orders all threads and streams by itself.
+    bool needs_slot(bool on_cpu) const {
+        if (options_.replay_only) {
+            return false;
+        }
+        if (on_cpu) {
+            return options_.cpu_slots_count;
+        }
+        return graph_.type[node_] != compute_node || options_.compute_slots_count;
+    }
+
     u8 slot_of(const Op& op, bool on_cpu) const {
         const ResourceMap& map = options_.resources;
+        if (graph_.complete_order && !needs_slot(on_cpu)) {
+            return unlimited;
+        }
         if (on_cpu) {
             return map.cpu;
         }

@@ -62,6 +62,9 @@ struct ResourceMap {
 struct LowerOptions {
     TimeScale scale = TimeScale::truncated_nanoseconds();
     bool replay_only = false;
+    // Whether operations of a trace with complete order hold a slot all the same; a replay never does.
+    bool cpu_slots_count = true;
+    bool compute_slots_count = true;
     Roofline roofline;
     ResourceMap resources;
     u32 dimensions = 1;

@@ -7,18 +7,22 @@ tests are skipped.
 from __future__ import annotations
 
 import os
+import re
 import tarfile
 from pathlib import Path
 
 import pytest
 
 from yantra.chakra import Trace
-from yantra.chakra.inspect.draw import graphml_text
+from yantra.chakra.inspect.draw import drawing, graphml_text
 from yantra.cli.upstream import timeline_visualizer
 
 ROOT = Path(os.environ.get("YANTRA_GOLDEN", Path(__file__).parents[3] / "shared" / "golden"))
 SET = ROOT / "chakra"
 DRAWN = ("alexnet_ps", "event_sync", "event_sync_ms_ps", "resnet_pair")
+
+_NODE = re.compile(r"^\t(\d+)\t\[.*?label=\"?([^\",\n]*)\"?,\n", re.MULTILINE | re.DOTALL)
+_EDGE = re.compile(r"^\t(\d+) -> (\d+)\t\[arrowhead=(\w+)", re.MULTILINE)
 
 pytestmark = pytest.mark.skipif(not SET.exists(), reason="the golden set is not here")
 
@@ -50,3 +54,22 @@ def test_the_timeline_in_compat_is_upstreams(tmp_path: Path) -> None:
     arguments += ["--num_npus", "2", "--npu_frequency", "1500", "--compat", "upstream"]
     assert timeline_visualizer.run(arguments) == 0
     assert out.read_bytes() == found["timeline_and_viz/timeline/out.json"]
+
+
+def test_the_drawing_of_a_text_workload_is_upstreams() -> None:
+    """Its GraphML as it is; its DOT, which holds positions, by nodes, names and edges."""
+    name = "text/out/DLRM_HybridParallel/passes1/DLRM_HybridParallel.0.et"
+    trace = Trace.from_bytes(files("text", ".et")[name])
+    theirs = files("timeline_and_viz", "dlrm.graphml", "dlrm.dot")
+    graphml = theirs["timeline_and_viz/viz/dlrm.graphml"].decode()
+    assert graphml_text(trace) == graphml
+    dot = theirs["timeline_and_viz/viz/dlrm.dot"].decode()
+    picture = drawing(trace, plain=True)
+    names = {int(box.key): box.lines[0] for box in picture.boxes}
+    assert {int(id): label for id, label in _NODE.findall(dot)} == names
+    keys = [int(box.key) for box in picture.boxes]
+    edges = [
+        (keys[edge.source], keys[edge.target], "tee" if edge.control else "normal")
+        for edge in picture.edges
+    ]
+    assert sorted((int(a), int(b), head) for a, b, head in _EDGE.findall(dot)) == sorted(edges)

@@ -133,8 +133,11 @@ def test_a_ring_takes_what_its_chain_of_messages_and_reductions_takes(
 
 def test_with_a_size_reductions_take_the_time_in_the_trace(tmp_path: Path) -> None:
     chunk = MIB // N
-    micros = round(3 * chunk / 50e9 * 1e6)
-    expected = 2 * (N - 1) * (100 + chunk / 8) + (N - 1) * micros * 1000
+    reduction = round(3 * chunk / 50)
+    assert (reduction, round(reduction / 1000)) == (15729, 16)
+    nodes = [node for node in made(ring_allreduce(N), Sizes(MIB))[0] if "duration_ns" in node]
+    assert [(n.duration_micros, n["duration_ns"]) for n in nodes] == [(16, 15729)] * (N - 1)
+    expected = 2 * (N - 1) * (100 + chunk / 8) + (N - 1) * reduction
     assert ticks(tmp_path, made(ring_allreduce(N), Sizes(MIB)), 1, 999.0) == [expected] * N
 
 
@@ -252,6 +255,8 @@ BAD_OPTIONS = {
     ("-o", "x", "--size", "1 b"): "--size: expected whole bytes, 1 or more, got '1 b'",
     ("-o", "x", "--size", "0 B"): "--size: expected whole bytes, 1 or more, got '0 B'",
     ("-o", "x", "--memory-bandwidth", "1GB/s"): "--memory-bandwidth counts with --size",
+    ("-o", "x", "--size", "1 B", "--memory-bandwidth", "1e-300 B/s"): "expected 0 or at least 1",
+    ("-o", "x", "--size", "1 B", "--memory-bandwidth", "-1 B/s"): "--memory-bandwidth: ",
     ("-o", "x", "--compat", "upstream-sized"): "--compat upstream-sized needs a --size",
     ("-o", "x", "--compat", "upstream-head", "--size", "1 B"): "writes no sizes",
     ("--check-only", "--collective", "allgathr"): "did you mean 'allgather'?",

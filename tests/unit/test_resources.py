@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.cases import ALL_GATHER, Run, Write, cluster, collectives, run
-from yantra.chakra import TraceBuilder
+from yantra.chakra import Attribute, Metadata, TraceBuilder
 from yantra.errors import UnsupportedError
 from yantra.scenario import ASTRA_SIM_RESOURCES, RemoteMemory, Resources
 
@@ -170,3 +170,44 @@ def test_a_rank_in_more_groups_than_there_are_slots_is_refused() -> None:
     many = tuple((group, (0, 1)) for group in range(1, 300))
     with pytest.raises(UnsupportedError, match="a rank is in 299 groups"):
         run(FOUR, three(False), groups=many)
+
+
+def two_threads_and_two_streams(trace: TraceBuilder, rank: int) -> None:
+    for _ in range(2):
+        trace.compute(duration_micros=3, cpu=True)
+        trace.compute(duration_micros=5)
+
+
+def with_complete_order(trace: TraceBuilder, rank: int) -> None:
+    trace.metadata = Metadata("", (Attribute("complete_order", True),))
+    two_threads_and_two_streams(trace, rank)
+
+
+MICROSECOND = 1000
+
+
+@pytest.mark.parametrize(
+    ("options", "finish"),
+    [
+        ({}, 5),
+        ({"resources": Resources(cpu_slots=1)}, 6),
+        ({"resources": Resources(compute_streams=1)}, 10),
+        (OF_ASTRA_SIM, 10),
+        ({"replay_only": True, "resources": Resources(cpu_slots=1, compute_streams=1)}, 5),
+        ({"replay_only": True, **OF_ASTRA_SIM}, 5),
+    ],
+)
+def test_slots_hold_back_a_trace_that_orders_itself_only_where_they_are_asked_for(
+    options: dict[str, Any], finish: int
+) -> None:
+    """A replay never does: what the trace does not order did overlap."""
+    done = run(FOUR, with_complete_order, **options)
+    assert done.finish == [finish * MICROSECOND] * 4
+
+
+@pytest.mark.parametrize("options", [{}, OF_ASTRA_SIM, {"replay_only": True}])
+def test_a_trace_that_does_not_order_itself_runs_one_operation_per_slot(
+    options: dict[str, Any],
+) -> None:
+    done = run(FOUR, two_threads_and_two_streams, **options)
+    assert done.finish == [10 * MICROSECOND] * 4

@@ -58,7 +58,7 @@ class Communicators:
         slots = _core.ResourceMap()
         slots.cpu, slots.compute, slots.memory = 0, 1, 2
         if resources.communication == "one_slot":
-            slots.capacity = [resources.cpu_slots, resources.compute_streams, 1]
+            slots.capacity = [resources.cpu_slots or 1, resources.compute_streams or 1, 1]
             slots.collective = slots.send = [2] * len(self.ids)
             return slots
         width = max(self.colours) + 1
@@ -70,8 +70,8 @@ class Communicators:
         slots.collective = [3 + colour for colour in self.colours]
         slots.send = [3 + width, *(3 + colour for colour in self.colours[1:])]
         slots.capacity = [
-            resources.cpu_slots,
-            resources.compute_streams,
+            resources.cpu_slots or 1,
+            resources.compute_streams or 1,
             resources.copy_engines,
             *[1] * (width + 1),
         ]

@@ -48,6 +48,8 @@ def _options(
     if Quirk.WHOLE_NANOSECONDS not in quirks:
         options.use_picoseconds()
     options.replay_only = scenario.replay_only
+    options.cpu_slots_count = scenario.resources.cpu_slots is not None
+    options.compute_slots_count = scenario.resources.compute_streams is not None
     options.roofline = roofline_of(scenario)
     options.resources = native.resources
     options.dimensions = len(scenario.topology.dimensions)

@@ -13,7 +13,7 @@ from statistics import median
 from time import perf_counter_ns
 from typing import Any
 
-from yantra.errors import ConfigError, expected_got
+from yantra.errors import ConfigError, UnsupportedError, expected_got
 from yantra.pytorch import torch_for
 from yantra.replay.calls import Call, read, topmost
 from yantra.replay.operators import Prepared
@@ -23,6 +23,7 @@ from yantra.replay.tensors import CannotReplayError, Pool
 WHERE = "yantra.replay"
 _WARM_UP = 1  # passes whose times do not count
 _LONGEST_REASON = 200
+_FULL = 0.6  # share of the free memory that the tensors may take; results need room, too
 
 
 def replay(
@@ -36,7 +37,8 @@ def replay(
     """Replay the operators of a host trace, a linked trace or a Chakra trace on `device`.
 
     `device_trace` gives the times of a host trace. `progress` is told the calls made and those to
-    make. Raises TraceError for the files, ConfigError for PyTorch and the options.
+    make. Raises TraceError for the files, ConfigError for PyTorch and the options, UnsupportedError
+    where the tensors do not fit into memory.
     """
     if iterations < 1:
         raise ConfigError("iterations", expected_got("an integer >= 1", iterations))
@@ -72,6 +74,7 @@ class _Runner:
         self, calls: list[Call], iterations: int, progress: Callable[[int, int], None]
     ) -> list[Replayed]:
         ready = self._prepared(calls)
+        _check_memory(self._torch, self._device, self.pool.bytes)
         times: dict[int, list[int]] = {call.id: [] for call in calls}
         done, total = 0, len(ready) * (iterations + _WARM_UP)
         for turn in range(iterations + _WARM_UP):
@@ -135,6 +138,25 @@ def _timed_on_gpu(torch: Any) -> Callable[[Callable[[], Any]], tuple[int, Any]]:
         return round(begin.elapsed_time(end) * 1e6), result
 
     return timed
+
+
+def _check_memory(torch: Any, device: str, needed: int) -> None:
+    """Refuse what would not fit, before the operating system ends the process for it."""
+    free = torch.cuda.mem_get_info(device)[0] if device.startswith("cuda") else _free_bytes()
+    if needed > _FULL * free:
+        raise UnsupportedError(
+            f"{WHERE}: the tensors of this trace take {needed / 1e9:.1f} GB, and {device} has "
+            f"{free / 1e9:.1f} GB free; replay fewer steps, or on a larger machine"
+        )
+
+
+def _free_bytes() -> float:
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            (line,) = (line for line in file if line.startswith("MemAvailable:"))
+        return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        return float("inf")  # a system that does not tell
 
 
 def _check_device(torch: Any, device: str) -> None:

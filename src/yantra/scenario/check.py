@@ -136,8 +136,10 @@ def _resources(resources: Resources) -> None:
     where = "resources"
     _instance(where, resources, types.Resources, "a Resources")
     _choice(f"{where}.communication", resources.communication, types.Communication)
-    _whole(f"{where}.cpu_slots", resources.cpu_slots, at_least=1)
-    _whole(f"{where}.compute_streams", resources.compute_streams, at_least=1)
+    for name in ("cpu_slots", "compute_streams"):
+        slots = getattr(resources, name)
+        if slots is not None:
+            _whole(f"{where}.{name}", slots, at_least=1)
     one_slot = resources.communication == "one_slot"
     _whole(f"{where}.copy_engines", resources.copy_engines, at_least=0 if one_slot else 1)
     if one_slot and resources.copy_engines:

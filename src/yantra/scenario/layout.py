@@ -152,8 +152,8 @@ _COLLECTIVES = Section(
 _RESOURCES = Section(
     types.Resources,
     {
-        "cpu_slots": ("cpu_slots", Whole(), "CPU operations at once"),
-        "compute_streams": ("compute_streams", Whole(), "kernels at once"),
+        "cpu_slots": ("cpu_slots", Whole(), "CPU operations at once; see below"),
+        "compute_streams": ("compute_streams", Whole(), "kernels at once; see below"),
         "communication": (
             "communication",
             Choice(types.Communication),

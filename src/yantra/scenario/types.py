@@ -123,16 +123,20 @@ class Resources(Record):
 
     `one_slot`: collectives, sends and memory operations of a rank share one slot, and
     `copy_engines` is 0. `per_communicator`: one collective or send per communicator at a time, and
-    memory operations run on the copy engines.
+    memory operations run on the copy engines. `cpu_slots` and `compute_streams` are 1 where None,
+    but do not hold back traces that order their threads and streams themselves (`complete_order`
+    in their metadata).
     """
 
-    cpu_slots: int = 1
-    compute_streams: int = 1
+    cpu_slots: int | None = None
+    compute_streams: int | None = None
     communication: Communication = "per_communicator"
     copy_engines: int = 1
 
 
-ASTRA_SIM_RESOURCES = Resources(communication="one_slot", copy_engines=0)
+ASTRA_SIM_RESOURCES = Resources(
+    cpu_slots=1, compute_streams=1, communication="one_slot", copy_engines=0
+)
 """What a rank of ASTRA-sim 2 has: one CPU slot, one kernel, one communication slot."""
 
 

@@ -36,9 +36,9 @@ class Sizes(NamedTuple):
     """How messages say their size.
 
     With `size_bytes`, the size of the collective (the input of a GPU), they say bytes, and a
-    reduction takes 3 x bytes / `memory_bytes_per_s`, rounded to whole microseconds; 0 if that rate
-    is 0. Without, they say chunks, and a reduction has no time: the simulator charges what it
-    charges for any.
+    reduction takes 3 x bytes / `memory_bytes_per_s`, or nothing if that rate is 0: rounded to
+    microseconds and, in `duration_ns`, to nanoseconds. Without, they say chunks, and a reduction
+    has no time: the simulator charges what it charges for any.
     """
 
     size_bytes: int | None = None
@@ -149,6 +149,7 @@ class _Nodes:
         rate = self.sizes.memory_bytes_per_s
         if rate > 0:
             size = share(self.sizes.size_bytes, step.chunks, self.proof.chunks)
+            node["duration_ns"] = round(_ACCESSES * size * 1e9 / rate)
             node.duration_micros = round(_ACCESSES * size * 1e6 / rate)
         return node
 

@@ -84,26 +84,25 @@ class Calls:
     def __init__(self, operators: Iterable[Operator]) -> None:
         self.by_id: dict[int, Operator] = {}
         self.records: list[Operator] = []
-        self._beside: dict[int, list[Operator]] = {}
+        self._beside: dict[int, Operator] = {}
         self._known: dict[tuple[int, bool], Call] = {}
         records: dict[int | None, Operator] = {}  # by parent, the latest
-        waiting: dict[Any, Operator] = {}  # by host thread, a `c10d` operator without a label yet
+        latest: dict[int, Operator] = {}  # by thread, the latest `c10d` operator
         for operator in operators:
             self.by_id[operator.id] = operator
-            sort = _sort(operator.name)
+            sort = sort_of(operator.name)
             if sort == "record":
                 records[operator.parent] = operator
                 self.records.append(operator)
             elif sort == "api":
-                waiting[operator.attr("tid")] = operator
+                latest[operator.tid] = operator
             elif sort == "label" and not operator.name.endswith(_BATCH):
-                before = (
-                    records.get(operator.parent),
-                    waiting.pop(operator.attr("tid"), None),
-                )
-                self._beside[operator.id] = [other for other in before if other is not None]
-            elif sort == "note" and operator.parent is not None:
-                self._beside.setdefault(operator.parent, []).append(operator)
+                if operator.parent in records:
+                    self._beside[operator.id] = records[operator.parent]
+            elif sort == "note":
+                api = latest.get(operator.tid)
+                if api is not None and _encloses(api, operator):
+                    self._beside.setdefault(api.id, operator)
 
     def of(self, operator_id: int | None, args: CommArgs | None = None) -> Call | None:
         """Return the call around an operator, None when there is none.
@@ -124,8 +123,7 @@ class Calls:
         """Return the operators of the call by sort: the innermost of each.
 
         Of a sort met twice the outer one is of another call: batched receives stand inside the send
-        before them. A label's record may also be the sibling before it, and its `c10d` operator the
-        one its thread called last: gloo's label stands below whatever annotation is open.
+        before them. A label's record may also be the sibling before it.
         """
         found: dict[str, Operator] = {}
         at: int | None = id
@@ -133,7 +131,7 @@ class Calls:
             operator = None if at is None else self.by_id.get(at)
             if operator is None or operator.parent == operator.id:
                 break
-            sort = _sort(operator.name)
+            sort = sort_of(operator.name)
             if sort in found:
                 break
             if sort:
@@ -144,13 +142,20 @@ class Calls:
         return found
 
     def _add_beside(self, found: dict[str, Operator], operator: Operator) -> None:
-        for other in self._beside.get(operator.id, ()):
-            if _sort(other.name) not in found:
-                found[_sort(other.name)] = other
-                self._add_beside(found, other)
+        other = self._beside.get(operator.id)
+        if other is not None:
+            found.setdefault(sort_of(other.name), other)
 
 
-def _sort(name: str) -> str:
+def _encloses(outer: Operator, inner: Operator) -> bool:
+    """Whether `inner` is in `outer`, by the host trace or, where that errs, by the times."""
+    if inner.parent == outer.id or outer.start_ns is None or inner.start_ns is None:
+        return inner.parent == outer.id
+    return outer.start_ns <= inner.start_ns < outer.start_ns + outer.dur_ns
+
+
+def sort_of(name: str) -> str:
+    """Return which of the records of a call an operator is: record, label, api, note or none."""
     if name == RECORD:
         return "record"
     return next((sort for sort, starts in _SORTS.items() if name.startswith(starts)), "")

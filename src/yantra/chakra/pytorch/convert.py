@@ -14,11 +14,13 @@ from msgspec import Struct, field
 
 from yantra.chakra.pytorch import soundness
 from yantra.chakra.pytorch.calls import Calls
+from yantra.chakra.pytorch.collector import without_collector
 from yantra.chakra.pytorch.communication import STAND_INS, Communication, Found, find
 from yantra.chakra.pytorch.communicators import Communicators
 from yantra.chakra.pytorch.cpu_collectives import with_cpu_collectives
 from yantra.chakra.pytorch.emit import EmitOptions, emit
 from yantra.chakra.pytorch.graph import GraphOptions, build
+from yantra.chakra.pytorch.issue_order import keep_issue_order
 from yantra.chakra.pytorch.linked import Linked
 from yantra.chakra.pytorch.matching import Matches, match
 from yantra.chakra.pytorch.replicate import replicated
@@ -97,6 +99,7 @@ def convert_linked(linked: Linked, options: ConvertOptions | None = None) -> Tra
     return Trace.from_bytes(b"".join(content))
 
 
+@without_collector
 def convert_job(
     sources: Sequence[Source], take: Take, options: ConvertOptions | None = None
 ) -> Job:
@@ -132,6 +135,7 @@ def _rank(
     report: ConvertReport,
 ) -> Iterator[bytes]:
     graph = build(linked, GraphOptions(gaps=options.gaps, handover=options.handover))
+    keep_issue_order(graph, items, communicators)
     how = EmitOptions(
         reduce=options.reduce,
         exact_collectives=options.exact_collectives,

@@ -2,7 +2,8 @@
 
 gloo runs a collective on a thread of its own: `c10d::allreduce_` returns at once, a worker records
 `gloo:all_reduce`, and something waits for it. That is what a kernel does. So the worker's operator
-becomes a device op on a lane that is nobody's stream, launched by the `c10d` operator; waits are
+becomes a device op on a lane that is nobody's stream, launched by the `c10d` operator (which of
+them: `labels`). Ops of one communicator start in the order of issue, alike on all ranks. Waits are
 taken from the collector's annotations `chakra::wait|{"id"}`. Without those, a thread that did
 nothing during most of a collective, or went on just after its end, is taken to have waited for it.
 """
@@ -12,14 +13,16 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import structs
 
 from yantra.chakra.pytorch.calls import COMM_NOTE, LABELS, WAIT_NOTE, Calls, facts
+from yantra.chakra.pytorch.labels import pair
 from yantra.chakra.pytorch.linked import DeviceOp, Linked, Operator, Wait
 
 NETWORK = 1 << 20  # the device number of the network, above that of any device
+_APART_NS = 1000  # ops of one communicator start so far apart, a step of the replay's grid
 _WAKES_WITHIN_NS = 200_000  # a thread that goes on this soon after a collective waited for it
 _USER_SCOPE = 7
 _INNER = (COMM_NOTE, "c10d::")
@@ -28,17 +31,17 @@ _INNER = (COMM_NOTE, "c10d::")
 def with_cpu_collectives(linked: Linked) -> Linked:
     """Return the trace with its CPU collectives as device ops and waits; itself if it has none."""
     with_kernels = {op.parent for op in linked.device_ops}
-    calls = Calls(linked.operators)
-    bodies = {
-        op.id: op
+    labels = [
+        op
         for op in linked.operators
         if op.name.startswith(LABELS) and op.id not in with_kernels and op.start_ns is not None
-    }
-    issuers = {id: _issuer(calls, id) for id in bodies}
-    bodies = {id: op for id, op in bodies.items() if issuers[id] is not None}
-    if not bodies:
+    ]
+    if not labels:
         return linked
-    made = _device_ops(bodies, issuers, calls)
+    calls = Calls(linked.operators)
+    issued = pair(linked.operators, labels, calls)
+    bodies = {label.id: label for group in issued.values() for label in group}
+    made = _device_ops(issued, calls)
     operators = [_without(op, bodies) for op in linked.operators if op.id not in bodies]
     waits = _told_waits(operators, made, calls) or _seen_waits(operators, made)
     return structs.replace(
@@ -50,54 +53,57 @@ def with_cpu_collectives(linked: Linked) -> Linked:
     )
 
 
-def _issuer(calls: Calls, id: int) -> Operator | None:
-    """Return the operator that issued a collective: the outermost of the call, with a time."""
-    around = calls.around(id)
-    found = around.get("api") or around.get("note") or around.get("record")
-    return found if found is not None and found.start_ns is not None else None
+def _device_ops(issued: Mapping[int, list[Operator]], calls: Calls) -> list[DeviceOp]:
+    """One op per call, in the order of issue, which is also that of the starts in a communicator.
 
-
-def _device_ops(
-    bodies: dict[int, Operator], issuers: dict[int, Operator | None], calls: Calls
-) -> list[DeviceOp]:
-    """One op per collective; a lane holds collectives that do not overlap."""
+    A call may have run in several parts, a reduce-scatter of lists in as many as there are ranks. A
+    lane holds ops that do not overlap.
+    """
     made = []
-    busy: list[tuple[int, int]] = []  # (end, lane)
-    free: list[int] = []
-    last: dict[int, DeviceOp] = {}
     latest: dict[str | None, DeviceOp] = {}
-    for body in sorted(bodies.values(), key=lambda op: (op.start_ns or 0, op.id)):
-        issuer, start = issuers[body.id], body.start_ns or 0
-        assert issuer is not None and issuer.start_ns is not None
-        while busy and busy[0][0] <= start:
-            heapq.heappush(free, heapq.heappop(busy)[1])
-        lane = heapq.heappop(free) if free else len(busy)
-        heapq.heappush(busy, (start + body.dur_ns, lane))
-        call = calls.of(body.id)
+    for issuer in sorted((calls.by_id[id] for id in issued), key=_times):
+        parts = issued[issuer.id]
+        call = calls.of(issuer.id)
         group = call.group if call else None
-        before = {op.id: op for op in (last.get(lane), latest.get(group)) if op is not None}
-        launched = min(issuer.start_ns + issuer.dur_ns, max(start, issuer.start_ns))
+        before = latest.get(group)
+        begun, launched = min(_times(part)[0] for part in parts), _times(issuer)[0]
+        start = max(begun, launched, before.start_ns + _APART_NS if before else begun)
+        end = max(start, *(_times(part)[1] for part in parts))
         op = DeviceOp(
-            id=body.id,
-            name=body.name,
+            id=min(part.id for part in parts),
+            name=parts[0].name if len(parts) == 1 else issuer.name,
             cat="comm",
             device=NETWORK,
-            stream=lane,
+            stream=0,
             start_ns=start,
-            dur_ns=body.dur_ns,
+            dur_ns=end - start,
             correlation=-1,
             parent=issuer.id,
             launch_tid=issuer.tid,
-            launch_start_ns=issuer.start_ns,
-            launch_end_ns=launched,
+            launch_start_ns=launched,
+            launch_end_ns=min(_times(issuer)[1], max(start, launched)),
             launch_name=issuer.name,
-            after=[id for id, op in before.items() if op.end_ns <= start],
+            after=[before.id] if before and before.end_ns <= start else [],
             pg_name=group or "",
         )
-        last[lane] = op
         latest[group] = op
         made.append(op)
+    _lanes(made)
     return made
+
+
+def _lanes(made: list[DeviceOp]) -> None:
+    """Put ops that overlap on lanes of their own, and each behind the last on its lane."""
+    busy: list[tuple[int, int, int]] = []  # (end, lane, op)
+    free: list[tuple[int, int]] = []  # (lane, op)
+    for op in sorted(made, key=lambda op: (op.start_ns, op.id)):
+        while busy and busy[0][0] <= op.start_ns:
+            heapq.heappush(free, heapq.heappop(busy)[1:])
+        lane, before = heapq.heappop(free) if free else (len(busy), None)
+        op.stream = lane
+        if before is not None and before not in op.after:
+            op.after.insert(0, before)
+        heapq.heappush(busy, (op.end_ns, lane, op.id))
 
 
 def _without(operator: Operator, bodies: dict[int, Operator]) -> Operator:
@@ -114,7 +120,7 @@ def _told_waits(
     """Waits that the collector's annotations name; one range may stand inside another."""
     by_note: dict[int, DeviceOp] = {}
     for op in made:
-        call = calls.of(op.id)
+        call = calls.of(op.parent)
         if call is not None and call.note_id is not None:
             by_note[call.note_id] = op
     awaited: dict[int, list[int]] = {}  # range -> device ops

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from yantra import _core
 from yantra.chakra.pytorch.communication import STAND_INS, Communication
@@ -21,11 +21,15 @@ from yantra.chakra.pytorch.flops import COUNTED, flops
 from yantra.chakra.pytorch.graph import Graph, GraphNode
 from yantra.chakra.pytorch.linked import Attr, DeviceOp, Linked, Operator
 from yantra.chakra.pytorch.reduction import reduced
-from yantra.chakra.pytorch.tensors import Io, decoded
+from yantra.chakra.pytorch.tensors import decoded
 from yantra.chakra.schema import CollectiveType, Kind, NodeType
 from yantra.chakra.trace import Trace
 
 _NUMBERS = ("rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid")
+_TIMES = ("start_time_ns", "duration_ns")
+_ON_THREAD = (*_TIMES, "thread")
+_ON_STREAM = (*_TIMES, "stream")
+_DEVICE = ("device", "correlation")
 _INT64 = 1 << 63
 _UINT64 = 1 << 64
 _MICROS_WITHOUT_TIME = 0
@@ -119,6 +123,7 @@ class _Emitter:
         for name in ("start_ts", "finish_ts", "rank", "world_size", "base_ns"):
             self._put_uint(name, getattr(about, name))
         self._put_int("origin_ns", about.origin_ns)
+        self._put("complete_order", Kind.BOOL, True)
         self.recorder.end_metadata("")
 
     def _node(self, node: GraphNode, data: list[int], ctrl: list[int]) -> None:
@@ -161,8 +166,7 @@ class _Emitter:
             type = self._part(op, part)
             self._lane(node)
             if op.device != NETWORK:
-                self._put_int("device", op.device)
-                self._put_int("correlation", op.correlation)
+                self.recorder.integers(_DEVICE, (op.device, op.correlation))
             if texts is not None:
                 self._texts(texts)
             # one kernel ran the whole batch, so its time counts once
@@ -214,8 +218,7 @@ class _Emitter:
 
     def _attributes(self, attrs: Iterable[Attr]) -> None:
         found = {attr.name: attr.value for attr in attrs}
-        for name in _NUMBERS:
-            self._put_int(name, found.get(name))
+        self.recorder.integers(_NUMBERS, tuple(map(found.get, _NUMBERS)))
         schema = found.get("op_schema", "")
         if isinstance(schema, str):
             self._put("op_schema", Kind.STRING, schema)
@@ -224,9 +227,10 @@ class _Emitter:
         """Return the texts of an operator's tensors and its FLOPs; kept until its last kernel."""
         found = self.known.get(operator.id)
         if found is None:
-            inputs, outputs = decoded(operator.inputs), decoded(operator.outputs)
-            work = flops(operator.name, inputs, outputs) if operator.name in COUNTED else None
-            found = (_shown(inputs), _shown(outputs)), work
+            work = None
+            if operator.name in COUNTED:
+                work = flops(operator.name, decoded(operator.inputs), decoded(operator.outputs))
+            found = (_shown(operator.inputs), _shown(operator.outputs)), work
             if operator.id in self.to_write:
                 self.known[operator.id] = found
         return found
@@ -237,12 +241,12 @@ class _Emitter:
             self.known.pop(operator.id, None)
 
     def _lane(self, node: GraphNode) -> None:
-        self._put_int("start_time_ns", node.start_ns)
-        self._put_int("duration_ns", node.dur_ns)
         if node.is_cpu:
-            self._put_int("thread", node.lane)
+            self.recorder.integers(_ON_THREAD, (node.start_ns, node.dur_ns, node.lane))
         elif node.kind == "delay":
-            self._put_int("stream", node.lane)
+            self.recorder.integers(_ON_STREAM, (node.start_ns, node.dur_ns, node.lane))
+        else:
+            self.recorder.integers(_TIMES, (node.start_ns, node.dur_ns))
 
     def _texts(self, texts: Texts) -> None:
         self.recorder.io(False, *texts[0])
@@ -267,7 +271,12 @@ class _Emitter:
             self.recorder.attribute(name, Kind.UINT64, value, "")
 
 
-def _shown(io: Io) -> tuple[str, str, str]:
+def _shown(raw: Raw) -> tuple[str, str, str]:
+    """Return values, shapes and types as Python writes lists."""
+    texts = _core.python_texts(raw)
+    if texts is not None:
+        return texts
+    io = decoded(raw)
     return (
         str(io.values) if io.values else "[]",
         str(io.shapes) if io.shapes else "[]",

@@ -8,6 +8,7 @@ times are read a second time as decimals.
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -19,6 +20,7 @@ from yantra.chakra.pytorch.linked import CommArgs, ProcessGroup
 from yantra.errors import TraceError, expected_got
 
 WHAT = "PyTorch profiler trace (Kineto)"
+_LIST = re.compile(rb"\s*\[")
 CPU_CATS = frozenset({"cpu_op", "user_annotation"})
 CALL_CATS = frozenset(
     {"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "xpu_runtime", "mtia_runtime"}
@@ -170,7 +172,7 @@ def read(path: str) -> KinetoTrace:
 
 def parse(data: bytes, where: str) -> KinetoTrace:
     """Read a device trace from the bytes of its file; `where` names it in errors."""
-    bare = data.lstrip()[:1] == b"["
+    bare = _LIST.match(data) is not None
     if bare:
         file = _File(traceEvents=json_input.decode(data, list[Event], where, WHAT))
     else:

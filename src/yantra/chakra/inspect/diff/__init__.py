@@ -52,9 +52,10 @@ class Difference(NamedTuple):
         return not any(self[2:])
 
     @property
-    def weight(self) -> int:
-        """How much there is to tell: nodes, with all new ids counted as one."""
-        return len(self.changed) + len(self.removed) + len(self.added) + bool(self.renumbered)
+    def weight(self) -> tuple[int, int]:
+        """How much there is to tell: nodes, with all new ids counted as one; and unpaired nodes."""
+        unpaired = len(self.removed) + len(self.added)
+        return len(self.changed) + unpaired + bool(self.renumbered), unpaired
 
 
 def diff(a: Trace, b: Trace, ignore: Collection[str] = ()) -> Difference:
@@ -71,7 +72,7 @@ def diff(a: Trace, b: Trace, ignore: Collection[str] = ()) -> Difference:
     _check_ignored(ignored, a, b)
     found = _compared(*sides, by_id(*sides))
     nodes = max(len(a), len(b))
-    if found.weight > 1 and (nodes <= _ALWAYS_BOTH or found.weight * _FEW > nodes):
+    if found.weight[0] > 1 and (nodes <= _ALWAYS_BOTH or found.weight[0] * _FEW > nodes):
         other = _compared(*sides, by_content(*sides))
         if other.weight < found.weight:
             found = other

@@ -10,6 +10,7 @@ from collections import defaultdict
 
 from yantra.chakra.pytorch import host as host_traces
 from yantra.chakra.pytorch import kineto as device_traces
+from yantra.chakra.pytorch.collector import without_collector
 from yantra.chakra.pytorch.host import HostNode, HostTrace
 from yantra.chakra.pytorch.kineto import Event, KinetoTrace
 from yantra.chakra.pytorch.link import flows, launches, match, streams, threads, waits
@@ -17,6 +18,7 @@ from yantra.chakra.pytorch.link.records import Record, records
 from yantra.chakra.pytorch.linked import Annotation, DeviceOp, Flow, Linked, Operator, Wait
 
 
+@without_collector
 def link_files(host: str, device: str, rank: int | None = None) -> Linked:
     """Link the host trace and the device trace in two files; `rank` overrides the trace's own.
 
@@ -26,6 +28,7 @@ def link_files(host: str, device: str, rank: int | None = None) -> Linked:
     return link(host_trace, device_traces.read(device), rank=rank, where=f"{host} and {device}")
 
 
+@without_collector
 def link(
     host: HostTrace, device: KinetoTrace, *, rank: int | None = None, where: str = "link"
 ) -> Linked:

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from yantra import _core
+from yantra.chakra.pytorch.collector import without_collector
 from yantra.chakra.pytorch.node_file import Header, read_nodes
 from yantra.chakra.schema import CollectiveType, Kind, NodeType
 from yantra.chakra.trace import Trace
@@ -137,6 +138,7 @@ class _Item:
         return "process_group:init" in self.name
 
 
+@without_collector
 def convert(path: str | os.PathLike[str]) -> Trace:
     """Convert a linked trace or a host trace (JSON, plain or gzip) as upstream does.
 

@@ -21,6 +21,7 @@ from typing import IO, Any
 import msgspec
 
 from yantra.chakra import files
+from yantra.chakra.pytorch.collector import without_collector
 from yantra.chakra.pytorch.upstream.critical_path import sync_dependencies
 from yantra.chakra.pytorch.upstream.device import (
     CpuOp,
@@ -74,6 +75,7 @@ class _Node(msgspec.Struct, gc=False):
     event: Event | None = None
 
 
+@without_collector
 def link_files(
     host: str | os.PathLike[str], device: str | os.PathLike[str], rank: int = 0
 ) -> bytes:
@@ -87,6 +89,7 @@ def link_files(
     return out.getvalue()
 
 
+@without_collector
 def write_linked(
     host: str | os.PathLike[str], device: str | os.PathLike[str], output: str | os.PathLike[str]
 ) -> None:

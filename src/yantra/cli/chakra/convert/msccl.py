@@ -79,6 +79,9 @@ def _sizes(size: str | None, memory_bandwidth: str | None, compat: str | None) -
     rate = MEMORY_BYTES_PER_S
     if memory_bandwidth is not None:
         rate = parse(memory_bandwidth, "bandwidth", "B/s", "--memory-bandwidth")
+        if rate != 0 and not 1 <= rate < float("inf"):
+            problem = f"expected 0 or at least 1 B/s, got {memory_bandwidth!r}"
+            raise ConfigError("--memory-bandwidth", problem)
     if size is None:
         return Sizes(None, rate)
     size_bytes = parse(size, "size", "B", "--size")

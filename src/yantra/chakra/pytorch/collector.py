@@ -1,0 +1,31 @@
+"""Building a trace without Python's cyclic garbage collector.
+
+A trace is hundreds of thousands of objects that hold no cycles; looking for some again and again as
+they grow in number costs a twentieth of the time. What is without cycles is still freed at once.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def without_collector(function: Callable[P, R]) -> Callable[P, R]:
+    """Pause the collector while `function` runs, unless it is paused already."""
+
+    @wraps(function)
+    def paused(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not gc.isenabled():
+            return function(*args, **kwargs)
+        gc.disable()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            gc.enable()
+
+    return paused
