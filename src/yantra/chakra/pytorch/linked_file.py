@@ -12,6 +12,7 @@ A node that has no parent names itself in `ctrl_deps`, as the root of a host tra
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
@@ -36,6 +37,7 @@ from yantra.chakra.pytorch.node_file import read_nodes
 from yantra.errors import TraceError
 
 FORM = 1
+_BATCH = 1000
 WHAT = "linked trace written by yantra chakra link"
 
 
@@ -99,34 +101,38 @@ class _File(Struct):
 
 def to_json(linked: Linked) -> bytes:
     """Return the JSON text of a linked trace."""
-    return msgspec.json.encode(
-        _File(
-            schema=linked.schema,
-            pid=linked.pid,
-            time=linked.time,
-            start_ts=linked.start_ts,
-            nodes=list(_nodes(linked)),
-            finish_ts=linked.finish_ts,
-            yantra=_Yantra(
-                form=FORM,
-                rank=linked.rank,
-                world_size=linked.world_size,
-                origin_ns=linked.origin_ns,
-                base_ns=linked.base_ns,
-                waits=linked.waits,
-                flows=linked.flows,
-                groups=linked.groups,
-                annotations=linked.annotations,
-                report=linked.report,
-            ),
-        )
-    )
+    return b"".join(_pieces(linked))
 
 
 @without_collector
 def write(linked: Linked, path: str) -> None:
     """Write a linked trace; packed with gzip if `path` ends in `.gz`."""
-    files.save(to_json(linked), path)
+    files.save_pieces(_pieces(linked), path)
+
+
+def _pieces(linked: Linked) -> Iterator[bytes]:
+    """Yield the JSON text a thousand nodes at a time, to hold little of it in memory."""
+    encode = msgspec.json.encode
+    head = {"schema": linked.schema, "pid": linked.pid, "time": linked.time}
+    yield encode({**head, "start_ts": linked.start_ts})[:-1] + b',"nodes":['
+    nodes = _nodes(linked)
+    comma = b""
+    while batch := list(islice(nodes, _BATCH)):
+        yield comma + encode(batch)[1:-1]
+        comma = b","
+    extra = _Yantra(
+        form=FORM,
+        rank=linked.rank,
+        world_size=linked.world_size,
+        origin_ns=linked.origin_ns,
+        base_ns=linked.base_ns,
+        waits=linked.waits,
+        flows=linked.flows,
+        groups=linked.groups,
+        annotations=linked.annotations,
+        report=linked.report,
+    )
+    yield b"]," + encode({"finish_ts": linked.finish_ts, "yantra": extra})[1:]
 
 
 @without_collector

@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from heapq import heapify, heappop, heappush
 
+from yantra.chakra.pytorch.collector import without_collector
 from yantra.chakra.pytorch.graph.handover import Handover
 from yantra.chakra.pytorch.graph.lanes import (
     NO_OPERATOR,
@@ -31,6 +32,7 @@ from yantra.chakra.pytorch.linked import DeviceOp, Linked, Operator
 _LONG_NS = 20_000  # longer than launching and handing over between streams take
 
 
+@without_collector
 def build(linked: Linked, options: GraphOptions | None = None) -> Graph:
     """Return the replay graph of a linked trace."""
     options = options or GraphOptions()

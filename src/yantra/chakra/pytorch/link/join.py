@@ -28,6 +28,7 @@ def link_files(host: str, device: str, rank: int | None = None) -> Linked:
     return link(host_trace, device_traces.read(device), rank=rank, where=f"{host} and {device}")
 
 
+@without_collector
 def link(
     host: HostTrace, device: KinetoTrace, *, rank: int | None = None, where: str = "link"
 ) -> Linked:
