@@ -3,6 +3,7 @@ from yantra import errors as errors
 from yantra import quirks as quirks
 from yantra import scenario as scenario
 from yantra import units as units
+from yantra.collect import collect as collect
 from yantra.compile import Model as Model
 from yantra.compile import compile as compile
 from yantra.errors import ConfigError as ConfigError

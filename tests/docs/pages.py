@@ -7,7 +7,9 @@ In the order of the page, in one folder of its own:
 * ```console holds commands (`$ yantra ...`, lines after a `\` begin with `> `), run by a shell,
   each followed by its output.
 
-Other blocks are for reading. The times of ASTRA-sim's log lines are not compared.
+Other blocks are for reading. The times of ASTRA-sim's log lines are not compared. In an output that
+holds measured numbers, `~12.5` stands for any number, a line `...` for any lines, and spaces are
+not counted. `python` and `torchrun` are those of the interpreter that runs the page.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ from typing import NamedTuple
 
 _BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TIME = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\]")
+_MEASURED = r"~[\d.\\]+"  # in an escaped text
+_NUMBER = r"[\\d.]+"
 _COMMAND = "import sys; from yantra.cli import main; sys.exit(main())"
+_PROGRAMS = {"yantra": f"-c '{_COMMAND}'", "python": "", "torchrun": "-m torch.distributed.run"}
 
 
 class Block(NamedTuple):
@@ -71,10 +76,31 @@ def run(page: Path, folder: Path) -> Iterator[Difference]:
             after = found[at + 1] if at + 1 < len(found) else None
             adjacent = after is not None and not text[block.end : after.begin].strip()
             shown = after.text if after and adjacent and after.language == "text" else ""
-            yield Difference(where, printed, shown)
+            yield _compared(where, printed, shown)
         elif block.language == "console":
             for command, shown in _commands(block.text):
-                yield Difference(f"{where}: {command}", _shell(command, folder), _timeless(shown))
+                yield _compared(f"{where}: {command}", _shell(command, folder), _timeless(shown))
+
+
+def _compared(where: str, printed: str, shown: str) -> Difference:
+    """Return both texts, equal where the shown one has places for what was measured."""
+    if "~" in shown and re.fullmatch(_pattern(shown), _spaced(printed)):
+        return Difference(where, shown, shown)
+    return Difference(where, printed, shown)
+
+
+def _pattern(shown: str) -> str:
+    """Return what a text with measured numbers looks like, as a regular expression."""
+    lines = []
+    for line in _spaced(shown).splitlines(keepends=True):
+        pattern = re.escape(line).replace("\\~", "~")
+        any_lines = line.strip() == "..."
+        lines.append(r"(?:.*\n)*?" if any_lines else re.sub(_MEASURED, _NUMBER, pattern))
+    return "".join(lines)
+
+
+def _spaced(text: str) -> str:
+    return re.sub(r"[ \t]+", " ", text)
 
 
 def _python(source: str, where: str, names: dict[str, object]) -> str:
@@ -94,11 +120,12 @@ def _commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _shell(command: str, folder: Path) -> str:
-    """Run a command whose `yantra` is the one under test; return what it prints, errors too."""
-    script = folder.parent / "yantra"
-    if not script.exists():
-        script.write_text(f"#!/bin/sh\nexec '{sys.executable}' -c '{_COMMAND}' \"$@\"\n")
-        script.chmod(0o755)
+    """Run a command whose programs are those under test; return what it prints, errors too."""
+    for name, options in _PROGRAMS.items():
+        script = folder.parent / name
+        if not script.exists():
+            script.write_text(f"#!/bin/sh\nexec '{sys.executable}' {options} \"$@\"\n")
+            script.chmod(0o755)
     done = subprocess.run(
         command,
         shell=True,

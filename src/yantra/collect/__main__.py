@@ -6,11 +6,13 @@ A step ends where the script's first optimizer has stepped or, on request, where
 
 from __future__ import annotations
 
+import functools
 import os
 import runpy
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from types import MethodType
 from typing import Any
 
 import click
@@ -85,21 +87,38 @@ def main(argv: list[str] | None = None) -> int:
 
 @contextmanager
 def _stepping(collector: Collector) -> Iterator[None]:
-    """Let the steps of the first optimizer that steps end those of the collector."""
+    """Let the steps of the first optimizer that steps end those of the collector.
+
+    The hook runs inside the range `Optimizer.step`, which a recording that ended there would lose;
+    so from the second step on, the collector's step ends after the optimizer's has returned.
+    """
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
     first: list[Any] = []
 
     def stepped(optimizer: Any, *_: Any) -> None:
-        first[:] = first or [optimizer]
-        if optimizer is first[0]:
+        if not first:
+            first.append(optimizer)
             collector.step()
+            optimizer.step = MethodType(_and_then(optimizer.step.__func__, collector), optimizer)
 
     handle = register_optimizer_step_post_hook(stepped)
     try:
         yield
     finally:
         handle.remove()
+        for optimizer in first:
+            del optimizer.step
+
+
+def _and_then(step: Callable[..., Any], collector: Collector) -> Callable[..., Any]:
+    @functools.wraps(step)
+    def step_and_tell(optimizer: Any, *rest: Any, **named: Any) -> Any:
+        result = step(optimizer, *rest, **named)
+        collector.step()
+        return result
+
+    return step_and_tell
 
 
 def _run(script: str, arguments: tuple[str, ...], module: bool) -> None:
