@@ -1,8 +1,8 @@
 """Transitive reduction: leaves out the dependencies that follow from others.
 
 Nodes are put into chains, each at the end of one that it follows; a node remembers how far it
-reaches into each chain. A parent is superfluous if another parent reaches it. Time and memory grow with nodes times chains; a trace has
-as many chains as threads and streams, more or less.
+reaches into each chain. A parent is superfluous if another parent reaches it. Time and memory grow
+with nodes times chains; a trace has as many chains as threads and streams, more or less.
 """
 
 from __future__ import annotations
