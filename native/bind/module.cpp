@@ -2,12 +2,10 @@
 #include <nanobind/nanobind.h>
 
 #include "bind/sim_bind.hpp"
-#include "bind/tensor_text.hpp"
 #include "bind/trace_bind.hpp"
 
 NB_MODULE(_core, module) {
     module.doc() = "Native core of Yantra; an implementation detail.";
     yantra::register_trace(module);
-    yantra::register_tensor_text(module);
     yantra::register_simulation(module);
 }

@@ -264,7 +264,7 @@ void bind_model(nb::module_& module) {
     module.def("used_collectives", &used_collectives, "graph"_a);
     module.def("check_custom", [](const Graph& graph, u32 positions, bool whole_microseconds) {
         return as_tuples(check_custom(graph, positions, whole_microseconds));
-    });
+    }, "graph"_a, "positions"_a, "whole_microseconds"_a = false);
     module.def("check_rank", [](const Job& job, u32 rank, u32 ranks,
                                 const std::vector<std::vector<u32>>& members) {
         return as_tuples(check_rank(job, rank, ranks, members));

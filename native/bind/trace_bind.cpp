@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/ensure.hpp"
+#include "base/python_text.hpp"
 #include "base/wire.hpp"
 #include "trace/check.hpp"
 #include "trace/decode.hpp"
@@ -231,6 +232,21 @@ private:
     Trace trace_;
 };
 
+// The texts of {"values": […], "shapes": […], "types": […]} as Python writes lists; None where that
+// takes Python itself.
+nb::object python_texts(nb::handle json) {
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(json.ptr(), &buffer, PyBUF_SIMPLE) != 0) {
+        throw nb::python_error();
+    }
+    const std::string_view text(static_cast<const char*>(buffer.buf),
+                                static_cast<std::size_t>(buffer.len));
+    const std::optional<IoTexts> found = io_texts(text);
+    PyBuffer_Release(&buffer);
+    return found ? nb::object(nb::make_tuple(found->values, found->shapes, found->types))
+                 : nb::object(nb::none());
+}
+
 nb::bytes encode_trace(const Trace& trace) {
     std::string bytes;
     {
@@ -413,6 +429,7 @@ void register_trace(nb::module_& module) {
     register_graph_class(module);
     register_trace_class(module);
     register_recorder_class(module);
+    module.def("python_texts", &python_texts);
     module.def("decode_trace", &decode_bytes, nb::arg("source"), nb::arg("layout") = "");
     module.def("decode_graph", &decode_graph, nb::arg("source"), nb::arg("merge_duplicates"),
                nb::arg("tensors"));

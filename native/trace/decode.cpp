@@ -35,7 +35,9 @@ bool among(const std::array<std::string_view, Size>& names, std::string_view nam
 
 class Decoder {
 public:
-    Decoder(Reading reading, Layout layout) : reading_(reading) { trace_.layout = layout; }
+    Decoder(Reading reading, Layout layout, bool told) : reading_(reading), told_(told) {
+        trace_.layout = layout;
+    }
 
     void run(std::string_view bytes, std::size_t records) {
         reserve(records);
@@ -118,7 +120,7 @@ private:
         row.byte_offset = file.offset();
         try {
             const WireReader record = file.record();
-            if (!has_metadata()) {
+            if (!has_metadata() && !told_) {
                 check_canonical(record);
             }
             read_node(record, row);
@@ -128,9 +130,13 @@ private:
         trace_.add_node(row);
     }
 
-    // Holds the files without metadata apart from those of older layouts: today's writers leave out what
-    // is zero or empty, pack numbers, and write no other fields.
+    // Holds the files without metadata apart from damaged ones and from those of older layouts: their
+    // writers named every node and gave it a type, left out what is zero or empty, packed numbers, and
+    // wrote no other fields.
     static void check_canonical(WireReader in) {
+        const std::uint64_t begin = in.offset();
+        bool named = false;
+        bool typed = false;
         while (!in.at_end()) {
             const std::uint64_t at = in.offset();
             const WireTag tag = in.tag();
@@ -145,6 +151,11 @@ private:
                 throw TraceFault(at, "field " + std::to_string(tag.field) +
                                          " is not written so by the writers of layout 0.0.4");
             }
+            named |= tag.field == field::node_name;
+            typed |= tag.field == field::node_type;
+        }
+        if (!named || !typed) {
+            throw TraceFault(begin, "a node without a name or a type");
         }
     }
 
@@ -341,6 +352,7 @@ private:
     }
 
     Reading reading_;
+    bool told_;  // the layout is known, not guessed
     std::vector<bool> wanted_;  // by attribute name
     bool begun_ = false;
     Trace trace_;
@@ -362,11 +374,12 @@ std::size_t count_records(std::string_view bytes) {
     return records;
 }
 
-Attempt attempt(std::string_view bytes, std::size_t records, Reading reading, Layout layout) {
+Attempt attempt(std::string_view bytes, std::size_t records, Reading reading, Layout layout,
+                bool told = false) {
     if (layout < Layout::v0_0_4a) {
         return attempt_older(bytes, layout);
     }
-    Decoder decoder(reading, layout);
+    Decoder decoder(reading, layout, told);
     try {
         decoder.run(bytes, records);
     } catch (const TraceFault& fault) {
@@ -417,7 +430,8 @@ Trace trace_of(Attempt attempt) {
 
 Trace decode(std::string_view bytes, Reading reading, std::optional<Layout> layout) {
     const std::size_t records = count_records(bytes);
-    Attempt today = attempt(bytes, records, reading, layout.value_or(Layout::today));
+    Attempt today =
+        attempt(bytes, records, reading, layout.value_or(Layout::today), layout.has_value());
     if (layout || (today.trace && today.trace->unknown.field == 0)) {
         return trace_of(std::move(today));
     }

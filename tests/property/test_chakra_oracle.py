@@ -179,7 +179,8 @@ def test_random_bytes_are_refused_or_read_as_protobuf_reads_them(data: bytes) ->
 
 def _accepted_alike(data: bytes) -> None:
     try:
-        _core.decode_trace(data)
+        trace = _core.decode_trace(data)
     except _core.TraceFault:
         return
-    assert_read_alike(data)
+    if trace.layout == "0.0.4":  # the others have an oracle of their own
+        assert_read_alike(data)

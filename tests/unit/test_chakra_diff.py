@@ -80,6 +80,14 @@ def test_the_report_is_bounded(tmp_path: Path, capsys: Captured) -> None:
     ]
 
 
+def test_long_values_are_shown_where_they_begin_to_differ(tmp_path: Path, capsys: Captured) -> None:
+    long = "x" * 100
+    _, report = said(tmp_path, step(schema=f"{long}a{long}"), step(schema=f"{long}b{long}"), capsys)
+    before, after = report.splitlines()[3].removeprefix("  attribute schema: ").split(" -> ")
+    assert before == f"...{'x' * 20}a{'x' * 36}..."
+    assert after == before.replace("a", "b")
+
+
 def test_json_says_it_all(tmp_path: Path, capsys: Captured) -> None:
     nodes = list(step())
     nodes[2].set("weights", [1.5, float("nan")], Kind.DOUBLE_LIST)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,16 +72,24 @@ def test_one_rank_has_nobody_to_send_to() -> None:
     assert "send_recv_ring" not in [case.name for case in generate(1)]
 
 
-def test_every_case_runs(tmp_path: Path) -> None:
-    cluster = "cluster: {topology: [{kind: ring, size: 3, bandwidth: 1 GB/s, latency: 1 us}]}"
-    collectives = "collectives: {all_reduce: [ring], all_gather: [ring], reduce_scatter: [ring]}"
-    for case in generate(3):
-        if case.name in ("ALL_REDUCE", "send_recv_ring", "two_comp_nodes_dependent"):
-            case.write(tmp_path / "traces")
-            scenario = tmp_path / f"{case.name}.yaml"
-            traces = f'workload: {{traces: "traces/{case.name}.{{rank}}.et"}}'
-            scenario.write_text(f"{traces}\n{cluster}\n{collectives}\n")
-            assert main(["run", str(scenario)]) == 0
+@pytest.mark.parametrize("compat", [None, "upstream"])
+def test_every_case_runs_but_upstreams_messages(tmp_path: Path, compat: Any) -> None:
+    ring = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
+    names = ", ".join(f"{kind}: [ring]" for kind in ring)
+    failed = []
+    for case in generate(4, compat=compat):
+        case.write(tmp_path)
+        scenario = tmp_path / f"{case.name}.yaml"
+        scenario.write_text(
+            f'workload: {{traces: "{case.name}.{{rank}}.et"}}\n'
+            "cluster:\n"
+            "  topology: [{kind: ring, size: 4, bandwidth: 1 GB/s, latency: 1 us}]\n"
+            "  memory: {kind: per_npu, bandwidth: 1 GB/s, latency: 1 us}\n"
+            f"collectives: {{{names}}}\n"
+        )
+        if main(["run", str(scenario)]) != 0:
+            failed.append(case.name)
+    assert failed == (["one_comm_send_node", "one_comm_recv_node"] if compat else [])
 
 
 @pytest.mark.parametrize(

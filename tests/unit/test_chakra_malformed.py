@@ -249,7 +249,7 @@ MALFORMED = [
     ),
     (
         "version as number",
-        record(number(1, 0)),
+        record(number(1, 1)),
         "byte 1: metadata record: field 1 (version) holds a varint, expected length-delimited bytes"
         + OLD,
     ),

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from yantra import _core
 from yantra.chakra.pytorch.communication import STAND_INS, Communication
@@ -21,7 +21,7 @@ from yantra.chakra.pytorch.flops import COUNTED, flops
 from yantra.chakra.pytorch.graph import Graph, GraphNode
 from yantra.chakra.pytorch.linked import Attr, DeviceOp, Linked, Operator
 from yantra.chakra.pytorch.reduction import reduced
-from yantra.chakra.pytorch.tensors import Io, decoded
+from yantra.chakra.pytorch.tensors import decoded
 from yantra.chakra.schema import CollectiveType, Kind, NodeType
 from yantra.chakra.trace import Trace
 
@@ -227,9 +227,10 @@ class _Emitter:
         """Return the texts of an operator's tensors and its FLOPs; kept until its last kernel."""
         found = self.known.get(operator.id)
         if found is None:
-            inputs, outputs = decoded(operator.inputs), decoded(operator.outputs)
-            work = flops(operator.name, inputs, outputs) if operator.name in COUNTED else None
-            found = (_shown(inputs), _shown(outputs)), work
+            work = None
+            if operator.name in COUNTED:
+                work = flops(operator.name, decoded(operator.inputs), decoded(operator.outputs))
+            found = (_shown(operator.inputs), _shown(operator.outputs)), work
             if operator.id in self.to_write:
                 self.known[operator.id] = found
         return found
@@ -270,7 +271,12 @@ class _Emitter:
             self.recorder.attribute(name, Kind.UINT64, value, "")
 
 
-def _shown(io: Io) -> tuple[str, str, str]:
+def _shown(raw: Raw) -> tuple[str, str, str]:
+    """Return values, shapes and types as Python writes lists."""
+    texts = _core.python_texts(raw)
+    if texts is not None:
+        return texts
+    io = decoded(raw)
     return (
         str(io.values) if io.values else "[]",
         str(io.shapes) if io.shapes else "[]",

@@ -2,8 +2,8 @@
 
 A worker records the work at any time, so the host trace lists it below whatever was open just then:
 its call, another call, or neither. So it is given to a call of its host thread that has no work yet
-and began before: one with the same tensor; else the one it stands below; else the oldest that could
-be; else, as further work, the latest call that could have begun it.
+and began before: one with the same tensor; else, if it has tensors, the one it stands below; else
+the oldest of its kind; else, as further work, the one it stands below or the latest.
 """
 
 from __future__ import annotations
@@ -64,23 +64,19 @@ def _give(
         around = calls.around(label.id)
         below = around.get("api") or around.get("note")
         latest = issuers[upcoming - 1] if upcoming else None
-        chosen = _chosen(label, ready, below) or below
-        if chosen is None and latest is not None and _may_run(latest.name, label.name):
-            chosen = latest
+        own = _tensors(label)
+        may = [entry for entry in ready if _may_run(entry.call.name, label.name)]
+        chosen = next((entry.call for entry in may if own & entry.tensors), None)
+        if chosen is None and own and below is not None and _may_run(below.name, label.name):
+            chosen = below
+        if chosen is None and may:
+            chosen = may[0].call
+        if chosen is None:
+            others = (other for other in (below, latest) if other is not None)
+            chosen = next((op for op in others if _may_run(op.name, label.name)), None)
         if chosen is not None and chosen.start_ns is not None:
             found[chosen.id].append(label)
             ready = [entry for entry in ready if entry.call is not chosen]
-
-
-def _chosen(label: Operator, ready: list[_Ready], below: Operator | None) -> Operator | None:
-    own = _tensors(label)
-    may = [entry for entry in ready if _may_run(entry.call.name, label.name)]
-    for entry in may:
-        if own & entry.tensors:
-            return entry.call
-    if below is not None:
-        return None
-    return may[0].call if may else None
 
 
 def _start(operator: Operator) -> int:
@@ -88,7 +84,9 @@ def _start(operator: Operator) -> int:
 
 
 def _may_run(api: str, label: str) -> bool:
-    """Whether a call of this name does work of that name."""
+    """Whether a call of this name does work of that name; an annotation does not tell."""
+    if sort_of(api) == "note":
+        return True
     call, work = plain(api.removeprefix("c10d::")), plain(label.split(":", 1)[1].split(" ")[0])
     return call.startswith(work) or any(
         call.startswith(name) and work in works for name, works in _ALSO.items()

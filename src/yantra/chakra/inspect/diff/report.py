@@ -12,6 +12,7 @@ from yantra.chakra.inspect.text import count, shortened
 from yantra.chakra.trace import Trace
 
 _LONGEST = 60
+_CONTEXT = 20
 
 
 def text(found: Difference, names: tuple[str, str], limit: int) -> str:
@@ -108,8 +109,22 @@ def _line(change: Change) -> str:
             if ids
         ]
         return f"{change.field}: {'; '.join(parts)}"
-    before, after = (shortened(repr(value), _LONGEST) for value in (change.before, change.after))
+    before, after = _where_they_differ(repr(change.before), repr(change.after))
     return f"{change.field}: {before} -> {after}"
+
+
+def _where_they_differ(before: str, after: str) -> tuple[str, str]:
+    """Cut two long texts to the place where they begin to differ."""
+    if max(len(before), len(after)) <= _LONGEST:
+        return before, after
+    same = next(
+        (at for at, (old, new) in enumerate(zip(before, after, strict=False)) if old != new),
+        min(len(before), len(after)),
+    )
+    begin = max(0, same - _CONTEXT)
+    dots = "..." if begin else ""
+    old, new = (dots + shortened(text[begin:], _LONGEST) for text in (before, after))
+    return old, new
 
 
 def _more(items: Sequence[object], limit: int, noun: str) -> list[str]:

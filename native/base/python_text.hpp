@@ -1,0 +1,177 @@
+// JSON lists as Python writes its lists: [1, 'Tensor(float)', True, None].
+//
+// Chakra files hold the texts of Python lists. Trade-off: only what needs no judgement is written
+// here (strings without escapes and quotes, numbers that are spelled as Python spells them); for
+// anything else the answer is "no", and Python's own parser and repr() do it, at ten times the time.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace yantra {
+
+// Appends `json`, from the value at `at` on, to `out`; returns the place after the value, or npos.
+inline std::size_t python_string(std::string_view json, std::size_t at, std::string& out) {
+    const std::size_t begin = ++at;
+    while (at < json.size() && json[at] != '"') {
+        const auto c = static_cast<unsigned char>(json[at]);
+        if (c < 0x20 || c > 0x7e || c == '\\' || c == '\'') {
+            return std::string_view::npos;
+        }
+        ++at;
+    }
+    if (at == json.size()) {
+        return std::string_view::npos;
+    }
+    out += '\'';
+    out += json.substr(begin, at - begin);
+    out += '\'';
+    return at + 1;
+}
+
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// A whole number, or a fraction of at most 15 digits between 1e-4 and 1e15 without needless zeros:
+// those are what repr() gives back unchanged.
+inline std::size_t python_number(std::string_view json, std::size_t at, std::string& out) {
+    const std::size_t begin = at;
+    at += json[at] == '-' ? 1 : 0;
+    const std::size_t whole = at;
+    while (at < json.size() && is_digit(json[at])) {
+        ++at;
+    }
+    const std::size_t digits = at - whole;
+    const bool zero = digits == 1 && json[whole] == '0';
+    if (digits == 0 || (digits > 1 && json[whole] == '0')) {
+        return std::string_view::npos;
+    }
+    if (at < json.size() && json[at] == '.') {
+        const std::size_t fraction = ++at;
+        while (at < json.size() && is_digit(json[at])) {
+            ++at;
+        }
+        const std::size_t places = at - fraction;
+        if (places == 0 || digits + places > 15 || (json[at - 1] == '0' && places > 1) ||
+            (zero && places > 1 && json.substr(fraction).starts_with("0000"))) {
+            return std::string_view::npos;
+        }
+    } else if (zero && whole != begin) {
+        return std::string_view::npos;  // -0 is 0 in Python
+    }
+    if (at < json.size() && (json[at] == 'e' || json[at] == 'E')) {
+        return std::string_view::npos;
+    }
+    out += json.substr(begin, at - begin);
+    return at;
+}
+
+inline std::size_t skip_space(std::string_view json, std::size_t at) {
+    while (at < json.size() &&
+           (json[at] == ' ' || json[at] == '\n' || json[at] == '\r' || json[at] == '\t')) {
+        ++at;
+    }
+    return at;
+}
+
+inline std::size_t python_word(std::string_view json, std::size_t at, std::string& out) {
+    constexpr std::string_view words[][2] = {
+        {"true", "True"}, {"false", "False"}, {"null", "None"}};
+    for (const auto& [from, to] : words) {
+        if (json.substr(at).starts_with(from)) {
+            out += to;
+            return at + from.size();
+        }
+    }
+    return std::string_view::npos;
+}
+
+// Appends the list that begins at `at`; returns the place after it, or npos.
+inline std::size_t python_list(std::string_view json, std::size_t at, std::string& out) {
+    std::size_t depth = 0;
+    bool value = true;  // whether a value or the end of a list may come, and not a comma
+    bool comma = false;
+    do {
+        at = skip_space(json, at);
+        if (at >= json.size()) {
+            return std::string_view::npos;
+        }
+        const char c = json[at];
+        if (c == ']' && depth > 0 && !comma) {
+            out += ']';
+            --depth;
+            ++at;
+            value = false;
+            continue;
+        }
+        if (!value) {
+            if (c != ',') {
+                return std::string_view::npos;
+            }
+            out += ", ";
+            value = comma = true;
+            ++at;
+            continue;
+        }
+        comma = false;
+        if (c == '[') {
+            out += '[';
+            ++depth;
+            ++at;
+            continue;
+        }
+        value = false;
+        at = c == '"'                    ? python_string(json, at, out)
+             : c == '-' || is_digit(c)   ? python_number(json, at, out)
+                                         : python_word(json, at, out);
+        if (at == std::string_view::npos || depth == 0) {
+            return std::string_view::npos;
+        }
+    } while (depth > 0);
+    return at;
+}
+
+struct IoTexts {
+    std::string values = "[]";
+    std::string shapes = "[]";
+    std::string types = "[]";
+};
+
+// The three lists of an operator's inputs or outputs, an object with those and other fields.
+inline std::optional<IoTexts> io_texts(std::string_view json) {
+    IoTexts texts;
+    std::string key;
+    std::string other;
+    std::size_t at = skip_space(json, 0);
+    if (at >= json.size() || json[at] != '{') {
+        return std::nullopt;
+    }
+    do {
+        at = skip_space(json, at + 1);
+        key.clear();
+        if (at >= json.size() || json[at] != '"' ||
+            (at = python_string(json, at, key)) == std::string_view::npos) {
+            return std::nullopt;
+        }
+        at = skip_space(json, at);
+        if (at >= json.size() || json[at] != ':') {
+            return std::nullopt;
+        }
+        at = skip_space(json, at + 1);
+        std::string& out = key == "'values'"   ? texts.values
+                           : key == "'shapes'" ? texts.shapes
+                           : key == "'types'"  ? texts.types
+                                               : other;
+        out.clear();
+        if (at >= json.size() || json[at] != '[' ||
+            (at = python_list(json, at, out)) == std::string_view::npos) {
+            return std::nullopt;
+        }
+        at = skip_space(json, at);
+    } while (at < json.size() && json[at] == ',');
+    const bool ends = at < json.size() && json[at] == '}' && skip_space(json, at + 1) == json.size();
+    return ends ? std::optional(texts) : std::nullopt;
+}
+
+}  // namespace yantra
