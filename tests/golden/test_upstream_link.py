@@ -24,7 +24,7 @@ from yantra.errors import TraceError
 
 RECORDED = [
     json.loads(line)
-    for line in (Path(__file__).parent / "data" / "upstream_link.jsonl").read_text().splitlines()
+    for line in (Path(__file__).parent / "data" / "pytorch" / "upstream_link.jsonl").read_text().splitlines()
 ]
 ROOT = Path(os.environ.get("YANTRA_GOLDEN", Path(__file__).parents[3] / "shared" / "golden"))
 SHARED = {
