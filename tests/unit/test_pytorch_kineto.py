@@ -120,7 +120,7 @@ BAD = [
     ([event("cpu_op", "a", 1, "inf")], "dur: expected microseconds"),  # type: ignore[arg-type]
     ([event("cpu_op", "a", 1, -5)], "dur: expected microseconds from 0"),
     ([kernel(1, 1, 2, bytes="many")], "expected `int | null`"),
-    ([event("cpu_op", "a", 1e300, 1)], "ts: expected microseconds of this age"),
+    ([event("cpu_op", "a", 1e300, 1)], "ts: expected"),
 ]
 
 
