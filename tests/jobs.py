@@ -14,7 +14,7 @@ from tests.cases import cluster, collectives
 from yantra.chakra import CollectiveType, Node, NodeType, Trace
 from yantra.compile import compile
 from yantra.errors import DeadlockError
-from yantra.scenario import ASTRA_SIM_RESOURCES, Scenario, Traces
+from yantra.scenario import ASTRA_SIM_RESOURCES, RemoteMemory, Scenario, Traces
 from yantra.simulate import run_native
 
 RANKS = 4
@@ -25,6 +25,7 @@ KINDS = [
     CollectiveType.REDUCE_SCATTER,
     CollectiveType.ALL_TO_ALL,
 ]
+WORK = ["compute", "compute", *["collective"] * 4, "message", "message", "memory", "skip"]
 Job = list[list[Node]]
 sizes = st.sampled_from([64, 4096, 1 << 20])
 speeds = st.tuples(st.sampled_from([0.01, 1.0, 500.0]), st.sampled_from([0.0, 30.0, 1e6]))
@@ -48,10 +49,14 @@ def jobs(draw: st.DrawFn, chained: bool = False, most: int = 12) -> Job:
         ranks[rank].append(Node(id, "", type, duration, parents, attributes=attributes))
 
     for _ in range(draw(st.integers(1, most))):
-        what = draw(st.sampled_from(["compute", "collective", "collective", "message"]))
+        what = draw(st.sampled_from(WORK))
         if what == "compute":
             rank, cpu = draw(st.integers(0, RANKS - 1)), draw(st.booleans())
             add(rank, NodeType.COMP, draw(st.integers(0, 40)), is_cpu_op=cpu)
+        elif what == "memory":
+            add(draw(st.integers(0, RANKS - 1)), NodeType.MEM_LOAD, tensor_size=draw(sizes))
+        elif what == "skip":
+            add(draw(st.integers(0, RANKS - 1)), NodeType.INVALID)
         elif what == "message":
             rank = draw(st.integers(0, RANKS - 1))
             peer = (rank + draw(st.integers(1, RANKS - 1))) % RANKS
@@ -84,6 +89,7 @@ def makespan(
             groups=tuple(sorted((int(name), ranks) for name, ranks in groups.items())),
         ),
         topology=cluster(("ring", RANKS, bandwidth, latency)),
+        memory=RemoteMemory(kind="per_npu", latency_ns=20, bytes_per_ns=7.0),
         collectives=collectives(),
         resources=ASTRA_SIM_RESOURCES,
         semantics="astra-sim",

@@ -159,6 +159,26 @@ class Rank:
         self.now += 4000
         return op
 
+    def gloo(
+        self, name: str, work: str, value: Any, *, delay: int, dur: int, below: bool, note: str = ""
+    ) -> Operator:
+        """A `c10d` call whose work a worker thread does `delay` later; its record may lie apart."""
+        inputs = io(([value], "GenericList[Tensor(float)]"))
+        api = self.operator(f"c10d::{name}", 1, 1500, inputs=inputs)
+        if note:
+            self.operator(f"chakra::comm|{note}", api.id, 1000, scope=7)
+        begun, self.now = self.now, self.now + delay
+        body = self.operator(
+            f"gloo:{work}",
+            api.id if below else 1,
+            dur,
+            scope=7,
+            inputs=io((value, "Tensor(float)")),
+        )
+        body.tid = 2 + body.id
+        self.now = begun + 2000
+        return body
+
     def synchronize(self) -> None:
         """Wait for both streams."""
         start = self.now

@@ -192,8 +192,8 @@ def test_scaling_keeps_the_sum_and_the_zeros(values: list[int]) -> None:
 
 
 @given(st.integers(1, 2**63))
-def test_a_bucket_is_a_quarter_of_an_octave(value: int) -> None:
-    assert 2**-0.126 <= middle(bucket(value)) / value <= 2**0.126
+def test_a_bucket_is_an_eighth_of_an_octave(value: int) -> None:
+    assert 2**-0.0626 <= middle(bucket(value)) / value <= 2**0.0626
 
 
 @given(jobs())

@@ -202,6 +202,51 @@ def simulate(traces: Sequence[Trace], done: Job, semantics: Semantics = "astra-s
     return run(compile(scenario))
 
 
+# ------------------------------------------------------------------------------ CPU collectives
+
+
+def gloo_job(random: Random, calls: int = 8) -> list[Linked]:
+    """Ranks whose all-reduces overlap and are begun in any order by gloo's workers."""
+    ranks = [Rank(rank, WORLD, [g for g in GROUPS if rank in g.ranks]) for rank in range(WORLD)]
+    for call in range(calls):
+        for rank in ranks:
+            rank.now += random.randint(0, 9000)
+            rank.operator("aten::mul", 1, random.randint(1, 5000))
+            rank.now += 5000
+            rank.gloo(
+                "allreduce_",
+                "all_reduce",
+                [call, call, 0, 100 * (call + 1), 4, "cpu"],
+                delay=random.randint(100, 60_000),
+                dur=random.randint(100, 90_000),
+                below=random.random() < 0.5,
+                note=f"{{'op':'all_reduce','pg':'0','ranks':[0,1,2,3],'seq':{call},'id':{call}}}",
+            )
+    for rank in ranks:
+        for call in range(calls):
+            rank.now += 100_000
+            rank.operator(f"chakra::wait|{{'id':{call}}}", 1, 90_000, scope=7)
+            rank.now += 90_000
+    return [rank.linked for rank in ranks]
+
+
+@given(randoms)
+def test_overlapping_cpu_collectives_keep_the_order_of_issue_in_any_what_if(random: Random) -> None:
+    traces, done = converted(gloo_job(random))
+    assert done.report.problems == []
+    changed = []
+    for trace in traces:
+        sizes = [node["comm_size"] for node in trace if node.type is NodeType.COMM_COLL]
+        assert sizes == [400 * (call + 1) for call in range(8)]
+        nodes = list(trace)
+        for node in nodes:
+            if node.type is NodeType.COMP and random.random() < 0.3:
+                node.duration_micros = random.randint(0, 200)
+        changed.append(Trace(nodes))
+    simulate(traces, done)
+    simulate(changed, done)
+
+
 # ------------------------------------------------------------------------------ reduction
 
 

@@ -290,6 +290,23 @@ def test_a_collective_of_gloo_runs_where_the_device_trace_says() -> None:
     ]
 
 
+def test_flows_of_the_device_trace_pair_forward_and_backward() -> None:
+    nodes = [OUTER, INNER, node(5, "AddmmBackward0", 1, tid=2)]
+    ends = {"cat": "fwdbwd", "name": "fwdbwd", "id": 4, "pid": 100}
+    events = [
+        *OPS,
+        op(5, "AddmmBackward0", 300, 40, tid=101),
+        {**ends, "ph": "s", "tid": 100, "ts": 10},
+        {**ends, "ph": "f", "tid": 101, "ts": 300, "bp": "e"},
+        {**ends, "ph": "s", "tid": 100, "ts": 55, "id": 9},  # begins with no operator
+    ]
+    trace = linked(nodes, events)
+    names = {o.id: o.name for o in trace.operators}
+    assert [(f.kind, names[f.source], names[f.target]) for f in trace.flows] == [
+        ("fwdbwd", "aten::addmm", "AddmmBackward0")
+    ]
+
+
 def collective(identity: int, number: int, group: str) -> dict[str, Any]:
     values = [[[5, 6, 0, 8, 4, "cuda:0"]], number, [group, "d"], 0, "allreduce", [], [], 0, 1, 2]
     return node(identity, "record_param_comms", 2, values=values)

@@ -255,6 +255,18 @@ def test_the_layouts_of_record_param_comms(
     assert item.peer == (2 if group else 0)  # a place in the group, where that is known
 
 
+@pytest.mark.parametrize(
+    ("label", "kind", "peer"),
+    [("send 0->1", NodeType.COMM_SEND, 1), ("recv 0<-1", NodeType.COMM_RECV, 1)],
+)
+def test_a_label_may_tell_the_other_end(label: str, kind: NodeType, peer: int) -> None:
+    rank = Rank(0, 4)
+    inputs = io((tensor(5), "Tensor(float)"))
+    rank.launch("ncclDevKernel_SendRecv", rank.operator(f"nccl:{label}", 1, 9, inputs=inputs), 7)
+    item = only(rank)
+    assert (item.type, item.peer, item.bytes) == (kind, peer, 20)
+
+
 def test_a_batch_of_sends_and_receives_runs_in_one_kernel() -> None:
     rank = Rank(1, 4, [WORLD])
     for name, peer in (("send", 2), ("recv", 0)):

@@ -63,7 +63,10 @@ def test_times_are_exact(ts: str, dur: str, start: int, end: int) -> None:
     assert (only.start, only.end) == (start, end)
 
 
-@given(st.lists(st.integers(0, 2**63 // 2000 * 1000), min_size=1, max_size=5), st.booleans())
+NANOSECONDS = st.integers(0, 2**61) | st.integers(2**52, 2**53 - 1)
+
+
+@given(st.lists(NANOSECONDS, min_size=1, max_size=5), st.booleans())
 @settings(max_examples=200)
 def test_any_nanosecond_survives(times: list[int], bare: bool) -> None:
     events = ",".join(
@@ -113,9 +116,11 @@ BAD = [
     (b'{"traceEvents": 3}', "traceEvents"),
     ([event("kernel", "k", "x", 1)], r"ts: expected `int . float"),  # type: ignore[arg-type]
     ([{"ph": "X", "cat": "cpu_op", "name": "a"}], r"traceEvents\[0\].ts: expected a number"),
+    ([event("cpu_op", "a", "nan", 1)], "ts: expected a number"),  # type: ignore[arg-type]
+    ([event("cpu_op", "a", 1, "inf")], "dur: expected microseconds"),  # type: ignore[arg-type]
     ([event("cpu_op", "a", 1, -5)], "dur: expected microseconds from 0"),
     ([kernel(1, 1, 2, bytes="many")], "expected `int | null`"),
-    ([event("cpu_op", "a", 1e300, 1)], "dur|ts"),
+    ([event("cpu_op", "a", 1e300, 1)], "ts: expected"),
 ]
 
 

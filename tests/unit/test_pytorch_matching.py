@@ -93,6 +93,12 @@ def test_uneven_sizes_become_the_largest() -> None:
     assert found.problems == []
 
 
+def test_an_uneven_collective_of_one_rank_is_told() -> None:
+    assert "in one call" in matched([collective(T.ALL_TO_ALL, uneven=True)], world=2).problems[0]
+    both = [[collective(T.ALL_TO_ALL, uneven=True)] for _ in range(2)]
+    assert matched(*both).problems == []
+
+
 def test_what_one_rank_does_not_know_another_tells() -> None:
     ranks = [[collective(None, None)], [collective(T.ALL_GATHER, 12)]]
     matched(*ranks)

@@ -171,6 +171,59 @@ def test_without_handover_threads_keep_their_distance() -> None:
     assert named(made, "LinearBackward0").id not in named(made, "Optimizer.step").deps
 
 
+def crossing(made: Graph) -> list[tuple[str, str]]:
+    """Return the dependencies between threads by name."""
+    return [
+        (made.nodes[dep].name, n.name)
+        for n in made.nodes
+        for dep in n.deps
+        if n.kind != "delay" and n.is_cpu and made.nodes[dep].is_cpu
+        if made.nodes[dep].lane != n.lane
+    ]
+
+
+def test_a_burst_in_an_idle_time_was_waited_for_but_work_across_its_edges_was_not() -> None:
+    nodes = [node(i, f"main{i}", 2) for i in (3, 4)]
+    nodes += [node(i, f"side{i}", 1, tid=2) for i in (5, 6)]
+    main = [op(3, "main3", 0, 100), op(4, "main4", 300, 100)]
+
+    def made(*spans: tuple[int, int]) -> list[tuple[str, str]]:
+        side = [op(5 + i, f"side{5 + i}", *span, tid=101) for i, span in enumerate(spans)]
+        return crossing(graph(nodes, [*main, *side]))
+
+    assert made((120, 30), (160, 100)) == [("main3", "side5"), ("side6", "main4")]
+    assert made((50, 80), (160, 100)) == []  # was working when the main thread became idle
+    assert made((120, 30), (160, 200)) == [("main3", "side5")]  # is still working at its end
+    assert made((20, 30), (60, 400)) == []
+
+
+def test_a_collective_given_to_a_worker_is_waited_for_where_the_thread_stood_still() -> None:
+    names = ["c10d::allreduce_", "gloo:all_reduce", "a", "b", "c", "d"]
+    nodes = [node(3 + i, name, 2, scope=7 * (i == 1)) for i, name in enumerate(names)]
+    spans = [(0, 10), (5, 480), (11, 9), (21, 9), (31, 9), (500, 20)]
+    events = [
+        op(3 + i, name, *span, tid=103 if i == 1 else 100)
+        for i, (name, span) in enumerate(zip(names, spans, strict=True))
+    ]
+    assert ("gloo:all_reduce", "d") in crossing(graph(nodes, events))
+    events[-1]["ts"] = 900  # long after the collective: something else
+    assert ("gloo:all_reduce", "d") not in crossing(graph(nodes, events))
+
+
+def test_noise_below_a_microsecond_shifts_a_start_and_keeps_the_end() -> None:
+    events = [
+        *OPS,
+        call("cudaLaunchKernel", 12, 2, 8),
+        kernel(15, 6.1, 8),
+        call("cudaLaunchKernel", 15, 2, 9),
+        kernel(20.9, 10, 9, name="next"),
+    ]
+    made = build(linked([OUTER, INNER], events))
+    after = named(made, "next")
+    assert (after.start_us, after.end_us) == (21, 30)
+    assert made.shifted == 0
+
+
 def test_an_annotation_is_idle_while_the_backward_pass_in_it_runs() -> None:
     nodes, events = backward(node(4, "## backward ##", 2, scope=7))
     events.append(event("user_annotation", "## backward ##", 110, 230, Record__function__id=4))
@@ -212,3 +265,20 @@ def test_without_gaps_there_are_no_delays_and_the_order_stays() -> None:
     assert not any(n.kind == "delay" for n in made.nodes)
     assert replay_graph.unlimited(made.nodes)[named(made, "k").id] == 25
     assert named(made, "k").start_us == 40
+
+
+def test_a_cycle_at_one_instant_is_broken() -> None:
+    """Everything has zero duration at one time, and the file says that each waits for the other."""
+    events = [
+        op(3, "aten::linear", 5, 0),
+        call("cudaLaunchKernel", 5, 0, 8),
+        call("cudaLaunchKernel", 5, 0, 9),
+        kernel(5, 0, 8, stream=1),
+        kernel(5, 0, 9, stream=2),
+    ]
+    trace = linked([OUTER], events)
+    one, other = trace.device_ops
+    one.after, other.after = [other.id], [one.id]
+    made = build(trace)
+    assert sorted(made.device_node) == [one.id, other.id]
+    assert replay_graph.unlimited(made.nodes)

@@ -11,6 +11,7 @@ Source: files written by PyTorch 1.13 to 2.13; the annotation is ours (`yantra.c
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -197,10 +198,9 @@ def _from_label(call: Call, operator: Operator) -> None:
     name = operator.name.split(":", 1)[1]
     if not call.name or call.name == "coalesced":
         call.name = plain(name)
-    words = name.split()  # send and recv carry "send 0->1" in some versions
-    if len(words) == 2 and "->" in words[1]:
-        ends = words[1].split("->", 1)
-        call.peer = _number_text(ends[1] if words[0] == "send" else ends[0])
+    ends = re.fullmatch(r"(?:send|recv) [0-9]{1,9}(?:->|<-)([0-9]{1,9})", name)
+    if ends:  # "send 0->1", "recv 1<-0": this rank's place in the group first
+        call.peer = int(ends[1])
     if call.sent is None:
         call.sent = input_bytes(operator) or None
 
@@ -279,10 +279,6 @@ def _set_elements(call: Call, sent: Any, received: Any, size: int | None) -> Non
 
 def _number(value: Any) -> int | None:
     return value if type(value) is int else None
-
-
-def _number_text(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def _sequence(value: Any) -> int | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -219,13 +220,15 @@ def _set_times(trace: KinetoTrace, where: str, data: bytes, bare: bool) -> None:
             elif isinstance(ts, float) and -_EXACT_US < ts < _EXACT_US:
                 whole = int(ts // 1)
                 start = whole * 1000 + round((ts - whole) * 1000)
-            elif isinstance(ts, float):
+            elif isinstance(ts, float) and isfinite(ts):
                 inexact = True
                 start = round(ts) * 1000
             else:
                 raise _bad(where, event, "ts", "a number of microseconds", ts)
             dur = event.dur or 0
-            if not 0 <= dur < _LARGEST_NS / 2000 or not abs(start) < _LARGEST_NS:
+            if abs(start) >= _LARGEST_NS:
+                raise _bad(where, event, "ts", "microseconds of this age", ts)
+            if not 0 <= dur < _LARGEST_NS / 2000:
                 raise _bad(where, event, "dur", "microseconds from 0 up", dur)
             event.start = start
             event.end = start + round(dur * 1000)

@@ -42,6 +42,12 @@ def match(items: Items, communicators: Communicators) -> Matches:
     found = Matches()
     _collectives(items, communicators, found)
     _messages(items, communicators, found)
+    uneven = sum(item.uneven for made in items.values() for item in made)
+    if uneven and len(items) == 1:
+        found.problems.append(
+            f"{uneven} collectives send other amounts to other ranks; convert all ranks in one "
+            "call, so that their sizes agree"
+        )
     return found
 
 

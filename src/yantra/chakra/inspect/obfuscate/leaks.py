@@ -139,7 +139,7 @@ def _durations(old: Columns, new: Columns, level: int) -> Leak:
         starts = ["starts are kept"] if any(new.start) else []
         return Leak("durations", "exactly", [total, *starts])
     width = 2 ** (1 / BUCKETS_PER_OCTAVE) - 1
-    kept = f"in buckets {width:.0%} wide, scaled to the total of their lane"
+    kept = f"in buckets of {width:.0%}, scaled to the total of their lane"
     lanes = f"{len(set(new.lane))} lanes, each with its total"
     return Leak("durations", "roughly", [kept, total if sum(old.duration) else "", lanes])
 

@@ -1,7 +1,7 @@
 """`Report`: what the checks of a job found, with a stable code and advice for each kind.
 
-At most 20 findings of a code are kept; the count of the others is kept with the last one. An error
-is what makes a run of the job wrong or endless, a warning what deserves a look.
+At most 20 findings of a code are kept, and 5 shown as text; the others are counted. An error is
+what makes a run of the job wrong or endless, a warning what deserves a look.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Severity = Literal["error", "warning"]
 
 _KEPT = 20
+_SHOWN = 5
 
 ADVICE = {
     "unreadable": "give a Chakra trace, plain or packed with gzip",
@@ -100,8 +101,7 @@ class Finding(NamedTuple):
     def __str__(self) -> str:
         where = "" if self.rank is None else f"rank {self.rank}: "
         where += "" if self.node_id is None else f"node {self.node_id} {_short(self.name)!r}: "
-        more = f" (and {self.left_out} more of this kind)" if self.left_out else ""
-        return f"{self.severity}: {where}{self.text} [{self.code}]{more}"
+        return f"{self.severity}: {where}{self.text} [{self.code}]"
 
 
 class Report:
@@ -171,13 +171,17 @@ class Report:
         """Return the report for people: findings with advice, remarks, the verdict."""
         from yantra.chakra.inspect.text import count
 
+        by_code: dict[tuple[bool, str], list[Finding]] = {}
+        for finding in self.findings:
+            by_code.setdefault((finding.severity != "error", finding.code), []).append(finding)
         lines = []
-        advised = set()
-        for finding in sorted(self.findings, key=lambda finding: finding.severity != "error"):
-            lines.append(str(finding))
-            if finding.code not in advised:
-                lines.append(f"  what to do: {finding.advice}")
-                advised.add(finding.code)
+        for key in sorted(by_code, key=lambda key: key[0]):
+            found = by_code[key]
+            lines += [str(finding) for finding in found[:_SHOWN]]
+            more = len(found) - _SHOWN + found[-1].left_out
+            if len(found) > _SHOWN:
+                lines[-1] += f" (and {more} more of this kind)"
+            lines.append(f"  what to do: {found[0].advice}")
         lines += [f"note: {remark}" for remark in self.remarks]
         errors = sum(finding.severity == "error" for finding in self.findings)
         counts = count(len(self.findings) - errors, "warning")

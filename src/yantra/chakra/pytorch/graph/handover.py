@@ -25,6 +25,7 @@ from yantra.chakra.pytorch.graph.lanes import Draft, Lanes
 from yantra.chakra.pytorch.linked import Operator
 
 _USER_SCOPE = 7
+_COLLECTIVES = ("gloo:", "nccl:", "mpi:", "ucc:", "xccl:")
 _MUCH_LONGER = 10
 _RESUMED_WITHIN = 0.2  # of the idle time
 Cause = tuple[int, int]  # when the other thread's work began, its last draft
@@ -198,4 +199,7 @@ class Handover:
 
 
 def _is_annotation(operator: Operator) -> bool:
+    """Whether it is a span for the reader; collectives ("gloo:all_reduce") are work."""
+    if operator.name.startswith(_COLLECTIVES):
+        return False
     return bool(operator.attr("scope") == _USER_SCOPE)
