@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from benchmarks import bench_trace_decode, speed, startup
+from benchmarks import bench_chakra_tools, bench_trace_decode, speed, startup
 
 
 def main() -> int:
@@ -17,6 +17,8 @@ def main() -> int:
         bench_trace_decode.main()
         print()
         met &= speed.report(folder)
+        print()
+        met &= bench_chakra_tools.report(folder / "chakra")
     return 0 if met else 1
 
 

@@ -162,7 +162,8 @@ def growth(folder: Path) -> bool:
 
 
 def report(folder: Path) -> bool:
-    """Measure and print everything; return whether the goals are met."""
+    """Measure and print everything below `folder`; return whether the goals are met."""
+    folder.mkdir(exist_ok=True)
     met = beside_upstream(folder)
     print()
     return growth(folder) and met

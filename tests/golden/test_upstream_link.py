@@ -22,10 +22,8 @@ from yantra.chakra.pytorch.upstream.device import read_events
 from yantra.chakra.pytorch.upstream.link import link_files, write_linked
 from yantra.errors import TraceError
 
-RECORDED = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "data" / "upstream_link.jsonl").read_text().splitlines()
-]
+DATA = Path(__file__).parent / "data" / "pytorch" / "upstream_link.jsonl"
+RECORDED = [json.loads(line) for line in DATA.read_text().splitlines()]
 ROOT = Path(os.environ.get("YANTRA_GOLDEN", Path(__file__).parents[3] / "shared" / "golden"))
 SHARED = {
     "resnet_pair": ("", "", "0"),

@@ -1,8 +1,8 @@
 """Transitive reduction: leaves out the dependencies that follow from others.
 
-Nodes are put into chains greedily; a node remembers how far it reaches into each chain. A parent is
-superfluous if another parent reaches it. Time and memory grow with nodes times chains; a trace has
-as many chains as threads and streams, more or less.
+Nodes are put into chains, each at the end of one that it follows; a node remembers how far it
+reaches into each chain. A parent is superfluous if another parent reaches it. Time and memory grow
+with nodes times chains; a trace has as many chains as threads and streams, more or less.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def reduced(deps: Sequence[Sequence[int]]) -> list[list[int]]:
         parents = list(dict.fromkeys(given))
         kept.append(_needed(parents, chain, place, reach))
         mine = _reach_of(kept[node], reach)
-        at = next((p for p in parents if tails[chain[p]] == p), None)
-        if at is None:
-            chain[node] = len(tails)
+        line = next((line for line, far in mine.items() if place[tails[line]] == far), len(tails))
+        if line == len(tails):
             tails.append(node)
         else:
-            chain[node], place[node] = chain[at], place[at] + 1
-            tails[chain[at]] = node
+            place[node] = place[tails[line]] + 1
+            tails[line] = node
+        chain[node] = line
         mine[chain[node]] = place[node]
         reach[node] = mine
         for parent in given:

@@ -119,12 +119,14 @@ class _Linker:
     def _head(self, place: int) -> _Head:
         node = self.host.nodes[place]
         try:
-            return _HEADS.decode(node) if isinstance(node, msgspec.Raw) else _as_head(node)
+            if isinstance(node, msgspec.Raw):
+                try:
+                    return _HEADS.decode(node)
+                except _BAD_JSON:
+                    node = _lenient_json(node)
+            return msgspec.convert(node, _Head)
         except _BAD_JSON as error:
-            try:
-                return _as_head(_lenient_json(node))
-            except _BAD_JSON:
-                raise TraceError(f"{self.where}: nodes[{place}]: {error}") from None
+            raise TraceError(f"{self.where}: nodes[{place}]: {error}") from None
 
     def _matched(self, device: Device) -> dict[int, tuple[CpuOp, int | None]]:
         """Return by host id the device trace's operator and its thread dependency's host id."""
@@ -327,7 +329,8 @@ def _read_host(where: str) -> _Host:
             fields = _lenient_json(data)
         except _BAD_JSON as error:
             raise TraceError(f"{where}: not JSON: {error}; expected a host trace") from None
-        nodes = fields.get("nodes") if isinstance(fields, dict) else None
+        fields = fields if isinstance(fields, dict) else {}
+        nodes = fields.get("nodes")
     if not isinstance(nodes, list) or fields.get("schema") not in SCHEMAS:
         problem = f"schema {show(fields['schema'])}" if "schema" in fields else "no schema"
         raise TraceError(
@@ -340,10 +343,6 @@ def _read_host(where: str) -> _Host:
 def _lenient_json(text: Any) -> Any:
     """Read what msgspec refuses: NaN, numbers beyond a double, lone surrogates."""
     return json.loads(bytes(text))
-
-
-def _as_head(node: Any) -> _Head:
-    return msgspec.convert(node, _Head)
 
 
 def _number(value: Any) -> Any:
