@@ -32,8 +32,28 @@ inline std::size_t python_string(std::string_view json, std::size_t at, std::str
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// A whole number, or a fraction of at most 15 digits between 1e-4 and 1e15 without needless zeros:
-// those are what repr() gives back unchanged.
+// Appends the digits after the point of 0.…, without needless zeros: as repr() does, which writes
+// numbers below 1e-4 with an exponent.
+inline void python_small(std::string_view fraction, std::string& out) {
+    const std::size_t first = fraction.find_first_not_of('0');
+    if (first == std::string_view::npos || first < 4) {
+        out += "0.";
+        out += fraction;
+        return;
+    }
+    out += fraction[first];
+    if (first + 1 < fraction.size()) {
+        out += '.';
+        out += fraction.substr(first + 1);
+    }
+    const std::size_t exponent = first + 1;
+    out += "e-";
+    out += static_cast<char>('0' + exponent / 10);
+    out += static_cast<char>('0' + exponent % 10);
+}
+
+// A whole number, or a fraction of at most 15 digits, which a double holds: repr() gives back the
+// same digits, without needless zeros.
 inline std::size_t python_number(std::string_view json, std::size_t at, std::string& out) {
     const std::size_t begin = at;
     at += json[at] == '-' ? 1 : 0;
@@ -46,15 +66,17 @@ inline std::size_t python_number(std::string_view json, std::size_t at, std::str
     if (digits == 0 || (digits > 1 && json[whole] == '0')) {
         return std::string_view::npos;
     }
+    const std::size_t point = at;
+    std::size_t end = at;  // of what is written
     if (at < json.size() && json[at] == '.') {
-        const std::size_t fraction = ++at;
-        while (at < json.size() && is_digit(json[at])) {
-            ++at;
+        while (++at < json.size() && is_digit(json[at])) {
         }
-        const std::size_t places = at - fraction;
-        if (places == 0 || digits + places > 15 || (json[at - 1] == '0' && places > 1) ||
-            (zero && places > 1 && json.substr(fraction).starts_with("0000"))) {
+        const std::size_t places = at - point - 1;
+        if (places == 0 || digits + places > 15) {
             return std::string_view::npos;
+        }
+        for (end = at; end > point + 2 && json[end - 1] == '0';) {
+            --end;
         }
     } else if (zero && whole != begin) {
         return std::string_view::npos;  // -0 is 0 in Python
@@ -62,7 +84,12 @@ inline std::size_t python_number(std::string_view json, std::size_t at, std::str
     if (at < json.size() && (json[at] == 'e' || json[at] == 'E')) {
         return std::string_view::npos;
     }
-    out += json.substr(begin, at - begin);
+    if (zero && end > point) {
+        out += json.substr(begin, whole - begin);
+        python_small(json.substr(point + 1, end - point - 1), out);
+    } else {
+        out += json.substr(begin, end - begin);
+    }
     return at;
 }
 
