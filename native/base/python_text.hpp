@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -132,46 +131,57 @@ inline std::size_t python_list(std::string_view json, std::size_t at, std::strin
     return at;
 }
 
-struct IoTexts {
-    std::string values = "[]";
-    std::string shapes = "[]";
-    std::string types = "[]";
-};
-
 // The three lists of an operator's inputs or outputs, an object with those and other fields.
-inline std::optional<IoTexts> io_texts(std::string_view json) {
-    IoTexts texts;
-    std::string key;
-    std::string other;
-    std::size_t at = skip_space(json, 0);
-    if (at >= json.size() || json[at] != '{') {
-        return std::nullopt;
+// Use one for many objects, so that its strings keep their memory.
+class IoTexts {
+public:
+    std::string values;
+    std::string shapes;
+    std::string types;
+
+    // Reads an object; false where that takes Python, and then the texts are of no use.
+    bool read(std::string_view json) {
+        values = shapes = types = "[]";
+        std::size_t at = skip_space(json, 0);
+        if (at >= json.size() || json[at] != '{') {
+            return false;
+        }
+        do {
+            at = field(json, skip_space(json, at + 1));
+            if (at == std::string_view::npos) {
+                return false;
+            }
+            at = skip_space(json, at);
+        } while (at < json.size() && json[at] == ',');
+        return at < json.size() && json[at] == '}' && skip_space(json, at + 1) == json.size();
     }
-    do {
-        at = skip_space(json, at + 1);
-        key.clear();
+
+private:
+    // Reads the field at `at`; returns the place after it, or npos.
+    std::size_t field(std::string_view json, std::size_t at) {
+        key_.clear();
         if (at >= json.size() || json[at] != '"' ||
-            (at = python_string(json, at, key)) == std::string_view::npos) {
-            return std::nullopt;
+            (at = python_string(json, at, key_)) == std::string_view::npos) {
+            return std::string_view::npos;
         }
         at = skip_space(json, at);
         if (at >= json.size() || json[at] != ':') {
-            return std::nullopt;
+            return std::string_view::npos;
         }
         at = skip_space(json, at + 1);
-        std::string& out = key == "'values'"   ? texts.values
-                           : key == "'shapes'" ? texts.shapes
-                           : key == "'types'"  ? texts.types
-                                               : other;
-        out.clear();
-        if (at >= json.size() || json[at] != '[' ||
-            (at = python_list(json, at, out)) == std::string_view::npos) {
-            return std::nullopt;
+        if (at >= json.size() || json[at] != '[') {
+            return std::string_view::npos;
         }
-        at = skip_space(json, at);
-    } while (at < json.size() && json[at] == ',');
-    const bool ends = at < json.size() && json[at] == '}' && skip_space(json, at + 1) == json.size();
-    return ends ? std::optional(texts) : std::nullopt;
-}
+        std::string& out = key_ == "'values'"   ? values
+                           : key_ == "'shapes'" ? shapes
+                           : key_ == "'types'"  ? types
+                                                : other_;
+        out.clear();
+        return python_list(json, at, out);
+    }
+
+    std::string key_;
+    std::string other_;
+};
 
 }  // namespace yantra

@@ -167,22 +167,19 @@ public:
         }
     }
 
-    // An int64 attribute for each value that is an int of 64 bits; any other value adds none.
-    void integers(nb::tuple names, nb::tuple values) {
-        ensure(names.size() == values.size(), "trace: a name for each value");
-        for (std::size_t place = 0; place < names.size(); ++place) {
-            PyObject* value = values[place].ptr();
-            int beyond = 0;
-            const long long number =
-                PyLong_CheckExact(value) ? PyLong_AsLongLongAndOverflow(value, &beyond) : 0;
-            if (!PyLong_CheckExact(value) || beyond != 0) {
-                continue;
+    // An attribute for each value that is of its kind; any other value adds none.
+    void attributes(nb::tuple names, nb::bytes kinds, nb::tuple values) {
+        ensure(names.size() == values.size() && kinds.size() == values.size(),
+               "trace: a name and a kind for each value");
+        for (std::size_t place = 0; place < values.size(); ++place) {
+            const auto kind = static_cast<AttributeKind>(kinds.c_str()[place]);
+            Attribute found{};
+            found.kind = kind;
+            if (fill_exact(found, values[place])) {
+                found.name = trace_.attribute_names.intern(utf8(names[place]));
+                trace_.add_attribute() = found;
+                trace_.set_doc({});
             }
-            Attribute& out = trace_.add_attribute();
-            out.name = trace_.attribute_names.intern(nb::cast<std::string_view>(names[place]));
-            out.kind = AttributeKind::int64;
-            trace_.set_doc({});
-            out.value = static_cast<std::uint64_t>(number);
         }
     }
 
@@ -198,6 +195,22 @@ public:
                "trace: a node has its inputs once, then its outputs once");
         trace_.io.push_back({trace_.size(), side, trace_.add_text(values), trace_.add_text(shapes),
                              trace_.add_text(types)});
+    }
+
+    // As io(), from the JSON of {"values": […], "shapes": […], "types": […]}, as Python writes lists;
+    // false, and nothing is added, where that takes Python itself.
+    bool io_json(bool outputs, nb::handle json) {
+        Py_buffer buffer;
+        if (PyObject_GetBuffer(json.ptr(), &buffer, PyBUF_SIMPLE) != 0) {
+            throw nb::python_error();
+        }
+        const bool found = texts_.read({static_cast<const char*>(buffer.buf),
+                                        static_cast<std::size_t>(buffer.len)});
+        PyBuffer_Release(&buffer);
+        if (found) {
+            io(outputs, texts_.values, texts_.shapes, texts_.types);
+        }
+        return found;
     }
 
     void node(std::uint64_t id, std::string_view name, std::int32_t type,
@@ -217,6 +230,50 @@ private:
         return static_cast<std::uint32_t>(count);
     }
 
+    static std::string_view utf8(nb::handle text) {
+        Py_ssize_t size = 0;
+        const char* const bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+        if (bytes == nullptr) {
+            throw nb::python_error();
+        }
+        return {bytes, static_cast<std::size_t>(size)};
+    }
+
+    // Sets the value if it is exactly of the kind: a str, a bool, or an int that fits 64 bits.
+    bool fill_exact(Attribute& out, nb::handle value) {
+        PyObject* const object = value.ptr();
+        if (out.kind == AttributeKind::string) {
+            if (!PyUnicode_CheckExact(object)) {
+                return false;
+            }
+            const Text added = trace_.add_text(utf8(value));
+            out.value = added.begin;
+            out.count = narrow(added.size);
+            return true;
+        }
+        if (out.kind == AttributeKind::boolean) {
+            out.value = object == Py_True ? 1 : 0;
+            return PyBool_Check(object);
+        }
+        ensure(out.kind == AttributeKind::int64 || out.kind == AttributeKind::uint64,
+               "trace: a kind that attributes() does not write");
+        return PyLong_CheckExact(object) && fill_whole(out, object);
+    }
+
+    static bool fill_whole(Attribute& out, PyObject* number) {
+        if (out.kind == AttributeKind::int64) {
+            int beyond = 0;
+            out.value = static_cast<std::uint64_t>(PyLong_AsLongLongAndOverflow(number, &beyond));
+            return beyond == 0;
+        }
+        out.value = PyLong_AsUnsignedLongLong(number);
+        if (PyErr_Occurred() != nullptr) {
+            PyErr_Clear();
+            return false;
+        }
+        return true;
+    }
+
     void fill_list(Attribute& out, nb::handle values) {
         out.value = is_text(out.kind) ? trace_.texts.size() : trace_.numbers.size();
         for (nb::handle value : nb::iter(values)) {
@@ -230,22 +287,8 @@ private:
     }
 
     Trace trace_;
+    IoTexts texts_;
 };
-
-// The texts of {"values": […], "shapes": […], "types": […]} as Python writes lists; None where that
-// takes Python itself.
-nb::object python_texts(nb::handle json) {
-    Py_buffer buffer;
-    if (PyObject_GetBuffer(json.ptr(), &buffer, PyBUF_SIMPLE) != 0) {
-        throw nb::python_error();
-    }
-    const std::string_view text(static_cast<const char*>(buffer.buf),
-                                static_cast<std::size_t>(buffer.len));
-    const std::optional<IoTexts> found = io_texts(text);
-    PyBuffer_Release(&buffer);
-    return found ? nb::object(nb::make_tuple(found->values, found->shapes, found->types))
-                 : nb::object(nb::none());
-}
 
 nb::bytes encode_trace(const Trace& trace) {
     std::string bytes;
@@ -414,9 +457,10 @@ void register_recorder_class(nb::module_& module) {
     recorder.def(nb::init<>());
     recorder.def("attribute", &TraceRecorder::attribute, nb::arg("name"), nb::arg("kind"),
                  nb::arg("value").none(), nb::arg("doc"));
-    recorder.def("integers", &TraceRecorder::integers);
+    recorder.def("attributes", &TraceRecorder::attributes);
     recorder.def("end_metadata", &TraceRecorder::end_metadata);
     recorder.def("io", &TraceRecorder::io);
+    recorder.def("io_json", &TraceRecorder::io_json);
     recorder.def("node", &TraceRecorder::node);
     recorder.def("finish", &TraceRecorder::finish);
 }
@@ -429,7 +473,6 @@ void register_trace(nb::module_& module) {
     register_graph_class(module);
     register_trace_class(module);
     register_recorder_class(module);
-    module.def("python_texts", &python_texts);
     module.def("decode_trace", &decode_bytes, nb::arg("source"), nb::arg("layout") = "");
     module.def("decode_graph", &decode_graph, nb::arg("source"), nb::arg("merge_duplicates"),
                nb::arg("tensors"));

@@ -8,8 +8,9 @@ In the order of the page, in one folder of its own:
   each followed by its output.
 
 Other blocks are for reading. The times of ASTRA-sim's log lines are not compared. In an output that
-holds measured numbers, `~12.5` stands for any number, a line `...` for any lines, and spaces are
-not counted. `python` and `torchrun` are those of the interpreter that runs the page.
+holds measured numbers, `~12.5` stands for any number (and `~12.5 ms` for any time), a line `...`
+for any lines, and spaces are not counted. `python` and `torchrun` are those of the interpreter that
+runs the page.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ from typing import NamedTuple
 
 _BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TIME = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\]")
-_MEASURED = r"~[\d.\\]+"  # in an escaped text
-_NUMBER = r"[\\d.]+"
+_MEASURED = (
+    r"~\d+(?:\\\.\d+)?(\\ (?:ns|us|ms|s)\b)?"  # in an escaped text; with its unit of time, if any
+)
+_NUMBER = r"[\d.]+"
 _COMMAND = "import sys; from yantra.cli import main; sys.exit(main())"
 _PROGRAMS = {"yantra": f"-c '{_COMMAND}'", "python": "", "torchrun": "-m torch.distributed.run"}
 
@@ -95,8 +98,12 @@ def _pattern(shown: str) -> str:
     for line in _spaced(shown).splitlines(keepends=True):
         pattern = re.escape(line).replace("\\~", "~")
         any_lines = line.strip() == "..."
-        lines.append(r"(?:.*\n)*?" if any_lines else re.sub(_MEASURED, _NUMBER, pattern))
+        lines.append(r"(?:.*\n)*?" if any_lines else re.sub(_MEASURED, _any_number, pattern))
     return "".join(lines)
+
+
+def _any_number(shown: re.Match[str]) -> str:
+    return _NUMBER + (r"\ (?:ns|us|ms|s)" if shown[1] else "")
 
 
 def _spaced(text: str) -> str:

@@ -8,6 +8,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
 from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import fp16_compress_hook
 from torch.nn.parallel import DistributedDataParallel
 
 import yantra
@@ -40,7 +41,7 @@ def step(rank: int, size: int, pair: dist.ProcessGroup) -> torch.Tensor:
     """Return what all communications together computed."""
     own = torch.arange(N, dtype=torch.float32) + rank
     parts = [torch.empty(N) for _ in range(size)]
-    results = [reduced_in_backward(rank)]
+    results = [reduced_in_backward(rank, with_hook) for with_hook in (False, True)]
     works = [dist.all_reduce(copy := own.clone(), async_op=True), dist.barrier(async_op=True)]
     for work in works:
         work.wait()
@@ -65,11 +66,13 @@ def step(rank: int, size: int, pair: dist.ProcessGroup) -> torch.Tensor:
     return torch.cat([result.reshape(-1) for result in results])
 
 
-def reduced_in_backward(rank: int) -> torch.Tensor:
-    """Return the gradient that DistributedDataParallel's reducer sums, in two buckets."""
+def reduced_in_backward(rank: int, with_hook: bool) -> torch.Tensor:
+    """Return the gradient that DistributedDataParallel sums, by its reducer or a hook of Python."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(8, 256), nn.BatchNorm1d(256), nn.Linear(256, 1024))
     model = DistributedDataParallel(model, bucket_cap_mb=1)
+    if with_hook:
+        model.register_comm_hook(None, fp16_compress_hook)
     model(torch.full((4, 8), rank + 1.0)).sum().backward()
     return model.module[0].weight.grad
 

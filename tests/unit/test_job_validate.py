@@ -82,8 +82,8 @@ def disagree(ranks: list[list[Node]]) -> None:
 def shift(ranks: list[list[Node]]) -> None:
     for node in ranks[3]:
         node.start_micros += 5_000_000
-    for nodes in ranks:  # three meetings at least
-        for copy in (5, 6):
+    for nodes in ranks:  # five meetings at least
+        for copy in (5, 6, 7, 8):
             node = Node(copy, "more", NodeType.COMM_COLL, 5, [copy - 1])
             node.attributes = list(nodes[4].attributes)
             node.start_micros = nodes[4].start_micros + 20 * copy

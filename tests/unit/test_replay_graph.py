@@ -265,3 +265,20 @@ def test_without_gaps_there_are_no_delays_and_the_order_stays() -> None:
     assert not any(n.kind == "delay" for n in made.nodes)
     assert replay_graph.unlimited(made.nodes)[named(made, "k").id] == 25
     assert named(made, "k").start_us == 40
+
+
+def test_a_cycle_at_one_instant_is_broken() -> None:
+    """Everything has zero duration at one time, and the file says that each waits for the other."""
+    events = [
+        op(3, "aten::linear", 5, 0),
+        call("cudaLaunchKernel", 5, 0, 8),
+        call("cudaLaunchKernel", 5, 0, 9),
+        kernel(5, 0, 8, stream=1),
+        kernel(5, 0, 9, stream=2),
+    ]
+    trace = linked([OUTER], events)
+    one, other = trace.device_ops
+    one.after, other.after = [other.id], [one.id]
+    made = build(trace)
+    assert sorted(made.device_node) == [one.id, other.id]
+    assert replay_graph.unlimited(made.nodes)

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from yantra.chakra import CollectiveType, Node, Trace, TraceBuilder
+from yantra.chakra import CollectiveType, Node, NodeType, Trace, TraceBuilder
+from yantra.chakra.inspect.columns import Columns
 from yantra.chakra.inspect.job import RankTrace, find_traces, load_job
 from yantra.chakra.inspect.names import normalised
+from yantra.chakra.inspect.paths import issue_order
 from yantra.chakra.inspect.stats import JobStats, job_stats, report
+from yantra.chakra.inspect.stats.steps import Steps
 from yantra.cli import main
 from yantra.errors import ConfigError
 
@@ -136,6 +139,25 @@ def test_steps_are_parted_where_the_profiler_marks_them() -> None:
             last = [node.id]
     trace = Trace(nodes)
     found = job_stats([RankTrace(rank, "", trace) for rank in range(2)]).parallelism
+    assert [finding.split for finding in found.findings] == ["data"]
+
+
+def test_a_step_is_measured_by_its_starts_up_to_the_update() -> None:
+    """A gradient at 27 % of the nodes, but at half of the time before the optimizer's update."""
+    names = ["ProfilerStep#2", *["work"] * 2, "gradient", *["work"] * 2, "Optimizer.step#A"]
+    names += ["work"] * 5
+    starts = [10, 20, 30, 60, 70, 80, 110, *range(120, 170, 10)]
+    nodes = []
+    for id, (name, start) in enumerate(zip(names, starts, strict=True)):
+        node = Node(id, name, NodeType.COMP, 5, [id - 1] if id else [], start_micros=start)
+        if name == "gradient":
+            node.type = NodeType.COMM_COLL
+            node["comm_type"], node["comm_size"] = AR, 64
+        nodes.append(node)
+    columns = Columns(Trace(nodes))
+    steps = Steps(columns, issue_order(columns))
+    assert [steps.of(at)[1] for at in (0, 3, 6, 11)] == [0.0, 0.5, 1.0, 1.0]
+    found = job_stats([RankTrace(rank, "", columns.trace) for rank in range(2)]).parallelism
     assert [finding.split for finding in found.findings] == ["data"]
 
 

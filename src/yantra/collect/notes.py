@@ -15,12 +15,12 @@ from typing import Any
 COMM = "chakra::comm|"
 WAIT = "chakra::wait|"
 _NOTE = re.compile(rb"chakra::(?:comm|wait)\|\{[^\"\n]*?\}(?=\")")
-_UNSAFE = str.maketrans({"'": "_", '"': "_", "\\": "_"})
+_UNSAFE = re.compile(r"""[^ -~]|['"\\]""")  # a group may have any name
 
 
 def name_of(kind: str, facts: Mapping[str, Any]) -> str:
     """Return the name of a range that says `facts`, safe to record."""
-    safe = {k: v.translate(_UNSAFE) if isinstance(v, str) else v for k, v in facts.items()}
+    safe = {k: _UNSAFE.sub("_", v) if isinstance(v, str) else v for k, v in facts.items()}
     return kind + json.dumps(safe, separators=(",", ":")).replace('"', "'")
 
 

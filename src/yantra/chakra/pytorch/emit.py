@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Raw, Struct
 
@@ -19,23 +19,47 @@ from yantra.chakra.pytorch.communicators import Communicators
 from yantra.chakra.pytorch.cpu_collectives import NETWORK
 from yantra.chakra.pytorch.flops import COUNTED, flops
 from yantra.chakra.pytorch.graph import Graph, GraphNode
-from yantra.chakra.pytorch.linked import Attr, DeviceOp, Linked, Operator
+from yantra.chakra.pytorch.linked import DeviceOp, Linked, Operator
 from yantra.chakra.pytorch.reduction import reduced
 from yantra.chakra.pytorch.tensors import decoded
 from yantra.chakra.schema import CollectiveType, Kind, NodeType
 from yantra.chakra.trace import Trace
 
+
+class _Form(NamedTuple):
+    """Attributes that are written together; of a value that is not of its kind there is none."""
+
+    names: tuple[str, ...]
+    kinds: bytes
+
+
+def _form(*parts: tuple[Kind, tuple[str, ...]]) -> _Form:
+    names = tuple(name for _, some in parts for name in some)
+    return _Form(names, bytes(kind for kind, some in parts for _ in some))
+
+
 _NUMBERS = ("rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid")
 _TIMES = ("start_time_ns", "duration_ns")
-_ON_THREAD = (*_TIMES, "thread")
-_ON_STREAM = (*_TIMES, "stream")
-_DEVICE = ("device", "correlation")
+_HOST = ((Kind.INT64, _NUMBERS), (Kind.STRING, ("op_schema",)))
+_PART = ((Kind.BOOL, ("is_cpu_op",)), (Kind.STRING, ("part",)))
+_ON_THREAD = _form(*_PART, (Kind.INT64, (*_TIMES, "thread")))
+_ON_STREAM = _form(*_PART, (Kind.INT64, (*_TIMES, "stream")))
+_OPERATOR = _form(
+    *_HOST, (Kind.BOOL, ("is_cpu_op",)), (Kind.INT64, ("stream", "num_ops", *_TIMES, "thread"))
+)
+_LAUNCHED = _form(
+    *_HOST,
+    (Kind.INT64, ("num_ops",)),
+    (Kind.BOOL, ("is_cpu_op",)),
+    (Kind.INT64, ("stream",)),
+    (Kind.UINT64, ("tensor_size",)),
+)
+_RAN = _form((Kind.INT64, (*_TIMES, "thread", "device", "correlation")))
+_NO_HOST = (None,) * 7
 _INT64 = 1 << 63
 _UINT64 = 1 << 64
-_MICROS_WITHOUT_TIME = 0
 _PIECE = 4096  # nodes
 _NO_METADATA = b"\0"  # a trace begins with its metadata, here an empty message: its length
-Texts = tuple[tuple[str, str, str], tuple[str, str, str]]
 
 
 class EmitOptions(Struct, frozen=True, kw_only=True):
@@ -81,8 +105,7 @@ class _Emitter:
             if item.type is not NodeType.COMP:
                 self.parts[item.op].append(item)
         self.kernels = Counter(op.parent for op in linked.device_ops if op.parent is not None)
-        self.to_write = Counter(self.kernels)  # kernels that still need their operator's tensors
-        self.known: dict[int, tuple[Texts, int | None]] = {}
+        self.work: dict[int, int | None] = {}  # FLOPs of operators that launched a kernel
         self.next = 0
 
     def run(self) -> Iterator[Trace]:
@@ -94,7 +117,7 @@ class _Emitter:
         ids = self._ids()
         for place, (node, parents) in enumerate(zip(nodes, deps, strict=True), start=1):
             if ids is None:
-                self._node(node, list(parents), [] if node.ctrl is None else [node.ctrl])
+                self._node(node, parents, [] if node.ctrl is None else [node.ctrl])
             else:
                 data = [id for parent in parents for id in ids[parent]]
                 self._node(node, data, [] if node.ctrl is None else [ids[node.ctrl][0]])
@@ -126,70 +149,56 @@ class _Emitter:
         self._put("complete_order", Kind.BOOL, True)
         self.recorder.end_metadata("")
 
-    def _node(self, node: GraphNode, data: list[int], ctrl: list[int]) -> None:
-        if node.kind == "device":
+    def _node(self, node: GraphNode, data: Sequence[int], ctrl: list[int]) -> None:
+        kind = node.kind
+        if kind == "device":
             self._device(node, self.device_ops[node.source], data, ctrl)
-        elif node.kind == "operator":
+        elif kind == "operator":
             self._operator(node, self.operators[node.source], data, ctrl)
         else:
-            self._put("is_cpu_op", Kind.BOOL, node.is_cpu)
-            self._put("part", Kind.STRING, node.kind)
-            self._lane(node)
+            is_cpu = node.device < 0
+            names, kinds = _ON_THREAD if is_cpu else _ON_STREAM
+            values = (is_cpu, kind, node.start_ns, node.dur_ns, node.lane)
+            self.recorder.attributes(names, kinds, values)
             self._end(node, NodeType.COMP, node.dur_us, data, ctrl)
 
     def _operator(
-        self, node: GraphNode, operator: Operator, data: list[int], ctrl: list[int]
+        self, node: GraphNode, operator: Operator, data: Sequence[int], ctrl: list[int]
     ) -> None:
-        self._attributes(operator.attrs)
-        self._put("is_cpu_op", Kind.BOOL, True)
-        self._put("stream", Kind.INT64, 0)
-        texts, work = self._tensors(operator)
-        if work is not None:
-            self._put_int("num_ops", work)
-        if operator.start_ns is None:
-            self._put_int("thread", node.lane)
-        else:
-            self._lane(node)
+        times = (None, None) if operator.start_ns is None else (node.start_ns, node.dur_ns)
+        values = (*_host(operator), True, 0, self._work(operator), *times, node.lane)
+        self.recorder.attributes(*_OPERATOR, values)
+        self._tensors(operator)
         type = NodeType.METADATA if "process_group:init" in operator.name else NodeType.COMP
-        self._texts(texts)
         self._end(node, type, node.dur_us, data, ctrl)
 
-    def _device(self, node: GraphNode, op: DeviceOp, data: list[int], ctrl: list[int]) -> None:
+    def _device(self, node: GraphNode, op: DeviceOp, data: Sequence[int], ctrl: list[int]) -> None:
         parts = self.parts.get(op.id, [])
         if len(parts) > 1:
             parts = sorted(parts, key=lambda part: part.type)  # sends, then receives
         operator = None if op.parent is None else self.operators.get(op.parent)
+        thread = node.lane if node.is_cpu else None
+        where = (None, None) if op.device == NETWORK else (op.device, op.correlation)
         for place, part in enumerate(parts or [None]):
-            texts = self._launcher(operator)
-            self._put("is_cpu_op", Kind.BOOL, False)
-            self._put("stream", Kind.INT64, op.stream)
-            type = self._part(op, part)
-            self._lane(node)
-            if op.device != NETWORK:
-                self.recorder.integers(_DEVICE, (op.device, op.correlation))
-            if texts is not None:
-                self._texts(texts)
+            size = op.bytes if part is None else None
+            values = (*self._launcher(operator), False, op.stream, size)
+            self.recorder.attributes(*_LAUNCHED, values)
+            type = self._copy(op) if part is None else self._part(part)
+            self.recorder.attributes(*_RAN, (node.start_ns, node.dur_ns, thread, *where))
+            if operator is not None:
+                self._tensors(operator)
             # one kernel ran the whole batch, so its time counts once
             self._end(node, type, 0 if place else node.dur_us, data, ctrl)
-        if operator is not None:
-            self._wrote_kernel(operator)
 
-    def _launcher(self, operator: Operator | None) -> Texts | None:
-        """Write what upstream copies from the operator that launched a device op."""
+    def _launcher(self, operator: Operator | None) -> tuple[Any, ...]:
+        """Return what upstream copies from the operator that launched a device op."""
         if operator is None:
-            return None
-        self._attributes(operator.attrs)
-        texts, work = self._tensors(operator)
-        if work is not None and self.kernels[operator.id] == 1:
-            self._put_int("num_ops", work)
-        return texts
+            return (*_NO_HOST, None)
+        alone = self.kernels[operator.id] == 1
+        return (*_host(operator), self._work(operator) if alone else None)
 
-    def _part(self, op: DeviceOp, part: Communication | None) -> NodeType:
+    def _part(self, part: Communication) -> NodeType:
         """Write what a device op moves; return the type of its node."""
-        if part is None:
-            if op.bytes is not None:
-                self._put_uint("tensor_size", op.bytes)
-            return self._copy(op)
         size = part.bytes or 0
         if part.type is NodeType.COMM_COLL and part.collective is not None:
             self._put("comm_type", Kind.INT64, self._collective(part.collective))
@@ -216,44 +225,22 @@ class _Emitter:
     def _collective(self, kind: CollectiveType) -> CollectiveType:
         return kind if self.options.exact_collectives else STAND_INS.get(kind, kind)
 
-    def _attributes(self, attrs: Iterable[Attr]) -> None:
-        found = {attr.name: attr.value for attr in attrs}
-        self.recorder.integers(_NUMBERS, tuple(map(found.get, _NUMBERS)))
-        schema = found.get("op_schema", "")
-        if isinstance(schema, str):
-            self._put("op_schema", Kind.STRING, schema)
+    def _work(self, operator: Operator) -> int | None:
+        """Return the FLOPs of an operator, None if unknown."""
+        if operator.name not in COUNTED:
+            return None
+        if operator.id not in self.work:
+            io = decoded(operator.inputs), decoded(operator.outputs)
+            self.work[operator.id] = flops(operator.name, *io)
+        return self.work[operator.id]
 
-    def _tensors(self, operator: Operator) -> tuple[Texts, int | None]:
-        """Return the texts of an operator's tensors and its FLOPs; kept until its last kernel."""
-        found = self.known.get(operator.id)
-        if found is None:
-            work = None
-            if operator.name in COUNTED:
-                work = flops(operator.name, decoded(operator.inputs), decoded(operator.outputs))
-            found = (_shown(operator.inputs), _shown(operator.outputs)), work
-            if operator.id in self.to_write:
-                self.known[operator.id] = found
-        return found
-
-    def _wrote_kernel(self, operator: Operator) -> None:
-        self.to_write[operator.id] -= 1
-        if not self.to_write[operator.id]:
-            self.known.pop(operator.id, None)
-
-    def _lane(self, node: GraphNode) -> None:
-        if node.is_cpu:
-            self.recorder.integers(_ON_THREAD, (node.start_ns, node.dur_ns, node.lane))
-        elif node.kind == "delay":
-            self.recorder.integers(_ON_STREAM, (node.start_ns, node.dur_ns, node.lane))
-        else:
-            self.recorder.integers(_TIMES, (node.start_ns, node.dur_ns))
-
-    def _texts(self, texts: Texts) -> None:
-        self.recorder.io(False, *texts[0])
-        self.recorder.io(True, *texts[1])
+    def _tensors(self, operator: Operator) -> None:
+        for outputs, raw in ((False, operator.inputs), (True, operator.outputs)):
+            if not self.recorder.io_json(outputs, raw):
+                self.recorder.io(outputs, *_shown(raw))
 
     def _end(
-        self, node: GraphNode, type: NodeType, micros: int, data: list[int], ctrl: list[int]
+        self, node: GraphNode, type: NodeType, micros: int, data: Sequence[int], ctrl: list[int]
     ) -> None:
         start = max(0, node.start_us)
         self.recorder.node(self.next, node.name, type, start, micros, data, ctrl)
@@ -271,11 +258,14 @@ class _Emitter:
             self.recorder.attribute(name, Kind.UINT64, value, "")
 
 
+def _host(operator: Operator) -> tuple[Any, ...]:
+    """Return the values of `_HOST`."""
+    found = {attr.name: attr.value for attr in operator.attrs}
+    return (*map(found.get, _NUMBERS), found.get("op_schema", ""))
+
+
 def _shown(raw: Raw) -> tuple[str, str, str]:
     """Return values, shapes and types as Python writes lists."""
-    texts = _core.python_texts(raw)
-    if texts is not None:
-        return texts
     io = decoded(raw)
     return (
         str(io.values) if io.values else "[]",

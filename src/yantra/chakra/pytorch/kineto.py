@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -219,7 +220,7 @@ def _set_times(trace: KinetoTrace, where: str, data: bytes, bare: bool) -> None:
             elif isinstance(ts, float) and -_EXACT_US < ts < _EXACT_US:
                 whole = int(ts // 1)
                 start = whole * 1000 + round((ts - whole) * 1000)
-            elif isinstance(ts, float) and abs(ts) < _LARGEST_NS:  # which NaN is not
+            elif isinstance(ts, float) and isfinite(ts):
                 inexact = True
                 start = round(ts) * 1000
             else:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from msgspec import Raw, Struct, field
 
-FlowKind = Literal["fwdbwd", "thread", "comm"]
+FlowKind = Literal["fwdbwd", "thread"]
 WaitSource = Literal["event", "call"]
 
 EMPTY_IO = Raw(b'{"values":[],"shapes":[],"types":[]}')
@@ -140,7 +140,6 @@ class Flow(Struct, gc=False, frozen=True):
     "fwdbwd": a forward operator and the backward operator autograd runs for it.
     "thread": an operator that runs on another thread than the one that started it, from what the
     device trace or the host trace says (not guessed from times).
-    "comm": two calls of one communicator, in the order of issue.
     `target` starts after `source` has ended or, if `source` encloses what started it, after the
     start of `source`.
     """

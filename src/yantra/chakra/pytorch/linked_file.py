@@ -262,7 +262,7 @@ def _nodes(linked: Linked) -> Iterator[_Node]:
 
 
 def _thread_sources(linked: Linked) -> dict[int, int]:
-    return {flow.target: flow.source for flow in linked.flows if flow.kind != "comm"}
+    return {flow.target: flow.source for flow in linked.flows}
 
 
 def _from_operator(operator: Operator, source: int | None, origin: int) -> _Node:

@@ -21,14 +21,14 @@ from typing import NamedTuple
 from yantra.chakra.inspect.columns import Columns, collective_name
 from yantra.chakra.inspect.groups import WORLD, Groups, group_key
 from yantra.chakra.inspect.paths import issue_order
+from yantra.chakra.inspect.stats.steps import Steps
 from yantra.chakra.schema import NodeType
 
-_EARLY, _LATE = 0.3, 0.7  # shares of a step, in nodes
+_EARLY, _LATE = 0.3, 0.7  # shares of a step
 _SECOND_PART = 0.35  # where a backward pass may begin
 _OFTEN = 4  # calls of one size that look like one per layer
 _REDUCING = {"ALL_REDUCE", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "REDUCE"}
 _CONTROL = {"BARRIER", "BROADCAST"}
-_STEP_MARKS = ("ProfilerStep#", "Optimizer.step#")
 
 
 class ParallelFinding(NamedTuple):
@@ -52,7 +52,7 @@ class Parallelism(NamedTuple):
 class _Call(NamedTuple):
     what: str
     size: int
-    place: float  # share of the nodes of its step issued before it
+    place: float  # share of its step
     step: int
 
 
@@ -87,35 +87,14 @@ def _calls_of(columns: Columns) -> dict[str, list[_Call]]:
     if NodeType.COMM_COLL not in columns.type:
         return calls
     order = issue_order(columns)
-    begins = _step_begins(columns, order)
-    step, begin, end = 0, 0, begins[1]
+    steps = Steps(columns, order)
     for at, node in enumerate(order):
-        if at == end:
-            step, begin, end = step + 1, end, begins[step + 2]
         if columns.type[node] == NodeType.COMM_COLL:
             what = collective_name(columns.comm_type[node])
-            place = (at - begin) / (end - begin)
+            step, place = steps.of(at)
             call = _Call(what, columns.comm_size[node] or 0, place, step)
             calls.setdefault(columns.group[node], []).append(call)
     return calls
-
-
-def _step_begins(columns: Columns, order: list[int]) -> list[int]:
-    """Return where each step begins in the order, and the end; one step if none is marked.
-
-    The profiler marks the begin of a step, an optimizer its end.
-    """
-    marks: dict[str, list[int]] = {}
-    for at, node in enumerate(order):
-        name = columns.name(node)
-        for mark in _STEP_MARKS:
-            if name.startswith(mark) and columns.extra[node].part is None:
-                marks.setdefault(mark, []).append(at)
-    begins = marks.get(_STEP_MARKS[0]) or [at + 1 for at in marks.get(_STEP_MARKS[1], [])[:-1]]
-    inner = [at for at in begins if 0 < at < len(order)]
-    if begins and begins[0] == inner[0] and _STEP_MARKS[0] in marks:
-        inner = inner[1:]  # what comes before the first mark belongs to the first step
-    return [0, *inner, len(order)]
 
 
 def _uses(made: list[_Call]) -> list[list[_Call]]:

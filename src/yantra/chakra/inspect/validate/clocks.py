@@ -21,7 +21,8 @@ _LONGEST_US = 24 * 3600 * 10**6
 _GRID_US = 1
 _ROUNDED_NS = 2000  # start and end are each rounded to the grid
 _SKEW_US = 100
-_FEWEST_MEETINGS = 3
+_FEWEST_MEETINGS = 5
+_TIMES_SPREAD = 10
 _FASTEST_BYTES_PER_US = 100_000_000  # 100 TB/s, above any device's links
 
 
@@ -130,7 +131,7 @@ def _skew(job: LoadedJob) -> None:
         middle = values[len(values) // 2]
         spread = sorted(abs(value - middle) for value in values)[len(values) // 2]
         enough = len(values) >= _FEWEST_MEETINGS and rank not in told
-        if enough and abs(middle) > max(_SKEW_US, 3 * spread):
+        if enough and abs(middle) > max(_SKEW_US, _TIMES_SPREAD * spread):
             told.add(rank)
             text = (
                 f"ends its collectives {format_time(abs(middle) * 1000)} "

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 
 from yantra.chakra.pytorch.collector import without_collector
@@ -236,9 +237,13 @@ def _order(drafts: list[Draft]) -> list[int]:
     heapify(ready)
     done: list[int] = []
     placed = [False] * len(drafts)
+    stuck = _by_time(drafts)
     while len(done) < len(drafts):
         if not ready:
-            ready.append(_free(drafts, placed, open_deps))
+            index = next(index for index in stuck if not placed[index])
+            _free(drafts[index], placed)
+            open_deps[index] = 0
+            ready.append((drafts[index].start, drafts[index].end, index))
         index = heappop(ready)[2]
         placed[index] = True
         done.append(index)
@@ -253,17 +258,16 @@ def _all_deps(draft: Draft) -> list[int]:
     return draft.deps if draft.ctrl is None else [*draft.deps, draft.ctrl]
 
 
-def _free(drafts: list[Draft], placed: list[bool], open_deps: list[int]) -> tuple[int, int, int]:
-    """Break a cycle at its earliest draft."""
-    start, end, index = min(
-        (d.start, d.end, i) for i, d in enumerate(drafts) if not placed[i] and open_deps[i] > 0
-    )
-    draft = drafts[index]
+def _by_time(drafts: list[Draft]) -> Iterator[int]:
+    """Yield the drafts by time; sorted only if a cycle asks for them."""
+    yield from sorted(range(len(drafts)), key=lambda i: (drafts[i].start, drafts[i].end, i))
+
+
+def _free(draft: Draft, placed: list[bool]) -> None:
+    """Break a cycle: forget what the draft waits for and has not been placed."""
     draft.deps = [dep for dep in draft.deps if placed[dep]]
     if draft.ctrl is not None and not placed[draft.ctrl]:
         draft.ctrl = None
-    open_deps[index] = 0
-    return start, end, index
 
 
 class _Writer:

@@ -14,7 +14,7 @@ def lines(linked: Linked) -> list[str]:
         *_device_lines(report),
         *_wait_lines(report),
     ]
-    flows = dict.fromkeys(("fwdbwd", "thread", "comm"), 0)
+    flows = dict.fromkeys(("fwdbwd", "thread"), 0)
     for flow in linked.flows:
         flows[flow.kind] = flows.get(flow.kind, 0) + 1
     if linked.flows:
