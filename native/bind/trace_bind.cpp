@@ -172,14 +172,31 @@ public:
         ensure(names.size() == values.size() && kinds.size() == values.size(),
                "trace: a name and a kind for each value");
         for (std::size_t place = 0; place < values.size(); ++place) {
-            const auto kind = static_cast<AttributeKind>(kinds.c_str()[place]);
-            Attribute found{};
-            found.kind = kind;
-            if (fill_exact(found, values[place])) {
-                found.name = trace_.attribute_names.intern(utf8(names[place]));
-                trace_.add_attribute() = found;
-                trace_.set_doc({});
+            add_exact(names[place], kinds.c_str()[place], values[place]);
+        }
+    }
+
+    // As attributes(), with the `.value` of the last object that has such a `.name`; a text that
+    // none has is empty.
+    void attributes_of(nb::tuple names, nb::bytes kinds, nb::list objects) {
+        ensure(kinds.size() == names.size(), "trace: a kind for each name");
+        found_.clear();
+        for (const char kind : std::string_view(kinds.c_str(), kinds.size())) {
+            const bool is_string = static_cast<AttributeKind>(kind) == AttributeKind::string;
+            found_.push_back(is_string ? nb::object(empty_) : nb::object(nb::none()));
+        }
+        for (nb::handle object : objects) {
+            const nb::object name = nb::getattr(object, name_);
+            const std::string_view wanted = utf8(name);
+            for (std::size_t place = 0; place < names.size(); ++place) {
+                if (utf8(names[place]) == wanted) {
+                    found_[place] = nb::getattr(object, value_);
+                    break;
+                }
             }
+        }
+        for (std::size_t place = 0; place < names.size(); ++place) {
+            add_exact(names[place], kinds.c_str()[place], found_[place]);
         }
     }
 
@@ -239,6 +256,16 @@ private:
         return {bytes, static_cast<std::size_t>(size)};
     }
 
+    void add_exact(nb::handle name, char kind, nb::handle value) {
+        Attribute found{};
+        found.kind = static_cast<AttributeKind>(kind);
+        if (fill_exact(found, value)) {
+            found.name = trace_.attribute_names.intern(utf8(name));
+            trace_.add_attribute() = found;
+            trace_.set_doc({});
+        }
+    }
+
     // Sets the value if it is exactly of the kind: a str, a bool, or an int that fits 64 bits.
     bool fill_exact(Attribute& out, nb::handle value) {
         PyObject* const object = value.ptr();
@@ -288,6 +315,10 @@ private:
 
     Trace trace_;
     IoTexts texts_;
+    std::vector<nb::object> found_;
+    nb::str name_ = nb::str("name");
+    nb::str value_ = nb::str("value");
+    nb::str empty_ = nb::str("");
 };
 
 nb::bytes encode_trace(const Trace& trace) {
@@ -458,6 +489,7 @@ void register_recorder_class(nb::module_& module) {
     recorder.def("attribute", &TraceRecorder::attribute, nb::arg("name"), nb::arg("kind"),
                  nb::arg("value").none(), nb::arg("doc"));
     recorder.def("attributes", &TraceRecorder::attributes);
+    recorder.def("attributes_of", &TraceRecorder::attributes_of);
     recorder.def("end_metadata", &TraceRecorder::end_metadata);
     recorder.def("io", &TraceRecorder::io);
     recorder.def("io_json", &TraceRecorder::io_json);

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -155,6 +156,7 @@ def _encloses(outer: Operator, inner: Operator) -> bool:
     return outer.start_ns <= inner.start_ns < outer.start_ns + outer.dur_ns
 
 
+@lru_cache(4096)  # a trace has few names and many operators
 def sort_of(name: str) -> str:
     """Return which of the records of a call an operator is: record, label, api, note or none."""
     if name == RECORD:

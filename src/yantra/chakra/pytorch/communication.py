@@ -82,8 +82,10 @@ def find(linked: Linked, calls: Calls) -> Found:
     """Find the device ops of a rank that communicate."""
     found = Found()
     batches = _Batches(linked, calls)
+    names = {op.name for op in linked.device_ops if op.cat == "kernel"}  # far fewer than kernels
+    kernels = {name for name in names if _KERNEL.search(name)}
     for op in sorted(linked.device_ops, key=_issue):
-        if op.cat != "comm" and (op.cat != "kernel" or not _KERNEL.search(op.name)):
+        if op.cat != "comm" and (op.cat != "kernel" or op.name not in kernels):
             continue
         call = calls.of(op.parent, op.comm)
         made = _communications(op, call, batches, linked)

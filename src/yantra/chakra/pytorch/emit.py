@@ -40,22 +40,20 @@ def _form(*parts: tuple[Kind, tuple[str, ...]]) -> _Form:
 
 _NUMBERS = ("rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid")
 _TIMES = ("start_time_ns", "duration_ns")
-_HOST = ((Kind.INT64, _NUMBERS), (Kind.STRING, ("op_schema",)))
+_HOST = _form((Kind.INT64, _NUMBERS), (Kind.STRING, ("op_schema",)))
 _PART = ((Kind.BOOL, ("is_cpu_op",)), (Kind.STRING, ("part",)))
 _ON_THREAD = _form(*_PART, (Kind.INT64, (*_TIMES, "thread")))
 _ON_STREAM = _form(*_PART, (Kind.INT64, (*_TIMES, "stream")))
 _OPERATOR = _form(
-    *_HOST, (Kind.BOOL, ("is_cpu_op",)), (Kind.INT64, ("stream", "num_ops", *_TIMES, "thread"))
+    (Kind.BOOL, ("is_cpu_op",)), (Kind.INT64, ("stream", "num_ops", *_TIMES, "thread"))
 )
 _LAUNCHED = _form(
-    *_HOST,
     (Kind.INT64, ("num_ops",)),
     (Kind.BOOL, ("is_cpu_op",)),
     (Kind.INT64, ("stream",)),
     (Kind.UINT64, ("tensor_size",)),
 )
 _RAN = _form((Kind.INT64, (*_TIMES, "thread", "device", "correlation")))
-_NO_HOST = (None,) * 7
 _INT64 = 1 << 63
 _UINT64 = 1 << 64
 _PIECE = 4096  # nodes
@@ -166,7 +164,8 @@ class _Emitter:
         self, node: GraphNode, operator: Operator, data: Sequence[int], ctrl: list[int]
     ) -> None:
         times = (None, None) if operator.start_ns is None else (node.start_ns, node.dur_ns)
-        values = (*_host(operator), True, 0, self._work(operator), *times, node.lane)
+        self.recorder.attributes_of(*_HOST, operator.attrs)
+        values = (True, 0, self._work(operator), *times, node.lane)
         self.recorder.attributes(*_OPERATOR, values)
         self._tensors(operator)
         type = NodeType.METADATA if "process_group:init" in operator.name else NodeType.COMP
@@ -181,8 +180,8 @@ class _Emitter:
         where = (None, None) if op.device == NETWORK else (op.device, op.correlation)
         for place, part in enumerate(parts or [None]):
             size = op.bytes if part is None else None
-            values = (*self._launcher(operator), False, op.stream, size)
-            self.recorder.attributes(*_LAUNCHED, values)
+            work = None if operator is None else self._launcher(operator)
+            self.recorder.attributes(*_LAUNCHED, (work, False, op.stream, size))
             type = self._copy(op) if part is None else self._part(part)
             self.recorder.attributes(*_RAN, (node.start_ns, node.dur_ns, thread, *where))
             if operator is not None:
@@ -190,12 +189,10 @@ class _Emitter:
             # one kernel ran the whole batch, so its time counts once
             self._end(node, type, 0 if place else node.dur_us, data, ctrl)
 
-    def _launcher(self, operator: Operator | None) -> tuple[Any, ...]:
-        """Return what upstream copies from the operator that launched a device op."""
-        if operator is None:
-            return (*_NO_HOST, None)
-        alone = self.kernels[operator.id] == 1
-        return (*_host(operator), self._work(operator) if alone else None)
+    def _launcher(self, operator: Operator) -> int | None:
+        """Write what upstream copies from the operator that launched a device op; return FLOPs."""
+        self.recorder.attributes_of(*_HOST, operator.attrs)
+        return self._work(operator) if self.kernels[operator.id] == 1 else None
 
     def _part(self, part: Communication) -> NodeType:
         """Write what a device op moves; return the type of its node."""
@@ -235,9 +232,11 @@ class _Emitter:
         return self.work[operator.id]
 
     def _tensors(self, operator: Operator) -> None:
-        for outputs, raw in ((False, operator.inputs), (True, operator.outputs)):
-            if not self.recorder.io_json(outputs, raw):
-                self.recorder.io(outputs, *_shown(raw))
+        recorder = self.recorder
+        if not recorder.io_json(False, operator.inputs):
+            recorder.io(False, *_shown(operator.inputs))
+        if not recorder.io_json(True, operator.outputs):
+            recorder.io(True, *_shown(operator.outputs))
 
     def _end(
         self, node: GraphNode, type: NodeType, micros: int, data: Sequence[int], ctrl: list[int]
@@ -256,12 +255,6 @@ class _Emitter:
     def _put_uint(self, name: str, value: Any) -> None:
         if type(value) is int and 0 <= value < _UINT64:
             self.recorder.attribute(name, Kind.UINT64, value, "")
-
-
-def _host(operator: Operator) -> tuple[Any, ...]:
-    """Return the values of `_HOST`."""
-    found = {attr.name: attr.value for attr in operator.attrs}
-    return (*map(found.get, _NUMBERS), found.get("op_schema", ""))
 
 
 def _shown(raw: Raw) -> tuple[str, str, str]:

@@ -31,6 +31,7 @@ DEVICE_CATS = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
 SYNC_CATS = frozenset({"cuda_sync"})
 _EXACT_US = 1 << 43  # beyond this a double has no room for nanoseconds
 _LARGEST_NS = 1 << 62
+_LONGEST_US = _LARGEST_NS / 2000
 
 
 class Args(Struct, gc=False):
@@ -226,12 +227,12 @@ def _set_times(trace: KinetoTrace, where: str, data: bytes, bare: bool) -> None:
             else:
                 raise _bad(where, event, "ts", "a number of microseconds", ts)
             dur = event.dur or 0
-            if abs(start) >= _LARGEST_NS:
+            if not -_LARGEST_NS < start < _LARGEST_NS:
                 raise _bad(where, event, "ts", "microseconds of this age", ts)
-            if not 0 <= dur < _LARGEST_NS / 2000:
+            if not 0 <= dur < _LONGEST_US:
                 raise _bad(where, event, "dur", "microseconds from 0 up", dur)
             event.start = start
-            event.end = start + round(dur * 1000)
+            event.end = start + (dur * 1000 if type(dur) is int else round(dur * 1000))
     if inexact:
         _set_exact_times(trace, where, data, bare)
 

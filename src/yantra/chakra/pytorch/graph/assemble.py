@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 
 from yantra.chakra.pytorch.collector import without_collector
@@ -225,8 +224,12 @@ def _order(drafts: list[Draft]) -> list[int]:
     """Return the drafts so that each follows what it waits for, earliest first.
 
     Times allow no cycle except among nodes of zero duration at one instant; there the node that
-    comes first in time and index is freed from what it still waits for.
+    comes first in time and index is freed from what it still waits for. Mostly the order of times
+    is such an order already, and then it is the one.
     """
+    stuck = _by_time(drafts)
+    if _follow_deps(drafts, stuck):
+        return stuck
     children: defaultdict[int, list[int]] = defaultdict(list)
     open_deps = [0] * len(drafts)
     for index, draft in enumerate(drafts):
@@ -237,10 +240,10 @@ def _order(drafts: list[Draft]) -> list[int]:
     heapify(ready)
     done: list[int] = []
     placed = [False] * len(drafts)
-    stuck = _by_time(drafts)
+    first_stuck = iter(stuck)
     while len(done) < len(drafts):
         if not ready:
-            index = next(index for index in stuck if not placed[index])
+            index = next(index for index in first_stuck if not placed[index])
             _free(drafts[index], placed)
             open_deps[index] = 0
             ready.append((drafts[index].start, drafts[index].end, index))
@@ -258,9 +261,24 @@ def _all_deps(draft: Draft) -> list[int]:
     return draft.deps if draft.ctrl is None else [*draft.deps, draft.ctrl]
 
 
-def _by_time(drafts: list[Draft]) -> Iterator[int]:
-    """Yield the drafts by time; sorted only if a cycle asks for them."""
-    yield from sorted(range(len(drafts)), key=lambda i: (drafts[i].start, drafts[i].end, i))
+def _by_time(drafts: list[Draft]) -> list[int]:
+    times = [(draft.start, draft.end, index) for index, draft in enumerate(drafts)]
+    times.sort()
+    return [index for _, _, index in times]
+
+
+def _follow_deps(drafts: list[Draft], order: list[int]) -> bool:
+    """Whether every draft stands behind what it waits for."""
+    placed = [False] * len(drafts)
+    for index in order:
+        draft = drafts[index]
+        for dep in draft.deps:
+            if not placed[dep]:
+                return False
+        if draft.ctrl is not None and not placed[draft.ctrl]:
+            return False
+        placed[index] = True
+    return True
 
 
 def _free(draft: Draft, placed: list[bool]) -> None:
@@ -282,62 +300,62 @@ class _Writer:
         self.ends = [0] * len(self.drafts)  # when each draft ends in a replay
 
     def write(self) -> Graph:
+        ids, ends, gaps = self.ids, self.ends, self.gaps
+        nodes = self.graph.nodes
         for index in self.order:
             draft = self.drafts[index]
-            node = self._node(draft)
-            earliest = max((self.ends[dep] for dep in _all_deps(draft)), default=0)
-            end = draft.end // 1000
-            if self.gaps:
-                if node.start_us > earliest:
-                    self._delay(node, earliest)
-                elif node.start_us < earliest:
-                    self.graph.shifted += node.start_us + 1 < earliest
-                    node.start_us = earliest
-                    node.dur_us = max(0, end - earliest)
-            self._append(node, index, draft)
-            self.ends[index] = node.start_us + node.dur_us
+            start, end = draft.start // 1000, draft.end // 1000
+            deps = [ids[dep] for dep in draft.deps]
+            ctrl = None if draft.ctrl is None else ids[draft.ctrl]
+            if gaps:
+                waited = [ends[dep] for dep in draft.deps]
+                if draft.ctrl is not None:
+                    waited.append(ends[draft.ctrl])
+                earliest = max(waited, default=0)
+                if start > earliest:
+                    nodes.append(_delay(len(nodes), draft, earliest, start, deps, ctrl))
+                    deps.append(len(nodes) - 1)
+                elif start < earliest:
+                    self.graph.shifted += start + 1 < earliest
+                    start, end = earliest, max(earliest, end)
+            ids[index] = len(nodes)
+            ends[index] = end
+            nodes.append(_node(len(nodes), draft, start, end, deps, ctrl))
+        self._index()
         return self.graph
 
-    def _node(self, draft: Draft) -> GraphNode:
-        start = draft.start // 1000
-        return GraphNode(
-            id=len(self.graph.nodes),
-            kind=draft.kind,
-            source=draft.source,
-            name=draft.name,
-            device=draft.device,
-            lane=draft.lane,
-            start_us=start,
-            dur_us=draft.end // 1000 - start,
-            start_ns=draft.start,
-            dur_ns=draft.end - draft.start,
-            deps=[self.ids[dep] for dep in draft.deps],
-            ctrl=None if draft.ctrl is None else self.ids[draft.ctrl],
-        )
+    def _index(self) -> None:
+        for index, draft in enumerate(self.drafts):
+            if draft.kind == "operator":
+                self.graph.operator_node[draft.source] = self.ids[index]
+            elif draft.kind == "device":
+                self.graph.device_node[draft.source] = self.ids[index]
 
-    def _delay(self, node: GraphNode, earliest: int) -> None:
-        delay = GraphNode(
-            id=node.id,
-            kind="delay",
-            source=node.id + 1,
-            name="delay",
-            device=node.device,
-            lane=node.lane,
-            start_us=earliest,
-            dur_us=node.start_us - earliest,
-            start_ns=earliest * 1000,
-            dur_ns=(node.start_us - earliest) * 1000,
-            deps=list(node.deps),
-            ctrl=node.ctrl,
-        )
-        self.graph.nodes.append(delay)
-        node.id += 1
-        node.deps.append(delay.id)
 
-    def _append(self, node: GraphNode, index: int, draft: Draft) -> None:
-        self.ids[index] = node.id
-        self.graph.nodes.append(node)
-        if draft.kind == "operator":
-            self.graph.operator_node[draft.source] = node.id
-        elif draft.kind == "device":
-            self.graph.device_node[draft.source] = node.id
+def _node(
+    id: int, draft: Draft, start: int, end: int, deps: list[int], ctrl: int | None
+) -> GraphNode:
+    return GraphNode(  # by place: half the time of names
+        id, draft.kind, draft.source, draft.name, draft.device, draft.lane,
+        start, end - start, draft.start, draft.end - draft.start, deps, ctrl,
+    )  # fmt: skip
+
+
+def _delay(
+    id: int, draft: Draft, earliest: int, start: int, deps: list[int], ctrl: int | None
+) -> GraphNode:
+    """Return the delay of the node that gets the next id."""
+    return GraphNode(
+        id=id,
+        kind="delay",
+        source=id + 1,
+        name="delay",
+        device=draft.device,
+        lane=draft.lane,
+        start_us=earliest,
+        dur_us=start - earliest,
+        start_ns=earliest * 1000,
+        dur_ns=(start - earliest) * 1000,
+        deps=deps[:],
+        ctrl=ctrl,
+    )

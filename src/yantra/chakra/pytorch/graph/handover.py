@@ -81,11 +81,14 @@ class Handover:
         self._work: dict[int, list[int]] = {}
         self._starts: dict[int, list[int]] = {}
         self._ends: dict[int, list[int]] = {}
+        drafts, annotations = self.drafts, self._annotations
         for tid, made in self.lanes.threads.items():
-            work = [i for i in made if not self._may_be_idle(i)]
+            work = [
+                i for i in made if drafts[i].source not in annotations or not self._may_be_idle(i)
+            ]
             self._work[tid] = work
-            self._starts[tid] = [self.drafts[i].start for i in work]
-            self._ends[tid] = [self.drafts[i].end for i in work]
+            self._starts[tid] = [drafts[i].start for i in work]
+            self._ends[tid] = [drafts[i].end for i in work]
 
     def _may_be_idle(self, index: int) -> bool:
         draft = self.drafts[index]

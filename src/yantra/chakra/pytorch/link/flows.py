@@ -41,8 +41,9 @@ def flows(
 def _drawn(events: list[Event | None], trace: KinetoTrace) -> set[tuple[int, int]] | None:
     """Return the pairs that Kineto's flow events tie together, by thread and start time."""
     starts: dict[tuple[object, int], int] = {}
+    times = {end.start for ends in (trace.forward, trace.backward) for end in ends}
     for index, event in enumerate(events):
-        if event is not None:
+        if event is not None and event.start in times:
             key = event.tid, event.start
             other = starts.get(key)
             if other is None or _likelier(event, events[other]):
