@@ -6,14 +6,16 @@ A step ends where the script's first optimizer has stepped or, on request, where
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 import runpy
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from types import MethodType
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -125,11 +127,43 @@ def _run(script: str, arguments: tuple[str, ...], module: bool) -> None:
     sys.argv = [script, *arguments]
     if module:
         sys.path.insert(0, os.getcwd())
-        runpy.run_module(script, run_name="__main__", alter_sys=True)
+        _LEFT.append(runpy.run_module(script, run_name="__main__", alter_sys=True))
     else:
         sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
-        runpy.run_path(script, run_name="__main__")
+        _LEFT.append(runpy.run_path(script, run_name="__main__"))
+
+
+_LEFT: list[dict[str, Any]] = []  # what the script's names held when it ended
+
+
+def _status() -> int:
+    """Run the command line and end it as the interpreter would end a script."""
+    try:
+        return main()
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or 0
+        sys.stderr.write(f"{end.code}\n")
+    except BaseException as failure:
+        _LEFT.append({"failure": failure})  # whose frames hold the script's names
+        sys.excepthook(type(failure), failure, failure.__traceback__)
+    return 1
+
+
+def _leave(status: int) -> NoReturn:
+    """End the process without taking apart what the script left.
+
+    A process group that is destroyed joins gloo's threads and holds the interpreter's lock; a
+    thread that still lets go of a finished collective needs that lock, so both would wait for ever.
+    """
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    _leave(_status())

@@ -22,7 +22,8 @@ def lines(linked: Linked) -> list[str]:
             f"flows: {flows['fwdbwd']} forward to backward, {flows['thread']} between threads"
         )
     if linked.groups:
-        found.append(f"process groups: {', '.join(group.name for group in linked.groups)}")
+        names = [f"'{group.name}' of {len(group.ranks)} ranks" for group in linked.groups]
+        found.append(f"process groups: {', '.join(names)}")
     return found
 
 
