@@ -31,6 +31,7 @@ FASTER_GOAL = 15.0
 MEMORY_GOAL = 0.5
 GROWTH_GOAL = 12.0
 OPERATORS = 14_000
+COMPILED = tempfile.TemporaryDirectory()
 
 
 class Cost(NamedTuple):
@@ -46,7 +47,7 @@ def cost(command: list[str], repeats: int = REPEATS) -> Cost:
     Python keeps the compiled modules of the first run, as it does for installed programs.
     """
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    environment["PYTHONPYCACHEPREFIX"] = str(Path(tempfile.gettempdir()) / "yantra-bench-pycache")
+    environment["PYTHONPYCACHEPREFIX"] = COMPILED.name
     seconds, megabytes = [], []
     for _ in range(repeats):
         process = subprocess.Popen(

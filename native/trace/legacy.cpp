@@ -398,7 +398,8 @@ private:
             }
             if (is_integer(item.kind)) {
                 item.kind = usual_kind(item.name, item.number, item.kind);
-            } else if (item.name == "involved_dim" && is_list(item.kind) && !is_text(item.kind) &&
+            } else if (item.name == "involved_dim" && is_list(item.kind) &&
+                       is_integer(element_kind(item.kind)) &&
                        std::ranges::all_of(item.numbers, [](u64 flag) { return flag <= 1; })) {
                 item.kind = boolean_list;
             }

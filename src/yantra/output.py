@@ -1,7 +1,8 @@
 """Writing files so that nobody ever sees half of one.
 
 The content goes to a new file in the same folder, which then takes the name in one step. A reader
-finds the old file or the new one; a failing write leaves what was there.
+finds the old file or the new one; a failing write leaves what was there. What is no file, such as a
+pipe or /dev/null, is written to as it is: renaming would replace it.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ def whole_file(path: Path) -> Iterator[str]:
     Raises ConfigError when the file cannot be written; the block may raise what it likes.
     """
     where = os.fspath(path)
-    unfinished = f"{where}.{os.urandom(4).hex()}.tmp"
+    in_place = os.path.exists(where) and not os.path.isfile(where) and not os.path.isdir(where)
+    unfinished = where if in_place else f"{where}.{os.urandom(4).hex()}.tmp"
     try:
         yield unfinished
-        os.replace(unfinished, where)
+        if not in_place:
+            os.replace(unfinished, where)
     except OSError as error:
         raise ConfigError(where, f"cannot be written: {error.strerror or error}") from None
     finally:
-        if os.path.exists(unfinished):
+        if not in_place and os.path.exists(unfinished):
             os.remove(unfinished)
 
 

@@ -167,7 +167,7 @@ def meaning(layout: str, node: dict[str, Any]) -> dict[str, Any]:
             continue
         if name == "comm_type" and kind in ("INT64", "UINT64") and said["type"] == 7:
             value = COLLECTIVES[layout][value]
-        if kind.endswith("LIST") and kind != "STRING_LIST" and name == "involved_dim":
+        if kind in ("BOOL_LIST", "INT64_LIST", "UINT64_LIST") and name == "involved_dim":
             if all(flag in (0, 1) for flag in value):
                 kind, value = "BOOL_LIST", [bool(flag) for flag in value]
         elif kind in ("INT64", "UINT64", "BOOL"):

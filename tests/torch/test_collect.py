@@ -139,7 +139,10 @@ def test_host_and_device_traces_hold_the_same_operators(collected: Path, case: s
             e["args"]["Record function id"]: e["name"] for e in events(collected / case, rank)
         }
         device.pop(0, None)
-        assert host == device
+        assert device.items() <= host.items()
+        only_host = [host[id] for id in host.keys() - device.keys()]
+        # the profiler does not see what a hook's future runs on a thread of gloo's
+        assert only_host == [] or (case == CASES[-1] and set(only_host) == {"aten::copy_"})
 
 
 @pytest.mark.parametrize(("case", "steps"), [*((name, 1) for name in PARALLEL), (CASES[-1], 2)])

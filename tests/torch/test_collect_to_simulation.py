@@ -62,9 +62,13 @@ def test_every_communication_becomes_a_node(job: tuple[Path, Path]) -> None:
 
 
 def test_the_job_runs_to_the_end_in_the_measured_order_of_magnitude(
-    job: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    job: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     traces, prefix = job
+    monkeypatch.chdir(tmp_path)  # ASTRA-sim's log folder goes there
     (tmp_path / "system.json").write_text(json.dumps(SYSTEM))
     (tmp_path / "network.yml").write_text(NETWORK)
     (tmp_path / "memory.json").write_text('{"memory-type": "NO_MEMORY_EXPANSION"}')

@@ -278,3 +278,21 @@ def test_attributes_of_a_repeated_name_count_once() -> None:
         ranks[0][1].attributes.append(Attribute("comm_size", 1))
 
     assert report(twice).valid
+
+
+@pytest.mark.parametrize(("told_ns", "skewed"), [(-5_000_000_000, False), (5_000_000_000, True)])
+def test_times_are_compared_from_the_origins_that_the_traces_tell(
+    told_ns: int, skewed: bool
+) -> None:
+    """Rank 3's times are 5 s higher; that is its clock, or a time that begins 5 s earlier."""
+    from yantra.chakra import Metadata, Trace
+
+    ranks = clean()
+    shift(ranks)
+    base = Attribute("base_ns", 10**18)
+    origins = [Attribute("origin_ns", 10**10 + told_ns * (rank == 3)) for rank in range(RANKS)]
+    traces = [
+        Trace(nodes, Metadata("", (base, origin)))
+        for nodes, origin in zip(ranks, origins, strict=True)
+    ]
+    assert ("clock-skew" in check_traces(traces, groups=GROUPS).codes) == skewed

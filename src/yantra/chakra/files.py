@@ -67,7 +67,7 @@ def save_pieces(pieces: Iterable[bytes], path: str | os.PathLike[str]) -> None:
     try:
         with (
             whole_file(path) as name,
-            open(name, "xb") as file,
+            open(name, "wb") as file,
             _packing(file) if packed else nullcontext(file) as content,
         ):
             for piece in pieces:
@@ -79,7 +79,7 @@ def save_pieces(pieces: Iterable[bytes], path: str | os.PathLike[str]) -> None:
 def save_text(pieces: Iterable[str], path: str | os.PathLike[str]) -> None:
     """Write the pieces of a text to `path` as UTF-8, one after the other, whole or not at all."""
     try:
-        with whole_file(path) as name, open(name, "x", encoding="utf-8", newline="") as file:
+        with whole_file(path) as name, open(name, "w", encoding="utf-8", newline="") as file:
             file.writelines(pieces)
     except ConfigError as error:
         raise TraceError(str(error)) from None

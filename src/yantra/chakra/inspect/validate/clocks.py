@@ -3,7 +3,8 @@
 A data dependency must have ended when its child starts, a control dependency (an enclosing
 operator) must have started; both within a microsecond, the grid of the recorded times. All ranks of
 a collective leave it at about the same time, so the median difference of their ends is the
-difference of their clocks, if it is large against its own spread.
+difference of their clocks, if it is large against its own spread. Times that a trace counts from an
+origin of its own, which its metadata tells (`base_ns`, `origin_ns`), are compared from there.
 """
 
 from __future__ import annotations
@@ -119,12 +120,14 @@ def _too_early(job: LoadedJob, rank: int, pair: tuple[int, int], by: int, *, end
 def _skew(job: LoadedJob) -> None:
     """Compare each rank's ends of collectives with those of the lowest rank of the group."""
     differences: dict[tuple[int, int], list[int]] = defaultdict(list)
+    origins = {rank: _origin_us(member.columns) for rank, member in job.members.items()}
     for name in {name for member in job.members.values() for name in member.calls}:
         ranks = job.ranks_of(name)
         for rank in ranks[1:]:
+            ahead = origins[rank] - origins[ranks[0]]
             for a, b in zip(_ends(job, ranks[0], name), _ends(job, rank, name), strict=False):
                 if a is not None and b is not None:
-                    differences[ranks[0], rank].append(b - a)
+                    differences[ranks[0], rank].append(b - a + ahead)
     told: set[int] = set()
     for (first, rank), values in sorted(differences.items()):
         values.sort()
@@ -139,6 +142,13 @@ def _skew(job: LoadedJob) -> None:
                 f"{len(values)}, spread {format_time(spread * 1000)}): their clocks differ"
             )
             job.add_finding("warning", "clock-skew", _SECTION, rank, None, text)
+
+
+def _origin_us(columns: Columns) -> int:
+    """Return when a trace's times begin on its machine's clock; 0 where it does not say."""
+    said = {item.name: item.value for item in columns.trace.metadata.attributes}
+    parts = [said.get(name, 0) for name in ("base_ns", "origin_ns")]
+    return sum(part for part in parts if type(part) is int) // 1000
 
 
 def _ends(job: LoadedJob, rank: int, name: str) -> list[int | None]:

@@ -95,7 +95,7 @@ def write_linked(
 ) -> None:
     """Write the linked trace to `output`, node by node. Raises TraceError and ConfigError."""
     linker = _Linker(os.fspath(host), os.fspath(device))
-    with whole_file(output) as name, open(name, "xb") as out:
+    with whole_file(output) as name, open(name, "wb") as out:
         linker.write(out)
 
 
