@@ -11,8 +11,7 @@ Source: MLCommons Chakra, the generator of 2026.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from yantra.chakra.schema import (
     AnyValue,
@@ -26,6 +25,9 @@ from yantra.chakra.schema import (
 from yantra.chakra.trace import Trace
 from yantra.errors import ConfigError, did_you_mean, expected_got
 from yantra.output import make_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path  # costs 3 ms, and hardly any command generates traces
 
 _COLLECTIVES = (
     CollectiveType.ALL_REDUCE,

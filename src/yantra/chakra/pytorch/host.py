@@ -129,14 +129,11 @@ def read(path: str) -> HostTrace:
 
 def parse(data: bytes, where: str) -> HostTrace:
     """Read a host trace from the bytes of its file; `where` names it in errors."""
-    head = json_input.decode(data, _Head, where, WHAT)
-    version = _version(head, where)
-    if version == FLAT:
-        flat = json_input.decode(data, _FlatFile, where, WHAT)
-        nodes = [_from_flat(node) for node in _nodes(flat.nodes, where)]
+    head = _file(data, where)
+    if isinstance(head, _FlatFile):
+        nodes = [_from_flat(node) for node in _nodes(head.nodes, where)]
     else:
-        file = json_input.decode(data, _File, where, WHAT)
-        nodes = [_from_nested(node, where) for node in _nodes(file.nodes, where)]
+        nodes = [_from_nested(node, where) for node in _nodes(head.nodes, where)]
     nodes.sort(key=attrgetter("id"))
     known = _ids(nodes, where)
     return HostTrace(
@@ -149,6 +146,18 @@ def parse(data: bytes, where: str) -> HostTrace:
         groups=_groups(nodes, where),
         missing_parents=sum(node.parent not in known for node in nodes),
     )
+
+
+def _file(data: bytes, where: str) -> _File | _FlatFile:
+    """Decode the file as of today's layout, and again only if it tells another."""
+    try:
+        file = json_input.decode(data, _File, where, WHAT)
+        version = _version(file, where)
+    except TraceError:
+        version = _version(json_input.decode(data, _Head, where, WHAT), where)
+        if version != FLAT:
+            raise
+    return json_input.decode(data, _FlatFile, where, WHAT) if version == FLAT else file
 
 
 def _version(head: _Head, where: str) -> str:

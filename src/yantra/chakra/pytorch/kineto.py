@@ -219,7 +219,7 @@ def _set_times(trace: KinetoTrace, where: str, data: bytes, bare: bool) -> None:
             if type(ts) is int:
                 start = ts * 1000
             elif isinstance(ts, float) and -_EXACT_US < ts < _EXACT_US:
-                whole = int(ts // 1)
+                whole = int(ts)
                 start = whole * 1000 + round((ts - whole) * 1000)
             elif isinstance(ts, float) and isfinite(ts):
                 inexact = True

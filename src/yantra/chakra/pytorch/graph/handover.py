@@ -112,8 +112,9 @@ class Handover:
         """Return the median idle time of a thread."""
         lengths = [end - start for start, end, _ in self._gaps(tid) if start >= 0]
         for index in self.lanes.threads[tid]:
-            if self._may_be_idle(index):
-                lengths.append(self.drafts[index].end - self.drafts[index].start)
+            draft = self.drafts[index]
+            if draft.source in self._annotations and self._may_be_idle(index):
+                lengths.append(draft.end - draft.start)
         return sorted(lengths)[len(lengths) // 2] if lengths else 0
 
     def _cause(self, tid: int, start: int, end: int) -> Cause | None:
@@ -175,7 +176,7 @@ class Handover:
             whole.append(index)
             draft = self.drafts[index]
             cause = None
-            if self._may_be_idle(index):
+            if draft.source in self._annotations and self._may_be_idle(index):
                 cause = self._cause(tid, draft.start, draft.end)
             if cause is None:
                 continue

@@ -180,12 +180,10 @@ class _Thread:
         self.now = time
 
     def _make(self, kind: str, source: int, name: str, start: int, end: int) -> int:
-        draft = Draft(kind, source, name, -1, self.tid, start, end)
-        if self.made:
-            draft.deps.append(self.made[-1])
-        made = self.lanes.add(draft)
-        self.made.append(made)
-        return made
+        made = self.made
+        deps = made[-1:]
+        made.append(self.lanes.add(Draft(kind, source, name, -1, self.tid, start, end, deps)))
+        return made[-1]
 
 
 def _fits(outer_end: int, end: int) -> bool:
