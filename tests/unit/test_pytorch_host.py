@@ -109,7 +109,7 @@ BAD = [
     (b"", "is empty"),
     (json.dumps(WHOLE).encode()[:-40], "ends in the middle"),
     (b"[1, 2]", "expected `object`"),
-    (b"{nope}", "is not JSON"),
+    (b"{nope}", "is not JSON: object keys must be strings"),
     (without(WHOLE, "schema"), "no field 'schema'"),
     ({**WHOLE, "schema": "2.0.0-chakra"}, r"expected a schema from 1.0.1 to 1.1.1, got \"2.0.0"),
     (without(WHOLE, "finish_ts"), "never stopped"),

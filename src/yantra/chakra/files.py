@@ -33,7 +33,7 @@ def load(path: str | os.PathLike[str]) -> bytes:
         with open(path, "rb", buffering=0) as file:  # whole files need no buffer of Python's
             data = file.readall()
     except FileNotFoundError:
-        raise TraceError(f"{where}: no such file{_near(where)}") from None
+        raise TraceError(f"{where}: no such file{near(where)}") from None
     except IsADirectoryError:
         raise TraceError(f"{where}: is a folder; expected a Chakra trace file (.et)") from None
     except OSError as error:
@@ -120,7 +120,8 @@ def _packing(file: BinaryIO) -> BinaryIO:
     return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0))
 
 
-def _near(path: str) -> str:
+def near(path: str) -> str:
+    """Return what to say of a missing file: the name probably meant, or the missing folder."""
     folder, name = os.path.split(path)
     if not os.path.isdir(folder or "."):
         return f"; the folder {folder} does not exist"

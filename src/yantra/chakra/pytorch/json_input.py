@@ -38,7 +38,7 @@ def decode(data: bytes, kind: type[T], where: str, what: str) -> T:
     except msgspec.ValidationError as error:
         raise _misfit(where, what, error) from None
     except (msgspec.DecodeError, RecursionError) as error:
-        raise TraceError(f"{where}: is not JSON: {error}; expected {what}") from None
+        raise TraceError(f"{where}: is not JSON: {_reason(error)}; expected {what}") from None
 
 
 def _misfit(where: str, what: str, error: msgspec.ValidationError) -> TraceError:
@@ -63,8 +63,12 @@ def _lenient(data: bytes, where: str, what: str, first: Exception) -> bytes:
         return msgspec.json.encode(value)
     except (ValueError, RecursionError, OverflowError, msgspec.MsgspecError) as error:
         raise TraceError(
-            f"{where}: is not JSON: {_lower(str(first) or str(error))}; expected {what}"
+            f"{where}: is not JSON: {_reason(first) or _reason(error)}; expected {what}"
         ) from None
+
+
+def _reason(error: Exception) -> str:
+    return _lower(str(error).removeprefix("JSON is malformed: "))
 
 
 def _lower(text: str) -> str:

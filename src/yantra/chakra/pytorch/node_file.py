@@ -17,6 +17,7 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 
+from yantra.chakra import files
 from yantra.errors import TraceError
 
 Node = TypeVar("Node")
@@ -47,6 +48,8 @@ def read_nodes(
             raw.seek(0)
             file = gzip.GzipFile(fileobj=raw) if packed else raw
             return _Reader(where, file, of, take, check).run()
+    except FileNotFoundError:
+        raise TraceError(f"{where}: no such file{files.near(where)}") from None
     except (OSError, EOFError) as error:
         reason = getattr(error, "strerror", None) or error
         raise TraceError(f"{where}: cannot be read: {reason}") from None
