@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LONGEST_S = 600  # a command that hangs fails, with everything it started
 _TIME = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\]")
 _MEASURED = (
     r"~\d+(?:\\\.\d+)?(\\ (?:ns|us|ms|s)\b)?"  # in an escaped text; with its unit of time, if any
@@ -134,8 +135,7 @@ def _shell(command: str, folder: Path) -> str:
             script.write_text(f"#!/bin/sh\nexec '{sys.executable}' {options} \"$@\"\n")
             script.chmod(0o755)
     done = subprocess.run(
-        command,
-        shell=True,
+        ["timeout", "--kill-after=60", str(_LONGEST_S), "sh", "-c", command],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
