@@ -1,0 +1,107 @@
+"""What one rank does for one micro-batch: the form between the operator graph and the step.
+
+The graph side (models, sharding, backward) makes one `StageWork` for each chunk of layers a device
+holds; the step side repeats its passes in the order of a pipeline schedule and adds what happens
+once per step. All sizes are those of one rank, whole numbers of bytes, elements and operations (one
+multiply-accumulate is two).
+
+Trade-off: an operation is one flat tuple with the fields of every kind, not a class per kind; a
+stage of a large model has a few thousand of them and they are only read.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from yantra.chakra import CollectiveType
+
+Phase = Literal["forward", "dgrad", "wgrad", "recompute", "optimizer"]
+Domain = Literal["dense", "expert"]
+
+
+class Operation(NamedTuple):
+    """One computation, collective, send or receive.
+
+    A collective has `collective`, a send or receive has `peer`; anything else computes. `after` are
+    positions in the same pass whose results it needs. `unit` is the part of the model it belongs
+    to (`embedding`, `layers.3`, `head`): what is sharded, prefetched and reduced together.
+    """
+
+    name: str
+    kind: str
+    """What it is in one word: gemm, attention, norm, elementwise, gather, all_gather, send, ..."""
+    phase: Phase
+    unit: str
+    after: tuple[int, ...] = ()
+    tensor_flops: int = 0
+    """Floating-point operations of matrix units."""
+    vector_flops: int = 0
+    """Floating-point operations of vector units."""
+    bytes_read: int = 0
+    bytes_written: int = 0
+    shape: tuple[int, ...] = ()
+    """(m, n, k) of a matrix product, times what is repeated in front: (batch, m, n, k)."""
+    dtype: str = "bf16"
+    collective: CollectiveType | None = None
+    group: str = ""
+    """Name of the communicator of a collective, as in `grid.py`."""
+    size_bytes: int = 0
+    """Of a collective: the input of one rank (all-gather: its shard). Of a send: the message."""
+    peer: str = ""
+    """The other end of a send or receive, relative: `cp+1`."""
+    tag: int = 0
+    """Tells messages of one pass between the same ranks apart."""
+    saves: int = 0
+    """Bytes of activations that this operation makes and a later pass needs."""
+    frees: int = 0
+    """Bytes of saved activations that nothing needs after this operation."""
+
+    @property
+    def communicates(self) -> bool:
+        """True for collectives, sends and receives."""
+        return self.collective is not None or bool(self.peer)
+
+
+class Weight(NamedTuple):
+    """A trained tensor, or the part of it that this rank holds before any sharding over replicas.
+
+    `domain` tells which ranks hold the same part: `dense` over data and context parallelism,
+    `expert` over expert data parallelism. `partial_over` names the groups whose gradients must be
+    added besides (tp where a replicated weight saw a part of the sequence).
+    """
+
+    name: str
+    unit: str
+    elements: int
+    domain: Domain = "dense"
+    partial_over: tuple[str, ...] = ()
+    is_tied: bool = False
+    """Shared by the embedding and the head, whose gradients are added over the group `embedding`."""
+
+
+class Pass(NamedTuple):
+    """Operations in the order in which the rank issues them.
+
+    `entries` are positions of the operations that use the tensor from the neighbouring stage,
+    `exit` the position of the one whose result goes to the next; None where the pass ends here.
+    """
+
+    operations: tuple[Operation, ...]
+    entries: tuple[int, ...] = ()
+    exit: int | None = None
+
+
+class StageWork(NamedTuple):
+    """One chunk of layers on one rank, for one micro-batch.
+
+    The backward pass holds operations of the phases dgrad, wgrad and recompute in the order of a
+    joint backward. A schedule that separates weight gradients takes those of the phase wgrad as a
+    pass of its own; none of the others depends on them. `input_bytes` and `output_bytes` are the
+    tensors that cross to the neighbouring stages (and their gradients back), 0 at the ends.
+    """
+
+    forward: Pass
+    backward: Pass
+    weights: tuple[Weight, ...]
+    input_bytes: int = 0
+    output_bytes: int = 0
