@@ -76,7 +76,7 @@ class Weight(NamedTuple):
     domain: Domain = "dense"
     partial_over: tuple[str, ...] = ()
     is_tied: bool = False
-    """Shared by the embedding and the head, whose gradients are added over the group `embedding`."""
+    """Shared by embedding and head, whose gradients are added over the group `embedding`."""
 
 
 class Pass(NamedTuple):
