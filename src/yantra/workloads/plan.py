@@ -4,9 +4,9 @@ A plan knows nothing of the model: what it says alone is checked here, what depe
 `plan_check.py`. Names and meanings are Megatron-LM's where it has them; its own spellings
 (`tensor_model_parallel_size`) are read by `Plan.of` (see `names.py`).
 
-Trade-off: fields that follow from others (`sequence_parallel`, `global_batch`, `bucket_elements`)
-hold their value and not None once the plan is made, so that nobody derives them twice; a plan
-remembers which were left out, and `replace` derives these again.
+Trade-off: the fields of `_DERIVED`, which follow from others where they are left out, hold their
+value and not None once the plan is made, so that nobody derives them twice; a plan remembers which
+were left out, and `replace` derives these again.
 
 Sources: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using
 Megatron-LM", SC 2021; Liu et al., "MoE Parallel Folding", arXiv 2504.14960 (experts' own axes);
@@ -26,7 +26,6 @@ CpKind = Literal["p2p", "all_gather", "a2a"]
 Recompute = Literal["none", "selective", "full"]
 Dtype = Literal["fp32", "bf16", "fp16", "fp8"]
 Axis = Literal["tp", "cp", "ep", "dp", "pp"]
-Views = Mapping[str, tuple[tuple[str, int], ...]]
 
 DTYPE_BYTES: Mapping[str, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "fp8": 1}
 AXES: tuple[Axis, ...] = ("tp", "cp", "ep", "dp", "pp")
@@ -51,7 +50,7 @@ SWITCHES = (
     "dropout",
 )
 DERIVED: Any = None  # left out: the plan derives it from other fields, once
-_DERIVED = ("sequence_parallel", "global_batch", "bucket_elements")
+_DERIVED = ("sequence_parallel", "global_batch", "schedule", "bucket_elements")
 _MEGATRON_BUCKET = 40_000_000
 _MEGATRON_BUCKET_PER_RANK = 1_000_000
 _LARGEST = 2**40
@@ -82,7 +81,7 @@ class Plan(Record):
     prefetch: int = 1
     micro_batch: int = 1
     global_batch: int = DERIVED
-    schedule: str = "1f1b"
+    schedule: str = DERIVED
     recompute: Recompute = "none"
     dtype: Dtype = "bf16"
     gradient_dtype: Dtype = "fp32"
@@ -109,9 +108,21 @@ class Plan(Record):
             state["sequence_parallel"] = self.tp > 1
         if state["global_batch"] is None:
             state["global_batch"] = self.micro_batch * self.dp
+        if state["schedule"] is None:
+            state["schedule"] = "interleaved" if self.vpp > 1 else "1f1b"
         if state["bucket_elements"] is None:
             grown = _MEGATRON_BUCKET_PER_RANK * self.dp * self.cp
             state["bucket_elements"] = max(_MEGATRON_BUCKET, grown)
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | None = None, **named: Any) -> Self:
+        """Make a plan from names of Megatron, DeepSpeed, vLLM or our own, as flags or as keywords.
+
+        Errors of the plan then name the fields as they were given. Raises ConfigError.
+        """
+        from yantra.workloads.names import plan_fields
+
+        return plan_fields({**(given or {}), **named}, cls)
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed; those left out are derived again."""
@@ -155,18 +166,6 @@ class Plan(Record):
         """Copies of the sharded state over dp x cp: 1, or more with `shard` (HSDP)."""
         return self.dp * self.cp // (self.shard or self.dp * self.cp)
 
-    @property
-    def views(self) -> Views:
-        """The axes of the ranks and their sizes, fastest first: of dense layers, and of experts."""
-        dense = {"tp": self.tp, "cp": self.cp, "dp": self.dp, "pp": self.pp}
-        expert = {"tp": ("etp", self.etp), "ep": ("ep", self.ep), "dp": ("edp", self.edp)}
-        expert["pp"] = ("pp", self.pp)
-        axes = self.order.split("-")
-        return {
-            "dense": tuple((axis, dense[axis]) for axis in axes if axis in dense),
-            "expert": tuple(expert[axis] for axis in axes if axis in expert),
-        }
-
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as fields: slots cannot be set on a frozen record."""
         return partial(type(self), **self.given), ()
@@ -180,9 +179,7 @@ def _check_values(state: Mapping[str, Any]) -> None:
         if state[name] is not None:
             _check_size(name, state[name])
     for name in SWITCHES:
-        if not isinstance(state[name], bool | None) or (
-            state[name] is None and name != "sequence_parallel"
-        ):
+        if not isinstance(state[name], bool) and not (name in _DERIVED and state[name] is None):
             raise ConfigError(name, expected_got("true or false", state[name]))
     for name, choices in CHOICES.items():
         if state[name] not in choices:
@@ -191,8 +188,9 @@ def _check_values(state: Mapping[str, Any]) -> None:
             raise ConfigError(name, expected_got(one, state[name]) + hint)
     if state["zero"] not in (0, 1, 2, 3) or isinstance(state["zero"], bool):
         raise ConfigError("zero", expected_got("0, 1, 2 or 3", state["zero"]))
-    if not isinstance(state["schedule"], str) or not state["schedule"]:
-        raise ConfigError("schedule", expected_got("a name or a file", state["schedule"]))
+    schedule = state["schedule"]
+    if schedule is not None and not (isinstance(schedule, str) and schedule):
+        raise ConfigError("schedule", expected_got("a name or a file", schedule))
     _check_order(state["order"])
     skew_of(state["routing"])
     factor = state["capacity_factor"]
@@ -222,7 +220,7 @@ def _check_size(name: str, value: object) -> None:
 
 def _check_order(order: object) -> None:
     axes = order.split("-") if isinstance(order, str) else []
-    if sorted(axes) != sorted(AXES):
+    if not set(axes) <= set(AXES) or len(set(axes)) < len(axes) or not axes:
         every = f"each of {', '.join(AXES)} once, fastest first, such as {'-'.join(AXES)}"
         raise ConfigError("order", f"expected {every}; got {show(order)}")
 

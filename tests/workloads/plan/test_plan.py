@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from math import prod
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from yantra.errors import ConfigError
 from yantra.workloads.plan import Plan, skew_of
-
-SIZE = st.integers(1, 64)
 
 
 def test_a_plan_of_nothing_is_one_rank_with_one_micro_batch() -> None:
@@ -33,26 +28,16 @@ def test_what_is_left_out_follows_from_the_rest_and_is_derived_again_by_replace(
     assert changed.bucket_elements == 64_000_000
 
 
+def test_several_chunks_per_device_mean_the_interleaved_schedule_unless_one_is_given() -> None:
+    assert Plan(pp=4, vpp=2).schedule == "interleaved"
+    assert Plan(pp=4, vpp=2).replace(vpp=1).schedule == "1f1b"
+    assert Plan(pp=4, vpp=2, schedule="zb-v").schedule == "zb-v"
+
+
 def test_what_was_given_stays_in_replace() -> None:
     plan = Plan(tp=8, dp=4, sequence_parallel=False, global_batch=32)
     assert plan.replace(dp=2).global_batch == 32
     assert not plan.replace(tp=4).sequence_parallel
-
-
-@given(tp=SIZE, cp=SIZE, dp=SIZE, pp=SIZE, order=st.permutations(["tp", "cp", "ep", "dp", "pp"]))
-def test_both_views_hold_every_rank_once(tp: int, cp: int, dp: int, pp: int, order: Any) -> None:
-    plan = Plan(tp=tp, cp=cp, dp=dp, pp=pp, ep=tp * cp, order="-".join(order))
-    for view in plan.views.values():
-        assert prod(size for _, size in view) == plan.ranks
-    assert [axis for axis, _ in plan.views["dense"]] == [a for a in order if a != "ep"]
-
-
-def test_the_default_views_are_those_of_parallel_folding() -> None:
-    plan = Plan(tp=8, dp=16, pp=8, ep=8)
-    assert plan.views == {
-        "dense": (("tp", 8), ("cp", 1), ("dp", 16), ("pp", 8)),
-        "expert": (("etp", 1), ("ep", 8), ("edp", 16), ("pp", 8)),
-    }
 
 
 def test_a_plan_survives_pickling_and_can_be_a_key() -> None:
@@ -74,7 +59,8 @@ def test_a_plan_survives_pickling_and_can_be_a_key() -> None:
         ("cp_kind", "ulysses", "expected one of p2p, all_gather, a2a"),
         ("recompute", "sel", "did you mean 'selective'?"),
         ("overlap_p2p", "yes", 'expected true or false, got "yes"'),
-        ("order", "tp-cp-dp-pp", "expected each of tp, cp, ep, dp, pp once"),
+        ("order", "tp-cp-ddp-pp", "expected each of tp, cp, ep, dp, pp once"),
+        ("order", "tp-cp-tp", "expected each of tp, cp, ep, dp, pp once"),
         ("order", 3, "expected each of tp, cp, ep, dp, pp once"),
         ("routing", "zipf", 'such as "zipf:1.2"'),
         ("routing", "zipf:nan", 'such as "zipf:1.2"'),
