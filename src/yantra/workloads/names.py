@@ -126,6 +126,14 @@ COMPUTED: Mapping[str, tuple[str, str]] = {
 SEQUENCE_NAMES = ("sequence", "seq", "seq_length", "sequence_length", "seq_len", "max_model_len")
 """What a job's sequence length, in tokens, is called: ours, then Megatron-LM, ..., vLLM."""
 
+_REFINED: Mapping[str, tuple[Any, ...]] = {
+    "use_distributed_optimizer": (2, 3),
+    "bf16": ("fp8",),
+    "fp16": ("fp8",),
+}
+"""Switches that Megatron-LM gives beside a name that says it more exactly, and what that may say:
+`bf16` beside `fp8_format`."""
+
 _BY_NAME = {alias.name: alias for alias in ALIASES} | {
     field: Alias(field, field, "") for field in Plan.field_names
 }
@@ -155,24 +163,41 @@ def plan_fields(given: Mapping[str, Any], make: type[P]) -> P:
             if value is not None:
                 computed[key] = (name, value)
             continue
-        alias = _BY_NAME.get(key)
+        alias = _found(key)
         if alias is None:
             hint = did_you_mean(key, known_names())
             raise ConfigError(name, f"a plan has no field of this name{hint}")
         meant = _translated(alias, name, value)
-        if meant is None:
-            continue
-        if alias.field in fields and fields[alias.field] != meant:
-            first = spelling[alias.field]
-            problem = f"contradicts {first}: {show(meant)} and {show(fields[alias.field])}"
-            raise ConfigError(name, f"{problem} for the same field, {alias.field}")
-        fields[alias.field] = meant
-        spelling.setdefault(alias.field, name)
+        if meant is not None:
+            _merge(fields, spelling, alias.field, name, meant)
     try:
         _compute(fields, spelling, computed)
         return make(**fields).spelled(spelling)
     except ConfigError as error:
         raise ConfigError(spelling.get(error.where, error.where), error.problem) from None
+
+
+def _merge(
+    fields: dict[str, Any], spelling: dict[str, str], field: str, name: str, value: Any
+) -> None:
+    """Set a field that may have been given by another name before."""
+    if field in fields and fields[field] != value:
+        other, before = spelling[field], fields[field]
+        if before in _REFINED.get(key_of(name), ()):
+            return
+        if value not in _REFINED.get(key_of(other), ()):
+            problem = f"contradicts {other}: {show(value)} and {show(before)}"
+            raise ConfigError(name, f"{problem} for the same field, {field}")
+    fields[field] = value
+    spelling[field] = name
+
+
+def _found(key: str) -> Alias | None:
+    """Return the alias of a name; `no_overlap_p2p` is the inverse of the switch `overlap_p2p`."""
+    switch = _BY_NAME.get(key.removeprefix("no_"))
+    if key in _BY_NAME or switch is None or switch.field not in SWITCHES:
+        return _BY_NAME.get(key)
+    return Alias(key, switch.field, "", _INVERSE)
 
 
 def _translated(alias: Alias, name: str, value: object) -> Any:
