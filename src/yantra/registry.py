@@ -2,8 +2,8 @@
 
 A built-in plug-in `ring` is the file `ring.py` of a package; the file ends with the line
 `PLUGIN = <object>`, which tells it from the helpers beside it. Where the name cannot be a file's
-(`1f1b`, `zb-h1`), a line `PLUGIN_NAME = "1f1b"` gives it. A third-party plug-in is an entry point of
-the group, its name the plug-in's name, its value the object.
+(`1f1b`, `zb-h1`), a line `PLUGIN_NAME = "1f1b"` gives it. A third-party plug-in is an entry point
+of the group, its name the plug-in's name, its value the object.
 
 Trade-off: the files are searched for those lines as text, so that listing the names imports nothing
 and looking one up imports one file. A built-in is found before any entry point is read; that an
@@ -46,8 +46,7 @@ class Registry(Generic[T]):
     def names(self) -> tuple[str, ...]:
         """Return every name, sorted; two plug-ins of one name are a ConfigError."""
         origins = {
-            name: f"the built-in {self.package}.{module}"
-            for name, module in self._built_in.items()
+            name: f"the built-in {self.package}.{module}" for name, module in self._built_in.items()
         }
         for point in self._entry_points():
             if point.name in origins:

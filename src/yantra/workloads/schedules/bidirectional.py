@@ -28,7 +28,7 @@ def phases(
         order.weight_gradient()
         order.forward(far)
     for j in range(each - 2 * to_turn - passed - 1):
-        if j == 0 and to_turn == 0:  # the far micro-batch comes from the near one just before it
+        if j == 0 and to_turn == 0:  # the neighbour waits for the forward: do not tie it to B
             order.forward(near)
             order.backward(far)
         else:

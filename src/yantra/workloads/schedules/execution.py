@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from yantra.errors import ConfigError
 from yantra.records import Record
 from yantra.workloads.schedules.schedule import Action, Orders, Pair, Step
 from yantra.workloads.schedules.stages import Stages
+
+PARTS = {"F": "forward", "b": "input gradient", "W": "weight gradient"}
 
 
 class Timing(Protocol):
@@ -100,16 +102,21 @@ class Execution(NamedTuple):
         return 1 - sum(self.busy) / (len(self.spans) * self.makespan)
 
 
+class Result(NamedTuple):
+    """What a pass makes; a whole backward pass B makes both b and W."""
+
+    kind: Literal["F", "b", "W"]
+    device: int
+    chunk: int
+    microbatch: int
+
+
 class Waiting(NamedTuple):
-    """A device that cannot go on: at which of its actions, and for which pass of which device."""
+    """A device that cannot go on: at which of its actions, and for what."""
 
     device: int
     position: int
-    awaited: tuple[int, Step]
-
-
-Result = tuple[str, int, int, int]
-"""What a pass makes: F, b or W, its device, chunk and micro-batch."""
+    awaited: Result
 
 
 def execute(orders: Orders, stages: Stages, costs: Timing) -> Execution:
@@ -117,11 +124,10 @@ def execute(orders: Orders, stages: Stages, costs: Timing) -> Execution:
     spans, stuck = attempt(orders, stages, costs)
     if stuck:
         waiting = stuck[0]
-        device, step = waiting.awaited
         action = orders[waiting.device][waiting.position]
         raise ConfigError(
             f"device {waiting.device}, operation {waiting.position}",
-            f"{action} waits for {step} of device {device} and never starts",
+            f"{action} never starts; it waits for {describe(waiting.awaited)}",
         )
     return Execution(spans)
 
@@ -146,7 +152,7 @@ def attempt(
                     waiting.setdefault(need, []).append(device)
                     at[device] = need
                     break
-                start = max(start, ends[need] + (costs.latency if need[1] != device else 0))
+                start = max(start, ends[need] + (costs.latency if need.device != device else 0))
             else:
                 end = start + costs.duration(device, action)
                 done.append(Span(action, start, end))
@@ -155,10 +161,7 @@ def attempt(
                     runnable += waiting.pop(made, ())
                 continue
             break
-    stuck = [
-        Waiting(device, len(spans[device]), (need[1], Step(*_pass(need))))
-        for device, need in sorted(at.items())
-    ]
+    stuck = [Waiting(device, len(spans[device]), need) for device, need in sorted(at.items())]
     return tuple(map(tuple, spans)), stuck
 
 
@@ -166,24 +169,28 @@ def needs(stages: Stages, device: int, action: Action) -> Iterator[Result]:
     """Yield the results an action needs."""
     for kind, microbatch, chunk in action.steps:
         if kind == "W":
-            yield "b", device, chunk, microbatch
+            yield Result("b", device, chunk, microbatch)
             continue
         if kind == "F":
             source = stages.before(device, chunk)
         else:
-            yield "F", device, chunk, microbatch
+            yield Result("F", device, chunk, microbatch)
             source = stages.after(device, chunk)
         if source is not None:
-            yield "F" if kind == "F" else "b", *source, microbatch
+            yield Result("F" if kind == "F" else "b", *source, microbatch)
 
 
 def results(device: int, action: Action) -> Iterator[Result]:
     """Yield the results an action makes."""
     for kind, microbatch, chunk in action.steps:
-        for part in "bW" if kind == "B" else kind:
-            yield part, device, chunk, microbatch
+        if kind == "B":
+            yield Result("b", device, chunk, microbatch)
+            yield Result("W", device, chunk, microbatch)
+        else:
+            yield Result(kind, device, chunk, microbatch)
 
 
-def _pass(result: Result) -> tuple[str, int, int]:
-    kind, _, chunk, microbatch = result
-    return kind, microbatch, chunk
+def describe(result: Result) -> str:
+    """Return the name of what a pass makes: `b3.1 (input gradient) of device 2`."""
+    step = Step(result.kind, result.microbatch, result.chunk)
+    return f"{step} ({PARTS[result.kind]}) of device {result.device}"

@@ -34,7 +34,9 @@ def peaks_by_chunk(orders: Orders) -> tuple[tuple[int, ...], ...]:
 
     The chunks of a device need not peak at the same time: for bytes, use `peak_bytes`.
     """
-    return tuple(tuple(map(max, zip(*held(order, _chunks(order))))) for order in orders)
+    return tuple(
+        tuple(map(max, zip(*held(order, _chunks(order)), strict=True))) for order in orders
+    )
 
 
 def peak_bytes(order: Order, bytes_of_chunk: Sequence[int]) -> int:
