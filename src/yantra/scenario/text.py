@@ -10,6 +10,7 @@ from yantra.documents import Path, is_plain_text, parse_yaml, read_text
 from yantra.errors import ConfigError
 from yantra.output import write_text
 from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
+from yantra.scenario.named import with_parts
 from yantra.scenario.types import Scenario
 
 
@@ -30,6 +31,7 @@ def loads(text: str, folder: Path = "", name: str = "scenario") -> Scenario:
     tree = parse_yaml(text, name)
     if tree is None:
         raise ConfigError(name, "empty; expected a mapping with workload, cluster, ...")
+    tree = with_parts(tree, os.fspath(folder))
     return scenario_of(DOCUMENT.read(tree, "", os.fspath(folder)))
 
 
