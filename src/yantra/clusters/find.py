@@ -39,9 +39,10 @@ def path_of(name: Path, *, where: str = "cluster", folder: Path = "") -> str:
     if os.sep in text or text.endswith(_ENDINGS):
         return os.path.join(folder, text)
     known = names()
+    named = f"'{text}'" if text.isprintable() else show(text)
     raise ConfigError(
         where,
-        f"no cluster is named {show(text)}; expected one of {', '.join(known)}, or the path of a "
+        f"no cluster is named {named}; expected one of {', '.join(known)}, or the path of a "
         f"YAML file{did_you_mean(text, known)}",
     )
 

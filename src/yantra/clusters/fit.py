@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from yantra.chakra.inspect.text import count
 from yantra.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,16 +27,23 @@ def sizes_of(cluster: Cluster, ranks: int, where: str) -> tuple[tuple[int, ...],
     found = _fit(cluster.network, ranks) if ranks >= 2 else None
     if found is not None:
         return found
-    below = next((n for n in range(ranks - 1, 1, -1) if _fit(cluster.network, n)), None)
-    above = next(
-        (n for n in range(max(ranks, 1) + 1, ranks + _FARTHEST) if _fit(cluster.network, n)), None
-    )
-    nearest = " and ".join(str(n) for n in (below, above) if n is not None)
+    nearest = " and ".join(map(str, _nearest(cluster.network, ranks)))
     raise ConfigError(
         where,
-        f"{ranks} ranks do not fit {cluster.name} ({limits(cluster)}); the nearest that fit: "
-        f"{nearest}",
+        f"{count(ranks, 'rank')} cannot be had on {cluster.name} ({limits(cluster)}); nearest "
+        f"possible: {nearest}",
     )
+
+
+def _nearest(levels: tuple[Level, ...], ranks: int) -> list[int]:
+    """Return the nearest numbers of ranks that fit, below and above the asked one."""
+    capacity = prod(_most(level) or ranks + _FARTHEST for level in levels)
+    low = min(ranks - 1, capacity)
+    below = (n for n in range(low, max(1, low - _FARTHEST), -1) if _fit(levels, n))
+    high = max(ranks + 1, 2)
+    above = (n for n in range(high, min(high + _FARTHEST, capacity + 1)) if _fit(levels, n))
+    found = [next(below, None), next(above, None)]
+    return [n for n in found if n is not None]
 
 
 def limits(cluster: Cluster) -> str:

@@ -246,14 +246,15 @@ class _Place:
             raise where.error(f"must be above 0 {unit}; got {stated['value']}")
         if whole and not value.is_integer():
             raise where.error(expected_got(f"a whole number of {unit}", stated["value"]))
-        return self._number(stated, value)
+        return self._number(stated, value, unit)
 
     def count(self, tree: Any) -> Number:
         """Read a whole number with a source."""
         stated = self.mapping(tree, ("value", "source"), ("basis",))
-        return self._number(stated, self.key("value").whole(stated["value"]))
+        return self._number(stated, self.key("value").whole(stated["value"]), "")
 
-    def _number(self, stated: dict[str, Any], value: float) -> Number:
+    def _number(self, stated: dict[str, Any], value: float, unit: Any) -> Number:
         basis: Any = self.key("basis").choice(stated.get("basis", "published"), get_args(Basis))
         source = self.key("source").source(stated["source"])
-        return Number(value=value, written=str(stated["value"]), source=source, basis=basis)
+        written = str(stated["value"])
+        return Number(value=value, unit=unit, written=written, source=source, basis=basis)

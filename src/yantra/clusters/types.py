@@ -22,9 +22,10 @@ DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
 
 
 class Number(Record):
-    """A number of a cluster: its value in B, B/s, FLOP/s or ns, as written, and its source."""
+    """A number of a cluster: its value in `unit`, as it is written, and its source."""
 
     value: float
+    unit: Literal["B", "B/s", "FLOP/s", "ns", ""]
     written: str
     source: str
     basis: Basis = "published"

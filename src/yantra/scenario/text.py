@@ -37,6 +37,11 @@ def loads(text: str, folder: Path = "", name: str = "scenario") -> Scenario:
 
 def to_yaml(scenario: Scenario, folder: Path = "") -> str:
     """Write a scenario as text whose relative paths start from `folder`."""
+    return tree_text(DOCUMENT.write(document_of(scenario), os.fspath(folder)))
+
+
+def tree_text(tree: dict[str, Any]) -> str:
+    """Write the plain tree of a scenario file, or a part of one, as YAML."""
     import yaml
 
     class Dumper(yaml.SafeDumper):
@@ -47,7 +52,6 @@ def to_yaml(scenario: Scenario, folder: Path = "") -> str:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
     Dumper.add_representer(str, text)
-    tree = DOCUMENT.write(document_of(scenario), os.fspath(folder))
     written: str = yaml.dump(
         tree, Dumper=Dumper, sort_keys=False, default_flow_style=None, allow_unicode=True, width=100
     )
