@@ -35,7 +35,7 @@ def model_flops(items: tuple[Operation, ...]) -> int:
 
 @pytest.mark.parametrize(("layer", "split"), SPLITS)
 def test_a_split_changes_nothing_but_where(layer: Block, split: Setting) -> None:
-    """Operations add up to those of one rank, bytes kept are freed, nothing waits for the future."""
+    """Operations add up to those of one rank, what is kept is freed, nothing waits for later."""
     one = model_flops(operations(chunk(layer, setting()).work()))
     work = chunk(layer, split).work()
     both = operations(work)

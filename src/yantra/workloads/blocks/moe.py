@@ -88,7 +88,8 @@ class MoE(Block):
             )  # fmt: skip
         done = settle(g, done, "experts.sum", where)
         back = exchange(g, done, "combine", "ep", rows=slots * etp, busiest=busiest * etp)
-        return elementwise(g, "unpermute", [back, shares], flops=2 * self.top_k, kind="permute", saves=(0,),
+        return elementwise(
+            g, "unpermute", [back, shares], flops=2 * self.top_k, kind="permute", saves=(0,),
             sizes=dict(x.sizes), placement=x.placement.dual(),
         )  # fmt: skip
 
