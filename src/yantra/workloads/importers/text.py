@@ -18,7 +18,8 @@ from yantra.chakra.text.loops import Settings, not_issued, trace
 from yantra.chakra.text.split import Scope, Side, Split
 from yantra.chakra.text.workload import Workload as Layers
 from yantra.workloads.grid import Group
-from yantra.workloads.importers.imported import VIEW, Imported, make_grid
+from yantra.workloads.importers.imported import VIEW, make_grid, make_workload
+from yantra.workloads.template import Workload
 
 __all__ = ["Settings", "from_text", "parse_dims"]
 
@@ -27,7 +28,7 @@ ALL = "world"
 
 def from_text(
     path: str, ranks: int, dims: Sequence[int] | None = None, settings: Settings | None = None
-) -> Imported:
+) -> Workload:
     """Read a text workload for `ranks` ranks; `dims` are the network's, innermost first.
 
     Raises ConfigError where file, ranks, dimensions and policy do not fit.
@@ -40,13 +41,13 @@ def from_text(
     axes = split.axes()
     members = {ALL: tuple(name for name, _ in axes), **{name: (name,) for name, _ in axes}}
     groups = {name: Group(VIEW, of) for name, of in members.items() if name in named}
-    return Imported(
+    return make_workload(
         make_grid(*axes),
         groups,
         (Trace(nodes, made.metadata),),
         None,
         {"source": "ASTRA-sim 1.0", "policy": layers.policy},
-        tuple(not_issued(layers, split)),
+        not_issued(layers, split),
     )
 
 

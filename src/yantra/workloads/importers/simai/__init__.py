@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from yantra.errors import ConfigError
 from yantra.workloads.grid import Group
-from yantra.workloads.importers.imported import VIEW, Imported, make_grid
+from yantra.workloads.importers.imported import VIEW, make_grid, make_workload
 from yantra.workloads.importers.simai.order import SIMAI, stages
 from yantra.workloads.importers.simai.read import Job, read
 from yantra.workloads.importers.simai.trace import trace
+from yantra.workloads.template import Workload
 
 __all__ = ["SIMAI", "Job", "from_simai", "read"]
 
@@ -19,7 +20,7 @@ _DEFAULT = "1f1b"
 _MEMBERS = {"tp": ("tp",), "ep": ("ep",), "edp": ("edp",), "dp": ("ep", "edp")}
 
 
-def from_simai(path: str, ranks: int | None = None, schedule: str | None = None) -> Imported:
+def from_simai(path: str, ranks: int | None = None, schedule: str | None = None) -> Workload:
     """Read a workload of SimAI.
 
     `ranks` is needed where the file does not say `all_gpus`. `schedule` orders the micro-batches:
@@ -40,10 +41,8 @@ def from_simai(path: str, ranks: int | None = None, schedule: str | None = None)
     sizes = {name: grid.smallest(group) for name, group in groups.items()}
     notes = list(job.notes)
     if alone and job.pp > 1:
-        notes.append(
-            f"{path}: {chosen} has no pipeline: this is one of {job.pp} stages, on {every // job.pp} "
-            f"of {every} ranks"
-        )
+        stage = f"this is one of {job.pp} stages, on {every // job.pp} of {every} ranks"
+        notes.append(f"{path}: {SIMAI} has no pipeline: {stage}")
     traces = tuple(trace(parts, sizes, job.pp_bytes) for parts in stages(job, chosen))
     about = {
         "source": "SimAI",
@@ -54,8 +53,7 @@ def from_simai(path: str, ranks: int | None = None, schedule: str | None = None)
         "micro_batches": job.micro_batches,
         "schedule": chosen,
     }
-    axis = None if alone else "pp"
-    return Imported(grid, groups, traces, axis, about, tuple(notes))
+    return make_workload(grid, groups, traces, None if alone else "pp", about, notes)
 
 
 def _ranks(job: Job, given: int | None) -> int:
