@@ -17,6 +17,8 @@ from yantra.quirks import STORIES
 from yantra.scenario.fields import Dimensions, Field, Quantity, Section
 from yantra.scenario.layout import DOCUMENT
 from yantra.topologies import topologies
+from yantra.workloads import model_names, names, plan
+from yantra.workloads.plan_fields import MEANINGS
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
 _PART = re.compile(r"(?<=<!-- generated: )([^>]+?)( -->\n)(.*?)(?=<!-- end -->)", re.DOTALL)
@@ -28,13 +30,19 @@ def generated(text: str) -> str:
 
 
 def part(name: str) -> str:
-    """Return a part: quirks, topologies, algorithms, or the keys of a section of the scenario."""
+    """Return a part by its name; any other is that of the keys of a section of the scenario."""
     if name == "quirks":
         return quirks()
     if name == "topologies":
         return topology_names()
     if name == "algorithms":
         return algorithm_names()
+    if name == "plan fields":
+        return plan_fields()
+    if name == "plan names":
+        return plan_names()
+    if name == "model names":
+        return model_sizes()
     return section(name.removeprefix("keys of").strip())
 
 
@@ -60,6 +68,58 @@ def algorithm_names() -> str:
         (f"`{name}`", _first_sentence(kind), ", ".join(sorted(kind.kinds))) for name, kind in named
     )
     return _table(head, rows)
+
+
+def plan_fields() -> str:
+    """Return the table of the fields of a plan."""
+    rows = (
+        (f"`{field}`", _plan_value(field), _plan_default(field), meaning)
+        for field, meaning in MEANINGS.items()
+    )
+    return _table(("field", "value", "default", "meaning"), rows)
+
+
+def _plan_value(field: str) -> str:
+    if field in plan.SWITCHES:
+        return "true or false"
+    choices = (0, 1, 2, 3) if field == "zero" else plan.CHOICES.get(field)
+    if choices:
+        return ", ".join(f"`{choice}`" for choice in choices)
+    if field in (*plan.SIZES, *plan.OPTIONAL_SIZES):
+        return "a whole number of at least 1"
+    return "a number above 0" if field == "capacity_factor" else "a text"
+
+
+def _plan_default(field: str) -> str:
+    default = getattr(plan.Plan, field)
+    if default is None:
+        return "derived" if field in plan.Plan().derived else "none"
+    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
+
+
+def plan_names() -> str:
+    """Return the table of what other programs call the fields of a plan."""
+    rows: dict[str, list[str]] = {}
+    for alias in names.ALIASES:
+        rows.setdefault(alias.field, []).append(_foreign(alias))
+    made = ((f"`{field}`", ", ".join(rows[field])) for field in MEANINGS if field in rows)
+    return _table(("field", "other names"), made)
+
+
+def _foreign(alias: names.Alias) -> str:
+    values = alias.values or {}
+    meant = {value for value in values.values() if value is not None}
+    said = f" = {meant.pop()}" if len(meant) == 1 and alias.field not in plan.SWITCHES else ""
+    return f"`{alias.name}`{said} ({alias.program})"
+
+
+def model_sizes() -> str:
+    """Return the table of what other programs call the sizes of a transformer."""
+    rows = (
+        (f"`{field}`", ", ".join(f"`{name}`" for name in model_names.ALIASES.get(field, ())))
+        for field in model_names.SIZES
+    )
+    return _table(("size", "other names"), rows)
 
 
 def section(path: str) -> str:
