@@ -170,7 +170,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 def test_the_check_draws_a_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert contract.main([written(tmp_path, GOOD)]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("every law holds over 1 sizes; 2 devices, 3 micro-batches:\n")
+    assert printed.startswith("every law holds over 1 size; 2 devices, 3 micro-batches:\n")
     assert "device 1 |" in printed
     assert contract.main([written(tmp_path, GOOD.replace("B0 F2", "F2"))]) == 2
     assert "devices[0]: no operation makes b0" in capsys.readouterr().err
