@@ -40,8 +40,16 @@ def test_what_is_written_is_read(name: str, tmp_path: Path) -> None:
 
 def test_json_is_read_too(tmp_path: Path) -> None:
     tree = {"micro_batches": 1, "devices": [["F0", "B0"], ["F0", "b0", "W0"]]}
-    listed = schedules.get(written(tmp_path, json.dumps(tree), "mine.json"))
-    assert [len(order) for order in listed.orders(2, 1)] == [2, 3]
+    for indent in (None, 2, "\t"):
+        path = written(tmp_path, json.dumps(tree, indent=indent), "mine.json")
+        assert [len(order) for order in schedules.get(path).orders(2, 1)] == [2, 3]
+
+
+def test_a_key_given_twice_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"devices": [], "devices": []}', "mine.json")
+    with pytest.raises(ConfigError) as error:
+        schedules.get(path)
+    assert str(error.value) == f'{path}, line 1, column 17: the key "devices" is given twice'
 
 
 def test_stages_may_lie_anywhere(tmp_path: Path) -> None:
