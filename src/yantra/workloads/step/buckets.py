@@ -38,7 +38,7 @@ class Bucket(NamedTuple):
 def buckets_of(weights: Sequence[Weight], plan: Plan, *, is_first: bool) -> tuple[Bucket, ...]:
     """Return the buckets of one chunk in the order in which gradients become ready.
 
-    `is_first` for the first chunk of the first device of the pipeline.
+    `is_first` for the first stage of the pipeline.
     """
     made: list[Bucket] = []
     for domain in DOMAINS:

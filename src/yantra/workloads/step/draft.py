@@ -12,9 +12,10 @@ from typing import Literal, NamedTuple
 
 from yantra.workloads.operations import Operation
 
-Source = Literal["", "forward", "backward", "neighbour"]
+Source = Literal["", "forward", "backward", "neighbour", "reductions"]
 """Where an operation that is waited for is: in this pass; in the forward or the input-gradient pass
-of the same chunk and micro-batch; in the pass of the neighbouring stage on the same device."""
+of the same chunk and micro-batch; in the pass of the neighbouring stage on the same device; or all
+gradient collectives so far, whatever the key."""
 
 LOAD = "mem_load"
 STORE = "mem_store"
@@ -157,9 +158,7 @@ class Draft:
         """Add an operation at the start of the pass; return its key."""
         return self._add(self._first, operation, waits, starts)
 
-    def put_before(
-        self, key: int, operation: Operation, *waits: Wait, starts: bool = False
-    ) -> int:
+    def put_before(self, key: int, operation: Operation, *waits: Wait, starts: bool = False) -> int:
         """Add an operation in front of another; return its key."""
         return self._add(self._before.setdefault(key, []), operation, waits, starts)
 

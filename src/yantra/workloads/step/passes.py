@@ -115,7 +115,7 @@ def _backward(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Dra
         if key.kind == "B" or operation.phase != "wgrad"
     ]
     draft = Draft(operations, keys)
-    _receive(draft, work, chunk.backward, plan, "backward")
+    _receive(draft, work, chunk.backward, plan, "dgrad")
     if chunk.backward.source is None:
         end = Wait(len(chunk.work.forward.operations) - 1, source="forward")
         for root in list(draft.roots()):

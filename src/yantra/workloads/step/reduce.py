@@ -90,9 +90,7 @@ def _hold(
     draft.release(reduced, size)
 
 
-def _reduction(
-    bucket: Bucket, what: str, kind: CollectiveType, group: str, size: int
-) -> Operation:
+def _reduction(bucket: Bucket, what: str, kind: CollectiveType, group: str, size: int) -> Operation:
     return Operation(
         f"{what} {bucket.name}",
         kind.name.lower(),
