@@ -127,7 +127,8 @@ def _backward(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Dra
     if key.reshards:
         release_gathered(draft, chunk.buckets, sharding)
     blocking = _reduce(draft, chunk, key, plan, sharding) if key.kind == "B" else ()
-    return Drafted(draft.items(), blocking + _send(draft, work, chunk.backward, plan, "dgrad"))
+    blocking += _send(draft, work, chunk.backward, plan, "dgrad")
+    return Drafted(draft.items(), blocking)
 
 
 def _weight_gradients(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Drafted:
