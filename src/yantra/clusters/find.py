@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from pathlib import Path as FilePath
+from os import path as paths
 from typing import TYPE_CHECKING
 
 from yantra.documents import Path, parse_yaml, read_text
@@ -13,13 +13,14 @@ from yantra.errors import ConfigError, did_you_mean, show
 if TYPE_CHECKING:
     from yantra.clusters.types import Cluster
 
-_FOLDER = FilePath(__file__).parent / "machines"
-_ENDINGS = (".yaml", ".yml")
+_FOLDER = paths.join(paths.dirname(__file__), "machines")
+_ENDING = ".yaml"
 
 
 def names() -> tuple[str, ...]:
     """Return the names of the built-in clusters, sorted."""
-    return tuple(sorted(file.stem for file in _FOLDER.glob("*.yaml")))
+    files = sorted(os.listdir(_FOLDER))
+    return tuple(file.removesuffix(_ENDING) for file in files if file.endswith(_ENDING))
 
 
 def load(name: Path, *, where: str = "cluster", folder: Path = "") -> Cluster:
@@ -35,9 +36,9 @@ def path_of(name: Path, *, where: str = "cluster", folder: Path = "") -> str:
     """Return the file of a cluster, by name or path as `load` takes them."""
     text = os.fspath(name)
     if text in names():
-        return str(_FOLDER / f"{text}.yaml")
-    if os.sep in text or text.endswith(_ENDINGS):
-        return os.path.join(folder, text)
+        return paths.join(_FOLDER, text + _ENDING)
+    if os.sep in text or text.endswith(_ENDING):
+        return paths.join(folder, text)
     known = names()
     named = f"'{text}'" if text.isprintable() else show(text)
     raise ConfigError(

@@ -1,8 +1,8 @@
 """How a number of ranks fits a machine: the members each level of its network gets.
 
-Up to one domain of a level the ranks stay in it. More fill several domains evenly: the largest part
-of a domain that divides them, in whole granules. A slice of a torus has the shape of its size whose
-longest side is shortest, as the published shapes are.
+Up to one domain of a level the ranks stay in it. More fill several domains evenly, each at least by
+half: the largest part of a domain that divides them, in whole granules. A slice of a torus has the
+shape of its size whose longest side is shortest, as the published shapes are.
 """
 
 from __future__ import annotations
@@ -57,12 +57,13 @@ def _limits(level: Level) -> str:
         small = ", ".join("x".join(map(str, shape)) for shape in shapes.small)
         block = "x".join(map(str, shapes.block))
         most = int(shapes.most.value)
-        return f"{level.name}: slices of {small} or whole {block} blocks up to {most} devices"
+        sizes = f"{small} or whole {block} blocks up to {most} devices"
+        return f"{level.name}: slices of {sizes}, several of at least half of that"
     if level.members is None:
         return ""
     members, step = int(level.members.value), _granule(level)
-    several = "whole domains" if step == members else f"the same multiple of {step} from each"
-    return f"{level.name}: 2 to {members} in a domain, from several domains {several}"
+    several = "whole ones" if step == members else f"a multiple of {step}, half of each at least"
+    return f"{level.name}: 2 to {members} in a domain, from several {several}"
 
 
 def _fit(levels: tuple[Level, ...], ranks: int) -> tuple[tuple[int, ...], ...] | None:
@@ -96,7 +97,7 @@ def _granule(level: Level) -> int:
 
 def _parts(level: Level, most: int) -> range:
     step = _granule(level) if level.shapes is None else prod(level.shapes.block)
-    return range(most - most % step, 1, -step)
+    return range(most - most % step, (most - 1) // 2, -step)
 
 
 def _shape(level: Level, ranks: int) -> tuple[int, ...] | None:

@@ -2,7 +2,8 @@
 
 A rule says which field is wrong and why. They are Megatron-LM's where it has one; uneven shares
 are refused, not padded. Of the model only sizes count: heads, experts, widths, layers
-(`facts_of`), read from whatever blocks have them.
+(`facts_of`), read from whatever blocks have them. Vocabularies are not among them: they are
+padded.
 
 Sources: the assertions of Megatron-LM (megatron/training/arguments.py and
 megatron/core/transformer/transformer_config.py); Liu et al., "MoE Parallel Folding", 2025; Jacobs
@@ -29,9 +30,10 @@ class Broken(NamedTuple):
 class Facts(NamedTuple):
     """The sizes of a model that a plan must divide; each different one stands once.
 
-    `widths` are those of MLPs and shared experts, `expert_widths` of routed experts. `positions`
-    is the length of a learned table of positions, 0 without one; `fixed_sequence` is the only
-    possible sequence length in tokens, 0 where any is.
+    `widths` are those of MLPs and shared experts, `expert_widths` of routed experts, `latents` of
+    the compressed rows of latent attention. `positions` is the length of a learned table of
+    positions, 0 without one; `fixed_sequence` is the only possible sequence length in tokens, 0
+    where any is.
     """
 
     name: str
@@ -41,7 +43,7 @@ class Facts(NamedTuple):
     widths: tuple[int, ...] = ()
     experts: tuple[int, ...] = ()
     expert_widths: tuple[int, ...] = ()
-    vocabularies: tuple[int, ...] = ()
+    latents: tuple[int, ...] = ()
     positions: int = 0
     is_causal: bool = False
     sequence: int = 0
@@ -68,7 +70,8 @@ def facts_of(model: Any) -> Facts:
     )
 
 
-_OF_BLOCKS = ("heads", "kv_heads", "widths", "experts", "expert_widths", "vocabularies")
+_LATENTS = ("q_lora", "kv_lora", "qk_rope")
+_OF_BLOCKS = ("heads", "kv_heads", "widths", "experts", "expert_widths", "latents")
 
 
 def _parts(values: object) -> Iterator[Record]:
@@ -93,11 +96,10 @@ def _sizes(part: Record) -> Iterator[tuple[str, int]]:
     if width:
         yield ("expert_widths" if experts else "widths"), width
     if getattr(part, "shared", 0):
-        yield "widths", getattr(part, "shared_intermediate", None) or width
-    if getattr(part, "vocab", 0):
-        yield "vocabularies", part.vocab  # type: ignore[attr-defined]
-    if getattr(part, "positions", 0):
-        yield "positions", part.positions  # type: ignore[attr-defined]
+        shared = part.shared  # type: ignore[attr-defined]
+        yield "widths", shared * (getattr(part, "shared_intermediate", None) or width)
+    for fact, fields in (("latents", _LATENTS), ("positions", ("positions",))):
+        yield from ((fact, getattr(part, field)) for field in fields if getattr(part, field, 0))
 
 
 def check(plan: Plan, model: Any, sequence: int | None = None) -> None:
@@ -201,19 +203,15 @@ def _tensor(plan: Plan, facts: Facts) -> Iterator[Broken]:
         if heads % plan.tp:
             yield Broken("tp", f"{heads} attention heads are not divisible by {plan.tp}")
     for heads in facts.kv_heads:
-        if heads not in facts.heads and heads % plan.tp and plan.tp % heads:
-            spread = "neither divisible by"
-            yield Broken(
-                "tp", f"{heads} key-value heads are {spread} {plan.tp} nor a divisor of it"
-            )
+        if heads not in facts.heads and heads % plan.tp:
+            yield Broken("tp", f"{heads} key-value heads are not divisible by {plan.tp}")
+    for width in facts.latents:
+        if width % plan.tp and not plan.sequence_parallel:
+            without = f"not divisible by {plan.tp} (sequence_parallel would not split it)"
+            yield Broken("tp", f"the latent width {width} is {without}")
     for width in facts.widths:
         if width % plan.tp:
             yield Broken("tp", f"the MLP width {width} is not divisible by {plan.tp}")
-    for words in facts.vocabularies:
-        if words % plan.tp:
-            padded = words + -words % (128 * plan.tp)
-            advice = f"pad it ({padded}, as Megatron-LM does) or change tp"
-            yield Broken("tp", f"the vocabulary {words} is not divisible by {plan.tp}; {advice}")
 
 
 def _sequence(plan: Plan, facts: Facts, sequence: int) -> Iterator[Broken]:
@@ -241,7 +239,7 @@ def _context(plan: Plan, facts: Facts) -> Iterator[Broken]:
     if plan.cp_kind != "a2a":
         return
     for heads in dict.fromkeys((*facts.heads, *facts.kv_heads)):
-        local = max(heads // plan.tp, 1)
+        local = heads // plan.tp
         if local % plan.cp:
             whose = "attention" if heads in facts.heads else "key-value"
             of = f"{heads} {whose} heads / tp {plan.tp} = {local}"

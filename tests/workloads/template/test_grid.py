@@ -172,7 +172,9 @@ def test_a_peer_in_another_grid_keeps_what_is_not_named() -> None:
 
 
 PEERS = {
-    "pp": "comm_peer \"pp\": expected axis+k, axis-k or axis=k, several with commas, such as 'pp+1'",
+    "pp": (
+        "comm_peer \"pp\": expected axis+k, axis-k or axis=k, several with commas, such as 'pp+1'"
+    ),
     "pp+1,pp=0": 'comm_peer "pp+1,pp=0": an axis stands twice',
     "pq+1": "grids.train: no axis is named 'pq'; it has tp, cp, dp, pp, etp, ep, edp",
     "pp=9": 'comm_peer "pp=9": pp is 0 to 1',

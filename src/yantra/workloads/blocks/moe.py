@@ -40,8 +40,12 @@ class MoE(Block):
         assert x is not None
         with g.scope("moe"):
             (scores,) = linear(g, x, "router", {"experts": self.experts}, bias=self.router_bias)
-            elementwise(g, "top_k", [scores], flops=2, kind="routing", saves_output=True)
-            routed = self._experts(g, x)
+            chosen = {"tokens": x.size("tokens"), "chosen": self.top_k}
+            shares = elementwise(
+                g, "top_k", [scores], flops=2 * self.experts // self.top_k, kind="routing",
+                sizes=chosen, saves_output=True,
+            )  # fmt: skip
+            routed = self._experts(g, x, shares)
             if not self.shared:
                 return routed
             columns = self.shared * (self.shared_intermediate or self.intermediate)
@@ -52,7 +56,7 @@ class MoE(Block):
                 placement=x.placement.dual(), costless_gradient=(0, 1),
             )  # fmt: skip
 
-    def _experts(self, g: Graph, x: Tensor) -> Tensor:
+    def _experts(self, g: Graph, x: Tensor, shares: Tensor) -> Tensor:
         setting = g.setting
         hidden = x.sizes[-1][1]
         ep, etp = setting.ways("ep"), setting.ways("etp")
@@ -85,7 +89,7 @@ class MoE(Block):
         done = settle(g, done, "experts.sum", where)
         back = exchange(g, done, "combine", "ep", rows=slots * etp, busiest=busiest * etp)
         return elementwise(
-            g, "unpermute", [back], flops=2 * self.top_k, kind="permute", saves=(0,),
+            g, "unpermute", [back, shares], flops=2 * self.top_k, kind="permute", saves=(0,),
             sizes=dict(x.sizes), placement=x.placement.dual(),
         )  # fmt: skip
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 
+def counted(number: int, one: str) -> str:
+    """Return `1 device`, `2 devices`, `2 micro-batches`."""
+    ending = "" if number == 1 else "es" if one.endswith("ch") else "s"
+    return f"{number} {one}{ending}"
+
+
 def enough_microbatches(p: int, m: int, *, even: bool = False) -> str | None:
     """Return what is missing to 2p micro-batches (and to an even number of them), if anything."""
     if m < 2 * p:
-        fewer = f", or {m // 2} devices" if m >= 2 and not even else ""
+        fewer = f", or {counted(m // 2, 'device')}" if m >= 2 and not even else ""
         needed = f"needs at least 2 micro-batches per device ({2 * p}), got {m}"
         return f"{needed}; the nearest is {2 * p}{fewer}"
     if even and m % 2:

@@ -21,13 +21,15 @@ from typing import Any, Self
 from yantra.documents import parse_json, parse_yaml, read_text
 from yantra.errors import ConfigError, did_you_mean, expected_got
 from yantra.workloads.schedules.check import find_violation
+from yantra.workloads.schedules.limits import counted
 from yantra.workloads.schedules.schedule import Action, Orders, Pair, Schedule, Step
 from yantra.workloads.schedules.stages import Place, Stages, loop, mirror, v_shape
 
 _OPERATION = re.compile(r"([FBbW])([0-9]{1,9})(?:\.([0-9]{1,9}))?")
 _PLACE = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
 _KEYS = ("micro_batches", "chunks", "placement", "devices")
-_MOST = 1_000_000  # devices, chunks or micro-batches
+_MOST_MICROBATCHES = 1_000_000
+_MOST_CHUNKS = 1000
 
 
 class Listed(Schedule):
@@ -55,7 +57,7 @@ class Listed(Schedule):
             if key not in _KEYS:
                 known = f"no such key; expected one of {', '.join(_KEYS)}"
                 raise ConfigError(f"{name}: {key}", known + did_you_mean(key, _KEYS))
-        m = _number(tree, "micro_batches", name, None)
+        m = _number(tree, "micro_batches", name, None, _MOST_MICROBATCHES)
         devices = tree.get("devices")
         if not isinstance(devices, list) or not devices:
             raise ConfigError(f"{name}: devices", expected_got("one list per device", devices))
@@ -82,12 +84,13 @@ class Listed(Schedule):
     def requires(self, p: int, m: int, v: int = 1) -> str | None:
         chunks = self._stages.chunks
         for own, asked, what in (
-            (len(self._orders), p, "devices"),
-            (self.microbatches, m, "micro-batches"),
-            (chunks, chunks if v == 1 else v, "chunks per device"),
+            (len(self._orders), p, "device"),
+            (self.microbatches, m, "micro-batch"),
+            (chunks, chunks if v == 1 else v, "chunk"),
         ):
             if own != asked:
-                return f"needs {own} {what}, as its list has, got {asked}; the nearest is {own}"
+                needed = f"needs {counted(own, what)}, as its list has"
+                return f"{needed}, got {asked}; the nearest is {own}"
         return None
 
     def stages(self, p: int, v: int = 1) -> Stages:
@@ -130,12 +133,10 @@ def parse_action(text: str, where: str = "operation") -> Action:
     return Pair(*steps)
 
 
-def _number(tree: dict[str, Any], key: str, name: str, default: int | None) -> int:
+def _number(tree: dict[str, Any], key: str, name: str, default: int | None, most: int) -> int:
     value = tree.get(key, default)
-    if type(value) is not int or not 1 <= value <= _MOST:
-        raise ConfigError(
-            f"{name}: {key}", expected_got(f"a whole number from 1 to {_MOST}", value)
-        )
+    if type(value) is not int or not 1 <= value <= most:
+        raise ConfigError(f"{name}: {key}", expected_got(f"a whole number from 1 to {most}", value))
     return value
 
 
@@ -156,7 +157,7 @@ def _placements(p: int, v: int) -> dict[str, Stages]:
 
 
 def _stages(tree: dict[str, Any], p: int, name: str) -> Stages:
-    chunks = _number(tree, "chunks", name, 1)
+    chunks = _number(tree, "chunks", name, 1, _MOST_CHUNKS)
     placement = tree.get("placement", "loop")
     where = f"{name}: placement"
     known = _placements(p, chunks)

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal, NamedTuple
 
 from yantra.errors import ConfigError
+from yantra.workloads.schedules.limits import counted
 from yantra.workloads.schedules.stages import Stages, loop
 
 Kind = Literal["F", "B", "b", "W"]
@@ -76,16 +77,16 @@ class Schedule(ABC):
 
         The text goes on after the name of the schedule: "needs ..., got ...; the nearest ...".
         """
-        for number, what in ((p, "devices"), (m, "micro-batches"), (v, "chunks per device")):
+        for number, what in ((p, "device"), (m, "micro-batch"), (v, "chunk per device")):
             if number < 1:
-                return f"needs at least 1 of {what}, got {number}; the nearest is 1"
+                return f"needs at least 1 {what}, got {number}; the nearest is 1"
         if self.vpp is None and v == 1:
             return "needs at least 2 chunks per device, got 1; the nearest is 2"
         if self.vpp is not None and v not in self.vpp:
             nearest = self.vpp[-1]
             return (
-                f"needs {nearest} chunk{'s' if nearest > 1 else ''} per device, got {v}; the "
-                f"nearest is {nearest}, and the schedule interleaved takes any number"
+                f"needs {counted(nearest, 'chunk')} per device, got {v}; the nearest is {nearest}, "
+                "and the schedule interleaved takes any number from 2"
             )
         return self.limits(p, m, v)
 
