@@ -20,6 +20,10 @@ from yantra.workloads.plan import Plan
 DOMAINS: tuple[Domain, ...] = ("dense", "expert")
 
 
+HEAD = "head"
+"""The unit behind the last layer."""
+
+
 class Bucket(NamedTuple):
     """Weights of one domain: the units they are of, in reverse order of use, and their number."""
 
@@ -58,10 +62,14 @@ def _limit(plan: Plan, is_first: bool) -> int | None:
 
 
 def _by_unit(domain: Domain, ordered: Sequence[Weight]) -> list[Bucket]:
-    elements: dict[str, int] = {}
+    has_head = any(weight.unit == HEAD for weight in ordered)
+    elements: dict[tuple[str, ...], int] = {}
     for weight in ordered:
-        elements[weight.unit] = elements.get(weight.unit, 0) + weight.elements
-    return [Bucket(domain, (unit,), count) for unit, count in elements.items()]
+        # An embedding that the head of the same chunk uses too must be there for both.
+        is_shared = weight.is_tied and has_head and weight.unit != HEAD
+        units = (HEAD, weight.unit) if is_shared else (weight.unit,)
+        elements[units] = elements.get(units, 0) + weight.elements
+    return [Bucket(domain, units, count) for units, count in elements.items()]
 
 
 def _by_size(domain: Domain, ordered: Sequence[Weight], limit: int | None) -> list[Bucket]:

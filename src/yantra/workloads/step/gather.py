@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from yantra.chakra import CollectiveType
 from yantra.workloads.operations import Operation, Phase
 from yantra.workloads.step.buckets import Bucket
-from yantra.workloads.step.draft import Draft, Span, Wait
+from yantra.workloads.step.draft import Draft, Span, Wait, computes
 from yantra.workloads.step.sharding import Sharding
 
 
@@ -40,7 +40,7 @@ def add_gathers(
     draft: Draft, buckets: Sequence[Bucket], sharding: Sharding, phase: Phase, ahead: int
 ) -> None:
     """Gather every bucket that the pass uses and that is sharded; its first users wait for it."""
-    spans = draft.spans()
+    spans = _reading(draft)
     place = {key: number for number, key in enumerate(draft.keys)}
     uses = []
     for bucket in buckets:
@@ -61,12 +61,22 @@ def add_gathers(
 
 def release_gathered(draft: Draft, buckets: Sequence[Bucket], sharding: Sharding) -> None:
     """Give up the gathered weights of every unit where the pass is done with it."""
-    spans = draft.spans()
+    spans = _reading(draft)
     for bucket in buckets:
-        span = spans.get(bucket.units[0])
-        if span is not None and gathers(bucket, sharding):
+        used = [spans[unit] for unit in bucket.units if unit in spans]
+        if used and gathers(bucket, sharding):
             size = sharding.padded(bucket.elements, bucket.domain) * sharding.weight_bytes
-            draft.release(span.last, size)
+            draft.release(max(span.last for span in used), size)
+
+
+def _reading(draft: Draft) -> dict[str, Span]:
+    """Return where units are worked on that read their weights; a weight's gradient does not."""
+    reading = {
+        draft.operations[key].unit
+        for key in draft.keys
+        if draft.operations[key].phase != "wgrad" and computes(draft.operations[key])
+    }
+    return {unit: span for unit, span in draft.spans().items() if unit in reading}
 
 
 def _put(draft: Draft, operation: Operation, at: Span | None) -> int:

@@ -141,8 +141,9 @@ def _chunk(
     stage = stages.stage(device, number)
     work = works[stage]
     before, after = stages.before(*place), stages.after(*place)
-    if stage and stage == stages.count - 1 and stages.place(0, stages.route(*place))[0] == device:
-        # The embedding is on this device already, and the head uses the same tensor.
+    embedding = stages.place(0, stages.route(*place))
+    if stage and stage == stages.count - 1 and embedding[0] == device and plan.zero < 3:
+        # The head uses the tensor that the embedding has on this device; shards would be two.
         work = work._replace(weights=tuple(w for w in work.weights if not w.is_tied))
     made = works[stage - 1].forward.exit if before else None
     gradient = works[stage + 1].backward.exit if after else None
