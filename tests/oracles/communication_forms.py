@@ -38,7 +38,10 @@ class Shape(NamedTuple):
 
 
 class Split(NamedTuple):
-    """How the step is spread; sp is sequence parallelism, w and w_g bytes of values, gradients."""
+    """How the step is spread; sp is sequence parallelism, w and w_g bytes of values, gradients.
+
+    `joined`: a tied embedding and head are one tensor, on one device.
+    """
 
     t: int = 1
     sp: bool = False
@@ -52,6 +55,7 @@ class Split(NamedTuple):
     zero: int = 0
     shard: int = 0
     reshard: bool = True
+    joined: bool = False
     w: int = 2
     w_g: int = 4
 
@@ -66,7 +70,7 @@ def dense_weights(shape: Shape, split: Split, stage: int) -> int:
     if stage == 0:
         count += words
     if stage == split.stages - 1:
-        count += h + (0 if shape.tied and split.stages == 1 else words)
+        count += h + (0 if shape.tied and split.joined else words)
     return count
 
 
@@ -179,7 +183,7 @@ def stage_bytes(shape: Shape, split: Split, stage: int) -> Bytes:
             moved[key] += split.m * times * size
     replicas = split.D * split.c
     words = shape.V * shape.h // split.t
-    table = 0 if stage or (shape.tied and split.stages == 1) else words
+    table = 0 if stage or (shape.tied and split.joined) else words
     weights = dense_weights(shape, split, stage)
     moved.update(replica_bytes(weights, replicas, "dp_cp", split, table))
     if shape.E:
@@ -189,7 +193,7 @@ def stage_bytes(shape: Shape, split: Split, stage: int) -> Bytes:
         norms = shape.L // split.stages * (2 * shape.h + shape.h * shape.E)
         norms += shape.h if stage == split.stages - 1 else 0
         moved["all_reduce", "tp"] += split.w_g * _kept(norms, replicas, split)
-    if shape.tied and split.stages > 1 and stage in (0, split.stages - 1):
+    if shape.tied and not split.joined and stage in (0, split.stages - 1):
         moved["all_reduce", "embedding"] += split.w_g * _kept(words, replicas, split)
     return +moved
 
