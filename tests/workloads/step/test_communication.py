@@ -8,9 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.communication_forms import Shape, Split, border_bytes, stage_bytes
-from tests.workloads.step.models import Built, build
+from tests.workloads.step.models import build
+from tests.workloads.step.tally import tally_device
 from yantra.workloads.plan import Plan
-from yantra.workloads.step.totals import tally_device
+from yantra.workloads.training import Step
 
 DENSE = Shape(h=256, L=8, a=8, g=4, d=32, f=512, V=1024, s=128)
 EXPERTS = DENSE._replace(f=128, E=8, k=2)
@@ -73,8 +74,8 @@ def split_of(plan: Plan, stages: int) -> Split:
     )
 
 
-def moved(built: Built, device: int) -> Counter[tuple[str, str]]:
-    tally = tally_device(built.job.programs[device], built.passes[device], built.ends[device])
+def moved(built: Step, device: int) -> Counter[tuple[str, str]]:
+    tally = tally_device(built, device)
     return Counter(
         {(kind, group): size for (what, kind, group), size in tally.items() if what == "bytes"}
     )
