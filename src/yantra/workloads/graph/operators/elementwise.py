@@ -44,7 +44,7 @@ def elementwise(
     first = inputs[0]
     where = first.placement.dual() if placement is None else placement
     out = g.tensor(name, sizes or dict(first.sizes), where, first.width)
-    uses = tuple(Use(tensor, _within(where, tensor)) for tensor in inputs)
+    uses = tuple(Use(tensor, _within(where, tensor, out)) for tensor in inputs)
     count = g.local(out)
     for weight, elements in (weights or {}).items():
         seen = ("tp",) if any(axis == "tp" for _, axis in where.shards) else ()
@@ -75,13 +75,13 @@ def elementwise(
     return out
 
 
-def _within(where: Placement, tensor: Tensor) -> Placement:
-    """Return the part of a placement that speaks of dimensions `tensor` has.
+def _within(where: Placement, tensor: Tensor, out: Tensor) -> Placement:
+    """Return the placement of the output, or that of the input if it has other dimensions.
 
-    An input split over several dimensions of its own (gate and up beside each other) keeps them.
+    So an input split over dimensions of its own (gate and up beside each other, tokens that become
+    rows of experts) is taken as it lies.
     """
-    names = {name for name, _ in tensor.sizes}
-    if all(dimension in names for dimension, _ in where.shards):
+    if {name for name, _ in out.sizes} <= {name for name, _ in tensor.sizes}:
         return where
     return tensor.placement.dual()
 
