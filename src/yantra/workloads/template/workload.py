@@ -189,14 +189,14 @@ class Workload:
         """Return how errors call a template."""
         return f"{self.name}: {container.member_of(template)}"
 
-    def meaning(self, rank: int) -> Meaning:
-        """Return what the names of a rank's template mean for it.
+    def meaning(self, rank: int, names: Names | None = None) -> Meaning:
+        """Return what names mean for a rank: those of its template, or the given ones.
 
         Raises ConfigError for a group that the rank is not in and for a peer that is the rank
         itself or does not exist.
         """
         template = self.class_of(rank).template
-        names = self.names(template)
+        names = self.names(template) if names is None else self._checked(names, template)
         groups = {name: self._layout.group_id(rank, name) for name in names.groups}
         for name, number in groups.items():
             if number is None:
