@@ -20,8 +20,9 @@ from yantra.quirks import STORIES
 from yantra.scenario.fields import Dimensions, Field, Quantity, Section
 from yantra.scenario.layout import DOCUMENT, NAMED
 from yantra.topologies import topologies
-from yantra.workloads import model_names, names, plan
+from yantra.workloads import description, names, plan
 from yantra.workloads.plan_fields import MEANINGS
+from yantra.workloads.transformer import Transformer
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
 _KEYS = ("key", "value", "default", "meaning")
@@ -119,8 +120,9 @@ def _foreign(alias: names.Alias) -> str:
 def model_sizes() -> str:
     """Return the table of what other programs call the sizes of a transformer."""
     rows = (
-        (f"`{field}`", ", ".join(f"`{name}`" for name in model_names.ALIASES.get(field, ())))
-        for field in model_names.SIZES
+        (f"`{field}`", ", ".join(f"`{name}`" for name in description.ALIASES.get(field, ())))
+        for field in Transformer.field_names
+        if field not in ("name", "source", "notes")
     )
     return _table(("size", "other names"), rows)
 

@@ -4,7 +4,7 @@
     sequence: 8192
     plan: {tp: 8, pp: 8, dp: 16, global_batch: 1024, zero: 1}
 
-What says the same in other programs' words is read too (`names.py`, `model_names.py`). What is
+What says the same in other programs' words is read too (`names.py`, `description.py`). What is
 given later covers what was given before: Megatron-LM's arguments, then a job file, then flags. A
 job that is written names the model as it was given and every field of the plan.
 """
@@ -17,13 +17,16 @@ from typing import Any, NamedTuple
 
 from yantra.documents import Path
 from yantra.errors import ConfigError, did_you_mean, expected_got
-from yantra.workloads import model_names, names
+from yantra.workloads import catalogue, description, names
+from yantra.workloads.assemble import model_of
+from yantra.workloads.model import Model
 from yantra.workloads.plan import Plan
 from yantra.workloads.transformer import Transformer
 
 SOURCES = ("name", "hf_config", "megatron_args", "file")
 """How a model is given: by its name, or by a file of one of three kinds."""
-_PYTHON = ".py"
+_FILES = (".py", ".json", ".yaml", ".yml")
+_PER_LAYER = ("moe_layer_freq", "window_attn_skip_freq")
 ENDINGS = (".yaml", ".yml", ".json")
 """Of a file that lists the operations of a schedule."""
 
@@ -49,80 +52,65 @@ class Request(NamedTuple):
 class TrainingJob(NamedTuple):
     """A model, a plan and a sequence length in tokens that are ready to be made a workload of."""
 
-    model: Any
+    model: Model
     plan: Plan
     sequence: int
     request: Request
-    notes: tuple[str, ...] = ()
 
 
 def resolve(request: Request) -> TrainingJob:
     """Return the job of a request; raises ConfigError for what is missing, unknown or wrong."""
-    model, request, notes = _model(request)
-    plan = Plan.of(request.plan)
-    sequence = request.sequence
-    if sequence is None:
-        sequence = model.seq_length if isinstance(model, Transformer) else model.sequence
+    described, request = _described(request)
+    model = model_of(_changed(described, request))
+    sequence = model.sequence if request.sequence is None else request.sequence
     if not isinstance(sequence, int) or isinstance(sequence, bool) or sequence < 1:
         raise ConfigError("sequence", expected_got("a whole number of at least 1", sequence))
-    return TrainingJob(model, plan, sequence, request, notes)
+    return TrainingJob(model, Plan.of(request.plan), sequence, request)
 
 
-def _model(request: Request) -> tuple[Any, Request, tuple[str, ...]]:
-    """Return the model, the request with what its source says about the plan, and notes."""
+def _described(request: Request) -> tuple[Transformer | Model, Request]:
+    """Return the model of a request's source, and the request with what that says of the plan."""
     if request.source is None:
-        return model_names.custom(request.sizes, request.sequence), request, ()
+        if not request.sizes:
+            problem = "expected a name such as llama3-8b, a file that describes one, or its sizes"
+            raise ConfigError("model", problem)
+        sizes = dict(request.sizes)
+        if request.sequence is not None:
+            sizes["seq_length"] = request.sequence
+        return description.transformer(sizes, "model", "custom"), request
     kind, value = request.source
     if kind == "megatron_args":
         from yantra.workloads import megatron
 
         job = megatron.load(value)
-        request = request.over(Request(plan=job.plan))
-        return model_names.changed(job.model, request.sizes), request, job.model.notes
-    model = _loaded(kind, value)
-    if not isinstance(model, Transformer):
-        if request.sizes:
-            first = next(iter(request.sizes))
-            raise ConfigError(first, f"{value} gives blocks, whose sizes stand in that file")
-        return model, request, ()
-    return model_names.changed(model, request.sizes), request, model.notes
-
-
-def _loaded(kind: str, value: str) -> Any:
+        return job.model, request.over(Request(plan=job.plan))
     if kind == "hf_config":
         from yantra.workloads import hf
 
-        return hf.load(value)
-    if kind == "file":
-        return _of_python(value)
-    from yantra.workloads import zoo
-
-    return zoo.find(value)
+        return hf.load(value), request
+    return catalogue.described(value), request
 
 
-def _of_python(path: str) -> Any:
-    """Return the model that a Python file ends with: `PLUGIN = model`, or a tuple of one."""
-    from importlib.util import module_from_spec, spec_from_file_location
-
-    spec = spec_from_file_location("model_of_file", path)
-    if spec is None or spec.loader is None or not os.path.isfile(path):
-        raise ConfigError(path, "no such file; expected a Python file, or a name without .py")
-    module = module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        problem = f"cannot be run: {type(error).__name__}: {error}"
-        raise ConfigError(path, problem) from None
-    given = getattr(module, "PLUGIN", None)
-    models = given if isinstance(given, tuple) else (given,)
-    if len(models) == 1 and (isinstance(models[0], Transformer) or hasattr(models[0], "layers")):
-        return models[0]
-    raise ConfigError(path, "gives no model; expected a line PLUGIN = <a model>")
+def _changed(model: Transformer | Model, request: Request) -> Transformer | Model:
+    """Return a model with other sizes; what differs by layer is cut, or goes on as its last one."""
+    if request.source is None or not request.sizes:
+        return model
+    if isinstance(model, Model):
+        first = next(iter(request.sizes))
+        raise ConfigError(first, f"{model.name} is made of blocks, not of sizes by name")
+    fields = description.fields_of(request.sizes, "model")
+    layers = fields.get("num_layers", model.num_layers)
+    for field in _PER_LAYER:
+        pattern = getattr(model, field)
+        if pattern and field not in fields and layers >= 1:
+            fields[field] = (pattern + pattern[-1:] * max(layers - len(pattern), 0))[:layers]
+    return model.replace(**fields)
 
 
 def source_of(text: str) -> tuple[str, str]:
-    """Return the source that `--model` means: the path of a Python file, or a name."""
-    return ("file" if text.endswith(_PYTHON) else "name", text)
+    """Return the source that `--model` means: a name, or the path of a file."""
+    is_path = text.endswith(_FILES) or f"{_FILES[0]}:" in text or os.sep in text
+    return ("file" if is_path else "name", text)
 
 
 def read(path: Path) -> Request:
@@ -192,7 +180,7 @@ def write(path: Path, job: TrainingJob) -> None:
 def text_of(job: TrainingJob, folder: str = "") -> str:
     """Return the text of a job file in `folder`."""
 
-    model: dict[str, Any] = model_names.sizes_of(job.request.sizes)
+    model: dict[str, Any] = description.fields_of(job.request.sizes, "model")
     if job.request.source is not None:
         kind, value = job.request.source
         if kind != "name":

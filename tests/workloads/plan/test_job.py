@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from yantra.errors import ConfigError
-from yantra.workloads import job, model_names, names, zoo
+from yantra.workloads import description, job, names, zoo
+from yantra.workloads.assemble import model_of
 from yantra.workloads.job import Request, read, resolve, text_of, write
 from yantra.workloads.plan import Plan
 from yantra.workloads.transformer import Transformer
 
-LLAMA = zoo.find("llama3-8b")
 CONFIG = {
     "model_type": "llama",
     "architectures": ["LlamaForCausalLM"],
@@ -34,29 +34,38 @@ torchrun --nproc-per-node 8 --nnodes 2 pretrain_gpt.py --num-layers 4 --hidden-s
 """
 
 
+def sizes_of(name: str) -> Transformer:
+    known = zoo.get(name)
+    assert isinstance(known, Transformer)
+    return known
+
+
+LLAMA = sizes_of("llama3-8b")
+
+
 def test_a_job_of_names_alone() -> None:
     made = resolve(Request(("name", "llama3-8b"), {}, {"--tp": 8, "--dp": 4}))
-    assert (made.model, made.plan, made.sequence) == (LLAMA, Plan(tp=8, dp=4), 8192)
+    assert (made.model, made.plan, made.sequence) == (model_of(LLAMA), Plan(tp=8, dp=4), 8192)
 
 
 def test_sizes_by_any_name_change_a_known_model() -> None:
     made = resolve(Request(("name", "llama3-8b"), {"num_hidden_layers": 4, "--dff": 256}))
-    assert made.model == LLAMA.replace(num_layers=4, ffn_hidden_size=256)
+    assert made.model == model_of(LLAMA.replace(num_layers=4, ffn_hidden_size=256))
 
 
 def test_patterns_by_layer_follow_the_number_of_layers() -> None:
-    large = zoo.find("deepseek-v3")
-    few = model_names.changed(large, {"num_layers": 5})
-    assert few.moe_layer_freq == large.moe_layer_freq[:5]
-    more = model_names.changed(large, {"num_layers": 70})
-    assert more.moe_layer_freq == large.moe_layer_freq + (1,) * (70 - large.num_layers)
+    large = resolve(Request(("name", "deepseek-v3"))).model.layers
+    few = resolve(Request(("name", "deepseek-v3"), {"num_layers": 5})).model.layers
+    assert few == large[:5]
+    more = resolve(Request(("name", "deepseek-v3"), {"num_layers": 70})).model.layers
+    assert more == large + large[-1:] * (70 - len(large))
 
 
 def test_a_model_may_be_its_sizes_alone() -> None:
     sizes = {"n_layer": 2, "n_embd": 64, "n_head": 4, "dff": 256, "vocab_size": 100}
     made = resolve(Request(sizes=sizes, sequence=128))
-    assert (made.model.num_layers, made.model.hidden_size, made.sequence) == (2, 64, 128)
-    with pytest.raises(ConfigError, match="needs vocab_size, sequence too; or name a known model"):
+    assert (len(made.model.layers), made.model.hidden, made.sequence) == (2, 64, 128)
+    with pytest.raises(ConfigError, match="model: needs vocab_size, seq_length"):
         resolve(Request(sizes={k: v for k, v in sizes.items() if k != "vocab_size"}))
 
 
@@ -64,7 +73,7 @@ def test_a_huggingface_config_is_a_model(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps(CONFIG))
     made = resolve(Request(("hf_config", str(path)), sequence=1024))
-    assert (made.model.num_layers, made.model.num_query_groups, made.sequence) == (3, 4, 1024)
+    assert (len(made.model.layers), made.sequence) == (3, 1024)
 
 
 def test_arguments_of_megatron_are_a_model_and_a_plan_that_flags_cover(tmp_path: Path) -> None:
@@ -72,24 +81,24 @@ def test_arguments_of_megatron_are_a_model_and_a_plan_that_flags_cover(tmp_path:
     path.write_text(MEGATRON.replace("\n ", " \\\n "))
     made = resolve(Request(("megatron_args", str(path)), plan={"--pp": 1}))
     assert (made.plan.tp, made.plan.pp, made.plan.dp) == (4, 1, 4)
-    assert (made.model.num_layers, made.sequence) == (4, 512)
+    assert (len(made.model.layers), made.sequence) == (4, 512)
 
 
 def test_a_python_file_gives_a_model(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(
         "from yantra.workloads import zoo\n"
-        "PLUGIN = zoo.find('llama3-8b').replace(name='mine', num_layers=2)\n"
+        "PLUGIN = zoo.get('llama3-8b').replace(name='mine', num_layers=2)\n"
     )
     made = resolve(Request(job.source_of(str(path))))
-    assert made.model == LLAMA.replace(name="mine", num_layers=2)
+    assert made.model == model_of(LLAMA.replace(name="mine", num_layers=2))
 
 
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("x = 1\n", "gives no model; expected a line PLUGIN = <a model>"),
-        ("import nothing_of_this_name\n", "cannot be run: ModuleNotFoundError"),
+        ("x = 1\n", "expected a last line PLUGIN = <a Model or Transformer>"),
+        ("import nothing_of_this_name\n", "cannot be imported: ModuleNotFoundError"),
     ],
 )
 def test_a_python_file_without_a_model_is_refused(
@@ -106,9 +115,9 @@ def test_what_is_given_later_covers_what_was_given_before() -> None:
     upper = Request(plan={"--dp": 2, "--tensor-parallel-size": 4}, sizes={"num_layers": 3})
     made = resolve(upper.over(lower))
     assert made.plan == Plan(tp=4, dp=2)
-    assert (made.model.num_layers, made.sequence) == (3, 512)
+    assert (len(made.model.layers), made.sequence) == (3, 512)
     other = Request(("name", "llama3-70b")).over(lower)
-    assert resolve(other).model == zoo.find("llama3-70b")
+    assert resolve(other).model.name == "llama3-70b"
 
 
 JOBS = [
@@ -158,7 +167,10 @@ def test_a_written_job_says_everything() -> None:
         ("model: llama3-8c", "no model is named 'llama3-8c'"),
         ("model: llama3-8b\nplan: {tpp: 2}", "tpp: a plan has no field of this name"),
         ("model: llama3-8b\nsequence: -1", "sequence: expected a whole number of at least 1"),
-        ("model: {name: llama3-8b, layrs: 2}", "model: no size of a model is named 'layrs'"),
+        (
+            "model: {name: llama3-8b, layrs: 2}",
+            "model: layrs: a transformer has no size of this name",
+        ),
         ("model: {name: llama3-8b, num_layers: two}", "num_layers: expected a whole number"),
         ("model: {name: llama3-8b, n_layer: 2, num_layers: 3}", "num_layers: contradicts n_layer"),
         ("", "job.yaml: expected the keys model, sequence and plan, got null"),
@@ -173,6 +185,5 @@ def test_a_wrong_job_is_refused(text: str, problem: str, tmp_path: Path) -> None
 
 
 def test_names_of_the_model_and_of_the_plan_are_apart() -> None:
-    both = set(model_names.known_names()) & {*names.known_names(), *names.SEQUENCE_NAMES}
-    assert not both
-    assert set(model_names.ALIASES) <= set(Transformer.field_names)
+    sizes = {*Transformer.field_names, *(n for more in description.ALIASES.values() for n in more)}
+    assert sizes & set(names.known_names()) == set()
