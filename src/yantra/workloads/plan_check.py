@@ -294,10 +294,18 @@ def _error(plan: Plan, broken: tuple[Broken, ...], near: Plan | None) -> ConfigE
 
 
 def difference(plan: Plan, other: Plan) -> str:
-    """Return the fields in which a plan differs from another, as the user would type them."""
+    """Return the fields in which a plan differs from another, as the user would type them.
+
+    A field that was left out and follows from the others is not named.
+    """
     was, now = plan.given, other.given
     changed = [field for field in now if now[field] != was[field]]
-    return " ".join(_typed(plan, field, now[field]) for field in changed)
+    needed = [field for field in changed if was[field] is not None or not _follows(other, field)]
+    return " ".join(_typed(plan, field, now[field]) for field in needed)
+
+
+def _follows(plan: Plan, field: str) -> bool:
+    return plan.replace(**{field: None}) == plan
 
 
 def called(plan: Plan, field: str) -> str:
