@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
 from yantra.chakra import Trace
 from yantra.chakra.relative import (
@@ -133,6 +133,12 @@ class Workload:
     def memory(self) -> Any:
         """The bytes that each template's ranks need, by template."""
         return self._sections.get("memory", {})
+
+    def peaks(self) -> dict[str, int]:
+        """Return the most bytes that a rank of each part of `memory` needs, where it says so."""
+        parts = self.memory if isinstance(self.memory, dict) else {}
+        found = {name: part.get("peak") for name, part in parts.items() if isinstance(part, dict)}
+        return {name: peak for name, peak in found.items() if is_size(peak)}
 
     @property
     def schedule(self) -> str:
@@ -269,6 +275,11 @@ def load(path: str | os.PathLike[str]) -> Workload:
     Raises ConfigError naming the file and the place in it.
     """
     return Workload._of_file(os.fspath(path))
+
+
+def is_size(value: object) -> TypeGuard[int]:
+    """Whether a value of a section is a number of bytes, operations or nodes."""
+    return type(value) is int and 0 <= value < 1 << 80
 
 
 def _content(template: Template) -> bytes:
