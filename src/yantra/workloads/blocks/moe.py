@@ -93,8 +93,9 @@ class MoE(Block):
             view(g, [x], "permute", sizes, where)
             if direct
             else elementwise(
-                g, "permute", [x], flops=0, kind="permute", placement=where, sizes=sizes
-            )
+                g, "permute", [x], flops=0, kind="permute", placement=where, sizes=sizes,
+                as_they_lie=True,
+            )  # fmt: skip
         )
         there = exchange(
             g, sent, "dispatch", "ep", rows=rows * etp, busiest=busiest * etp,

@@ -33,18 +33,23 @@ def elementwise(
     costless_gradient: Sequence[int] = (),
     region: str = "",
     weights: Mapping[str, int] | None = None,
+    as_they_lie: bool = False,
 ) -> Tensor:
     """Add an operator over `inputs`, all needed whole where `placement` (the first's) says so.
 
     `flops` are operations per element of the output. `saves` are the inputs its gradient reads
     again (`saves_output`: its output), `keeps_per_element` bytes it keeps besides (a mask). For
     inputs in `costless_gradient` the gradient is that of the output itself: nothing is computed.
-    `weights` are trained vectors it applies, seen by every rank whole.
+    `weights` are trained vectors it applies, seen by every rank whole. `as_they_lie` takes inputs in
+    whatever placement they have: each rank works on its own rows.
     """
     first = inputs[0]
     where = first.placement.dual() if placement is None else placement
     out = g.tensor(name, sizes or dict(first.sizes), where, first.width)
-    uses = tuple(Use(tensor, _within(where, tensor)) for tensor in inputs)
+    uses = tuple(
+        Use(tensor, tensor.placement.dual() if as_they_lie else _within(where, tensor))
+        for tensor in inputs
+    )
     count = g.local(out)
     for weight, elements in (weights or {}).items():
         seen = ("tp",) if any(axis == "tp" for _, axis in where.shards) else ()
