@@ -93,8 +93,13 @@ class MoE(Block):
             view(g, [x], "permute", sizes, where)
             if direct
             else elementwise(
-                g, "permute", [x], flops=0, kind="permute", placement=where, sizes=sizes,
-                as_they_lie=True,
+                g,
+                "permute",
+                [x],
+                flops=0,
+                kind="permute",
+                placement=where,
+                sizes=sizes,
             )  # fmt: skip
         )
         there = exchange(

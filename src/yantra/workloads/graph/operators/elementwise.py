@@ -33,23 +33,18 @@ def elementwise(
     costless_gradient: Sequence[int] = (),
     region: str = "",
     weights: Mapping[str, int] | None = None,
-    as_they_lie: bool = False,
 ) -> Tensor:
     """Add an operator over `inputs`, all needed whole where `placement` (the first's) says so.
 
     `flops` are operations per element of the output. `saves` are the inputs its gradient reads
     again (`saves_output`: its output), `keeps_per_element` bytes it keeps besides (a mask). For
     inputs in `costless_gradient` the gradient is that of the output itself: nothing is computed.
-    `weights` are trained vectors it applies, seen by every rank whole. `as_they_lie` takes inputs in
-    whatever placement they have: each rank works on its own rows.
+    `weights` are trained vectors it applies, seen by every rank whole.
     """
     first = inputs[0]
     where = first.placement.dual() if placement is None else placement
     out = g.tensor(name, sizes or dict(first.sizes), where, first.width)
-    uses = tuple(
-        Use(tensor, tensor.placement.dual() if as_they_lie else _within(where, tensor))
-        for tensor in inputs
-    )
+    uses = tuple(Use(tensor, _within(where, tensor, out)) for tensor in inputs)
     count = g.local(out)
     for weight, elements in (weights or {}).items():
         seen = ("tp",) if any(axis == "tp" for _, axis in where.shards) else ()
@@ -80,13 +75,13 @@ def elementwise(
     return out
 
 
-def _within(where: Placement, tensor: Tensor) -> Placement:
-    """Return the part of a placement that speaks of dimensions `tensor` has.
+def _within(where: Placement, tensor: Tensor, out: Tensor) -> Placement:
+    """Return the placement of the output, or that of the input if it has other dimensions.
 
-    An input split over several dimensions of its own (gate and up beside each other) keeps them.
+    So an input split over dimensions of its own (gate and up beside each other, tokens that become
+    rows of experts) is taken as it lies.
     """
-    names = {name for name, _ in tensor.sizes}
-    if all(dimension in names for dimension, _ in where.shards):
+    if {name for name, _ in out.sizes} <= {name for name, _ in tensor.sizes}:
         return where
     return tensor.placement.dual()
 
