@@ -66,8 +66,8 @@ class Attention(Block):
         problem = f"{self.kv_heads} key-value heads cannot be split over {tp} ranks"
         raise ConfigError("tp", f"{problem}; the nearest possible is {_nearest(self.kv_heads, tp)}")
 
-    def kv_bytes_per_token(self, width: int, tp: int = 1) -> int:
-        return 2 * max(self.kv_heads // tp, 1) * self.head_dim * width
+    def kv_bytes_per_token(self, width: int) -> int:
+        return 2 * self.kv_heads * self.head_dim * width
 
 
 def _nearest(heads: int, tp: int) -> int:

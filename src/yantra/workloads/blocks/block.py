@@ -25,9 +25,6 @@ class Block(Record):
         """Return the dimensions of `x` where a pipeline cuts in front of this block."""
         raise NotImplementedError
 
-    def kv_bytes_per_token(self, width: int, tp: int = 1) -> int:
-        """Return the bytes that one token leaves in the cache of each of `tp` ranks.
-
-        Elements have `width` bytes; with one rank it is the whole model's cache.
-        """
+    def kv_bytes_per_token(self, width: int) -> int:
+        """Return the bytes that one token leaves in the cache, of elements of `width` bytes."""
         return 0

@@ -27,5 +27,5 @@ class Layer(Block):
     def input_sizes(self, g: Graph) -> dict[str, int]:
         return {"tokens": g.setting.batch.tokens, "hidden": self.hidden}
 
-    def kv_bytes_per_token(self, width: int, tp: int = 1) -> int:
-        return self.attention.kv_bytes_per_token(width, tp)
+    def kv_bytes_per_token(self, width: int) -> int:
+        return self.attention.kv_bytes_per_token(width)

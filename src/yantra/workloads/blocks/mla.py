@@ -74,5 +74,5 @@ class MLA(Block):
         latent = norm(g, latent, "q_norm", "rms")
         return linear(g, latent, "q_up", size, split="out")[0]
 
-    def kv_bytes_per_token(self, width: int, tp: int = 1) -> int:
+    def kv_bytes_per_token(self, width: int) -> int:
         return (self.kv_lora + self.qk_rope) * width
