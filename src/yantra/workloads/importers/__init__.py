@@ -1,0 +1,1 @@
+"""Workloads read from the inputs of other generators."""

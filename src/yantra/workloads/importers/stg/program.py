@@ -1,0 +1,63 @@
+"""The passes in order: modules to a graph, micro-batches, updates, stages, steps."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from yantra.workloads.importers.stg.assembly import Assembly, Context, build
+from yantra.workloads.importers.stg.expressions import number, symbol
+from yantra.workloads.importers.stg.micro_batches import repeat
+from yantra.workloads.importers.stg.models import DENSE, INFERENCE, MOE
+from yantra.workloads.importers.stg.module import Library
+from yantra.workloads.importers.stg.nodes import Step, steps_of
+from yantra.workloads.importers.stg.settings import Settings
+from yantra.workloads.importers.stg.stages import StageOf, equal_slices, slices_of, split
+from yantra.workloads.importers.stg.units import Values
+from yantra.workloads.importers.stg.updates import updates
+
+
+class Program(NamedTuple):
+    """Steps by stage, in the order of the stages' ranks; what is not `settings` is worked out."""
+
+    settings: Settings
+    values: Values
+    stages: dict[int, list[Step]]
+
+
+def generate(settings: Settings, library: Library, assembly: Assembly | None = None) -> Program:
+    """Make the steps of every stage; the assembly is that of the model type unless given."""
+    values = Values(settings.values)
+    model = assembly or assembly_of(settings)
+    graph = build(model, settings.num_stacks, Context(library, values.symbols, _fixed(settings)))
+    if not settings.is_inference:
+        graph = repeat(graph, settings.micro_batches)
+        graph += updates(graph)
+    stages = split(graph, _stage_of(settings))
+    if settings.units == "yantra":
+        stages = stages._replace(graphs=dict(sorted(stages.graphs.items())))
+    axes = [name for name, size in settings.axes if size > 1]
+    return Program(settings, values, steps_of(stages, axes, values.is_zero))
+
+
+def assembly_of(settings: Settings) -> Assembly:
+    """Return the assembly of a model type."""
+    if settings.is_inference:
+        return INFERENCE
+    return MOE if settings.family == "moe" else DENSE
+
+
+def _fixed(settings: Settings) -> dict[str, object]:
+    shards = symbol("dp") if settings.weight_sharded else number(1)
+    return (
+        {"fsdp": shards}
+        if settings.is_inference
+        else {"fsdp": shards, "Batch": symbol("MicroBatch")}
+    )
+
+
+def _stage_of(settings: Settings) -> StageOf:
+    layers, pp = settings.num_stacks, settings.pp
+    if settings.is_inference and settings.layer_each_stage is not None:
+        return slices_of(settings.layer_each_stage, layers, pp)
+    as_upstream = settings.units == "stg" and not settings.mixed_precision
+    return equal_slices(layers, pp, (layers - 1) % pp if as_upstream else pp - 1)
