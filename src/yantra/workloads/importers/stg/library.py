@@ -18,12 +18,17 @@ def sheets_of(folder: str, settings: Settings) -> Library:
     """Return the modules of a model from a checkout, from its spreadsheets or from one folder."""
     if not os.path.isdir(folder):
         raise ConfigError(folder, "expected the folder of spreadsheets, got no folder")
+    own, attention = folder, folder
     for root in (folder, os.path.join(folder, "sharding_spreadsheets")):
-        own, attention = _folders(settings)
-        if os.path.isdir(os.path.join(root, own)):
-            places = os.path.join(root, own), os.path.join(root, attention)
-            return cache(lambda name: read_in(places[name.startswith("group_query")], name))
-    return cache(lambda name: read_in(folder, name))
+        of_model, of_attention = _folders(settings)
+        if os.path.isdir(os.path.join(root, of_model)):
+            own, attention = os.path.join(root, of_model), os.path.join(root, of_attention)
+
+    @cache
+    def module(name: str) -> Module:
+        return _read_in(attention if name.startswith("group_query") else own, name)
+
+    return module
 
 
 def _folders(settings: Settings) -> tuple[str, str]:
@@ -40,7 +45,7 @@ def _folders(settings: Settings) -> tuple[str, str]:
     return folder, folder
 
 
-def read_in(folder: str, name: str) -> Module:
+def _read_in(folder: str, name: str) -> Module:
     """Read a module of a folder; raises ConfigError with the names there are."""
     path = os.path.join(folder, f"{name}.csv")
     if not os.path.isfile(path):

@@ -4,8 +4,8 @@ A layer is norm, attention, residual, norm, feed-forward network, residual. Forw
 called x, y, ...; the gradient of one has a `d` in front. The models differ in their modules: those
 of `llama` have grouped key-value heads and a gated network, those of `moe` a router and experts.
 
-Source: astra-sim/stage@9ec6c02, `models/stage1`; for inference symbolic_tensor_graph before 3a7f49c,
-`models/transformer_forward_only.py`.
+Source: astra-sim/stage@9ec6c02, `models/stage1` and, for inference,
+`models/transformer_forward_only.py` with the removed `main_adv.py`.
 """
 
 from __future__ import annotations

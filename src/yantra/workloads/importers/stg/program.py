@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from yantra.workloads.importers.stg.assembly import Assembly, Context, build
-from yantra.workloads.importers.stg.expressions import number, symbol
+from yantra.workloads.importers.stg.expressions import Expression, number, symbol
 from yantra.workloads.importers.stg.micro_batches import repeat
 from yantra.workloads.importers.stg.models import DENSE, INFERENCE, MOE
 from yantra.workloads.importers.stg.module import Library
@@ -46,13 +46,9 @@ def assembly_of(settings: Settings) -> Assembly:
     return MOE if settings.family == "moe" else DENSE
 
 
-def _fixed(settings: Settings) -> dict[str, object]:
-    shards = symbol("dp") if settings.weight_sharded else number(1)
-    return (
-        {"fsdp": shards}
-        if settings.is_inference
-        else {"fsdp": shards, "Batch": symbol("MicroBatch")}
-    )
+def _fixed(settings: Settings) -> dict[str, Expression]:
+    fixed = {"fsdp": symbol("dp") if settings.weight_sharded else number(1)}
+    return fixed if settings.is_inference else fixed | {"Batch": symbol("MicroBatch")}
 
 
 def _stage_of(settings: Settings) -> StageOf:

@@ -42,14 +42,14 @@ class Spec(NamedTuple):
     def substitute(self, replacements: Mapping[str, Expression]) -> Spec:
         """Return the spec with symbols replaced."""
 
-        def replaced(shape: Shape | None) -> Shape | None:
-            return None if shape is None else tuple(d.substitute(replacements) for d in shape)
+        def replaced(shape: Shape) -> Shape:
+            return tuple(size.substitute(replacements) for size in shape)
 
         return self._replace(
             x1_shape=replaced(self.x1_shape),
             x1_hidden=replaced(self.x1_hidden),
-            x2_shape=replaced(self.x2_shape),
-            x2_hidden=replaced(self.x2_hidden),
+            x2_shape=self.x2_shape and replaced(self.x2_shape),
+            x2_hidden=self.x2_hidden and replaced(self.x2_hidden),
             amount=self.amount.substitute(replacements),
         )
 
