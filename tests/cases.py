@@ -19,6 +19,20 @@ ALL_GATHER = CollectiveType.ALL_GATHER
 ALL_TO_ALL = CollectiveType.ALL_TO_ALL
 REDUCE_SCATTER = CollectiveType.REDUCE_SCATTER
 
+# The system file that tests of ASTRA-sim's inputs start from.
+ASTRA_SIM_SYSTEM: dict[str, Any] = {
+    "scheduling-policy": "LIFO",
+    "endpoint-delay": 10,
+    "active-chunks-per-dimension": 1,
+    "preferred-dataset-splits": 4,
+    "all-reduce-implementation": ["ring"],
+    "all-gather-implementation": ["ring"],
+    "reduce-scatter-implementation": ["ring"],
+    "all-to-all-implementation": ["ring"],
+    "collective-optimization": "localBWAware",
+    "local-mem-bw": 50,
+}
+
 Write = Callable[[TraceBuilder, int], object]
 
 

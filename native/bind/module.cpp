@@ -2,10 +2,12 @@
 #include <nanobind/nanobind.h>
 
 #include "bind/sim_bind.hpp"
+#include "bind/template_bind.hpp"
 #include "bind/trace_bind.hpp"
 
 NB_MODULE(_core, module) {
     module.doc() = "Native core of Yantra; an implementation detail.";
     yantra::register_trace(module);
+    yantra::register_templates(module);
     yantra::register_simulation(module);
 }

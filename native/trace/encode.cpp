@@ -22,134 +22,144 @@ void write_number(WireWriter& out, const Coding& coding, std::uint64_t bits) {
     }
 }
 
-class Encoder {
-public:
-    explicit Encoder(const Trace& trace) : trace_(trace) {}
-
-    std::string run() {
-        metadata();
-        for (std::size_t record = 0; record < trace_.size(); ++record) {
-            node(record);
-        }
-        return std::move(file_);
+void number(std::string& out, std::uint32_t field, std::uint64_t value) {
+    if (value != 0) {
+        WireWriter writer(out);
+        writer.tag(field, WireType::varint);
+        writer.varint(value);
     }
+}
 
-private:
-    void metadata() {
-        record_.clear();
-        text(record_, field::metadata_version, trace_.version);
-        for (const Attribute& item : trace_.metadata_attributes()) {
-            attribute(field::metadata_attribute, item);
-        }
-        WireWriter(file_).block(record_);
+void text(std::string& out, std::uint32_t field, std::string_view value) {
+    if (!value.empty()) {
+        WireWriter(out).block(field, value);
     }
-
-    void node(std::size_t record) {
-        record_.clear();
-        number(record_, field::node_id, trace_.id[record]);
-        text(record_, field::node_name, trace_.name(record));
-        number(record_, field::node_type, sign_extend32(static_cast<std::uint32_t>(trace_.type[record])));
-        deps(field::node_ctrl_deps, trace_.ctrl_deps(record));
-        deps(field::node_data_deps, trace_.data_deps(record));
-        number(record_, field::node_start_micros, trace_.start_micros[record]);
-        number(record_, field::node_duration_micros, trace_.duration_micros[record]);
-        io(field::node_inputs, trace_.io_of(record, IoSide::inputs));
-        io(field::node_outputs, trace_.io_of(record, IoSide::outputs));
-        for (const Attribute& item : trace_.attributes_of(record)) {
-            attribute(field::node_attribute, item);
-        }
-        WireWriter(file_).block(record_);
-    }
-
-    static void number(std::string& out, std::uint32_t field, std::uint64_t value) {
-        if (value != 0) {
-            WireWriter writer(out);
-            writer.tag(field, WireType::varint);
-            writer.varint(value);
-        }
-    }
-
-    static void text(std::string& out, std::uint32_t field, std::string_view value) {
-        if (!value.empty()) {
-            WireWriter(out).block(field, value);
-        }
-    }
-
-    void deps(std::uint32_t field, std::span<const std::uint64_t> ids) {
-        if (ids.empty()) {
-            return;
-        }
-        packed_.clear();
-        WireWriter packed(packed_);
-        for (const std::uint64_t id : ids) {
-            packed.varint(id);
-        }
-        WireWriter(record_).block(field, packed_);
-    }
-
-    void io(std::uint32_t field, const IoInfo* info) {
-        if (info == nullptr) {
-            return;
-        }
-        message_.clear();
-        text(message_, field::io_values, trace_.view(info->values));
-        text(message_, field::io_shapes, trace_.view(info->shapes));
-        text(message_, field::io_types, trace_.view(info->types));
-        WireWriter(record_).block(field, message_);
-    }
-
-    void attribute(std::uint32_t field, const Attribute& item) {
-        message_.clear();
-        text(message_, field::attribute_name, trace_.attribute_name(item));
-        text(message_, field::attribute_doc, trace_.doc_of(item));
-        if (item.kind != AttributeKind::none) {
-            value(item);
-        }
-        WireWriter(record_).block(field, message_);
-    }
-
-    // The value is a oneof, so it is written even when it is zero or empty.
-    void value(const Attribute& item) {
-        WireWriter out(message_);
-        const auto field = static_cast<std::uint32_t>(item.kind);
-        if (is_list(item.kind)) {
-            list(item);
-            out.block(field, list_);
-        } else if (is_text(item.kind)) {
-            out.block(field, trace_.text_of(item));
-        } else {
-            out.tag(field, coding_of(item.kind).wire);
-            write_number(out, coding_of(item.kind), item.value);
-        }
-    }
-
-    void list(const Attribute& item) {
-        list_.clear();
-        WireWriter out(list_);
-        if (is_text(item.kind)) {
-            for (const Text& piece : trace_.texts_of(item)) {
-                out.block(field::list_values, trace_.view(piece));
-            }
-        } else if (item.count > 0) {
-            packed_.clear();
-            WireWriter packed(packed_);
-            for (const std::uint64_t bits : trace_.numbers_of(item)) {
-                write_number(packed, coding_of(item.kind), bits);
-            }
-            out.block(field::list_values, packed_);
-        }
-    }
-
-    const Trace& trace_;
-    std::string file_;
-    std::string record_;   // the node or the metadata being written
-    std::string message_;  // the attribute or the IOInfo inside it
-    std::string list_;     // the list inside that
-    std::string packed_;   // the packed numbers inside that
-};
+}
 
 }  // namespace
 
-std::string encode(const Trace& trace) { return Encoder(trace).run(); }
+void PartEncoder::metadata(std::string& out) {
+    text(out, field::metadata_version, trace_.version);
+    for (const Attribute& item : trace_.metadata_attributes()) {
+        attribute(field::metadata_attribute, item, item.value, out);
+    }
+}
+
+void PartEncoder::id(std::uint64_t value, std::string& out) { number(out, field::node_id, value); }
+
+void PartEncoder::identity(std::size_t record, std::string& out) {
+    text(out, field::node_name, trace_.name(record));
+    number(out, field::node_type, sign_extend32(static_cast<std::uint32_t>(trace_.type[record])));
+}
+
+void PartEncoder::ctrl_deps(std::span<const std::uint64_t> ids, std::string& out) {
+    deps(field::node_ctrl_deps, ids, out);
+}
+
+void PartEncoder::data_deps(std::span<const std::uint64_t> ids, std::string& out) {
+    deps(field::node_data_deps, ids, out);
+}
+
+void PartEncoder::times(std::size_t record, std::string& out) {
+    number(out, field::node_start_micros, trace_.start_micros[record]);
+    number(out, field::node_duration_micros, trace_.duration_micros[record]);
+    io(field::node_inputs, trace_.io_of(record, IoSide::inputs), out);
+    io(field::node_outputs, trace_.io_of(record, IoSide::outputs), out);
+}
+
+void PartEncoder::deps(std::uint32_t field, std::span<const std::uint64_t> ids, std::string& out) {
+    if (ids.empty()) {
+        return;
+    }
+    packed_.clear();
+    WireWriter packed(packed_);
+    for (const std::uint64_t parent : ids) {
+        packed.varint(parent);
+    }
+    WireWriter(out).block(field, packed_);
+}
+
+void PartEncoder::io(std::uint32_t field, const IoInfo* info, std::string& out) {
+    if (info == nullptr) {
+        return;
+    }
+    message_.clear();
+    text(message_, field::io_values, trace_.view(info->values));
+    text(message_, field::io_shapes, trace_.view(info->shapes));
+    text(message_, field::io_types, trace_.view(info->types));
+    WireWriter(out).block(field, message_);
+}
+
+void PartEncoder::attribute(const Attribute& item, std::string& out) {
+    attribute(field::node_attribute, item, item.value, out);
+}
+
+void PartEncoder::attribute(const Attribute& item, std::uint64_t value, std::string& out) {
+    attribute(field::node_attribute, item, value, out);
+}
+
+void PartEncoder::attribute(std::uint32_t field, const Attribute& item, std::uint64_t bits,
+                            std::string& out) {
+    message_.clear();
+    text(message_, field::attribute_name, trace_.attribute_name(item));
+    text(message_, field::attribute_doc, trace_.doc_of(item));
+    if (item.kind != AttributeKind::none) {
+        value(item, bits);
+    }
+    WireWriter(out).block(field, message_);
+}
+
+// The value is a oneof, so it is written even when it is zero or empty.
+void PartEncoder::value(const Attribute& item, std::uint64_t bits) {
+    WireWriter out(message_);
+    const auto field = static_cast<std::uint32_t>(item.kind);
+    if (is_list(item.kind)) {
+        list(item);
+        out.block(field, list_);
+    } else if (is_text(item.kind)) {
+        out.block(field, trace_.text_of(item));
+    } else {
+        out.tag(field, coding_of(item.kind).wire);
+        write_number(out, coding_of(item.kind), bits);
+    }
+}
+
+void PartEncoder::list(const Attribute& item) {
+    list_.clear();
+    WireWriter out(list_);
+    if (is_text(item.kind)) {
+        for (const Text& piece : trace_.texts_of(item)) {
+            out.block(field::list_values, trace_.view(piece));
+        }
+    } else if (item.count > 0) {
+        packed_.clear();
+        WireWriter packed(packed_);
+        for (const std::uint64_t bits : trace_.numbers_of(item)) {
+            write_number(packed, coding_of(item.kind), bits);
+        }
+        out.block(field::list_values, packed_);
+    }
+}
+
+std::string encode(const Trace& trace) {
+    PartEncoder parts(trace);
+    std::string file;
+    std::string record;
+    parts.metadata(record);
+    WireWriter(file).block(record);
+    for (std::size_t at = 0; at < trace.size(); ++at) {
+        record.clear();
+        PartEncoder::id(trace.id[at], record);
+        parts.identity(at, record);
+        parts.ctrl_deps(trace.ctrl_deps(at), record);
+        parts.data_deps(trace.data_deps(at), record);
+        parts.times(at, record);
+        for (const Attribute& item : trace.attributes_of(at)) {
+            parts.attribute(item, record);
+        }
+        WireWriter(file).block(record);
+    }
+    return file;
+}
 
 }  // namespace yantra

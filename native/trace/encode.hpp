@@ -5,12 +5,44 @@
 // Source: MLCommons Chakra schema 0.0.4; framing = a varint length before each message.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "trace/trace.hpp"
 
 namespace yantra {
 
 std::string encode(const Trace& trace);
+
+// Appends the parts of the records of one trace to a string, in the order of the file: a record is its
+// id, identity, ctrl_deps, data_deps, times and attributes, and has its length before it.
+class PartEncoder {
+public:
+    explicit PartEncoder(const Trace& trace) : trace_(trace) {}
+
+    void metadata(std::string& out);
+    static void id(std::uint64_t value, std::string& out);
+    void identity(std::size_t record, std::string& out);  // name and type
+    void ctrl_deps(std::span<const std::uint64_t> ids, std::string& out);
+    void data_deps(std::span<const std::uint64_t> ids, std::string& out);
+    void times(std::size_t record, std::string& out);  // and inputs and outputs
+    void attribute(const Attribute& item, std::string& out);
+    // As attribute(), with another value for a number.
+    void attribute(const Attribute& item, std::uint64_t value, std::string& out);
+
+private:
+    void deps(std::uint32_t field, std::span<const std::uint64_t> ids, std::string& out);
+    void io(std::uint32_t field, const IoInfo* info, std::string& out);
+    void attribute(std::uint32_t field, const Attribute& item, std::uint64_t value, std::string& out);
+    void value(const Attribute& item, std::uint64_t bits);
+    void list(const Attribute& item);
+
+    const Trace& trace_;
+    std::string message_;  // the attribute or the IOInfo being written
+    std::string list_;     // the list inside that
+    std::string packed_;   // the packed numbers inside that
+};
 
 }  // namespace yantra

@@ -24,10 +24,10 @@ _DEEPEST = 50
 _JSON_WORDS = {"true": True, "false": False, "null": None, "": None, "~": None}
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a UTF-8 file, without its byte-order mark."""
+def read_text(path: Path, *, encoding: str = "utf-8-sig") -> str:
+    """Return the text of a UTF-8 file; without its byte-order mark, which "utf-8" keeps."""
     try:
-        with open(path, encoding="utf-8-sig") as file:
+        with open(path, encoding=encoding) as file:
             return file.read()
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None

@@ -1,10 +1,11 @@
 """Named plug-ins: one file each, found without importing the others.
 
 A built-in plug-in `ring` is the file `ring.py` of a package; the file ends with the line
-`PLUGIN = <object>`, which tells it from the helpers beside it. A third-party plug-in is an entry
-point of the group, its name the plug-in's name, its value the object.
+`PLUGIN = <object>`, which tells it from the helpers beside it. Where the name cannot be a file's
+(`1f1b`, `zb-h1`), a line `PLUGIN_NAME = "1f1b"` gives it. A third-party plug-in is an entry point
+of the group, its name the plug-in's name, its value the object.
 
-Trade-off: the files are searched for that line as text, so that listing the names imports nothing
+Trade-off: the files are searched for those lines as text, so that listing the names imports nothing
 and looking one up imports one file. A built-in is found before any entry point is read; that an
 entry point repeats its name is reported when the names are listed.
 """
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PLUGIN_LINE = re.compile(r"^PLUGIN\b", re.MULTILINE)
+_NAME_LINE = re.compile(r'^PLUGIN_NAME = "([^"]+)"$', re.MULTILINE)
 
 
 class Registry(Generic[T]):
@@ -43,7 +45,9 @@ class Registry(Generic[T]):
 
     def names(self) -> tuple[str, ...]:
         """Return every name, sorted; two plug-ins of one name are a ConfigError."""
-        origins = {name: f"the built-in {self.package}.{name}" for name in self._built_in}
+        origins = {
+            name: f"the built-in {self.package}.{module}" for name, module in self._built_in.items()
+        }
         for point in self._entry_points():
             if point.name in origins:
                 raise ConfigError(
@@ -58,7 +62,7 @@ class Registry(Generic[T]):
         """Return the plug-in; `where` is the field an unknown name is reported at."""
         plugin: T
         if name in self._built_in:
-            plugin = import_module(f"{self.package}.{name}").PLUGIN
+            plugin = import_module(f"{self.package}.{self._built_in[name]}").PLUGIN
             return plugin
         points = tuple(self._entry_points().select(name=name))
         if len(points) == 1:
@@ -77,16 +81,19 @@ class Registry(Generic[T]):
         return entry_points(group=self.entry_point_group)
 
     @cached_property
-    def _built_in(self) -> frozenset[str]:
+    def _built_in(self) -> dict[str, str]:
+        """The module of every built-in, by the name of the plug-in."""
         spec = find_spec(self.package)
         if spec is None or spec.submodule_search_locations is None:
             raise InternalError(f"{self.package} is not a package")
-        return frozenset(
-            file.stem
-            for folder in spec.submodule_search_locations
-            for file in Path(folder).glob("*.py")
-            if _PLUGIN_LINE.search(file.read_text(encoding="utf-8"))
-        )
+        modules = {}
+        for folder in spec.submodule_search_locations:
+            for file in Path(folder).glob("*.py"):
+                text = file.read_text(encoding="utf-8")
+                if _PLUGIN_LINE.search(text):
+                    named = _NAME_LINE.search(text)
+                    modules[named[1] if named else file.stem] = file.stem
+        return modules
 
 
 def plugin_of_file(path: Path, kind: str, base: type[T]) -> type[T]:

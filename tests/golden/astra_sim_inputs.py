@@ -11,21 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.cases import ASTRA_SIM_SYSTEM
 from yantra.chakra import CollectiveType, TraceBuilder
 
 MIB = 1 << 20
-SYSTEM: dict[str, Any] = {
-    "scheduling-policy": "LIFO",
-    "endpoint-delay": 10,
-    "active-chunks-per-dimension": 1,
-    "preferred-dataset-splits": 4,
-    "all-reduce-implementation": ["ring"],
-    "all-gather-implementation": ["ring"],
-    "reduce-scatter-implementation": ["ring"],
-    "all-to-all-implementation": ["ring"],
-    "collective-optimization": "localBWAware",
-    "local-mem-bw": 50,
-}
 
 
 def write(case: str, folder: Path) -> list[str]:
@@ -43,7 +32,7 @@ def _files(
     for rank, trace in enumerate(traces):
         trace.build().write(folder / f"workload.{rank}.et")
     (folder / "network.yml").write_text(json.dumps(network))
-    (folder / "system.json").write_text(json.dumps(SYSTEM | (system or {})))
+    (folder / "system.json").write_text(json.dumps(ASTRA_SIM_SYSTEM | (system or {})))
     (folder / "memory.json").write_text('{"memory-type": "NO_MEMORY_EXPANSION"}')
     options = [
         f"--workload-configuration={folder / 'workload'}",

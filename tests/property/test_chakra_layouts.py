@@ -188,7 +188,7 @@ def test_a_file_of_today_without_metadata_is_read(made: list[chakra.Node]) -> No
         usual = all(node.name and node.type for node in made)
         assert not usual or "in which it means different things" in str(error)
         return
-    assert found.layout == "0.0.4a"
+    assert found.layout == "0.0.4a" or not any(node.type for node in made)
     assert found == told
 
 

@@ -16,7 +16,7 @@ PYTHON_LAYERS = [
     ("errors", "records", "callable_module"),
     ("units", "registry", "documents", "quirks", "output", "pytorch"),
     ("chakra", "topologies", "collectives"),
-    ("workloads", "collect", "replay"),
+    ("workloads", "collect", "replay", "clusters"),
     ("scenario",),
     ("astra_sim",),
     ("compile",),

@@ -8,25 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import ASTRA_SIM_SYSTEM
 from tests.torch.conftest import PARALLEL, RANKS
 from tests.torch.test_collect import SENDERS, events, messages
 from yantra import chakra
 from yantra.chakra.schema import NodeType
 from yantra.cli import main
 
-SYSTEM = {
-    "scheduling-policy": "LIFO",
-    "endpoint-delay": 10,
-    "active-chunks-per-dimension": 1,
-    "preferred-dataset-splits": 4,
-    "all-reduce-implementation": ["ring"],
-    "all-gather-implementation": ["ring"],
-    "reduce-scatter-implementation": ["ring"],
-    "all-to-all-implementation": ["ring"],
-    "collective-optimization": "localBWAware",
-    "local-mem-bw": 50,
-    "boost-mode": 0,
-}
+SYSTEM = ASTRA_SIM_SYSTEM | {"boost-mode": 0}
 NETWORK = f"topology: [ Switch ]\nnpus_count: [ {RANKS} ]\nbandwidth: [ 1 ]\nlatency: [ 20000 ]\n"
 
 

@@ -9,22 +9,11 @@ from typing import Any
 
 import pytest
 
+from tests.cases import ASTRA_SIM_SYSTEM
 from yantra.astra_sim import from_files
 from yantra.scenario import Scenario
 
-SYSTEM: dict[str, Any] = {
-    "scheduling-policy": "LIFO",
-    "endpoint-delay": 10,
-    "active-chunks-per-dimension": 1,
-    "preferred-dataset-splits": 4,
-    "all-reduce-implementation": ["ring"],
-    "all-gather-implementation": ["ring"],
-    "reduce-scatter-implementation": ["ring"],
-    "all-to-all-implementation": ["ring"],
-    "collective-optimization": "localBWAware",
-    "local-mem-bw": 50,
-    "boost-mode": 0,
-}
+SYSTEM = ASTRA_SIM_SYSTEM | {"boost-mode": 0}
 NETWORK = """
 topology: [ Ring ]
 npus_count: [ 8 ]

@@ -54,6 +54,13 @@ def test_listing_imports_no_plugin_and_a_lookup_imports_one(shop: Path) -> None:
     assert "shop.tree" not in sys.modules
 
 
+def test_a_plugin_may_have_a_name_that_no_file_of_python_has(shop: Path) -> None:
+    (shop / "shop" / "one_f_one_b.py").write_text("PLUGIN_NAME = '1f1b'\nPLUGIN = 'named'\n")
+    (shop / "shop" / "two.py").write_text('PLUGIN_NAME = "2-way"\nPLUGIN = "two ways"\n')
+    assert registry().names() == ("2-way", "one_f_one_b", "ring", "tree")
+    assert registry().get("2-way") == "two ways"
+
+
 def test_an_entry_point_is_found_beside_the_built_ins(shop: Path) -> None:
     install(shop, "mesh = guest:PLUGIN")
     assert registry().names() == ("mesh", "ring", "tree")

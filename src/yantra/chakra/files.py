@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 from yantra.errors import ConfigError, TraceError, did_you_mean
 from yantra.output import whole_file
 
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
 _OTHER_PACKERS = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\xfd7zXZ": "xz",
@@ -43,7 +43,7 @@ def load(path: str | os.PathLike[str]) -> bytes:
 
 def unpack(data: bytes, where: str) -> bytes:
     """Return `data`, unpacked if it is gzip."""
-    if data[:2] != _GZIP:
+    if data[:2] != GZIP:
         return data
     import gzip
     import zlib

@@ -49,6 +49,12 @@ def parse_implementation(text: str, where: str = "collective implementation") ->
     return Implementation((_OVER_ALL_RANKS if one else _ALGORITHMS)[name], one, window)
 
 
+def spelled_for_astra_sim(name: str) -> str:
+    """Return ASTRA-sim's name of an algorithm; one that ASTRA-sim lacks stays as it is."""
+    spelled = {ours: theirs for theirs, ours in _ALGORITHMS.items()}
+    return spelled.get(name, name)
+
+
 def split_window(text: str, where: str) -> tuple[str, int | None]:
     """Split `direct4` into `direct` and 4; no digits at the end mean no window."""
     match = re.fullmatch(r"(.*[^0-9])([0-9]+)", text)

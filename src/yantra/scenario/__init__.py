@@ -6,7 +6,7 @@ them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from yantra.scenario.types import (
     ASTRA_SIM_RESOURCES,
@@ -27,6 +27,8 @@ from yantra.scenario.types import (
 )
 
 if TYPE_CHECKING:
+    from yantra.clusters import Cluster
+    from yantra.clusters.types import Speeds
     from yantra.documents import Path
 
 __all__ = [
@@ -45,12 +47,32 @@ __all__ = [
     "SharedBus",
     "Topology",
     "Traces",
+    "cluster_parts",
     "dump",
     "json_schema",
     "load",
     "loads",
     "to_yaml",
 ]
+
+
+def cluster_parts(
+    cluster: Cluster | Path,
+    ranks: int,
+    dtype: str | None = None,
+    *,
+    speeds: Speeds = "achievable",
+    semantics: str = "yantra",
+) -> dict[str, Any]:
+    """Return `topology`, `device`, `memory` and `collectives` of a named cluster of so many ranks.
+
+    They are fields of a `Scenario`: `Scenario(workload=..., **cluster_parts("hgx-h100", 64))`. A
+    cluster is given by name, by the path of its file, or as `yantra.clusters.load` returns it; what
+    the options mean, `yantra.clusters.Cluster.scenario_parts` says. Raises ConfigError.
+    """
+    from yantra.scenario.named import cluster_parts
+
+    return cluster_parts(cluster, ranks, dtype, speeds, semantics)
 
 
 def load(path: Path) -> Scenario:

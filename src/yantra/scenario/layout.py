@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from yantra.clusters.types import Speeds
 from yantra.errors import UnsupportedError
 from yantra.records import Record
 from yantra.scenario import types
@@ -21,6 +22,7 @@ from yantra.scenario.fields import (
     NameSet,
     Numbered,
     Quantity,
+    Schema,
     Section,
     Text,
     TopologyName,
@@ -34,6 +36,25 @@ class Cluster(Record):
     topology: types.Topology
     device: types.Device = types.Device()
     memory: types.RemoteMemory = types.RemoteMemory()
+
+
+class NamedCluster(Record):
+    """The mapping `cluster` with a `name`: a cluster of `yantra.clusters`, and what differs."""
+
+    name: str
+    ranks: int | None = None
+    dtype: str | None = None
+    speeds: Speeds = "achievable"
+    topology: types.Topology | None = None
+    device: types.Device = types.Device()
+    memory: types.RemoteMemory = types.RemoteMemory()
+
+
+class ClusterSection(Section):
+    """The mapping `cluster`, or a name in its place; `named.py` replaces names before reading."""
+
+    def schema(self) -> Schema:
+        return {"anyOf": [super().schema(), NAMED.schema(), Text().schema()]}
 
 
 class Document(Record):
@@ -94,12 +115,24 @@ _MEMORY = Section(
         "nodes": ("nodes", Whole(), "for kind per_node"),
     },
 )
-_CLUSTER = Section(
+CLUSTER = ClusterSection(
     Cluster,
     {
         "topology": ("topology", Dimensions(_DIMENSION), "dimensions, innermost first"),
         "device": ("device", _DEVICE, "what computes"),
         "memory": ("memory", _MEMORY, "memory beyond the device"),
+    },
+)
+NAMED = Section(
+    NamedCluster,
+    {
+        "name": ("name", Text(), "a named cluster, or the path of its file"),
+        "ranks": ("ranks", Whole(), "how many ranks; else as many as there are traces"),
+        "dtype": ("dtype", Text(), "whose peak rate the roofline has"),
+        "speeds": ("speeds", Choice(Speeds), "of links: what software reaches, or the data sheet"),
+        "topology": ("topology", Dimensions(_DIMENSION), "another network; then without ranks"),
+        "device": ("device", _DEVICE, "keys that differ"),
+        "memory": ("memory", _MEMORY, "keys that differ"),
     },
 )
 _SHARED_BUS = Section(
@@ -112,7 +145,7 @@ _SHARED_BUS = Section(
     },
 )
 _PER_NODE = Numbered(File(ending=".{position}.et"))
-_COLLECTIVES = Section(
+COLLECTIVES = Section(
     types.Collectives,
     {
         **{
@@ -167,9 +200,9 @@ DOCUMENT = Section(
     {
         "semantics": ("semantics", Choice(types.Semantics), "whose behaviour counts"),
         "workload": ("workload", _WORKLOAD, "what runs"),
-        "cluster": ("cluster", _CLUSTER, "what it runs on"),
+        "cluster": ("cluster", CLUSTER, "what it runs on"),
         "network": ("network", Choice(types.Network), "how messages interact"),
-        "collectives": ("collectives", _COLLECTIVES, "how collectives run"),
+        "collectives": ("collectives", COLLECTIVES, "how collectives run"),
         "resources": ("resources", _RESOURCES, "what a rank does at once"),
         "quirks": ("quirks", NameSet(), "oddities of ASTRA-sim that are on"),
         "replay_only": ("replay_only", Flag(), "every node takes its recorded duration"),

@@ -10,6 +10,7 @@ from yantra.documents import Path, is_plain_text, parse_yaml, read_text
 from yantra.errors import ConfigError
 from yantra.output import write_text
 from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
+from yantra.scenario.named import with_parts
 from yantra.scenario.types import Scenario
 
 
@@ -30,11 +31,17 @@ def loads(text: str, folder: Path = "", name: str = "scenario") -> Scenario:
     tree = parse_yaml(text, name)
     if tree is None:
         raise ConfigError(name, "empty; expected a mapping with workload, cluster, ...")
+    tree = with_parts(tree, os.fspath(folder))
     return scenario_of(DOCUMENT.read(tree, "", os.fspath(folder)))
 
 
 def to_yaml(scenario: Scenario, folder: Path = "") -> str:
     """Write a scenario as text whose relative paths start from `folder`."""
+    return tree_text(DOCUMENT.write(document_of(scenario), os.fspath(folder)))
+
+
+def tree_text(tree: dict[str, Any]) -> str:
+    """Write the plain tree of a scenario file, or a part of one, as YAML."""
     import yaml
 
     class Dumper(yaml.SafeDumper):
@@ -45,7 +52,6 @@ def to_yaml(scenario: Scenario, folder: Path = "") -> str:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
     Dumper.add_representer(str, text)
-    tree = DOCUMENT.write(document_of(scenario), os.fspath(folder))
     written: str = yaml.dump(
         tree, Dumper=Dumper, sort_keys=False, default_flow_style=None, allow_unicode=True, width=100
     )

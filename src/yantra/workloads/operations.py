@@ -37,6 +37,8 @@ class Operation(NamedTuple):
     """Floating-point operations of matrix units."""
     vector_flops: int = 0
     """Floating-point operations of vector units."""
+    repeated_flops: int = 0
+    """Part of `tensor_flops` that repeats the forward's inside this kernel (fused attention)."""
     bytes_read: int = 0
     bytes_written: int = 0
     shape: tuple[int, ...] = ()

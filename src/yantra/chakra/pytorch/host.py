@@ -16,6 +16,7 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
+from yantra.chakra import files
 from yantra.chakra.pytorch import json_input
 from yantra.chakra.pytorch.linked import Attr, ProcessGroup
 from yantra.errors import TraceError, expected_got
@@ -124,7 +125,7 @@ def read(path: str) -> HostTrace:
 
     Raises TraceError when the file is no host trace, was cut off, or contradicts itself.
     """
-    return parse(json_input.load(path), path)
+    return parse(files.load(path), path)
 
 
 def parse(data: bytes, where: str) -> HostTrace:

@@ -10,15 +10,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from yantra.chakra import files
 from yantra.errors import TraceError
 
 T = TypeVar("T")
-
-
-def load(path: str) -> bytes:
-    """Return the bytes of a JSON file, unpacked if they are gzip (told by content)."""
-    return files.load(path)
 
 
 def decode(data: bytes, kind: type[T], where: str, what: str) -> T:

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from yantra.chakra import files
 from yantra.chakra.pytorch import json_input
 from yantra.chakra.pytorch.linked import CommArgs, ProcessGroup
 from yantra.errors import TraceError, expected_got
@@ -169,7 +170,7 @@ def read(path: str) -> KinetoTrace:
 
     Raises TraceError when the file is no Kineto trace or an event lacks what its kind needs.
     """
-    return parse(json_input.load(path), path)
+    return parse(files.load(path), path)
 
 
 def parse(data: bytes, where: str) -> KinetoTrace:

@@ -26,7 +26,6 @@ Header = dict[str, Any]
 _BLOCK = 1 << 20
 _NODES = re.compile(rb'"nodes"\s*:\s*\[')
 _BETWEEN = re.compile(rb"\}\s*(,)\s*\{\s*$")
-_GZIP = b"\x1f\x8b"
 _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -44,7 +43,7 @@ def read_nodes(
     where = os.fspath(path)
     try:
         with open(path, "rb") as raw:
-            packed = raw.read(2) == _GZIP
+            packed = raw.read(2) == files.GZIP
             raw.seek(0)
             file = gzip.GzipFile(fileobj=raw) if packed else raw
             return _Reader(where, file, of, take, check).run()

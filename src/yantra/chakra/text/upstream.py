@@ -20,8 +20,8 @@ from yantra.chakra.text.convert import make_folder
 from yantra.chakra.text.loops import SCHEMA
 from yantra.chakra.text.workload import DLRM, POLICIES
 from yantra.chakra.trace import Trace
-from yantra.documents import Path
-from yantra.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.documents import Path, read_text
+from yantra.errors import ConfigError, did_you_mean, expected_got
 
 _TYPES: Mapping[str, CollectiveType] = {
     "ALLTOALL": CollectiveType.ALL_TO_ALL,
@@ -74,15 +74,7 @@ def convert_upstream(source: Path, prefix: Path, num_npus: int, num_passes: int)
 
 def _read(source: Path) -> _Input:
     where = str(source)
-    try:
-        with open(source, encoding="utf-8") as file:
-            text = file.read()
-    except OSError as error:
-        raise ConfigError(where, f"cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(where, f"not UTF-8 text at byte {error.start}") from None
-    except ValueError:
-        raise ConfigError(show(source), "cannot be read: not a path") from None
+    text = read_text(source, encoding="utf-8")
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from math import gcd
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from yantra.chakra.inspect.columns import Columns, collective_name
 from yantra.chakra.inspect.groups import Groups
@@ -159,8 +159,3 @@ def _shape(old: Columns, new: Columns, level: int) -> Leak:
         f"depth {path.depth}, critical path {path.length} us",
     ]
     return Leak("shape of the graph", "roughly" if level >= 4 else "exactly", evidence)
-
-
-def as_dicts(leaks: Sequence[Leak]) -> list[dict[str, Any]]:
-    """Return the leaks as plain values for JSON."""
-    return [leak._asdict() for leak in leaks]

@@ -1,0 +1,22 @@
+"""`yantra cluster`: named clusters, one file per command."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import click
+
+from yantra.cli.group import Commands
+
+
+class _Tools(Commands):
+    package = "yantra.cli.cluster"
+    known: ClassVar = {
+        "list": "List the named clusters.",
+        "show": "Show every number of a cluster with its source.",
+    }
+
+
+@click.command(cls=_Tools)
+def command() -> None:
+    """List named clusters, and show their numbers with sources."""

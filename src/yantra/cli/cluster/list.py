@@ -1,0 +1,25 @@
+"""`yantra cluster list`: lists the named clusters."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+def command(as_json: bool) -> None:
+    """List the named clusters: rates per device, of links in one direction."""
+    from yantra import clusters
+    from yantra.chakra.inspect.text import table
+    from yantra.clusters.describe import HEAD, overview, row
+
+    machines = [clusters.load(name) for name in clusters.names()]
+    if as_json:
+        form = [overview(machine) for machine in machines]
+        sys.stdout.write(json.dumps(form, ensure_ascii=False, indent=1) + "\n")
+    else:
+        lines = table(HEAD, [row(machine) for machine in machines], left=len(HEAD))
+        sys.stdout.write("\n".join(lines) + "\n")

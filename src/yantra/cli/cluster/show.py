@@ -1,0 +1,43 @@
+"""`yantra cluster show`: shows every number of a cluster with its source."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.argument("name")
+@click.option("--ranks", type=int, help="Show also the scenario of this many ranks.")
+@click.option("--dtype", help="Whose peak rate the roofline of the scenario has.")
+@click.option(
+    "--speeds",
+    type=click.Choice(["achievable", "nominal"]),
+    default="achievable",
+    show_default=True,
+    help="Links of the scenario: at what software reaches, or at the data sheet's rate.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def command(name: str, ranks: int | None, dtype: str | None, speeds: Any, as_json: bool) -> None:
+    """Show every number of the cluster NAME, or of a file of that form, with its source."""
+    from yantra import clusters
+    from yantra.clusters.describe import as_dict, report
+    from yantra.scenario.text import tree_text
+
+    machine = clusters.load(name)
+    parts: dict[str, Any] = {}
+    if ranks is not None:
+        parts = machine.scenario_parts(ranks, dtype, speeds=speeds, where="--")
+        parts = {"cluster": parts, "collectives": parts.pop("collectives")}
+    elif dtype is not None:
+        machine.peak_flops(dtype, where="--dtype")
+    if as_json:
+        form = as_dict(machine) | ({"scenario": parts} if parts else {})
+        sys.stdout.write(json.dumps(form, ensure_ascii=False, indent=1) + "\n")
+        return
+    sys.stdout.write(report(machine))
+    if parts:
+        sys.stdout.write(f"\n# {ranks} ranks, as a part of a scenario file\n{tree_text(parts)}")

@@ -1,0 +1,136 @@
+"""How a number of ranks fits a machine: the members each level of its network gets.
+
+Up to one domain of a level the ranks stay in it. More fill several domains evenly, each at least by
+half: the largest part of a domain that divides them, in whole granules. A slice of a torus has the
+shape of its size whose longest side is shortest, as the published shapes are.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from yantra.chakra.inspect.text import count
+from yantra.errors import ConfigError
+
+if TYPE_CHECKING:
+    from yantra.clusters.types import Cluster, Level, Shapes
+
+_FARTHEST = 1 << 14  # how far from the asked number a fitting one is looked for
+
+
+def sizes_of(cluster: Cluster, ranks: int, where: str) -> tuple[tuple[int, ...], ...]:
+    """Return, for each level, the sizes of its dimensions; of levels not needed, an empty tuple.
+
+    Raises ConfigError at `where` with the nearest numbers that fit.
+    """
+    found = _fit(cluster.network, ranks) if ranks >= 2 else None
+    if found is not None:
+        return found
+    nearest = " and ".join(map(str, _nearest(cluster.network, ranks)))
+    raise ConfigError(
+        where,
+        f"{count(ranks, 'rank')} cannot be had on {cluster.name} ({limits(cluster)}); nearest "
+        f"possible: {nearest}",
+    )
+
+
+def _nearest(levels: tuple[Level, ...], ranks: int) -> list[int]:
+    """Return the nearest numbers of ranks that fit, below and above the asked one."""
+    capacity = prod(_most(level) or ranks + _FARTHEST for level in levels)
+    low = min(ranks - 1, capacity)
+    below = (n for n in range(low, max(1, low - _FARTHEST), -1) if _fit(levels, n))
+    high = max(ranks + 1, 2)
+    above = (n for n in range(high, min(high + _FARTHEST, capacity + 1)) if _fit(levels, n))
+    found = [next(below, None), next(above, None)]
+    return [n for n in found if n is not None]
+
+
+def limits(cluster: Cluster) -> str:
+    """Return in words what a number of ranks must be."""
+    return "; ".join(filter(None, map(_limits, cluster.network)))
+
+
+def _limits(level: Level) -> str:
+    if level.shapes is not None:
+        shapes = level.shapes
+        small = ", ".join("x".join(map(str, shape)) for shape in shapes.small)
+        block = "x".join(map(str, shapes.block))
+        most = int(shapes.most.value)
+        sizes = f"{small} or whole {block} blocks up to {most} devices"
+        return f"{level.name}: slices of {sizes}, several of at least half of that"
+    if level.members is None:
+        return ""
+    members, step = int(level.members.value), _granule(level)
+    several = "whole ones" if step == members else f"a multiple of {step}, half of each at least"
+    return f"{level.name}: 2 to {members} in a domain, from several {several}"
+
+
+def _fit(levels: tuple[Level, ...], ranks: int) -> tuple[tuple[int, ...], ...] | None:
+    """Return the sizes of the dimensions of each level, or None if the ranks do not fit."""
+    if ranks == 1:
+        return ((),) * len(levels)
+    if not levels:
+        return None
+    level, rest = levels[0], levels[1:]
+    most = _most(level)
+    if most is None or ranks <= most:
+        shape = _shape(level, ranks)
+        return None if shape is None else (shape, *((),) * len(rest))
+    for part in _parts(level, most):
+        shape = None if ranks % part else _shape(level, part)
+        outer = _fit(rest, ranks // part) if shape else None
+        if shape and outer:
+            return (shape, *outer)
+    return None
+
+
+def _most(level: Level) -> int | None:
+    number = level.members if level.shapes is None else level.shapes.most
+    return None if number is None else int(number.value)
+
+
+def _granule(level: Level) -> int:
+    number = level.granule or level.members
+    return 1 if number is None else int(number.value)
+
+
+def _parts(level: Level, most: int) -> range:
+    step = _granule(level) if level.shapes is None else prod(level.shapes.block)
+    return range(most - most % step, (most - 1) // 2, -step)
+
+
+def _shape(level: Level, ranks: int) -> tuple[int, ...] | None:
+    """Return the sizes of the dimensions of one domain with this many ranks, None if impossible."""
+    if level.shapes is None:
+        return (ranks,)
+    return slice_shape(level.shapes, ranks)
+
+
+def slice_shape(shapes: Shapes, ranks: int) -> tuple[int, ...] | None:
+    """Return the shape of a slice, sides ascending, or None if no slice has this many devices."""
+    for shape in shapes.small:
+        if prod(shape) == ranks:
+            return shape
+    blocks, rest = divmod(ranks, prod(shapes.block))
+    if rest or not blocks or ranks > shapes.most.value:
+        return None
+    return min(
+        (
+            tuple(sorted(count * side for count, side in zip(counts, shapes.block, strict=True)))
+            for counts in _products(blocks, len(shapes.block))
+        ),
+        key=lambda shape: tuple(reversed(shape)),
+    )
+
+
+def _products(n: int, factors: int) -> list[tuple[int, ...]]:
+    """Return the ways to write n as a product of this many factors."""
+    if factors == 1:
+        return [(n,)]
+    return [
+        (first, *rest)
+        for first in range(1, n + 1)
+        if n % first == 0
+        for rest in _products(n // first, factors - 1)
+    ]

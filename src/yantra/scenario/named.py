@@ -1,0 +1,97 @@
+"""Named clusters in scenarios: `cluster: hgx-h100` becomes the parts it stands for.
+
+A file may name a cluster in place of describing one, and change what it likes. The name is replaced
+in the plain tree, before the file is read as any other: so every error of a part has its usual
+place, and what is written is the full description.
+"""
+
+from __future__ import annotations
+
+from os import path as paths
+from typing import Any
+
+from yantra import clusters
+from yantra.clusters import Cluster
+from yantra.clusters.types import Speeds
+from yantra.documents import Path
+from yantra.errors import ConfigError
+from yantra.scenario.layout import CLUSTER, COLLECTIVES, NAMED, NamedCluster
+
+_PARTS = ("topology", "device", "memory")
+
+
+def cluster_parts(
+    cluster: Cluster | Path, ranks: int, dtype: str | None, speeds: Speeds, semantics: str
+) -> dict[str, Any]:
+    """Return the fields of a Scenario; see `yantra.scenario.cluster_parts`."""
+    machine = cluster if isinstance(cluster, Cluster) else clusters.load(cluster)
+    parts = machine.scenario_parts(ranks, dtype, speeds=speeds, semantics=semantics)
+    collectives = COLLECTIVES.read(parts.pop("collectives"), "collectives", "")
+    read = CLUSTER.read(parts, "cluster", "")
+    return {name: getattr(read, name) for name in _PARTS} | {"collectives": collectives}
+
+
+def with_parts(tree: Any, folder: str) -> Any:
+    """Return the tree of a scenario file with a named cluster replaced by its parts.
+
+    Without a name it comes back as it is. Relative paths start from `folder`. What the file says of
+    the device, the memory and the collectives goes before what the cluster says.
+    """
+    cluster = tree.get("cluster") if isinstance(tree, dict) else None
+    where = "cluster.name" if isinstance(cluster, dict) else "cluster"
+    if isinstance(cluster, str):
+        cluster = {"name": cluster}
+    if not isinstance(cluster, dict) or "name" not in cluster:
+        return tree
+    given = {key: cluster[key] for key in _PARTS if key in cluster}
+    named: NamedCluster = NAMED.read(
+        {key: value for key, value in cluster.items() if key not in given}, "cluster", folder
+    )
+    machine = clusters.load(named.name, where=where, folder=folder)
+    parts = _parts(machine, named, given, tree, folder)
+    described = {key: _changed(parts[key], given, key) for key in _PARTS if key in parts}
+    whole = tree | {"cluster": given | described}
+    if "collectives" in parts:
+        whole["collectives"] = _changed(parts["collectives"], tree, "collectives")
+    return whole
+
+
+def _parts(
+    machine: Cluster, named: NamedCluster, given: dict[str, Any], tree: Any, folder: str
+) -> dict[str, Any]:
+    """Return the parts of the cluster that the file does not replace as a whole."""
+    if "topology" in given:
+        if named.ranks is not None:
+            raise ConfigError("cluster.ranks", "only without topology, which has its own number")
+        return machine.device_parts(named.dtype, where="cluster.")
+    semantics = tree.get("semantics")
+    return machine.scenario_parts(
+        _ranks(tree.get("workload"), folder) if named.ranks is None else named.ranks,
+        named.dtype,
+        speeds=named.speeds,
+        semantics=semantics if isinstance(semantics, str) else "yantra",
+        where="cluster.",
+    )
+
+
+def _changed(part: Any, given: dict[str, Any], key: str) -> Any:
+    """Return a part with what the file says of it; what is no mapping is left to the reader."""
+    if key not in given:
+        return part
+    return part | given[key] if isinstance(given[key], dict) else given[key]
+
+
+def _ranks(workload: Any, folder: str) -> int:
+    """Return how many ranks a workload has: as many as there are trace files, counted from 0."""
+    traces = workload.get("traces") if isinstance(workload, dict) else None
+    if not isinstance(traces, str) or "{rank}" not in traces:
+        raise ConfigError("cluster.ranks", "missing; expected a whole number")
+    ranks = 0
+    while paths.exists(paths.join(folder, traces.replace("{rank}", str(ranks)))):
+        ranks += 1
+    if not ranks:
+        first = traces.replace("{rank}", "0")
+        raise ConfigError(
+            "cluster.ranks", f"missing, and there is no {first} to count; expected a whole number"
+        )
+    return ranks

@@ -1,0 +1,50 @@
+"""Models from Hugging Face's `config.json`: one file for each `model_type` that is covered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from yantra.documents import parse_json, read_text
+from yantra.errors import ConfigError, expected_got
+from yantra.registry import Registry
+from yantra.workloads.hf.config import Config
+from yantra.workloads.transformer import Transformer
+
+families: Registry[Callable[[Config], Transformer]] = Registry(
+    "model_type", "yantra.workloads.hf", "yantra.workloads.hf"
+)
+
+
+def load(path: str | PathLike[str]) -> Transformer:
+    """Return the model of a `config.json`, or of the one in a folder."""
+    file = Path(path)
+    if file.is_dir():
+        file /= "config.json"
+    tree, warnings = parse_json(read_text(file), str(file))
+    if warnings:
+        raise ConfigError(str(file), warnings[0].removeprefix(f"{file}: "))
+    if not isinstance(tree, dict):
+        raise ConfigError(str(file), expected_got("an object of keys", tree))
+    return from_config(tree, str(file), "" if file.stem == "config" else file.stem)
+
+
+def from_config(config: Mapping[str, Any], where: str = "config", name: str = "") -> Transformer:
+    """Return the model of the keys of a config; `where` is what messages call it.
+
+    It is called `name`; without one, as the config says where it was loaded from, or by its type.
+
+    Raises ConfigError for a model_type that is not covered, a key that is missing, unknown or
+    wrong, and for what the model has that cannot be built.
+    """
+    kind = config.get("model_type")
+    if not isinstance(kind, str):
+        raise ConfigError(
+            where, f"needs the key 'model_type'; covered are {', '.join(families.names())}"
+        )
+    read = families.get(kind, f"{where}: model_type")
+    loaded = config.get("_name_or_path")
+    called = loaded.rstrip("/").rpartition("/")[2] if isinstance(loaded, str) else ""
+    return read(Config(config, where, name or called or kind))

@@ -1,0 +1,319 @@
+"""Whether a model can be trained by a plan: every rule with its numbers, and the nearest plan.
+
+A rule says which field is wrong and why. They are Megatron-LM's where it has one; uneven shares
+are refused, not padded. Of the model only sizes count: heads, experts, widths, layers
+(`facts_of`), read from whatever blocks have them. Vocabularies are not among them: they are
+padded.
+
+Sources: the assertions of Megatron-LM (megatron/training/arguments.py and
+megatron/core/transformer/transformer_config.py); Liu et al., "MoE Parallel Folding", 2025; Jacobs
+et al., "DeepSpeed Ulysses", 2023 (heads over context-parallel ranks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from yantra.errors import ConfigError
+from yantra.records import Record
+from yantra.workloads.plan import Plan
+
+
+class Broken(NamedTuple):
+    """A rule that a plan breaks: the field to change, and why."""
+
+    field: str
+    reason: str
+
+
+class Facts(NamedTuple):
+    """The sizes of a model that a plan must divide; each different one stands once.
+
+    `widths` are those of MLPs and shared experts, `expert_widths` of routed experts, `latents` of
+    the compressed rows of latent attention. `positions` is the length of a learned table of
+    positions, 0 without one; `fixed_sequence` is the only possible sequence length in tokens, 0
+    where any is.
+    """
+
+    name: str
+    layers: int
+    heads: tuple[int, ...] = ()
+    kv_heads: tuple[int, ...] = ()
+    widths: tuple[int, ...] = ()
+    experts: tuple[int, ...] = ()
+    expert_widths: tuple[int, ...] = ()
+    latents: tuple[int, ...] = ()
+    positions: int = 0
+    is_causal: bool = False
+    sequence: int = 0
+    fixed_sequence: int = 0
+
+
+def facts_of(model: Any) -> Facts:
+    """Return the sizes of a model (its `front`, `layers` and `tail`)."""
+    found: dict[str, dict[int, None]] = {}
+    is_causal = False
+    for part in _parts((model.front, *dict.fromkeys(model.layers), model.tail)):
+        is_causal = is_causal or bool(getattr(part, "causal", False))
+        for fact, size in _sizes(part):
+            found.setdefault(fact, {})[size] = None
+    sizes = {fact: tuple(found.get(fact, ())) for fact in _OF_BLOCKS}
+    return Facts(
+        model.name,
+        len(model.layers),
+        **sizes,
+        positions=max(found.get("positions", (0,))),
+        is_causal=is_causal,
+        sequence=model.sequence,
+        fixed_sequence=model.sequence if model.fixed_sequence else 0,
+    )
+
+
+_LATENTS = ("q_lora", "kv_lora", "qk_rope")
+_OF_BLOCKS = ("heads", "kv_heads", "widths", "experts", "expert_widths", "latents")
+
+
+def _parts(values: object) -> Iterator[Record]:
+    """Yield every record within a model, however deep."""
+    for value in values if isinstance(values, tuple) else (values,):
+        if isinstance(value, tuple):
+            yield from _parts(value)
+        elif isinstance(value, Record):
+            yield value
+            yield from _parts(tuple(vars(value).values()))
+
+
+def _sizes(part: Record) -> Iterator[tuple[str, int]]:
+    heads = getattr(part, "heads", 0)
+    if heads:
+        yield "heads", heads
+        yield "kv_heads", getattr(part, "kv_heads", heads)
+    experts = getattr(part, "experts", 0)
+    width = getattr(part, "intermediate", 0)
+    if experts:
+        yield "experts", experts
+    if width:
+        yield ("expert_widths" if experts else "widths"), width
+    if getattr(part, "shared", 0):
+        shared = part.shared  # type: ignore[attr-defined]
+        yield "widths", shared * (getattr(part, "shared_intermediate", None) or width)
+    for fact, fields in (("latents", _LATENTS), ("positions", ("positions",))):
+        yield from ((fact, getattr(part, field)) for field in fields if getattr(part, field, 0))
+
+
+def check(plan: Plan, model: Any, sequence: int | None = None) -> None:
+    """Raise ConfigError if the model cannot be trained by the plan.
+
+    The error names the fields as the user called them, gives the numbers, and the nearest possible
+    plan with the same number of ranks. `sequence` is in tokens, None for the model's usual one.
+    """
+    facts = facts_of(model)
+    tokens = facts.sequence if sequence is None else sequence
+    broken = tuple(problems(plan, facts, tokens))
+    if broken:
+        from yantra.workloads.plan_nearest import nearest
+
+        raise _error(plan, broken, nearest(plan, facts, tokens))
+
+
+def problems(plan: Plan, facts: Facts, sequence: int) -> Iterator[Broken]:
+    """Yield every rule that a plan breaks for a model and a sequence length in tokens."""
+    yield from plan_problems(plan)
+    yield from _tensor(plan, facts)
+    yield from _sequence(plan, facts, sequence)
+    yield from _context(plan, facts)
+    yield from _experts(plan, facts)
+    yield from _pipeline(plan, facts)
+
+
+def plan_problems(plan: Plan) -> Iterator[Broken]:
+    """Yield every rule that a plan breaks whatever the model is."""
+    if plan.sequence_parallel and plan.tp == 1:
+        yield Broken("sequence_parallel", "runs over the tp ranks, and tp is 1")
+    share = plan.micro_batch * plan.dp
+    if plan.global_batch % share:
+        product = f"micro-batch x dp = {plan.micro_batch} x {plan.dp} = {share}"
+        near = _multiples(plan.global_batch, share)
+        yield Broken("global_batch", f"{plan.global_batch} is no multiple of {product}{near}")
+    yield from _schedule(plan)
+    yield from _folding(plan)
+    yield from _sharding(plan)
+    yield from _order(plan)
+
+
+def _schedule(plan: Plan) -> Iterator[Broken]:
+    from yantra.workloads import schedules
+
+    schedule = schedules.get(plan.schedule, plan.spelling.get("schedule", "schedule"))
+    reason = schedule.requires(plan.pp, plan.micro_batches or 1, plan.vpp)
+    if reason is not None:
+        yield Broken("schedule", f"{plan.schedule} {reason}")
+
+
+def _folding(plan: Plan) -> Iterator[Broken]:
+    ranks = plan.tp * plan.cp * plan.dp
+    if ranks % (plan.ep * plan.etp):
+        stage = f"tp x cp x dp = {plan.tp} x {plan.cp} x {plan.dp} = {ranks} ranks of a stage"
+        experts = f"ep x etp = {plan.ep} x {plan.etp} = {plan.ep * plan.etp}"
+        yield Broken("ep" if plan.ep > 1 else "etp", f"{experts} must divide the {stage}")
+
+
+def _sharding(plan: Plan) -> Iterator[Broken]:
+    every = plan.dp * plan.cp
+    if plan.shard is not None:
+        if plan.zero == 0:
+            yield Broken("shard", "shards nothing with zero = 0; give zero 1, 2 or 3")
+        if every % plan.shard:
+            product = f"dp x cp = {plan.dp} x {plan.cp} = {every}"
+            yield Broken("shard", f"groups of {plan.shard} ranks do not divide {product}")
+    if plan.zero < 3:
+        if not plan.reshard_after_forward:
+            yield Broken("reshard_after_forward", f"weights are whole with zero = {plan.zero}")
+        if plan.prefetch > 1:
+            yield Broken("prefetch", f"nothing is gathered ahead with zero = {plan.zero}; give 3")
+
+
+def _order(plan: Plan) -> Iterator[Broken]:
+    from yantra.workloads.grid import grid_of
+
+    if plan.tp * plan.cp * plan.dp % (plan.ep * plan.etp) or any(_bad_shard(plan)):
+        return
+    try:
+        grid_of(
+            tp=plan.tp,
+            cp=plan.cp,
+            dp=plan.dp,
+            pp=plan.pp,
+            ep=plan.ep,
+            etp=plan.etp,
+            order=plan.order,
+            shard=plan.shard,
+        )
+    except ConfigError as error:
+        yield Broken(error.where, error.problem)
+
+
+def _bad_shard(plan: Plan) -> Iterator[bool]:
+    yield plan.shard is not None and plan.dp * plan.cp % plan.shard != 0
+
+
+def _tensor(plan: Plan, facts: Facts) -> Iterator[Broken]:
+    for heads in facts.heads:
+        if heads % plan.tp:
+            yield Broken("tp", f"{heads} attention heads are not divisible by {plan.tp}")
+    for heads in facts.kv_heads:
+        if heads not in facts.heads and heads % plan.tp:
+            yield Broken("tp", f"{heads} key-value heads are not divisible by {plan.tp}")
+    for width in facts.latents:
+        if width % plan.tp and not plan.sequence_parallel:
+            without = f"not divisible by {plan.tp} (sequence_parallel would not split it)"
+            yield Broken("tp", f"the latent width {width} is {without}")
+    for width in facts.widths:
+        if width % plan.tp:
+            yield Broken("tp", f"the MLP width {width} is not divisible by {plan.tp}")
+
+
+def _sequence(plan: Plan, facts: Facts, sequence: int) -> Iterator[Broken]:
+    if facts.fixed_sequence and sequence != facts.fixed_sequence:
+        always = f"{facts.name} always has {facts.fixed_sequence} tokens"
+        yield Broken("sequence", f"{always}, got {sequence}")
+    elif facts.positions and sequence > facts.positions:
+        yield Broken("sequence", f"{facts.name} has {facts.positions} positions, got {sequence}")
+    if plan.sequence_parallel and sequence % (plan.tp * plan.cp):
+        product = f"tp x cp = {plan.tp} x {plan.cp} = {plan.tp * plan.cp}"
+        field = "sequence_parallel" if plan.cp == 1 else "cp"
+        yield Broken(field, f"{sequence} tokens are not divisible by {product}")
+    elif sequence % plan.cp:
+        yield Broken("cp", f"{sequence} tokens are not divisible by {plan.cp}")
+    elif facts.is_causal and plan.cp > 1 and sequence % (2 * plan.cp):
+        halves = f"each of the {plan.cp} ranks takes two chunks, so that all have equal work"
+        yield Broken("cp", f"{sequence} tokens are not divisible by 2 x {plan.cp}: {halves}")
+
+
+def _context(plan: Plan, facts: Facts) -> Iterator[Broken]:
+    if plan.cp == 1:
+        return
+    if not facts.heads:
+        yield Broken("cp", f"{facts.name} has no attention to share a sequence by")
+    if plan.cp_kind != "a2a":
+        return
+    for heads in dict.fromkeys((*facts.heads, *facts.kv_heads)):
+        local = heads // plan.tp
+        if local % plan.cp:
+            whose = "attention" if heads in facts.heads else "key-value"
+            of = f"{heads} {whose} heads / tp {plan.tp} = {local}"
+            yield Broken("cp", f"a2a shares heads, and {of} is not divisible by {plan.cp}")
+
+
+def _experts(plan: Plan, facts: Facts) -> Iterator[Broken]:
+    if not facts.experts:
+        dense = f"{facts.name} has no experts"
+        for field in ("ep", "etp"):
+            if getattr(plan, field) > 1:
+                yield Broken(field, f"{dense}, got {getattr(plan, field)}")
+        if plan.routing != "uniform":
+            yield Broken("routing", f"{dense} to route to")
+        if plan.capacity_factor is not None:
+            yield Broken("capacity_factor", dense)
+        return
+    if plan.tp > 1 and not plan.sequence_parallel:
+        yield Broken("sequence_parallel", f"experts with tp = {plan.tp} need it (Megatron-LM too)")
+    for experts in facts.experts:
+        if experts % plan.ep:
+            yield Broken("ep", f"{experts} experts are not divisible by {plan.ep}")
+    for width in facts.expert_widths:
+        if width % plan.etp:
+            yield Broken("etp", f"the expert width {width} is not divisible by {plan.etp}")
+
+
+def _pipeline(plan: Plan, facts: Facts) -> Iterator[Broken]:
+    from yantra.workloads import schedules
+
+    schedule = schedules.get(plan.schedule)
+    if schedule.requires(plan.pp, plan.micro_batches or 1, plan.vpp) is not None:
+        return
+    stages = schedule.stages(plan.pp, plan.vpp).count
+    if facts.layers < stages:
+        field = "vpp" if plan.vpp > 1 and facts.layers >= plan.pp else "pp"
+        yield Broken(field, f"{facts.layers} layers cannot fill {stages} stages")
+
+
+def _multiples(number: int, of: int) -> str:
+    below = number // of * of
+    near = f"{below} or {below + of}" if below else str(of)
+    return f"; the nearest: {near}"
+
+
+def _error(plan: Plan, broken: tuple[Broken, ...], near: Plan | None) -> ConfigError:
+    lines = [broken[0].reason]
+    lines += [f"  also {called(plan, rule.field)}: {rule.reason}" for rule in broken[1:]]
+    if near is not None:
+        lines.append(f"  the nearest possible plan on {plan.ranks} ranks: {difference(plan, near)}")
+    return ConfigError(called(plan, broken[0].field), "\n".join(lines))
+
+
+def difference(plan: Plan, other: Plan) -> str:
+    """Return the fields in which a plan differs from another, as the user would type them."""
+    was, now = plan.given, other.given
+    changed = [field for field in now if now[field] != was[field]]
+    return " ".join(_typed(plan, field, now[field]) for field in changed)
+
+
+def called(plan: Plan, field: str) -> str:
+    """Return what the user calls a field: by the name given, or in the manner of those given."""
+    spelling: Mapping[str, str] = plan.spelling
+    if field in spelling:
+        return spelling[field]
+    dashed = any(name.startswith("-") for name in spelling.values())
+    return f"--{field.replace('_', '-')}" if dashed else field
+
+
+def _typed(plan: Plan, field: str, value: object) -> str:
+    """Return a field and its value as the user would type them; a switch by its own name."""
+    if isinstance(value, bool) and called(plan, field).startswith("-"):
+        return f"--{'' if value else 'no-'}{field.replace('_', '-')}"
+    name = called(plan, field)
+    if value is None:
+        return f"without {name}"
+    return f"{name} {value}" if name.startswith("-") else f"{name}={value!r}"

@@ -1,0 +1,134 @@
+"""The laws every pipeline schedule keeps, and a command that checks one against them.
+
+    python -m yantra.workloads.schedules.contract zb-h1
+    python -m yantra.workloads.schedules.contract path/to/my_schedule.py
+    python -m yantra.workloads.schedules.contract path/to/my_list.yaml
+
+Each law takes a schedule, numbers of devices p, of micro-batches m and of chunks per device v that
+it supports, and returns what is wrong, in words, or None. How good a schedule is, is no law: the
+command draws it, so that one can see.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from yantra.errors import YantraError
+from yantra.registry import plugin_of_file
+from yantra.workloads.schedules import get, schedules
+from yantra.workloads.schedules.check import find_violation
+from yantra.workloads.schedules.drawing import draw
+from yantra.workloads.schedules.execution import Costs, execute
+from yantra.workloads.schedules.listed import Listed
+from yantra.workloads.schedules.schedule import Schedule
+
+Size = tuple[int, int, int]
+SIZES: tuple[Size, ...] = tuple(
+    (p, m, v)
+    for v in (1, 2, 3)
+    for p in (1, 2, 3, 4, 5, 8)
+    for m in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 17, 24)
+)
+
+Law = Callable[[Schedule, int, int, int], str | None]
+
+
+def every_chunk_is_one_stage(schedule: Schedule, p: int, m: int, v: int) -> str | None:
+    """Routes have the same length and pass every chunk of every device once; all have work."""
+    stages = schedule.stages(p, v)
+    places = [place for route in stages.routes for place in route]
+    every = [(device, chunk) for device in range(p) for chunk in range(stages.chunks)]
+    if sorted(places) != every:
+        return f"the routes pass {len(places)} places, not all {len(every)} of {p} devices once"
+    if {len(route) for route in stages.routes} != {stages.count}:
+        return "the routes differ in length"
+    if m % len(stages.routes):
+        return f"{len(stages.routes)} routes do not divide {m} micro-batches"
+    return None
+
+
+def every_pass_stands_once_and_can_start(schedule: Schedule, p: int, m: int, v: int) -> str | None:
+    """Every device makes F, b and W of every micro-batch once, and no devices wait in a circle."""
+    wrong = find_violation(schedule.orders(p, m, v), schedule.stages(p, v), m)
+    return str(wrong) if wrong else None
+
+
+def the_same_is_said_twice(schedule: Schedule, p: int, m: int, v: int) -> str | None:
+    """Orders depend on nothing but the numbers."""
+    if schedule.orders(p, m, v) == schedule.orders(p, m, v):
+        return None
+    return "asked twice, it gives two orders"
+
+
+LAWS: tuple[Law, ...] = (
+    every_chunk_is_one_stage,
+    every_pass_stands_once_and_can_start,
+    the_same_is_said_twice,
+)
+
+
+def sizes_of(schedule: Schedule) -> list[Size]:
+    """Return those of SIZES that a schedule supports; a list supports its own."""
+    if isinstance(schedule, Listed):
+        return [schedule.size]
+    return [size for size in SIZES if schedule.requires(*size) is None]
+
+
+def violations(schedule: Schedule) -> Iterator[str]:
+    """Yield what is wrong with a schedule, for every size and law."""
+    for size in SIZES:
+        reason = schedule.requires(*size)
+        if reason is not None and not (reason.startswith("needs ") and ", got " in reason):
+            yield f"{_spelt(size)}: refused with {reason!r}; expected 'needs ..., got ...'"
+    sizes = sizes_of(schedule)
+    if not sizes:
+        yield f"it supports no size of {len(SIZES)}; {_spelt(SIZES[-1])}: it {reason}"
+    for size in sizes:
+        for law in LAWS:
+            wrong = law(schedule, *size)
+            if wrong:
+                yield f"{_spelt(size)}: {law.__name__}: {wrong}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check the schedule named on the command line; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m yantra.workloads.schedules.contract",
+        description="Check a pipeline schedule: every pass once, and no deadlock.",
+    )
+    parser.add_argument(
+        "schedule",
+        help="a name (zb-h1), a Python file with a line PLUGIN =, or a list of operations (.yaml)",
+    )
+    name = parser.parse_args(arguments).schedule
+    try:
+        schedule = _of_file(Path(name)) if name.endswith(".py") else get(name)
+    except YantraError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    wrong = next(violations(schedule), None)
+    if wrong:
+        print(wrong)
+        return 1
+    sizes = sizes_of(schedule)
+    p, m, v = small = next((size for size in reversed(sizes) if size[:2] <= (4, 8)), sizes[-1])
+    execution = execute(schedule.orders(p, m, v), schedule.stages(p, v), Costs())
+    print(f"every law holds over {len(sizes)} sizes; {_spelt(small)}:")
+    print(draw(execution), end="")
+    return 0
+
+
+def _of_file(path: Path) -> Schedule:
+    return plugin_of_file(path, schedules.kind, Schedule)(path.stem)  # type: ignore[type-abstract]
+
+
+def _spelt(size: Size) -> str:
+    p, m, v = size
+    return f"{p} devices, {m} micro-batches" + (f", {v} chunks per device" if v > 1 else "")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

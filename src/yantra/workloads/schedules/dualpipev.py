@@ -1,0 +1,35 @@
+"""DualPipeV: DualPipe cut in half; two chunks per device in the shape of a V, and one copy.
+
+It overlaps forward and backward passes in pairs as DualPipe does, without its second copy of the
+weights, on p devices with 2p stages: its bubble is (p - 1) (F&B + B - 3W) in times of one chunk.
+
+Source: DeepSeek's DualPipe, which credits the cut to Qi, Wan, Huang and Lin, "DualPipe could be
+better without the Dual" (Sea AI Lab, 2025).
+"""
+
+from __future__ import annotations
+
+from yantra.workloads.schedules.bidirectional import phases
+from yantra.workloads.schedules.limits import enough_microbatches
+from yantra.workloads.schedules.schedule import Action, Schedule
+from yantra.workloads.schedules.split_backward import SplitOrder
+from yantra.workloads.schedules.stages import Stages, v_shape
+
+
+class DualPipeV(Schedule):
+    """Chunk 0 of device i is stage i, chunk 1 is stage 2p - 1 - i."""
+
+    vpp = (1, 2)
+
+    def limits(self, p: int, m: int, v: int) -> str | None:
+        return enough_microbatches(p, m)
+
+    def stages(self, p: int, v: int = 1) -> Stages:
+        return v_shape(p)
+
+    def order(self, device: int, p: int, m: int, v: int) -> list[Action]:
+        order = SplitOrder(first=(0, 0))
+        return phases(order, 0, 1, to_turn=p - device - 1, passed=device, each=m)
+
+
+PLUGIN = DualPipeV

@@ -1,0 +1,196 @@
+"""What a schedule takes: when every pass starts and ends, given how long passes take.
+
+A device works through its order strictly, one action at a time. A pass waits for what it needs: F
+for F of the stage before; a backward pass (B or b) for F of its own stage and the gradient of the
+stage after, which is sent at the end of B or b; W for b. What comes from another device takes the
+latency on top. The arithmetic is that of the durations given: with whole numbers or fractions the
+answers are exact.
+
+Trade-off: sends and receives take no time of the device, and do not wait for each other; what
+networks do to them is for the simulator to tell.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, Protocol
+
+from yantra.errors import ConfigError
+from yantra.records import Record
+from yantra.workloads.schedules.schedule import Action, Orders, Pair, Step
+from yantra.workloads.schedules.stages import Stages
+
+PARTS = {"F": "forward", "b": "input gradient", "W": "weight gradient"}
+
+
+class Timing(Protocol):
+    """How long actions take; any unit of time, the same for all."""
+
+    @property
+    def latency(self) -> float:
+        """From the end of a pass on one device to when another device may use its result."""
+
+    def duration(self, device: int, action: Action) -> float:
+        """Return how long a device works on an action."""
+
+
+class Costs(Record):
+    """Times of one pass through one chunk, the same for all stages.
+
+    `overlapped` is the time of a forward and a whole backward pass that overlap; None for their
+    sum.
+    """
+
+    forward: float = 1
+    input_gradient: float = 1
+    weight_gradient: float = 1
+    overlapped: float | None = None
+    latency: float = 0
+
+    def duration(self, device: int, action: Action) -> float:
+        """Return how long an action takes, on any device."""
+        backward = self.input_gradient + self.weight_gradient
+        if isinstance(action, Pair):
+            return self.forward + backward if self.overlapped is None else self.overlapped
+        kinds = {
+            "F": self.forward,
+            "B": backward,
+            "b": self.input_gradient,
+            "W": self.weight_gradient,
+        }
+        return kinds[action.kind]
+
+
+class Span(NamedTuple):
+    """An action, and when it starts and ends."""
+
+    action: Action
+    start: float
+    end: float
+
+
+class Execution(NamedTuple):
+    """The spans of every device, in order."""
+
+    spans: tuple[tuple[Span, ...], ...]
+
+    @property
+    def makespan(self) -> float:
+        """The end of the last pass; the first starts at 0."""
+        return max(spans[-1].end for spans in self.spans if spans)
+
+    @property
+    def busy(self) -> tuple[float, ...]:
+        """How long each device works."""
+        return tuple(sum(span.end - span.start for span in spans) for spans in self.spans)
+
+    @property
+    def idle(self) -> tuple[float, ...]:
+        """How long each device does not work, from 0 to the makespan."""
+        return tuple(self.makespan - busy for busy in self.busy)
+
+    @property
+    def idle_inside(self) -> tuple[float, ...]:
+        """How long each device does not work between its first and its last pass."""
+        ends = (spans[-1].end - spans[0].start if spans else 0 for spans in self.spans)
+        return tuple(end - busy for end, busy in zip(ends, self.busy, strict=True))
+
+    @property
+    def bubble(self) -> float:
+        """The idle part of all devices' time."""
+        return 1 - sum(self.busy) / (len(self.spans) * self.makespan)
+
+
+class Result(NamedTuple):
+    """What a pass makes; a whole backward pass B makes both b and W."""
+
+    kind: Literal["F", "b", "W"]
+    device: int
+    chunk: int
+    microbatch: int
+
+
+class Waiting(NamedTuple):
+    """A device that cannot go on: at which of its actions, and for what."""
+
+    device: int
+    position: int
+    awaited: Result
+
+
+def execute(orders: Orders, stages: Stages, costs: Timing) -> Execution:
+    """Return the execution of an order; ConfigError if it cannot come to its end."""
+    spans, stuck = attempt(orders, stages, costs)
+    if stuck:
+        waiting = stuck[0]
+        action = orders[waiting.device][waiting.position]
+        raise ConfigError(
+            f"device {waiting.device}, operation {waiting.position}",
+            f"{action} never starts; it waits for {describe(waiting.awaited)}",
+        )
+    return Execution(spans)
+
+
+def attempt(
+    orders: Orders, stages: Stages, costs: Timing
+) -> tuple[tuple[tuple[Span, ...], ...], list[Waiting]]:
+    """Return how far an order gets, and for every device that does not finish, what it awaits."""
+    spans: list[list[Span]] = [[] for _ in orders]
+    ends: dict[Result, float] = {}
+    waiting: dict[Result, list[int]] = {}
+    at: dict[int, Result] = {}
+    runnable = deque(range(len(orders)))
+    while runnable:
+        device = runnable.popleft()
+        at.pop(device, None)
+        done = spans[device]
+        for action in orders[device][len(done) :]:
+            start = done[-1].end if done else 0
+            for need in needs(stages, device, action):
+                if need not in ends:
+                    waiting.setdefault(need, []).append(device)
+                    at[device] = need
+                    break
+                start = max(start, ends[need] + (costs.latency if need.device != device else 0))
+            else:
+                end = start + costs.duration(device, action)
+                done.append(Span(action, start, end))
+                for made in results(device, action):
+                    ends[made] = end
+                    runnable += waiting.pop(made, ())
+                continue
+            break
+    stuck = [Waiting(device, len(spans[device]), need) for device, need in sorted(at.items())]
+    return tuple(map(tuple, spans)), stuck
+
+
+def needs(stages: Stages, device: int, action: Action) -> Iterator[Result]:
+    """Yield the results an action needs."""
+    for kind, microbatch, chunk in action.steps:
+        if kind == "W":
+            yield Result("b", device, chunk, microbatch)
+            continue
+        if kind == "F":
+            source = stages.before(device, chunk)
+        else:
+            yield Result("F", device, chunk, microbatch)
+            source = stages.after(device, chunk)
+        if source is not None:
+            yield Result("F" if kind == "F" else "b", *source, microbatch)
+
+
+def results(device: int, action: Action) -> Iterator[Result]:
+    """Yield the results an action makes."""
+    for kind, microbatch, chunk in action.steps:
+        if kind == "B":
+            yield Result("b", device, chunk, microbatch)
+            yield Result("W", device, chunk, microbatch)
+        else:
+            yield Result(kind, device, chunk, microbatch)
+
+
+def describe(result: Result) -> str:
+    """Return the name of what a pass makes: `b3.1 (input gradient) of device 2`."""
+    step = Step(result.kind, result.microbatch, result.chunk)
+    return f"{step} ({PARTS[result.kind]}) of device {result.device}"

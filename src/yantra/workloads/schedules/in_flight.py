@@ -1,0 +1,55 @@
+"""How many micro-batches' activations each device holds: what decides the memory of a schedule.
+
+A device holds the activations of a pass from the start of F to the end of B, or of W where the
+backward pass is split. The order alone tells how many: no times are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from yantra.workloads.schedules.schedule import Order, Orders
+
+
+def held(order: Order, chunks: int) -> Iterator[tuple[int, ...]]:
+    """Yield how many micro-batches of each chunk a device holds during each of its actions."""
+    counts = [0] * chunks
+    for action in order:
+        for step in action.steps:
+            if step.kind == "F":
+                counts[step.chunk] += 1
+        yield tuple(counts)
+        for step in action.steps:
+            if step.kind in "BW":
+                counts[step.chunk] -= 1
+
+
+def peaks(orders: Orders) -> tuple[int, ...]:
+    """Return the most micro-batches each device holds at once, its chunks added."""
+    return tuple(max(map(sum, held(order, _chunks(order))), default=0) for order in orders)
+
+
+def peaks_by_chunk(orders: Orders) -> tuple[tuple[int, ...], ...]:
+    """Return, for each device, the most micro-batches of each chunk that it holds at once.
+
+    The chunks of a device need not peak at the same time: for bytes, use `peak_bytes`.
+    """
+    return tuple(
+        tuple(map(max, zip(*held(order, _chunks(order)), strict=True))) for order in orders
+    )
+
+
+def peak_bytes(order: Order, bytes_of_chunk: Sequence[int]) -> int:
+    """Return the most bytes of activations a device holds, given those of one pass by chunk."""
+    chunks = len(bytes_of_chunk)
+    return max(
+        (
+            sum(count * size for count, size in zip(counts, bytes_of_chunk, strict=True))
+            for counts in held(order, chunks)
+        ),
+        default=0,
+    )
+
+
+def _chunks(order: Order) -> int:
+    return 1 + max((step.chunk for action in order for step in action.steps), default=-1)

@@ -1,0 +1,45 @@
+"""Interleaved 1F1B: every device holds v chunks of layers, and the pipeline passes it v times.
+
+The bubble is v times smaller than that of 1F1B, at the price of v times the messages and, on device
+0, the activations of p * v + p - 1 chunks. Micro-batches go in groups of p.
+
+Source: Narayanan et al., "Efficient large-scale language model training on GPU clusters using
+Megatron-LM", SC 2021, section 2.2.
+"""
+
+from __future__ import annotations
+
+from yantra.workloads.schedules.schedule import Schedule, Step
+
+PLUGIN_NAME = "interleaved"
+
+
+class Interleaved(Schedule):
+    """Each group of p micro-batches passes a device's chunks one after the other."""
+
+    vpp = None
+
+    def limits(self, p: int, m: int, v: int) -> str | None:
+        if m % p == 0:
+            return None
+        below, above = m // p * p, (m // p + 1) * p
+        nearest = f"the nearest are {below} and {above}" if below else f"the nearest is {above}"
+        return f"needs micro-batches in groups of one per device ({p}), got {m}; {nearest}"
+
+    def order(self, device: int, p: int, m: int, v: int) -> list[Step]:
+        table = [
+            (j, chunk)
+            for first in range(0, m, p)
+            for chunk in range(v)
+            for j in range(first, first + p)
+        ]
+        forward = [Step("F", j, chunk) for j, chunk in table]
+        backward = [Step("B", j, v - 1 - chunk) for j, chunk in table]
+        warm_up = min(2 * (p - device - 1) + (v - 1) * p, m * v)
+        steps = forward[:warm_up]
+        for pair in zip(forward[warm_up:], backward, strict=False):
+            steps += pair
+        return steps + backward[m * v - warm_up :]
+
+
+PLUGIN = Interleaved

@@ -1,0 +1,75 @@
+"""The part that zero-bubble schedules share: weight gradients wait, the oldest goes first."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from yantra.workloads.schedules.schedule import Action, Kind, Pair, Step
+
+
+class SplitOrder:
+    """The order of one device, written down pass by pass.
+
+    It numbers the micro-batches: the next forward or backward pass of a chunk is that of its next
+    micro-batch, from `first[chunk]` on.
+    """
+
+    def __init__(self, first: tuple[int, ...] = (0,)) -> None:
+        self.actions: list[Action] = []
+        self._next: dict[str, list[int]] = {"F": list(first), "B": list(first)}
+        self._waiting: deque[Step] = deque()
+
+    @property
+    def waiting(self) -> int:
+        """The number of weight gradients not yet made."""
+        return len(self._waiting)
+
+    def forward(self, chunk: int = 0) -> None:
+        """Add the next forward pass of a chunk."""
+        self.actions.append(self._step("F", chunk))
+
+    def backward(self, chunk: int = 0) -> None:
+        """Add the next whole backward pass of a chunk."""
+        self.actions.append(self._step("B", chunk))
+
+    def input_gradient(self, chunk: int = 0) -> None:
+        """Add the next backward pass of a chunk, but leave its weight gradient for later."""
+        step = self._step("b", chunk)
+        self.actions.append(step)
+        self._waiting.append(step)
+
+    def weight_gradient(self) -> None:
+        """Add the oldest weight gradient that waits."""
+        step = self._waiting.popleft()
+        self.actions.append(Step("W", step.microbatch, step.chunk))
+
+    def flush(self) -> None:
+        """Add all weight gradients that wait."""
+        while self._waiting:
+            self.weight_gradient()
+
+    def pair(self, forward: int, backward: int) -> None:
+        """Add the next forward pass of one chunk, overlapped with the next backward of another."""
+        self.actions.append(Pair(self._step("F", forward), self._step("B", backward)))
+
+    def _step(self, kind: Kind, chunk: int) -> Step:
+        numbers = self._next["F" if kind == "F" else "B"]
+        step = Step(kind, numbers[chunk], chunk)
+        numbers[chunk] += 1
+        return step
+
+
+def one_forward_one_input_gradient(m: int, warm_up: int, most_waiting: int) -> list[Action]:
+    """Return 1F1B with weight gradients put off until more than `most_waiting` of them wait."""
+    order = SplitOrder()
+    warm_up = min(warm_up, m)
+    for _ in range(warm_up):
+        order.forward()
+    for j in range(m):
+        if warm_up + j < m:
+            order.forward()
+        order.input_gradient()
+        if order.waiting > most_waiting:
+            order.weight_gradient()
+    order.flush()
+    return order.actions

@@ -1,0 +1,86 @@
+"""Where the stages of a pipeline lie: which device holds which chunk of the model's layers.
+
+A micro-batch travels one route: the places (device, chunk) of stage 0, 1, ... in the order of the
+forward pass; gradients travel it backwards. Most schedules have one route; in a bidirectional
+pipeline there are two, and each place lies on one of them.
+
+Sources of the placements: `loop`, Narayanan et al., "Efficient large-scale language model training
+on GPU clusters using Megatron-LM", SC 2021, section 2.2; `v_shape`, Qi et al., "Pipeline
+parallelism with controllable memory", NeurIPS 2024; `mirror`, DeepSeek-V3 technical report (2024),
+section 3.2.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+Place = tuple[int, int]
+"""A device, and the number of one of the chunks it holds."""
+
+
+class Stages:
+    """The places of every stage, by route.
+
+    `devices` and `chunks` (per device) count from 0; `count` is the number of stages of a route.
+    """
+
+    def __init__(self, routes: Sequence[Sequence[Place]]) -> None:
+        self.routes = tuple(tuple(route) for route in routes)
+        places = [place for route in self.routes for place in route]
+        self.devices = 1 + max(device for device, _ in places)
+        self.chunks = 1 + max(chunk for _, chunk in places)
+        self.count = len(self.routes[0])
+        self._stage = {place: number for route in self.routes for number, place in enumerate(route)}
+        self._route = {place: number for number, route in enumerate(self.routes) for place in route}
+        steps = [step for route in self.routes for step in pairwise(route)]
+        self._after = dict(steps)
+        self._before = {after: before for before, after in steps}
+
+    def stage(self, device: int, chunk: int) -> int:
+        """Return the number of the stage that a chunk of a device is."""
+        return self._stage[device, chunk]
+
+    def place(self, stage: int, route: int = 0) -> Place:
+        """Return the device and chunk that hold a stage: the inverse of `stage`."""
+        return self.routes[route][stage]
+
+    def route(self, device: int, chunk: int) -> int:
+        """Return the number of the route that a place lies on: the direction it works in."""
+        return self._route[device, chunk]
+
+    def after(self, device: int, chunk: int) -> Place | None:
+        """Return where a place sends activations to (and gets gradients from), if anywhere."""
+        return self._after.get((device, chunk))
+
+    def before(self, device: int, chunk: int) -> Place | None:
+        """Return where a place gets activations from (and sends gradients to), if anywhere."""
+        return self._before.get((device, chunk))
+
+    def microbatches(self, route: int, m: int) -> range:
+        """Return those of m micro-batches that travel a route: an equal share, in order."""
+        routes = len(self.routes)
+        return range(route * m // routes, (route + 1) * m // routes)
+
+
+def loop(p: int, v: int = 1) -> Stages:
+    """Return v rounds over p devices: chunk c of device i is stage c * p + i."""
+    return Stages([[(device, chunk) for chunk in range(v) for device in range(p)]])
+
+
+def v_shape(p: int, v: int = 2) -> Stages:
+    """Return v passes over p devices that turn at the ends: there and back for v = 2."""
+    return Stages(
+        [
+            [
+                (device if chunk % 2 == 0 else p - 1 - device, chunk)
+                for chunk in range(v)
+                for device in range(p)
+            ]
+        ]
+    )
+
+
+def mirror(p: int) -> Stages:
+    """Return two routes of p stages: chunk 0 goes up the devices, chunk 1 (a copy) goes down."""
+    return Stages([[(i, 0) for i in range(p)], [(p - 1 - i, 1) for i in range(p)]])

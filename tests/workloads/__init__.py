@@ -1,0 +1,1 @@
+"""Tests of the workload generator, a folder for each part."""

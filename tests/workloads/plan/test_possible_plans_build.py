@@ -1,0 +1,71 @@
+"""What the check lets pass, the operator graph can build."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from yantra.records import Record
+from yantra.workloads.blocks import MLA, MLP, Attention, Block, Embedding, Head, Layer, MoE
+from yantra.workloads.plan import Plan
+from yantra.workloads.plan_check import facts_of, problems
+from yantra.workloads.stage import stage_work
+
+HIDDEN = 96
+SEQUENCE = 288
+
+
+class Sizes(Record):
+    name: str
+    front: Block
+    layers: tuple[Block, ...]
+    tail: Block
+    sequence: int = SEQUENCE
+    fixed_sequence: bool = False
+
+
+def model(attention: Block, mlp: Block) -> Sizes:
+    layer = Layer(hidden=HIDDEN, attention=attention, mlp=mlp)
+    return Sizes(
+        name="small",
+        front=Embedding(vocab=1001, hidden=HIDDEN),
+        layers=(layer,) * 2,
+        tail=Head(vocab=1001, hidden=HIDDEN),
+    )
+
+
+GROUPED = Attention(heads=12, kv_heads=4, head_dim=8, qk_norm=True)
+LATENT = MLA(heads=12, q_lora=36, kv_lora=24, qk_nope=8, qk_rope=6, v_dim=8)
+WINDOW = Attention(heads=8, kv_heads=8, head_dim=12, window=64, qkv_bias=True)
+BOTH_WAYS = Attention(heads=6, kv_heads=6, head_dim=16, causal=False)
+MODELS = [
+    model(GROUPED, MLP(intermediate=144)),
+    model(LATENT, MoE(experts=12, top_k=2, intermediate=24, shared=1, shared_intermediate=48)),
+    model(GROUPED, MoE(experts=8, top_k=2, intermediate=36)),
+    model(WINDOW, MLP(intermediate=60, gated=False, bias=True)),
+    model(BOTH_WAYS, MLP(intermediate=96)),
+]
+AXIS = st.sampled_from([1, 2, 3, 4, 6])
+PLANS = st.builds(
+    Plan,
+    tp=AXIS,
+    cp=AXIS,
+    cp_kind=st.sampled_from(["p2p", "all_gather", "a2a"]),
+    dp=AXIS,
+    ep=AXIS,
+    etp=AXIS,
+    sequence_parallel=st.sampled_from([None, False]),
+    micro_batch=st.integers(1, 2),
+    recompute=st.sampled_from(["none", "selective", "full"]),
+)
+
+
+@pytest.mark.parametrize("number", range(len(MODELS)))
+@given(plan=PLANS)
+def test_a_possible_plan_gives_whole_shares_everywhere(number: int, plan: Plan) -> None:
+    which = MODELS[number]
+    assume(not any(problems(plan, facts_of(which), SEQUENCE)))
+    work = stage_work(which, plan, layers=(0, 2), front=True, tail=True, sequence=SEQUENCE)
+    assert work.forward.operations
+    assert all(operation.size_bytes >= 0 for operation in work.backward.operations)
