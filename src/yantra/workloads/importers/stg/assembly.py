@@ -10,6 +10,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 from yantra.errors import ConfigError, did_you_mean
@@ -28,6 +29,8 @@ from yantra.workloads.importers.stg.tensors import (
     substituting,
 )
 from yantra.workloads.importers.stg.weights import fuse
+
+_MOST_COPIES = 1024
 
 Link = tuple[str, str]
 """(from, to), names of tensors."""
@@ -73,6 +76,8 @@ class Assembly(Record):
     layer_name: str = "transformer.{}"
     fuses_weights: bool = True
     """Gather the weights of a layer as one flat vector and reduce its gradients as one."""
+    trains: bool = True
+    """Repeat it for micro-batches and update its weights."""
     layers_first: bool = True
     """Write the layers before front and tail, which decides ids."""
     source: str = "model"
@@ -91,7 +96,7 @@ def build(assembly: Assembly, layers: int, context: Context) -> Graph:
     """Return the graph of one micro-batch; raises ConfigError for links that do not fit."""
     respec = substituting(context.replacements)
     block = _block(assembly.layer, context, assembly.source)
-    if assembly.fuses_weights:
+    if assembly.fuses_weights and assembly.trains:
         block = fuse(block)
     block = copied(block, str, respec)
     stacked: Graph = []
@@ -147,35 +152,29 @@ def _part(part: Part, context: Context, source: str) -> Graph:
     return copied(graph, lambda name: prefix + name, substituting(replacements))
 
 
-def _copies(part: Part, context: Context) -> int:
-    count = parse(part.copies).evaluate(context.values)
-    if count.denominator != 1 or count < 1:
-        raise ConfigError(part.copies, f"expected a whole number of copies, got {count}")
-    return int(count)
-
-
 def _block(block: Block, context: Context, source: str) -> Graph:
     graph: Graph = []
-    copies = 1
+    counts: dict[str, int] = {}
     for part in block.parts:
         one = _part(part, context, source)
         if not part.copies:
             graph += one
             continue
-        copies = _copies(part, context)
-        for number_ in range(copies):
-            graph += copied(one, lambda name, n=number_: name.replace("*", str(n), 1))  # type: ignore[misc]
+        counts[part.name] = _copies(part, context, source)
+        for index in range(counts[part.name]):
+            graph += copied(one, partial(_numbered, index=index))
     by_name = {tensor.name: tensor for tensor in graph}
     for origin, to in block.links:
         if "*" in origin:
-            ends = [_found(by_name, origin.replace("*", str(n)), source) for n in range(copies)]
+            copies = range(_count(origin, counts, source))
+            ends = [_found(by_name, _numbered(origin, n), source) for n in copies]
             chain = _added_up(ends, to)
             graph += chain
             by_name |= {tensor.name: tensor for tensor in chain}
-            _connect(by_name, chain[-1].name if chain else ends[0].name, to, source)
+            _connect(by_name, (chain or ends)[-1].name, to, source)
         else:
-            for n in range(copies if "*" in to else 1):
-                _connect(by_name, origin, to.replace("*", str(n)), source)
+            for n in range(_count(to, counts, source) if "*" in to else 1):
+                _connect(by_name, origin, _numbered(to, n), source)
     for name, one_name, other_name in block.sums:
         target = _placeholder(by_name, name, source)
         target.x1 = _found(by_name, one_name, source)
@@ -184,6 +183,30 @@ def _block(block: Block, context: Context, source: str) -> Graph:
             code=operators.ADD, x2_shape=target.spec.x1_shape, x2_hidden=target.spec.x1_hidden
         )
     return graph
+
+
+def _copies(part: Part, context: Context, source: str) -> int:
+    where = f"{source}, {part.name}, copies"
+    try:
+        count = parse(part.copies).evaluate(context.values)
+    except (KeyError, ZeroDivisionError) as error:
+        raise ConfigError(where, f"{part.copies} has no value: {error}") from None
+    if count.denominator != 1 or not 1 <= count <= _MOST_COPIES:
+        expected = f"expected a whole number of copies, 1 to {_MOST_COPIES}"
+        raise ConfigError(where, f"{expected}; {part.copies} is {count}")
+    return int(count)
+
+
+def _numbered(name: str, index: int) -> str:
+    return name.replace("*", str(index), 1)
+
+
+def _count(end: str, counts: Mapping[str, int], source: str) -> int:
+    """Return how many copies the part has that the end of a link names."""
+    for name, count in counts.items():
+        if end.startswith(f"{name}."):
+            return count
+    raise ConfigError(f"{source}, links", f"no part with copies is named as in '{end}'")
 
 
 def _added_up(ends: list[Tensor], to: str) -> Graph:

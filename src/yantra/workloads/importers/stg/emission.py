@@ -6,8 +6,6 @@ one template in common.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from yantra.chakra import Attribute, Kind, Metadata, Node, NodeType, Trace
 from yantra.workloads.importers.stg import operators
 from yantra.workloads.importers.stg.nodes import Step
@@ -18,22 +16,16 @@ from yantra.workloads.importers.stg.units import StgUnits, YantraUnits
 _SCHEMA = Metadata(attributes=(Attribute("schema", "Chakra v0.0.4"),))
 
 
-def templates(program: Program, *, ordered: bool) -> list[Trace]:
+def templates(program: Program) -> list[Trace]:
     """Return one trace per stage, in the order of the stages' ranks.
 
-    With `ordered` the collectives of a rank wait for each other in an order that is the same on
-    all ranks of a group; without, only data decides, as upstream.
+    The ids are upstream's, the order in the file is one that all ranks can follow, so that a chain
+    over the collectives in this order cannot make ranks wait for each other. Only data decides
+    otherwise, as upstream.
     """
     run = order(program.stages, lambda step: _operations(program, step))
-    after: dict[int, int] = {}
-    if ordered:
-        for steps in run.values():
-            chain = [step.id for step in steps if step.collective is not None]
-            after |= {later: earlier for earlier, later in pairwise(chain)}
-    writer = _Writer(program, after)
-    return [
-        Trace([writer.node(step) for step in steps], _SCHEMA) for steps in program.stages.values()
-    ]
+    writer = _Writer(program)
+    return [Trace([writer.node(step) for step in run[stage]], _SCHEMA) for stage in program.stages]
 
 
 def _operations(program: Program, step: Step) -> int:
@@ -45,7 +37,7 @@ def _operations(program: Program, step: Step) -> int:
 class _Writer:
     """Makes the node of a step."""
 
-    def __init__(self, program: Program, after: dict[int, int]) -> None:
+    def __init__(self, program: Program) -> None:
         settings = program.settings
         self._in_yantra = settings.units == "yantra"
         self._units = (
@@ -53,7 +45,6 @@ class _Writer:
             if self._in_yantra
             else StgUnits(program.values)
         )
-        self._after = after
         self._place = {stage: place for place, stage in enumerate(program.stages)}
 
     def node(self, step: Step) -> Node:
@@ -62,8 +53,6 @@ class _Writer:
             attributes += self._position(step)
         node = Node(step.id, name, type_, data_deps=dict.fromkeys(step.after))
         node.attributes = attributes
-        if step.id in self._after:
-            node.ctrl_deps.append(self._after[step.id])
         return node
 
     def _content(self, step: Step) -> tuple[str, NodeType, list[Attribute]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import cache, reduce
 from itertools import product
 from operator import mul
 
@@ -85,13 +85,13 @@ class Expression:
     __repr__ = __str__
 
 
-@lru_cache(maxsize=None)
+@cache
 def number(value: int | Fraction) -> Expression:
     """Return a constant."""
     return _interned(((), Fraction(value))) if value else _interned()
 
 
-@lru_cache(maxsize=None)
+@cache
 def symbol(name: str) -> Expression:
     """Return a symbol."""
     return _interned((((name, 1),), Fraction(1)))
@@ -102,7 +102,7 @@ def volume(shape: Shape) -> Expression:
     return reduce(mul, shape, number(1))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _interned(*terms: tuple[Powers, Fraction]) -> Expression:
     return Expression(terms)
 
@@ -118,7 +118,7 @@ def _sum(terms: Terms) -> Expression:
     return _interned(*sorted((powers, factor) for powers, factor in collected.items() if factor))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _product(one: Expression, other: Expression) -> Expression:
     terms = []
     for (left, factor), (right, factor2) in product(one.terms, other.terms):

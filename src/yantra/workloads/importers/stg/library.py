@@ -19,7 +19,10 @@ def sheets_of(folder: str, settings: Settings) -> Library:
     if not os.path.isdir(folder):
         raise ConfigError(folder, "expected the folder of spreadsheets, got no folder")
     own, attention = folder, folder
-    for root in (folder, os.path.join(folder, "sharding_spreadsheets")):
+    roots = (
+        () if settings.family == "own" else (folder, os.path.join(folder, "sharding_spreadsheets"))
+    )
+    for root in roots:
         of_model, of_attention = _folders(settings)
         if os.path.isdir(os.path.join(root, of_model)):
             own, attention = os.path.join(root, of_model), os.path.join(root, of_attention)
@@ -39,6 +42,9 @@ def _folders(settings: Settings) -> tuple[str, str]:
         return folder, folder
     if settings.family == "moe":
         return "module3/tpsp_moe", "module3/tpsp"
+    if settings.family == "llama" and not settings.splits_sequence:
+        problem = "there are no sheets of llama without it; the built-in modules have it"
+        raise ConfigError("tpsp", f"{problem} (leave out --sheets)")
     folder = "module3/tpsp" if settings.splits_sequence else "module3/tp"
     if settings.family == "gpt":
         folder += "_gpt"

@@ -142,5 +142,6 @@ INFERENCE = Assembly(
     ),
     layer_name="stack_{}",
     fuses_weights=False,
+    trains=False,
     layers_first=False,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 
 from yantra.workloads.importers.stg.expressions import Expression, Shape, number, symbol
 
@@ -17,7 +17,7 @@ _DEEPEST = 50
 _LARGEST_POWER = 9
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse(text: str) -> Expression:
     """Return the expression a text stands for; raises ValueError."""
     reader = _Reader(text)
@@ -27,7 +27,7 @@ def parse(text: str) -> Expression:
     return expression
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse_shape(text: str) -> Shape:
     """Return the sizes of a comma-separated list; raises ValueError."""
     return tuple(parse(part) for part in text.split(","))

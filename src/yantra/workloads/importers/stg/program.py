@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from yantra.errors import ConfigError
 from yantra.workloads.importers.stg.assembly import Assembly, Context, build
 from yantra.workloads.importers.stg.expressions import Expression, number, symbol
 from yantra.workloads.importers.stg.micro_batches import repeat
@@ -28,11 +29,15 @@ def generate(settings: Settings, library: Library, assembly: Assembly | None = N
     """Make the steps of every stage; the assembly is that of the model type unless given."""
     values = Values(settings.values)
     model = assembly or assembly_of(settings)
-    graph = build(model, settings.num_stacks, Context(library, values.symbols, _fixed(settings)))
-    if not settings.is_inference:
+    context = Context(library, values.symbols, _fixed(settings, model))
+    graph = build(model, settings.num_stacks, context)
+    if model.trains:
         graph = repeat(graph, settings.micro_batches)
         graph += updates(graph)
     stages = split(graph, _stage_of(settings))
+    empty = set(range(settings.pp)) - set(stages.graphs)
+    if empty:
+        raise ConfigError("pp", f"expected every stage to have layers; stage {min(empty)} has none")
     if settings.units == "yantra":
         stages = stages._replace(graphs=dict(sorted(stages.graphs.items())))
     axes = [name for name, size in settings.axes if size > 1]
@@ -46,9 +51,9 @@ def assembly_of(settings: Settings) -> Assembly:
     return MOE if settings.family == "moe" else DENSE
 
 
-def _fixed(settings: Settings) -> dict[str, Expression]:
+def _fixed(settings: Settings, model: Assembly) -> dict[str, Expression]:
     fixed = {"fsdp": symbol("dp") if settings.weight_sharded else number(1)}
-    return fixed if settings.is_inference else fixed | {"Batch": symbol("MicroBatch")}
+    return fixed | {"Batch": symbol("MicroBatch")} if model.trains else fixed
 
 
 def _stage_of(settings: Settings) -> StageOf:

@@ -15,6 +15,7 @@ MODEL_TYPES = {
     "moe": "grouped key-value heads, a router and experts of two matrices",
     "prefilling": "the forward pass over a prompt, without micro-batches",
     "decoding": "the forward pass of one token with its cache, without micro-batches",
+    "own": "what an assembly of one's own sheets says",
 }
 INFERENCE_TYPES = ("prefilling", "decoding")
 
@@ -127,7 +128,7 @@ class Settings(Record):
         """Axes of ranks and their sizes, the first the fastest, without the pipeline."""
         if self.is_inference:
             return ("dp", self.dp), ("tp", self.tp), ("sp", self.sp)
-        if self.family == "moe":
+        if self.family in ("moe", "own"):
             return ("dp", self.dp), ("tp", self.tp), ("cp", self.sp), ("ep", self.ep)
         return ("dp", self.dp), ("tp", self.tp * self.ep), ("cp", self.sp)
 

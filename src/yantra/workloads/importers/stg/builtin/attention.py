@@ -56,9 +56,7 @@ def core(form: Form) -> Module:
     q = sketch.take("q", _HEADS)
     k = sketch.take("k", f"{GATHERED}, {kv_shard}")
     v = sketch.take("v", f"{GATHERED}, {kv_shard}")
-    gathered = [
-        sketch.reshard(f"{t.name}_whole", t, f"Batch/dp, Seq, {kv_shard}") for t in (k, v)
-    ]
+    gathered = [sketch.reshard(f"{t.name}_whole", t, f"Batch/dp, Seq, {kv_shard}") for t in (k, v)]
     result = sketch.formula("qkv", q, elements * 3, also=tuple(gathered))
     sketch.backward()
     do = sketch.take("dqkv", _HEADS, gradient_of=result)

@@ -27,7 +27,9 @@ def feed_forward(form: Form) -> Module:
         sketch.product(f"x{name}", "bsm,mf->bsf", gathered, weight)
         for name, weight in zip(names, w_up, strict=True)
     ]
-    inner = sketch.product("xupgate", "bsf,bsf->bsf", *up) if form.gated else up[0]
+    inner = up[0]
+    if form.gated:
+        inner = sketch.product("xupgate", "bsf,bsf->bsf", up[0], up[1])
     partial = sketch.product("xdown_partial", "bsf,fm->bsm", inner, w_down)
     out = sketch.reshard("xdown", partial, shard)
     sketch.backward()

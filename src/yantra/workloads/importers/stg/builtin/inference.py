@@ -64,9 +64,7 @@ def decode_attention(form: Form) -> Module:
     return _attended(sketch, x, q, k, v, "1", "1/sp")
 
 
-def _inputs(
-    sketch: Sketch, sequence: str, sharded: str, form: Form
-) -> tuple[Tensor, list[Tensor]]:
+def _inputs(sketch: Sketch, sequence: str, sharded: str, form: Form) -> tuple[Tensor, list[Tensor]]:
     x = sketch.take("x", f"Batch/dp, {sequence}/sp, Dmodel/tp")
     shard = sharded if form.shards_weights else _W_HEADS
     return x, [sketch.weight(name, shard) for name in ("wq", "wk", "wv")]
