@@ -18,6 +18,7 @@
 
 #include "trace/relative.hpp"
 #include "trace/stamp.hpp"
+#include "trace/totals.hpp"
 
 namespace nb = nanobind;
 using namespace nanobind::literals;
@@ -48,6 +49,22 @@ std::shared_ptr<Trace> resolve_for(const Trace& trace, std::uint32_t rank,
     return std::make_shared<Trace>(resolve(trace, meaning));
 }
 
+// ([(op_class, phase, count, operations, bytes)], [(type, comm_type, group, count, bytes)], peak, [bytes])
+nb::tuple totals_of(const Trace& trace, std::size_t parts) {
+    const Totals totals = total(trace, parts);
+    nb::list compute;
+    for (const ComputeTotal& sum : totals.compute) {
+        compute.append(
+            nb::make_tuple(sum.op_class, sum.phase, sum.count, sum.operations, sum.bytes));
+    }
+    nb::list communication;
+    for (const CommunicationTotal& sum : totals.communication) {
+        communication.append(
+            nb::make_tuple(sum.type, sum.comm_type, sum.group, sum.count, sum.bytes));
+    }
+    return nb::make_tuple(compute, communication, totals.activations_peak, totals.activations);
+}
+
 }  // namespace
 
 void register_templates(nb::module_& module) {
@@ -62,6 +79,7 @@ void register_templates(nb::module_& module) {
         RelativeNames names = relative_names(trace);
         return std::make_pair(std::move(names.groups), std::move(names.peers));
     }, "trace"_a);
+    module.def("totals", &totals_of, "trace"_a, "parts"_a);
     module.def("resolve", &resolve_for, "trace"_a, "rank"_a, "groups"_a, "peers"_a);
     module.def("with_collectives_in_order", [](const Trace& trace) {
         return std::make_shared<Trace>(with_collectives_in_order(trace));

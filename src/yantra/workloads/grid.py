@@ -83,8 +83,7 @@ class Grid(Record):
     def __post_init__(self) -> None:
         """Check names and sizes."""
         where = f"grids.{self.name}"
-        if not _NAME.fullmatch(self.name):
-            raise ConfigError("grids", f"expected a name of letters and digits, got {self.name!r}")
+        check_name("grids", self.name)
         if self.first_rank < 0:
             raise ConfigError(f"{where}.first_rank", f"must be at least 0; got {self.first_rank}")
         if not self.views:
@@ -332,6 +331,12 @@ def peer_of(grids: Sequence[Grid], rank: int, expression: str) -> int:
     return other.rank(coordinates, view)
 
 
+def check_name(where: str, name: str) -> None:
+    """Raise ConfigError for what cannot name a grid, an axis or a group."""
+    if not _NAME.fullmatch(name):
+        raise ConfigError(where, f"expected a name of letters and digits, got {show(name)}")
+
+
 def grid_of_rank(grids: Sequence[Grid], rank: int) -> Grid:
     """Return the grid that a rank is in."""
     for grid in grids:
@@ -463,8 +468,7 @@ def _check_axes(where: str, axes: Axes) -> None:
     if not axes:
         raise ConfigError(where, "expected at least one axis, got none")
     for name, size in axes:
-        if not _NAME.fullmatch(name):
-            raise ConfigError(where, f"expected a name of letters and digits, got {show(name)}")
+        check_name(where, name)
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ConfigError(
                 f"{where}.{name}", f"must be a whole number above 0; got {show(size)}"

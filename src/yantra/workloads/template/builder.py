@@ -1,4 +1,4 @@
-"""Building a template from blocks; the work is done where traces are encoded."""
+"""Building a template from blocks: `TemplateBuilder`, from where traces are encoded."""
 
 from yantra.chakra.stamping import Edge, TemplateBuilder
 

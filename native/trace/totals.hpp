@@ -1,0 +1,42 @@
+// What the nodes of one trace add up to: computation by class and phase, communication by kind and
+// group, and the activations alive along the trace.
+//
+// Trade-off: activations are counted in the order of the file, which is the order in which the rank
+// issues its nodes; a run may overlap them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trace/trace.hpp"
+
+namespace yantra {
+
+struct ComputeTotal {
+    std::string op_class;  // empty: the nodes do not say
+    std::string phase;
+    std::uint64_t count = 0;
+    std::uint64_t operations = 0;
+    std::uint64_t bytes = 0;
+};
+
+struct CommunicationTotal {
+    std::int32_t type = 0;  // NodeType
+    std::uint64_t comm_type = 0;
+    std::string group;
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0;
+};
+
+struct Totals {
+    std::vector<ComputeTotal> compute;
+    std::vector<CommunicationTotal> communication;
+    std::int64_t activations_peak = 0;            // bytes
+    std::vector<std::int64_t> activations;  // the highest in each part of the trace, in order
+};
+
+// `parts`: into how many equal parts the trace is cut for `activations`. Sums wrap at 2^64.
+Totals total(const Trace& trace, std::size_t parts);
+
+}  // namespace yantra
