@@ -85,7 +85,7 @@ class _Rank:
         node = self.builder.collective(kind, size, name=name, group=phase.group, after=after)
         before = self.last_of.get(phase.group)
         if before is not None:
-            node.ctrl_deps.append(before.id)
+            node.depends_on(before, control=True)
         self.last_of[phase.group] = node
         return node
 

@@ -1,0 +1,38 @@
+"""`yantra workload convert`: one file per source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import click
+
+from yantra.cli.group import Commands
+
+if TYPE_CHECKING:
+    from yantra.workloads.template import Workload
+
+
+class _Sources(Commands):
+    package = "yantra.cli.workload.convert"
+    known: ClassVar = {
+        "stg": "Spreadsheets of STG and STAGE.",
+        "simai": "Workloads of SimAI, as AICB writes them.",
+        "text": "Text workloads of ASTRA-sim 1.0.",
+    }
+
+
+@click.command(cls=_Sources)
+def command() -> None:
+    """Make a workload file from something else."""
+
+
+def save(workload: Workload, output: str) -> None:
+    """Write a workload and say what was written; its notes are warnings."""
+    from yantra.cli import warn
+
+    warn(workload.sections.get("notes", []))
+    workload.save(output)
+    names = workload.templates
+    nodes = sum(workload.totals[name]["nodes"] for name in names)
+    what = "1 template" if len(names) == 1 else f"{len(names)} templates"
+    click.echo(f"wrote {output}: {workload.ranks} ranks, {what}, {nodes} nodes")

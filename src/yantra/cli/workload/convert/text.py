@@ -1,0 +1,67 @@
+"""`yantra workload convert text`: a text workload of ASTRA-sim 1.0 as a template."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+import click
+
+from yantra.errors import ConfigError
+
+if TYPE_CHECKING:
+    from yantra.chakra.text.loops import TimeUnit, Updates
+
+
+@click.command()
+@click.argument("workload", type=click.Path())
+@click.option("-o", "--output", type=click.Path(), required=True, help="The workload file (.yw).")
+@click.option("--ranks", type=int, help="Number of ranks; the product of --dims if left out.")
+@click.option("--dims", help="Sizes of the network's dimensions, innermost first: 8x8x4.")
+@click.option("--passes", type=click.IntRange(1), default=1, show_default=True, help="Passes.")
+@click.option(
+    "--time-unit",
+    type=click.Choice(["us", "ns"]),
+    default="us",
+    show_default=True,
+    help="Unit of the file's times; ASTRA-sim 1.0 took them for ns.",
+)
+@click.option(
+    "--updates",
+    type=click.Choice(["delay", "compute", "none"]),
+    default="delay",
+    show_default=True,
+    help="What update times occupy: nothing that computes, the device, or no time.",
+)
+@click.option(
+    "--blocking-gradients",
+    is_flag=True,
+    help="Transformers wait for a layer's input gradients before its weight gradients.",
+)
+def command(
+    workload: str,
+    output: str,
+    ranks: int | None,
+    dims: str | None,
+    passes: int,
+    time_unit: TimeUnit,
+    updates: Updates,
+    blocking_gradients: bool,
+) -> int:
+    """Make a workload file of WORKLOAD, a text workload of ASTRA-sim 1.0.
+
+    \b
+    yantra workload convert text vgg16.txt --dims 16x16 --time-unit ns -o vgg16.yw
+    """
+    from yantra.cli.workload.convert import save
+    from yantra.workloads.importers.text import Settings, from_text, parse_dims
+
+    sizes = parse_dims(dims) if dims else None
+    if sizes is None and ranks is None:
+        raise ConfigError("ranks", "give the number of ranks, or the network's dims")
+    every = prod(sizes or ()) if ranks is None else ranks
+    if every < 1:
+        raise ConfigError("ranks", f"expected at least 1, got {every}")
+    settings = Settings(passes, time_unit, updates, blocking_gradients)
+    save(from_text(workload, every, sizes, settings), output)
+    return 0

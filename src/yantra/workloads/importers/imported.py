@@ -1,0 +1,44 @@
+"""A workload from layer tables: ranks as a grid, and a trace for each kind of rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from yantra.chakra import Trace
+from yantra.workloads.grid import Grid, Group
+from yantra.workloads.template import RankClass, Workload
+
+VIEW = "ranks"
+_GRID = "train"
+
+
+def make_grid(*axes: tuple[str, int]) -> Grid:
+    """Return the grid of these axes, the fastest first."""
+    return Grid(_GRID, 0, {VIEW: axes})
+
+
+def make_workload(
+    grid: Grid,
+    groups: Mapping[str, Group],
+    traces: Sequence[Trace],
+    axis: str | None,
+    about: Mapping[str, Any],
+    notes: Iterable[str],
+) -> Workload:
+    """Return the workload whose `traces` are those of the coordinates 0, 1, ... along `axis`.
+
+    Without an axis the only trace is that of all ranks. Collectives name a group of `groups`, sends
+    and receives a relative peer.
+    """
+    names = ["rank"] if axis is None else [f"{axis}{at}" for at in range(len(traces))]
+    return Workload(
+        grids=[grid],
+        groups=groups,
+        classes=[
+            RankClass(_GRID, {} if axis is None else {axis: at}, name)
+            for at, name in enumerate(names)
+        ],
+        templates=dict(zip(names, traces, strict=True)),
+        sections={"about": dict(about), "notes": list(notes)},
+    )

@@ -1,0 +1,100 @@
+"""Text workloads of ASTRA-sim 1.0 as templates: one trace that stands for every rank.
+
+The loops are those of `yantra.chakra.text`, so the trace is what `yantra chakra convert text
+--groups` writes; here groups have names, and the collectives of each are in the order of the
+program. The ranks are a grid of two axes, those that share a layer and those that replicate it.
+
+Trade-off: collectives over whole dimensions are groups of ranks too, since a template's groups are
+all relative; `involved_dim` is what `yantra chakra convert text` writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from yantra.chakra import Node, Trace
+from yantra.chakra.text import parse_dims, read
+from yantra.chakra.text.loops import Settings, not_issued, trace
+from yantra.chakra.text.split import Scope, Side, Split
+from yantra.chakra.text.workload import Workload as Layers
+from yantra.workloads.grid import Group
+from yantra.workloads.importers.imported import VIEW, make_grid, make_workload
+from yantra.workloads.template import Workload
+
+__all__ = ["Settings", "from_text", "parse_dims"]
+
+ALL = "world"
+
+
+def from_text(
+    path: str, ranks: int, dims: Sequence[int] | None = None, settings: Settings | None = None
+) -> Workload:
+    """Read a text workload for `ranks` ranks; `dims` are the network's, innermost first.
+
+    Raises ConfigError where file, ranks, dimensions and policy do not fit.
+    """
+    layers = read(path)
+    split = _Named(layers, ranks, dims)
+    made = trace(layers, split, 0, settings or Settings())
+    nodes = list(made)
+    named = _chain(nodes)
+    axes = split.axes()
+    members = {ALL: tuple(name for name, _ in axes), **{name: (name,) for name, _ in axes}}
+    groups = {name: Group(VIEW, of) for name, of in members.items() if name in named}
+    return make_workload(
+        make_grid(*axes),
+        groups,
+        (Trace(nodes, made.metadata),),
+        None,
+        {"source": "ASTRA-sim 1.0", "policy": layers.policy},
+        not_issued(layers, split),
+    )
+
+
+def _chain(nodes: Iterable[Node]) -> frozenset[str]:
+    """Let each collective of a group wait for the one before it; return the groups' names."""
+    last: dict[str, Node] = {}
+    for node in nodes:
+        name = node.get("pg_name")
+        if isinstance(name, str):
+            if name in last:
+                node.depends_on(last[name], control=True)
+            last[name] = node
+    return frozenset(last)
+
+
+class _Name(Scope):
+    """A scope whose group has one name on every rank."""
+
+    name: str
+
+    def group(self, rank: int) -> str:
+        return self.name
+
+
+class _Named(Split):
+    """A split whose groups are called by name: the axes of `axes`, and `world`."""
+
+    def __init__(self, layers: Layers, ranks: int, dims: Sequence[int] | None) -> None:
+        super().__init__(layers, ranks, dims, as_groups=True)
+        self.inner = len(self.groups[0][1]) if self.groups else ranks
+
+    def axes(self) -> tuple[tuple[str, int], ...]:
+        """Return the axes of the ranks, the fastest first."""
+        if self.inner == self.ranks:
+            return (("rank", self.ranks),)
+        return tuple(zip(self._names(), (self.inner, self.ranks // self.inner), strict=True))
+
+    def scope(self, layer: int, side: Side) -> Scope | None:
+        found = super().scope(layer, side)
+        if found is None:
+            return None
+        named = _Name()
+        named.name = ALL if not found.stride else self._names()[found.stride != 1]
+        return named
+
+    def _names(self) -> tuple[str, str]:
+        policy = self.workload.policy
+        if policy == "HYBRID_CUSTOMIZED":
+            return "inner", "outer"
+        return ("data", "model") if policy == "HYBRID_MODEL_DATA" else ("model", "data")

@@ -1,0 +1,102 @@
+"""Which branch of a shell script's conditions is taken, where it can be told.
+
+Comparisons of words are: `[ "$A" = x ]`, `[[ $A == x ]]`, `!=`, `-eq`, `-ne`, `-z`, `-n`, and these
+with `&&` or `||` between them. Any other condition, and every loop, leaves it open.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+_LOOPS = frozenset(("for", "while", "until", "case", "select"))
+_ENDS = frozenset(("fi", "done", "esac"))
+_LEADING = frozenset(("then", "do"))
+_TESTS = {"[": "]", "[[": "]]"}
+
+
+class _Branch(NamedTuple):
+    """One open condition; None is what cannot be told."""
+
+    taken: bool | None
+    """Whether the branch being read is."""
+    before: bool | None
+    """Whether one before it was."""
+    line: int
+
+
+class Branches:
+    """The conditions around the command being read."""
+
+    def __init__(self) -> None:
+        self._open: list[_Branch] = []
+
+    @property
+    def skipped(self) -> bool:
+        """True where the command is certainly not run."""
+        return any(branch.taken is False for branch in self._open)
+
+    @property
+    def doubt(self) -> str:
+        """What the command depends on, empty if it is certainly run."""
+        lines = [branch.line for branch in self._open if branch.taken is None]
+        return f"line {lines[-1]} makes it depend on a condition" if lines else ""
+
+    def enter(self, words: list[str], line: int, doubt: str) -> int:
+        """Follow the words that steer; return how many of a command's first words these are.
+
+        `doubt` says what the command's words depend on.
+        """
+        at = 0
+        while at < len(words):
+            first, rest = words[at], words[at + 1 :]
+            if first == "if":
+                self._open.append(_Branch(_holds(rest, doubt), False, line))
+                return len(words)
+            if first in _LOOPS:
+                self._open.append(_Branch(None, None, line))
+                return len(words)
+            if first == "elif" and self._open:
+                self._else(_holds(rest, doubt), line)
+                return len(words)
+            if first == "else" and self._open:
+                self._else(True, line)
+            elif first in _ENDS and self._open:
+                self._open.pop()
+            elif first not in _LEADING:
+                return at
+            at += 1
+        return at
+
+    def _else(self, holds: bool | None, line: int) -> None:
+        """Go on to the next branch, which is taken if it holds and none before was."""
+        last = self._open.pop()
+        before = True if True in (last.taken, last.before) else last.before
+        if last.taken is None and not before:
+            before = None
+        taken = False if before or holds is False else (None if before is None else holds)
+        self._open.append(_Branch(taken, before, line))
+
+
+def _holds(words: list[str], doubt: str) -> bool | None:
+    """Return whether a list of tests holds; None if it cannot be told."""
+    if doubt:
+        return None
+    for operator, decisive in (("||", True), ("&&", False)):
+        if operator in words:
+            at = words.index(operator)
+            either = [_holds(words[:at], ""), _holds(words[at + 1 :], "")]
+            return decisive if decisive in either else (None if None in either else not decisive)
+    return _test(words)
+
+
+def _test(words: list[str]) -> bool | None:
+    if len(words) < 4 or _TESTS.get(words[0]) != words[-1]:
+        return None
+    test = words[1:-1]
+    if len(test) == 2 and test[0] in ("-z", "-n"):
+        return (test[1] == "") == (test[0] == "-z")
+    if len(test) == 3 and test[1] in ("=", "==", "-eq"):
+        return test[0] == test[2]
+    if len(test) == 3 and test[1] in ("!=", "-ne"):
+        return test[0] != test[2]
+    return None

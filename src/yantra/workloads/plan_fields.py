@@ -1,0 +1,45 @@
+"""What every field of a plan means, in one line: for `--help` and the reference page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+MEANINGS: Mapping[str, str] = {
+    "tp": "ranks that share every layer (tensor parallelism)",
+    "sequence_parallel": "norms and residuals hold a part of the sequence each, over the tp ranks; "
+    "on where tp > 1",
+    "cp": "ranks that share the sequence (context parallelism)",
+    "cp_kind": "how attention sees the whole sequence: keys and values around a ring, gathered, or "
+    "heads exchanged (Ulysses)",
+    "pp": "stages of the pipeline",
+    "vpp": "chunks of layers per stage (virtual pipeline)",
+    "ep": "ranks that share the experts of a layer; taken from tp x cp x dp",
+    "etp": "ranks that share each expert",
+    "dp": "replicas of the model (data parallelism)",
+    "zero": "what dp x cp ranks share: 0 nothing, 1 the optimizer's state, 2 gradients too, 3 "
+    "weights too (FSDP)",
+    "shard": "ranks of dp x cp that share one copy (HSDP); all if left out",
+    "reshard_after_forward": "zero 3 drops gathered weights after the forward pass",
+    "prefetch": "layers whose weights zero 3 gathers ahead",
+    "micro_batch": "sequences per micro-batch and replica",
+    "global_batch": "sequences per step, all replicas; one micro-batch each if left out",
+    "schedule": "order of micro-batches in the pipeline, or a YAML file of operations; 1f1b, or "
+    "interleaved where vpp > 1",
+    "recompute": "what the backward pass computes again: nothing, the core of attention, whole "
+    "layers",
+    "dtype": "type of weights and activations",
+    "gradient_dtype": "type in which gradients are added and reduced",
+    "optimizer": "adam keeps two values per weight besides the master copy, sgd none",
+    "order": "axes of the ranks, fastest first",
+    "overlap_gradients": "reduce gradients bucket by bucket during the last backward pass",
+    "overlap_parameters": "gather weights of the next layers while one computes",
+    "overlap_p2p": "send to the next stage while computing",
+    "bucket_elements": "gradients reduced together, in elements; max(40e6, 1e6 x dp x cp) if left "
+    "out, as Megatron-LM does",
+    "offload_optimizer": "the optimizer's state lives in the host's memory",
+    "offload_activations": "activations wait in the host's memory for their backward pass",
+    "flash_attention": "attention keeps no square of the sequence",
+    "dropout": "activations hold the masks of dropout",
+    "routing": "share of tokens of each expert: uniform, or zipf:<alpha>",
+    "capacity_factor": "tokens an expert takes, as a multiple of the average; all if left out",
+}
