@@ -1,6 +1,7 @@
 """What STG made and the reference simulator said of it, case by case.
 
-The set lies beside the checkout in ../shared/golden, or where YANTRA_GOLDEN says; without it these tests are skipped.
+The set lies beside the checkout in ../shared/golden, or where YANTRA_GOLDEN says; without it these
+tests are skipped.
 Our built-in modules must give upstream's nodes, ids and order of dependencies included, and the
 expanded files upstream's ticks; so must upstream's own sheets where YANTRA_REFERENCE_STG names a
 checkout of STG or STAGE.
@@ -17,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from yantra import chakra
 from yantra.astra_sim import from_files
@@ -165,3 +168,45 @@ def compiled(said: dict[str, Any], golden: Path, folder: Path) -> Any:
 
 def numbers(by_rank: dict[str, int]) -> dict[int, int]:
     return {int(rank): value for rank, value in by_rank.items()}
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Settings:
+    """Any model and plan that upstream's sheets have."""
+    kind = draw(st.sampled_from(("gpt", "llama", "moe", "prefilling", "decoding")))
+    training = kind not in ("prefilling", "decoding")
+    pp = draw(st.integers(1, 3))
+    return Settings(
+        model_type=kind,
+        **{axis: draw(st.sampled_from((1, 2, 4))) for axis in ("dp", "tp", "sp")},
+        ep=draw(st.sampled_from((1, 2, 4))) if training else 1,
+        pp=pp,
+        num_stacks=draw(st.integers(pp, 5)),
+        weight_sharded=draw(st.booleans()),
+        tpsp=kind != "gpt" or draw(st.booleans()),
+        mixed_precision=kind == "llama" or draw(st.booleans()),
+        batch=64,
+        micro_batch=draw(st.sampled_from((16, 32, 64))) if training else None,
+        dmodel=512,
+        dff=1024,
+        seq=2048,
+        head=32,
+        kvhead=16,
+        dvocal=4096,
+        # A token that is decoded is no whole one where a sequence is split.
+        units="stg" if kind == "decoding" else draw(st.sampled_from(("stg", "yantra"))),
+    )
+
+
+@pytest.mark.skipif(not SHEETS, reason="YANTRA_REFERENCE_STG names no checkout")
+@settings(max_examples=60)
+@given(plans())
+def test_the_built_in_modules_make_the_nodes_of_the_sheets(plan: Settings) -> None:
+    ours, theirs = from_stg(plan), from_stg(plan, SHEETS)
+    assert ours.templates == theirs.templates
+    for name in ours.templates:
+        nodes, expected = (w.template(name) for w in (ours, theirs))
+        for made, read in zip(nodes, expected, strict=True):
+            assert (made.id, made.type) == (read.id, read.type)
+            assert made.data_deps == read.data_deps
+            assert made.attributes == read.attributes

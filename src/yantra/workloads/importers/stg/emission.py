@@ -6,7 +6,9 @@ one template in common.
 
 from __future__ import annotations
 
-from yantra.chakra import Attribute, Kind, Metadata, Node, NodeType, Trace
+from functools import cache
+
+from yantra.chakra import Attribute, Metadata, Node, NodeType, Trace
 from yantra.workloads.importers.stg import operators
 from yantra.workloads.importers.stg.nodes import Step
 from yantra.workloads.importers.stg.ordering import order
@@ -61,18 +63,24 @@ class _Writer:
         attributes = list(self._units.move(step.moved, step))
         if step.collective is not None:
             axis, type_ = step.collective
-            attributes.append(Attribute("pg_name", axis))
+            attributes.append(_attribute("pg_name", axis))
             name = f"{step.tensor.name}: {type_.name.lower()} over {axis}"
             return name, NodeType.COMM_COLL, attributes
         assert step.peer is not None
         attributes.append(Attribute("comm_tag", step.tag))
-        attributes.append(Attribute("comm_peer", f"pp={self._place[step.peer]}"))
+        attributes.append(_attribute("comm_peer", f"pp={self._place[step.peer]}"))
         if step.is_send:
             return f"{step.tensor.name}: send", NodeType.COMM_SEND, attributes
         return f"{step.tensor.name}: receive", NodeType.COMM_RECV, attributes
 
     def _position(self, step: Step) -> list[Attribute]:
         unit = step.tensor.unit
-        layer = Attribute("layer", f"layers.{unit}" if isinstance(unit, int) else unit)
+        layer = _attribute("layer", f"layers.{unit}" if isinstance(unit, int) else unit)
         batch = step.tensor.micro_batch
-        return [layer] if batch is None else [layer, Attribute("microbatch", batch, Kind.INT64)]
+        return [layer] if batch is None else [layer, _attribute("microbatch", batch)]
+
+
+@cache
+def _attribute(name: str, value: str | int) -> Attribute:
+    """Return an attribute that many nodes have in common."""
+    return Attribute(name, value)

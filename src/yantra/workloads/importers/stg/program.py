@@ -60,5 +60,7 @@ def _stage_of(settings: Settings) -> StageOf:
     layers, pp = settings.num_stacks, settings.pp
     if settings.is_inference and settings.layer_each_stage is not None:
         return slices_of(settings.layer_each_stage, layers, pp)
+    # Upstream puts the tail on a stage in the middle where the layers do not divide evenly.
     as_upstream = settings.units == "stg" and not settings.mixed_precision
-    return equal_slices(layers, pp, (layers - 1) % pp if as_upstream else pp - 1)
+    misplaced = as_upstream and settings.family != "own"
+    return equal_slices(layers, pp, (layers - 1) % pp if misplaced else pp - 1)
