@@ -12,13 +12,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from yantra import clusters
+from yantra.clusters import Number, describe
+from yantra.clusters.types import DTYPES
 from yantra.collectives import algorithms
 from yantra.quirks import STORIES
 from yantra.scenario.fields import Dimensions, Field, Quantity, Section
-from yantra.scenario.layout import DOCUMENT
+from yantra.scenario.layout import DOCUMENT, NAMED
 from yantra.topologies import topologies
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
+_KEYS = ("key", "value", "default", "meaning")
 _PART = re.compile(r"(?<=<!-- generated: )([^>]+?)( -->\n)(.*?)(?=<!-- end -->)", re.DOTALL)
 
 
@@ -28,13 +32,19 @@ def generated(text: str) -> str:
 
 
 def part(name: str) -> str:
-    """Return a part: quirks, topologies, algorithms, or the keys of a section of the scenario."""
+    """Return a part: quirks, names, clusters, or the keys of a section of the scenario."""
     if name == "quirks":
         return quirks()
     if name == "topologies":
         return topology_names()
     if name == "algorithms":
         return algorithm_names()
+    if name == "clusters":
+        return cluster_names()
+    if name == "peak rates":
+        return peak_rates()
+    if name == "keys of a named cluster":
+        return _table(_KEYS, _rows(NAMED, "cluster"))
     return section(name.removeprefix("keys of").strip())
 
 
@@ -62,12 +72,33 @@ def algorithm_names() -> str:
     return _table(head, rows)
 
 
+def cluster_names() -> str:
+    """Return the table of named clusters."""
+    machines = [clusters.load(name) for name in clusters.names()]
+    rows = ((f"`{name}`", *rest) for name, *rest in map(describe.row, machines))
+    return _table(describe.HEAD, rows)
+
+
+def peak_rates() -> str:
+    """Return the table of the peak rates of named clusters, in TFLOP/s."""
+    machines = [clusters.load(name) for name in clusters.names()]
+    rows = (
+        (f"`{machine.name}`", *(_tera(dict(machine.peak).get(dtype)) for dtype in DTYPES))
+        for machine in machines
+    )
+    return _table(("TFLOP/s, dense", *DTYPES), rows)
+
+
+def _tera(rate: Number | None) -> str:
+    return "" if rate is None else f"{rate.value / 1e12:g}"
+
+
 def section(path: str) -> str:
     """Return the keys of a section such as `cluster.device`; of the whole file if it is empty."""
     found: Any = DOCUMENT
     for key in path.split(".") if path else ():
         found = _inner(found._entries[key][1])
-    return _table(("key", "value", "default", "meaning"), _rows(found, path))
+    return _table(_KEYS, _rows(found, path))
 
 
 def _rows(section: Section, path: str) -> Iterator[tuple[str, ...]]:

@@ -35,7 +35,7 @@ _HOMES = {
     "collect": "collect",
     "simulate": "simulate",
 }
-_MODULES = ("chakra", "errors", "quirks", "scenario", "units")
+_MODULES = ("chakra", "clusters", "errors", "quirks", "scenario", "units")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

@@ -1,4 +1,5 @@
 from yantra import chakra as chakra
+from yantra import clusters as clusters
 from yantra import errors as errors
 from yantra import quirks as quirks
 from yantra import scenario as scenario

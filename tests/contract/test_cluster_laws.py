@@ -86,6 +86,13 @@ def test_memory_is_faster_than_scale_up_and_scale_up_than_scale_out(machine: Clu
 
 
 @every_machine
+def test_memory_is_fast_enough_for_reductions_to_overlap(machine: Cluster) -> None:
+    """A reduction reads two bytes and writes one for each that arrives."""
+    for level in machine.network:
+        assert 3 * level.device_bytes_per_s("nominal") < machine.memory_bandwidth.value
+
+
+@every_machine
 def test_what_software_reaches_is_below_the_nominal_rate(machine: Cluster) -> None:
     for level in machine.network:
         assert 0.5 < level.link("achievable").value / level.link("nominal").value <= 1

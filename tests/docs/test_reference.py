@@ -81,5 +81,11 @@ def choices(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, list[
 
 
 def properties(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    items = schema.get("items", {})
-    yield from (schema.get("properties", {}) | items.get("properties", {})).items()
+    """Yield keys of a mapping, of the items of a list, and of every form it may have.
+
+    Not `custom`, which is told with the value of the key it stands at.
+    """
+    for form in (schema, schema.get("items", {}), *schema.get("anyOf", ())):
+        for key, value in form.get("properties", {}).items():
+            if key != "custom":
+                yield key, value

@@ -69,8 +69,9 @@ def collectives(size: int) -> st.SearchStrategy[types.Collectives]:
         intra_dimension=one_of(types.IntraDimension),
         endpoint_delay_ns=whole_ns,
         shared_bus=st.none() | buses,
+        reductions=one_of(types.Reductions),
         rendezvous=st.booleans(),
-    )
+    ).filter(lambda drawn: drawn.shared_bus is None or drawn.reductions == "serial")
 
 
 def groups(ranks: int) -> st.SearchStrategy[types.Groups]:

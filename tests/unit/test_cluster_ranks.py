@@ -95,8 +95,8 @@ def test_the_refusal_says_what_fits() -> None:
     with pytest.raises(ConfigError) as raised:
         clusters.load("hgx-h100").scenario_parts(12)
     assert str(raised.value) == (
-        "ranks: 12 ranks cannot be had on hgx-h100 (NVLink: 2 to 8 in a domain, from several "
-        "whole ones); nearest possible: 8 and 16"
+        "ranks: 12 ranks cannot be had on hgx-h100 (NVLink: 2 to 8 in one domain, or equal "
+        "domains of 8); nearest possible: 8 and 16"
     )
 
 

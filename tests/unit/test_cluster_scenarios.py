@@ -108,8 +108,8 @@ CASES = [
     ("{name: hgx-h100, ranks: 8.0}", "cluster.ranks: expected a whole number, got 8.0"),
     (
         "{name: hgx-h100, ranks: 12}",
-        "cluster.ranks: 12 ranks cannot be had on hgx-h100 (NVLink: 2 to 8 in a domain, from "
-        "several whole ones); nearest possible: 8 and 16",
+        "cluster.ranks: 12 ranks cannot be had on hgx-h100 (NVLink: 2 to 8 in one domain, or "
+        "equal domains of 8); nearest possible: 8 and 16",
     ),
     (
         "hgx-h100",

@@ -149,6 +149,7 @@ def _collectives(keys: Keys, options: SystemOptions) -> Collectives:
         intra_dimension=intra,
         endpoint_delay_ns=_endpoint_delay_ns(keys, options.injection_scale),
         local_reduction_delay_ns=keys.int32("local-reduction-delay", 1, at_least=0),
+        reductions="serial",
         shared_bus=_shared_bus(keys),
         rendezvous=options.rendezvous,
     )

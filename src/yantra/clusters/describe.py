@@ -77,8 +77,7 @@ def report(cluster: Cluster) -> str:
     from yantra.clusters.fit import limits
 
     levels = [
-        f"  network[{at}] is {level.name} ({level.kind})"
-        for at, level in enumerate(cluster.network)
+        f"  network[{at}]: {level.name} ({level.kind})" for at, level in enumerate(cluster.network)
     ]
     rows = [
         (f"  {key}", number.written, number.basis, number.source)

@@ -48,22 +48,28 @@ def _nearest(levels: tuple[Level, ...], ranks: int) -> list[int]:
 
 def limits(cluster: Cluster) -> str:
     """Return in words what a number of ranks must be."""
-    return "; ".join(filter(None, map(_limits, cluster.network)))
+    last = len(cluster.network) - 1
+    said = (_limits(level, at, at == last) for at, level in enumerate(cluster.network))
+    return "; ".join(filter(None, said))
 
 
-def _limits(level: Level) -> str:
-    if level.shapes is not None:
-        shapes = level.shapes
-        small = ", ".join("x".join(map(str, shape)) for shape in shapes.small)
-        block = "x".join(map(str, shapes.block))
-        most = int(shapes.most.value)
-        sizes = f"{small} or whole {block} blocks up to {most} devices"
-        return f"{level.name}: slices of {sizes}, several of at least half of that"
-    if level.members is None:
+def _limits(level: Level, at: int, is_last: bool) -> str:
+    most = _most(level)
+    if most is None:
         return ""
-    members, step = int(level.members.value), _granule(level)
-    several = "whole ones" if step == members else f"a multiple of {step}, half of each at least"
-    return f"{level.name}: 2 to {members} in a domain, from several {several}"
+    what = "domain" if level.shapes is None else "slice"
+    if level.shapes is None:
+        held = f"2 to {most} in one domain" if at == 0 else f"up to {most} of these"
+        one = f"{level.name}: {held}"
+    else:
+        small = ", ".join("x".join(map(str, shape)) for shape in level.shapes.small)
+        block = "x".join(map(str, level.shapes.block))
+        one = f"{level.name}: a slice of {small} or whole {block} blocks up to {most}"
+    if is_last:
+        return one
+    parts = _parts(level, most)
+    sizes = f"{parts[-1]} to {parts[0]} in steps of {-parts.step}" if len(parts) > 1 else parts[0]
+    return f"{one}, or equal {what}s of {sizes}"
 
 
 def _fit(levels: tuple[Level, ...], ranks: int) -> tuple[tuple[int, ...], ...] | None:

@@ -10,6 +10,8 @@ scenario cannot say is decided here:
   sends all of it one way. A message to a neighbour then takes half of the time it should. On a
   mesh, where the ends are not joined, the way back takes the other link of each pair, so it is one
   link.
+* Reductions are fused with the receipt of the data, as in NCCL, RCCL and XLA, and overlap it; the
+  memory of these devices is fast enough for that.
 * Of the algorithms a level prefers, it gets the first that runs over its members.
 """
 
@@ -108,6 +110,7 @@ def _collectives(
         if semantics == "astra-sim":
             named = [spelled_for_astra_sim(name) for name in named]
         written[collective] = named
+    written["reductions"] = "overlapped"
     if len(members) > 1:
         written |= {"chunks": cluster.chunks, "inter_dimension": inter_dimension}
     return written

@@ -134,7 +134,8 @@ def _system(scenario: Scenario, ticks_per_ns: int) -> Any:
     system.endpoint_delay = collectives.endpoint_delay_ns * ticks_per_ns
     system.group_hand_over = _GROUP_HAND_OVER_NS * ticks_per_ns
     system.local_reduction_delay = collectives.local_reduction_delay_ns * ticks_per_ns
-    system.memory_bytes_per_s = scenario.device.memory_bytes_per_s
+    overlapped = collectives.reductions == "overlapped"
+    system.memory_bytes_per_s = 0.0 if overlapped else scenario.device.memory_bytes_per_s
     system.rendezvous = collectives.rendezvous
     bus = collectives.shared_bus
     if bus is not None:

@@ -106,10 +106,17 @@ def _collectives(collectives: Collectives, dimensions: int, semantics: str) -> N
         _whole(f"{where}.{name}", getattr(collectives, name), at_least=1)
     for name in ("endpoint_delay", "local_reduction_delay"):
         _whole(f"{where}.{name}", getattr(collectives, f"{name}_ns"), at_least=0, unit=" ns")
+    _choice(f"{where}.reductions", collectives.reductions, types.Reductions)
     _flag(f"{where}.rendezvous", collectives.rendezvous)
     bus = collectives.shared_bus
     if bus is not None:
         _instance(f"{where}.shared_bus", bus, types.SharedBus, "a SharedBus")
+        if collectives.reductions != "serial":
+            raise ConfigError(
+                f"{where}.reductions",
+                f"only serial with shared_bus, which charges them itself; got "
+                f"{collectives.reductions}",
+            )
         for name in ("l", "o", "g"):
             _whole(f"{where}.shared_bus.{name}", getattr(bus, f"{name}_ns"), 0, " ns")
         _real(f"{where}.shared_bus.big_g", bus.big_g_ns_per_byte, "ns/B")

@@ -178,6 +178,11 @@ COLLECTIVES = Section(
             _WHOLE_NS,
             "per 100 bytes, on the shared bus only",
         ),
+        "reductions": (
+            "reductions",
+            Choice(types.Reductions),
+            "after a message, for the time its bytes take the memory, or while it arrives",
+        ),
         "shared_bus": ("shared_bus", _SHARED_BUS, "LogGP bus in place of the endpoint delay"),
         "rendezvous": ("rendezvous", Flag(), "announce every message before it is sent"),
     },

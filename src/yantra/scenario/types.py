@@ -18,6 +18,7 @@ AllReduceShape = Literal["baseline", "local_bw_aware"]
 Priority = Literal["lifo", "fifo", "explicit"]
 InterDimension = Literal["ascending", "round_robin", "themis", "themis_flex"]
 IntraDimension = Literal["fifo", "rg", "smallest_first", "less_remaining_phase_first"]
+Reductions = Literal["serial", "overlapped"]
 Communication = Literal["one_slot", "per_communicator"]
 Network = Literal["congestion_unaware", "congestion_aware"]
 Semantics = Literal["yantra", "astra-sim"]
@@ -90,7 +91,9 @@ class Collectives(Record):
     """Which algorithm runs each collective, in how many chunks, and in which order.
 
     `custom_per_node` holds (node id, trace prefix) pairs, which come before the algorithm of the
-    type. `active_chunks` counts per dimension over all its queues.
+    type. `active_chunks` counts per dimension over all its queues. A `serial` reduction begins when
+    its message has arrived and takes its time of the memory; an `overlapped` one proceeds while the
+    message arrives and ends with it.
     """
 
     all_reduce: Algorithms = None
@@ -107,6 +110,7 @@ class Collectives(Record):
     intra_dimension: IntraDimension = "fifo"
     endpoint_delay_ns: int = 10
     local_reduction_delay_ns: int = 1
+    reductions: Reductions = "serial"
     shared_bus: SharedBus | None = None
     rendezvous: bool = False
 

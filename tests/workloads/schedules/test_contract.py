@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,12 @@ def test_the_schedules_are_those_of_the_command_line() -> None:
     assert NAMES == (
         "1f1b", "dualpipe", "dualpipev", "gpipe", "interleaved", "zb-h1", "zb-h2", "zb-v",
     )  # fmt: skip
+
+
+def test_the_reference_page_has_every_schedule() -> None:
+    page = Path(__file__).parents[3] / "docs" / "reference" / "schedules.md"
+    text = page.read_text(encoding="utf-8")
+    assert [name for name in NAMES if f"| `{name}` |" not in text] == []
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)

@@ -40,8 +40,16 @@ def test_what_is_written_is_read(name: str, tmp_path: Path) -> None:
 
 def test_json_is_read_too(tmp_path: Path) -> None:
     tree = {"micro_batches": 1, "devices": [["F0", "B0"], ["F0", "b0", "W0"]]}
-    listed = schedules.get(written(tmp_path, json.dumps(tree), "mine.json"))
-    assert [len(order) for order in listed.orders(2, 1)] == [2, 3]
+    for indent in (None, 2, "\t"):
+        path = written(tmp_path, json.dumps(tree, indent=indent), "mine.json")
+        assert [len(order) for order in schedules.get(path).orders(2, 1)] == [2, 3]
+
+
+def test_a_key_given_twice_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"devices": [], "devices": []}', "mine.json")
+    with pytest.raises(ConfigError) as error:
+        schedules.get(path)
+    assert str(error.value) == f'{path}, line 1, column 17: the key "devices" is given twice'
 
 
 def test_stages_may_lie_anywhere(tmp_path: Path) -> None:
@@ -170,7 +178,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 def test_the_check_draws_a_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert contract.main([written(tmp_path, GOOD)]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("every law holds over 1 sizes; 2 devices, 3 micro-batches:\n")
+    assert printed.startswith("every law holds over 1 size; 2 devices, 3 micro-batches:\n")
     assert "device 1 |" in printed
     assert contract.main([written(tmp_path, GOOD.replace("B0 F2", "F2"))]) == 2
     assert "devices[0]: no operation makes b0" in capsys.readouterr().err

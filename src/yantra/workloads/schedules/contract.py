@@ -22,6 +22,7 @@ from yantra.workloads.schedules import get, schedules
 from yantra.workloads.schedules.check import find_violation
 from yantra.workloads.schedules.drawing import draw
 from yantra.workloads.schedules.execution import Costs, execute
+from yantra.workloads.schedules.limits import counted
 from yantra.workloads.schedules.listed import Listed
 from yantra.workloads.schedules.schedule import Schedule
 
@@ -114,9 +115,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(wrong)
         return 1
     sizes = sizes_of(schedule)
-    p, m, v = small = next((size for size in reversed(sizes) if size[:2] <= (4, 8)), sizes[-1])
+    drawable = (size for size in reversed(sizes) if size[2] <= 2 and size[:2] <= (4, 8))
+    p, m, v = shown = next(drawable, sizes[-1])
     execution = execute(schedule.orders(p, m, v), schedule.stages(p, v), Costs())
-    print(f"every law holds over {len(sizes)} sizes; {_spelt(small)}:")
+    print(f"every law holds over {counted(len(sizes), 'size')}; {_spelt(shown)}:")
     print(draw(execution), end="")
     return 0
 
@@ -127,7 +129,8 @@ def _of_file(path: Path) -> Schedule:
 
 def _spelt(size: Size) -> str:
     p, m, v = size
-    return f"{p} devices, {m} micro-batches" + (f", {v} chunks per device" if v > 1 else "")
+    numbers = f"{counted(p, 'device')}, {counted(m, 'micro-batch')}"
+    return numbers + (f", {v} chunks per device" if v > 1 else "")
 
 
 if __name__ == "__main__":

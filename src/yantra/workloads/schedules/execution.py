@@ -139,18 +139,19 @@ def attempt(
     spans: list[list[Span]] = [[] for _ in orders]
     ends: dict[Result, float] = {}
     waiting: dict[Result, list[int]] = {}
-    at: dict[int, Result] = {}
+    awaited: dict[int, Result] = {}
     runnable = deque(range(len(orders)))
     while runnable:
         device = runnable.popleft()
-        at.pop(device, None)
-        done = spans[device]
-        for action in orders[device][len(done) :]:
+        awaited.pop(device, None)
+        order, done = orders[device], spans[device]
+        while len(done) < len(order) and device not in awaited:
+            action = order[len(done)]
             start = done[-1].end if done else 0
             for need in needs(stages, device, action):
                 if need not in ends:
                     waiting.setdefault(need, []).append(device)
-                    at[device] = need
+                    awaited[device] = need
                     break
                 start = max(start, ends[need] + (costs.latency if need.device != device else 0))
             else:
@@ -159,9 +160,7 @@ def attempt(
                 for made in results(device, action):
                     ends[made] = end
                     runnable += waiting.pop(made, ())
-                continue
-            break
-    stuck = [Waiting(device, len(spans[device]), need) for device, need in sorted(at.items())]
+    stuck = [Waiting(device, len(spans[device]), need) for device, need in sorted(awaited.items())]
     return tuple(map(tuple, spans)), stuck
 
 

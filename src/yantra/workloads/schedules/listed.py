@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from typing import Any, Self
 
-from yantra.documents import parse_json, parse_yaml, read_text
+from yantra.documents import parse_yaml, read_text
 from yantra.errors import ConfigError, did_you_mean, expected_got
 from yantra.workloads.schedules.check import find_violation
 from yantra.workloads.schedules.limits import counted
@@ -43,10 +43,11 @@ class Listed(Schedule):
 
     @classmethod
     def read(cls, path: str) -> Self:
-        """Return the schedule of a YAML or JSON file; ConfigError names the field in error."""
-        text = read_text(path)
-        tree = parse_json(text, path)[0] if path.endswith(".json") else parse_yaml(text, path)
-        return cls.of_tree(tree, path)
+        """Return the schedule of a YAML file (or JSON, which is YAML).
+
+        ConfigError names the field in error.
+        """
+        return cls.of_tree(parse_yaml(read_text(path), path), path)
 
     @classmethod
     def of_tree(cls, tree: Any, name: str) -> Self:

@@ -1,0 +1,21 @@
+"""The guide's cluster is a cluster, and the guide shows what Yantra says of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import run
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "add-a-cluster.md"
+
+
+def test_the_guide_prints_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "guide"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    outputs = list(run(GUIDE, folder))
+    assert len(outputs) == 7
+    for where, printed, shown in outputs:
+        assert printed == shown, where

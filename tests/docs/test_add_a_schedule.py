@@ -1,0 +1,94 @@
+"""The guide's example is run as it stands, and says what the guide says it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from yantra.workloads import schedules
+from yantra.workloads.schedules import contract
+from yantra.workloads.schedules.execution import Costs, execute
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "add-a-schedule.md"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.fixture
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (source,) = blocks("python")
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "breadth_first.py"
+    path.write_text(source, encoding="utf-8")
+    return path
+
+
+def run(command_and_output: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    """Run the command of a console block; return its status, its output, and that in the guide."""
+    command, _, expected = command_and_output.partition("\n")
+    words = command.split()
+    assert words[:4] == ["$", "python", "-m", "yantra.workloads.schedules.contract"]
+    status = contract.main(words[4:])
+    return status, capsys.readouterr().out, expected
+
+
+def test_the_example_passes_the_check_as_shown(
+    example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, printed, shown = run(blocks("console")[0], capsys)
+    assert status == 0
+    assert printed == shown
+
+
+def test_the_mistake_is_reported_as_shown(
+    example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = example.read_text(encoding="utf-8")
+    right, wrong = "for chunk in reversed(range(v))", "for chunk in range(v)"
+    assert right in source
+    example.write_text(source.replace(right, wrong), encoding="utf-8")
+    status, printed, shown = run(blocks("console")[1], capsys)
+    assert status == 1
+    assert printed == shown
+
+
+def test_the_example_runs_as_an_entry_point(
+    example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (toml,) = blocks("toml")
+    entry = toml.splitlines()[1].replace('"', "").replace("my_package.", "")
+    info = tmp_path / "my_package-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my_package\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[yantra.schedules]\n{entry}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    schedule = schedules.get("breadth-first")
+    assert schedule.requires(4, 3, 2) == (
+        "needs at least one micro-batch per device (4), got 3; the nearest is 4"
+    )
+    for p, m, v in ((2, 3, 2), (4, 9, 3)):  # the bubble of the interleaved schedule
+        execution = execute(schedule.orders(p, m, v), schedule.stages(p, v), Costs())
+        assert execution.makespan == 3 * (m * v + p - 1)
+
+
+def test_the_check_takes_names_and_explains_what_it_cannot_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert contract.main(["zb-h2"]) == 0
+    assert capsys.readouterr().out.startswith("every law holds over 78 sizes; 4 devices")
+    assert contract.main(["zb-h3"]) == 2
+    assert "did you mean 'zb-h2'?" in capsys.readouterr().err
+    assert contract.main([str(tmp_path / "none.py")]) == 2
+    assert capsys.readouterr().err == (
+        f"error: {tmp_path}/none.py: no such file; expected a Python file, or a name without .py\n"
+    )
+    (tmp_path / "empty.py").write_text("")
+    assert contract.main([str(tmp_path / "empty.py")]) == 2
+    assert capsys.readouterr().err == (
+        f"error: {tmp_path}/empty.py: gives no schedule; "
+        "expected a line PLUGIN = <a Schedule class>\n"
+    )
