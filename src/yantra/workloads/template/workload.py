@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
 from yantra.chakra import Trace
 from yantra.chakra.relative import (
@@ -134,6 +134,12 @@ class Workload:
         """The bytes that each template's ranks need, by template."""
         return self._sections.get("memory", {})
 
+    def peaks(self) -> dict[str, int]:
+        """Return the most bytes that a rank of each part of `memory` needs, where it says so."""
+        parts = self.memory if isinstance(self.memory, dict) else {}
+        found = {name: part.get("peak") for name, part in parts.items() if isinstance(part, dict)}
+        return {name: peak for name, peak in found.items() if is_size(peak)}
+
     @property
     def schedule(self) -> str:
         """The pipeline schedule as a drawing; empty if there is none."""
@@ -196,14 +202,14 @@ class Workload:
         """Return how errors call a template."""
         return f"{self.name}: {container.member_of(template)}"
 
-    def meaning(self, rank: int) -> Meaning:
-        """Return what the names of a rank's template mean for it.
+    def meaning(self, rank: int, names: Names | None = None) -> Meaning:
+        """Return what names mean for a rank: those of its template, or the given ones.
 
         Raises ConfigError for a group that the rank is not in and for a peer that is the rank
         itself or does not exist.
         """
         template = self.class_of(rank).template
-        names = self.names(template)
+        names = self.names(template) if names is None else self._checked(names, template)
         groups = {name: self._layout.group_id(rank, name) for name in names.groups}
         for name, number in groups.items():
             if number is None:
@@ -284,6 +290,11 @@ def load(path: str | os.PathLike[str]) -> Workload:
     Raises ConfigError naming the file and the place in it.
     """
     return Workload._of_file(os.fspath(path))
+
+
+def is_size(value: object) -> TypeGuard[int]:
+    """Whether a value of a section is a number of bytes, operations or nodes."""
+    return type(value) is int and 0 <= value < 1 << 80
 
 
 def _content(template: Template) -> bytes:
