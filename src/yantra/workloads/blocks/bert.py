@@ -47,12 +47,9 @@ class MaskedHead(Block):
     def build(self, g: Graph, x: Tensor | None) -> None:
         assert x is not None
         if g.setting.ways("cp") > 1:
-            raise ConfigError(
-                "cp", "masked words are not spread evenly over a sequence; expected 1"
-            )
-        whole = REPLICATED
-        self._sentences(g, self._select(g, x, "first", g.setting.batch.sequences, whole))
+            raise ConfigError("cp", "masked words do not spread evenly over a sequence; expected 1")
         batch = g.setting.batch
+        self._sentences(g, self._select(g, x, "first", batch.sequences))
         words = sum(
             group.number * max(group.new * self.masked_percent // 100, 1) for group in batch.groups
         )

@@ -99,9 +99,9 @@ class Pooled(Block):
             g,
             "mean",
             [x],
-            flops=self.size**2,
+            flops=flops,
             kind="pool",
-            backward_flops=self.size**2,
+            backward_flops=flops,
             sizes=sizes,
         )
         (logits,) = linear(g, y, "logits", {"classes": self.classes}, bias=True)
