@@ -110,7 +110,7 @@ def _programs(
     forward = Operation(
         "", kind, "forward", "",
         tensor_flops=2 * m * n * k, vector_flops=m * n if bias else 0,
-        bytes_read=w * (m * k + touched), bytes_written=w * m * n,
+        bytes_read=w * m * k + setting.weight_bytes(touched), bytes_written=w * m * n,
         shape=shape, dtype=setting.dtype,
     )  # fmt: skip
     dgrad = Operation(
