@@ -146,6 +146,15 @@ class Workload:
         return str(self._sections.get("schedule", ""))
 
     @property
+    def ordering(self) -> Ordering:
+        """How its collectives are ordered where nothing else is asked for; `serial` by default.
+
+        An imported workload whose own order is the question says `streams`.
+        """
+        ordering: Ordering = self._sections.get("ordering", "serial")
+        return _known_ordering(ordering)
+
+    @property
     def totals(self) -> Any:
         """What each template adds up to, by template; counted when the workload does not say."""
         if "totals" not in self._sections:
@@ -173,9 +182,7 @@ class Workload:
 
     def template(self, template: str, ordering: Ordering = "streams") -> Trace:
         """Return a template, decoded once; its names are checked against the manifest."""
-        if ordering not in get_args(Ordering):
-            problem = expected_got(f"one of {', '.join(get_args(Ordering))}", ordering)
-            raise ConfigError("ordering", problem)
+        _known_ordering(ordering)
         if (template, ordering) not in self._traces:
             if ordering == "serial":
                 made = collectives_in_order(self.template(template))
@@ -215,10 +222,11 @@ class Workload:
                 raise ConfigError(self.where(template), problem)
         return Meaning(rank, {name: number or 0 for name, number in groups.items()}, peers)
 
-    def trace(self, rank: int, ordering: Ordering = "serial") -> Trace:
+    def trace(self, rank: int, ordering: Ordering | None = None) -> Trace:
         """Return the trace of one rank, with absolute peers and numbers of groups."""
         template = self.class_of(rank).template
-        return resolve(self.template(template, ordering), self.meaning(rank), self.where(template))
+        made = self.template(template, ordering or self.ordering)
+        return resolve(made, self.meaning(rank), self.where(template))
 
     def communicators(self) -> dict[int, tuple[int, ...]]:
         """Return the ranks of every communicator, by ascending id from 1."""
@@ -234,7 +242,7 @@ class Workload:
         self,
         folder: str | os.PathLike[str],
         ranks: Iterable[int] | None = None,
-        ordering: Ordering = "serial",
+        ordering: Ordering | None = None,
         prefix: str = "workload",
     ) -> None:
         """Write `<prefix>.<rank>.et` of each of `ranks` (all if None), and `comm_group.json`."""
@@ -267,6 +275,13 @@ class Workload:
 
     def __repr__(self) -> str:
         return f"<Workload of {self.ranks} ranks, {len(self._content)} templates>"
+
+
+def _known_ordering(ordering: Ordering) -> Ordering:
+    if ordering not in get_args(Ordering):
+        problem = expected_got(f"one of {', '.join(get_args(Ordering))}", ordering)
+        raise ConfigError("ordering", problem)
+    return ordering
 
 
 def load(path: str | os.PathLike[str]) -> Workload:
