@@ -50,7 +50,7 @@ class Model(Record):
         total = 0
         for graph, times in self._graphs(Batch.of(1, self.sequence)):
             total += times * sum(w.elements for w in graph.weights if w.domain == "dense")
-            names = {w.name.rpartition(".")[0] for w in graph.weights if w.domain == "expert"}
+            names = {w.name.rpartition(".")[0] for w in graph.weights if w.domain != "dense"}
             met = sum(
                 operation.tensor_flops // 2 or operation.bytes_read // graph.setting.width
                 for operator in graph.operators

@@ -5,7 +5,8 @@ samples of all ranks of its group, in its part of the tables, and two all-to-all
 and rows. The columns of all tables, in order, are dealt out evenly: whole tables where the ranks
 divide their number, else parts of their columns (TorchRec's table-wise and column-wise sharding).
 A rank's weights are the mean over ranks, as tables differ in rows. Rows are updated where they were
-looked up.
+looked up, which no optimizer does again; its state, a number per row (row-wise Adagrad), is left
+out.
 
 A sample is a sequence of one token.
 Sources: Naumov et al., DLRM, 2019 (arXiv 1906.00091); Wang et al., "DCN V2", 2021 (arXiv
@@ -60,19 +61,24 @@ class Features(Block):
     dense: int
     bottom: tuple[int, ...]
 
+    @property
+    def experts(self) -> int:
+        """What expert parallelism deals out: the columns of all tables."""
+        return self.width * len(self.rows)
+
     def build(self, g: Graph, x: Tensor | None) -> Tensor:
         _refuse_splits(g)
         samples = g.setting.batch.tokens
         numbers = g.tensor("numbers", {"tokens": samples, "feature": self.dense})
         dense = _mlp(g, numbers, "bottom", self.bottom, is_first=True)
         pooled = self._pooled(g, samples)
-        features = self.width * (1 + len(self.rows))
+        features = self.width + self.experts
         both = joined(g, [dense, pooled], "features", {"tokens": samples, "feature": features})
         return _beside(g, both, both)
 
     def _pooled(self, g: Graph, samples: int) -> Tensor:
         """Return the sums of rows of all tables, wherever they lie."""
-        ways, columns = g.setting.ways("ep"), self.width * len(self.rows)
+        ways, columns = g.setting.ways("ep"), self.experts
         if columns % ways:
             raise ConfigError(
                 "ep", f"{columns} columns of tables cannot be split over {ways} ranks"
@@ -89,29 +95,36 @@ class Features(Block):
         """Add the sums of the looked-up rows' columns on this rank, for all samples of the group.
 
         The indices come first, from the ranks whose samples they are to those that hold a part of
-        the table.
+        the table. Before rows are updated, copies of the tables exchange what they change them by.
         """
         ways, w, tables = g.setting.ways("ep"), g.setting.width, len(self.rows)
         out = g.tensor("pooled", {"tokens": samples, "feature": columns})
         with g.scope("pooled"):
-            g.weight("weight", self.width * sum(self.rows), ways=ways, domain="expert")
+            share = -(-self.width * sum(self.rows) // ways)
+            g.weight("weight", share * ways, ways=ways, domain="table")
         holders = 1 if tables % ways == 0 else -(-self.width // columns)
+        each = sum(self.lookups)
         indices = Operation(
-            "indices", "all_to_all", "forward", "",
-            collective=CollectiveType.ALL_TO_ALL, group="ep",
-            size_bytes=_INDEX_BYTES * samples // ways * sum(self.lookups) * holders,
+            "indices", "all_to_all", "forward", "", collective=CollectiveType.ALL_TO_ALL,
+            group="ep", size_bytes=_INDEX_BYTES * (samples // ways) * each * holders,
         )  # fmt: skip
-        touched = samples * sum(self.lookups) * self.width // ways
+        touched = samples * each * self.width // ways
         forward = Operation(
             "", "gather", "forward", "", (0,) if ways > 1 else (),
             vector_flops=touched, bytes_read=w * touched, bytes_written=g.bytes(out),
         )  # fmt: skip
-        update = Operation(
-            "wgrad", "scatter", "wgrad", "", vector_flops=4 * touched,
-            bytes_read=g.bytes(out) + w * touched, bytes_written=w * touched,
+        copies = g.setting.ways("edp")
+        changes = Operation(
+            "wgrad.all_gather", "all_gather", "wgrad", "", collective=CollectiveType.ALL_GATHER,
+            group="edp", size_bytes=g.bytes(out) + _INDEX_BYTES * samples * each // ways * holders,
         )  # fmt: skip
-        program = (indices, forward) if ways > 1 else (forward,)
-        g.add("pooled", (), (out,), program, (Gradient((update,), (0,)),))
+        update = Operation(
+            "wgrad", "scatter", "wgrad", "", (0,) if copies > 1 else (),
+            vector_flops=4 * touched * copies,
+            bytes_read=copies * (g.bytes(out) + w * touched), bytes_written=w * touched * copies,
+        )  # fmt: skip
+        gradient = Gradient((changes, update) if copies > 1 else (update,), (0,))
+        g.add("pooled", (), (out,), (indices, forward) if ways > 1 else (forward,), (gradient,))
         return out
 
 

@@ -69,10 +69,10 @@ def scan(g: Graph, xbc: Tensor, dt: Tensor, sizes: States) -> Tensor:
 def _flops(batch: Batch, sizes: States) -> tuple[int, int]:
     """Return the operations of the parts that the backward pass repeats, and of all."""
     again = total = 0
-    for sequences, new, _ in batch.groups:
-        chunks, rest = divmod(new, sizes.chunk)
-        pairs = sequences * (chunks * sizes.chunk**2 + rest**2)
-        outer = 2 * sequences * new * sizes.heads * sizes.state * sizes.head_dim
+    for group in batch.groups:
+        chunks, rest = divmod(group.new, sizes.chunk)
+        pairs = group.number * (chunks * sizes.chunk**2 + rest**2)
+        outer = 2 * group.number * group.new * sizes.heads * sizes.state * sizes.head_dim
         shared = 2 * pairs * sizes.groups * sizes.state
         again += shared + outer
         total += shared + 2 * pairs * sizes.heads * sizes.head_dim + 2 * outer
@@ -81,5 +81,5 @@ def _flops(batch: Batch, sizes: States) -> tuple[int, int]:
 
 def _state_bytes(g: Graph, sizes: States) -> int:
     """Return the bytes of the states between chunks, in fp32."""
-    chunks = sum(count * -(-new // sizes.chunk) for count, new, _ in g.setting.batch.groups)
+    chunks = sum(c.number * -(-c.new // sizes.chunk) for c in g.setting.batch.groups)
     return 4 * chunks * sizes.heads * sizes.head_dim * sizes.state
