@@ -32,14 +32,19 @@ def names() -> tuple[str, ...]:
 
 def find(name: str, where: str = "model") -> Model:
     """Return a model by its name or file; `where` is the field an unknown one is reported at."""
+    return model_of(described(name, where))
+
+
+def described(name: str, where: str = "model") -> Transformer | Model:
+    """Return what `find` makes a model of: sizes, or a model already."""
     if name in zoo.names():
-        return model_of(zoo.get(name))
+        return zoo.get(name)
     path, _, inside = name.partition(".py:")
     if inside or name.endswith(".py"):
-        return model_of(_of_python(Path(path + ".py" if inside else name), inside))
+        return _of_python(Path(path + ".py" if inside else name), inside)
     if name.endswith(_DATA) or Path(name).is_dir():
-        return model_of(_of_data(Path(name)))
-    return model_of(zoo.get(name, where))
+        return _of_data(Path(name))
+    return zoo.get(name, where)
 
 
 def _of_data(path: Path) -> Transformer | Model:

@@ -28,7 +28,8 @@ _ACROSS = ("world", "embedding", "mirror")
 class Event(NamedTuple):
     """A communication between devices of the pipeline: a send, a receive, or a collective.
 
-    `peer` is the distance along pp of a message, `group` the communicator of a collective.
+    `peer` is the distance along pp of a message, `group` the communicator of a collective, `name`
+    says what the collective is about.
     """
 
     kind: str
@@ -36,6 +37,7 @@ class Event(NamedTuple):
     tag: int = 0
     peer: int = 0
     group: str = ""
+    name: str = ""
 
 
 def check_pass(drafted: Drafted, where: str) -> None:
@@ -145,7 +147,9 @@ def _events_of(items: Sequence[Item]) -> Iterator[Event]:
     for item in items:
         operation = item.operation
         if operation.group in _ACROSS:
-            yield Event(operation.kind, operation.size_bytes, group=operation.group)
+            yield Event(
+                operation.kind, operation.size_bytes, group=operation.group, name=operation.name
+            )
         elif operation.peer and _along_pp(operation.peer):
             (step,) = parse_peer(operation.peer).steps
             distance = step.amount if step.how == "+" else -step.amount

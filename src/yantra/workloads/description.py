@@ -58,16 +58,8 @@ def transformer(sizes: Mapping[str, Any], where: str, name: str) -> Transformer:
 
     Raises ConfigError for a name that is unknown or given twice, and for an impossible size.
     """
-    fields: dict[str, Any] = {}
-    spelling: dict[str, str] = {}
-    for given, value in sizes.items():
-        for field, meant in _meanings(given, value, where):
-            if field in fields and fields[field] != meant:
-                problem = f"contradicts {spelling[field]}, which says {show(fields[field])}"
-                raise ConfigError(f"{where}: {given}", problem)
-            fields[field], spelling[field] = meant, given
+    fields, spelling = _fields(sizes, where)
     about = {"name": name, "source": where} | fields
-    _check_types(about, spelling, where)
     missing = [field for field in Transformer.field_names if _is_missing(field, about)]
     if missing:
         raise ConfigError(where, f"needs {', '.join(missing)}")
@@ -78,9 +70,28 @@ def transformer(sizes: Mapping[str, Any], where: str, name: str) -> Transformer:
         raise ConfigError(f"{where}: {spelling.get(field, field)}", error.problem) from None
 
 
+def fields_of(sizes: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return the fields of a transformer that `sizes` gives; ConfigError as `transformer`."""
+    return _fields(sizes, where)[0]
+
+
+def _fields(sizes: Mapping[str, Any], where: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the fields that are given, and by which names."""
+    fields: dict[str, Any] = {}
+    spelling: dict[str, str] = {}
+    for given, value in sizes.items():
+        for field, meant in _meanings(given, value, where):
+            if field in fields and fields[field] != meant:
+                problem = f"contradicts {spelling[field]}, which says {show(fields[field])}"
+                raise ConfigError(f"{where}: {given}", problem)
+            fields[field], spelling[field] = meant, given
+    _check_types(fields, spelling, where)
+    return fields, spelling
+
+
 def _meanings(given: str, value: Any, where: str) -> list[tuple[str, Any]]:
     """Return the fields that a name stands for, with their values."""
-    key = given.strip().lower().replace("-", "_")
+    key = given.strip().lower().lstrip("-").replace("-", "_")
     if key == "add_bias_linear":
         return [(field, value) for field in _BIASES]
     if key == "untie_embeddings_and_output_weights":

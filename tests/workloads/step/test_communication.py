@@ -7,11 +7,19 @@ from collections import Counter
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.oracles.communication_forms import Shape, Split, border_bytes, stage_bytes
+from tests.oracles.communication_forms import (
+    Shape,
+    Split,
+    border_bytes,
+    dense_weights,
+    expert_weights,
+    stage_bytes,
+)
 from tests.workloads.step.models import build
 from tests.workloads.step.tally import tally_device
+from yantra.workloads.check import check_job
 from yantra.workloads.plan import Plan
-from yantra.workloads.training import Step
+from yantra.workloads.training import Step, grid_of_plan
 
 DENSE = Shape(h=256, L=8, a=8, g=4, d=32, f=512, V=1024, s=128)
 EXPERTS = DENSE._replace(f=128, E=8, k=2)
@@ -88,6 +96,7 @@ def test_the_bytes_of_every_collective_are_those_of_the_closed_forms(
 ) -> None:
     shape, plan = drawn
     built = build(plan, shape)
+    check_job(built.job, grid_of_plan(plan), built.passes, built.ends)
     stages = built.job.stages
     same_device = stages.place(0)[0] == stages.place(stages.count - 1)[0]
     joined = same_device and (stages.count == 1 or plan.zero < 3)
@@ -118,8 +127,6 @@ def test_the_bytes_of_every_collective_are_those_of_the_closed_forms(
 
 def copies(expected: Counter[tuple[str, str]], shape: Shape, split: Split, stage: int) -> None:
     """Add the sum over the two copies of every stage of a bidirectional pipeline."""
-    from tests.oracles.communication_forms import dense_weights, expert_weights
-
     replicas = split.D * split.c
     weights = dense_weights(shape, split, stage)
     weights //= (split.shard or replicas) if split.zero else 1

@@ -171,7 +171,9 @@ def _computation(operation: Operation) -> list[Attribute]:
         Attribute("op_class", operation.kind, Kind.STRING),
         Attribute("dtype", operation.dtype, Kind.STRING),
     ]
-    if operation.kind == "gemm":
+    if operation.repeated_flops:
+        attributes.append(Attribute("flops_repeated", operation.repeated_flops, Kind.INT64))
+    if operation.shape:
         names = ("batch", "m", "n", "k")[-len(operation.shape) :]
         attributes += [
             Attribute(name, size, Kind.INT64)

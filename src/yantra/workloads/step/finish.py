@@ -33,6 +33,7 @@ def draft_finish(
 ) -> Drafted:
     """Return the end of the step; `groups` are the communicators of more than one rank."""
     draft = Draft(())
+    chunks = sorted(chunks, key=lambda chunk: chunk.stage)  # as where the copies of stages are
     reduced = [REDUCED]
     if sharding.zero <= 1 and not plan.overlap_gradients:
         for chunk in chunks:
