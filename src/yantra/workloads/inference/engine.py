@@ -12,6 +12,9 @@ from yantra.workloads.inference.stages import Stages
 from yantra.workloads.inference.timeline import Timeline
 from yantra.workloads.template import Edge
 
+_KEPT = 16
+"""Blocks kept for lanes with equal batches."""
+
 
 class Links(Protocol):
     """What ties the passes of one class of ranks to another grid."""
@@ -21,6 +24,17 @@ class Links(Protocol):
 
     def after(self, timeline: Timeline, play: Play, block: Block, first: int) -> None:
         """Add what leaves after a pass whose first node has the id `first`."""
+
+
+class Alone:
+    """The links of a grid that is the only one: none."""
+
+    def before(self, timeline: Timeline, play: Play, block: Block) -> list[Edge]:
+        """Wait for nothing."""
+        return []
+
+    def after(self, timeline: Timeline, play: Play, block: Block, first: int) -> None:
+        """Send nothing."""
 
 
 class Engine:
@@ -37,22 +51,23 @@ class Engine:
         """The number of the last stage."""
         return self.stages.plan.pp - 1
 
-    def timeline(self, stage: int, links: Links | None = None) -> Timeline:
-        """Return the template of the ranks of a stage."""
-        timeline = Timeline()
-        chosen: dict[int, int] = {}
+    def timelines(self, stage: int, classes: Sequence[Links] = (Alone(),)) -> list[Timeline]:
+        """Return the template of each class of ranks of a stage, all written pass by pass."""
+        made = [Timeline() for _ in classes]
+        chosen: list[dict[int, int]] = [{} for _ in classes]
         for play in self.plays:
             block = self.block(stage, play)
-            edges = links.before(timeline, play, block) if links else []
-            if self.last_stage == 0 and play.needs:
-                edges.append((block.first, chosen[play.lane], False))
-            first = timeline.add(
-                block.segment, block.items, edges, number=play.number, tag_base=play.number * TAGS
-            )
-            chosen[play.lane] = first + block.last
-            if links:
+            for timeline, links, tokens in zip(made, classes, chosen, strict=True):
+                edges = links.before(timeline, play, block)
+                if self.last_stage == 0 and play.needs:
+                    edges.append((block.first, tokens[play.lane], False))
+                base = play.number * TAGS
+                first = timeline.add(
+                    block.segment, block.items, edges, number=play.number, tag_base=base
+                )
+                tokens[play.lane] = first + block.last
                 links.after(timeline, play, block, first)
-        return timeline
+        return made
 
     def block(self, stage: int, play: Play) -> Block:
         """Return a pass of a stage, encoded once for all that are alike."""
@@ -68,11 +83,21 @@ class Engine:
         )
         key = (stage, batch, ends)
         if key not in self._blocks:
+            if len(self._blocks) > _KEPT:
+                self._blocks.clear()
             self._blocks[key] = block_of(made, ends)
         return self._blocks[key]
 
     def peak_bytes(self, stage: int) -> int:
-        """Return the most bytes of activations of any pass on a stage."""
+        """Return the most bytes of activations of a pass on a stage.
+
+        It is looked for among those with the most tokens, the most rows to expand, the most logits.
+        """
         multiple = self.stages.plan.token_multiple
         batches = {batch_of(play.iteration, multiple) for play in self.plays}
-        return max(self.stages.of(stage, batch).peak_bytes for batch in batches)
+        largest = {
+            max(batches, key=lambda batch: (batch.tokens, batch.past, batch.logits)),
+            max(batches, key=lambda batch: (batch.prefills().context, batch.tokens)),
+            max(batches, key=lambda batch: (batch.logits, batch.tokens)),
+        }
+        return max(self.stages.of(stage, batch).peak_bytes for batch in largest)

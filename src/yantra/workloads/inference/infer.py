@@ -6,13 +6,13 @@ one encoded template for each class of equal ranks, self-check.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
 from yantra.errors import ConfigError, expected_got
 from yantra.workloads.grid import Grid, Group
 from yantra.workloads.inference.check import check_events
-from yantra.workloads.inference.engine import Engine
+from yantra.workloads.inference.engine import Engine, Links
 from yantra.workloads.inference.iterations import Iteration
 from yantra.workloads.inference.job import Job, Phase
 from yantra.workloads.inference.lanes import plays_of
@@ -101,7 +101,7 @@ def _single(
     half = _half(model, plan, job, count, generates=job.phase != "prefill")
     if memory_bytes is not None:
         check_fit(half.memory, half.engine, job.batch, memory_bytes)
-    timelines = {Place(stage): half.engine.timeline(stage) for stage in range(plan.pp)}
+    timelines = {Place(stage): half.engine.timelines(stage)[0] for stage in range(plan.pp)}
     about = {"plan": dict(vars(plan)), **_about(model, job)}
     about["iterations"] = _table(half.engine, plan.dp)
     return _workload({"": half}, {"": timelines}, {}, about)
@@ -130,14 +130,8 @@ def _disaggregated(
         check_fit(second.memory, second.engine, job.batch, memory_bytes, " of decode")
     link = Transfer(first.engine, second.engine, job.batch, layerwise=how == "layer")
     timelines = {
-        "prefill": {
-            place: first.engine.timeline(place.pp, Leaving(link, place))
-            for place in link.places(first.engine)
-        },
-        "decode": {
-            place: second.engine.timeline(place.pp, Arriving(link, place))
-            for place in link.places(second.engine)
-        },
+        "prefill": _linked(link, first.engine, Leaving),
+        "decode": _linked(link, second.engine, Arriving),
     }
     about = {
         "prefill_plan": dict(vars(plan)), "decode_plan": dict(vars(decode_plan)),
@@ -147,6 +141,17 @@ def _disaggregated(
     }  # fmt: skip
     axes = {"tp": link.by_tp, "dp": link.by_dp}
     return _workload({"prefill": first, "decode": second}, timelines, axes, about)
+
+
+def _linked(
+    link: Transfer, engine: Engine, kind: Callable[[Transfer, Place], Links]
+) -> dict[Place, Timeline]:
+    made: dict[Place, Timeline] = {}
+    for stage in range(engine.stages.plan.pp):
+        places = link.places(engine, stage)
+        classes = [kind(link, place) for place in places]
+        made |= zip(places, engine.timelines(stage, classes), strict=True)
+    return made
 
 
 def _half(

@@ -12,6 +12,9 @@ from yantra.workloads.operations import Operation, Pass, StageWork
 from yantra.workloads.stage import Chunk, Parts
 from yantra.workloads.step.layers import layer_ranges
 
+_KEPT = 16
+"""Passes kept for lanes with equal batches."""
+
 
 class StagePass(NamedTuple):
     """The forward pass of one stage for one batch, and the bytes of activations at its peak."""
@@ -50,6 +53,8 @@ class Stages:
     def of(self, stage: int, batch: Batch) -> StagePass:
         """Return the forward pass of a stage; the head runs only if some sequence emits."""
         if (stage, batch) not in self._passes:
+            if len(self._passes) > _KEPT:
+                self._passes.clear()
             chunk = self._chunk(stage, batch, tail=batch.logits > 0)
             self._passes[stage, batch] = StagePass(
                 self._named(chunk.work()), peak_bytes(chunk.graph)

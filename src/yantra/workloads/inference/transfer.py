@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from yantra.errors import ConfigError
 from yantra.workloads.graph.operators.sampling import TOKEN_BYTES
-from yantra.workloads.inference.engine import Engine
+from yantra.workloads.inference.engine import Alone, Engine
 from yantra.workloads.inference.kv_cache import LayerCache
 from yantra.workloads.inference.lanes import Play, lane_of
 from yantra.workloads.inference.passes import Block
@@ -65,13 +65,12 @@ class Transfer:
             raise ConfigError("kv_cache_dtype", f"both plans must have the same; got {kinds}")
         self.messages = tuple(self._messages())
 
-    def places(self, engine: Engine) -> Iterator[Place]:
-        """Yield the classes of ranks of one of the engines."""
+    def places(self, engine: Engine, stage: int) -> list[Place]:
+        """Return the classes of ranks of a stage of one of the engines."""
         plan = engine.stages.plan
-        for pp in range(plan.pp):
-            for tp in range(plan.tp if self.by_tp else 1):
-                for dp in range(plan.dp if self.by_dp else 1):
-                    yield Place(pp, tp, dp)
+        tps = range(plan.tp if self.by_tp else 1)
+        dps = range(plan.dp if self.by_dp else 1)
+        return [Place(stage, tp, dp) for tp in tps for dp in dps]
 
     def peer(self, grid: str, place: Place) -> str:
         """Return the peer expression of a place in a grid."""
@@ -173,7 +172,7 @@ class Transfer:
             )  # fmt: skip
 
 
-class Leaving:
+class Leaving(Alone):
     """The messages of one class of ranks of the prefill grid."""
 
     def __init__(self, transfer: Transfer, place: Place) -> None:
@@ -182,10 +181,6 @@ class Leaving:
             if message.source == place:
                 operation = _operation("send", transfer.peer("decode", message.target), message)
                 self._by_play.setdefault(message.play, []).append((message, operation))
-
-    def before(self, timeline: Timeline, play: Play, block: Block) -> list[Edge]:
-        """Wait for nothing."""
-        return []
 
     def after(self, timeline: Timeline, play: Play, block: Block, first: int) -> None:
         """Send each part when its attention, or all, is done."""
@@ -200,7 +195,7 @@ class Leaving:
         )
 
 
-class Arriving:
+class Arriving(Alone):
     """The messages of one class of ranks of the decode grid."""
 
     def __init__(self, transfer: Transfer, place: Place) -> None:
@@ -215,9 +210,6 @@ class Arriving:
         operations = self._by_lane.pop(play.lane, [])
         ids = timeline.messages(operations, [None] * len(operations), number=play.number)
         return [(block.first, id, False) for id in ids]
-
-    def after(self, timeline: Timeline, play: Play, block: Block, first: int) -> None:
-        """Send nothing."""
 
 
 def _operation(kind: str, peer: str, message: Message) -> Operation:
