@@ -44,7 +44,7 @@ def elementwise(
     first = inputs[0]
     where = first.placement.dual() if placement is None else placement
     out = g.tensor(name, sizes or dict(first.sizes), where, first.width)
-    uses = tuple(Use(tensor, _within(where, tensor)) for tensor in inputs)
+    uses = tuple(Use(tensor, _within(where, tensor, out)) for tensor in inputs)
     count = g.local(out)
     for weight, elements in (weights or {}).items():
         seen = ("tp",) if any(axis == "tp" for _, axis in where.shards) else ()
@@ -75,13 +75,13 @@ def elementwise(
     return out
 
 
-def _within(where: Placement, tensor: Tensor) -> Placement:
-    """Return the part of a placement that speaks of dimensions `tensor` has.
+def _within(where: Placement, tensor: Tensor, out: Tensor) -> Placement:
+    """Return the placement of the output, or that of the input if it has other dimensions.
 
-    An input split over several dimensions of its own (gate and up beside each other) keeps them.
+    So an input split over dimensions of its own (gate and up beside each other, tokens that become
+    rows of experts) is taken as it lies.
     """
-    names = {name for name, _ in tensor.sizes}
-    if all(dimension in names for dimension, _ in where.shards):
+    if {name for name, _ in out.sizes} <= {name for name, _ in tensor.sizes}:
         return where
     return tensor.placement.dual()
 
@@ -107,6 +107,18 @@ def residual(g: Graph, name: str, branch: Tensor, skip: Tensor) -> Tensor:
         placement=skip.placement, keeps_per_element=1 if dropout else 0,
         backward_flops=1, costless_gradient=(1,) if dropout else (0, 1),
     )  # fmt: skip
+
+
+def view(
+    g: Graph, inputs: Sequence[Tensor], name: str, sizes: Mapping[str, int], where: Placement
+) -> Tensor:
+    """Look at tensors as one of other sizes: nothing is computed or moved.
+
+    Only for graphs without training, as it has no gradient.
+    """
+    out = g.tensor(name, sizes, where, inputs[0].width)
+    g.add(name, tuple(Use(tensor, tensor.placement) for tensor in inputs), (out,), ())
+    return out
 
 
 def settle(g: Graph, x: Tensor, name: str, placement: Placement) -> Tensor:

@@ -1,0 +1,208 @@
+"""A training step from a model and a plan: `train(model, plan)`.
+
+The passes, in order: legality of the plan, layers to stages, the work of each stage (operator graph
+with its collectives and gradients), the schedule's order filled with it, memory, self-check, and
+one encoded template for each class of equal ranks: a pipeline coordinate, and where routing is
+skewed also an expert-parallel one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from yantra.workloads import schedules
+from yantra.workloads.check import check_job
+from yantra.workloads.grid import Grid, grid_of
+from yantra.workloads.memory import StageMemory, memory_of
+from yantra.workloads.operations import StageWork
+from yantra.workloads.plan import Plan, skew_of
+from yantra.workloads.plan_check import check as check_plan
+from yantra.workloads.stage import Parts, stage_work
+from yantra.workloads.step.job import Job, job_of
+from yantra.workloads.step.layers import layer_ranges
+from yantra.workloads.step.passes import Drafted, PassKey
+from yantra.workloads.template import RankClass, Workload
+
+if TYPE_CHECKING:
+    from yantra.workloads.schedules.schedule import Action, Orders
+    from yantra.workloads.schedules.stages import Stages
+
+
+class TrainedModel(Parts, Protocol):
+    """What training needs of a model."""
+
+    @property
+    def name(self) -> str:
+        """How the model is called."""
+
+    @property
+    def sequence(self) -> int:
+        """Its usual number of tokens in a sequence."""
+
+
+class Step(NamedTuple):
+    """One training step before it is encoded; drafts by device of the pipeline."""
+
+    job: Job
+    passes: tuple[dict[PassKey, Drafted], ...]
+    ends: tuple[Drafted, ...]
+
+    @property
+    def memory(self) -> tuple[StageMemory, ...]:
+        """The memory of each device."""
+        return tuple(
+            memory_of(self.job, device, passes, self.ends[device])
+            for device, passes in enumerate(self.passes)
+        )
+
+
+def train(
+    model: TrainedModel,
+    plan: Plan,
+    sequence: int | None = None,
+    *,
+    memory_bytes: int | None = None,
+) -> Workload:
+    """Return the workload of one training step.
+
+    `sequence` is in tokens, None for the model's usual length. Raises ConfigError for a plan that
+    is impossible for the model, and for one that needs more than `memory_bytes` on some device.
+    """
+    tokens = model.sequence if sequence is None else sequence
+    check_plan(plan, model, tokens)
+    steps = steps_of(model, plan, tokens)
+    memory = steps[0].memory
+    if memory_bytes is not None:
+        from yantra.workloads.fit import check_fit
+
+        check_fit(model, plan, tokens, memory, memory_bytes)
+    grid = grid_of_plan(plan)
+    for step in steps:
+        check_job(step.job, grid, step.passes, step.ends)
+    classes, templates = _templates(steps)
+    job = steps[0].job
+    return Workload(
+        grids=[grid],
+        groups={name: group for name, group in job.groups.items() if name in _used(steps)},
+        classes=classes,
+        templates=templates,
+        sections={
+            "about": {"kind": "training", "model": model.name, "sequence": tokens}
+            | {"plan": dict(vars(plan))},
+            "memory": {f"stage{n}": stage.as_dict() for n, stage in enumerate(memory)},
+            "schedule": draw_schedule(job, steps[0].passes),
+        },
+    )
+
+
+def steps_of(model: TrainedModel, plan: Plan, sequence: int) -> tuple[Step, ...]:
+    """Return the training step of a model; one for each expert-parallel rank under skewed routing.
+
+    The plan must be possible. `sequence` is in tokens.
+    """
+    schedule = schedules.get(plan.schedule)
+    orders = schedule.orders(plan.pp, plan.micro_batches, plan.vpp)
+    stages = schedule.stages(plan.pp, plan.vpp)
+    skewed = plan.ep > 1 and skew_of(plan.routing) > 0
+    return tuple(
+        step_of(works_of(model, plan, sequence, stages.count, rank), plan, orders, stages)
+        for rank in range(plan.ep if skewed else 1)
+    )
+
+
+def works_of(
+    model: Parts, plan: Plan, sequence: int, stages: int, expert_rank: int = 0
+) -> list[StageWork]:
+    """Return the work of every stage, for the ranks of one expert-parallel coordinate."""
+    return [
+        stage_work(
+            model,
+            plan,
+            layers=layers,
+            front=stage == 0,
+            tail=stage == stages - 1,
+            sequence=sequence,
+            expert_rank=expert_rank,
+        )
+        for stage, layers in enumerate(layer_ranges(len(model.layers), stages))
+    ]
+
+
+def step_of(works: Sequence[StageWork], plan: Plan, orders: Orders, stages: Stages) -> Step:
+    """Return the training step of given works, by stage."""
+    job = job_of(works, plan, orders, stages)
+    devices = range(stages.devices)
+    return Step(job, tuple(map(job.passes, devices)), tuple(map(job.finish, devices)))
+
+
+def grid_of_plan(plan: Plan) -> Grid:
+    """Return the grid of a plan's ranks."""
+    return grid_of(
+        tp=plan.tp,
+        cp=plan.cp,
+        dp=plan.dp,
+        pp=plan.pp,
+        ep=plan.ep,
+        etp=plan.etp,
+        order=plan.order,
+        shard=plan.shard,
+    )
+
+
+def draw_schedule(job: Job, passes: Sequence[dict[PassKey, Drafted]]) -> str:
+    """Draw the order of every device, each pass as wide as its operations are many."""
+    from yantra.workloads.schedules.drawing import draw
+    from yantra.workloads.schedules.execution import execute
+
+    return draw(execute(job.orders, job.stages, _Operations(job, passes)), unit="TFLOP")
+
+
+class _Operations:
+    """Takes the operations of a pass, in units of 10^12, for its duration."""
+
+    latency = 0.0
+
+    def __init__(self, job: Job, passes: Sequence[dict[PassKey, Drafted]]) -> None:
+        self._flops = [
+            {(key.kind, key.chunk): _flops(drafted) for key, drafted in by_key.items()}
+            for by_key in passes
+        ]
+
+    def duration(self, device: int, action: Action) -> float:
+        """Return the operations of an action on a device."""
+        flops = self._flops[device]
+        return sum(flops[step.kind, step.chunk] for step in action.steps) / 1e12
+
+
+def _flops(drafted: Drafted) -> int:
+    return sum(item.operation.tensor_flops + item.operation.vector_flops for item in drafted.items)
+
+
+def _used(steps: Sequence[Step]) -> set[str]:
+    drafts = (
+        drafted
+        for step in steps
+        for drafted in (*(d for passes in step.passes for d in passes.values()), *step.ends)
+    )
+    return {item.operation.group for drafted in drafts for item in drafted.items}
+
+
+def _templates(steps: Sequence[Step]) -> tuple[list[RankClass], dict[str, bytes]]:
+    """Encode what differs: by device, and by expert-parallel rank where the work depends on it."""
+    special: list[RankClass] = []
+    general: list[RankClass] = []
+    templates = {}
+    base = steps[0].job
+    for device in range(base.stages.devices):
+        for rank, step in enumerate(steps):
+            name = f"stage{device}"
+            if rank == 0:
+                general.append(RankClass("train", {"pp": device}, name))
+            elif step.job.chunks[device] == base.chunks[device]:
+                continue
+            else:
+                name += f"-ep{rank}"
+                special.append(RankClass("train", {"pp": device, "ep": rank}, name))
+            templates[name] = step.job.template(device, step.passes[device], step.ends[device])
+    return special + general, templates

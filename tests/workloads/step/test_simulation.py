@@ -1,0 +1,128 @@
+"""Generated steps run to their ends, whatever the schedule, the sharding and the simulator."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.oracles.communication_forms import Shape
+from tests.workloads.step.models import model_of
+from yantra.compile import compile
+from yantra.scenario import Scenario
+from yantra.scenario.types import (
+    ASTRA_SIM_RESOURCES,
+    Collectives,
+    Device,
+    Dimension,
+    RemoteMemory,
+    Topology,
+    Traces,
+)
+from yantra.simulate import run_native
+from yantra.workloads.plan import Plan
+from yantra.workloads.template import Workload
+from yantra.workloads.training import train
+
+SMALL = Shape(h=64, L=8, a=4, g=4, d=16, f=128, V=256, s=32)
+EXPERTS = SMALL._replace(E=4, k=2)
+
+
+def finish_ns(workload: Workload, semantics: str, **changes: object) -> float:
+    """Run a workload to its end; return when the last rank finishes, in ns."""
+    upstream = semantics == "astra-sim"
+    ordering = "serial" if upstream else "streams"
+    traces = tuple(workload.trace(rank, ordering) for rank in range(workload.ranks))
+    groups = tuple(workload.communicators().items())
+    fields: dict[str, object] = {
+        "workload": Traces(traces=traces, groups=groups),
+        "topology": Topology(
+            dimensions=(
+                Dimension(
+                    kind="fully_connected", size=workload.ranks, bytes_per_ns=50.0, latency_ns=500
+                ),
+            )
+        ),
+        "device": Device(peak_flops=1e14, memory_bytes_per_s=1e12, compute="roofline"),
+        "collectives": Collectives(
+            all_reduce=("ring",),
+            all_gather=("ring",),
+            reduce_scatter=("ring",),
+            all_to_all=("direct",),
+        ),
+        "memory": RemoteMemory(kind="per_npu", latency_ns=100, bytes_per_ns=50.0),
+        "semantics": semantics,
+    }
+    if upstream:
+        fields["resources"] = ASTRA_SIM_RESOURCES
+    scenario = Scenario(**(fields | changes))  # type: ignore[arg-type]
+    model = compile(scenario)
+    outcome = run_native(model)
+    return max(outcome.finish) / model.ticks_per_ns
+
+
+PIPELINES = {
+    "gpipe": 1,
+    "1f1b": 1,
+    "interleaved": 2,
+    "zb-h1": 1,
+    "zb-h2": 1,
+    "zb-v": 2,
+    "dualpipe": 1,
+    "dualpipev": 2,
+}
+
+
+@pytest.mark.parametrize("semantics", ["astra-sim", "yantra"])
+@pytest.mark.parametrize("overlap_p2p", [True, False])
+@pytest.mark.parametrize("schedule", PIPELINES)
+def test_every_schedule_runs_to_its_end(schedule: str, overlap_p2p: bool, semantics: str) -> None:
+    plan = Plan(
+        tp=2,
+        pp=4,
+        vpp=PIPELINES[schedule],
+        dp=1,
+        global_batch=8,
+        schedule=schedule,
+        overlap_p2p=overlap_p2p,
+    )
+    assert finish_ns(train(model_of(SMALL), plan), semantics) > 0
+
+
+PLANS = {
+    "ddp": Plan(dp=4, tp=2, global_batch=8),
+    "tied": Plan(dp=2, tp=2, pp=2, global_batch=8),
+    "zero 1": Plan(dp=4, tp=2, zero=1, global_batch=8, bucket_elements=10_000),
+    "zero 1 exposed": Plan(
+        dp=4, tp=2, zero=1, global_batch=8, overlap_gradients=False, overlap_parameters=False
+    ),
+    "zero 2": Plan(dp=2, tp=2, pp=2, zero=2, global_batch=8),
+    "zero 2 exposed": Plan(dp=2, tp=2, pp=2, zero=2, global_batch=8, overlap_gradients=False),
+    "zero 3": Plan(dp=4, tp=2, zero=3, global_batch=8, prefetch=2),
+    "zero 3 split": Plan(dp=2, tp=2, pp=2, zero=3, global_batch=8, schedule="zb-h1"),
+    "zero 3 kept": Plan(dp=2, pp=2, zero=3, reshard_after_forward=False, global_batch=8),
+    "hsdp": Plan(dp=8, zero=3, shard=4, global_batch=16),
+    "context ring": Plan(cp=4, dp=2, global_batch=4),
+    "context gather": Plan(cp=4, tp=2, cp_kind="all_gather", global_batch=2),
+    "context exchange": Plan(cp=4, dp=2, cp_kind="a2a", global_batch=4),
+    "recompute": Plan(tp=2, pp=2, dp=2, recompute="full", global_batch=8),
+    "offload": Plan(
+        pp=2, dp=4, zero=1, offload_optimizer=True, offload_activations=True, global_batch=8
+    ),
+    "offload split": Plan(pp=4, dp=2, offload_activations=True, schedule="zb-h2", global_batch=16),
+    "mirrored": Plan(pp=4, dp=2, zero=1, schedule="dualpipe", global_batch=16),
+}
+EXPERT_PLANS = {
+    "experts": Plan(dp=4, tp=2, ep=4, global_batch=8, zero=1),
+    "experts over tp": Plan(dp=4, tp=2, ep=4, etp=2, global_batch=8),
+    "experts, dualpipe": Plan(pp=2, dp=4, ep=4, schedule="dualpipe", global_batch=16),
+    "experts, zero 3": Plan(dp=8, ep=2, zero=3, global_batch=16),
+    "skewed": Plan(pp=2, dp=4, ep=4, routing="zipf:1.2", global_batch=8),
+}
+
+
+@pytest.mark.parametrize("semantics", ["astra-sim", "yantra"])
+@pytest.mark.parametrize("name", [*PLANS, *EXPERT_PLANS])
+def test_every_kind_of_plan_runs_to_its_end(name: str, semantics: str) -> None:
+    shape = SMALL if name in PLANS else EXPERTS
+    plan = {**PLANS, **EXPERT_PLANS}[name]
+    workload = train(model_of(shape._replace(tied=name == "tied")), plan)
+    assert finish_ns(workload, semantics) > 0
