@@ -12,8 +12,8 @@ import click
 @click.option(
     "--ordering",
     type=click.Choice(["serial", "streams"]),
-    help="All collectives of a rank in one order, as ASTRA-sim needs, or each group in its own "
-    "(as the workload says: serial, unless it repeats what another generator makes).",
+    help="All collectives of a rank in one order, as ASTRA-sim needs, or each group in its own; "
+    "else as the workload says, usually serial.",
 )
 @click.option(
     "--prefix", default="workload", show_default=True, help="How the names of the traces begin."
