@@ -20,6 +20,9 @@ from yantra.quirks import STORIES
 from yantra.scenario.fields import Dimensions, Field, Quantity, Section
 from yantra.scenario.layout import DOCUMENT, NAMED
 from yantra.topologies import topologies
+from yantra.workloads import description, names, plan
+from yantra.workloads.plan_fields import MEANINGS
+from yantra.workloads.transformer import Transformer
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
 _KEYS = ("key", "value", "default", "meaning")
@@ -32,20 +35,19 @@ def generated(text: str) -> str:
 
 
 def part(name: str) -> str:
-    """Return a part: quirks, names, clusters, or the keys of a section of the scenario."""
-    if name == "quirks":
-        return quirks()
-    if name == "topologies":
-        return topology_names()
-    if name == "algorithms":
-        return algorithm_names()
-    if name == "clusters":
-        return cluster_names()
-    if name == "peak rates":
-        return peak_rates()
-    if name == "keys of a named cluster":
-        return _table(_KEYS, _rows(NAMED, "cluster"))
-    return section(name.removeprefix("keys of").strip())
+    """Return a part by its name; any other is that of the keys of a section of the scenario."""
+    parts = {
+        "quirks": quirks,
+        "topologies": topology_names,
+        "algorithms": algorithm_names,
+        "clusters": cluster_names,
+        "peak rates": peak_rates,
+        "keys of a named cluster": lambda: _table(_KEYS, _rows(NAMED, "cluster")),
+        "plan fields": plan_fields,
+        "plan names": plan_names,
+        "model names": model_sizes,
+    }
+    return parts[name]() if name in parts else section(name.removeprefix("keys of").strip())
 
 
 def quirks() -> str:
@@ -70,6 +72,59 @@ def algorithm_names() -> str:
         (f"`{name}`", _first_sentence(kind), ", ".join(sorted(kind.kinds))) for name, kind in named
     )
     return _table(head, rows)
+
+
+def plan_fields() -> str:
+    """Return the table of the fields of a plan."""
+    rows = (
+        (f"`{field}`", _plan_value(field), _plan_default(field), meaning)
+        for field, meaning in MEANINGS.items()
+    )
+    return _table(("field", "value", "default", "meaning"), rows)
+
+
+def _plan_value(field: str) -> str:
+    if field in plan.SWITCHES:
+        return "true or false"
+    choices = (0, 1, 2, 3) if field == "zero" else plan.CHOICES.get(field)
+    if choices:
+        return ", ".join(f"`{choice}`" for choice in choices)
+    if field in (*plan.SIZES, *plan.OPTIONAL_SIZES):
+        return "a whole number of at least 1"
+    return "a number above 0" if field == "capacity_factor" else "a text"
+
+
+def _plan_default(field: str) -> str:
+    default = getattr(plan.Plan, field)
+    if default is None:
+        return "derived" if field in plan.Plan().derived else "none"
+    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
+
+
+def plan_names() -> str:
+    """Return the table of what other programs call the fields of a plan."""
+    rows: dict[str, list[str]] = {}
+    for alias in names.ALIASES:
+        rows.setdefault(alias.field, []).append(_foreign(alias))
+    made = ((f"`{field}`", ", ".join(rows[field])) for field in MEANINGS if field in rows)
+    return _table(("field", "other names"), made)
+
+
+def _foreign(alias: names.Alias) -> str:
+    values = alias.values or {}
+    meant = {value for value in values.values() if value is not None}
+    said = f" = {meant.pop()}" if len(meant) == 1 and alias.field not in plan.SWITCHES else ""
+    return f"`{alias.name}`{said} ({alias.program})"
+
+
+def model_sizes() -> str:
+    """Return the table of what other programs call the sizes of a transformer."""
+    rows = (
+        (f"`{field}`", ", ".join(f"`{name}`" for name in description.ALIASES.get(field, ())))
+        for field in Transformer.field_names
+        if field not in ("name", "source", "notes")
+    )
+    return _table(("size", "other names"), rows)
 
 
 def cluster_names() -> str:

@@ -242,6 +242,8 @@ void bind_lowering(nb::module_& module) {
         .def_rw("remote_memory", &LowerOptions::remote_memory)
         .def_rw("tracks_tensors", &LowerOptions::tracks_tensors)
         .def_rw("communicators", &LowerOptions::communicators)
+        .def_rw("is_template", &LowerOptions::is_template)
+        .def_rw("peers", &LowerOptions::peers)
         .def_rw("custom_by_node", &LowerOptions::custom_by_node)
         .def_rw("offered_kinds", &LowerOptions::offered_kinds)
         .def_rw("covered", &LowerOptions::covered)
@@ -306,6 +308,9 @@ void bind_model(nb::module_& module) {
         })
         .def("set_jobs", [](Model& m, const std::vector<std::shared_ptr<Job>>& jobs) {
             m.jobs.assign(jobs.begin(), jobs.end());
+        })
+        .def("add_tables", [](Model& m, std::vector<u32> communicators, std::vector<u32> peers) {
+            m.tables_of_ranks.push_back({std::move(communicators), std::move(peers)});
         });
 }
 

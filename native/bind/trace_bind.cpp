@@ -26,6 +26,7 @@
 #include "trace/decode.hpp"
 #include "trace/encode.hpp"
 #include "trace/graph.hpp"
+#include "trace/relative.hpp"
 #include "trace/trace.hpp"
 
 namespace nb = nanobind;
@@ -355,10 +356,14 @@ std::shared_ptr<Trace> decode_bytes(const nb::bytes& source, std::string_view la
 }
 
 // Decodes what a run needs and resolves it; the records are not kept.
-std::shared_ptr<Graph> decode_graph(const nb::bytes& source, bool merge_duplicates, bool tensors) {
+std::shared_ptr<Graph> decode_graph(const nb::bytes& source, bool merge_duplicates, bool tensors,
+                                    bool collectives_in_order) {
     const std::string_view bytes(source.c_str(), source.size());
     const nb::gil_scoped_release unlocked;
-    const Trace trace = decode(bytes, tensors ? Reading::execution_and_tensors : Reading::execution);
+    Trace trace = decode(bytes, tensors ? Reading::execution_and_tensors : Reading::execution);
+    if (collectives_in_order) {
+        trace = with_collectives_in_order(trace);
+    }
     return std::make_shared<Graph>(build_graph(trace, merge_duplicates));
 }
 
@@ -455,6 +460,7 @@ void register_graph_class(nb::module_& module) {
     column(graph, "file_order", &Graph::file_order);
     column(graph, "pg_name", &Graph::pg_name);
     graph.def_ro("pg_names", &Graph::pg_names);
+    graph.def_ro("peer_names", &Graph::peer_names);
     column(graph, "involved_mask", &Graph::involved_mask);
     column(graph, "involved_len", &Graph::involved_len);
     graph.def_ro("tensor_names", &Graph::tensor_names);
@@ -507,7 +513,7 @@ void register_trace(nb::module_& module) {
     register_recorder_class(module);
     module.def("decode_trace", &decode_bytes, nb::arg("source"), nb::arg("layout") = "");
     module.def("decode_graph", &decode_graph, nb::arg("source"), nb::arg("merge_duplicates"),
-               nb::arg("tensors"));
+               nb::arg("tensors"), nb::arg("collectives_in_order") = false);
 }
 
 }  // namespace yantra

@@ -89,7 +89,7 @@ private:
     void explain_point_to_point(Waiting& w, const Op& op) const {
         w.for_message = true;
         w.sends = op.kind == OpKind::send;
-        explain_message(w, op.peer, op.tag, op.bytes);
+        explain_message(w, run_.peer_of(w.rank, op), op.tag, op.bytes);
         w.peer_node = pending_partner(w);
         w.is_cause = w.peer_node == none;
     }
@@ -139,8 +139,8 @@ private:
         const OpKind wanted = w.sends ? OpKind::receive : OpKind::send;
         for (u32 node = 0; node < ops.size(); ++node) {
             const Op& op = ops[node];
-            if (op.kind == wanted && op.peer == w.rank && op.tag == w.tag && op.bytes == w.bytes &&
-                start_of(w.peer, node) == never) {
+            if (op.kind == wanted && run_.peer_of(w.peer, op) == w.rank && op.tag == w.tag &&
+                op.bytes == w.bytes && start_of(w.peer, node) == never) {
                 return node;
             }
         }
@@ -153,7 +153,7 @@ private:
             const std::vector<Op>& ops = run_.ranks_[rank].job->ops;
             for (u32 node = 0; node < ops.size(); ++node) {
                 if (ops[node].kind == OpKind::collective && start_of(rank, node) != never) {
-                    entered_[rank][ops[node].communicator].push_back(node);
+                    entered_[rank][run_.communicator_of(rank, ops[node])].push_back(node);
                 }
             }
             for (auto& [communicator, nodes] : entered_[rank]) {
@@ -209,10 +209,10 @@ private:
     void explain_collective(Waiting& w, const Op& op) {
         w.collective_bytes = op.bytes;
         w.kind = static_cast<u32>(op.collective);
-        w.communicator = op.communicator;
-        const std::vector<u32>& nodes = entered_[w.rank][op.communicator];
+        w.communicator = run_.communicator_of(w.rank, op);
+        const std::vector<u32>& nodes = entered_[w.rank][w.communicator];
         const auto number = std::find(nodes.begin(), nodes.end(), w.node) - nodes.begin();
-        const Round& entered = round(op.communicator, static_cast<std::size_t>(number));
+        const Round& entered = round(w.communicator, static_cast<std::size_t>(number));
         for (const auto& [rank, node] : entered.kinds) {
             const Op& other = run_.op_of(rank, node);
             if (kind_of(other) != kind_of(op)) {
@@ -256,7 +256,8 @@ private:
     bool has_one_to_come(u32 rank, u32 communicator) const {
         const std::vector<Op>& ops = run_.ranks_[rank].job->ops;
         for (u32 node = 0; node < ops.size(); ++node) {
-            if (ops[node].kind == OpKind::collective && ops[node].communicator == communicator &&
+            if (ops[node].kind == OpKind::collective &&
+                run_.communicator_of(rank, ops[node]) == communicator &&
                 start_of(rank, node) == never) {
                 return true;
             }

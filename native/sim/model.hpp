@@ -82,6 +82,7 @@ struct Model {
     std::vector<u32> lanes;          // by communicator: those that share one share their queues
     std::vector<CustomCollective> custom;
     std::vector<std::shared_ptr<const Job>> jobs;   // by rank
+    std::vector<RankTables> tables_of_ranks;        // by rank; empty unless the jobs are templates
     bool match_by_tag = false;       // tags of different communicators may collide
 };
 

@@ -32,6 +32,8 @@ Simulation::Simulation(const Model& model, bool match_by_tag)
       match_by_tag_(match_by_tag || model.match_by_tag),
       memory_(model.memory, grid_.ranks(), model.scale) {
     ensure(model.jobs.size() == grid_.ranks(), "one job per rank");
+    ensure(model.tables_of_ranks.empty() || model.tables_of_ranks.size() == grid_.ranks(),
+           "tables of each rank or of none");
     const SystemParameters& system = model.system;
     const u32 queues = system.queues_per_dimension;
     queue_threshold_ = (system.active_chunks + queues - 1) / queues;
@@ -43,6 +45,7 @@ Simulation::Simulation(const Model& model, bool match_by_tag)
     for (u32 rank = 0; rank < grid_.ranks(); ++rank) {
         Rank& r = ranks_[rank];
         r.job = model.jobs[rank].get();
+        r.tables = model.tables_of_ranks.empty() ? nullptr : &model.tables_of_ranks[rank];
         const Graph& graph = *r.job->graph;
         r.waiting = graph.parent_count;
         r.ready = ReadySet(static_cast<u32>(model.resources.capacity.size()));

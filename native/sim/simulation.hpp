@@ -256,6 +256,7 @@ private:
 
     struct Rank {
         const Job* job = nullptr;
+        const RankTables* tables = nullptr;   // of a template
         std::vector<u32> waiting;      // parents left, by node
         ReadySet ready{0};
         std::vector<u32> occupied;     // by slot
@@ -391,6 +392,14 @@ private:
     void handle_local(u32 rank, const LocalEvent& event);
     const Phase& phase_of(const Stream& s) const { return phases_[s.phase]; }
     const Op& op_of(u32 rank, u32 node) const { return ranks_[rank].job->ops[node]; }
+    u32 communicator_of(u32 rank, const Op& op) const {
+        const RankTables* const tables = ranks_[rank].tables;
+        return tables == nullptr ? op.communicator : tables->communicators[op.communicator];
+    }
+    u32 peer_of(u32 rank, const Op& op) const {
+        const RankTables* const tables = ranks_[rank].tables;
+        return tables == nullptr ? op.peer : tables->peers[op.peer];
+    }
 
     const Model& model_;
     Grid grid_;

@@ -27,8 +27,8 @@ void Simulation::start_collective(u32 rank, u32 node) {
     if (model_.system.priority != Priority::given) {
         priority = model_.system.priority == Priority::lifo ? r.next_priority++ : r.next_priority--;
     }
-    const u32 plan =
-        model_.communicators[op.communicator].plan[static_cast<std::size_t>(op.collective)];
+    const Communicator& communicator = model_.communicators[communicator_of(rank, op)];
+    const u32 plan = communicator.plan[static_cast<std::size_t>(op.collective)];
     const u32 custom = op.custom != none ? op.custom : model_.plans[plan].custom;
     if (custom != none) {
         start_custom(rank, node, plan, custom, priority);
@@ -76,8 +76,9 @@ void Simulation::start_chunks(u32 rank, u32 node, u32 plan_index, i64 priority) 
     for (u64 piece = 0; balanced ? left > 0 : piece < pieces; ++piece) {
         u64 data = chunk;
         if (balanced) {
-            ThemisDecision decision = themis_->choose(ranks_[rank].streams[op.communicator], left,
-                                                      chunk, op.collective, op.involved);
+            const u64 number = ranks_[rank].streams[communicator_of(rank, op)];
+            ThemisDecision decision =
+                themis_->choose(number, left, chunk, op.collective, op.involved);
             data = decision.bytes;
             left -= data;
             order_ = std::move(decision.order);
@@ -112,7 +113,7 @@ void Simulation::order_levels(u32 rank, const Op& op, const Plan& plan) {
 }
 
 void Simulation::build_phases(u32 rank, const Op& op, const Plan& plan, u64 data, bool balanced) {
-    const ChunkPlace chunk{rank, op.communicator, &plan};
+    const ChunkPlace chunk{rank, communicator_of(rank, op), &plan};
     usable_.clear();
     for (u32 level : order_) {
         const bool involved = !plan.masked || (op.involved >> plan.levels[level].dimension & 1) != 0;
@@ -251,7 +252,7 @@ u32 Simulation::store_phases() {
 void Simulation::make_stream(u32 rank, u32 dataset, u32 plan, u32 custom, i64 priority) {
     const u32 stream = streams_.take();
     Stream& s = streams_[stream];
-    const u32 communicator = op_of(rank, datasets_[dataset].node).communicator;
+    const u32 communicator = communicator_of(rank, op_of(rank, datasets_[dataset].node));
     s.id = model_.communicators[communicator].first_stream + ranks_[rank].streams[communicator]++;
     s.tag = static_cast<u32>(s.id % tag_space) + tag_space;
     s.priority = priority;
@@ -350,7 +351,8 @@ bool Simulation::take_turn(Queue& q) {
     if (head.end_phase - head.first_phase == 1) {
         return true;  // chunks of one phase are in order anyway
     }
-    const u32 communicator = op_of(head.rank, datasets_[head.dataset].node).communicator;
+    const u32 communicator =
+        communicator_of(head.rank, op_of(head.rank, datasets_[head.dataset].node));
     Turns& turns = turns_[communicator][head.queue % queues_per_lane_];
     auto same = [this](const Turn& turn, u32 stream) {
         const Stream& s = streams_[stream];

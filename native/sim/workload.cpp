@@ -61,10 +61,10 @@ void Simulation::issue(u32 rank, u32 node) {
             start_collective(rank, node);
             return;
         case OpKind::send:
-            send(rank, op.peer, op.bytes, op.tag, {Continuation::node, rank, node});
+            send(rank, peer_of(rank, op), op.bytes, op.tag, {Continuation::node, rank, node});
             return;
         case OpKind::receive:
-            receive(rank, op.peer, op.bytes, op.tag, {Continuation::node, rank, node});
+            receive(rank, peer_of(rank, op), op.bytes, op.tag, {Continuation::node, rank, node});
             return;
         case OpKind::memory:
             access_memory(rank, node);

@@ -22,10 +22,10 @@ struct IoText {
 };
 
 // The attributes that building a Graph looks at.
-constexpr std::array<std::string_view, 15> execution_attributes{
+constexpr std::array<std::string_view, 16> execution_attributes{
     "is_cpu_op", "comm_type", "comm_size",    "comm_priority", "comm_src",      "comm_dst",
     "comm_tag",  "num_ops",   "tensor_size",  "pg_name",       "involved_dim",  "duration_ns",
-    "msg_chunk_cnt", "total_chunk_cnt", complete_order_name};
+    "msg_chunk_cnt", "total_chunk_cnt", "comm_peer", complete_order_name};
 constexpr std::array<std::string_view, 2> tensor_attributes{"inputs", "outputs"};
 
 template <std::size_t Size>

@@ -96,7 +96,7 @@ std::optional<std::uint64_t> whole_number(std::string_view digits) {
     return fraction_is_digits ? std::optional(value) : std::nullopt;
 }
 
-enum class Role : std::uint8_t { none, integer, group, involved, inputs, outputs };
+enum class Role : std::uint8_t { none, integer, group, peer, involved, inputs, outputs };
 
 class Builder {
 public:
@@ -235,12 +235,14 @@ private:
             close_tensors(graph_.outputs, node);
         }
         graph_.pg_names = std::move(groups_).take();
+        graph_.peer_names = std::move(peers_).take();
         graph_.tensor_names = std::move(tensors_).take();
     }
 
     void learn_roles() {
         for (const std::string& name : trace_.attribute_names.names()) {
             Role role = name == "pg_name"        ? Role::group
+                        : name == "comm_peer"    ? Role::peer
                         : name == "involved_dim" ? Role::involved
                         : name == "inputs"       ? Role::inputs
                         : name == "outputs"      ? Role::outputs
@@ -261,7 +263,8 @@ private:
         switch (role) {
             case Role::none: return;
             case Role::integer: integer(node, attribute, *column); return;
-            case Role::group: group(node, attribute); return;
+            case Role::group: name(node, attribute, graph_.pg_name, groups_); return;
+            case Role::peer: peer(node, attribute); return;
             case Role::involved: involved(node, attribute); return;
             case Role::inputs: tensors(node, attribute, graph_.inputs); return;
             case Role::outputs: tensors(node, attribute, graph_.outputs); return;
@@ -285,15 +288,22 @@ private:
         }
     }
 
-    void group(std::uint32_t node, const Attribute& attribute) {
-        if (graph_.pg_name[node] != Graph::group_absent) {
+    void peer(std::uint32_t node, const Attribute& attribute) {
+        if (graph_.comm_peer.empty()) {
+            graph_.comm_peer.assign(size(), Graph::group_absent);
+        }
+        name(node, attribute, graph_.comm_peer, peers_);
+    }
+
+    void name(std::uint32_t node, const Attribute& attribute, std::vector<std::int32_t>& column,
+              Interner& names) {
+        if (column[node] != Graph::group_absent) {
             return;
         }
         if (is_text(attribute.kind) && !is_list(attribute.kind)) {
-            graph_.pg_name[node] =
-                static_cast<std::int32_t>(groups_.intern(trace_.text_of(attribute)));
+            column[node] = static_cast<std::int32_t>(names.intern(trace_.text_of(attribute)));
         } else {
-            graph_.pg_name[node] = Graph::group_other;
+            column[node] = Graph::group_other;
             wrong_kind(node, attribute, "a string");
         }
     }
@@ -405,6 +415,7 @@ private:
     DiagnosticList findings_;
     std::vector<std::pair<Role, IntColumn*>> roles_;  // by attribute name index
     Interner groups_;
+    Interner peers_;
     Interner tensors_;
 };
 

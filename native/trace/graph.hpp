@@ -78,6 +78,10 @@ struct Graph {
     std::vector<std::int32_t> pg_name;  // index into pg_names, group_absent or group_other; never empty
     std::vector<std::string> pg_names;
 
+    // comm_peer of a template's send or receive, as pg_name; empty when no node has it.
+    std::vector<std::int32_t> comm_peer;
+    std::vector<std::string> peer_names;
+
     // involved_dim as bits, dimension 0 lowest; length 0 = absent. Empty when no node has it.
     std::vector<std::uint64_t> involved_mask;
     std::vector<std::uint8_t> involved_len;  // or involved_other: another type, no or over 64 entries

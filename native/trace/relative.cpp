@@ -13,21 +13,25 @@ namespace {
 
 enum class Role : std::uint8_t { none, group, peer };
 
-bool communicates(const Trace& trace, std::size_t record) {
-    return trace.type[record] >= static_cast<std::int32_t>(NodeType::comm_send) &&
-           trace.type[record] <= static_cast<std::int32_t>(NodeType::comm_coll);
+bool is_type(const Trace& trace, std::size_t record, NodeType type) {
+    return trace.type[record] == static_cast<std::int32_t>(type);
 }
 
-// What an attribute of a communication node is; only the first of a name counts.
+bool sends_or_receives(const Trace& trace, std::size_t record) {
+    return is_type(trace, record, NodeType::comm_send) || is_type(trace, record, NodeType::comm_recv);
+}
+
+// What an attribute of a communication node is.
 Role role_of(const Trace& trace, std::size_t record, const Attribute& item) {
-    if (item.kind != AttributeKind::string || !communicates(trace, record)) {
+    const bool is_message = sends_or_receives(trace, record);
+    if (item.kind != AttributeKind::string ||
+        (!is_message && !is_type(trace, record, NodeType::comm_coll))) {
         return Role::none;
     }
     const std::string& name = trace.attribute_name(item);
-    const bool is_collective = trace.type[record] == static_cast<std::int32_t>(NodeType::comm_coll);
-    return name == "pg_name"                          ? Role::group
-           : name == peer_attribute && !is_collective ? Role::peer
-                                                      : Role::none;
+    return name == "pg_name"                      ? Role::group
+           : name == peer_attribute && is_message ? Role::peer
+                                                  : Role::none;
 }
 
 template <typename Value>
@@ -56,8 +60,14 @@ public:
         copy(trace_.metadata_attributes());
         out_.attribute_begin.front() = out_.attributes.size();
         for (std::size_t record = 0; record < trace_.size(); ++record) {
+            has_peer_ = !sends_or_receives(trace_, record);
             for (const Attribute& item : trace_.attributes_of(record)) {
                 resolve(record, item);
+            }
+            if (!has_peer_) {
+                throw std::invalid_argument("node " + std::to_string(trace_.id[record]) + " '" +
+                                            std::string(trace_.name(record)) +
+                                            "': attribute 'comm_peer' is missing or not a string");
             }
             out_.attribute_begin[record + 1] = out_.attributes.size();
         }
@@ -103,7 +113,11 @@ private:
     void peer(std::size_t record, const Attribute& item) {
         const std::uint32_t other =
             found(meaning_.peers, trace_.text_of(item), trace_, record, "rank is known for the peer");
-        const bool sends = trace_.type[record] == static_cast<std::int32_t>(NodeType::comm_send);
+        if (has_peer_) {
+            return;  // the first one counts
+        }
+        has_peer_ = true;
+        const bool sends = is_type(trace_, record, NodeType::comm_send);
         for (const bool is_source : {true, false}) {
             Attribute& added = out_.add_attribute();
             added.kind = AttributeKind::int32;
@@ -118,6 +132,7 @@ private:
     std::unordered_map<std::string, Text> texts_;
     std::uint32_t source_ = 0;
     std::uint32_t target_ = 0;
+    bool has_peer_ = false;  // of the node at hand, if it needs one
 };
 
 }  // namespace
@@ -145,7 +160,7 @@ Trace with_collectives_in_order(const Trace& trace) {
     for (std::size_t record = 0; record < trace.size(); ++record) {
         const auto own = trace.ctrl_deps(record);
         out.ctrl_dep.insert(out.ctrl_dep.end(), own.begin(), own.end());
-        if (trace.type[record] == static_cast<std::int32_t>(NodeType::comm_coll)) {
+        if (is_type(trace, record, NodeType::comm_coll)) {
             const auto data = trace.data_deps(record);
             if (before && std::ranges::find(own, *before) == own.end() &&
                 std::ranges::find(data, *before) == data.end()) {

@@ -308,9 +308,24 @@ private:
         op.bytes = integer(graph_.comm_size, "comm_size", true).value_or(0);
         op.tag = static_cast<u32>(
             static_cast<u32>(integer(graph_.comm_tag, "comm_tag", true).value_or(0)) % tag_space);
+        if (options_.is_template) {
+            op.peer = place_of_peer();
+            return;
+        }
         const std::optional<u64> peer = sends ? integer(graph_.comm_dst, "comm_dst", true)
                                               : integer(graph_.comm_src, "comm_src", true);
         op.peer = static_cast<u32>(peer.value_or(0));
+    }
+
+    u32 place_of_peer() {
+        const i32 name = graph_.comm_peer.empty() ? Graph::group_absent : graph_.comm_peer[node_];
+        const auto found = name < 0 ? options_.peers.end()
+                                    : options_.peers.find(graph_.peer_names[static_cast<std::size_t>(name)]);
+        if (found == options_.peers.end()) {
+            fail("attribute 'comm_peer' is missing or not a string");
+            return 0;
+        }
+        return found->second;
     }
 
     void lower_collective(Op& op) {

@@ -71,6 +71,9 @@ struct LowerOptions {
     bool remote_memory = false;
     bool tracks_tensors = false;
     std::unordered_map<std::string, u32> communicators;   // by group name; "" is all ranks
+    // A template: communicators and peers are places in the tables of the rank that runs it.
+    bool is_template = false;
+    std::unordered_map<std::string, u32> peers;   // by comm_peer
     std::unordered_map<u64, u32> custom_by_node;
     u32 offered_kinds = 0;          // bit set of CollectiveKind that have a plan
     std::array<u64, collective_kinds> covered{};    // dimensions the all-rank plan of a kind covers
@@ -96,6 +99,12 @@ struct Problem {
 struct Job {
     std::shared_ptr<const Graph> graph;
     std::vector<Op> ops;
+};
+
+// What a rank that runs a template puts in the places of communicators and peers.
+struct RankTables {
+    std::vector<u32> communicators;
+    std::vector<u32> peers;
 };
 
 std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const LowerOptions& options,

@@ -61,7 +61,7 @@ def _partner(model: Model, entry: _core.Waiting) -> str:
 def _collective(model: Model, entry: _core.Waiting, finished: set[int]) -> str:
     text = f"the {_KINDS[entry.kind].value} of {format_size(entry.collective_bytes)}"
     if entry.communicator:
-        text += f" in group {model.scenario.workload.groups[entry.communicator - 1][0]}"
+        text += f" in group {model.groups[entry.communicator - 1][0]}"
     if entry.other_rank is not None and entry.other_node is not None:
         node = named(model, entry.other_rank, entry.other_node)
         other = f"rank {entry.other_rank} entered {_other(entry)}, node {node}"

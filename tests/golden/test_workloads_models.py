@@ -61,7 +61,7 @@ def test_the_known_models_have_the_shared_sizes(
     shared: dict[str, dict[str, dict[str, float]]],
 ) -> None:
     for name, entry in shared["models"].items():
-        model, config = zoo.find(name), entry["config"]
+        model, config = zoo.get(name), entry["config"]
         assert isinstance(config, dict)
         for size in SIZES:
             assert getattr(model, size) == config[size], (name, size)

@@ -85,7 +85,9 @@ def any_scenario(draw: st.DrawFn) -> types.Scenario:
     topology = types.Topology(
         dimensions=tuple(draw(st.lists(dimensions(), min_size=1, max_size=3)))
     )
-    workload = types.ChakraFiles(prefix=draw(prefixes), groups=draw(groups(topology.ranks)))
+    workload: types.Workload = types.WorkloadFile(path=draw(prefixes))
+    if draw(st.booleans()):
+        workload = types.ChakraFiles(prefix=draw(prefixes), groups=draw(groups(topology.ranks)))
     return types.Scenario(
         workload=workload,
         topology=topology,

@@ -88,7 +88,10 @@ def test_every_command_has_help(name: str, capsys: Captured) -> None:
     ("arguments", "message"),
     [
         (["rum"], "error: yantra: no command is named 'rum'; did you mean 'run'?; see"),
-        (["run"], "error: yantra run: Missing argument 'SCENARIO'; see yantra run --help"),
+        (
+            ["run"],
+            "error: yantra run: expected a scenario file, or --workload and --cluster; see yantra run --help",
+        ),
         (["run", "x", "--cvs=f"], "error: yantra run: No such option"),
         (["run", "none.yaml"], "error: none.yaml: cannot be read: No such file or directory"),
         (["astra-sim"], "error: --workload-configuration: missing; expected"),

@@ -201,7 +201,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
         {"workload": Traces(traces=(1, 2))},
         "workload.traces: expected one trace for each of the 8 ranks, got 2",
     ),
-    ({"workload": "step"}, 'workload: expected a ChakraFiles or a Traces, got "step"'),
+    (
+        {"workload": "step"},
+        'workload: expected a ChakraFiles, a Traces, a WorkloadFile or a Templates, got "step"',
+    ),
     (
         {"workload": ChakraFiles(prefix="step", groups=((0, (1, 2)),))},
         "workload.groups: must be at least 1; got 0",

@@ -227,17 +227,26 @@ def _type_name(number: int) -> str:
 
 
 def read_graph(
-    data: bytes, where: str, *, merge_duplicates: bool = False, tensors: bool = False
+    data: bytes,
+    where: str,
+    *,
+    merge_duplicates: bool = False,
+    tensors: bool = False,
+    collectives_in_order: bool = False,
 ) -> _core.Graph:
     """Decode the content of a trace file only as far as a run needs, and resolve it.
 
-    `tensors` keeps the lists of tensors that tracking local memory reads.
+    `tensors` keeps the lists of tensors that tracking local memory reads; with
+    `collectives_in_order` each collective waits for the one before it in the file.
     """
     plain = files.unpack(data, where)
     if files.is_json(plain):
-        return decode(plain, where).graph(merge_duplicates)
+        native = decode(plain, where)
+        if collectives_in_order:
+            native = _core.with_collectives_in_order(native)
+        return native.graph(merge_duplicates)
     try:
-        return _core.decode_graph(plain, merge_duplicates, tensors)
+        return _core.decode_graph(plain, merge_duplicates, tensors, collectives_in_order)
     except _core.TraceFault as fault:
         raise _not_a_trace(plain, where, fault) from None
 

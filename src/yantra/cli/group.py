@@ -14,6 +14,7 @@ from yantra.errors import ConfigError, did_you_mean
 COMMANDS = {
     "run": "Run a scenario file and show what its ranks did.",
     "validate": "Check a scenario or ASTRA-sim inputs without running them.",
+    "workload": "Make, show and expand workloads: what a job computes and communicates.",
     "cluster": "List named clusters, and show their numbers with sources.",
     "chakra": "Link, convert and look at execution traces.",
     "astra-sim": "Run ASTRA-sim's inputs and print ASTRA-sim's lines.",

@@ -1,19 +1,56 @@
-"""`yantra run`: runs a scenario file."""
+"""`yantra run`: runs a scenario file, or a workload file on a named cluster."""
 
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from yantra.cli import warn
 from yantra.result.files import TABLES, json_text
 
+if TYPE_CHECKING:
+    from yantra.scenario import Scenario
+
+_KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
 
 
 @click.command()
-@click.argument("scenario", type=click.Path())
+@click.argument("scenario", type=click.Path(), required=False)
+@click.option("--workload", type=click.Path(), help="A workload file (.yw), in place of SCENARIO.")
+@click.option("--cluster", help="With --workload: a named cluster, or the path of its file.")
+@click.option(
+    "--semantics",
+    type=click.Choice(["yantra", "astra-sim"]),
+    default="yantra",
+    show_default=True,
+    help="With --workload: whose behaviour counts.",
+)
+@click.option(
+    "--network",
+    type=click.Choice(["congestion_unaware", "congestion_aware"]),
+    default="congestion_unaware",
+    show_default=True,
+    help="With --workload: how messages interact.",
+)
+@click.option("--dtype", help="With --workload: whose peak rate the roofline has.")
+@click.option(
+    "--speeds",
+    type=click.Choice(["achievable", "nominal"]),
+    default="achievable",
+    show_default=True,
+    help="With --workload: links at what software reaches, or at the data sheet's rate.",
+)
+@click.option("--all-reduce", help="With --workload: algorithm, or one per dimension with commas.")
+@click.option("--all-gather", help="With --workload: as --all-reduce.")
+@click.option("--reduce-scatter", help="With --workload: as --all-reduce.")
+@click.option("--all-to-all", help="With --workload: as --all-reduce.")
+@click.option("--chunks", type=int, help="With --workload: pieces that a collective is cut into.")
+@click.option(
+    "--ignore-memory", is_flag=True, help="With --workload: run what devices cannot hold, too."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("-o", "--output", type=click.Path(), help="Write the whole result as JSON.")
 @click.option("--csv", type=click.Path(), help="Write one table as CSV.")
@@ -25,22 +62,26 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
     show_default=True,
     help="The table for --csv and --parquet.",
 )
+@click.pass_context
 def command(
-    scenario: str,
+    context: click.Context,
+    /,
+    scenario: str | None,
+    workload: str | None,
     as_json: bool,
     output: str | None,
     csv: str | None,
     parquet: str | None,
     table: str,
+    **options: Any,
 ) -> int:
-    """Run SCENARIO and show where the time of its ranks goes."""
-    from yantra import scenario as scenarios
+    """Run SCENARIO, or a workload on a cluster, and show where the time of its ranks goes."""
     from yantra.cli.show import progress, show
     from yantra.compile import compile
     from yantra.export import local_memory
     from yantra.simulate import run
 
-    model = compile(scenarios.load(scenario))
+    model = compile(_scenario(context, scenario, workload, options))
     if not as_json:
         warn(model.warnings)
     with progress() as report:
@@ -60,3 +101,31 @@ def command(
     else:
         show(result)
     return 0
+
+
+def _scenario(
+    context: click.Context, file: str | None, workload: str | None, options: dict[str, Any]
+) -> Scenario:
+    """Return the scenario of the file, or of the workload and the options that go with it."""
+    if file is not None:
+        given = [name for name in ("workload", *options) if _is_given(context, name)]
+        if given:
+            flag = given[0].replace("_", "-")
+            raise click.UsageError(f"--{flag} goes with --workload; a scenario file says it itself")
+        from yantra import scenario as scenarios
+
+        return scenarios.load(file)
+    cluster = options.pop("cluster")
+    if workload is None or cluster is None:
+        lacking = "--cluster" if workload else "--workload" if cluster else ""
+        missing = f"; {lacking} is missing" if lacking else ""
+        raise click.UsageError(f"expected a scenario file, or --workload and --cluster{missing}")
+    from yantra.scenario.job import on_cluster
+
+    named = {kind: options.pop(kind) for kind in _KINDS}
+    algorithms = {kind: tuple(names.split(",")) for kind, names in named.items() if names}
+    return on_cluster(workload, cluster, algorithms=algorithms, **options)
+
+
+def _is_given(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE

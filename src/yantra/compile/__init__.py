@@ -43,7 +43,8 @@ _RUN_QUIRKS = {
 class Model:
     """A compiled scenario. Made by `compile`; run it with `yantra.simulate.run`.
 
-    `warnings` are texts for the user, `ticks_per_ns` the resolution of the native results.
+    `groups` are the communicator groups of the workload, `warnings` texts for the user,
+    `ticks_per_ns` the resolution of the native results.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Model:
         self.quirks = quirks
         self.graphs = graphs
         self.native = native
+        self.groups = graphs.groups
         self.warnings = graphs.warnings
         self.ticks_per_ns = 1 if Quirk.WHOLE_NANOSECONDS in quirks else 1000
 
@@ -81,10 +83,11 @@ def compile(scenario: Scenario) -> Model:
         scenario.topology.ranks,
         quirks,
         tensors=scenario.track_local_memory,
+        one_slot=scenario.resources.communication == "one_slot",
     )
     native = _core.Model()
     _set_cluster(native, scenario, quirks)
-    communicators = Communicators(scenario.workload.groups, scenario.topology.ranks)
+    communicators = Communicators(graphs.groups, scenario.topology.ranks)
     planner = Planner(native, scenario, quirks, communicators)
     planner.plan(graphs)
     if scenario.semantics == "astra-sim" and communicators.tags_may_collide():

@@ -7,20 +7,24 @@ reading them.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from yantra import _core
 from yantra.chakra import files
 from yantra.chakra.diagnostics import from_native
 from yantra.chakra.trace import read_graph
 from yantra.errors import TraceError
 from yantra.quirks import Quirk
-from yantra.scenario import ChakraFiles, Traces
+from yantra.scenario import Templates, Traces, WorkloadFile
+from yantra.scenario.types import Groups, Workload
 
 
 class Graphs:
     """The graph of every rank: `by_rank[r]` indexes `distinct` and `sources`."""
 
-    def __init__(self) -> None:
+    def __init__(self, groups: Groups = ()) -> None:
+        self.groups = groups
         self.distinct: list[Any] = []
         self.sources: list[str] = []
         self.by_rank: list[int] = []
@@ -30,19 +34,47 @@ class Graphs:
         """Return the graph of a rank."""
         return self.distinct[self.by_rank[rank]]
 
+    def group_names(self, rank: int) -> Sequence[str]:
+        """Return the names of groups that the graph of a rank refers to by place."""
+        names: list[str] = self.of(rank).pg_names
+        return names
+
+    def collectives(self, find: Callable[[str], int | None]) -> Iterator[tuple[int, int]]:
+        """Yield the place of the communicator and the comm_type of the collectives that occur.
+
+        `find` gives the place of a communicator by name, None where there is none.
+        """
+        for graph in self.distinct:
+            for name, comm_type in _core.used_collectives(graph):
+                index = find(name)
+                if index is not None:
+                    yield index, comm_type
+
+    def add(self, graph: Any, where: str, quirks: frozenset[Quirk]) -> None:
+        """Add a distinct graph and its warnings; raise TraceError for its first error."""
+        self.warnings.extend(check(graph, where, quirks))
+        self.distinct.append(graph)
+        self.sources.append(where)
+
 
 def load_graphs(
-    workload: ChakraFiles | Traces,
+    workload: Workload,
     ranks: int,
     quirks: frozenset[Quirk],
     *,
     tensors: bool = False,
+    one_slot: bool = False,
 ) -> Graphs:
     """Load one graph per rank. Raises TraceError naming file, node and what is wrong.
 
-    `tensors` keeps the tensor lists of the nodes, which tracking local memory needs.
+    `tensors` keeps the tensor lists of the nodes, which tracking local memory needs. `one_slot`
+    tells that a rank runs one communication at a time, which templates must prepare for.
     """
-    graphs = Graphs()
+    if isinstance(workload, WorkloadFile | Templates):
+        from yantra.compile.templates import load_templates
+
+        return load_templates(workload, ranks, quirks, tensors=tensors, one_slot=one_slot)
+    graphs = Graphs(workload.groups)
     if isinstance(workload, Traces):
         _of_objects(graphs, workload, ranks, quirks)
         return graphs
@@ -52,7 +84,7 @@ def load_graphs(
         content = _load(path, ranks)
         if content not in known:
             known[content] = len(graphs.distinct)
-            _add(graphs, read(content, path, quirks, tensors=tensors), path, quirks)
+            graphs.add(read(content, path, quirks, tensors=tensors), path, quirks)
         graphs.by_rank.append(known[content])
     return graphs
 
@@ -77,7 +109,7 @@ def _of_objects(graphs: Graphs, workload: Traces, ranks: int, quirks: frozenset[
     for rank, trace in enumerate(workload.traces):
         if id(trace) not in known:
             known[id(trace)] = len(graphs.distinct)
-            _add(graphs, trace.graph(merge_duplicates=merge), f"trace of rank {rank}", quirks)
+            graphs.add(trace.graph(merge_duplicates=merge), f"trace of rank {rank}", quirks)
         graphs.by_rank.append(known[id(trace)])
 
 
@@ -100,9 +132,3 @@ def check(graph: Any, where: str, quirks: frozenset[Quirk]) -> list[str]:
         elif finding.code == "duplicate-id":
             warnings.append(text)
     return warnings
-
-
-def _add(graphs: Graphs, graph: Any, where: str, quirks: frozenset[Quirk]) -> None:
-    graphs.warnings.extend(check(graph, where, quirks))
-    graphs.distinct.append(graph)
-    graphs.sources.append(where)

@@ -8,6 +8,7 @@ from yantra import _core
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs
 from yantra.compile.plans import Planner
+from yantra.compile.templates import TemplateGraphs
 from yantra.errors import TraceError, UnsupportedError
 from yantra.quirks import Quirk
 from yantra.scenario import Scenario
@@ -25,6 +26,9 @@ def lower_jobs(
 ) -> None:
     """Lower every distinct graph and give each rank its job."""
     options = _options(native, scenario, quirks, communicators, planner)
+    if isinstance(graphs, TemplateGraphs):
+        _lower_templates(native, options, graphs)
+        return
     jobs = []
     for graph, source in zip(graphs.distinct, graphs.sources, strict=True):
         job, problems = _core.lower(graph, options)
@@ -35,6 +39,40 @@ def lower_jobs(
         problems = _core.check_rank(jobs[at], rank, communicators.ranks, members)
         _refuse(problems, graphs.distinct[at], graphs.sources[at])
     native.set_jobs([jobs[at] for at in graphs.by_rank])
+
+
+def _lower_templates(native: Any, options: Any, graphs: TemplateGraphs) -> None:
+    """Lower a template once for all ranks whose communicators occupy the same slots."""
+    slots = native.resources
+    by_communicator = slots.collective, slots.send
+    options.is_template = True
+    jobs: dict[tuple[Any, ...], Any] = {}
+    by_rank = []
+    for rank, at in enumerate(graphs.by_rank):
+        communicators, peers = graphs.tables[rank]
+        local = [0, *communicators]
+        taken = tuple(tuple(kind[i] for i in local) for kind in by_communicator)
+        if (at, taken) not in jobs:
+            options.resources = _with_slots(slots, *taken)
+            graph = graphs.distinct[at]
+            names = enumerate(graph.pg_names, start=1)
+            options.communicators = {"": 0} | {name: place for place, name in names}
+            options.peers = {name: place for place, name in enumerate(graph.peer_names)}
+            job, problems = _core.lower(graph, options)
+            _refuse(problems, graph, graphs.sources[at])
+            jobs[at, taken] = job
+        native.add_tables(local, peers)
+        by_rank.append(jobs[at, taken])
+    native.set_jobs(by_rank)
+
+
+def _with_slots(slots: Any, collective: tuple[int, ...], send: tuple[int, ...]) -> Any:
+    """Return a resource map whose communicators are those that a template names."""
+    own = _core.ResourceMap()
+    own.capacity = slots.capacity
+    own.cpu, own.compute, own.memory = slots.cpu, slots.compute, slots.memory
+    own.collective, own.send = collective, send
+    return own
 
 
 def _options(

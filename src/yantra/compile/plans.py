@@ -97,11 +97,9 @@ class Planner:
 
     def _used(self, graphs: Graphs) -> dict[int, set[Kind]]:
         used: dict[int, set[Kind]] = {}
-        for graph in graphs.distinct:
-            for name, comm_type in _core.used_collectives(graph):
-                index = self.communicators.find(name)
-                if index is not None and comm_type < len(_OF_COMM_TYPE):
-                    used.setdefault(index, set()).add(_OF_COMM_TYPE[comm_type])
+        for index, comm_type in graphs.collectives(self.communicators.find):
+            if comm_type < len(_OF_COMM_TYPE):
+                used.setdefault(index, set()).add(_OF_COMM_TYPE[comm_type])
         return used
 
     def _plan(self, index: int, kind: Kind) -> int | None:

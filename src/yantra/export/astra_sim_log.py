@@ -74,7 +74,7 @@ def _events(result: Result) -> Iterator[tuple[Key, Callable[[], Iterator[Line]]]
         place = places[rank] if tick == outcome.finish[rank] else -1
         return tick, place, rank, phase, node
 
-    if model.scenario.workload.groups and not model.scenario.replay_only:
+    if model.groups and not model.scenario.replay_only:
         for tick, rank, node, line in _custom_rings(model, outcome):
             yield key_of(tick, rank, _ISSUED, node), partial(iter, (line,))
     if model.scenario.trace_nodes:
@@ -105,7 +105,7 @@ def _ring_text(size: int, offset: int) -> str:
 
 def _custom_rings(model: Model, outcome: Any) -> Iterator[tuple[int, int, int, Line]]:
     """Yield (tick, rank, node, line) of the ring a rank builds for a group's first collective."""
-    members_of = {str(group): members for group, members in model.scenario.workload.groups}
+    members_of = {str(group): members for group, members in model.groups}
     for rank in range(model.ranks):
         seen: set[tuple[str, int]] = set()
         for tick, node, group, kind in sorted(_group_collectives(model, outcome, rank)):
@@ -124,7 +124,7 @@ def _group_collectives(
     model: Model, outcome: Any, rank: int
 ) -> Iterator[tuple[int, int, str, int]]:
     graph = model.graphs.of(rank)
-    groups, names, kinds = graph.pg_name, graph.pg_names, graph.comm_type[1]
+    groups, names, kinds = graph.pg_name, model.graphs.group_names(rank), graph.comm_type[1]
     starts, first = outcome.start, outcome.first_node[rank]
     for node, node_type in enumerate(graph.type):
         if node_type != _COLLECTIVE_NODE or groups[node] < 0 or starts[first + node] == NEVER:

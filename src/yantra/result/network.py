@@ -181,7 +181,7 @@ def _kinds_used(model: Model) -> set[str]:
 def _lanes_of(model: Model, d: int, kinds: set[str]) -> int:
     """Return the most lanes any collective of the run has on a dimension; a message alone has 1."""
     collectives = model.scenario.collectives
-    if Quirk.GROUP_RING in model.quirks and model.scenario.workload.groups:
+    if Quirk.GROUP_RING in model.quirks and model.groups:
         return 1
     most = 1
     for kind in COLLECTIVE_TYPES:

@@ -154,21 +154,23 @@ def _collectives(model: Model, outcome: Any) -> Iterator[tuple[Any, ...]]:
     distinct = [list(_collectives_of(graph)) for graph in model.graphs.distinct]
     starts, ends = outcome.start, outcome.end
     for rank, (at, first) in enumerate(zip(model.graphs.by_rank, outcome.first_node, strict=False)):
-        for node, *about in distinct[at]:
+        names = model.graphs.group_names(rank)
+        for node, id, kind, group, size_bytes in distinct[at]:
             if ends[first + node] != NEVER:
-                yield (rank, *about, starts[first + node], ends[first + node])
+                name = names[group] if group >= 0 else ""
+                times = (starts[first + node], ends[first + node])
+                yield (rank, id, kind, name, size_bytes, *times)
 
 
-def _collectives_of(graph: Any) -> Iterator[tuple[int, int, str, str, int]]:
+def _collectives_of(graph: Any) -> Iterator[tuple[int, int, str, int, int]]:
     for node, node_type in enumerate(graph.type):
         if node_type != _COLLECTIVE_NODE:
             continue
-        group = graph.pg_name[node]
         yield (
             node,
             graph.id[node],
             _kind(_integer(graph.comm_type, node)),
-            graph.pg_names[group] if group >= 0 else "",
+            graph.pg_name[node],
             _integer(graph.comm_size, node) or 0,
         )
 

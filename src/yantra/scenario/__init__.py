@@ -22,8 +22,10 @@ from yantra.scenario.types import (
     Resources,
     Scenario,
     SharedBus,
+    Templates,
     Topology,
     Traces,
+    WorkloadFile,
 )
 
 if TYPE_CHECKING:
@@ -45,8 +47,10 @@ __all__ = [
     "Resources",
     "Scenario",
     "SharedBus",
+    "Templates",
     "Topology",
     "Traces",
+    "WorkloadFile",
     "cluster_parts",
     "dump",
     "json_schema",

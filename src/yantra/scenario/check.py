@@ -159,10 +159,19 @@ def _resources(resources: Resources) -> None:
 
 def _workload(scenario: Scenario) -> None:
     workload, ranks = scenario.workload, scenario.topology.ranks
+    if isinstance(workload, types.WorkloadFile):
+        _text("workload.templates", workload.path)
+        return
+    if isinstance(workload, types.Templates):
+        if workload.workload.ranks != ranks:
+            problem = f"the workload has {workload.workload.ranks} ranks, the cluster {ranks}"
+            raise ConfigError("workload", problem)
+        return
     if isinstance(workload, types.ChakraFiles):
         _text("workload.traces", workload.prefix)
     else:
-        _instance("workload", workload, types.Traces, "a ChakraFiles or a Traces")
+        expected = "a ChakraFiles, a Traces, a WorkloadFile or a Templates"
+        _instance("workload", workload, types.Traces, expected)
         if len(workload.traces) != ranks:
             problem = f"expected one trace for each of the {ranks} ranks"
             raise ConfigError("workload.traces", f"{problem}, got {len(workload.traces)}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from yantra.clusters.types import Speeds
-from yantra.errors import UnsupportedError
+from yantra.errors import ConfigError, UnsupportedError
 from yantra.records import Record
 from yantra.scenario import types
 from yantra.scenario.fields import (
@@ -60,7 +60,7 @@ class ClusterSection(Section):
 class Document(Record):
     """A whole scenario file."""
 
-    workload: types.ChakraFiles
+    workload: types.ChakraFiles | types.WorkloadFile
     cluster: Cluster
     semantics: str = types.Scenario.semantics
     network: str = types.Scenario.network
@@ -77,7 +77,32 @@ _BANDWIDTH = Quantity("bandwidth", "GB/s")  # 1 GB/s is 1 byte per ns
 _NS = Quantity("time", "ns")
 _WHOLE_NS = Quantity("time", "ns", whole=True)
 
-_WORKLOAD = Section(
+_TEMPLATES = Section(
+    types.WorkloadFile,
+    {"templates": ("path", File(), "a workload file, in place of traces and groups")},
+)
+
+
+class WorkloadSection(Section):
+    """The mapping `workload`: traces and groups, or a workload file that holds both."""
+
+    def read(self, tree: Any, where: str, folder: str) -> Any:
+        if not isinstance(tree, dict) or "templates" not in tree:
+            return super().read(tree, where, folder)
+        for key in self._entries:
+            if key in tree:
+                raise ConfigError(f"{where}.{key}", "not together with templates, which hold both")
+        return _TEMPLATES.read(tree, where, folder)
+
+    def write(self, value: Record, folder: str) -> dict[str, Any]:
+        is_file = isinstance(value, types.WorkloadFile)
+        return _TEMPLATES.write(value, folder) if is_file else super().write(value, folder)
+
+    def schema(self) -> Schema:
+        return {"anyOf": [super().schema(), _TEMPLATES.schema()]}
+
+
+_WORKLOAD = WorkloadSection(
     types.ChakraFiles,
     {
         "traces": ("prefix", File(ending=".{rank}.et"), "Chakra traces, one per rank"),
@@ -228,7 +253,7 @@ def scenario_of(document: Document) -> types.Scenario:
 
 def document_of(scenario: types.Scenario) -> Document:
     """Return the file that describes a scenario."""
-    if not isinstance(scenario.workload, types.ChakraFiles):
+    if not isinstance(scenario.workload, types.ChakraFiles | types.WorkloadFile):
         raise UnsupportedError("workload: traces in memory have no file; write them to files first")
     cluster = Cluster(**{name: getattr(scenario, name) for name in Cluster.field_names})
     names = [name for name in Document.field_names if name != "cluster"]

@@ -82,7 +82,12 @@ def _changed(part: Any, given: dict[str, Any], key: str) -> Any:
 
 
 def _ranks(workload: Any, folder: str) -> int:
-    """Return how many ranks a workload has: as many as there are trace files, counted from 0."""
+    """Return how many ranks a workload has: those of its file, or trace files counted from 0."""
+    templates = workload.get("templates") if isinstance(workload, dict) else None
+    if isinstance(templates, str):
+        from yantra.workloads.template import load
+
+        return load(paths.join(folder, templates)).ranks
     traces = workload.get("traces") if isinstance(workload, dict) else None
     if not isinstance(traces, str) or "{rank}" not in traces:
         raise ConfigError("cluster.ranks", "missing; expected a whole number")

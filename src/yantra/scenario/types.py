@@ -162,6 +162,21 @@ class Traces(Record):
     groups: Groups = ()
 
 
+class WorkloadFile(Record):
+    """A workload file (`.yw`): templates, and what they mean for each rank."""
+
+    path: str
+
+
+class Templates(Record):
+    """A workload already in memory (`yantra.workloads.template.Workload`)."""
+
+    workload: Any
+
+
+Workload = ChakraFiles | Traces | WorkloadFile | Templates
+
+
 class Scenario(Record):
     """A workload on a cluster under policies.
 
@@ -171,7 +186,7 @@ class Scenario(Record):
     `<local_memory_trace>.<rank>.json`.
     """
 
-    workload: ChakraFiles | Traces
+    workload: Workload
     topology: Topology
     device: Device = Device()
     memory: RemoteMemory = RemoteMemory()

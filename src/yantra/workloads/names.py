@@ -149,6 +149,20 @@ def key_of(name: str) -> str:
     return name.strip().lstrip("-").lower().replace("-", "_")
 
 
+def over(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
+    """Return both, without the names of `lower` whose field `upper` gives by whatever name."""
+    given = {_field_of(key_of(name)) for name, value in upper.items() if value is not None}
+    kept = {name: value for name, value in lower.items() if _field_of(key_of(name)) not in given}
+    return {**kept, **upper}
+
+
+def _field_of(key: str) -> str:
+    if key in COMPUTED:
+        return COMPUTED[key][0]
+    alias = _found(key)
+    return key if alias is None else alias.field
+
+
 def plan_fields(given: Mapping[str, Any], make: type[P]) -> P:
     """Make a plan from foreign or own names; errors name the fields as they were given.
 

@@ -141,10 +141,15 @@ class Plan(Record):
         return names
 
     @property
+    def derived(self) -> tuple[str, ...]:
+        """The fields that were left out and have a derived value."""
+        left_out: tuple[str, ...] = getattr(self, "_left_out")  # noqa: B009
+        return left_out
+
+    @property
     def given(self) -> dict[str, Any]:
         """The fields as they were given: None where a value was derived."""
-        left_out: tuple[str, ...] = getattr(self, "_left_out")  # noqa: B009
-        return self.__dict__ | dict.fromkeys(left_out)
+        return self.__dict__ | dict.fromkeys(self.derived)
 
     @property
     def micro_batches(self) -> int:

@@ -79,8 +79,10 @@ class Transformer(Record):
     """Per layer: 1 where the window holds, 0 where attention is full; empty means all have it."""
     tie_word_embeddings: bool = False
     """Embedding and head share one weight."""
+    rotary: bool = True
+    """Queries and keys are rotated by their positions."""
     max_position_embeddings: int = 0
-    """Rows of a learned table of positions; 0 where positions cost no weights (rotary)."""
+    """Rows of a learned table of positions; 0 without one."""
     num_experts: int = 0
     """n_routed_experts, num_local_experts."""
     moe_router_topk: int = 0

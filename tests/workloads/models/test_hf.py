@@ -32,11 +32,11 @@ def refused(config: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_published_config_gives_the_model_of_the_zoo(name: str) -> None:
-    assert sizes(hf.from_config(CONFIGS[name])) == sizes(zoo.find(name))
+    assert sizes(hf.from_config(CONFIGS[name])) == sizes(zoo.get(name))
 
 
 def test_every_model_of_the_zoo_with_a_config_has_been_compared() -> None:
-    with_config = {model for model in zoo.names() if "config.json" in zoo.find(model).source}
+    with_config = {model for model in zoo.names() if "config.json" in zoo.get(model).source}
     assert with_config == set(CONFIGS)
 
 

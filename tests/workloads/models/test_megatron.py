@@ -81,7 +81,7 @@ def refused(arguments: str) -> str:
 
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_the_arguments_of_a_known_model_give_it(name: str) -> None:
-    assert sizes(job(ARGUMENTS[name]).model) == sizes(zoo.find(name))
+    assert sizes(job(ARGUMENTS[name]).model) == sizes(zoo.get(name))
     assert job(ARGUMENTS[name]) == megatron.from_text(ARGUMENTS[name])
 
 

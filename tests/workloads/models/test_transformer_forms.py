@@ -39,7 +39,7 @@ PUBLISHED = {  # billions: total, active (None: all)
 
 @pytest.mark.parametrize("name", COUNTS["models"])
 def test_the_closed_forms_equal_the_recorded_counts(name: str) -> None:
-    model, counts = zoo.find(name), COUNTS["models"][name]
+    model, counts = zoo.get(name), COUNTS["models"][name]
     sequence = counts["sequence"]
     assert forms.parameters(model) == counts["parameters"]
     assert forms.active_parameters(model) == counts["active_parameters"]
@@ -51,7 +51,7 @@ def test_the_closed_forms_equal_the_recorded_counts(name: str) -> None:
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_known_model_has_the_published_size(name: str) -> None:
-    model, (total, active) = zoo.find(name), PUBLISHED[name]
+    model, (total, active) = zoo.get(name), PUBLISHED[name]
     assert forms.parameters(model) == pytest.approx(total * 1e9, rel=5e-3)
     of_a_token = total if active is None else active
     assert forms.active_parameters(model) == pytest.approx(of_a_token * 1e9, rel=5e-3)

@@ -32,8 +32,7 @@ _COLUMNS = (
 _SIMAI_WORDS = frozenset({"ep", "pp", "vpp", "ga", "all_gpus", "pp_comm"})
 _SIMAI = (
     "this is a workload of SimAI, which has more than ASTRA-sim 1.0's text form can say; {what}; "
-    "import of SimAI's files is not there yet: write the workload as Chakra traces, or reduce it "
-    "to the twelve columns and the keywords of ASTRA-sim 1.0"
+    "import it with: yantra workload convert simai"
 )
 
 

@@ -2,7 +2,7 @@
 
 The vocabulary is split over tensor parallelism and the loss is computed on the parts (Shoeybi et
 al., 2019). Without training there is no loss; the head runs for the tokens that continue a
-sequence.
+sequence, and every rank gathers their logits and takes the best token (vLLM's logits processor).
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 from yantra.workloads.blocks.block import Block
 from yantra.workloads.blocks.embedding import padded
 from yantra.workloads.graph import Graph, Tensor
-from yantra.workloads.graph.operators.elementwise import elementwise, norm
+from yantra.workloads.graph.operators.elementwise import elementwise, norm, settle
 from yantra.workloads.graph.operators.linear import linear
 from yantra.workloads.graph.operators.loss import cross_entropy
+from yantra.workloads.graph.operators.sampling import sample
 
 
 class Head(Block):
@@ -29,6 +30,7 @@ class Head(Block):
         if self.norm:
             x = norm(g, x, "norm", self.norm)
         if g.setting.batch.logits != g.setting.batch.tokens:
+            x = settle(g, x, "whole", x.placement.without("tp"))
             x = elementwise(
                 g, "select", [x], flops=0, kind="gather",
                 sizes={"tokens": g.setting.batch.logits, "hidden": self.hidden},
@@ -41,6 +43,8 @@ class Head(Block):
         )  # fmt: skip
         if g.setting.training:
             cross_entropy(g, logits)
+        elif not g.setting.batch.all_logits:
+            sample(g, settle(g, logits, "gather", logits.placement.without("tp")))
 
     def input_sizes(self, g: Graph) -> dict[str, int]:
         return {"tokens": g.setting.batch.tokens, "hidden": self.hidden}

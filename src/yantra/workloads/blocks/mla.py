@@ -5,16 +5,16 @@ every rank compresses its tokens, and only the latent rows are gathered. Without
 by columns and gathered. The products up are split by heads. (DeepSeek-V2, 2024, section 2.1;
 the split is Megatron Core's.) The cache holds the latent row and the rotary part of the keys.
 
-With a cache the absorbed form is computed: queries and results stay in latent space, so keys and
-values are never expanded (DeepSeek-V2, appendix C).
+For inference every rank compresses all tokens, as vLLM does, and `mla_cached.py` says the rest.
 """
 
 from __future__ import annotations
 
 from yantra.workloads.blocks.block import Block
+from yantra.workloads.blocks.mla_cached import cached_attention
 from yantra.workloads.graph import Graph, Tensor
 from yantra.workloads.graph.operators.attention import Heads, attention
-from yantra.workloads.graph.operators.elementwise import elementwise, norm
+from yantra.workloads.graph.operators.elementwise import elementwise, norm, settle
 from yantra.workloads.graph.operators.linear import Split, linear
 
 
@@ -33,13 +33,18 @@ class MLA(Block):
         assert x is not None
         hidden = x.sizes[-1][1]
         width = self.qk_nope + self.qk_rope
-        down: Split = None if g.tokens().dimension_of("tp") or g.setting.ways("tp") == 1 else "out"
+        is_split = g.setting.training and g.setting.ways("tp") > 1
+        down: Split = "out" if is_split and not g.tokens().dimension_of("tp") else None
         with g.scope("attention"):
             q = self._queries(g, x, down)
             latent, key_rope = linear(
                 g, x, "kv_down", {"kv_latent": self.kv_lora, "k_rope": self.qk_rope}, split=down
             )
             latent = norm(g, latent, "kv_norm", "rms")
+            if not g.setting.training:
+                context = self._with_cache(g, q, latent, key_rope)
+                (out,) = linear(g, context, "proj", {"hidden": hidden}, split="in")
+                return out
             k, v = linear(
                 g, latent, "kv_up",
                 {"k": self.heads * self.qk_nope, "v": self.heads * self.v_dim}, split="out",
@@ -54,6 +59,12 @@ class MLA(Block):
             context = attention(g, q, k, v, heads)
             (out,) = linear(g, context, "proj", {"hidden": hidden}, split="in")
         return out
+
+    def _with_cache(self, g: Graph, q: Tensor, latent: Tensor, key_rope: Tensor) -> Tensor:
+        latent = settle(g, latent, "latent", latent.placement.without("tp"))
+        key_rope = settle(g, key_rope, "rope", key_rope.placement.without("tp"))
+        q = elementwise(g, "q_rope", [q], flops=1, kind="rope")
+        return cached_attention(g, self, q, latent, key_rope)
 
     def _queries(self, g: Graph, x: Tensor, down: Split) -> Tensor:
         size = {"q": self.heads * (self.qk_nope + self.qk_rope)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from yantra.workloads.blocks.block import Block
 from yantra.workloads.graph import Graph, Tensor
 from yantra.workloads.graph.operators.elementwise import elementwise
-from yantra.workloads.graph.operators.linear import linear
+from yantra.workloads.graph.operators.linear import Split, linear
 
 
 class MLP(Block):
@@ -17,16 +17,22 @@ class MLP(Block):
 
     def build(self, g: Graph, x: Tensor | None) -> Tensor:
         assert x is not None
+        return self.run(g, x)
+
+    def run(self, g: Graph, x: Tensor, *, whole: bool = False) -> Tensor:
+        """Add the block; `whole` keeps all weights on every rank, for tokens that are split."""
+        columns: Split = None if whole else "out"
+        rows: Split = None if whole else "in"
         hidden = x.sizes[-1][1]
         with g.scope("mlp"):
             if self.gated:
                 sizes = {"gate": self.intermediate, "up": self.intermediate}
-                gate, up = linear(g, x, "gate_up", sizes, split="out", bias=self.bias)
+                gate, up = linear(g, x, "gate_up", sizes, split=columns, bias=self.bias)
                 active = swiglu(g, gate, up)
             else:
-                (up,) = linear(g, x, "up", {"up": self.intermediate}, split="out", bias=self.bias)
+                (up,) = linear(g, x, "up", {"up": self.intermediate}, split=columns, bias=self.bias)
                 active = elementwise(g, "gelu", [up], flops=8, saves=(0,))
-            (out,) = linear(g, active, "down", {"hidden": hidden}, split="in", bias=self.bias)
+            (out,) = linear(g, active, "down", {"hidden": hidden}, split=rows, bias=self.bias)
         return out
 
 

@@ -14,11 +14,15 @@ Causality = Literal["exact", "full", "megatron"]
 
 
 class Sequences(NamedTuple):
-    """`number` sequences, each with `new` tokens after `past` ones."""
+    """`number` sequences, each with `new` tokens after `past` ones.
+
+    `emits`: the head runs on the last token; a chunk that does not end its prompt emits nothing.
+    """
 
     number: int
     new: int
     past: int = 0
+    emits: bool = True
 
     def pairs(self, causal: bool, window: int | None, causality: Causality) -> int:
         """Return the number of (query, key) pairs.
@@ -45,12 +49,14 @@ def _beyond(tokens: int, window: int) -> int:
 class Batch(NamedTuple):
     """What one replica works on at once.
 
-    `all_logits`: the head runs on every new token (training), else on the last of each sequence.
+    `all_logits`: the head runs on every new token (training), else on the last of each sequence
+    that emits one. `padding` tokens belong to no sequence: they fill up equal shares.
     """
 
     groups: tuple[Sequences, ...]
     all_logits: bool = True
     causality: Causality = "exact"
+    padding: int = 0
 
     @classmethod
     def of(cls, sequences: int, length: int, causality: Causality = "exact") -> Batch:
@@ -59,7 +65,12 @@ class Batch(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """The number of new tokens."""
+        """The number of new tokens, padding included."""
+        return self.stored + self.padding
+
+    @property
+    def stored(self) -> int:
+        """The number of new tokens whose keys and values go into the cache: no padding."""
         return sum(group.number * group.new for group in self.groups)
 
     @property
@@ -80,7 +91,27 @@ class Batch(NamedTuple):
     @property
     def logits(self) -> int:
         """The number of tokens for which the head runs."""
-        return self.tokens if self.all_logits else self.sequences
+        if self.all_logits:
+            return self.tokens
+        return sum(group.number for group in self.groups if group.emits)
+
+    def cached(self, window: int | None = None) -> int:
+        """Return the number of tokens whose keys and values are read from the cache.
+
+        A window of w tokens, the query itself included, reaches w - 1 tokens behind the first.
+        """
+        return sum(
+            group.number * (group.past if window is None else min(group.past, window - 1))
+            for group in self.groups
+        )
+
+    def decodes(self) -> Batch:
+        """Return the part with one new token per sequence."""
+        return self._replace(groups=tuple(g for g in self.groups if g.new == 1), padding=0)
+
+    def prefills(self) -> Batch:
+        """Return the part with several new tokens per sequence."""
+        return self._replace(groups=tuple(g for g in self.groups if g.new > 1), padding=0)
 
     def pairs(self, causal: bool, window: int | None = None) -> int:
         """Return the number of (query, key) pairs of one head over all sequences."""
@@ -98,7 +129,7 @@ class Batch(NamedTuple):
                 total * (at + 1) // steps**2 - total * at // steps**2 for at in range(steps)
             )
         others = 0
-        for number, new, past in self.groups:
+        for number, new, past, _ in self.groups:
             if past or new % (2 * steps):
                 raise InternalError(f"{new} tokens do not make {2 * steps} chunks")
             others += number * 2 * (new // (2 * steps)) ** 2

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from math import ceil
 from typing import Literal, NamedTuple
 
 from yantra.workloads.graph.batch import Batch
@@ -37,6 +38,10 @@ class Setting(NamedTuple):
     dtype: str = "bf16"
     gradient_width: int = 4
     cache_dtype: str = "bf16"
+    weight_dtype: str | None = None
+    """How weights are stored for inference, None for the computing type."""
+    low_latency: bool = False
+    """Whether experts exchange rows by kernels for few tokens (see `blocks/moe.py`)."""
     training: bool = True
     recompute: Recompute = "none"
     flash_attention: bool = True
@@ -51,6 +56,14 @@ class Setting(NamedTuple):
     def width(self) -> int:
         """Bytes of an activation or weight in the computing type."""
         return 4 if self.dtype in ("fp32", "tf32") else 2
+
+    def weight_bytes(self, elements: int) -> int:
+        """Return the bytes of stored weights."""
+        return ceil(elements * (WIDTHS[self.weight_dtype] if self.weight_dtype else self.width))
+
+    def cache_bytes(self, elements: int) -> int:
+        """Return the bytes of stored keys and values."""
+        return ceil(elements * WIDTHS[self.cache_dtype])
 
     def ways(self, axis: str) -> int:
         """Return the number of ranks of an axis."""

@@ -11,15 +11,24 @@ from yantra.documents import parse_json, read_text
 from yantra.errors import ConfigError, expected_got
 from yantra.registry import Registry
 from yantra.workloads.hf.config import Config
+from yantra.workloads.model import Model
 from yantra.workloads.transformer import Transformer
 
-families: Registry[Callable[[Config], Transformer]] = Registry(
+Described = Transformer | Model
+
+families: Registry[Callable[[Config], Described]] = Registry(
     "model_type", "yantra.workloads.hf", "yantra.workloads.hf"
 )
 
 
-def load(path: str | PathLike[str]) -> Transformer:
-    """Return the model of a `config.json`, or of the one in a folder."""
+def is_config(path: str | PathLike[str]) -> bool:
+    """Tell whether a JSON file is a config of this kind, which names its `model_type`."""
+    tree = parse_json(read_text(path), str(path))[0]
+    return isinstance(tree, dict) and "model_type" in tree
+
+
+def load(path: str | PathLike[str]) -> Described:
+    """Return what a `config.json` describes, or the one in a folder."""
     file = Path(path)
     if file.is_dir():
         file /= "config.json"
@@ -31,8 +40,8 @@ def load(path: str | PathLike[str]) -> Transformer:
     return from_config(tree, str(file), "" if file.stem == "config" else file.stem)
 
 
-def from_config(config: Mapping[str, Any], where: str = "config", name: str = "") -> Transformer:
-    """Return the model of the keys of a config; `where` is what messages call it.
+def from_config(config: Mapping[str, Any], where: str = "config", name: str = "") -> Described:
+    """Return what the keys of a config describe; `where` is what messages call it.
 
     It is called `name`; without one, as the config says where it was loaded from, or by its type.
 

@@ -22,6 +22,7 @@ def read(config: Config) -> Transformer:
         ffn_hidden_size=config.size("n_inner", default=4 * hidden),
         vocab_size=config.size("vocab_size"),
         seq_length=positions,
+        rotary=False,
         max_position_embeddings=positions,
         tie_word_embeddings=config.flag("tie_word_embeddings", True),
         normalization="LayerNorm",

@@ -24,6 +24,7 @@ def read(config: Config) -> Transformer:
         ffn_hidden_size=config.size("ffn_dim"),
         vocab_size=config.size("vocab_size"),
         seq_length=length,
+        rotary=False,
         max_position_embeddings=length + _ROWS_BEFORE_THE_FIRST,
         tie_word_embeddings=config.flag("tie_word_embeddings", True),
         normalization="LayerNorm",

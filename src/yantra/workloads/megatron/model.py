@@ -35,8 +35,7 @@ def model(given: Given, name: str) -> Transformer:
         "mlp_bias": bias,
         "qk_layernorm": given.flag("qk-layernorm"),
         "tie_word_embeddings": not given.flag("untie-embeddings-and-output-weights"),
-        "max_position_embeddings": _positions(given),
-    }
+    } | _positions(given)
     if sizes["normalization"] not in ("LayerNorm", "RMSNorm"):
         raise given.wrong(
             "normalization", expected_got("LayerNorm or RMSNorm", sizes["normalization"])
@@ -84,8 +83,8 @@ def _vocabulary(given: Given) -> int:
     return -(-given.number("vocab-size") // step) * step
 
 
-def _positions(given: Given) -> int:
-    """Return the rows of the table of learned positions, 0 where there is none."""
+def _positions(given: Given) -> dict[str, Any]:
+    """Return whether positions rotate, and the rows of their table if they are learned."""
     kind = given.values.get("position-embedding-type", "learned_absolute")
     if given.flag("use-rotary-position-embeddings"):
         kind = "rope"
@@ -94,7 +93,8 @@ def _positions(given: Given) -> int:
     if kind not in (*_ROTARY, "none", "learned_absolute"):
         expected = f"one of learned_absolute, {', '.join(_ROTARY)}, none"
         raise given.wrong("position-embedding-type", expected_got(expected, kind))
-    return _needed(given, "max-position-embeddings") if kind == "learned_absolute" else 0
+    rows = _needed(given, "max-position-embeddings") if kind == "learned_absolute" else 0
+    return {"rotary": kind in _ROTARY, "max_position_embeddings": rows}
 
 
 def _heads(given: Given, sizes: dict[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def expand(
     workload: Workload,
     folder: str | os.PathLike[str],
     ranks: Iterable[int] | None = None,
-    ordering: Ordering = "serial",
+    ordering: Ordering | None = None,
     prefix: str = "workload",
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
@@ -81,7 +81,7 @@ def _is_number(text: str) -> bool:
 
 
 def _content(
-    workload: Workload, rank: int, ordering: Ordering, known: dict[object, bytes]
+    workload: Workload, rank: int, ordering: Ordering | None, known: dict[object, bytes]
 ) -> bytes:
     template = workload.class_of(rank).template
     meaning = workload.meaning(rank)

@@ -17,7 +17,7 @@ from yantra.workloads.template.parts import RankClass
 
 FORMAT = "yantra-workload"
 VERSION = 1
-SECTIONS = ("about", "totals", "memory", "schedule", "notes")
+SECTIONS = ("about", "ordering", "totals", "memory", "schedule", "notes")
 _KEYS = ("format", "version", "about", "ranks", "grids", "groups", "classes", *SECTIONS[1:])
 _NEEDED = ("format", "version", "ranks", "grids", "classes")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
 from yantra.chakra import Trace
 from yantra.chakra.relative import (
@@ -134,10 +134,25 @@ class Workload:
         """The bytes that each template's ranks need, by template."""
         return self._sections.get("memory", {})
 
+    def peaks(self) -> dict[str, int]:
+        """Return the most bytes that a rank of each part of `memory` needs, where it says so."""
+        parts = self.memory if isinstance(self.memory, dict) else {}
+        found = {name: part.get("peak") for name, part in parts.items() if isinstance(part, dict)}
+        return {name: peak for name, peak in found.items() if is_size(peak)}
+
     @property
     def schedule(self) -> str:
         """The pipeline schedule as a drawing; empty if there is none."""
         return str(self._sections.get("schedule", ""))
+
+    @property
+    def ordering(self) -> Ordering:
+        """How its collectives are ordered where nothing else is asked for; `serial` by default.
+
+        An imported workload whose own order is the question says `streams`.
+        """
+        ordering: Ordering = self._sections.get("ordering", "serial")
+        return _known_ordering(ordering)
 
     @property
     def totals(self) -> Any:
@@ -167,9 +182,7 @@ class Workload:
 
     def template(self, template: str, ordering: Ordering = "streams") -> Trace:
         """Return a template, decoded once; its names are checked against the manifest."""
-        if ordering not in get_args(Ordering):
-            problem = expected_got(f"one of {', '.join(get_args(Ordering))}", ordering)
-            raise ConfigError("ordering", problem)
+        _known_ordering(ordering)
         if (template, ordering) not in self._traces:
             if ordering == "serial":
                 made = collectives_in_order(self.template(template))
@@ -189,14 +202,14 @@ class Workload:
         """Return how errors call a template."""
         return f"{self.name}: {container.member_of(template)}"
 
-    def meaning(self, rank: int) -> Meaning:
-        """Return what the names of a rank's template mean for it.
+    def meaning(self, rank: int, names: Names | None = None) -> Meaning:
+        """Return what names mean for a rank: those of its template, or the given ones.
 
         Raises ConfigError for a group that the rank is not in and for a peer that is the rank
         itself or does not exist.
         """
         template = self.class_of(rank).template
-        names = self.names(template)
+        names = self.names(template) if names is None else self._checked(names, template)
         groups = {name: self._layout.group_id(rank, name) for name in names.groups}
         for name, number in groups.items():
             if number is None:
@@ -209,10 +222,11 @@ class Workload:
                 raise ConfigError(self.where(template), problem)
         return Meaning(rank, {name: number or 0 for name, number in groups.items()}, peers)
 
-    def trace(self, rank: int, ordering: Ordering = "serial") -> Trace:
+    def trace(self, rank: int, ordering: Ordering | None = None) -> Trace:
         """Return the trace of one rank, with absolute peers and numbers of groups."""
         template = self.class_of(rank).template
-        return resolve(self.template(template, ordering), self.meaning(rank), self.where(template))
+        made = self.template(template, ordering or self.ordering)
+        return resolve(made, self.meaning(rank), self.where(template))
 
     def communicators(self) -> dict[int, tuple[int, ...]]:
         """Return the ranks of every communicator, by ascending id from 1."""
@@ -228,7 +242,7 @@ class Workload:
         self,
         folder: str | os.PathLike[str],
         ranks: Iterable[int] | None = None,
-        ordering: Ordering = "serial",
+        ordering: Ordering | None = None,
         prefix: str = "workload",
     ) -> None:
         """Write `<prefix>.<rank>.et` of each of `ranks` (all if None), and `comm_group.json`."""
@@ -263,12 +277,24 @@ class Workload:
         return f"<Workload of {self.ranks} ranks, {len(self._content)} templates>"
 
 
+def _known_ordering(ordering: Ordering) -> Ordering:
+    if ordering not in get_args(Ordering):
+        problem = expected_got(f"one of {', '.join(get_args(Ordering))}", ordering)
+        raise ConfigError("ordering", problem)
+    return ordering
+
+
 def load(path: str | os.PathLike[str]) -> Workload:
     """Open a workload file; templates are read when they are asked for.
 
     Raises ConfigError naming the file and the place in it.
     """
     return Workload._of_file(os.fspath(path))
+
+
+def is_size(value: object) -> TypeGuard[int]:
+    """Whether a value of a section is a number of bytes, operations or nodes."""
+    return type(value) is int and 0 <= value < 1 << 80
 
 
 def _content(template: Template) -> bytes:

@@ -1,12 +1,18 @@
-"""The models known by name, one file per family; each ends with `PLUGIN = (model, ...)`."""
+"""The models known by name, one file per family; each ends with `PLUGIN = (model, ...)`.
+
+An entry is the sizes of a transformer, or a model of blocks.
+"""
 
 from __future__ import annotations
 
 from yantra.errors import ConfigError, did_you_mean
 from yantra.registry import Registry
+from yantra.workloads.model import Model
 from yantra.workloads.transformer import Transformer
 
-families: Registry[tuple[Transformer, ...]] = Registry(
+Entry = Transformer | Model
+
+families: Registry[tuple[Entry, ...]] = Registry(
     "family of models", "yantra.workloads.zoo", "yantra.workloads.zoo"
 )
 
@@ -16,8 +22,8 @@ def names() -> tuple[str, ...]:
     return tuple(_known())
 
 
-def find(name: str, where: str = "model") -> Transformer:
-    """Return the model of a name; `where` is the field that an unknown one is reported at."""
+def get(name: str, where: str = "model") -> Entry:
+    """Return what is known by a name; `where` is the field that an unknown one is reported at."""
     known = _known()
     if name not in known:
         problem = f"no model is named '{name}'; expected one of {', '.join(known)}"
@@ -25,8 +31,8 @@ def find(name: str, where: str = "model") -> Transformer:
     return known[name]
 
 
-def _known() -> dict[str, Transformer]:
-    known: dict[str, Transformer] = {}
+def _known() -> dict[str, Entry]:
+    known: dict[str, Entry] = {}
     for family in families.names():
         for model in families.get(family):
             if model.name in known:

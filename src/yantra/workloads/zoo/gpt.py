@@ -27,6 +27,7 @@ def _gpt(
         ffn_hidden_size=4 * hidden,
         vocab_size=vocabulary,
         seq_length=2048,
+        rotary=False,
         max_position_embeddings=2048,
         normalization="LayerNorm",
         gated_linear_unit=False,

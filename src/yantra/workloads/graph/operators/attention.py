@@ -18,7 +18,7 @@ from __future__ import annotations
 from math import prod
 from typing import NamedTuple
 
-from yantra.workloads.graph.graph import WIDTHS, Gradient, Graph, Use
+from yantra.workloads.graph.graph import Gradient, Graph, Use
 from yantra.workloads.graph.operators.elementwise import elementwise, settle
 from yantra.workloads.graph.tensor import Placement, Tensor
 from yantra.workloads.operations import Operation, Phase
@@ -41,6 +41,8 @@ class Heads(NamedTuple):
 def attention(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
     """Add the core; inputs have dimensions tokens and heads x width, `q`, `k` and `v` alike."""
     fused = g.setting.flash_attention or not g.setting.training
+    if heads.causal and not g.setting.training:
+        store(g, (k, v))
     if g.setting.ways("cp") > 1 and g.setting.cp_kind == "p2p":
         return _ring(g, q, k, v, heads)
     out = (_fused if fused else _unfused)(g, q, k, v, heads)
@@ -88,7 +90,7 @@ def _fused(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
         Use(v, _key_placement(g, v)),
     )
     scores, core = _flops(g, q, placement, heads)
-    cached = _cache_bytes(g, k, v)
+    cached = _cache_bytes(g, k, v, heads.window)
     read = sum(g.bytes(*use) for use in uses) + cached
     keeps = _statistics(g, out, heads)
     forward = Operation(
@@ -122,13 +124,22 @@ def _dtype(g: Graph) -> str:
     return g.setting.dtype if g.setting.dtype in ("fp32", "tf32", "fp16") else "bf16"
 
 
-def _cache_bytes(g: Graph, k: Tensor, v: Tensor) -> int:
+def store(g: Graph, kept: tuple[Tensor, ...]) -> None:
+    """Add the kernel that writes new rows into the cache, in the cache's type."""
+    batch = g.setting.batch
+    elements = sum(g.local(tensor) for tensor in kept)
+    write = Operation(
+        "", "cache", "forward", "",
+        bytes_read=sum(map(g.bytes, kept)),
+        bytes_written=g.setting.cache_bytes(elements // batch.tokens * batch.stored),
+    )  # fmt: skip
+    g.add("cache", tuple(Use(tensor, tensor.placement) for tensor in kept), (), (write,))
+
+
+def _cache_bytes(g: Graph, k: Tensor, v: Tensor, window: int | None) -> int:
     """Bytes read of keys and values that earlier iterations left in the cache."""
-    past, tokens = g.setting.batch.past, g.setting.batch.tokens
-    if past == 0:
-        return 0
-    width = WIDTHS[g.setting.cache_dtype]
-    return round((g.local(k) + g.local(v)) // tokens * past * width)
+    per_token = (g.local(k) + g.local(v)) // g.setting.batch.tokens
+    return g.setting.cache_bytes(per_token * g.setting.batch.cached(window))
 
 
 def _unfused(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:

@@ -109,6 +109,18 @@ def residual(g: Graph, name: str, branch: Tensor, skip: Tensor) -> Tensor:
     )  # fmt: skip
 
 
+def view(
+    g: Graph, inputs: Sequence[Tensor], name: str, sizes: Mapping[str, int], where: Placement
+) -> Tensor:
+    """Look at tensors as one of other sizes: nothing is computed or moved.
+
+    Only for graphs without training, as it has no gradient.
+    """
+    out = g.tensor(name, sizes, where, inputs[0].width)
+    g.add(name, tuple(Use(tensor, tensor.placement) for tensor in inputs), (out,), ())
+    return out
+
+
 def settle(g: Graph, x: Tensor, name: str, placement: Placement) -> Tensor:
     """Bring a tensor to a placement at this point, at the cost of the collectives alone."""
     if x.placement == placement:

@@ -14,12 +14,20 @@ from yantra.workloads.operations import Operation
 
 
 def exchange(
-    g: Graph, x: Tensor, name: str, axis: str, *, rows: int | None = None, busiest: int = 0
+    g: Graph,
+    x: Tensor,
+    name: str,
+    axis: str,
+    *,
+    rows: int | None = None,
+    busiest: int = 0,
+    row_bytes: int | None = None,
 ) -> Tensor:
     """Exchange the rows of `x` over `axis`; `rows` arrive, as many as went by default.
 
     The size of the collective is that of the rank that sends or receives most, as all wait for it:
-    `busiest` rows, if that is more than this rank's own.
+    `busiest` rows, if that is more than this rank's own. `row_bytes` is what a row takes on the
+    wire, by default what it takes in memory.
     """
     if g.setting.ways(axis) == 1:
         return x
@@ -27,6 +35,8 @@ def exchange(
     arriving = count if rows is None else rows
     out = g.tensor(name, {**dict(x.sizes), first: arriving}, x.placement, x.width)
     size = max(g.bytes(x), g.bytes(out), busiest * (g.bytes(x) // count if count else 0))
+    if row_bytes is not None:
+        size = size // (x.width * x.sizes[-1][1]) * row_bytes
     forward = Operation(
         "", "all_to_all", "forward", "",
         collective=CollectiveType.ALL_TO_ALL, group=axis, size_bytes=size,

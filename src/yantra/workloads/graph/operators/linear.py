@@ -34,12 +34,14 @@ def linear(
     domain: Domain = "dense",
     copies: int = 1,
     weight: Literal["own", "tied", "none"] = "own",
+    is_first: bool = False,
 ) -> tuple[Tensor, ...]:
     """Multiply the last dimension of `x` by a weight; return one tensor per entry of `outputs`.
 
     `outputs` maps names of new last dimensions to their sizes; all come from one product. `copies`
     products are made with different weights, the rows shared evenly among them (experts). A `tied`
-    weight also stands in another stage, for `none` it was added before.
+    weight also stands in another stage, for `none` it was added before. `is_first`: the input is
+    data, whose gradient nobody needs.
     """
     feature, k = x.sizes[-1]
     needed = _needed(g, x, feature, split, axis)
@@ -72,10 +74,9 @@ def linear(
     program = _programs(g, m, local_n, local_k, copies, bias)
     wanted = g.partial(needed, axis) if split == "out" else needed
     everything = tuple(range(len(made)))
-    gradients = (
-        Gradient((program[1],), everything, gives=((0, wanted),)),
-        Gradient((program[2],), everything, needs=(Use(x, needed),)),
-    )
+    of_input = Gradient((program[1],), everything, gives=((0, wanted),))
+    of_weight = Gradient((program[2],), everything, needs=(Use(x, needed),))
+    gradients = (of_weight,) if is_first else (of_input, of_weight)
     g.add(name, (Use(x, needed),), tuple(made), (program[0],), gradients)
     return tuple(made)
 
@@ -109,7 +110,7 @@ def _programs(
     forward = Operation(
         "", kind, "forward", "",
         tensor_flops=2 * m * n * k, vector_flops=m * n if bias else 0,
-        bytes_read=w * (m * k + touched), bytes_written=w * m * n,
+        bytes_read=w * m * k + setting.weight_bytes(touched), bytes_written=w * m * n,
         shape=shape, dtype=setting.dtype,
     )  # fmt: skip
     dgrad = Operation(

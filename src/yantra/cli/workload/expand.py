@@ -1,0 +1,31 @@
+"""`yantra workload expand`: writes the plain Chakra traces of a workload, one per rank."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("workload", type=click.Path())
+@click.option("-o", "--output", required=True, type=click.Path(), help="The folder for the files.")
+@click.option("--ranks", help="Only these ranks, such as 0,7-15.")
+@click.option(
+    "--ordering",
+    type=click.Choice(["serial", "streams"]),
+    default="serial",
+    show_default=True,
+    help="All collectives of a rank in one order, as ASTRA-sim needs, or each group in its own.",
+)
+@click.option(
+    "--prefix", default="workload", show_default=True, help="How the names of the traces begin."
+)
+def command(workload: str, output: str, ranks: str | None, ordering: str, prefix: str) -> None:
+    """Write the traces of WORKLOAD as PREFIX.<rank>.et, and its groups as comm_group.json."""
+    from yantra.cli.show import progress
+    from yantra.workloads.template import load
+    from yantra.workloads.template.expand import expand, parse_ranks
+
+    opened = load(workload)
+    wanted = None if ranks is None else parse_ranks(ranks, opened.ranks, "--ranks")
+    with progress("writing") as report:
+        expand(opened, output, wanted, ordering, prefix, report)  # type: ignore[arg-type]

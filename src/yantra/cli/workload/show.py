@@ -1,0 +1,23 @@
+"""`yantra workload show`: tells what a workload holds: totals, communication, memory, schedule."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+
+@click.command()
+@click.argument("workload", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def command(workload: str, as_json: bool) -> None:
+    """Tell what WORKLOAD holds: a step's operations, communication, memory and schedule."""
+    from yantra.workloads.template import load
+    from yantra.workloads.template.describe import as_dict, report
+
+    opened = load(workload)
+    if as_json:
+        sys.stdout.write(json.dumps(as_dict(opened), ensure_ascii=False, indent=1) + "\n")
+    else:
+        sys.stdout.write(report(opened))

@@ -1,0 +1,36 @@
+"""Embedding, head and loss.
+
+The embedding is a product with one-hot rows, and the head is the same module with other sizes; both
+keep whole weights on every rank when the sequence is split, and rows over tp when it is not. The
+loss counts five operations per element of the hidden size, forward and backward.
+"""
+
+from __future__ import annotations
+
+from yantra.workloads.importers.stg.builtin.form import Form
+from yantra.workloads.importers.stg.builtin.sketch import Sketch
+from yantra.workloads.importers.stg.module import Module
+
+
+def embedding(form: Form) -> Module:
+    """x of Din symbols per token times a weight of Din x Dout."""
+    rows = "Din" if form.splits_sequence else "Din/tp"
+    sketch = Sketch("embedding")
+    x = sketch.take("x", f"{form.tokens}, {rows}")
+    weight = sketch.weight("w", f"{rows}, Dout")
+    y = sketch.product("y", "bsi,io->bso", x, weight)
+    sketch.backward()
+    dy = sketch.take("dy", f"{form.tokens}, Dout", gradient_of=y)
+    sketch.product("dw", "bso,bsi->io", dy, x, gradient_of=weight)
+    sketch.product("dx", "bso,io->bsi", dy, weight, gradient_of=x)
+    return sketch.module()
+
+
+def loss(form: Form) -> Module:
+    """Five operations per element on the way in and on the way back."""
+    sketch = Sketch("loss")
+    y = sketch.take("y", f"{form.tokens}, Dmodel")
+    value = sketch.each("loss", y, operations=5)
+    sketch.backward()
+    sketch.each("dy", value, operations=5)
+    return sketch.module()

@@ -1,0 +1,71 @@
+"""One order of the collectives of a rank, the same on all ranks of a group.
+
+Upstream leaves it to the simulator which of several ready collectives goes first; where a rank does
+one at a time, two ranks may choose differently and wait for each other for ever. Here all stages
+are run through together, one step at a time on each, the lowest id first, with messages between
+them; every stage then keeps its collectives in the order in which they came up. All these orders
+agree with one order of the whole job, so none of them can wait for itself.
+
+Trade-off: computations count their operations, communication takes no time. It is an order, not a
+schedule: a pipeline gets the one of ids, not 1F1B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+
+from yantra.errors import ConfigError
+from yantra.workloads.importers.stg.nodes import Step
+
+Stages = Mapping[int, Sequence[Step]]
+
+
+def order(stages: Stages, operations: Callable[[Step], int]) -> dict[int, list[Step]]:
+    """Return the steps of each stage in an order all can follow; raises ConfigError for a circle.
+
+    `operations` tells how long a step occupies its stage; 0 for communication.
+    """
+    everything = {step.id: (stage, step) for stage, steps in stages.items() for step in steps}
+    parents = _parents(everything)
+    missing = {id: len(waited) for id, waited in parents.items()}
+    children: dict[int, list[int]] = {id: [] for id in everything}
+    for id, waited in parents.items():
+        for parent in waited:
+            children[parent].append(id)
+    ready = {stage: [s.id for s in steps if not missing[s.id]] for stage, steps in stages.items()}
+    for heap in ready.values():
+        heapify(heap)
+    done: dict[int, list[Step]] = {stage: [] for stage in stages}
+    free = dict.fromkeys(stages, 0)
+    clocks = [(0, stage) for stage, heap in ready.items() if heap]
+    heapify(clocks)
+    while clocks:
+        now, stage = heappop(clocks)
+        step = everything[heappop(ready[stage])][1]
+        done[stage].append(step)
+        free[stage] = later = now + operations(step)
+        for child in children[step.id]:
+            missing[child] -= 1
+            if not missing[child]:
+                home = everything[child][0]
+                if not ready[home] and home != stage:
+                    heappush(clocks, (max(later, free[home]), home))
+                heappush(ready[home], child)
+        if ready[stage]:
+            heappush(clocks, (later, stage))
+    for id, count in missing.items():
+        if count:
+            name = everything[id][1].tensor.name
+            raise ConfigError(name, "waits for itself: the links make a circle")
+    return done
+
+
+def _parents(everything: Mapping[int, tuple[int, Step]]) -> dict[int, set[int]]:
+    """Return what each step waits for; a receive waits for its send."""
+    sends = {step.tag: id for id, (_, step) in everything.items() if step.is_send}
+    parents = {id: set(step.after) for id, (_, step) in everything.items()}
+    for id, (_, step) in everything.items():
+        if step.peer is not None and not step.is_send:
+            parents[id].add(sends[step.tag])
+    return parents

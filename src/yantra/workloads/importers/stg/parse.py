@@ -1,0 +1,104 @@
+"""Text of sizes to expressions: numbers, symbols, `+ - * / **` and brackets.
+
+A recursive descent over the tokens of one cell. A mistake is a ValueError that says what was
+expected and where in the text; the reader of sheets adds file, row and column.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import cache
+
+from yantra.workloads.importers.stg.expressions import Expression, Shape, number, symbol
+
+_TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?|\.\d+)|([A-Za-z_]\w*)|(\*\*|[-+*/()]))")
+_DEEPEST = 50
+_LARGEST_POWER = 9
+
+
+@cache
+def parse(text: str) -> Expression:
+    """Return the expression a text stands for; raises ValueError."""
+    reader = _Reader(text)
+    expression = reader.sum(0)
+    if reader.token:
+        raise ValueError(f"expected an operator before '{reader.token}'")
+    return expression
+
+
+@cache
+def parse_shape(text: str) -> Shape:
+    """Return the sizes of a comma-separated list; raises ValueError."""
+    return tuple(parse(part) for part in text.split(","))
+
+
+class _Reader:
+    """One token of look-ahead over a text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text.rstrip()
+        self._at = 0
+        self.token = ""
+        self._advance()
+
+    def _advance(self) -> str:
+        taken = self.token
+        if self._at == len(self._text):
+            self.token = ""
+            return taken
+        match = _TOKEN.match(self._text, self._at)
+        if match is None:
+            rest = self._text[self._at :].lstrip()
+            raise ValueError(f"'{rest[0]}' is not part of an expression")
+        self.token, self._at = match[0].strip(), match.end()
+        return taken
+
+    def sum(self, depth: int) -> Expression:
+        total = self._product(depth)
+        while self.token in ("+", "-"):
+            sign = 1 if self._advance() == "+" else -1
+            total = total + self._product(depth) * sign
+        return total
+
+    def _product(self, depth: int) -> Expression:
+        value = self._signed(depth)
+        while self.token in ("*", "/"):
+            divide = self._advance() == "/"
+            operand = self._signed(depth)
+            try:
+                value = value / operand if divide else value * operand
+            except ArithmeticError as error:
+                raise ValueError(str(error)) from None
+        return value
+
+    def _signed(self, depth: int) -> Expression:
+        if depth > _DEEPEST:
+            raise ValueError("nested too deeply")
+        if self.token == "-":
+            self._advance()
+            return self._signed(depth + 1) * -1
+        base = self._atom(depth)
+        if self.token != "**":
+            return base
+        self._advance()
+        power = self._advance()
+        if not power.isdigit() or int(power) > _LARGEST_POWER:
+            raise ValueError(f"expected a power of 0 to {_LARGEST_POWER}, got '{power}'")
+        result = number(1)
+        for _ in range(int(power)):
+            result = result * base
+        return result
+
+    def _atom(self, depth: int) -> Expression:
+        token = self._advance()
+        if token == "(":
+            inner = self.sum(depth + 1)
+            if self._advance() != ")":
+                raise ValueError("a bracket is not closed")
+            return inner
+        if token[:1].isdigit() or token[:1] == ".":
+            return number(Fraction(token))
+        if token[:1].isalpha() or token[:1] == "_":
+            return symbol(token)
+        raise ValueError(f"expected a number, a symbol or '(', got {token!r}")

@@ -1,0 +1,129 @@
+"""Simulating templates gives, to the bit, what simulating the expanded traces gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.oracles.small_workloads import standard
+from yantra.errors import ConfigError, DeadlockError
+from yantra.result import Result
+from yantra.scenario import (
+    ASTRA_SIM_RESOURCES,
+    ChakraFiles,
+    Collectives,
+    Device,
+    Dimension,
+    Resources,
+    Scenario,
+    Templates,
+    Topology,
+    WorkloadFile,
+)
+from yantra.scenario.types import Workload
+from yantra.simulate import simulate
+from yantra.workloads.template.expand import expand
+
+SHAPES = [(1, 2, 2), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 1, 2), (2, 3, 2), (1, 1, 3)]
+RESOURCES = {
+    "one_slot": Resources(communication="one_slot", copy_engines=0),
+    "per_communicator": Resources(),
+    "astra-sim": ASTRA_SIM_RESOURCES,
+}
+
+
+def _scenario(workload: Workload, sizes: list[int], resources: str, network: str) -> Scenario:
+    algorithms = ("ring",) * len(sizes)
+    return Scenario(
+        workload=workload,
+        topology=Topology(
+            dimensions=tuple(
+                Dimension(kind="ring", size=size, bytes_per_ns=10.0 * at + 7, latency_ns=50.0)
+                for at, size in enumerate(sizes)
+            )
+        ),
+        device=Device(peak_flops=1e14, memory_bytes_per_s=1e12, compute="roofline"),
+        collectives=Collectives(
+            all_reduce=algorithms,
+            all_gather=algorithms,
+            reduce_scatter=algorithms,
+            all_to_all=algorithms,
+            chunks=2,
+        ),
+        resources=RESOURCES[resources],
+        semantics="astra-sim" if resources == "astra-sim" else "yantra",
+        network=network,  # type: ignore[arg-type]
+    )
+
+
+def _told(result: Result, folder: Path, name: str) -> Any:
+    path = folder / name
+    result.to_json(path)
+    told = json.loads(path.read_text())
+    told["scenario"] = None
+    return told
+
+
+def _outcome(scenario: Scenario, folder: Path, name: str) -> Any:
+    try:
+        return _told(simulate(scenario), folder, name)
+    except DeadlockError as error:
+        return str(error)
+
+
+@given(
+    st.sampled_from(SHAPES),
+    st.integers(0, 99),
+    st.sampled_from(sorted(RESOURCES)),
+    st.sampled_from(["congestion_unaware", "congestion_aware"]),
+)
+@example((2, 2, 2), 0, "astra-sim", "congestion_unaware")
+@example((2, 2, 2), 0, "per_communicator", "congestion_aware")
+def test_templates_and_their_expansion_run_alike(
+    shape: tuple[int, int, int], seed: int, resources: str, network: str
+) -> None:
+    workload = standard(*shape, seed=seed)
+    sizes = [workload.ranks] if network == "congestion_aware" else [n for n in shape if n > 1]
+    ordering = "streams" if resources == "per_communicator" else "serial"
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        workload.save(folder / "w.yw")
+        expand(workload, folder, None, ordering, "w")  # type: ignore[arg-type]
+        groups = tuple(workload.communicators().items())
+        files = ChakraFiles(prefix=str(folder / "w"), groups=groups)
+        runs = [
+            _outcome(_scenario(source, sizes, resources, network), folder, f"{at}.json")
+            for at, source in enumerate(
+                [files, WorkloadFile(path=str(folder / "w.yw")), Templates(workload=workload)]
+            )
+        ]
+    assert runs[0] == runs[1] == runs[2]
+
+
+def test_a_cluster_of_another_size_is_refused(tmp_path: Path) -> None:
+    workload = standard(2, 2, 2)
+    workload.save(tmp_path / "w.yw")
+    with pytest.raises(ConfigError, match=r"w\.yw has 8 ranks, the cluster 4"):
+        simulate(
+            _scenario(
+                WorkloadFile(path=str(tmp_path / "w.yw")), [4], "one_slot", "congestion_unaware"
+            )
+        )
+    with pytest.raises(ConfigError, match="the workload has 8 ranks, the cluster 4"):
+        _scenario(Templates(workload=workload), [4], "one_slot", "congestion_unaware")
+
+
+def test_a_template_is_decoded_once_whatever_number_of_ranks_runs_it() -> None:
+    from yantra.compile import compile
+
+    model = compile(
+        _scenario(Templates(workload=standard(2, 3, 2)), [12], "one_slot", "congestion_unaware")
+    )
+    assert len(model.graphs.distinct) == 2
+    assert [model.graphs.by_rank.count(at) for at in (0, 1)] == [6, 6]
