@@ -92,7 +92,7 @@ def test_decode_computes_and_reads_what_the_closed_forms_say(name: str) -> None:
 
 
 @given(st.lists(st.integers(2, 40), min_size=1, max_size=5), st.sampled_from((0, 7, 50)))
-@settings(max_examples=12)
+@settings(max_examples=12, deadline=None)
 def test_the_chunks_of_a_prompt_add_up_to_its_prefill(chunks: list[int], window: int) -> None:
     """For latent attention each chunk expands the cached rows before it once more."""
     for t in (DENSE.replace(window_size=window), LATENT):

@@ -43,7 +43,7 @@ def plans(draw: st.DrawFn, *, experts: bool, most: int = 8) -> InferencePlan:
 
 
 @given(st.data())
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 def test_any_plan_runs_to_its_end(data: st.DataObject) -> None:
     model = data.draw(st.sampled_from((DENSE, LATENT)))
     plan = data.draw(plans(experts=model is LATENT))
@@ -62,7 +62,7 @@ def test_any_plan_runs_to_its_end(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=15)
+@settings(max_examples=15, deadline=None)
 def test_any_two_grids_run_to_their_ends(data: st.DataObject) -> None:
     model = data.draw(st.sampled_from((DENSE, LATENT)))
     source, target = (

@@ -66,7 +66,8 @@ def infer(
     """Return the workload of some iterations of inference.
 
     `batch` and `prompts` are numbers of sequences over all replicas (one per replica by default),
-    `prompt` and `context` tokens (the model's usual length, or 0 in the cache of a prefill).
+    `prompt` and `context` tokens; by default the sequences end with the model's usual length, those
+    of a mixed phase have half of it at first.
     `max_num_batched_tokens` bounds an iteration of one replica: longer prompts come in chunks.
     `iterations` is their number; by default until all prompts are done, or one. With the phase
     `disaggregated`, `plan` is that of the grid for prompts, `decode_plan` of the other, and
@@ -77,12 +78,12 @@ def infer(
     a model whose layers have no causal attention.
     """
     plan = plan or InferencePlan()
-    has_prompt = phase in ("prefill", "disaggregated")
+    usual = _usual(model.sequence, phase, iterations)
     job = Job(
         phase=phase,
         batch=plan.dp if batch is None else batch,
-        prompt=model.sequence if prompt is None else prompt,
-        context=(0 if has_prompt else model.sequence) if context is None else context,
+        prompt=usual["prompt"] if prompt is None else prompt,
+        context=usual["context"] if context is None else context,
         prompts=(plan.dp if phase == "mixed" else 0) if prompts is None else prompts,
         iterations=iterations,
         max_num_batched_tokens=max_num_batched_tokens,
@@ -92,6 +93,17 @@ def infer(
     if decode_plan is not None:
         raise ConfigError("decode_plan", f"only the phase disaggregated has one; got {phase}")
     return _single(model, job, plan, memory_bytes)
+
+
+def _usual(sequence: int, phase: str, iterations: int | None) -> dict[str, int]:
+    """Return the lengths that are not given."""
+    before = max(sequence - (iterations or 1), 1)
+    if phase == "prefill":
+        return {"prompt": sequence, "context": 0}
+    if phase == "disaggregated":
+        return {"prompt": before, "context": 0}
+    half = max(sequence // 2, 1)
+    return {"prompt": half, "context": before if phase == "decode" else half}
 
 
 def _single(
