@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+from math import prod
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.workloads.importers.running import Semantics, finish
@@ -28,11 +30,11 @@ def test_every_known_transformer_runs_on_eight_ranks(name: str, phase: str) -> N
 
 @st.composite
 def plans(draw: st.DrawFn, *, experts: bool, most: int = 8) -> InferencePlan:
-    tp, pp, dp = (draw(st.sampled_from((1, 2, 4))) for _ in range(3))
-    assume(tp * pp * dp <= most)
+    sizes = [one for one in product((1, 2, 4), repeat=3) if prod(one) <= most]
+    tp, pp, dp = draw(st.sampled_from(sizes))
     sp = tp > 1 and draw(st.booleans())
-    ep = draw(st.sampled_from([n for n in (1, 2, 4, 8) if tp * dp % n == 0])) if experts else 1
-    assume(sp or ep * max(tp // ep, 1) % tp == 0)
+    spread = [n for n in (1, 2, 4, 8) if tp * dp % n == 0 and (sp or n * max(tp // n, 1) % tp == 0)]
+    ep = draw(st.sampled_from(spread)) if experts else 1
     return InferencePlan(
         tp=tp, pp=pp, dp=dp, ep=ep, sequence_parallel=sp,
         low_latency=ep > 1 and draw(st.booleans()),
