@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from benchmarks import bench_chakra_tools, bench_trace_decode, speed, startup
+from benchmarks import bench_chakra_tools, bench_trace_decode, bench_workloads, speed, startup
 
 
 def main() -> int:
@@ -19,6 +19,8 @@ def main() -> int:
         met &= speed.report(folder)
         print()
         met &= bench_chakra_tools.report(folder / "chakra")
+        print()
+        met &= bench_workloads.report(folder / "workloads")
     return 0 if met else 1
 
 

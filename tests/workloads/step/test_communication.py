@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings
 
 from tests.oracles.communication_forms import (
     Shape,
@@ -15,56 +14,11 @@ from tests.oracles.communication_forms import (
     expert_weights,
     stage_bytes,
 )
-from tests.workloads.step.models import build
+from tests.workloads.step.models import build, plans
 from tests.workloads.step.tally import tally_device
 from yantra.workloads.check import check_job
 from yantra.workloads.plan import Plan
 from yantra.workloads.training import Step, grid_of_plan
-
-DENSE = Shape(h=256, L=8, a=8, g=4, d=32, f=512, V=1024, s=128)
-EXPERTS = DENSE._replace(f=128, E=8, k=2)
-VIRTUAL = {"interleaved": 2, "zb-v": 2, "dualpipev": 2}
-
-
-@st.composite
-def plans(draw: st.DrawFn) -> tuple[Shape, Plan]:
-    """A legal plan of a small transformer; all sizes divide."""
-    shape = draw(st.sampled_from((DENSE, DENSE._replace(tied=True), EXPERTS)))
-    tp = draw(st.sampled_from((1, 2, 4)))
-    cp = draw(st.sampled_from((1, 2)))
-    dp = draw(st.sampled_from((1, 2, 4)))
-    pp = draw(st.sampled_from((1, 2, 4)))
-    schedule = draw(
-        st.sampled_from(
-            ("gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipev", "dualpipe")
-        )
-    )
-    zero = draw(st.sampled_from((0, 1, 2, 3)))
-    ep = draw(st.sampled_from((1, 2, 4))) if shape.E else 1
-    assume(tp * cp * dp % ep == 0)
-    assume(schedule != "dualpipe" or pp % 2 == 0)
-    micro_batches = draw(st.sampled_from((1, 2))) * 2 * pp
-    cp_kind = draw(st.sampled_from(("p2p", "all_gather", "a2a")))
-    assume(cp == 1 or cp_kind != "a2a" or 4 // tp % cp == 0)
-    sharded = zero and dp * cp > 1 and not shape.E
-    return shape, Plan(
-        tp=tp,
-        cp=cp,
-        dp=dp,
-        pp=pp,
-        ep=ep,
-        vpp=VIRTUAL.get(schedule, 1),
-        sequence_parallel=tp > 1 and (bool(shape.E) or draw(st.booleans())),
-        cp_kind=cp_kind,
-        zero=zero,
-        shard=draw(st.sampled_from((None, 1, 2))) if sharded else None,
-        global_batch=micro_batches * dp,
-        schedule=schedule,
-        overlap_gradients=draw(st.booleans()),
-        overlap_parameters=draw(st.booleans()),
-        overlap_p2p=draw(st.booleans()),
-        bucket_elements=draw(st.sampled_from((None, 100_000))),
-    )
 
 
 def split_of(plan: Plan, stages: int) -> Split:

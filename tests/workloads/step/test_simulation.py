@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from tests.oracles.communication_forms import Shape
-from tests.workloads.step.models import model_of
+from tests.workloads.step.models import model_of, plans
 from yantra.compile import compile
 from yantra.scenario import Scenario
 from yantra.scenario.types import (
@@ -18,7 +22,9 @@ from yantra.scenario.types import (
     Traces,
 )
 from yantra.simulate import run_native
+from yantra.workloads import schedules
 from yantra.workloads.plan import Plan
+from yantra.workloads.schedules.listed import as_text
 from yantra.workloads.template import Workload
 from yantra.workloads.training import train
 
@@ -126,3 +132,25 @@ def test_every_kind_of_plan_runs_to_its_end(name: str, semantics: str) -> None:
     plan = {**PLANS, **EXPERT_PLANS}[name]
     workload = train(model_of(shape._replace(tied=name == "tied")), plan)
     assert finish_ns(workload, semantics) > 0
+
+
+@given(plans(), st.sampled_from(("astra-sim", "yantra")), st.booleans())
+@settings(max_examples=40)
+def test_random_plans_run_to_their_ends(
+    drawn: tuple[Shape, Plan], semantics: str, offloads: bool
+) -> None:
+    shape, plan = drawn
+    assume(1 < plan.ranks <= 16)
+    plan = plan.replace(offload_activations=offloads, global_batch=plan.global_batch)
+    assert finish_ns(train(model_of(shape), plan), semantics) > 0
+
+
+def test_a_list_of_operations_is_a_schedule_too(tmp_path: Path) -> None:
+    zb = schedules.get("zb-h1")
+    path = tmp_path / "own.yaml"
+    path.write_text(as_text(zb.orders(2, 4), zb.stages(2), 4))
+    plans = [Plan(pp=2, tp=2, global_batch=4, schedule=name) for name in (str(path), "zb-h1")]
+    listed, named = (train(model_of(SMALL), plan) for plan in plans)
+    assert finish_ns(listed, "yantra") > 0
+    for template in named.templates:
+        assert listed.template_bytes(template) == named.template_bytes(template)
