@@ -18,7 +18,7 @@ from yantra.clusters.types import DTYPES
 from yantra.collectives import algorithms
 from yantra.quirks import STORIES
 from yantra.scenario.fields import Dimensions, Field, Quantity, Section
-from yantra.scenario.layout import DOCUMENT, NAMED
+from yantra.scenario.layout import DOCUMENT, NAMED, TEMPLATES
 from yantra.topologies import topologies
 from yantra.workloads import description, names, plan
 from yantra.workloads.plan_fields import MEANINGS
@@ -43,6 +43,7 @@ def part(name: str) -> str:
         "clusters": cluster_names,
         "peak rates": peak_rates,
         "keys of a named cluster": lambda: _table(_KEYS, _rows(NAMED, "cluster")),
+        "keys of templates": lambda: _table(_KEYS, _rows(TEMPLATES, "workload")),
         "plan fields": plan_fields,
         "plan names": plan_names,
         "model names": model_sizes,

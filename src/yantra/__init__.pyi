@@ -23,8 +23,10 @@ from yantra.scenario import RemoteMemory as RemoteMemory
 from yantra.scenario import Resources as Resources
 from yantra.scenario import Scenario as Scenario
 from yantra.scenario import SharedBus as SharedBus
+from yantra.scenario import Templates as Templates
 from yantra.scenario import Topology as Topology
 from yantra.scenario import Traces as Traces
+from yantra.scenario import WorkloadFile as WorkloadFile
 from yantra.simulate import simulate as simulate
 
 __version__: str

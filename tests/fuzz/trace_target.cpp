@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
+#include <stdexcept>
 
 #include "base/wire.hpp"
 #include "base/wire_writer.hpp"
@@ -13,6 +15,9 @@
 #include "trace/decode.hpp"
 #include "trace/encode.hpp"
 #include "trace/graph.hpp"
+#include "trace/relative.hpp"
+#include "trace/stamp.hpp"
+#include "trace/totals.hpp"
 
 namespace {
 
@@ -74,6 +79,7 @@ void add_every_kind(Trace& trace) {
             trace.numbers.insert(trace.numbers.end(), {1, 0});
         } else if (is_text(kind)) {
             add_text(trace, "pg_name", kind, "tp");
+            add_text(trace, "comm_peer", kind, "pp+1");
         } else {
             add(trace, "comm_size", kind).value = 1;
         }
@@ -205,6 +211,36 @@ void check_layouts(std::string_view bytes) {
     }
 }
 
+// A template is resolved, stamped and added up, or refused; the order of collectives adds few edges.
+void check_template(const Trace& trace) {
+    const Trace in_order = with_collectives_in_order(trace);
+    require(in_order.ctrl_dep.size() <= trace.ctrl_dep.size() + trace.size(), "an edge per node");
+    require(total(trace, 8).activations.size() <= 8, "as many parts as asked for");
+    Meaning meaning{7, {}, {}};
+    const RelativeNames names = relative_names(trace);
+    for (const std::string& name : names.groups) {
+        meaning.groups[name] = "17";
+    }
+    for (const std::string& name : names.peers) {
+        meaning.peers[name] = 9;
+    }
+    try {
+        const Trace resolved = resolve(trace, meaning);
+        require(resolved.size() == trace.size(), "as many nodes as the template");
+        require(relative_names(resolved).peers.empty(), "no peer is left relative");
+        require(decode(encode(resolved)).size() == trace.size(), "what was resolved can be written");
+    } catch (const std::invalid_argument&) {
+    }
+    try {
+        Stamper stamper(trace);
+        const auto block = std::make_shared<const Trace>(trace);
+        stamper.stamp(block, {}, 3, 5);
+        stamper.stamp(block, {}, std::nullopt, -1);
+        require(decode(stamper.bytes()).size() == 2 * trace.size(), "two copies");
+    } catch (const std::invalid_argument&) {
+    }
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
     check_layouts(bytes);
@@ -213,6 +249,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const std::string written = encode(trace);
         const Trace again = decode(written);
         require(encode(again) == written, "what was read is written and read unchanged");
+        check_template(trace);
         for (const bool merge : {false, true}) {
             const Graph graph = build_graph(trace, merge);
             check_graph(trace, graph);

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.oracles.small_workloads import standard
+from yantra.compile import compile
 from yantra.errors import ConfigError, DeadlockError
 from yantra.result import Result
 from yantra.scenario import (
@@ -28,6 +29,7 @@ from yantra.scenario import (
 )
 from yantra.scenario.types import Workload
 from yantra.simulate import simulate
+from yantra.workloads.template import Workload as Job
 from yantra.workloads.template.expand import expand
 
 SHAPES = [(1, 2, 2), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 1, 2), (2, 3, 2), (1, 1, 3)]
@@ -106,6 +108,33 @@ def test_templates_and_their_expansion_run_alike(
     assert runs[0] == runs[1] == runs[2]
 
 
+def test_the_order_of_a_workload_that_has_one_of_its_own_is_kept() -> None:
+    plain = standard(2, 2, 2, seed=3)
+    templates = {name: plain.template_bytes(name) for name in plain.templates}
+    kept = {
+        ordering: Job(
+            grids=plain.grids,
+            groups=plain.groups,
+            classes=plain.classes,
+            templates=templates,
+            sections={"ordering": ordering},
+        )
+        for ordering in ("serial", "streams")
+    }
+    edges = {
+        ordering: [
+            sum(graph.parent_count)
+            for graph in compile(
+                _scenario(Templates(workload=job), [8], "one_slot", "congestion_unaware")
+            ).graphs.distinct
+        ]
+        for ordering, job in kept.items()
+    }
+    own = [sum(plain.template(name).graph().parent_count) for name in plain.templates]
+    assert edges["streams"] == own
+    assert sum(edges["serial"]) > sum(own)
+
+
 def test_a_cluster_of_another_size_is_refused(tmp_path: Path) -> None:
     workload = standard(2, 2, 2)
     workload.save(tmp_path / "w.yw")
@@ -120,8 +149,6 @@ def test_a_cluster_of_another_size_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_template_is_decoded_once_whatever_number_of_ranks_runs_it() -> None:
-    from yantra.compile import compile
-
     model = compile(
         _scenario(Templates(workload=standard(2, 3, 2)), [12], "one_slot", "congestion_unaware")
     )

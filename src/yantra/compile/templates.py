@@ -57,13 +57,15 @@ def load_templates(
     """Load the graph of every template, and the table of every rank.
 
     With `one_slot` the collectives of a rank wait for each other in the order of the file: ranks
-    that take two ready ones in different order would wait for each other forever.
+    that take two ready ones in different order would wait for each other forever. A workload whose
+    own `ordering` is `streams` is left as it is.
     """
     workload = load(source.path) if isinstance(source, WorkloadFile) else source.workload
     if workload.ranks != ranks:
         problem = f"{workload.name} has {workload.ranks} ranks, the cluster {ranks}"
         raise ConfigError("workload.templates", problem)
     graphs = TemplateGraphs(workload)
+    in_order = one_slot and workload.ordering == "serial"
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
     places: dict[str, int] = {}
     for rank in range(ranks):
@@ -76,7 +78,7 @@ def load_templates(
                 where,
                 merge_duplicates=merge,
                 tensors=tensors,
-                collectives_in_order=one_slot,
+                collectives_in_order=in_order,
             )
             graphs.add(graph, where, quirks)
         at = places[template]

@@ -16,8 +16,8 @@ from yantra.errors import ConfigError
 from yantra.scenario.layout import DOCUMENT, scenario_of
 from yantra.scenario.named import with_parts
 from yantra.scenario.types import ASTRA_SIM_RESOURCES, Network, Scenario, Semantics
-from yantra.units import format_size
 from yantra.workloads.template import Workload, load
+from yantra.workloads.template.describe import readable
 from yantra.workloads.template.workload import is_size
 
 
@@ -73,13 +73,13 @@ def check_memory(workload: Workload, cluster: Cluster) -> None:
     worst = max(needs, key=lambda name: needs[name])
     parts = workload.memory[worst]
     told = ", ".join(
-        f"{name} {format_size(size)}"
+        f"{name} {readable(size)}"
         for name, size in parts.items()
         if name != "peak" and is_size(size) and size
     )
     raise ConfigError(
         "--cluster",
-        f"{cluster.name} has {format_size(cluster.memory_bytes)} on each device; the ranks of "
-        f"{worst} need {format_size(needs[worst])}{f' ({told})' if told else ''}; "
+        f"{cluster.name} has {readable(cluster.memory_bytes)} on each device; the ranks of "
+        f"{worst} need {readable(needs[worst])}{f' ({told})' if told else ''}; "
         "shard more, recompute or offload, or run it all the same with --ignore-memory",
     )

@@ -77,7 +77,7 @@ _BANDWIDTH = Quantity("bandwidth", "GB/s")  # 1 GB/s is 1 byte per ns
 _NS = Quantity("time", "ns")
 _WHOLE_NS = Quantity("time", "ns", whole=True)
 
-_TEMPLATES = Section(
+TEMPLATES = Section(
     types.WorkloadFile,
     {"templates": ("path", File(), "a workload file, in place of traces and groups")},
 )
@@ -92,14 +92,14 @@ class WorkloadSection(Section):
         for key in self._entries:
             if key in tree:
                 raise ConfigError(f"{where}.{key}", "not together with templates, which hold both")
-        return _TEMPLATES.read(tree, where, folder)
+        return TEMPLATES.read(tree, where, folder)
 
     def write(self, value: Record, folder: str) -> dict[str, Any]:
         is_file = isinstance(value, types.WorkloadFile)
-        return _TEMPLATES.write(value, folder) if is_file else super().write(value, folder)
+        return TEMPLATES.write(value, folder) if is_file else super().write(value, folder)
 
     def schema(self) -> Schema:
-        return {"anyOf": [super().schema(), _TEMPLATES.schema()]}
+        return {"anyOf": [super().schema(), TEMPLATES.schema()]}
 
 
 _WORKLOAD = WorkloadSection(

@@ -83,6 +83,7 @@ def _fixed(job: Job, chunks: Sequence[Chunk]) -> tuple[int, int, int]:
     gradients = sum(sharding.gradients(b.elements, b.domain) for b in buckets)
     updated = sum(sharding.updated(b.elements, b.domain) for b in buckets)
     state = 0 if job.plan.offload_optimizer else updated * sharding.state_bytes
+    weights += sum(w.elements for c in chunks for w in c.work.weights if w.domain == "table")
     return weights * sharding.weight_bytes, gradients * sharding.gradient_bytes, state
 
 

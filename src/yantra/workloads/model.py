@@ -42,18 +42,22 @@ class Model(Record):
         )
 
     def active_parameters(self) -> int:
-        """Return the number of weights that one token meets: of the experts those it is sent to."""
+        """Return the number of weights that one token meets.
+
+        Of experts these are the ones it is sent to, of tables split over ranks the rows it looks
+        up; a vocabulary counts whole, as is usual.
+        """
         total = 0
         for graph, times in self._graphs(Batch.of(1, self.sequence)):
             total += times * sum(w.elements for w in graph.weights if w.domain == "dense")
-            names = {w.name.rpartition(".")[0] for w in graph.weights if w.domain == "expert"}
-            routed = sum(
-                operation.tensor_flops
+            names = {w.name.rpartition(".")[0] for w in graph.weights if w.domain != "dense"}
+            met = sum(
+                operation.tensor_flops // 2 or operation.bytes_read // graph.setting.width
                 for operator in graph.operators
                 if operator.name in names
                 for operation in operator.program
             )
-            total += times * routed // (2 * self.sequence)
+            total += times * met // self.sequence
         return total
 
     def flops(

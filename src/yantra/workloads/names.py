@@ -2,9 +2,9 @@
 
 Each program has its word for the same number: `tensor_model_parallel_size` (Megatron-LM),
 `tensor_parallel_size` (vLLM), `tensor_parallel_degree` (TorchTitan). A name is read with dashes or
-underscores, with or without dashes in front. A switch such as `use_distributed_optimizer` stands
-for a value (`zero=1`). Some names give a field only together with others (`world_size`): these
-stand in `COMPUTED`.
+underscores, with or without dashes in front; `no_` in front of a switch turns it off. A name such
+as `use_distributed_optimizer` stands for a value (`zero=1`). Some names give a field only together
+with others (`world_size`): these stand in `COMPUTED`.
 
 Trade-off: a name means one thing whichever program it comes from. Where two programs use one word
 for two things the meaning is Megatron's, and the other is refused if it can be told (`sp=4`).
@@ -101,7 +101,6 @@ ALIASES: tuple[Alias, ...] = (
     Alias("overlap_grad_reduce", "overlap_gradients", _MEGATRON),
     Alias("overlap_param_gather", "overlap_parameters", _MEGATRON),
     Alias("overlap_p2p_communication", "overlap_p2p", _MEGATRON),
-    Alias("no_overlap_p2p_communication", "overlap_p2p", _MEGATRON, _INVERSE),
     Alias("ddp_bucket_size", "bucket_elements", _MEGATRON),
     Alias("optimizer_cpu_offload", "offload_optimizer", _MEGATRON),
     Alias("cpu_offloading", "offload_activations", _MEGATRON),

@@ -50,7 +50,7 @@ SWITCHES = (
     "dropout",
 )
 DERIVED: Any = None  # left out: the plan derives it from other fields, once
-_DERIVED = ("sequence_parallel", "global_batch", "schedule", "bucket_elements")
+_DERIVED = ("sequence_parallel", "global_batch", "schedule")
 _MEGATRON_BUCKET = 40_000_000
 _MEGATRON_BUCKET_PER_RANK = 1_000_000
 _LARGEST = 2**40
@@ -90,7 +90,7 @@ class Plan(Record):
     overlap_gradients: bool = True
     overlap_parameters: bool = True
     overlap_p2p: bool = True
-    bucket_elements: int = DERIVED
+    bucket_elements: int | None = None
     offload_optimizer: bool = False
     offload_activations: bool = False
     flash_attention: bool = True
@@ -110,9 +110,6 @@ class Plan(Record):
             state["global_batch"] = self.micro_batch * self.dp
         if state["schedule"] is None:
             state["schedule"] = "interleaved" if self.vpp > 1 else "1f1b"
-        if state["bucket_elements"] is None:
-            grown = _MEGATRON_BUCKET_PER_RANK * self.dp * self.cp
-            state["bucket_elements"] = max(_MEGATRON_BUCKET, grown)
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None = None, **named: Any) -> Self:
@@ -170,6 +167,15 @@ class Plan(Record):
     def replicas(self) -> int:
         """Copies of the sharded state over dp x cp: 1, or more with `shard` (HSDP)."""
         return self.dp * self.cp // (self.shard or self.dp * self.cp)
+
+    @property
+    def bucket_size(self) -> int:
+        """Elements of gradients reduced together: as given, or Megatron-LM's default.
+
+        That is max(40e6, 1e6 x dp x cp); it grows with the ranks so that latency does not rule.
+        """
+        default = max(_MEGATRON_BUCKET, _MEGATRON_BUCKET_PER_RANK * self.dp * self.cp)
+        return self.bucket_elements or default
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as fields: slots cannot be set on a frozen record."""

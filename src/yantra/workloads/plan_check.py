@@ -13,11 +13,13 @@ et al., "DeepSpeed Ulysses", 2023 (heads over context-parallel ranks).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import gcd
 from typing import Any, NamedTuple
 
 from yantra.errors import ConfigError
 from yantra.records import Record
 from yantra.workloads.plan import Plan
+from yantra.workloads.plan_limits import limits_of
 
 
 class Broken(NamedTuple):
@@ -31,9 +33,9 @@ class Facts(NamedTuple):
     """The sizes of a model that a plan must divide; each different one stands once.
 
     `widths` are those of MLPs and shared experts, `expert_widths` of routed experts, `latents` of
-    the compressed rows of latent attention. `positions` is the length of a learned table of
+    the compressed rows of latent attention, `columns` of tables that ep splits. `positions` is the length of a learned table of
     positions, 0 without one; `fixed_sequence` is the only possible sequence length in tokens, 0
-    where any is.
+    where any is. `limits` are fields that a block does not take at all, and why.
     """
 
     name: str
@@ -44,10 +46,12 @@ class Facts(NamedTuple):
     experts: tuple[int, ...] = ()
     expert_widths: tuple[int, ...] = ()
     latents: tuple[int, ...] = ()
+    columns: tuple[int, ...] = ()
     positions: int = 0
     is_causal: bool = False
     sequence: int = 0
     fixed_sequence: int = 0
+    limits: tuple[tuple[str, str], ...] = ()
 
 
 def facts_of(model: Any) -> Facts:
@@ -59,6 +63,7 @@ def facts_of(model: Any) -> Facts:
         for fact, size in _sizes(part):
             found.setdefault(fact, {})[size] = None
     sizes = {fact: tuple(found.get(fact, ())) for fact in _OF_BLOCKS}
+    splits = gcd(*sizes["heads"], *sizes["kv_heads"], *sizes["widths"])
     return Facts(
         model.name,
         len(model.layers),
@@ -67,11 +72,12 @@ def facts_of(model: Any) -> Facts:
         is_causal=is_causal,
         sequence=model.sequence,
         fixed_sequence=model.sequence if model.fixed_sequence else 0,
+        limits=limits_of(model, splits),
     )
 
 
 _LATENTS = ("q_lora", "kv_lora", "qk_rope")
-_OF_BLOCKS = ("heads", "kv_heads", "widths", "experts", "expert_widths", "latents")
+_OF_BLOCKS = ("heads", "kv_heads", "widths", "experts", "expert_widths", "latents", "columns")
 
 
 def _parts(values: object) -> Iterator[Record]:
@@ -98,6 +104,9 @@ def _sizes(part: Record) -> Iterator[tuple[str, int]]:
     if getattr(part, "shared", 0):
         shared = part.shared  # type: ignore[attr-defined]
         yield "widths", shared * (getattr(part, "shared_intermediate", None) or width)
+    tables = getattr(part, "rows", ())
+    if isinstance(tables, tuple) and tables:
+        yield "columns", len(tables) * part.width  # type: ignore[attr-defined]
     for fact, fields in (("latents", _LATENTS), ("positions", ("positions",))):
         yield from ((fact, getattr(part, field)) for field in fields if getattr(part, field, 0))
 
@@ -125,6 +134,9 @@ def problems(plan: Plan, facts: Facts, sequence: int) -> Iterator[Broken]:
     yield from _context(plan, facts)
     yield from _experts(plan, facts)
     yield from _pipeline(plan, facts)
+    for field, reason in facts.limits:
+        if getattr(plan, field) > 1 or getattr(plan, field) is True:
+            yield Broken(field, reason)
 
 
 def plan_problems(plan: Plan) -> Iterator[Broken]:
@@ -234,8 +246,6 @@ def _sequence(plan: Plan, facts: Facts, sequence: int) -> Iterator[Broken]:
 def _context(plan: Plan, facts: Facts) -> Iterator[Broken]:
     if plan.cp == 1:
         return
-    if not facts.heads:
-        yield Broken("cp", f"{facts.name} has no attention to share a sequence by")
     if plan.cp_kind != "a2a":
         return
     for heads in dict.fromkeys((*facts.heads, *facts.kv_heads)):
@@ -249,7 +259,10 @@ def _context(plan: Plan, facts: Facts) -> Iterator[Broken]:
 def _experts(plan: Plan, facts: Facts) -> Iterator[Broken]:
     if not facts.experts:
         dense = f"{facts.name} has no experts"
-        for field in ("ep", "etp"):
+        for columns in facts.columns:
+            if columns % plan.ep:
+                yield Broken("ep", f"{columns} columns of tables are not divisible by {plan.ep}")
+        for field in ("etp",) if facts.columns else ("ep", "etp"):
             if getattr(plan, field) > 1:
                 yield Broken(field, f"{dense}, got {getattr(plan, field)}")
         if plan.routing != "uniform":
@@ -294,10 +307,18 @@ def _error(plan: Plan, broken: tuple[Broken, ...], near: Plan | None) -> ConfigE
 
 
 def difference(plan: Plan, other: Plan) -> str:
-    """Return the fields in which a plan differs from another, as the user would type them."""
+    """Return the fields in which a plan differs from another, as the user would type them.
+
+    A field that was left out and follows from the others is not named.
+    """
     was, now = plan.given, other.given
     changed = [field for field in now if now[field] != was[field]]
-    return " ".join(_typed(plan, field, now[field]) for field in changed)
+    needed = [field for field in changed if was[field] is not None or not _follows(other, field)]
+    return " ".join(_typed(plan, field, now[field]) for field in needed)
+
+
+def _follows(plan: Plan, field: str) -> bool:
+    return plan.replace(**{field: None}) == plan
 
 
 def called(plan: Plan, field: str) -> str:

@@ -34,8 +34,8 @@ MEANINGS: Mapping[str, str] = {
     "overlap_gradients": "reduce gradients bucket by bucket during the last backward pass",
     "overlap_parameters": "gather weights of the next layers while one computes",
     "overlap_p2p": "send to the next stage while computing",
-    "bucket_elements": "gradients reduced together, in elements; max(40e6, 1e6 x dp x cp) if left "
-    "out, as Megatron-LM does",
+    "bucket_elements": "gradients reduced together, in elements; if left out as in Megatron-LM: "
+    "max(40e6, 1e6 x dp x cp) on the first stage, all at once on others",
     "offload_optimizer": "the optimizer's state lives in the host's memory",
     "offload_activations": "activations wait in the host's memory for their backward pass",
     "flash_attention": "attention keeps no square of the sequence",

@@ -92,7 +92,7 @@ def _cheapest(plan: Plan, choices: Iterable[dict[str, Any]]) -> Iterator[Plan]:
 
 def _experts(plan: Plan, facts: Facts) -> Iterator[dict[str, Any]]:
     stage = plan.tp * plan.cp * plan.dp
-    experts = facts.experts or (1,)
+    experts = facts.experts or facts.columns or (1,)
     widths = facts.expert_widths or (1,)
     for ep, etp in product(_common(experts, stage), _common(widths, stage)):
         if stage % (ep * etp) == 0:

@@ -38,7 +38,7 @@ def setting_of(plan: Plan, sequence: int, expert_rank: int = 0) -> Setting:
     """Return how a plan splits and computes one micro-batch of sequences of this length."""
     return Setting(
         batch=Batch.of(plan.micro_batch, sequence),
-        axes={"tp": plan.tp, "cp": plan.cp, "ep": plan.ep, "etp": plan.etp},
+        axes={axis: getattr(plan, axis) for axis in ("tp", "cp", "ep", "etp", "edp")},
         sequence_parallel=plan.sequence_parallel,
         cp_kind=plan.cp_kind,
         dtype=plan.dtype,

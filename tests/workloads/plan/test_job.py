@@ -151,7 +151,7 @@ def test_a_written_job_says_everything() -> None:
     lines = text_of(made).splitlines()
     assert lines[:4] == ["model:", '  name: "llama3-8b"', "sequence: 8192", "plan:"]
     fields = [line.strip().split(":")[0] for line in lines[4:]]
-    assert set(Plan.field_names) - set(fields) == {"shard", "capacity_factor"}
+    assert set(Plan.field_names) - set(fields) == {"shard", "bucket_elements", "capacity_factor"}
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,12 @@ def test_what_is_left_out_follows_from_the_rest_and_is_derived_again_by_replace(
     plan = Plan(tp=8, dp=4, micro_batch=2)
     assert plan.sequence_parallel
     assert plan.global_batch == 8
-    assert plan.bucket_elements == 40_000_000
+    assert plan.bucket_size == 40_000_000
     changed = plan.replace(tp=1, dp=64)
     assert not changed.sequence_parallel
     assert changed.global_batch == 128
-    assert changed.bucket_elements == 64_000_000
+    assert changed.bucket_size == 64_000_000
+    assert changed.replace(bucket_elements=100).bucket_size == 100
 
 
 def test_several_chunks_per_device_mean_the_interleaved_schedule_unless_one_is_given() -> None:

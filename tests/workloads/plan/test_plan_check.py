@@ -264,6 +264,14 @@ def test_a_difference_of_switches_is_written_as_flags() -> None:
     assert difference(plan, other) == "--sequence-parallel --no-overlap-p2p"
 
 
+def test_a_difference_names_what_does_not_follow_from_the_rest() -> None:
+    plan = Plan(dp=8)
+    assert difference(plan, plan.replace(zero=3, global_batch=8)) == "zero=3"
+    fewer = plan.replace(dp=4, tp=2, global_batch=8)
+    assert difference(plan, fewer) == "tp=2 dp=4 global_batch=8"
+    assert difference(plan, plan.replace(dp=4, tp=2)) == "tp=2 dp=4"
+
+
 AXIS = st.sampled_from([1, 2, 3, 4, 6, 8])
 IMPOSSIBLE = st.builds(
     Plan,

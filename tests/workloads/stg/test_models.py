@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from yantra.errors import ConfigError
@@ -75,6 +75,7 @@ def gates(kind: str) -> int:
 
 
 @pytest.mark.parametrize("kind", ["gpt", "llama"])
+@settings(max_examples=30)
 @given(
     dp=st.sampled_from((1, 2, 4)),
     tp=st.sampled_from((1, 2, 4)),

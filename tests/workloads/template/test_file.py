@@ -126,6 +126,10 @@ TREES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         lambda t: t.update(ranks="8"),
         'ranks: expected a whole number from 1, got "8"',
     ),
+    "an ordering": (
+        lambda t: t.update(ordering="serail"),
+        'ordering: expected one of serial, streams, got "serail"',
+    ),
     "grids": (lambda t: t.update(grids={}), "grids: expected a list, got {}"),
     "a grid": (lambda t: t.update(grids=[3]), "grids[0]: expected a mapping, got 3"),
     "a key of a grid": (

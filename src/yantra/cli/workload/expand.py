@@ -12,14 +12,15 @@ import click
 @click.option(
     "--ordering",
     type=click.Choice(["serial", "streams"]),
-    default="serial",
-    show_default=True,
-    help="All collectives of a rank in one order, as ASTRA-sim needs, or each group in its own.",
+    help="All collectives of a rank in one order, as ASTRA-sim needs, or each group in its own; "
+    "else as the workload says, usually serial.",
 )
 @click.option(
     "--prefix", default="workload", show_default=True, help="How the names of the traces begin."
 )
-def command(workload: str, output: str, ranks: str | None, ordering: str, prefix: str) -> None:
+def command(
+    workload: str, output: str, ranks: str | None, ordering: str | None, prefix: str
+) -> None:
     """Write the traces of WORKLOAD as PREFIX.<rank>.et, and its groups as comm_group.json."""
     from yantra.cli.show import progress
     from yantra.workloads.template import load

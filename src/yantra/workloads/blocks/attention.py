@@ -67,7 +67,8 @@ class Attention(Block):
         raise ConfigError("tp", f"{problem}; the nearest possible is {_nearest(self.kv_heads, tp)}")
 
     def kv_bytes_per_token(self, width: int) -> int:
-        return 2 * self.kv_heads * self.head_dim * width
+        """Without a causal mask nothing is generated token by token, and nothing is cached."""
+        return 0 if not self.causal else 2 * self.kv_heads * self.head_dim * width
 
 
 def _nearest(heads: int, tp: int) -> int:

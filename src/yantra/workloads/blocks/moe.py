@@ -93,14 +93,8 @@ class MoE(Block):
             view(g, [x], "permute", sizes, where)
             if direct
             else elementwise(
-                g,
-                "permute",
-                [x],
-                flops=0,
-                kind="permute",
-                placement=where,
-                sizes=sizes,
-            )  # fmt: skip
+                g, "permute", [x], flops=0, kind="permute", placement=where, sizes=sizes
+            )
         )
         there = exchange(
             g, sent, "dispatch", "ep", rows=rows * etp, busiest=busiest * etp,

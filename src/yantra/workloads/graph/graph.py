@@ -32,7 +32,7 @@ class Setting(NamedTuple):
 
     batch: Batch
     axes: Mapping[str, int] = {}
-    """Ranks of the axes tp, cp, ep, etp; those left out have one."""
+    """Ranks of the axes tp, cp, ep, etp and edp; those left out have one."""
     sequence_parallel: bool = False
     cp_kind: Literal["p2p", "all_gather", "a2a"] = "p2p"
     dtype: str = "bf16"

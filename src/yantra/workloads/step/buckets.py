@@ -57,8 +57,8 @@ def buckets_of(weights: Sequence[Weight], plan: Plan, *, is_first: bool) -> tupl
 def _limit(plan: Plan, is_first: bool) -> int | None:
     if not plan.overlap_gradients:
         return None
-    is_default = plan.given["bucket_elements"] is None
-    return plan.bucket_elements if is_first or not is_default else None
+    is_default = plan.bucket_elements is None
+    return plan.bucket_size if is_first or not is_default else None
 
 
 def _by_unit(domain: Domain, ordered: Sequence[Weight]) -> list[Bucket]:

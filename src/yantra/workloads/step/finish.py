@@ -113,7 +113,7 @@ def _update(
 
 def _pieces(elements: int, plan: Plan) -> Iterator[int]:
     """Cut what is updated at once: with offload, the state of two pieces is on the device."""
-    most = plan.bucket_elements if plan.offload_optimizer else elements
+    most = plan.bucket_size if plan.offload_optimizer else elements
     while elements > 0:
         yield min(elements, most)
         elements -= most

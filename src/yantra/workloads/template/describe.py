@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from math import ceil
+from textwrap import wrap
 from typing import Any
 
 from yantra import units
@@ -57,7 +58,10 @@ def report(workload: Workload) -> str:
 def _head(workload: Workload) -> list[str]:
     lines = [f"{workload.name}: {count(workload.ranks, 'rank')}"]
     if isinstance(workload.about, dict):
-        lines += [f"  {key}: {_plain(value)}" for key, value in workload.about.items()]
+        for key, value in workload.about.items():
+            lines += wrap(
+                f"{key}: {_plain(value)}", 100, initial_indent="  ", subsequent_indent="    "
+            )
     for grid in workload.grids:
         for view, axes in grid.views:
             sizes = ", ".join(f"{axis} {size}" for axis, size in axes)
@@ -72,8 +76,8 @@ def _templates(workload: Workload) -> list[str]:
         total = _total(workload, name)
         operations = sum(row[3] for row in total["compute"])
         sent = sum(row[3] for row in total["communication"])
-        peak = units.format_size(peaks[name]) if name in peaks else "?"
-        size = units.format_size(sent)
+        peak = readable(peaks[name]) if name in peaks else "?"
+        size = readable(sent)
         rows.append((name, str(ranks), str(total["nodes"]), _scaled(operations), size, peak))
     head = ("of one rank", "ranks", "nodes", "operations", "communicated", "memory")
     return table(head, rows, left=1)
@@ -82,7 +86,7 @@ def _templates(workload: Workload) -> list[str]:
 def _compute(workload: Workload) -> list[str]:
     compute, _ = _sums(workload)
     rows = [
-        (op_class or "?", phase or "?", str(nodes), _scaled(operations), units.format_size(size))
+        (op_class or "?", phase or "?", str(nodes), _scaled(operations), readable(size))
         for (op_class, phase), (nodes, operations, size) in compute.items()
     ]
     head = ("all ranks compute", "phase", "nodes", "operations", "bytes moved")
@@ -92,7 +96,7 @@ def _compute(workload: Workload) -> list[str]:
 def _communication(workload: Workload) -> list[str]:
     _, communication = _sums(workload)
     rows = [
-        (kind, group or "all", str(nodes), units.format_size(size))
+        (kind, group or "all", str(nodes), readable(size))
         for (kind, group), (nodes, size) in communication.items()
     ]
     head = ("all ranks communicate", "group", "nodes", "bytes of input")
@@ -109,7 +113,7 @@ def _memory(workload: Workload) -> list[str]:
         dict.fromkeys(key for part in parts.values() for key, n in part.items() if is_size(n))
     )
     rows = [
-        (name, *(units.format_size(part[key]) if key in part else "" for key in columns))
+        (name, *(readable(part[key]) if key in part else "" for key in columns))
         for name, part in parts.items()
     ]
     lines = table(("memory of one rank", *columns), rows, left=1)
@@ -127,7 +131,7 @@ def _over_time(drawn: dict[str, Any]) -> Iterator[str]:
         return
     highest = max(max(sizes) for sizes in lines.values())
     width = max(map(len, lines))
-    yield f"over the step, what comes and goes; full height {units.format_size(max(highest, 0))}"
+    yield f"over the step, what comes and goes; full height {readable(highest)}"
     for name, sizes in lines.items():
         yield f"  {name.ljust(width)} {''.join(_bars(sizes, highest))}".rstrip()
 
@@ -181,6 +185,21 @@ def _check_row(row: Any, numbers: int) -> None:
         raise ValueError
     if len(rest) != numbers or not all(map(is_size, rest)):
         raise ValueError
+
+
+def readable(size_bytes: int) -> str:
+    """Write a size to compare with others: binary units, at most two decimals."""
+    for power, prefix in (
+        (60, "EiB"),
+        (50, "PiB"),
+        (40, "TiB"),
+        (30, "GiB"),
+        (20, "MiB"),
+        (10, "KiB"),
+    ):
+        if size_bytes >= 1 << power:
+            return f"{round(size_bytes / (1 << power), 2):g} {prefix}"
+    return f"{size_bytes} B"
 
 
 def _scaled(operations: int) -> str:

@@ -17,6 +17,7 @@ from yantra.workloads.template.parts import RankClass
 
 FORMAT = "yantra-workload"
 VERSION = 1
+ORDERINGS = ("serial", "streams")
 SECTIONS = ("about", "ordering", "totals", "memory", "schedule", "notes")
 _KEYS = ("format", "version", "about", "ranks", "grids", "groups", "classes", *SECTIONS[1:])
 _NEEDED = ("format", "version", "ranks", "grids", "classes")
@@ -86,6 +87,10 @@ def _read(tree: Any) -> Manifest:
     held = sum(grid.size for grid in grids)
     if held != ranks:
         raise ConfigError("ranks", f"{ranks}, but the grids hold {held}")
+    if tree.get("ordering", ORDERINGS[0]) not in ORDERINGS:
+        raise ConfigError(
+            "ordering", expected_got(f"one of {', '.join(ORDERINGS)}", tree["ordering"])
+        )
     sections = {key: tree[key] for key in SECTIONS if key in tree}
     return Manifest(ranks, grids, groups, classes, sections)
 

@@ -1,0 +1,186 @@
+"""The flags of a training job: its model, its plan, its sequence length, each by every known name.
+
+Help shows our own names; those of Megatron-LM, Hugging Face, vLLM and others are read as well. A
+command that takes them gets what they say as a `Request`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from yantra.errors import ConfigError
+from yantra.workloads import description, names, plan
+from yantra.workloads.plan_fields import MEANINGS
+from yantra.workloads.transformer import Transformer
+
+if TYPE_CHECKING:
+    from yantra.workloads.job import Request
+
+MODEL, PLAN, OUTPUT = "Model", "Plan", "Output"
+_SOURCES = {
+    "--model": "A name such as llama3-70b, or a file that describes one (.py, .yaml, .json).",
+    "--hf-config": "A Hugging Face config.json, or the folder that holds one.",
+    "--megatron-args": "Megatron-LM's arguments for model and plan: a script, or a list of flags.",
+}
+_SEQUENCE_HELP = "Tokens of a sequence; the model's usual number if left out."
+_NOT_A_FLAG = ("name", "source", "notes", "seq_length")
+_TYPES: Mapping[str, click.ParamType[Any]] = {
+    "int": click.INT,
+    "bool": click.BOOL,
+    "str": click.STRING,
+}
+
+
+class JobOption(click.Option):
+    """A flag of a job; `about` is the section of the help it stands in, or it is hidden."""
+
+    def __init__(self, flag: str, about: str, **more: Any) -> None:
+        super().__init__([flag], default=None, **more)
+        self.about = about
+        self.flag = flag.partition("/")[0]
+
+
+class JobCommand(click.Command):
+    """A command whose help lists its options in sections."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections."""
+        records: dict[str, list[tuple[str, str]]] = {MODEL: [], PLAN: [], OUTPUT: []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                records[getattr(param, "about", OUTPUT)].append(record)
+        for section, rows in records.items():
+            with formatter.section(section):
+                formatter.write_dl(rows)
+
+
+def job_command(function: Callable[..., Any]) -> click.Command:
+    """Make a command of a function of `request` and of the options it has itself."""
+    options = {option.name or "": option for option in _options()}
+    own = list(reversed(getattr(function, "__click_params__", [])))
+
+    def callback(**values: Any) -> Any:
+        return function(request=_request(options, values), **values)
+
+    return JobCommand(
+        name="train", callback=callback, params=[*own, *options.values()], help=function.__doc__
+    )
+
+
+def _request(options: Mapping[str, JobOption], values: dict[str, Any]) -> Request:
+    """Take the flags of a job out of `values`: what they say, over the job file's."""
+    from yantra.workloads import job
+
+    given: dict[str, dict[str, Any]] = {MODEL: {}, PLAN: {}}
+    for name, option in options.items():
+        value = values.pop(name)
+        if value is None or (option.is_flag and not option.secondary_opts and not value):
+            continue
+        if value is False:
+            given[option.about][f"--no-{option.flag.removeprefix('--')}"] = True
+        else:
+            given[option.about][option.flag] = value
+    about = given[MODEL]
+    file = about.pop("--job", None)
+    sources = {flag: about.pop(flag) for flag in _SOURCES if flag in about}
+    sequences = {flag: about.pop(flag) for flag in _SEQUENCES if flag in about}
+    _check_one(sources)
+    _check_one(sequences)
+    request = job.Request(
+        next((_source(flag, value) for flag, value in sources.items()), None),
+        _sizes(about),
+        given[PLAN],
+        next(iter(sequences.values()), None),
+    )
+    return request if file is None else request.over(job.read(file))
+
+
+def _source(flag: str, value: str) -> tuple[str, str]:
+    from yantra.workloads import job
+
+    return job.source_of(value) if flag == "--model" else (names.key_of(flag), value)
+
+
+def _check_one(given: Mapping[str, Any]) -> None:
+    """Refuse two flags that say different things of the same."""
+    if len(set(given.values())) > 1:
+        first, second, *_ = given
+        problem = f"contradicts {first}: {given[second]} and {given[first]}; give one"
+        raise ConfigError(second, problem)
+
+
+def _sizes(model: dict[str, Any]) -> dict[str, Any]:
+    """Return sizes with switches that are off as such: `--no-swiglu` is swiglu = False."""
+    return {
+        name.replace("--no-", "--", 1) if name.startswith("--no-") else name: (
+            False if name.startswith("--no-") else value
+        )
+        for name, value in model.items()
+    }
+
+
+def _options() -> Iterator[JobOption]:
+    for flag, source in _SOURCES.items():
+        yield JobOption(flag, MODEL, metavar="FILE" if "-" in flag[2:] else "NAME", help=source)
+    yield JobOption("--job", MODEL, metavar="FILE", help="A job file; flags besides count more.")
+    for name in names.SEQUENCE_NAMES:
+        is_ours = name == "seq"
+        text = _SEQUENCE_HELP if is_ours else None
+        yield JobOption(_flag(name), MODEL, type=click.INT, help=text, hidden=not is_ours)
+    yield from _size_options()
+    yield JobOption("--ranks", PLAN, type=click.INT, help="Ranks; dp is what tp, cp and pp leave.")
+    for field, meaning in MEANINGS.items():
+        yield _plan_option(field, field, help=f"{meaning[0].upper()}{meaning[1:]}.")
+    for alias in names.ALIASES:
+        if alias.values is None:
+            yield _plan_option(alias.name, alias.field, hidden=True)
+        elif alias.is_switch:
+            yield JobOption(_flag(alias.name), PLAN, is_flag=True, hidden=True)
+        else:
+            yield JobOption(_flag(alias.name), PLAN, type=click.STRING, hidden=True)
+    for name in names.COMPUTED:
+        if name != "ranks":
+            yield JobOption(_flag(name), PLAN, type=click.INT, hidden=True)
+
+
+def _plan_option(name: str, field: str, **more: Any) -> JobOption:
+    if field in plan.SWITCHES:
+        flag = _flag(name)
+        return JobOption(f"{flag}/--no-{flag.removeprefix('--')}", PLAN, **more)
+    if field in plan.CHOICES and name == field:
+        more["type"] = click.Choice(plan.CHOICES[field])
+    elif field in (*plan.SIZES, *plan.OPTIONAL_SIZES, "zero"):
+        more["type"] = click.INT
+    elif field == "capacity_factor":
+        more["type"] = click.FLOAT
+    else:
+        more["type"] = click.STRING
+    return JobOption(_flag(name), PLAN, **more)
+
+
+def _size_options() -> Iterator[JobOption]:
+    """Yield the sizes of a transformer: hidden, as there are so many; lists are for files."""
+    taken = {*names.SEQUENCE_NAMES, *names.known_names()}
+    for field in Transformer.field_names:
+        kind = Transformer.__annotations__[field].partition("[")[0].replace("Literal", "str")
+        if field in _NOT_A_FLAG or kind not in _TYPES:
+            continue
+        for name in (field, *description.ALIASES.get(field, ())):
+            if name in taken:
+                continue
+            flag = _flag(name)
+            if kind == "bool":
+                yield JobOption(f"{flag}/--no-{flag.removeprefix('--')}", MODEL, hidden=True)
+            else:
+                yield JobOption(flag, MODEL, type=_TYPES[kind], hidden=True)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+_SEQUENCES = tuple(map(_flag, names.SEQUENCE_NAMES))

@@ -1,0 +1,83 @@
+"""`yantra workload train`: a workload file of one training step."""
+
+from __future__ import annotations
+
+import os
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import click
+
+from yantra.cli.workload.job_options import job_command
+from yantra.errors import ConfigError
+
+if TYPE_CHECKING:
+    from yantra.workloads.job import Request
+
+
+@job_command
+@click.option("-o", "--output", type=click.Path(), help="The workload file (.yw).")
+@click.option("--save-job", type=click.Path(), help="Write the job file that gives this workload.")
+@click.option("--memory", metavar="SIZE", help="Memory of a device, such as 80GiB, to fit into.")
+@click.option("--cluster", metavar="NAME", help="A named cluster whose devices it must fit into.")
+def command(
+    request: Request,
+    output: str | None,
+    save_job: str | None,
+    memory: str | None,
+    cluster: str | None,
+) -> int:
+    """Make a workload file of one training step: a template for each class of equal ranks.
+
+    Without -o it only tells what the step does and needs. Nothing is written for a plan that is
+    impossible, or that does not fit into the memory that is given.
+
+    \b
+    yantra workload train --model llama3-70b --tp 8 --pp 8 --dp 16 \\
+        --micro-batch 1 --global-batch 1024 --zero 1 --recompute selective -o llama70b.yw
+    yantra workload train --hf-config config.json --ranks 64 --tp 4 --zero 3 --cluster hgx-h100
+    yantra workload train --megatron-args pretrain.sh --world-size 512 --save-job job.yaml
+    yantra workload train --job job.yaml --pp 4 -o other.yw
+
+    Plan and model are also known by the names of Megatron-LM, Hugging Face, DeepSpeed, TorchTitan,
+    vLLM and STG: --tensor-model-parallel-size, --num-hidden-layers, ... Sizes such as --num-layers
+    change the model, or make one without a name.
+    """
+    from yantra.cli import warn
+    from yantra.cli.workload.summary import write_summary
+    from yantra.workloads import job
+    from yantra.workloads.training import train
+
+    begin = perf_counter()
+    capacity = _capacity(memory, cluster)
+    made = job.resolve(request)
+    workload = train(made.model, made.plan, made.sequence, memory_bytes=capacity)
+    warn(made.model.notes)
+    if save_job:
+        job.write(save_job, made)
+    if output:
+        workload.save(output)
+    write_summary(workload, made, capacity)
+    if output:
+        seconds = perf_counter() - begin
+        size = os.path.getsize(output) if os.path.isfile(output) else 0
+        click.echo(f"wrote {output}: {size / 1e6:.2f} MB in {seconds:.2f} s")
+    return 0
+
+
+def _capacity(memory: str | None, cluster: str | None) -> int | None:
+    """Return the bytes of a device that the step must fit into, None if nothing is said."""
+    if memory is not None and cluster is not None:
+        raise ConfigError("--memory", "is what --cluster says, too; give one of both")
+    if memory is not None:
+        from yantra.units import parse
+
+        size = parse(memory, "size", "B", "--memory")
+        if not 1 <= size < 2**62:
+            raise ConfigError("--memory", f"expected at least 1 byte, got {memory!r}")
+        return int(size)
+    if cluster is not None:
+        from yantra import clusters
+
+        return clusters.load(cluster).memory_bytes
+    return None

@@ -1,0 +1,264 @@
+"""Iterations of a serving engine from a model and a plan: `infer(model, plan)`.
+
+The steps, in order: legality, requests to iterations, their forward passes on each stage, memory,
+one encoded template for each class of equal ranks, self-check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple, Protocol
+
+from yantra.errors import ConfigError, expected_got
+from yantra.workloads.grid import Grid, Group
+from yantra.workloads.inference.check import check_events
+from yantra.workloads.inference.engine import Engine, Links
+from yantra.workloads.inference.iterations import Iteration
+from yantra.workloads.inference.job import Job, Phase
+from yantra.workloads.inference.lanes import plays_of
+from yantra.workloads.inference.legality import check_plan
+from yantra.workloads.inference.memory import StageMemory, check_fit, memory_of
+from yantra.workloads.inference.plan import InferencePlan
+from yantra.workloads.inference.stages import Stages
+from yantra.workloads.inference.timeline import Event, Timeline
+from yantra.workloads.inference.transfer import Arriving, Leaving, Place, Transfer
+from yantra.workloads.stage import Parts
+from yantra.workloads.template import RankClass, Workload
+
+_VIEWS = {"tp": "dense", "ep": "expert", "etp": "expert"}
+
+
+class ServedModel(Parts, Protocol):
+    """What inference needs of a model."""
+
+    @property
+    def name(self) -> str:
+        """How the model is called."""
+
+    @property
+    def sequence(self) -> int:
+        """Its usual number of tokens in a sequence."""
+
+
+class Half(NamedTuple):
+    """One grid with its engine."""
+
+    grid: Grid
+    engine: Engine
+    memory: tuple[StageMemory, ...]
+
+
+def infer(
+    model: ServedModel,
+    plan: InferencePlan | None = None,
+    *,
+    phase: Phase = "prefill",
+    batch: int | None = None,
+    prompt: int | None = None,
+    context: int | None = None,
+    prompts: int | None = None,
+    iterations: int | None = None,
+    max_num_batched_tokens: int | None = None,
+    decode_plan: InferencePlan | None = None,
+    transfer: Literal["layer", "end"] = "layer",
+    memory_bytes: int | None = None,
+) -> Workload:
+    """Return the workload of some iterations of inference.
+
+    `batch` and `prompts` are numbers of sequences over all replicas (one per replica by default),
+    `prompt` and `context` tokens (the model's usual length, or 0 in the cache of a prefill).
+    `max_num_batched_tokens` bounds an iteration of one replica: longer prompts come in chunks.
+    `iterations` is their number; by default until all prompts are done, or one. With the phase
+    `disaggregated`, `plan` is that of the grid for prompts, `decode_plan` of the other, and
+    `transfer` tells whether keys and values go layer by layer or at the end of the prompt.
+
+    Raises ConfigError for a plan that is impossible for the model, a batch that replicas cannot
+    share, or one that needs more than its share of `memory_bytes` per device; UnsupportedError for
+    a model whose layers have no causal attention.
+    """
+    plan = plan or InferencePlan()
+    has_prompt = phase in ("prefill", "disaggregated")
+    job = Job(
+        phase=phase,
+        batch=plan.dp if batch is None else batch,
+        prompt=model.sequence if prompt is None else prompt,
+        context=(0 if has_prompt else model.sequence) if context is None else context,
+        prompts=(plan.dp if phase == "mixed" else 0) if prompts is None else prompts,
+        iterations=iterations,
+        max_num_batched_tokens=max_num_batched_tokens,
+    )
+    if phase == "disaggregated":
+        return _disaggregated(model, job, plan, decode_plan, transfer, memory_bytes)
+    if decode_plan is not None:
+        raise ConfigError("decode_plan", f"only the phase disaggregated has one; got {phase}")
+    return _single(model, job, plan, memory_bytes)
+
+
+def _single(
+    model: ServedModel, job: Job, plan: InferencePlan, memory_bytes: int | None
+) -> Workload:
+    count = job.iterations or (1 if job.phase == "decode" else None)
+    half = _half(model, plan, job, count, generates=job.phase != "prefill")
+    if memory_bytes is not None:
+        check_fit(half.memory, half.engine, job.batch, memory_bytes)
+    timelines = {Place(stage): half.engine.timelines(stage)[0] for stage in range(plan.pp)}
+    about = {"plan": dict(vars(plan)), **_about(model, job)}
+    about["iterations"] = _table(half.engine, plan.dp)
+    return _workload({"": half}, {"": timelines}, {}, about)
+
+
+def _disaggregated(
+    model: ServedModel,
+    job: Job,
+    plan: InferencePlan,
+    decode_plan: InferencePlan | None,
+    how: str,
+    memory_bytes: int | None,
+) -> Workload:
+    if how not in ("layer", "end"):
+        raise ConfigError("transfer", expected_got('"layer" or "end"', how))
+    if decode_plan is None:
+        raise ConfigError("decode_plan", "disaggregated: expected the plan of the decode grid")
+    steps = job.iterations or 1
+    after = job.replace(phase="decode", context=job.prompt)
+    first = _half(model, plan, job, None, generates=False, name="prefill")
+    second = _half(
+        model, decode_plan, after, steps, generates=True, name="decode", first_rank=plan.ranks
+    )
+    if memory_bytes is not None:
+        check_fit(first.memory, first.engine, job.batch, memory_bytes, " of prefill")
+        check_fit(second.memory, second.engine, job.batch, memory_bytes, " of decode")
+    link = Transfer(first.engine, second.engine, job.batch, layerwise=how == "layer")
+    timelines = {
+        "prefill": _linked(link, first.engine, Leaving),
+        "decode": _linked(link, second.engine, Arriving),
+    }
+    about = {
+        "prefill_plan": dict(vars(plan)), "decode_plan": dict(vars(decode_plan)),
+        **_about(model, job), "transfer": how, "transfer_bytes": link.cache_bytes,
+        "prefill_iterations": _table(first.engine, plan.dp),
+        "decode_iterations": _table(second.engine, decode_plan.dp),
+    }  # fmt: skip
+    axes = {"tp": link.by_tp, "dp": link.by_dp}
+    return _workload({"prefill": first, "decode": second}, timelines, axes, about)
+
+
+def _linked(
+    link: Transfer, engine: Engine, kind: Callable[[Transfer, Place], Links]
+) -> dict[Place, Timeline]:
+    made: dict[Place, Timeline] = {}
+    for stage in range(engine.stages.plan.pp):
+        places = link.places(engine, stage)
+        classes = [kind(link, place) for place in places]
+        made |= zip(places, engine.timelines(stage, classes), strict=True)
+    return made
+
+
+def _half(
+    model: ServedModel,
+    plan: InferencePlan,
+    job: Job,
+    count: int | None,
+    *,
+    generates: bool,
+    name: str = "",
+    first_rank: int = 0,
+) -> Half:
+    """Return one grid's engine; `count` is that of its iterations."""
+    where = f"{name}: " if name else ""
+    requests = job.requests(plan.dp, where)
+    lanes = min(plan.micro_batches, len(requests))
+    stages = Stages(model, plan, f"{name}." if name else "")
+    plays = plays_of(
+        requests, lanes, budget=job.max_num_batched_tokens, count=count, generates=generates
+    )
+    lengths = [0] * len(requests)
+    for play in plays:
+        for share in play.iteration:
+            lengths[share.sequence] = share.past + share.new
+    check_plan(plan, model, max(lengths), where)
+    engine = Engine(stages, plays, lanes)
+    grid = plan.grid(name or "infer", first_rank)
+    return Half(grid, engine, memory_of(engine, lengths, lengths[0]))
+
+
+def _workload(
+    halves: Mapping[str, Half],
+    timelines: Mapping[str, Mapping[Place, Timeline]],
+    axes: Mapping[str, bool],
+    about: Mapping[str, Any],
+) -> Workload:
+    groups: dict[str, Group] = {}
+    classes: list[RankClass] = []
+    templates: dict[str, bytes] = {}
+    events: dict[int, list[Event]] = {}
+    memory: dict[str, Any] = {}
+    for name, half in halves.items():
+        prefix = f"{name}." if name else ""
+        by_content: dict[bytes, str] = {}
+        for place, timeline in timelines[name].items():
+            content = timeline.builder.to_bytes()
+            label = by_content.setdefault(content, _label(prefix, place, axes))
+            templates[label] = content
+            chosen = {"pp": place.pp} | {
+                axis: getattr(place, axis) for axis, depends in axes.items() if depends
+            }
+            classes.append(RankClass(half.grid.name, chosen, label))
+            events[half.grid.rank(chosen)] = timeline.events
+            memory[label] = half.memory[place.pp].as_dict()
+            groups |= _groups(timeline, prefix, half.grid.name)
+    grids = [half.grid for half in halves.values()]
+    check_events(grids, groups, events)
+    sections = {"about": dict(about), "memory": memory, "schedule": _drawing(halves)}
+    return Workload(
+        grids=grids, groups=groups, classes=classes, templates=templates, sections=sections
+    )
+
+
+def _label(prefix: str, place: Place, axes: Mapping[str, bool]) -> str:
+    parts = [f"{axis}{getattr(place, axis)}" for axis, depends in axes.items() if depends]
+    return "-".join((f"{prefix}stage{place.pp}", *parts))
+
+
+def _groups(timeline: Timeline, prefix: str, grid: str) -> Iterator[tuple[str, Group]]:
+    names = dict.fromkeys(event.group for event in timeline.events if event.group)
+    for name in names:
+        axis = name.removeprefix(prefix)
+        yield name, Group(_VIEWS[axis], [axis], grid=grid)
+
+
+def _about(model: ServedModel, job: Job) -> dict[str, Any]:
+    return {"kind": "inference", "model": model.name, **vars(job)}
+
+
+def _table(engine: Engine, replicas: int) -> list[dict[str, int]]:
+    """Return the tokens of every round of all lanes and replicas."""
+    rounds: dict[int, list[Iteration]] = {}
+    for play in engine.plays:
+        rounds.setdefault(play.number // engine.lanes, []).append(play.iteration)
+    rows = []
+    for together in rounds.values():
+        shares = [share for iteration in together for share in iteration]
+        prompts = sum(share.new for share in shares if share.is_prompt)
+        rows.append(
+            {
+                "tokens": replicas * sum(share.new for share in shares),
+                "prompt_tokens": replicas * prompts,
+                "emitted": replicas * sum(share.emits for share in shares),
+            }
+        )
+    return rows
+
+
+def _drawing(halves: Mapping[str, Half]) -> str:
+    """Return the iterations as text."""
+    lines = []
+    for name, half in halves.items():
+        for number, row in enumerate(_table(half.engine, half.engine.stages.plan.dp)):
+            generated = row["tokens"] - row["prompt_tokens"]
+            lines.append(
+                f"{name} iteration {number}: ".lstrip()
+                + f"{row['prompt_tokens']} prompt tokens, {generated} generated from, "
+                f"{row['emitted']} emitted"
+            )
+    return "\n".join(lines) + "\n"

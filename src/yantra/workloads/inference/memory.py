@@ -1,0 +1,96 @@
+"""What lies in a rank's memory, and whether the sequences fit: weights, activations, cache.
+
+As vLLM does, the engine may use a share of the device's memory (`gpu_memory_utilization`); what
+weights and the largest forward pass leave of it is cut into blocks of the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from yantra.errors import ConfigError
+from yantra.units import format_size
+from yantra.workloads.inference.engine import Engine
+from yantra.workloads.inference.kv_cache import sequences_bytes, token_bytes
+
+
+class StageMemory(NamedTuple):
+    """Bytes on one rank of a stage; `sequence` is what one more of the usual length takes."""
+
+    weights: int
+    activations: int
+    cache: int
+    cache_per_token: int
+    sequence: int
+
+    @property
+    def peak(self) -> int:
+        """All together."""
+        return self.weights + self.activations + self.cache
+
+    def blocks(self, usable_bytes: int, block_size: int) -> int:
+        """Return how many blocks of `block_size` tokens the rest of the memory holds."""
+        free = usable_bytes - self.weights - self.activations
+        return max(free // (block_size * self.cache_per_token), 0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for a manifest; bytes."""
+        return {**self._asdict(), "peak": self.peak}
+
+
+def memory_of(engine: Engine, lengths: Sequence[int], usual: int) -> tuple[StageMemory, ...]:
+    """Return the memory of every stage.
+
+    `lengths` are those of a replica's sequences at the end, in tokens; `usual` is that of those
+    which the user gives a number of.
+    """
+    plan, stages = engine.stages.plan, engine.stages
+    found = []
+    for stage in range(plan.pp):
+        caches = stages.caches_of(stage)
+        found.append(
+            StageMemory(
+                stages.weight_bytes(stage),
+                engine.peak_bytes(stage),
+                sequences_bytes(caches, lengths, plan.tp, plan.block_size),
+                token_bytes(caches, plan.tp),
+                sequences_bytes(caches, [usual], plan.tp, plan.block_size),
+            )
+        )
+    return tuple(found)
+
+
+def check_fit(
+    memory: Sequence[StageMemory], engine: Engine, batch: int, capacity: int, name: str = ""
+) -> None:
+    """Raise ConfigError if some stage needs more than its share of `capacity` bytes per device.
+
+    `batch` counts the sequences of the usual length over all replicas; the error says how many fit.
+    """
+    plan = engine.stages.plan
+    usable = int(capacity * plan.gpu_memory_utilization)
+    worst = max(range(len(memory)), key=lambda stage: memory[stage].peak)
+    need = memory[worst]
+    if need.peak <= usable:
+        return
+    fits = min(_fitting(one, batch // plan.dp, usable) for one in memory) * plan.dp
+    share = f"{plan.gpu_memory_utilization:g} of {format_size(capacity)}"
+    lines = [
+        f"stage {worst} of {len(memory)}{name} needs {format_size(need.peak)} of "
+        f"{format_size(usable)} per device ({share}):",
+        f"  weights      {format_size(need.weights)}",
+        f"  activations  {format_size(need.activations)}",
+        f"  cache        {format_size(need.cache)}, {need.cache_per_token} bytes per token",
+    ]
+    if fits > 0:
+        lines.append(f"  nearest that fits: batch {fits} instead of {batch}")
+    else:
+        lines.append("  no batch fits; use more ranks for one copy of the model (tp, pp, ep)")
+    raise ConfigError("memory", "\n".join(lines))
+
+
+def _fitting(memory: StageMemory, sequences: int, usable: int) -> int:
+    """Return how many sequences of a replica fit when all else stays as it is."""
+    others = memory.peak - sequences * memory.sequence
+    return max((usable - others) // max(memory.sequence, 1), 0)

@@ -1,0 +1,99 @@
+"""Batch -> forward pass of each pipeline stage, by the operator graph; each is built once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from yantra.workloads.graph import Batch, Sequences, Setting
+from yantra.workloads.inference.activations import peak_bytes
+from yantra.workloads.inference.kv_cache import LayerCache, layer_cache
+from yantra.workloads.inference.plan import InferencePlan
+from yantra.workloads.operations import Operation, Pass, StageWork
+from yantra.workloads.stage import Chunk, Parts
+from yantra.workloads.step.layers import layer_ranges
+
+_KEPT = 16
+"""Passes kept for lanes with equal batches."""
+
+
+class StagePass(NamedTuple):
+    """The forward pass of one stage for one batch, and the bytes of activations at its peak."""
+
+    work: StageWork
+    peak_bytes: int
+
+    @property
+    def forward(self) -> Pass:
+        """The operations."""
+        return self.work.forward
+
+
+class Stages:
+    """The stages of a model under a plan; `groups` begin with `prefix`."""
+
+    def __init__(self, model: Parts, plan: InferencePlan, prefix: str = "") -> None:
+        self.model = model
+        self.plan = plan
+        self.prefix = prefix
+        self.ranges = layer_ranges(len(model.layers), plan.pp)
+        self.caches: tuple[LayerCache, ...] = tuple(
+            layer_cache(layer, plan.kv_cache_dtype) for layer in model.layers
+        )
+        self._passes: dict[tuple[int, Batch], StagePass] = {}
+
+    def caches_of(self, stage: int) -> tuple[LayerCache, ...]:
+        """Return what the layers of a stage keep."""
+        first, end = self.ranges[stage]
+        return self.caches[first:end]
+
+    def stage_of(self, layer: int) -> int:
+        """Return the stage that holds a layer."""
+        return next(at for at, (_, end) in enumerate(self.ranges) if layer < end)
+
+    def of(self, stage: int, batch: Batch) -> StagePass:
+        """Return the forward pass of a stage; the head runs only if some sequence emits."""
+        if (stage, batch) not in self._passes:
+            if len(self._passes) > _KEPT:
+                self._passes.clear()
+            chunk = self._chunk(stage, batch, tail=batch.logits > 0)
+            self._passes[stage, batch] = StagePass(
+                self._named(chunk.work()), peak_bytes(chunk.graph)
+            )
+        return self._passes[stage, batch]
+
+    def weight_bytes(self, stage: int) -> int:
+        """Return the bytes of the weights on one rank of a stage."""
+        one = Batch((Sequences(1, 1),), all_logits=False, padding=self.plan.token_multiple - 1)
+        weights = self._chunk(stage, one, tail=True).graph.weights
+        setting = self._setting(one)
+        return sum(setting.weight_bytes(weight.elements) for weight in weights)
+
+    def _chunk(self, stage: int, batch: Batch, *, tail: bool) -> Chunk:
+        is_last = stage == self.plan.pp - 1
+        return Chunk(
+            self.model, self._setting(batch), self.ranges[stage], stage == 0, is_last and tail
+        )
+
+    def _setting(self, batch: Batch) -> Setting:
+        plan = self.plan
+        return Setting(
+            batch=batch,
+            axes={"tp": plan.tp, "ep": plan.ep, "etp": plan.etp},
+            sequence_parallel=plan.sequence_parallel and plan.tp > 1,
+            dtype=plan.dtype,
+            cache_dtype=plan.kv_cache_dtype,
+            weight_dtype=plan.weight_dtype,
+            training=False,
+            low_latency=plan.low_latency,
+        )
+
+    def _named(self, work: StageWork) -> StageWork:
+        if not self.prefix:
+            return work
+        operations = tuple(map(self._with_prefix, work.forward.operations))
+        return work._replace(forward=work.forward._replace(operations=operations))
+
+    def _with_prefix(self, operation: Operation) -> Operation:
+        if not operation.group:
+            return operation
+        return operation._replace(group=f"{self.prefix}{operation.group}")
