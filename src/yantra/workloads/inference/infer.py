@@ -16,7 +16,7 @@ from yantra.workloads.inference.engine import Engine, Links
 from yantra.workloads.inference.job import Job, Phase
 from yantra.workloads.inference.lanes import plays_of
 from yantra.workloads.inference.legality import check_plan
-from yantra.workloads.inference.memory import StageMemory, check_fit, memory_of
+from yantra.workloads.inference.memory import StageMemory, check_fit, memory_of, room_of
 from yantra.workloads.inference.plan import InferencePlan
 from yantra.workloads.inference.rounds import draw, rounds_of, totals_of
 from yantra.workloads.inference.stages import Stages
@@ -116,11 +116,10 @@ def _single(
 ) -> Workload:
     count = job.iterations or (1 if job.phase == "decode" else None)
     half = _half(model, plan, job, count, generates=job.phase != "prefill")
-    if memory_bytes is not None:
-        check_fit(half.memory, half.engine, job.batch, memory_bytes)
+    room = _room(half, job.batch, memory_bytes)
     timelines = {Place(stage): half.engine.timelines(stage)[0] for stage in range(plan.pp)}
     about = {"plan": dict(vars(plan)), **_about(model, job)}
-    about |= totals_of(rounds_of(half.engine))
+    about |= totals_of(rounds_of(half.engine)) | room
     return _workload({"": half}, {"": timelines}, {}, about)
 
 
@@ -142,9 +141,9 @@ def _disaggregated(
     second = _half(
         model, decode_plan, after, steps, generates=True, name="decode", first_rank=plan.ranks
     )
-    if memory_bytes is not None:
-        check_fit(first.memory, first.engine, job.batch, memory_bytes, " of prefill")
-        check_fit(second.memory, second.engine, job.batch, memory_bytes, " of decode")
+    rooms = [
+        _room(half, job.batch, memory_bytes, f" of {half.grid.name}") for half in (first, second)
+    ]
     link = Transfer(first.engine, second.engine, job.batch, layerwise=how == "layer")
     timelines = {
         "prefill": _linked(link, first.engine, Leaving),
@@ -153,11 +152,19 @@ def _disaggregated(
     about = {
         "prefill_plan": dict(vars(plan)), "decode_plan": dict(vars(decode_plan)),
         **_about(model, job), "transfer": how, "transfer_bytes": link.cache_bytes,
-        "prefill": totals_of(rounds_of(first.engine)),
-        "decode": totals_of(rounds_of(second.engine)),
+        "prefill": totals_of(rounds_of(first.engine)) | rooms[0],
+        "decode": totals_of(rounds_of(second.engine)) | rooms[1],
     }  # fmt: skip
     axes = {"tp": link.by_tp, "dp": link.by_dp}
     return _workload({"prefill": first, "decode": second}, timelines, axes, about)
+
+
+def _room(half: Half, batch: int, memory_bytes: int | None, name: str = "") -> dict[str, int]:
+    """Check that all fits and return how much would; nothing if the capacity is not known."""
+    if memory_bytes is None:
+        return {}
+    check_fit(half.memory, half.engine, batch, memory_bytes, name)
+    return room_of(half.memory, half.engine, batch, memory_bytes)
 
 
 def _linked(
@@ -246,5 +253,6 @@ def _groups(timeline: Timeline, prefix: str, grid: str) -> Iterator[tuple[str, G
 
 
 def _about(model: ServedModel, job: Job) -> dict[str, Any]:
-    given = {name: value for name, value in vars(job).items() if value and name != "iterations"}
+    without = ("iterations", "prompt") if job.phase == "decode" else ("iterations",)
+    given = {name: value for name, value in vars(job).items() if value and name not in without}
     return {"kind": "inference", "model": model.name, **given}
