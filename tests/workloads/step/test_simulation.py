@@ -78,9 +78,15 @@ PIPELINES = {
 }
 
 
-@pytest.mark.parametrize("rendezvous", [False, True])
-@pytest.mark.parametrize("semantics", ["astra-sim", "yantra"])
-@pytest.mark.parametrize("overlap_p2p", [True, False])
+@pytest.mark.parametrize(
+    ("semantics", "overlap_p2p", "rendezvous"),
+    [
+        ("astra-sim", True, False),
+        ("astra-sim", False, True),
+        ("yantra", True, True),
+        ("yantra", False, False),
+    ],
+)
 @pytest.mark.parametrize("schedule", PIPELINES)
 def test_every_schedule_runs_to_its_end(
     schedule: str, overlap_p2p: bool, semantics: str, rendezvous: bool
@@ -140,7 +146,7 @@ def test_every_kind_of_plan_runs_to_its_end(name: str, semantics: str) -> None:
 
 
 @given(plans(), st.sampled_from(("astra-sim", "yantra")), st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_random_plans_run_to_their_ends(
     drawn: tuple[Shape, Plan], semantics: str, offloads: bool
 ) -> None:

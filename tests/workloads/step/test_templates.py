@@ -237,7 +237,7 @@ def splits(draw: st.DrawFn) -> Plan:
 
 
 @given(splits(), st.sampled_from((SMALL, EXPERTS)))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_matrix_products_add_up_to_the_same_however_they_are_split(
     plan: Plan, shape: Shape
 ) -> None:
