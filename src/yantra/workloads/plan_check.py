@@ -105,9 +105,9 @@ def _sizes(part: Record) -> Iterator[tuple[str, int]]:
     if getattr(part, "shared", 0):
         shared = part.shared  # type: ignore[attr-defined]
         yield "widths", shared * (getattr(part, "shared_intermediate", None) or width)
-    tables = getattr(part, "rows", ())
-    if isinstance(tables, tuple) and tables:
-        yield "columns", len(tables) * part.width  # type: ignore[attr-defined]
+    columns = getattr(part, "columns", 0)
+    if columns:
+        yield "columns", columns
     for fact, fields in (("latents", _LATENTS), ("positions", ("positions",))):
         yield from ((fact, getattr(part, field)) for field in fields if getattr(part, field, 0))
 
@@ -271,6 +271,9 @@ def _experts(plan: Plan, facts: Facts) -> Iterator[Broken]:
         if plan.capacity_factor is not None:
             yield Broken("capacity_factor", dense)
         return
+    if plan.zero and plan.replicas > 1:
+        dense = f"weights besides them are sharded over dp x cp = {plan.dp * plan.cp}"
+        yield Broken("shard", f"experts have no shard groups of their own; left out, {dense}")
     if plan.tp > 1 and not plan.sequence_parallel:
         yield Broken("sequence_parallel", f"experts with tp = {plan.tp} need it (Megatron-LM too)")
     for experts in facts.experts:

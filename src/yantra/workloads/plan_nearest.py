@@ -67,7 +67,7 @@ def _complete(plan: Plan, facts: Facts, sequence: int) -> Plan | None:
     plan = plan.replace(**{name: value for name, value in _OFF.items() if name in broken})
     if "sequence_parallel" in broken:
         plan = plan.replace(sequence_parallel=not plan.sequence_parallel)
-    for choices in (_experts(plan, facts), _shards(plan)):
+    for choices in (_experts(plan, facts), _shards(plan, facts)):
         plan = next(_cheapest(plan, choices), plan)
     if {rule.field for rule in problems(plan, facts, sequence)} - _TRIED_LAST:
         return None
@@ -99,8 +99,8 @@ def _experts(plan: Plan, facts: Facts) -> Iterator[dict[str, Any]]:
             yield {"ep": ep, "etp": etp}
 
 
-def _shards(plan: Plan) -> Iterator[dict[str, Any]]:
-    if plan.shard is None or plan.zero == 0:
+def _shards(plan: Plan, facts: Facts) -> Iterator[dict[str, Any]]:
+    if plan.shard is None or plan.zero == 0 or facts.experts:
         yield {"shard": None}
     else:
         yield from ({"shard": size} for size in _divisors(plan.dp * plan.cp))

@@ -41,6 +41,10 @@ class Words(Record):
     positions: int = 0
 
 
+class Tables(Record):
+    columns: int
+
+
 class Sizes(Record):
     """What the check reads of a model."""
 
@@ -75,6 +79,7 @@ def model(
 
 
 DENSE = model()
+TABLES = model(front=Tables(columns=128))
 EXPERTS = model(32, 32, 8, Experts(experts=8, intermediate=14336), 4096)
 
 
@@ -95,7 +100,7 @@ def test_the_sizes_of_a_model_are_read_from_its_blocks() -> None:
         (DENSE, Plan(pp=8, vpp=5, global_batch=16)),
         (DENSE, Plan(pp=7, global_batch=16)),  # 80 layers over 7 stages, unevenly
         (EXPERTS, Plan(tp=2, dp=16, ep=8, etp=4)),
-        (EXPERTS, Plan(cp=4, dp=2, ep=8, shard=4, zero=3)),
+        (EXPERTS, Plan(cp=4, dp=2, ep=8, shard=8, zero=3)),
         (EXPERTS, Plan(order="tp-cp-ep-pp-dp", tp=8, dp=8, ep=8, pp=2)),
     ],
 )
@@ -216,6 +221,29 @@ def test_a_possible_plan_passes(which: Sizes, plan: Plan) -> None:
             "nothing is gathered ahead with zero = 1; give 3",
             "prefetch=1",
         ),
+        (
+            EXPERTS,
+            Plan(cp=4, dp=2, ep=8, shard=4, zero=3),
+            "shard",
+            "experts have no shard groups of their own; left out, weights besides them are sharded "
+            "over dp x cp = 8",
+            "without shard",
+        ),
+        (
+            TABLES,
+            Plan(dp=4, ep=2, etp=2),
+            "etp",
+            "large has no experts, got 2",
+            "etp=1",
+        ),
+        (
+            TABLES,
+            Plan(dp=4, ep=2, routing="zipf:1.2", capacity_factor=1.5),
+            "routing",
+            "large has no experts to route to",
+            "routing='uniform' without capacity_factor",
+        ),
+        (TABLES, Plan(ep=3, dp=3), "ep", "128 columns of tables are not divisible by 3", "ep=1"),
         (
             EXPERTS,
             Plan(order="tp-cp-ep-pp-dp", tp=8, dp=4, ep=4, pp=2),
