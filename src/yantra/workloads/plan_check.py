@@ -33,9 +33,10 @@ class Facts(NamedTuple):
     """The sizes of a model that a plan must divide; each different one stands once.
 
     `widths` are those of MLPs and shared experts, `expert_widths` of routed experts, `latents` of
-    the compressed rows of latent attention, `columns` of tables that ep splits. `positions` is the length of a learned table of
-    positions, 0 without one; `fixed_sequence` is the only possible sequence length in tokens, 0
-    where any is. `limits` are fields that a block does not take at all, and why.
+    the compressed rows of latent attention, `columns` of tables that ep splits. `positions` is the
+    length of a learned table of positions, 0 without one; `fixed_sequence` is the only possible
+    sequence length in tokens, 0 where any is. `limits` are fields that a block does not take at
+    all, and why.
     """
 
     name: str
@@ -129,14 +130,14 @@ def check(plan: Plan, model: Any, sequence: int | None = None) -> None:
 def problems(plan: Plan, facts: Facts, sequence: int) -> Iterator[Broken]:
     """Yield every rule that a plan breaks for a model and a sequence length in tokens."""
     yield from plan_problems(plan)
+    for field, reason in facts.limits:
+        if getattr(plan, field) > 1 or getattr(plan, field) is True:
+            yield Broken(field, reason)
     yield from _tensor(plan, facts)
     yield from _sequence(plan, facts, sequence)
     yield from _context(plan, facts)
     yield from _experts(plan, facts)
     yield from _pipeline(plan, facts)
-    for field, reason in facts.limits:
-        if getattr(plan, field) > 1 or getattr(plan, field) is True:
-            yield Broken(field, reason)
 
 
 def plan_problems(plan: Plan) -> Iterator[Broken]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -187,7 +188,8 @@ def test_what_simai_does_not_run_is_told(tmp_path: Path) -> None:
     [
         ("HYBRID_TRANSFORMER_FWD_IN_BCKWD", "DATA", "job.txt:1: expected one of HYBRID_TRANSF"),
         ("vpp: 4", "vp: 4", "job.txt:1: \"vp:\" is no word of SimAI's; did you mean 'vpp'?"),
-        ("ga: 3", "ga: 0", "job.txt:1: expected ga of at least 1, got 0"),
+        ("ga: 3", "ga: 0", "job.txt:1: expected ga from 1 to 65536, got 0"),
+        ("pp: 2", "pp: 70000", "job.txt:1: expected pp from 1 to 65536, got 70000"),
         ("model_parallel_NPU_group: 2", "", "job.txt:1: has no model_parallel_NPU_group: N"),
         ("checkpoints: 0", "checkpoints: 1", "job.txt:1: checkpoints: SimAI's files say what"),
         ("\n13\n", "\n12\n", "job.txt: expected 12 rows, as line 2 says, at least 1, got 13"),
@@ -233,3 +235,17 @@ def test_micro_batches_are_told_apart_by_their_rows() -> None:
 @given(st.integers(1, 10**9), st.integers(1, 100))
 def test_shards_hold_the_whole(size: int, ranks: int) -> None:
     assert 0 <= shard(size, ranks) * ranks - size < ranks
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_any_file_is_read_or_refused(data: st.DataObject) -> None:
+    words = TEXT.split(" ")
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(words) - 1))
+        words[at] = data.draw(st.sampled_from(["", "0", "-1", "NONE", "ga:", "9" * 40, "\n", "é"]))
+    with suppress(YantraError):
+        job = parse(" ".join(words), "w")
+        for schedule in ("simai", "1f1b"):
+            for parts in stages(job, schedule):
+                trace(parts, {"tp": job.tp}, job.pp_bytes)

@@ -6,10 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from yantra.errors import ConfigError
 from yantra.records import Record
+from yantra.workloads import zoo
+from yantra.workloads.assemble import model_of
 from yantra.workloads.blocks import MLA, MLP, Attention, Block, Embedding, Head, Layer, MoE
 from yantra.workloads.plan import Plan
-from yantra.workloads.plan_check import facts_of
+from yantra.workloads.plan_check import check, facts_of
 from yantra.workloads.plan_nearest import nearest
 from yantra.workloads.stage import stage_work
 
@@ -71,3 +74,32 @@ def test_a_possible_plan_gives_whole_shares_everywhere(number: int, plan: Plan) 
     work = stage_work(which, possible, layers=(0, 2), front=True, tail=True, sequence=SEQUENCE)
     assert work.forward.operations
     assert all(operation.size_bytes >= 0 for operation in work.backward.operations)
+
+
+@given(name=st.sampled_from(zoo.names()), plan=PLANS)
+def test_every_known_model_has_a_possible_plan_that_builds(name: str, plan: Plan) -> None:
+    which = model_of(zoo.get(name))
+    possible = nearest(plan, facts_of(which), which.sequence)
+    assert possible is not None
+    assert possible.ranks == plan.ranks
+    last = len(which.layers) - 1
+    for at in {0, last}:
+        work = stage_work(
+            which,
+            possible,
+            layers=(at, at + 1),
+            front=at == 0,
+            tail=at == last,
+            sequence=which.sequence,
+        )
+        assert work.forward.operations
+
+
+def test_a_block_that_cannot_be_split_says_why() -> None:
+    with pytest.raises(ConfigError) as raised:
+        check(Plan(tp=4, dp=2), model_of(zoo.get("resnet-50")))
+    assert str(raised.value) == (
+        "tp: convolutions are split over data alone; expected 1\n"
+        "  also sequence_parallel: 1 tokens are not divisible by tp x cp = 4 x 1 = 4\n"
+        "  the nearest possible plan on 8 ranks: tp=1 dp=8"
+    )

@@ -89,13 +89,12 @@ class MoE(Block):
         where = g.split(Placement(), "slots", "etp")
         sizes = {"slots": slots * etp, "hidden": hidden}
         direct = setting.low_latency and setting.ways("ep") > 1
-        sent = (
-            view(g, [x], "permute", sizes, where)
-            if direct
-            else elementwise(
+        if direct:
+            sent = view(g, [x], "permute", sizes, where)
+        else:
+            sent = elementwise(
                 g, "permute", [x], flops=0, kind="permute", placement=where, sizes=sizes
             )
-        )
         there = exchange(
             g, sent, "dispatch", "ep", rows=rows * etp, busiest=busiest * etp,
             row_bytes=low_latency_bytes(hidden) if direct else None,

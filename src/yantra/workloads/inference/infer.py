@@ -13,12 +13,12 @@ from yantra.errors import ConfigError, expected_got
 from yantra.workloads.grid import Grid, Group
 from yantra.workloads.inference.check import check_events
 from yantra.workloads.inference.engine import Engine, Links
-from yantra.workloads.inference.iterations import Iteration
 from yantra.workloads.inference.job import Job, Phase
 from yantra.workloads.inference.lanes import plays_of
 from yantra.workloads.inference.legality import check_plan
-from yantra.workloads.inference.memory import StageMemory, check_fit, memory_of
+from yantra.workloads.inference.memory import StageMemory, check_fit, memory_of, room_of
 from yantra.workloads.inference.plan import InferencePlan
+from yantra.workloads.inference.rounds import draw, rounds_of, totals_of
 from yantra.workloads.inference.stages import Stages
 from yantra.workloads.inference.timeline import Event, Timeline
 from yantra.workloads.inference.transfer import Arriving, Leaving, Place, Transfer
@@ -49,7 +49,7 @@ class Half(NamedTuple):
 
 
 def infer(
-    model: ServedModel,
+    model: ServedModel | str,
     plan: InferencePlan | None = None,
     *,
     phase: Phase = "prefill",
@@ -65,8 +65,10 @@ def infer(
 ) -> Workload:
     """Return the workload of some iterations of inference.
 
+    `model` may be a name of the catalogue or a file, as on the command line.
     `batch` and `prompts` are numbers of sequences over all replicas (one per replica by default),
-    `prompt` and `context` tokens (the model's usual length, or 0 in the cache of a prefill).
+    `prompt` and `context` tokens; by default the sequences end with the model's usual length, those
+    of a mixed phase have half of it at first.
     `max_num_batched_tokens` bounds an iteration of one replica: longer prompts come in chunks.
     `iterations` is their number; by default until all prompts are done, or one. With the phase
     `disaggregated`, `plan` is that of the grid for prompts, `decode_plan` of the other, and
@@ -76,13 +78,17 @@ def infer(
     share, or one that needs more than its share of `memory_bytes` per device; UnsupportedError for
     a model whose layers have no causal attention.
     """
+    if isinstance(model, str):
+        from yantra.workloads.catalogue import find
+
+        model = find(model)
     plan = plan or InferencePlan()
-    has_prompt = phase in ("prefill", "disaggregated")
+    usual = _usual(model.sequence, phase, iterations)
     job = Job(
         phase=phase,
         batch=plan.dp if batch is None else batch,
-        prompt=model.sequence if prompt is None else prompt,
-        context=(0 if has_prompt else model.sequence) if context is None else context,
+        prompt=usual["prompt"] if prompt is None else prompt,
+        context=usual["context"] if context is None else context,
         prompts=(plan.dp if phase == "mixed" else 0) if prompts is None else prompts,
         iterations=iterations,
         max_num_batched_tokens=max_num_batched_tokens,
@@ -94,16 +100,26 @@ def infer(
     return _single(model, job, plan, memory_bytes)
 
 
+def _usual(sequence: int, phase: str, iterations: int | None) -> dict[str, int]:
+    """Return the lengths that are not given."""
+    before = max(sequence - (iterations or 1), 1)
+    if phase == "prefill":
+        return {"prompt": sequence, "context": 0}
+    if phase == "disaggregated":
+        return {"prompt": before, "context": 0}
+    half = max(sequence // 2, 1)
+    return {"prompt": half, "context": before if phase == "decode" else half}
+
+
 def _single(
     model: ServedModel, job: Job, plan: InferencePlan, memory_bytes: int | None
 ) -> Workload:
     count = job.iterations or (1 if job.phase == "decode" else None)
     half = _half(model, plan, job, count, generates=job.phase != "prefill")
-    if memory_bytes is not None:
-        check_fit(half.memory, half.engine, job.batch, memory_bytes)
+    room = _room(half, job.batch, memory_bytes)
     timelines = {Place(stage): half.engine.timelines(stage)[0] for stage in range(plan.pp)}
     about = {"plan": dict(vars(plan)), **_about(model, job)}
-    about["iterations"] = _table(half.engine, plan.dp)
+    about |= totals_of(rounds_of(half.engine)) | room
     return _workload({"": half}, {"": timelines}, {}, about)
 
 
@@ -125,9 +141,9 @@ def _disaggregated(
     second = _half(
         model, decode_plan, after, steps, generates=True, name="decode", first_rank=plan.ranks
     )
-    if memory_bytes is not None:
-        check_fit(first.memory, first.engine, job.batch, memory_bytes, " of prefill")
-        check_fit(second.memory, second.engine, job.batch, memory_bytes, " of decode")
+    rooms = [
+        _room(half, job.batch, memory_bytes, f" of {half.grid.name}") for half in (first, second)
+    ]
     link = Transfer(first.engine, second.engine, job.batch, layerwise=how == "layer")
     timelines = {
         "prefill": _linked(link, first.engine, Leaving),
@@ -136,11 +152,19 @@ def _disaggregated(
     about = {
         "prefill_plan": dict(vars(plan)), "decode_plan": dict(vars(decode_plan)),
         **_about(model, job), "transfer": how, "transfer_bytes": link.cache_bytes,
-        "prefill_iterations": _table(first.engine, plan.dp),
-        "decode_iterations": _table(second.engine, decode_plan.dp),
+        "prefill": totals_of(rounds_of(first.engine)) | rooms[0],
+        "decode": totals_of(rounds_of(second.engine)) | rooms[1],
     }  # fmt: skip
     axes = {"tp": link.by_tp, "dp": link.by_dp}
     return _workload({"prefill": first, "decode": second}, timelines, axes, about)
+
+
+def _room(half: Half, batch: int, memory_bytes: int | None, name: str = "") -> dict[str, int]:
+    """Check that all fits and return how much would; nothing if the capacity is not known."""
+    if memory_bytes is None:
+        return {}
+    check_fit(half.memory, half.engine, batch, memory_bytes, name)
+    return room_of(half.memory, half.engine, batch, memory_bytes)
 
 
 def _linked(
@@ -209,7 +233,8 @@ def _workload(
             groups |= _groups(timeline, prefix, half.grid.name)
     grids = [half.grid for half in halves.values()]
     check_events(grids, groups, events)
-    sections = {"about": dict(about), "memory": memory, "schedule": _drawing(halves)}
+    drawing = "".join(draw(rounds_of(half.engine), name) for name, half in halves.items())
+    sections = {"about": dict(about), "memory": memory, "schedule": drawing}
     return Workload(
         grids=grids, groups=groups, classes=classes, templates=templates, sections=sections
     )
@@ -228,37 +253,6 @@ def _groups(timeline: Timeline, prefix: str, grid: str) -> Iterator[tuple[str, G
 
 
 def _about(model: ServedModel, job: Job) -> dict[str, Any]:
-    return {"kind": "inference", "model": model.name, **vars(job)}
-
-
-def _table(engine: Engine, replicas: int) -> list[dict[str, int]]:
-    """Return the tokens of every round of all lanes and replicas."""
-    rounds: dict[int, list[Iteration]] = {}
-    for play in engine.plays:
-        rounds.setdefault(play.number // engine.lanes, []).append(play.iteration)
-    rows = []
-    for together in rounds.values():
-        shares = [share for iteration in together for share in iteration]
-        prompts = sum(share.new for share in shares if share.is_prompt)
-        rows.append(
-            {
-                "tokens": replicas * sum(share.new for share in shares),
-                "prompt_tokens": replicas * prompts,
-                "emitted": replicas * sum(share.emits for share in shares),
-            }
-        )
-    return rows
-
-
-def _drawing(halves: Mapping[str, Half]) -> str:
-    """Return the iterations as text."""
-    lines = []
-    for name, half in halves.items():
-        for number, row in enumerate(_table(half.engine, half.engine.stages.plan.dp)):
-            generated = row["tokens"] - row["prompt_tokens"]
-            lines.append(
-                f"{name} iteration {number}: ".lstrip()
-                + f"{row['prompt_tokens']} prompt tokens, {generated} generated from, "
-                f"{row['emitted']} emitted"
-            )
-    return "\n".join(lines) + "\n"
+    without = ("iterations", "prompt") if job.phase == "decode" else ("iterations",)
+    given = {name: value for name, value in vars(job).items() if value and name not in without}
+    return {"kind": "inference", "model": model.name, **given}

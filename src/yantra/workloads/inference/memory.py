@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from yantra.errors import ConfigError
-from yantra.units import format_size
 from yantra.workloads.inference.engine import Engine
 from yantra.workloads.inference.kv_cache import sequences_bytes, token_bytes
+from yantra.workloads.template.describe import readable
 
 
 class StageMemory(NamedTuple):
@@ -75,19 +75,31 @@ def check_fit(
     if need.peak <= usable:
         return
     fits = min(_fitting(one, batch // plan.dp, usable) for one in memory) * plan.dp
-    share = f"{plan.gpu_memory_utilization:g} of {format_size(capacity)}"
+    share = f"{plan.gpu_memory_utilization:g} of {readable(capacity)}"
     lines = [
-        f"stage {worst} of {len(memory)}{name} needs {format_size(need.peak)} of "
-        f"{format_size(usable)} per device ({share}):",
-        f"  weights      {format_size(need.weights)}",
-        f"  activations  {format_size(need.activations)}",
-        f"  cache        {format_size(need.cache)}, {need.cache_per_token} bytes per token",
+        f"stage {worst} of {len(memory)}{name} needs {readable(need.peak)} of "
+        f"{readable(usable)} per device ({share}):",
+        f"  weights      {readable(need.weights)}",
+        f"  activations  {readable(need.activations)}",
+        f"  cache        {readable(need.cache)}, {need.cache_per_token} bytes per token",
     ]
     if fits > 0:
         lines.append(f"  nearest that fits: batch {fits} instead of {batch}")
     else:
         lines.append("  no batch fits; use more ranks for one copy of the model (tp, pp, ep)")
     raise ConfigError("memory", "\n".join(lines))
+
+
+def room_of(
+    memory: Sequence[StageMemory], engine: Engine, batch: int, capacity: int
+) -> dict[str, int]:
+    """Return how many blocks every stage has room for, and the batch that fits, for a manifest."""
+    plan = engine.stages.plan
+    usable = int(capacity * plan.gpu_memory_utilization)
+    return {
+        "cache_blocks": min(one.blocks(usable, plan.block_size) for one in memory),
+        "fitting_batch": plan.dp * min(_fitting(one, batch // plan.dp, usable) for one in memory),
+    }
 
 
 def _fitting(memory: StageMemory, sequences: int, usable: int) -> int:

@@ -11,6 +11,7 @@ technical report, 2024, section 3.4) tokens travel to them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from yantra.errors import ConfigError, did_you_mean, expected_got
@@ -64,6 +65,16 @@ class InferencePlan(Record):
         self._derive(state)
         self._check_types(state)
         self._check_experts(state)
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | None = None, **named: Any) -> InferencePlan:
+        """Make a plan from our names or vLLM's, as flags or as keywords; None means left out.
+
+        Raises ConfigError, naming fields as they were given.
+        """
+        from yantra.workloads.inference.names import inference_plan
+
+        return inference_plan({**(given or {}), **named})
 
     def _derive(self, state: dict[str, Any]) -> None:
         if self.etp is None:

@@ -47,6 +47,8 @@ _LISTS = ("checkpoints", "checkpoint_initiates")
 _COLUMNS = 12
 _LARGEST = 2**62
 _INFERENCE = 1
+_MOST = 2**16
+_LIMITS = {"pp_comm": (0, _LARGEST), "mode": (0, _INFERENCE), "all_gpus": (1, 2**31)}
 
 
 class Phase(NamedTuple):
@@ -132,8 +134,9 @@ def _header(where: str, words: list[str]) -> dict[str, int]:
             hint = did_you_mean(label, _SIZES)
             raise ConfigError(where, f"{show(word)} is no word of SimAI's{hint}")
         size = _number(where, label, number.removesuffix(".0"))
-        if size == 0 and label not in ("pp_comm", "mode"):
-            raise ConfigError(where, expected_got(f"{label} of at least 1", size))
+        least, most = _LIMITS.get(label, (1, _MOST))
+        if not least <= size <= most:
+            raise ConfigError(where, expected_got(f"{label} from {least} to {most}", size))
         sizes[_SIZES[label]] = size
     if "tp" not in sizes:
         raise ConfigError(where, "has no model_parallel_NPU_group: N, the ranks of a layer")

@@ -1,0 +1,211 @@
+"""`yantra workload infer`: makes a workload file of iterations of inference."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from yantra.errors import ConfigError, expected_got
+
+_SIZES = {
+    "tp": "Ranks that share every layer (tensor parallelism).",
+    "pp": "Stages of the pipeline.",
+    "dp": "Replicas; with --ep as many as that takes.",
+    "ep": "Ranks that share the experts.",
+    "etp": "Ranks that share each expert.",
+    "micro_batches": "Batches in flight in the pipeline; by default one per stage.",
+    "block_size": "Tokens of a block of the cache; by default 16.",
+}
+_TEXTS = {
+    "dtype": "Type of activations and products: bf16, fp16, fp32, fp8.",
+    "weight_dtype": "Type weights are stored in; by default --dtype.",
+    "kv_cache_dtype": "Type of the cache; by default --dtype, bf16 for fp8.",
+    "order": "Order of the axes, the fastest first; by default tp-cp-ep-dp-pp.",
+}
+_SWITCHES = {
+    "sequence_parallel": "Share tokens between layers over tp.",
+    "low_latency": "Exchange rows of experts by kernels of low latency.",
+}
+_FOREIGN_SIZES = (
+    *("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"),
+    *("tensor_model_parallel_size", "pipeline_model_parallel_size"),
+    *("expert_model_parallel_size", "expert_tensor_parallel_size"),
+)
+_CHUNK = 2048
+"""Tokens of an iteration where chunks are wanted and no number is given: vLLM's
+`SchedulerConfig.DEFAULT_MAX_NUM_BATCHED_TOKENS`."""
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of the plan: ours, and hidden ones by vLLM's names."""
+    options = [
+        *(click.option(_flag(n), type=int, help=text) for n, text in _SIZES.items()),
+        click.option("--gpu-memory-utilization", type=float, help="By default 0.9."),
+        *(click.option(_flag(n), help=text) for n, text in _TEXTS.items()),
+        *(
+            click.option(f"{_flag(n)}/{_flag('no_' + n)}", default=None, help=text)
+            for n, text in _SWITCHES.items()
+        ),
+        click.option(
+            "--enable-expert-parallel/--no-enable-expert-parallel",
+            default=None,
+            help="Experts over all tp x dp ranks.",
+        ),
+        *(click.option(_flag(n), type=int, hidden=True) for n in _FOREIGN_SIZES),
+        click.option("--all2all-backend", hidden=True),
+        click.option("--quantization", hidden=True),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@click.command()
+@click.option("--model", metavar="NAME", help="A known model, or a file that describes one.")
+@click.option("--hf-config", metavar="FILE", help="A Hugging Face config.json, or its folder.")
+@click.option(
+    "--phase",
+    type=click.Choice(["prefill", "decode", "mixed", "disaggregated"]),
+    default="prefill",
+    show_default=True,
+    help="What the iterations do.",
+)
+@click.option("--batch", type=int, help="Sequences over all replicas; by default one each.")
+@click.option("--max-num-seqs", type=int, help="Sequences of one replica, instead of --batch.")
+@click.option("--prompt", type=int, help="Tokens of a prompt.")
+@click.option("--context", type=int, help="Tokens in the cache before.")
+@click.option("--prompts", type=int, help="Prompts of a mixed phase, over all replicas.")
+@click.option("--iterations", type=int, help="How many; by default until prompts are done, or 1.")
+@click.option("--max-num-batched-tokens", type=int, help="Most tokens of an iteration (chunks).")
+@click.option("--enable-chunked-prefill/--no-enable-chunked-prefill", default=None, hidden=True)
+@_plan_options
+@click.option(
+    "--decode", metavar="PLAN", help="Disaggregated: the other grid's plan, such as tp=1,ep=64."
+)
+@click.option(
+    "--transfer",
+    type=click.Choice(["layer", "end"]),
+    default="layer",
+    show_default=True,
+    help="Disaggregated: when keys and values leave.",
+)
+@click.option("--memory", metavar="SIZE", help="Memory of a device, such as 80GiB, to fit into.")
+@click.option("--cluster", metavar="NAME", help="A named cluster whose devices it must fit into.")
+@click.option("-o", "--output", type=click.Path(), help="The workload file (.yw).")
+def command(
+    *,
+    model: str | None,
+    hf_config: str | None,
+    batch: int | None,
+    max_num_seqs: int | None,
+    max_num_batched_tokens: int | None,
+    enable_chunked_prefill: bool | None,
+    decode: str | None,
+    memory: str | None,
+    cluster: str | None,
+    output: str | None,
+    **rest: Any,
+) -> None:
+    """Make a workload file of iterations of inference; without -o only tell what they do.
+
+    \b
+    yantra workload infer --model llama3-70b --tp 8 --prompt 4096 --batch 4 -o prefill.yw
+    yantra workload infer --model deepseek-v3 --phase decode --batch 256 --context 4096 --ep 64
+    yantra workload infer --model llama3-70b --phase mixed --tp 8 --batch 64 --prompts 4 \\
+        --max-num-batched-tokens 2048
+    yantra workload infer --model llama3-70b --phase disaggregated --tp 4 --decode tp=8 --batch 8
+
+    The names of vLLM are read too: --tensor-parallel-size, --enable-expert-parallel, ...
+    """
+    from yantra.cli import warn
+    from yantra.workloads.inference import InferencePlan, infer
+    from yantra.workloads.template.describe import report
+
+    found = _model(model, hf_config)
+    asked = {name: rest.pop(name) for name in ("phase", "prompt", "context", "prompts")}
+    asked |= {name: rest.pop(name) for name in ("iterations", "transfer")}
+    plan = InferencePlan.of({_flag(name): value for name, value in rest.items()})
+    workload = infer(
+        found,
+        plan,
+        batch=_batch(batch, max_num_seqs, plan.dp),
+        max_num_batched_tokens=_chunk(max_num_batched_tokens, enable_chunked_prefill),
+        decode_plan=None if decode is None else InferencePlan.of(_fields(decode)),
+        memory_bytes=_capacity(memory, cluster),
+        **asked,
+    )
+    warn(found.notes)
+    if output:
+        workload.save(output)
+    click.echo(report(workload), nl=False)
+    if output:
+        click.echo(f"\nwrote {output}: {os.path.getsize(output) / 1e6:.2f} MB")
+
+
+def _model(name: str | None, config: str | None) -> Any:
+    from yantra.workloads import catalogue, hf
+    from yantra.workloads.assemble import model_of
+
+    if (name is None) == (config is None):
+        raise ConfigError("--model", "expected a known model or --hf-config FILE, one of both")
+    return catalogue.find(name, "--model") if name is not None else model_of(hf.load(config or ""))
+
+
+def _batch(batch: int | None, per_replica: int | None, replicas: int) -> int | None:
+    if per_replica is None:
+        return batch
+    if batch is not None:
+        raise ConfigError("--max-num-seqs", "says for one replica what --batch says for all")
+    return per_replica * replicas
+
+
+def _chunk(tokens: int | None, is_on: bool | None) -> int | None:
+    if is_on and tokens is None:
+        return _CHUNK
+    if is_on is False and tokens is not None:
+        problem = "without chunks an iteration takes whole prompts; leave one of both out"
+        raise ConfigError("--no-enable-chunked-prefill", problem)
+    return tokens
+
+
+def _fields(text: str) -> dict[str, Any]:
+    """Read `tp=4,dtype=fp8`."""
+    fields: dict[str, Any] = {}
+    for part in text.split(","):
+        name, sign, value = (piece.strip() for piece in part.partition("="))
+        if not sign or not name or name in fields:
+            raise ConfigError("--decode", expected_got("fields such as tp=1,ep=64", text))
+        fields[name] = _value(value)
+    return fields
+
+
+def _value(text: str) -> int | float | bool | str:
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _capacity(memory: str | None, cluster: str | None) -> int | None:
+    if memory is not None and cluster is not None:
+        raise ConfigError("--memory", "is what --cluster says, too; give one of both")
+    if memory is not None:
+        from yantra.units import parse
+
+        return int(parse(memory, "size", "B", "--memory"))
+    if cluster is not None:
+        from yantra import clusters
+
+        return clusters.load(cluster).memory_bytes
+    return None
