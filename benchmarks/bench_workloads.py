@@ -17,38 +17,41 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 MEGABYTE = 1 << 20
 
 
 class Case(NamedTuple):
-    """A model (hidden size, layers, heads, feed-forward width), a plan, and the goals."""
+    """A model of the zoo, a plan, and the goals."""
 
-    shape: tuple[int, int, int, int]
+    model: str
     plan: dict[str, Any]
     seconds: float
     megabytes: float | None = None
 
 
-SEVENTY = (8192, 80, 64, 28672)
-FOUR_HUNDRED = (16384, 126, 128, 53248)
+STEP = {"tp": 8, "pp": 8, "dp": 8, "zero": 1}
 CASES = {
     "Llama 3 70B, 512 ranks, 16 micro-batches": Case(
-        SEVENTY, {"tp": 8, "pp": 8, "dp": 8, "zero": 1, "global_batch": 128}, 5.0
+        "llama3-70b", STEP | {"global_batch": 128}, 5.0
     ),
     "Llama 3 70B, 512 ranks, 128 micro-batches": Case(
-        SEVENTY, {"tp": 8, "pp": 8, "dp": 8, "zero": 1, "global_batch": 1024}, 5.0
+        "llama3-70b", STEP | {"global_batch": 1024}, 5.0
     ),
     "Llama 3 70B, 512 ranks, interleaved, FSDP": Case(
-        SEVENTY,
-        {"tp": 8, "pp": 8, "vpp": 5, "dp": 8, "zero": 3, "global_batch": 128}
-        | {"schedule": "interleaved"},
+        "llama3-70b",
+        STEP | {"vpp": 5, "zero": 3, "global_batch": 128, "schedule": "interleaved"},
         5.0,
     ),
+    "DeepSeek-V3, 2048 ranks, DualPipe, 64 experts": Case(
+        "deepseek-v3",
+        {"pp": 16, "dp": 128, "ep": 64, "zero": 1, "global_batch": 128 * 64}
+        | {"schedule": "dualpipe"},
+        10.0,
+    ),
     "Llama 3 405B, 131072 ranks, 16 micro-batches": Case(
-        FOUR_HUNDRED,
+        "llama3-405b",
         {"tp": 8, "pp": 16, "dp": 1024, "zero": 1, "global_batch": 16384},
         10.0,
         200.0,
@@ -58,23 +61,12 @@ CASES = {
 
 def generate(case: Case, path: Path) -> float:
     """Generate and save a case in this process; return its seconds."""
-    from yantra.workloads.blocks import MLP, Attention, Embedding, Head, Layer
+    from yantra.workloads.catalogue import find
     from yantra.workloads.plan import Plan
     from yantra.workloads.training import train
 
     start = time.process_time()
-    hidden, layers, heads, width = case.shape
-    attention = Attention(heads=heads, kv_heads=8, head_dim=128)
-    layer = Layer(hidden=hidden, attention=attention, mlp=MLP(intermediate=width))
-    model = SimpleNamespace(
-        name="llama",
-        front=Embedding(vocab=128256, hidden=hidden),
-        layers=(layer,) * layers,
-        tail=Head(vocab=128256, hidden=hidden),
-        sequence=8192,
-        fixed_sequence=False,
-    )
-    train(model, Plan(**case.plan)).save(path)
+    train(find(case.model), Plan(**case.plan)).save(path)
     return time.process_time() - start
 
 

@@ -20,7 +20,8 @@ from yantra.quirks import STORIES
 from yantra.scenario.fields import Dimensions, Field, Quantity, Section
 from yantra.scenario.layout import DOCUMENT, NAMED, TEMPLATES
 from yantra.topologies import topologies
-from yantra.workloads import description, names, plan
+from yantra.workloads import catalogue, description, hf, names, plan
+from yantra.workloads.overview import HEAD, row
 from yantra.workloads.plan_fields import MEANINGS
 from yantra.workloads.transformer import Transformer
 
@@ -47,6 +48,8 @@ def part(name: str) -> str:
         "plan fields": plan_fields,
         "plan names": plan_names,
         "model names": model_sizes,
+        "models": known_models,
+        "model types": model_types,
     }
     return parts[name]() if name in parts else section(name.removeprefix("keys of").strip())
 
@@ -147,6 +150,20 @@ def peak_rates() -> str:
 
 def _tera(rate: Number | None) -> str:
     return "" if rate is None else f"{rate.value / 1e12:g}"
+
+
+def known_models() -> str:
+    """Return the table of the models that are known by name."""
+    found = (catalogue.find(name) for name in catalogue.names())
+    rows = ((f"`{model.name}`", *row(model)[1:], model.source) for model in found)
+    return _table((*HEAD, "source"), rows)
+
+
+def model_types() -> str:
+    """Return the table of Hugging Face's model types that are read."""
+    named = ((name, sys.modules[hf.families.get(name).__module__]) for name in hf.families.names())
+    rows = ((f"`{name}`", (module.__doc__ or "").strip().rstrip(".")) for name, module in named)
+    return _table(("model_type", "what it is"), rows)
 
 
 def section(path: str) -> str:

@@ -61,6 +61,7 @@ _QUANTITY: Final = re.compile(r"([+-]?)([0-9]+)?(?:\.([0-9]*))?(?:[eE]([+-]?[0-9
 _LARGEST_EXPONENT: Final = 400
 _LONGEST_PLAIN: Final = 16  # digits before a number is written with an exponent
 _PREFIXED: Final = ("B", "B/s", "FLOP/s")
+_FIVE_DIGITS = 10_000
 _ROUNDS_UP: Final = 0.9999995  # above this share of a unit the smaller one would print 1000.000
 
 
@@ -130,11 +131,15 @@ def format_time(value_ns: float) -> str:
 
 
 def format_size(size_bytes: int) -> str:
-    """Write a size for people: `1 MiB`, `1 GB`, `1.500 KiB`; whole decimal units stay decimal."""
+    """Write a size for people: `1 MiB`, `1 GB`, `1.500 KiB`; whole decimal units stay decimal.
+
+    Whole units of more than four digits say less than three decimals of the next.
+    """
     magnitude = abs(size_bytes)
     for names in (_BINARY, _DECIMAL):
         for prefix, factor in reversed(names.items()):
-            if prefix and magnitude >= factor and size_bytes % factor == 0:
+            whole = prefix and size_bytes % factor == 0
+            if whole and factor <= magnitude < _FIVE_DIGITS * factor:
                 return f"{size_bytes // factor} {prefix}B"
     for prefix, factor in reversed(_BINARY.items()):
         if magnitude >= factor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,7 +96,8 @@ def test_the_example_runs_as_an_entry_point(
 
 
 def test_an_installed_topology_stands_in_the_schema_and_in_the_hints(installed: None) -> None:
-    dimension = scenarios.json_schema()["properties"]["cluster"]["properties"]["topology"]["items"]  # type: ignore[index]
+    forms: list[dict[str, Any]] = scenarios.json_schema()["properties"]["cluster"]["anyOf"]  # type: ignore[index]
+    dimension = forms[0]["properties"]["topology"]["items"]
     kinds = dimension["properties"]["kind"]["anyOf"]
     assert "hyperx_2d" in kinds[0]["enum"]
     assert re.search(kinds[1]["pattern"], "dragonfly4")

@@ -199,7 +199,7 @@ def plans(draw: st.DrawFn) -> Settings:
 
 
 @pytest.mark.skipif(not SHEETS, reason="YANTRA_REFERENCE_STG names no checkout")
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(plans())
 def test_the_built_in_modules_make_the_nodes_of_the_sheets(plan: Settings) -> None:
     ours, theirs = from_stg(plan), from_stg(plan, SHEETS)

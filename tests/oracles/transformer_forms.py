@@ -54,7 +54,8 @@ def layer(t: Any, index: int) -> Layer:
     """Return the counts of the layer of this number."""
     h, matrices = t.hidden_size, 3 if t.gated_linear_unit else 2
     attention_weights, attention_products = attention(t)
-    around = attention_weights + 2 * norm(t)
+    norms = 4 if t.residual == "sandwich" else 2
+    around = attention_weights + norms * norm(t)
     if t.has_experts(index):
         expert = matrices * h * t.moe_ffn_hidden_size
         shared = matrices * h * t.moe_shared_expert_intermediate_size

@@ -1,1 +1,37 @@
-"""Sources of workloads: each makes one trace per rank, and the communicator groups they name."""
+"""Sources of workloads: each makes one trace per rank, and the communicator groups they name.
+
+    from yantra.workloads import Plan, train
+
+    train("llama3-8b", Plan(tp=4, pp=2, dp=8, global_batch=64)).save("llama.yw")
+
+The public names are loaded on first use, so that commands that need none of them start fast; their
+types stand in `__init__.pyi`.
+"""
+
+_HOMES = {
+    "InferencePlan": "inference",
+    "Model": "model",
+    "Plan": "plan",
+    "Workload": "template",
+    "find_model": "catalogue",
+    "infer": "inference",
+    "load": "template",
+    "train": "training",
+}
+_NAMES_THERE = {"find_model": "find"}
+
+__all__ = [*_HOMES]
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name not in _HOMES:
+        raise AttributeError(f"module 'yantra.workloads' has no attribute '{name}'")
+    home = import_module(f"yantra.workloads.{_HOMES[name]}")
+    value = globals()[name] = getattr(home, _NAMES_THERE.get(name, name))
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

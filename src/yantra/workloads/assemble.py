@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from yantra.workloads.blocks import MLA, MLP, Attention, Block, Embedding, Head, Layer, MoE
+from yantra.workloads.blocks.parallel_layer import ParallelLayer
+from yantra.workloads.blocks.sandwich_layer import SandwichLayer
 from yantra.workloads.model import Model
 from yantra.workloads.transformer import Transformer
 
+_LAYERS: dict[str, type[Layer] | type[ParallelLayer] | type[SandwichLayer]] = {
+    "sequential": Layer,
+    "parallel": ParallelLayer,
+    "sandwich": SandwichLayer,
+}
 _NORMS = {"RMSNorm": "rms", "LayerNorm": "layer"}
 
 
@@ -25,7 +32,9 @@ def model_of(described: Transformer | Model) -> Model:
             tied=t.tie_word_embeddings,
         ),
         layers=tuple(
-            Layer(hidden=t.hidden_size, attention=_attention(t, at), mlp=_mlp(t, at), norm=norm)
+            _LAYERS[t.residual](
+                hidden=t.hidden_size, attention=_attention(t, at), mlp=_mlp(t, at), norm=norm
+            )
             for at in range(t.num_layers)
         ),
         tail=Head(vocab=t.vocab_size, hidden=t.hidden_size, norm=norm, tied=t.tie_word_embeddings),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from yantra.documents import parse_yaml, read_text
 from yantra.errors import ConfigError, did_you_mean, expected_got, show
@@ -116,14 +116,18 @@ def _check_types(fields: Mapping[str, Any], spelling: Mapping[str, str], where: 
             expected = "true or false"
         elif kind == "str" and not isinstance(value, str):
             expected = "a text"
-        elif kind.startswith("Literal") and value not in _NORMS.values():
-            expected = "RMSNorm or LayerNorm"
+        elif kind.startswith("Literal") and value not in (words := _words(field)):
+            expected = f"one of {', '.join(words)}"
         elif kind.startswith("tuple[int") and not _all(value, int):
             expected = "a list of whole numbers"
         elif kind.startswith("tuple[str") and not _all(value, str):
             expected = "a list of texts"
         if expected:
             raise ConfigError(f"{where}: {spelling[field]}", expected_got(expected, value))
+
+
+def _words(field: str) -> tuple[str, ...]:
+    return get_args(get_type_hints(Transformer)[field])
 
 
 def _all(value: Any, kind: type) -> bool:

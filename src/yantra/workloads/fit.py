@@ -12,7 +12,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from yantra.errors import ConfigError, UnsupportedError
-from yantra.units import format_size
 from yantra.workloads.memory import StageMemory
 from yantra.workloads.plan import Plan
 from yantra.workloads.plan_check import difference, facts_of, problems
@@ -36,14 +35,12 @@ def check_fit(
     if need.peak <= capacity:
         return
     lines = [
-        f"stage {worst} of {len(memory)} needs {format_size(need.peak)} of "
-        f"{format_size(capacity)} per device:",
-        *(f"  {name:12} {format_size(size)}" for name, size in _parts(need) if size),
+        f"stage {worst} of {len(memory)} needs {_rounded(need.peak)} of "
+        f"{_rounded(capacity)} per device:",
+        *(f"  {name:12} {_rounded(size)}" for name, size in _parts(need) if size),
     ]
     found = list(_changes(model, plan, sequence, capacity))
-    lines += [
-        f"  fits with {difference(plan, other)}: {format_size(peak)}" for other, peak in found
-    ]
+    lines += [f"  fits with {difference(plan, other)}: {_rounded(peak)}" for other, peak in found]
     if not found:
         lines.append("  no one or two of the usual changes would do; use more ranks per replica")
     raise ConfigError("memory", "\n".join(lines))
@@ -117,3 +114,11 @@ def _peak(model: TrainedModel, plan: Plan, sequence: int) -> int | None:
         return max(stage.peak for stage in steps_of(model, plan, sequence)[0].memory)
     except (ConfigError, UnsupportedError):
         return None
+
+
+def _rounded(size_bytes: int) -> str:
+    """Write a size with two decimals: how near a limit is counts, not every byte."""
+    for unit, power in (("GiB", 30), ("MiB", 20)):
+        if size_bytes >= 1 << power:
+            return f"{size_bytes / (1 << power):.2f} {unit}"
+    return f"{size_bytes / 1024:.2f} KiB"

@@ -58,7 +58,7 @@ class Step(NamedTuple):
 
 
 def train(
-    model: TrainedModel,
+    model: TrainedModel | str,
     plan: Plan,
     sequence: int | None = None,
     *,
@@ -66,9 +66,14 @@ def train(
 ) -> Workload:
     """Return the workload of one training step.
 
-    `sequence` is in tokens, None for the model's usual length. Raises ConfigError for a plan that
-    is impossible for the model, and for one that needs more than `memory_bytes` on some device.
+    `model` may be a name of the catalogue or a file, as on the command line. `sequence` is in
+    tokens, None for the model's usual length. Raises ConfigError for a plan that is impossible for
+    the model, and for one that needs more than `memory_bytes` on some device.
     """
+    if isinstance(model, str):
+        from yantra.workloads.catalogue import find
+
+        model = find(model)
     tokens = model.sequence if sequence is None else sequence
     check_plan(plan, model, tokens)
     steps = steps_of(model, plan, tokens)

@@ -66,6 +66,8 @@ class Transformer(Record):
     kv_channels: int = 0
     """head_dim; 0 means hidden_size / num_attention_heads."""
     normalization: Literal["RMSNorm", "LayerNorm"] = "RMSNorm"
+    residual: Literal["sequential", "parallel", "sandwich"] = "sequential"
+    """Feed-forward after attention (pre-norm), beside it, or both with norms on either side."""
     gated_linear_unit: bool = True
     """SwiGLU or GeGLU: two projections up instead of one."""
     qkv_bias: bool = False

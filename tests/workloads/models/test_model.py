@@ -39,6 +39,7 @@ def transformers(draw: st.DrawFn) -> Transformer:
         "num_layers": layers,
         "num_query_groups": draw(st.sampled_from((1, 2, 4))),
         "kv_channels": draw(st.sampled_from((0, 8, 24))),
+        "residual": draw(st.sampled_from(("sequential", "parallel", "sandwich"))),
         "normalization": draw(st.sampled_from(("RMSNorm", "LayerNorm"))),
         "max_position_embeddings": draw(st.sampled_from((0, 32))),
         "window_size": draw(st.sampled_from((0, 1, 7, 40))),

@@ -71,7 +71,7 @@ def test_different_collectives_between_stages_are_found() -> None:
     step = build(plan, works=stages(2))
     checked(step, plan)
     larger = build(plan, works=stages(2, elements=192))
-    mixed = step._replace(passes=(step.passes[0], larger.passes[1]))
+    mixed = step._replace(ends=(step.ends[0], larger.ends[1]))
     with pytest.raises(InternalError, match="never gets past its all_reduce"):
         checked(mixed, plan)
 

@@ -101,7 +101,7 @@ def makespan_ns(schedule: str, p: int, m: int, times: Times) -> tuple[float, flo
     st.sampled_from((2, 3)),
     st.builds(Times, *[st.integers(1, 9).map(lambda count: 1000 * count)] * 3),
 )
-@settings(max_examples=12)
+@settings(max_examples=8)
 def test_a_step_that_only_computes_lasts_as_long_as_its_schedule(
     schedule: str, p: int, rounds: int, times: Times
 ) -> None:

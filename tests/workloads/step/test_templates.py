@@ -94,8 +94,8 @@ def test_without_overlap_messages_stand_between_the_computations() -> None:
         if node.type == NodeType.COMM_SEND:
             following = next(id for id in computed if id > node.id)
             assert node.id in waits(nodes[following])
-        if node.type == NodeType.COMM_RECV and node.id > computed[0]:
-            assert max(id for id in computed if id < node.id) in waits(node)
+        if node.type == NodeType.COMM_RECV:
+            assert node.id in waits(nodes[next(id for id in computed if id > node.id)])
 
 
 def test_overlapping_passes_take_turns_between_their_communications() -> None:
@@ -237,7 +237,7 @@ def splits(draw: st.DrawFn) -> Plan:
 
 
 @given(splits(), st.sampled_from((SMALL, EXPERTS)))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_matrix_products_add_up_to_the_same_however_they_are_split(
     plan: Plan, shape: Shape
 ) -> None:

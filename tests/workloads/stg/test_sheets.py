@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from contextlib import suppress
+from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from yantra.errors import ConfigError
-from yantra.workloads.importers.stg.operators import output
+from yantra.workloads.importers.stg.operators import CODES, output
 from yantra.workloads.importers.stg.sheets import COLUMNS, read_module
 
 TINY = Path(__file__).parent / "tiny"
@@ -104,6 +110,23 @@ def test_a_mistake_in_a_cell_names_file_row_and_column(
         read_module(path)
     assert caught.value.where == f"{path}, {where}"
     assert problem in caught.value.problem
+
+
+CELLS = st.one_of(
+    st.text(max_size=12),
+    st.text("0123456789-+*/().,:@>eTIMAERBSCLU\u00b2 \t", max_size=8),
+    st.sampled_from(["1e99999999", "1/0", "--1:2", "@1", "x@\u00b2", "9" * 5000, "((((", "b,b->b"]),
+)
+
+
+@settings(max_examples=300)
+@given(column=st.sampled_from(COLUMNS), cell=CELLS, code=st.sampled_from(sorted(CODES)))
+def test_whatever_stands_in_a_cell_is_read_or_refused(column: str, cell: str, code: str) -> None:
+    row = dict.fromkeys(COLUMNS, "") | {"id": "y", "x1": "x", "op_type": code, "x1_shape": "Width"}
+    with TemporaryDirectory() as folder, StringIO(newline="") as text:
+        csv.writer(text).writerow((row | {column: cell}).values())
+        with suppress(ConfigError):
+            read_module(module(Path(folder), X, text.getvalue()))
 
 
 def test_the_header_must_be_that_of_a_sheet(tmp_path: Path) -> None:

@@ -62,6 +62,10 @@ class Config:
             raise self.wrong(key, expected_got(f"one of {', '.join(words)}", value))
         return str(value)
 
+    def value(self, key: str, default: Any) -> Any:
+        """Return whatever a key has."""
+        return self._take((key,), default)
+
     def numbers(self, key: str) -> tuple[int, ...]:
         """Return a list of whole numbers; empty where it is absent."""
         value = self._take((key,), ())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 _LOADING = """
 _attn_implementation _attn_implementation_autoset _commit_hash _flash_attn_2_enabled _name_or_path
-architectures attn_implementation auto_map dtype finetuning_task model_type name_or_path prefix
+architectures attn_implementation auto_map dtype finetuning_task id2label label2id model_type
+name_or_path num_labels prefix
 task_specific_params tf_legacy_loss tokenizer_class torch_dtype torchscript transformers.js_config
 transformers_version use_bfloat16 use_flash_attn
 """

@@ -49,7 +49,7 @@ class Half(NamedTuple):
 
 
 def infer(
-    model: ServedModel,
+    model: ServedModel | str,
     plan: InferencePlan | None = None,
     *,
     phase: Phase = "prefill",
@@ -65,6 +65,7 @@ def infer(
 ) -> Workload:
     """Return the workload of some iterations of inference.
 
+    `model` may be a name of the catalogue or a file, as on the command line.
     `batch` and `prompts` are numbers of sequences over all replicas (one per replica by default),
     `prompt` and `context` tokens; by default the sequences end with the model's usual length, those
     of a mixed phase have half of it at first.
@@ -77,6 +78,10 @@ def infer(
     share, or one that needs more than its share of `memory_bytes` per device; UnsupportedError for
     a model whose layers have no causal attention.
     """
+    if isinstance(model, str):
+        from yantra.workloads.catalogue import find
+
+        model = find(model)
     plan = plan or InferencePlan()
     usual = _usual(model.sequence, phase, iterations)
     job = Job(

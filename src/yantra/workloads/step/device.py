@@ -18,7 +18,7 @@ from yantra.workloads.step.program import Action, Play
 from yantra.workloads.step.turns import in_turns, parts_of
 from yantra.workloads.template.builder import Edge, TemplateBuilder
 
-GRADIENT_GROUPS = frozenset({"dp_cp", "fsdp", "replica", "edp", "mirror"})
+GRADIENT_GROUPS = frozenset({"dp_cp", "fsdp", "replica", "edp"})
 
 
 class Neighbours(NamedTuple):
@@ -73,7 +73,7 @@ class Player:
 
     def finish(self, drafted: Drafted) -> None:
         """Add what happens once, behind all passes."""
-        encoded = encode(parts_of(drafted.items, overlaps=False), 0)
+        encoded = encode(parts_of(drafted.items, overlaps=False), None)
         played = _Played(encoded, [])
         for segment in encoded.segments:
             self._stamp(None, segment, played)

@@ -64,8 +64,8 @@ class Encoded(NamedTuple):
     place: dict[int, tuple[int, int]]
 
 
-def encode(parts: Sequence[Part], chunk: int) -> Encoded:
-    """Encode a pass, each of its parts as a segment."""
+def encode(parts: Sequence[Part], chunk: int | None) -> Encoded:
+    """Encode a pass, each of its parts as a segment; `chunk` is None behind all passes."""
     place: dict[int, tuple[int, int]] = {}
     segments: list[Segment] = []
     for part in parts:
@@ -99,7 +99,7 @@ class _Chains:
 
 
 def _segment(
-    items: Sequence[Item], place: dict[int, tuple[int, int]], number: int, chunk: int
+    items: Sequence[Item], place: dict[int, tuple[int, int]], number: int, chunk: int | None
 ) -> Segment:
     chains = _Chains()
     inner: list[Inner] = []
@@ -140,7 +140,7 @@ def _segment(
 
 
 def _node(
-    operation: Operation, id: int, data: Sequence[int], control: Sequence[int], chunk: int
+    operation: Operation, id: int, data: Sequence[int], control: Sequence[int], chunk: int | None
 ) -> Node:
     if operation.collective is not None:
         kind, attributes = NodeType.COMM_COLL, _collective(operation)
@@ -200,11 +200,11 @@ def _message(operation: Operation) -> list[Attribute]:
     ]
 
 
-def _common(operation: Operation, chunk: int) -> Iterator[Attribute]:
+def _common(operation: Operation, chunk: int | None) -> Iterator[Attribute]:
     yield Attribute("phase", operation.phase, Kind.STRING)
     if operation.unit:
         yield Attribute("layer", operation.unit, Kind.STRING)
-    if operation.phase != "optimizer":
+    if chunk is not None:
         yield Attribute("microbatch", 0, Kind.INT64)
         yield Attribute("chunk", chunk, Kind.INT64)
     if operation.saves:

@@ -1,9 +1,10 @@
 """What a device does once per step, behind all its passes.
 
-In order: gradients that were not reduced during the backward passes; the loss, averaged over the
-replicas; gradients of which each tensor-parallel rank has a part (norms under sequence
-parallelism); those of the tied embedding; the norm of all gradients, which every rank waits for;
-the optimizer; and the weights it changed, unless the next step gathers them.
+In order: gradients that were not reduced during the backward passes; those of the two copies of a
+stage in a bidirectional pipeline; the loss, averaged over the replicas; gradients of which each
+tensor-parallel rank has a part (norms under sequence parallelism); those of the tied embedding; the
+norm of all gradients, which every rank waits for; the optimizer; and the weights it changed, unless
+the next step gathers them.
 
 Source of the order: Megatron-LM, `core/distributed/finalize_model_grads.py` and
 `core/optimizer/distrib_optimizer.py`.
@@ -20,7 +21,7 @@ from yantra.workloads.step.draft import LOAD, STORE, Draft, Wait
 from yantra.workloads.step.gather import gather_operation, gathers
 from yantra.workloads.step.optimizer import norm_operation, update_operation
 from yantra.workloads.step.passes import Chunk, Drafted
-from yantra.workloads.step.reduce import reductions
+from yantra.workloads.step.reduce import reductions, sum_of_copies
 from yantra.workloads.step.sharding import Sharding
 
 SCALAR_BYTES = 4
@@ -39,6 +40,11 @@ def draft_finish(
         for chunk in chunks:
             for bucket in chunk.buckets:
                 reduced += _chain(draft, reductions(bucket, sharding, over_copies=True))
+    if "mirror" in groups:
+        for chunk in chunks:
+            for bucket in chunk.buckets:
+                operation = sum_of_copies(bucket, sharding, "mirror")
+                reduced.append(Wait(draft.put_last(operation, *reduced, at_end=True)))
     if any(chunk.forward.target is None for chunk in chunks) and "dp_cp" in groups:
         draft.put_last(_sum("average loss", "dp_cp", SCALAR_BYTES), at_end=True)
     for operation in _partial(chunks, sharding, groups):

@@ -161,7 +161,7 @@ def _receive(draft: Draft, work: Pass, ends: Ends, plan: Plan, phase: Phase) -> 
             "receive", "recv", phase, "", size_bytes=source.size_bytes, peer=source.peer,
             tag=source.tag,
         )  # fmt: skip
-        key = draft.put_first(operation, starts=not plan.overlap_p2p)
+        key = draft.put_first(operation)
         for entry in work.entries:
             draft.wait(entry, Wait(key))
         first = draft.following_compute(-1)

@@ -1,8 +1,8 @@
 """Adds gradient reductions to a backward pass: each bucket's as soon as its gradients are there.
 
 ZeRO-0 sums a bucket over all replicas; ZeRO-1 to 3 leave each rank its shard. Copies of a shard
-(HSDP's replicas, the mirrored stages of DualPipe) are summed after that, once per step. Without
-overlap the device computes nothing meanwhile.
+(HSDP's replicas) are summed after that, once per step. Without overlap the device computes nothing
+meanwhile.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Reducing(NamedTuple):
 def reductions(bucket: Bucket, sharding: Sharding, *, over_copies: bool) -> Iterator[Operation]:
     """Yield the collectives that a bucket's gradients need, each on the result of the one before.
 
-    A reduce-scatter has the size of the padded bucket, a sum over copies that of a shard (ZeRO-1 to
-    3) or of the bucket; bytes per rank.
+    A reduce-scatter has the size of the padded bucket, a sum over copies that of a shard; bytes per
+    rank.
     """
     sync = sharding.sync(bucket.domain)
     elements = bucket.elements
@@ -38,9 +38,14 @@ def reductions(bucket: Bucket, sharding: Sharding, *, over_copies: bool) -> Iter
     elif sync.size > 1:
         size = sharding.padded(elements, bucket.domain) * sharding.gradient_bytes
         yield _reduction(bucket, "reduce", CollectiveType.REDUCE_SCATTER, sync.group, size)
-    for group in sync.outer if over_copies else ():
-        size = sharding.updated(elements, bucket.domain) * sharding.gradient_bytes
-        yield _reduction(bucket, f"sum over {group}", CollectiveType.ALL_REDUCE, group, size)
+    if sync.repeats and over_copies:
+        yield sum_of_copies(bucket, sharding, "replica")
+
+
+def sum_of_copies(bucket: Bucket, sharding: Sharding, group: str) -> Operation:
+    """Return the sum of what a rank updates of a bucket over those that update the same."""
+    size = sharding.updated(bucket.elements, bucket.domain) * sharding.gradient_bytes
+    return _reduction(bucket, f"sum over {group}", CollectiveType.ALL_REDUCE, group, size)
 
 
 def add_reductions(

@@ -21,17 +21,20 @@ from yantra.workloads.plan import Plan
 class Sync(NamedTuple):
     """Who sums the gradients of one domain.
 
-    `group` of `size` ranks reduces them (and shares the shards, where there are any); `outer`
-    groups then sum what is left over further copies.
+    `group` of `size` ranks reduces them (and shares the shards, where there are any); if `repeats`
+    the group `replica` then sums the shards over further copies.
     """
 
     group: str
     size: int
-    outer: tuple[str, ...] = ()
+    repeats: bool = False
 
 
 class Sharding(NamedTuple):
-    """The state of one training job: `zero`, the domains' groups, and bytes per element."""
+    """The state of one training job: `zero`, the domains' groups, and bytes per element.
+
+    `mirrored`: the pipeline holds two copies of every stage.
+    """
 
     zero: int
     dense: Sync
@@ -39,6 +42,7 @@ class Sharding(NamedTuple):
     weight_bytes: int
     gradient_bytes: int
     state_bytes: int
+    mirrored: bool
 
     def sync(self, domain: Domain) -> Sync:
         """Return who sums the gradients of a domain."""
@@ -68,22 +72,22 @@ class Sharding(NamedTuple):
 def sharding_of(plan: Plan, *, has_experts: bool = False, mirrored: bool = False) -> Sharding:
     """Return how a plan shards; `mirrored` where a pipeline holds two copies of every stage."""
     replicas = plan.dp * plan.cp
-    outer = ("mirror",) if mirrored else ()
-    dense = Sync("dp_cp", replicas, outer)
+    dense = Sync("dp_cp", replicas)
     if plan.zero and plan.shard is not None and plan.shard < replicas:
         if has_experts:
             raise UnsupportedError(
                 "shard: experts have no shard groups of their own here; leave shard out, so that "
                 f"dense weights are sharded over dp x cp = {replicas} and experts over edp"
             )
-        dense = Sync("fsdp", plan.shard, ("replica", *outer))
+        dense = Sync("fsdp", plan.shard, repeats=True)
     weight = 4 if plan.dtype == "fp32" else 2  # fp8 is for products; the weights stay 16 bits
     moments = 8 if plan.optimizer == "adam" else 4
     return Sharding(
         zero=plan.zero,
         dense=dense,
-        expert=Sync("edp", plan.edp, outer),
+        expert=Sync("edp", plan.edp),
         weight_bytes=weight,
         gradient_bytes=4 if plan.gradient_dtype == "fp32" else 2,
         state_bytes=moments + (0 if weight == 4 else 4),  # 16-bit weights have an fp32 copy
+        mirrored=mirrored,
     )

@@ -59,14 +59,28 @@ def _head(workload: Workload) -> list[str]:
     lines = [f"{workload.name}: {count(workload.ranks, 'rank')}"]
     if isinstance(workload.about, dict):
         for key, value in workload.about.items():
+            shown = _chosen(value) if key.endswith("plan") else value
             lines += wrap(
-                f"{key}: {_plain(value)}", 100, initial_indent="  ", subsequent_indent="    "
+                f"{key}: {_plain(shown)}", 100, initial_indent="  ", subsequent_indent="    "
             )
     for grid in workload.grids:
         for view, axes in grid.views:
             sizes = ", ".join(f"{axis} {size}" for axis, size in axes)
             lines.append(f"  grid {grid.name}, {view}: {sizes}")
     return lines
+
+
+def _chosen(plan: Any) -> Any:
+    """Return the fields of a plan that are not what they are by default."""
+    from yantra.workloads.inference import InferencePlan
+    from yantra.workloads.plan import Plan
+
+    for kind in (Plan, InferencePlan):
+        if isinstance(plan, dict) and set(plan) == set(kind.field_names):
+            usual = kind()
+            changed = {key: value for key, value in plan.items() if getattr(usual, key) != value}
+            return changed or "as by default"
+    return plan
 
 
 def _templates(workload: Workload) -> list[str]:

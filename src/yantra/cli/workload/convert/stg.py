@@ -110,7 +110,7 @@ def _symbols(texts: tuple[str, ...]) -> dict[str, int]:
     symbols = {}
     for text in texts:
         name, _, number = text.partition("=")
-        if not name.isidentifier() or not number.isdigit():
+        if not name.isidentifier() or not (number.isascii() and number.isdigit()):
             raise ConfigError("--symbol", f"expected NAME=NUMBER, got '{text}'")
         symbols[name] = int(number)
     return symbols

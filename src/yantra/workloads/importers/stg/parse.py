@@ -12,7 +12,9 @@ from functools import cache
 
 from yantra.workloads.importers.stg.expressions import Expression, Shape, number, symbol
 
-_TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?|\.\d+)|([A-Za-z_]\w*)|(\*\*|[-+*/()]))")
+_TOKEN = re.compile(
+    r"\s*(?:([0-9]+(?:\.[0-9]*)?|\.[0-9]+)|([A-Za-z_][A-Za-z0-9_]*)|(\*\*|[-+*/()]))"
+)
 _DEEPEST = 50
 _LARGEST_POWER = 9
 

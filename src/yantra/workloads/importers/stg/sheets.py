@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -27,6 +28,9 @@ COLUMNS = (
     *("id", "require_grads", "x1", "x2", "op_type", "op_attr"),
     *("x1_shape", "x1_hidden", "x2_shape", "x2_hidden", "grad_of", "extra_attr"),
 )
+_IDENTIFIER = re.compile(r"([^@]+)(?:@([0-9]{1,9}))?")
+_AXIS = re.compile(r"\s*-?[0-9]{1,3}\s*")
+_DECIMAL = re.compile(r"[0-9]{1,15}(?:\.[0-9]{0,15})?")
 _ONE_INPUT = {"I", "E", "R", "B", "SLICE", "CUSTOM"}
 _TWO_INPUTS = {"M", "A", "E2", "C"}
 _NO_INPUT = {"T", "S"}
@@ -95,10 +99,11 @@ def _rows(path: str) -> list[_Row]:
 def _identifier(row: _Row, column: str, text: str | None = None) -> str:
     """Return an id without the revision 0, which is the one of a tensor that was not updated."""
     given = row.cells[column] if text is None else text
-    name, _, revision = given.partition("@")
-    if not name or (revision and not revision.isdigit()):
+    match = _IDENTIFIER.fullmatch(given)
+    if match is None:
         raise row.wrong(column, "a name or name@revision", given)
-    return name if not revision or int(revision) == 0 else f"{name}@{int(revision)}"
+    name, revision = match[1], int(match[2] or 0)
+    return f"{name}@{revision}" if revision else name
 
 
 def _spec(row: _Row) -> Spec:
@@ -136,12 +141,14 @@ def _attribute(row: _Row, code: str) -> tuple[str, int, Expression]:
     if code == "CUSTOM":
         return "", 0, row.read("op_attr", parse, "a formula of operations")
     if code == "C":
-        return "", row.read("op_attr", int, "an axis such as 1"), number(1)
+        if not _AXIS.fullmatch(text):
+            raise row.wrong("op_attr", "an axis such as 1")
+        return "", int(text), number(1)
     if code in ("B", "SLICE"):
         sign, example = ("*", "3*Head/KVHead") if code == "B" else (":", "3:Head/tp")
         axis, found, amount = text.partition(sign)
         expected = f"an axis and a size such as {example}"
-        if not found or not axis.strip().lstrip("-").isdigit():
+        if not found or not _AXIS.fullmatch(axis):
             raise row.wrong("op_attr", expected)
         return "", int(axis), row.read("op_attr", lambda _: parse(amount), expected)
     if text:
@@ -163,10 +170,9 @@ def _equation(row: _Row, text: str) -> str:
 
 
 def _operations(text: str) -> Fraction:
-    value = Fraction(text)
-    if value < 0:
-        raise ValueError("negative")
-    return value
+    if not _DECIMAL.fullmatch(text):
+        raise ValueError("not such a number")
+    return Fraction(text)
 
 
 def _link(row: _Row, tensor: Tensor, by_id: Mapping[str, Tensor]) -> None:

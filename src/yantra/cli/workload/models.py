@@ -1,0 +1,32 @@
+"""`yantra workload models`: lists models, and counts what they weigh."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+
+@click.command()
+@click.argument("models", nargs=-1, metavar="[MODEL]...")
+@click.option("--json", "as_json", is_flag=True, help="Print every count, and sources, as JSON.")
+def command(models: tuple[str, ...], as_json: bool) -> None:
+    """List the models that are known by name, or count MODEL....
+
+    MODEL is a name, a Python file that gives a model, a Hugging Face config.json, or a YAML file
+    of sizes. The cache of keys and values holds bf16.
+    """
+    from yantra.chakra.inspect.text import table
+    from yantra.cli import warn
+    from yantra.workloads import catalogue
+    from yantra.workloads.overview import HEAD, overview, row
+
+    found = [catalogue.find(name) for name in models or catalogue.names()]
+    if as_json:
+        forms = [overview(model) for model in found]
+        sys.stdout.write(json.dumps(forms, ensure_ascii=False, indent=1) + "\n")
+        return
+    sys.stdout.write("\n".join(table(HEAD, [row(model) for model in found])) + "\n")
+    if models:
+        warn([note for model in found for note in model.notes])

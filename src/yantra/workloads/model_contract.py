@@ -1,0 +1,231 @@
+"""The laws every model keeps however it is split, and a command that checks one against them.
+
+    python -m yantra.workloads.model_contract llama3-8b
+    python -m yantra.workloads.model_contract path/to/my_model.py
+
+Each law takes a model's work on one rank alone, the same under a plan, and the plan, and returns
+what is wrong, in words, or None. Of equal layers one is checked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from yantra.errors import ConfigError, YantraError
+from yantra.workloads import catalogue
+from yantra.workloads.model import Model
+from yantra.workloads.operations import Operation, StageWork
+from yantra.workloads.overview import short
+from yantra.workloads.plan import Plan
+from yantra.workloads.plan_check import check
+from yantra.workloads.stage import Chunk, setting_of
+
+PLANS: tuple[Plan, ...] = (
+    Plan(),
+    Plan(recompute="full"),
+    Plan(recompute="selective", flash_attention=False, dropout=True),
+    *(Plan(tp=tp) for tp in (2, 4, 8)),
+    *(Plan(tp=tp, sequence_parallel=False) for tp in (2, 4, 8)),
+    Plan(tp=2, recompute="full"),
+    *(Plan(cp=2, cp_kind=kind) for kind in ("p2p", "all_gather", "a2a")),
+    Plan(dp=2, ep=2),
+    Plan(tp=2, dp=2, ep=2, etp=2),
+)
+_SEQUENCES, _LENGTH = 4, 128
+_PADDING = 0.001  # of a vocabulary, so that ranks have equal parts
+
+
+class Work(NamedTuple):
+    """What a rank does under a plan."""
+
+    plan: Plan
+    work: StageWork
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """Those of both passes."""
+        return self.work.forward.operations + self.work.backward.operations
+
+
+Law = Callable[[Work, Work], str | None]
+
+
+def what_is_kept_is_freed(_: Work, split: Work) -> str | None:
+    """The backward pass frees every byte that the forward pass keeps, and none before."""
+    kept = 0
+    for operation in split.operations:
+        kept += operation.saves - operation.frees
+        if kept < 0:
+            return f"{operation.name} frees {-kept} bytes that nothing kept"
+    return f"{kept} bytes are never freed" if kept else None
+
+
+def nothing_waits_for_later(_: Work, split: Work) -> str | None:
+    """Operations wait for earlier ones, and only weight gradients for weight gradients."""
+    for passed in (split.work.forward, split.work.backward):
+        for at, operation in enumerate(passed.operations):
+            for before in operation.after:
+                if before >= at:
+                    return f"{operation.name} waits for a later operation"
+                other = passed.operations[before]
+                if other.phase == "wgrad" and operation.phase != "wgrad":
+                    return f"{operation.name} waits for the weight gradient {other.name}"
+    return None
+
+
+def products_are_shared_or_done_by_every_rank(alone: Work, split: Work) -> str | None:
+    """Ranks do the same product each, or equal shares of it."""
+    whole, share = _products(alone), _products(split)
+    if whole.keys() != share.keys():
+        return f"it has other products than one rank: {_some(whole.keys() ^ share.keys())}"
+    plan = split.plan
+    ways = {a * b for a in (1, plan.tp, plan.etp) for b in (1, plan.cp)}
+    for name, flops in whole.items():
+        if not any(_equal(share[name] * parts, flops) for parts in ways):
+            return f"{name} has {share[name]} of {flops} operations, no equal share"
+    return None
+
+
+def a_gradient_is_two_products(_: Work, split: Work) -> str | None:
+    """A product's gradients take twice its operations; in front also once, if its input is data."""
+    forward = _products(split, "forward")
+    backward = _products(split, "dgrad", "wgrad")
+    for name, flops in forward.items():
+        of_data = name.startswith("embedding.") and backward[name] == flops
+        if backward[name] != 2 * flops and not of_data:
+            return f"{name} has {flops} operations, its gradients {backward[name]}"
+    return None
+
+
+def weights_are_shared_evenly(alone: Work, split: Work) -> str | None:
+    """Each rank holds a weight whole, or an equal share of it."""
+    whole = {weight.name: weight.elements for weight in alone.work.weights}
+    plan = split.plan
+    ways = {1, plan.tp, plan.etp, plan.ep, plan.ep * plan.etp}
+    for weight in split.work.weights:
+        elements = whole.get(weight.name)
+        if elements is None:
+            return f"one rank alone has no weight {weight.name}"
+        if not any(_equal(weight.elements * parts, elements) for parts in ways):
+            return f"{weight.name} has {weight.elements} of {elements} elements, no equal share"
+    return None
+
+
+LAWS: tuple[Law, ...] = (
+    what_is_kept_is_freed,
+    nothing_waits_for_later,
+    products_are_shared_or_done_by_every_rank,
+    a_gradient_is_two_products,
+    weights_are_shared_evenly,
+)
+
+
+def works(model: Model) -> Iterator[Work | ConfigError]:
+    """Yield the model's work under every plan of `PLANS`, or why it has none."""
+    layers = tuple(dict.fromkeys(model.layers))
+    short_model = model.replace(layers=layers * 2 if len(layers) == 1 else layers)
+    length = model.sequence if model.fixed_sequence else min(model.sequence, _LENGTH)
+    for plan in PLANS:
+        one = plan.replace(micro_batch=_SEQUENCES, global_batch=_SEQUENCES * plan.dp)
+        try:
+            check(one, short_model, length)
+            setting = setting_of(one, length)
+            chunk = Chunk(short_model, setting, (0, len(short_model.layers)), True, True)
+            yield Work(one, chunk.work())
+        except ConfigError as error:
+            yield error
+
+
+def violations(model: Model) -> Iterator[str]:
+    """Yield what is wrong with a model, for every plan it can have and every law."""
+    yield from _cuts(model)
+    alone, *others = works(model)
+    if isinstance(alone, ConfigError):
+        yield f"it cannot be built on one rank: {alone}"
+        return
+    for split in (alone, *others):
+        if isinstance(split, ConfigError):
+            continue
+        for law in LAWS:
+            wrong = law(alone, split)
+            if wrong:
+                yield f"{_spelt(split.plan)}: {law.__name__}: {wrong}"
+
+
+def _cuts(model: Model) -> Iterator[str]:
+    """Yield where a block takes another tensor than the one before it gives."""
+    chunk = Chunk(model, setting_of(Plan(), model.sequence), (0, 0), True, False)
+    g, x = chunk.graph, chunk.result
+    for at, block in enumerate((*model.layers, model.tail)):
+        name = f"layer {at}" if at < len(model.layers) else "the tail"
+        given = dict(x.sizes) if x is not None else {}
+        taken = block.input_sizes(g)
+        if given != taken:
+            yield f"{name} takes {taken}, and is given {given}"
+            return
+        x = block.build(g, x)
+
+
+def _products(work: Work, *phases: str) -> Counter[str]:
+    """Operations of matrix units by product; steps of one, and its gradients, together."""
+    found: Counter[str] = Counter()
+    for item in work.operations:
+        if item.tensor_flops and (not phases or item.phase in phases):
+            if item.phase == "recompute":
+                continue
+            name = re.sub(r"(\.(dgrad|wgrad|step\d+))+$", "", item.name)
+            name = re.sub(r"\.(scores|context)$", ".core", name)  # attention that is not fused
+            found[name] += item.tensor_flops - item.repeated_flops
+    return found
+
+
+def _equal(given: int, expected: int) -> bool:
+    return abs(given - expected) <= _PADDING * expected
+
+
+def _some(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)[:3])
+
+
+def _spelt(plan: Plan) -> str:
+    fields = [name for name in Plan.field_names if name not in ("micro_batch", "global_batch")]
+    said = [f"{name}={plan.given[name]}" for name in fields if plan.given[name] != _DEFAULT[name]]
+    return " ".join(said) or "one rank"
+
+
+_DEFAULT = Plan().given
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check the model named on the command line; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m yantra.workloads.model_contract",
+        description="Check a model: equal shares of the work, whole gradients, memory in balance.",
+    )
+    parser.add_argument("model", help="a name (llama3-8b), or a file that gives a model")
+    try:
+        model = catalogue.find(parser.parse_args(arguments).model)
+        wrong = next(violations(model), None)
+    except YantraError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    if wrong:
+        print(wrong)
+        return 1
+    results = list(works(model))
+    refused = [result for result in results if isinstance(result, ConfigError)]
+    print(f"every law holds over {len(results) - len(refused)} plans")
+    for reason in dict.fromkeys(str(error).splitlines()[0] for error in refused):
+        print(f"refused: {reason}")
+    flops = f"{model.flops():.4g} operations forward for {model.sequence} tokens"
+    print(f"{model.name}: {short(model.parameters())} parameters, {flops}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
