@@ -140,7 +140,7 @@ PLANS = [
         pytest.param(t, plan, id=f"{t.name}-{number}")
         for number, plan in enumerate(PLANS)
         for t in (DENSE, LATENT)
-        if t.num_experts or not plan.exchanges and plan.ep == 1
+        if t.num_experts or (not plan.exchanges and plan.ep == 1)
     ],
 )
 def test_the_operations_of_all_ranks_depend_on_no_plan(
