@@ -40,9 +40,7 @@ def check_fit(
         *(f"  {name:12} {_rounded(size)}" for name, size in _parts(need) if size),
     ]
     found = list(_changes(model, plan, sequence, capacity))
-    lines += [
-        f"  fits with {difference(plan, other)}: {_rounded(peak)}" for other, peak in found
-    ]
+    lines += [f"  fits with {difference(plan, other)}: {_rounded(peak)}" for other, peak in found]
     if not found:
         lines.append("  no one or two of the usual changes would do; use more ranks per replica")
     raise ConfigError("memory", "\n".join(lines))
