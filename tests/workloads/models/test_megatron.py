@@ -141,6 +141,14 @@ def test_what_the_arguments_say_about_the_plan_is_kept() -> None:
     }
 
 
+def test_experts_are_split_like_the_rest_unless_the_arguments_say_otherwise() -> None:
+    split = ARGUMENTS["mixtral-8x7b"] + " --tensor-model-parallel-size 2"
+    assert job(split).plan["expert_tensor_parallel_size"] == 2
+    alone = split + " --expert-tensor-parallel-size 1"
+    assert job(alone).plan["expert_tensor_parallel_size"] == 1
+    assert "expert_tensor_parallel_size" not in job(ARGUMENTS["llama3-8b"]).plan
+
+
 def test_what_is_not_used_is_told() -> None:
     found = job(
         ARGUMENTS["llama3-8b"] + " --lr 1e-4 --train-iters 10 --save out --lr 2e-4 "
