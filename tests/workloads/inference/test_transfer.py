@@ -44,7 +44,7 @@ def disaggregated(
     )
 
 
-SPLITS = [(tp, pp, dp) for tp, pp, dp in product((1, 2, 4), (1, 2), (1, 2)) if tp * pp * dp <= 8]
+SPLITS = [(tp, pp, dp) for tp, pp, dp in product((1, 2, 4), (1, 2), (1, 2)) if tp * pp * dp <= 4]
 
 
 @pytest.mark.parametrize("source", SPLITS, ids=str)
