@@ -20,7 +20,8 @@ from yantra.quirks import STORIES
 from yantra.scenario.fields import Dimensions, Field, Quantity, Section
 from yantra.scenario.layout import DOCUMENT, NAMED, TEMPLATES
 from yantra.topologies import topologies
-from yantra.workloads import description, names, plan
+from yantra.workloads import catalogue, description, hf, names, plan
+from yantra.workloads.overview import HEAD, row
 from yantra.workloads.plan_fields import MEANINGS
 from yantra.workloads.transformer import Transformer
 
@@ -42,11 +43,14 @@ def part(name: str) -> str:
         "algorithms": algorithm_names,
         "clusters": cluster_names,
         "peak rates": peak_rates,
+        "achievable rates": achievable_rates,
         "keys of a named cluster": lambda: _table(_KEYS, _rows(NAMED, "cluster")),
         "keys of templates": lambda: _table(_KEYS, _rows(TEMPLATES, "workload")),
         "plan fields": plan_fields,
         "plan names": plan_names,
         "model names": model_sizes,
+        "models": known_models,
+        "model types": model_types,
     }
     return parts[name]() if name in parts else section(name.removeprefix("keys of").strip())
 
@@ -137,16 +141,38 @@ def cluster_names() -> str:
 
 def peak_rates() -> str:
     """Return the table of the peak rates of named clusters, in TFLOP/s."""
-    machines = [clusters.load(name) for name in clusters.names()]
+    return _rates({name: dict(clusters.load(name).peak) for name in clusters.names()}, DTYPES)
+
+
+def achievable_rates() -> str:
+    """Return the table of what software reaches of these, in TFLOP/s."""
+    rates = {name: dict(clusters.load(name).achievable) for name in clusters.names()}
+    return _rates({name: of for name, of in rates.items() if of}, ("bf16", "fp16", "fp8"))
+
+
+def _rates(machines: dict[str, dict[str, Number]], dtypes: tuple[str, ...]) -> str:
     rows = (
-        (f"`{machine.name}`", *(_tera(dict(machine.peak).get(dtype)) for dtype in DTYPES))
-        for machine in machines
+        (f"`{name}`", *(_tera(of.get(dtype)) for dtype in dtypes)) for name, of in machines.items()
     )
-    return _table(("TFLOP/s, dense", *DTYPES), rows)
+    return _table(("TFLOP/s, dense", *dtypes), rows)
 
 
 def _tera(rate: Number | None) -> str:
     return "" if rate is None else f"{rate.value / 1e12:g}"
+
+
+def known_models() -> str:
+    """Return the table of the models that are known by name."""
+    found = (catalogue.find(name) for name in catalogue.names())
+    rows = ((f"`{model.name}`", *row(model)[1:], model.source) for model in found)
+    return _table((*HEAD, "source"), rows)
+
+
+def model_types() -> str:
+    """Return the table of Hugging Face's model types that are read."""
+    named = ((name, sys.modules[hf.families.get(name).__module__]) for name in hf.families.names())
+    rows = ((f"`{name}`", (module.__doc__ or "").strip().rstrip(".")) for name, module in named)
+    return _table(("model_type", "what it is"), rows)
 
 
 def section(path: str) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.workloads.inference.jobs import DENSE, LATENT, made
@@ -114,6 +115,7 @@ FIELDS = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(FIELDS)
 def test_whatever_is_given_is_a_plan_or_an_error(fields: dict[str, Any]) -> None:
     try:
@@ -164,3 +166,9 @@ def test_all_lanes_of_a_mixed_phase_go_on_while_one_has_prompts() -> None:
 
 def test_latent_rows_are_no_reason_to_refuse_a_split() -> None:
     made(LATENT, InferencePlan(tp=8), phase="decode", batch=1)
+
+
+def test_the_page_names_every_field() -> None:
+    page = Path(__file__).parents[3] / "docs" / "reference" / "inference.md"
+    text = page.read_text(encoding="utf-8")
+    assert all(f"| `{field}` |" in text for field in InferencePlan.field_names)

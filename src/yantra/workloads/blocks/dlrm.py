@@ -63,7 +63,7 @@ class Features(Block):
 
     @property
     def columns(self) -> int:
-        """What expert parallelism deals out: the columns of all tables."""
+        """The columns of all tables, which expert parallelism deals out."""
         return self.width * len(self.rows)
 
     def build(self, g: Graph, x: Tensor | None) -> Tensor:

@@ -65,6 +65,9 @@ class InferencePlan(Record):
         self._derive(state)
         self._check_types(state)
         self._check_experts(state)
+        if not isinstance(self.order, str):
+            raise ConfigError("order", expected_got("axes such as tp-cp-ep-dp-pp", self.order))
+        self.grid()
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None = None, **named: Any) -> InferencePlan:

@@ -1,16 +1,25 @@
 """Which branch of a shell script's conditions is taken, where it can be told.
 
-Comparisons of words are: `[ "$A" = x ]`, `[[ $A == x ]]`, `!=`, `-eq`, `-ne`, `-z`, `-n`, and these
-with `&&` or `||` between them. Any other condition, and every loop, leaves it open.
+Comparisons are: `[ "$A" = x ]`, `[[ $A == x ]]`, `!=`, `-eq`, `-ne`, `-gt`, `-ge`, `-lt`, `-le`,
+`-z`, `-n`, and these with `&&` or `||` between them. Any other condition, and every loop, leaves it
+open.
 """
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 _LOOPS = frozenset(("for", "while", "until", "case", "select"))
 _ENDS = frozenset(("fi", "done", "esac"))
 _LEADING = frozenset(("then", "do"))
+_COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
+    "-gt": operator.gt,
+    "-ge": operator.ge,
+    "-lt": operator.lt,
+    "-le": operator.le,
+}
 _TESTS = {"[": "]", "[[": "]]"}
 
 
@@ -81,9 +90,9 @@ def _holds(words: list[str], doubt: str) -> bool | None:
     """Return whether a list of tests holds; None if it cannot be told."""
     if doubt:
         return None
-    for operator, decisive in (("||", True), ("&&", False)):
-        if operator in words:
-            at = words.index(operator)
+    for between, decisive in (("||", True), ("&&", False)):
+        if between in words:
+            at = words.index(between)
             either = [_holds(words[:at], ""), _holds(words[at + 1 :], "")]
             return decisive if decisive in either else (None if None in either else not decisive)
     return _test(words)
@@ -99,4 +108,6 @@ def _test(words: list[str]) -> bool | None:
         return test[0] == test[2]
     if len(test) == 3 and test[1] in ("!=", "-ne"):
         return test[0] != test[2]
+    if len(test) == 3 and test[1] in _COMPARISONS and test[0].isdecimal() and test[2].isdecimal():
+        return _COMPARISONS[test[1]](int(test[0]), int(test[2]))
     return None
