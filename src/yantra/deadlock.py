@@ -8,9 +8,11 @@ from __future__ import annotations
 from yantra import _core
 from yantra.collectives.schedule import Kind
 from yantra.compile import Model
+from yantra.quirks import Quirk
 from yantra.units import format_size, format_time
 
 _KINDS = tuple(Kind)
+_TANGLED = "which all its ranks entered but whose chunks wait for each other"
 
 
 def explain(model: Model, outcome: _core.Outcome) -> str:
@@ -21,6 +23,8 @@ def explain(model: Model, outcome: _core.Outcome) -> str:
     lines += [_line(model, entry, finished) for entry in outcome.waiting]
     if unfinished > len(outcome.waiting):
         lines.append(f"and {unfinished - len(outcome.waiting)} more ranks")
+    if Quirk.PHASES_AS_READY in model.quirks and any(_TANGLED in line for line in lines):
+        lines.append(f"ASTRA-sim hangs here, too, by its quirk {Quirk.PHASES_AS_READY.value}")
     return "\n".join(lines)
 
 
@@ -72,7 +76,7 @@ def _collective(model: Model, entry: _core.Waiting, finished: set[int]) -> str:
     if entry.inner_node is not None:
         inner = f"whose node {entry.inner_node} '{entry.inner_name}' waits for a message"
         return f"{text}, {inner} {_message(entry)}{_partner(model, entry)}"
-    return f"{text}, which all its ranks entered but whose chunks wait for each other"
+    return f"{text}, {_TANGLED}"
 
 
 def _other(entry: _core.Waiting) -> str:

@@ -351,3 +351,4 @@ def test_chunks_that_ranks_started_in_different_orders() -> None:
         "rank 1 waits since 0 ns in node 0 'all_reduce' for the all_reduce of 6.250 KiB, which all "
         "its ranks entered but whose chunks wait for each other"
     )
+    assert lines[-1] == "ASTRA-sim hangs here, too, by its quirk phases-as-ready"

@@ -136,7 +136,10 @@ def command(
     names = {*asked, "max_num_batched_tokens", "batch", "cluster", "memory"}
     if decode is None:  # else a field may be that of the other plan
         names |= set(plan.field_names)
-    with as_typed({name: _flag(name) for name in names}):
+    flags = {name: _flag(name) for name in names}
+    if memory is None:
+        flags["memory"] = "--cluster"
+    with as_typed(flags):
         workload = infer(
             found,
             plan,
