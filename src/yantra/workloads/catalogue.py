@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from importlib.util import module_from_spec, spec_from_file_location
+from os import path as paths
 from pathlib import Path
 from typing import Any
 
@@ -42,21 +43,21 @@ def described(name: str, where: str = "model") -> Transformer | Model:
     path, _, inside = name.partition(".py:")
     if inside or name.endswith(".py"):
         return _of_python(Path(path + ".py" if inside else name), inside)
-    if name.endswith(_DATA) or Path(name).is_dir():
+    if name.endswith(_DATA) or paths.isdir(name):
         return _of_data(Path(name))
     return zoo.get(name, where)
 
 
 def _of_data(path: Path) -> Transformer | Model:
     """Read a Hugging Face config, told by its `model_type`, or sizes by name."""
-    if path.is_dir() or (path.suffix == ".json" and hf.is_config(path)):
+    if paths.isdir(path) or (path.suffix == ".json" and hf.is_config(path)):
         return hf.load(path)
     return description.load(path)
 
 
 def _of_python(path: Path, name: str) -> Transformer | Model:
     """Return the model of a Python file, that of this name if it has several."""
-    if not path.is_file():
+    if not paths.isfile(path):
         raise ConfigError(str(path), "no such file; expected a Python file, or a model's name")
     spec = spec_from_file_location(f"model_{path.stem}", path)
     assert spec is not None and spec.loader is not None

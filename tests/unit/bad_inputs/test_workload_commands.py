@@ -105,3 +105,12 @@ def test_a_command_group_alone_shows_its_help(capsys: Captured) -> None:
     for group in ("workload", "cluster", "chakra"):
         assert main([group]) == 0
         assert capsys.readouterr().out.startswith(f"Usage: yantra {group} ")
+
+
+@pytest.mark.parametrize("flag", ["--model", "--hf-config", "--megatron-args", "--job"])
+@pytest.mark.parametrize("ending", ["", ".yaml", ".json", ".py"])
+def test_a_name_that_is_too_long_for_a_file_is_none(
+    flag: str, ending: str, capsys: Captured
+) -> None:
+    assert main(["workload", "train", flag, "x" * 5000 + ending]) == 2
+    assert capsys.readouterr().err.startswith(("error: --model: no model is named", "error: xxx"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from os import PathLike
+from os import path as paths
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def is_config(path: str | PathLike[str]) -> bool:
 def load(path: str | PathLike[str]) -> Described:
     """Return what a `config.json` describes, or the one in a folder."""
     file = Path(path)
-    if file.is_dir():
+    if paths.isdir(file):
         file /= "config.json"
     tree, warnings = parse_json(read_text(file), str(file))
     if warnings:

@@ -1,0 +1,24 @@
+"""Configs of Hugging Face models of every covered type, read and put together as blocks."""
+
+from __future__ import annotations
+
+import json
+
+from tests.workloads.models.hf_configs import CONFIGS
+from yantra.documents import parse_json
+from yantra.errors import ConfigError
+from yantra.workloads.assemble import model_of
+from yantra.workloads.hf import from_config
+
+FORM = "json"
+
+
+def seeds() -> list[bytes]:
+    return [json.dumps(config).encode() for config in CONFIGS.values()]
+
+
+def read(data: bytes) -> object:
+    tree, _ = parse_json(data.decode("utf-8", "replace"), "config.json")
+    if not isinstance(tree, dict):
+        raise ConfigError("config.json", "no object")
+    return model_of(from_config(tree))
