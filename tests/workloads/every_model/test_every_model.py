@@ -19,7 +19,7 @@ from yantra.workloads import catalogue, schedules
 from yantra.workloads.plan_check import facts_of, problems
 
 NAMES = catalogue.names()
-COVERING = 48
+COVERING = 40
 DRAWS = 25 * len(NAMES)
 
 
