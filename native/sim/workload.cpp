@@ -61,10 +61,14 @@ void Simulation::issue(u32 rank, u32 node) {
             start_collective(rank, node);
             return;
         case OpKind::send:
-            send(rank, peer_of(rank, op), op.bytes, op.tag, {Continuation::node, rank, node});
-            return;
         case OpKind::receive:
-            receive(rank, peer_of(rank, op), op.bytes, op.tag, {Continuation::node, rank, node});
+            if (folding_) {
+                message_on_channel(rank, node);
+            } else if (op.kind == OpKind::send) {
+                send(rank, peer_of(rank, op), op.bytes, op.tag, {Continuation::node, rank, node});
+            } else {
+                receive(rank, peer_of(rank, op), op.bytes, op.tag, {Continuation::node, rank, node});
+            }
             return;
         case OpKind::memory:
             access_memory(rank, node);
@@ -108,6 +112,9 @@ void Simulation::complete_node(u32 rank, u32 node) {
     --r.in_flight;
     ++nodes_done_;
     end_[r.first_node + node] = queue_.now();
+    if (folding_) {
+        ties_.node_ends(rank, queue_.now(), slots_around(*r.job, node));
+    }
     release_children(rank, node);
     issue_ready(rank);
     finish_if_done(rank);
