@@ -435,7 +435,10 @@ void register_simulation(nb::module_& module) {
             nb::gil_scoped_release release;
             new (self) Simulation(model, match_by_tag, folding == nullptr ? nullptr : std::make_shared<const Folding>(*folding));
         }, "model"_a, "match_by_tag"_a = false, "folding"_a = nb::none(), nb::keep_alive<1, 2>())
-        .def_prop_ro("unfounded", &Simulation::unfounded)
+        .def_prop_ro("tie", [](const Simulation& s) {
+            const Ties& ties = s.ties();
+            return std::make_tuple(ties.found(), ties.rank(), ties.node(), ties.other());
+        })
         .def("start", &Simulation::start, nb::call_guard<nb::gil_scoped_release>())
         .def("run_for", &Simulation::run_for, "events"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("outcome", &Simulation::outcome)

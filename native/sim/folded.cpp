@@ -28,7 +28,7 @@ u64 Simulation::slots_around(const Job& job, u32 node) const {
         const Op& child = job.ops[graph.child[i]];
         add(child);
         if (child.kind == OpKind::skip) {
-            return ~u64{0};  // it ends at once, and what follows starts
+            return Ties::everything;  // it ends at once, and what follows starts
         }
     }
     return slots;
@@ -49,6 +49,14 @@ void Simulation::message_on_channel(u32 rank, u32 node) {
     } else {
         receive_as(key, then);
     }
+}
+
+// Slots and queues of a rank are about to change: whether it mattered in which order they last did.
+void Simulation::settle_ties(u32 rank) {
+    const Rank& r = ranks_[rank];
+    ties_.settle(rank, queue_.now(), r.ready.wanted(), [&r](u32 queue) {
+        return r.queues[queue].streams.size() > r.queues[queue].running;
+    });
 }
 
 // Collectives that start in one tick may start in any order only if they share neither numbers nor

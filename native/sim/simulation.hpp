@@ -60,7 +60,7 @@ public:
     Outcome outcome();
     const std::optional<Mismatch>& mismatch() const { return mismatch_; }
     // Why a folded run tells nothing of the whole; empty if it does.
-    const std::string& unfounded() const { return ties_.found(); }
+    const Ties& ties() const { return ties_; }
     u64 now() const { return queue_.now(); }
     u64 nodes_done() const { return nodes_done_; }
 
@@ -370,6 +370,7 @@ private:
     void message_on_channel(u32 rank, u32 node);
     void note_collective(u32 rank, u32 communicator);
     void note_receipt(Stream& s);
+    void settle_ties(u32 rank);
     void expand(Outcome& out) const;
 
     // --- custom.cpp

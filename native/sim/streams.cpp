@@ -285,6 +285,9 @@ void Simulation::proceed(u32 stream) {
     const u32 phase =
         streams_[stream].phase == none ? streams_[stream].first_phase : streams_[stream].phase + 1;
     const bool ended = phase == streams_[stream].end_phase;
+    if (folding_) {
+        settle_ties(rank);
+    }
     if (ended) {
         stream_finished(streams_[stream].dataset);
     }

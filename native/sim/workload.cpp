@@ -106,6 +106,9 @@ void Simulation::release_children(u32 rank, u32 node) {
 void Simulation::complete_node(u32 rank, u32 node) {
     Rank& r = ranks_[rank];
     const Op& op = op_of(rank, node);
+    if (folding_) {
+        settle_ties(rank);
+    }
     if (op.resource != unlimited) {
         --r.occupied[op.resource];
     }
@@ -113,7 +116,7 @@ void Simulation::complete_node(u32 rank, u32 node) {
     ++nodes_done_;
     end_[r.first_node + node] = queue_.now();
     if (folding_) {
-        ties_.node_ends(rank, queue_.now(), slots_around(*r.job, node));
+        ties_.node_ends(rank, queue_.now(), node, slots_around(*r.job, node));
     }
     release_children(rank, node);
     issue_ready(rank);
