@@ -359,6 +359,7 @@ void bind_outcome(nb::module_& module) {
     column(outcome, "first_node", &Outcome::first_node);
     column(outcome, "start", &Outcome::start);
     column(outcome, "end", &Outcome::end);
+    column(outcome, "class_of", &Outcome::class_of);
     outcome.def_ro("dimensions", &Outcome::dimensions)
         .def_ro("finished", &Outcome::finished)
         .def_ro("folded", &Outcome::folded)

@@ -86,6 +86,7 @@ void Simulation::expand(Outcome& out) const {
         out.first_node.push_back(ranks_[at].first_node);
     }
     out.finish_order.clear();
+    out.class_of = class_of;
     out.folded = true;
 }
 

@@ -1,8 +1,8 @@
 """Random jobs with equal ranks among them: pipelines of stages, groups along axes, stragglers.
 
-A job is a grid of ranks with axes of sizes 1 to 4. Its steps are the same for all ranks but for what a
-stage (the coordinate along the last axis) changes, and for the stragglers. Drawn from a seed, so that
-a failing case has a name.
+A job is a grid of ranks with axes of sizes 1 to 4. Its steps are the same for all ranks but for
+what a stage (the coordinate along the last axis) changes, and for the stragglers. Drawn from a
+seed, so that a failing case has a name.
 """
 
 from __future__ import annotations
@@ -130,8 +130,7 @@ def folded_case(seed: int) -> Scenario:
     draw = job.random
     topology = topology_of(job)
     upstream = draw.random() < 0.5
-    names = ["ring", "ring", "direct", "direct2" if upstream else "direct2"]
-    name = (draw.choice(names),) * len(topology.dimensions)
+    name = (draw.choice(("ring", "ring", "direct", "direct2")),) * len(topology.dimensions)
     collectives = Collectives(
         all_reduce=name,
         all_gather=name,
