@@ -43,6 +43,7 @@ def part(name: str) -> str:
         "algorithms": algorithm_names,
         "clusters": cluster_names,
         "peak rates": peak_rates,
+        "achievable rates": achievable_rates,
         "keys of a named cluster": lambda: _table(_KEYS, _rows(NAMED, "cluster")),
         "keys of templates": lambda: _table(_KEYS, _rows(TEMPLATES, "workload")),
         "plan fields": plan_fields,
@@ -140,12 +141,20 @@ def cluster_names() -> str:
 
 def peak_rates() -> str:
     """Return the table of the peak rates of named clusters, in TFLOP/s."""
-    machines = [clusters.load(name) for name in clusters.names()]
+    return _rates({name: dict(clusters.load(name).peak) for name in clusters.names()}, DTYPES)
+
+
+def achievable_rates() -> str:
+    """Return the table of what software reaches of these, in TFLOP/s."""
+    rates = {name: dict(clusters.load(name).achievable) for name in clusters.names()}
+    return _rates({name: of for name, of in rates.items() if of}, ("bf16", "fp16", "fp8"))
+
+
+def _rates(machines: dict[str, dict[str, Number]], dtypes: tuple[str, ...]) -> str:
     rows = (
-        (f"`{machine.name}`", *(_tera(dict(machine.peak).get(dtype)) for dtype in DTYPES))
-        for machine in machines
+        (f"`{name}`", *(_tera(of.get(dtype)) for dtype in dtypes)) for name, of in machines.items()
     )
-    return _table(("TFLOP/s, dense", *DTYPES), rows)
+    return _table(("TFLOP/s, dense", *dtypes), rows)
 
 
 def _tera(rate: Number | None) -> str:

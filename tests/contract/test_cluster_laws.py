@@ -73,6 +73,9 @@ def test_smaller_types_are_not_slower(machine: Cluster) -> None:
             assert peak[slower] <= peak[faster]
     assert peak.get("fp16", peak["bf16"]) == peak["bf16"]
     assert machine.peak_flops() == peak[machine.dtype]
+    reached = {dtype: number.value for dtype, number in machine.achievable}
+    assert reached.get("fp16") == reached.get("bf16")
+    assert reached.get("bf16", 0) <= reached.get("fp8", peak["bf16"])
 
 
 @every_machine
@@ -96,6 +99,9 @@ def test_memory_is_fast_enough_for_reductions_to_overlap(machine: Cluster) -> No
 def test_what_software_reaches_is_below_the_nominal_rate(machine: Cluster) -> None:
     for level in machine.network:
         assert 0.5 < level.link("achievable").value / level.link("nominal").value <= 1
+    peak = dict(machine.peak)
+    for dtype, rate in machine.achievable:
+        assert 0.5 < rate.value / peak[dtype].value < 1, dtype
 
 
 @every_machine

@@ -94,6 +94,16 @@ CASES: list[tuple[str, str, str]] = [
     ("value: 24 GiB", "value: 24", 'a number needs its unit; expected a size such as "80 GiB"'),
     ("1 TB/s", "1 TB", "'TB' is a unit of size, not of bandwidth"),
     ("100 TFLOP/s", "0 TFLOP/s", "device.peak.bf16.value: must be above 0 FLOP/s; got 0 TFLOP/s"),
+    (
+        "  memory: {",
+        '  achievable: {bf16: {value: 101 TFLOP/s, source: "[sheet] page 1"}}\n  memory: {',
+        "device.achievable.bf16.value: must not be above the peak of 100 TFLOP/s",
+    ),
+    (
+        "  memory: {",
+        '  achievable: {fp8: {value: 1 TFLOP/s, source: "[sheet] page 1"}}\n  memory: {',
+        "device.achievable.fp8: unknown key; expected one of bf16",
+    ),
     ("dtype: bf16", "dtype: fp8", 'device.dtype: expected one of bf16, got "fp8"'),
     ("peak: {bf16:", "peak: {bf61:", "device.peak.bf61: unknown key; did you mean 'bf16'?"),
     ("{value: 24 GiB, source: ", "{value: 24 GiB, from: ", "device.memory.from: unknown key"),

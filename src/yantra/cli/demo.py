@@ -22,7 +22,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions")
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def command(as_json: bool) -> int:
-    """Run three small examples; two have an answer published for ASTRA-sim."""
+    """Run four examples; two have an answer published for ASTRA-sim."""
     forms = []
     for number, example in enumerate(examples(), start=1):
         result = simulate(example.scenario)

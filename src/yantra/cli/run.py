@@ -38,13 +38,13 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
     show_default=True,
     help="With --workload: how messages interact.",
 )
-@click.option("--dtype", help="With --workload: whose peak rate the roofline has.")
+@click.option("--dtype", help="With --workload: whose rate the roofline has.")
 @click.option(
     "--speeds",
     type=click.Choice(["achievable", "nominal"]),
     default="achievable",
     show_default=True,
-    help="With --workload: links at what software reaches, or at the data sheet's rate.",
+    help="With --workload: what software reaches of links and products, or the data sheet's rates.",
 )
 @click.option("--all-reduce", help="With --workload: algorithm, or one per dimension with commas.")
 @click.option("--all-gather", help="With --workload: as --all-reduce.")

@@ -35,10 +35,7 @@ def parts_of(
     cluster: Cluster, ranks: int, dtype: str, speeds: Speeds, semantics: str, where: str
 ) -> dict[str, Any]:
     """Return the parts of a scenario; see `Cluster.scenario_parts`."""
-    if speeds not in get_args(Speeds):
-        problem = expected_got(f"one of {', '.join(get_args(Speeds))}", speeds)
-        raise ConfigError(f"{where}speeds", problem)
-    device = device_parts(cluster, dtype, where)
+    device = device_parts(cluster, dtype, speeds, where)
     sizes = sizes_of(cluster, ranks, f"{where}ranks")
     used = [(level, shape) for level, shape in zip(cluster.network, sizes, strict=True) if shape]
     return {
@@ -50,12 +47,17 @@ def parts_of(
     }
 
 
-def device_parts(cluster: Cluster, dtype: str, where: str) -> dict[str, Any]:
+def device_parts(cluster: Cluster, dtype: str, speeds: Speeds, where: str) -> dict[str, Any]:
     """Return the parts that do not depend on the number of ranks: `device` and `memory`."""
-    peak = peak_of(cluster, dtype, f"{where}dtype")
+    if speeds not in get_args(Speeds):
+        problem = expected_got(f"one of {', '.join(get_args(Speeds))}", speeds)
+        raise ConfigError(f"{where}speeds", problem)
+    rate = peak_of(cluster, dtype, f"{where}dtype")
+    if speeds == "achievable":
+        rate = dict(cluster.achievable).get(dtype, rate)
     return {
         "device": {
-            "peak": units.exact(peak.value, "FLOP/s"),
+            "peak": units.exact(rate.value, "FLOP/s"),
             "memory_bandwidth": units.exact(cluster.memory_bandwidth.value, "B/s"),
             "compute": "roofline",
         },

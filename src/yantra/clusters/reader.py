@@ -30,12 +30,20 @@ def cluster_of(tree: Any, path: str) -> Cluster:
     place = place.with_sources(sources)
     where = place.key("device")
     device = where.mapping(
-        top["device"], ("name", "dtype", "peak", "memory", "memory_bandwidth"), ()
+        top["device"],
+        ("name", "dtype", "peak", "memory", "memory_bandwidth"),
+        ("achievable",),
     )
-    peaks = where.key("peak").mapping(device["peak"], (), DTYPES)
-    if not peaks:
+    peak = _rates(where.key("peak"), device["peak"], DTYPES)
+    if not peak:
         raise where.key("peak").error("expected a rate for at least one dtype")
+    peaks = dict(peak)
     dtype = where.key("dtype").choice(device["dtype"], tuple(peaks))
+    achievable = _rates(where.key("achievable"), device.get("achievable", {}), tuple(peaks))
+    for name, rate in achievable:
+        if rate.value > peaks[name].value:
+            at = where.key("achievable").key(name).key("value")
+            raise at.error(f"must not be above the peak of {peaks[name].written}")
     host_at = place.key("host")
     host = host_at.mapping(top["host"], ("bandwidth", "latency"), ())
     collectives_at = place.key("collectives")
@@ -48,11 +56,8 @@ def cluster_of(tree: Any, path: str) -> Cluster:
         sources=tuple(sources.items()),
         device=where.key("name").text(device["name"]),
         dtype=dtype,
-        peak=tuple(
-            (name, where.key("peak").key(name).quantity(peaks[name], "flops", "FLOP/s"))
-            for name in DTYPES
-            if name in peaks
-        ),
+        peak=peak,
+        achievable=achievable,
         memory=where.key("memory").quantity(device["memory"], "size", "B"),
         memory_bandwidth=where.key("memory_bandwidth").quantity(
             device["memory_bandwidth"], "bandwidth", "B/s"
@@ -64,6 +69,15 @@ def cluster_of(tree: Any, path: str) -> Cluster:
         inter_dimension=collectives_at.key("inter_dimension").choice(
             collectives.get("inter_dimension", "ascending"), _ORDERS
         ),
+    )
+
+
+def _rates(place: _Place, tree: Any, dtypes: tuple[str, ...]) -> tuple[tuple[str, Number], ...]:
+    given = place.mapping(tree, (), dtypes)
+    return tuple(
+        (name, place.key(name).quantity(given[name], "flops", "FLOP/s"))
+        for name in dtypes
+        if name in given
     )
 
 

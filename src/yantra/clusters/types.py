@@ -1,8 +1,7 @@
 """What a named cluster is: numbers with sources, levels of a network, and the parts they make.
 
-Trade-off: one peak rate per dtype and one bandwidth per link, so that a machine is a page of
-published numbers; what software reaches of a link stands beside its nominal rate where someone
-published that, too.
+Trade-off: one rate per dtype and one bandwidth per link, so that a machine is a page of published
+numbers; what software reaches stands beside the nominal rate where someone published that, too.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ Basis = Literal["published", "derived", "estimate"]
 """Whether a source states the number, it follows from stated ones, or it is an informed guess."""
 
 Speeds = Literal["achievable", "nominal"]
-"""Links at the rate that software reaches, where known, or at the rate of the data sheet."""
+"""Links and products at the rate that software reaches, where known, or at the data sheet's."""
 
 DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
 
@@ -76,7 +75,10 @@ class Level(Record):
 
 
 class Cluster(Record):
-    """A machine of any size: a device, its host link, and its network, innermost level first."""
+    """A machine of any size: a device, its host link, and its network, innermost level first.
+
+    `achievable` has the rates, per dtype, that the best of large matrix products reach.
+    """
 
     name: str
     title: str
@@ -91,6 +93,7 @@ class Cluster(Record):
     network: tuple[Level, ...]
     chunks: int = 1
     inter_dimension: str = "ascending"
+    achievable: tuple[tuple[str, Number], ...] = ()
 
     @property
     def memory_bytes(self) -> int:
@@ -116,7 +119,7 @@ class Cluster(Record):
 
         The keys are `topology`, `device`, `memory` and `collectives`.
         `yantra.scenario.cluster_parts` makes the fields of a `Scenario` of them. The roofline takes
-        the peak of `dtype`, by default the usual one of the machine. The memory beyond the device
+        the rate of `dtype`, by default the usual one of the machine. The memory beyond the device
         is that of the host. Algorithms are named as `semantics` spells them.
 
         Raises ConfigError at `<where>ranks` or `<where>dtype` if the machine has no such number of
@@ -126,11 +129,13 @@ class Cluster(Record):
 
         return parts_of(self, ranks, dtype or self.dtype, speeds, semantics, where)
 
-    def device_parts(self, dtype: str | None = None, *, where: str = "") -> dict[str, Any]:
+    def device_parts(
+        self, dtype: str | None = None, *, speeds: Speeds = "achievable", where: str = ""
+    ) -> dict[str, Any]:
         """Return the parts that are the same for any number of ranks: `device` and `memory`."""
         from yantra.clusters.parts import device_parts
 
-        return device_parts(self, dtype or self.dtype, where)
+        return device_parts(self, dtype or self.dtype, speeds, where)
 
     def numbers(self) -> Iterator[tuple[str, Number]]:
         """Yield every number with the key it stands at in the file."""
@@ -138,6 +143,8 @@ class Cluster(Record):
         yield "device.memory_bandwidth", self.memory_bandwidth
         for dtype, peak in self.peak:
             yield f"device.peak.{dtype}", peak
+        for dtype, rate in self.achievable:
+            yield f"device.achievable.{dtype}", rate
         yield "host.bandwidth", self.host_bandwidth
         yield "host.latency", self.host_latency
         for at, level in enumerate(self.network):

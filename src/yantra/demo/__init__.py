@@ -1,4 +1,4 @@
-"""The examples of `yantra demo`: two that ASTRA-sim's tutorial publishes, one of our own."""
+"""The examples of `yantra demo`: two that ASTRA-sim's tutorial publishes, two of our own."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from yantra.scenario import (
     Device,
     Dimension,
     Scenario,
+    Templates,
     Topology,
     Traces,
+    cluster_parts,
 )
 from yantra.workloads.layered import Layer, step
+from yantra.workloads.plan import Plan
+from yantra.workloads.training import train
 
 _MIB = 1 << 20
 _RANKS = 8
@@ -30,7 +34,7 @@ class Example(Record):
 
 def examples() -> list[Example]:
     """Return the examples in the order in which they are shown."""
-    return [all_reduce(), three_nodes(), training_step()]
+    return [all_reduce(), three_nodes(), training_step(), known_model()]
 
 
 def all_reduce() -> Example:
@@ -92,6 +96,20 @@ def training_step() -> Example:
             collectives=Collectives(
                 all_reduce=("ring", "direct", "halving_doubling"), chunks=8, active_chunks=1
             ),
+        ),
+    )
+
+
+def known_model() -> Example:
+    """A step of a model known by its name, on a cluster known by its name."""
+    plan = Plan(tp=8, pp=4, dp=2, global_batch=32, zero=1, recompute="selective")
+    return Example(
+        title="A training step of Llama 3 70B on 64 H100 GPUs",
+        about="by name: --model llama3-70b --tp 8 --pp 4 --dp 2 --global-batch 32 --zero 1 "
+        "--recompute selective --cluster hgx-h100",
+        scenario=Scenario(
+            workload=Templates(workload=train("llama3-70b", plan)),
+            **cluster_parts("hgx-h100", plan.ranks),
         ),
     )
 

@@ -154,8 +154,8 @@ NAMED = Section(
     {
         "name": ("name", Text(), "a named cluster, or the path of its file"),
         "ranks": ("ranks", Whole(), "how many ranks; else as many as there are traces"),
-        "dtype": ("dtype", Text(), "whose peak rate the roofline has"),
-        "speeds": ("speeds", Choice(Speeds), "of links: what software reaches, or the data sheet"),
+        "dtype": ("dtype", Text(), "whose rate the roofline has"),
+        "speeds": ("speeds", Choice(Speeds), "what software reaches, or the data sheet's"),
         "topology": ("topology", Dimensions(_DIMENSION), "another network; then without ranks"),
         "device": ("device", _DEVICE, "keys that differ"),
         "memory": ("memory", _MEMORY, "keys that differ"),

@@ -63,7 +63,7 @@ def _parts(
     if "topology" in given:
         if named.ranks is not None:
             raise ConfigError("cluster.ranks", "only without topology, which has its own number")
-        return machine.device_parts(named.dtype, where="cluster.")
+        return machine.device_parts(named.dtype, speeds=named.speeds, where="cluster.")
     semantics = tree.get("semantics")
     return machine.scenario_parts(
         _ranks(tree.get("workload"), folder) if named.ranks is None else named.ranks,

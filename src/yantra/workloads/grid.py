@@ -363,7 +363,8 @@ def grid_of(
     `order` lists axes fastest first. The dense view skips ep, the expert view skips cp and reads tp
     as etp and dp as edp = dp * cp * tp / (ep * etp). `sharded` reads cp and dp together as `fsdp`
     (of `shard` ranks, the fast one) and `replica`. Raises ConfigError for orders that leave an
-    axis out or put a rank into different pipeline stages in the two views.
+    axis out or put a rank into different pipeline stages in the two views. Where experts are not
+    split, such an order has no expert view: every rank of a stage holds all experts.
     """
     sizes = {"tp": tp, "cp": cp, "dp": dp, "pp": pp, "ep": ep, "etp": etp}
     for axis, size in sizes.items():
@@ -378,14 +379,17 @@ def grid_of(
     folded = {"tp": ("etp", etp), "ep": ("ep", ep), "dp": ("edp", edp), "pp": ("pp", pp)}
     expert = tuple(folded[axis] for axis in names if axis != "cp")
     strides = [next(a.stride for a in _strided(v) if a.name == "pp") for v in (dense, expert)]
-    if pp > 1 and strides[0] != strides[1]:
+    splits_experts = ep * etp > 1
+    if splits_experts and pp > 1 and strides[0] != strides[1]:
         raise ConfigError(
             "order",
             f"'{order}' puts ranks into different pipeline stages for dense and expert layers: "
             f"{strides[0]} neighbouring ranks share a stage in one, {strides[1]} in the other; end "
             "it with pp",
         )
-    views: dict[str, Axes] = {"dense": dense, "expert": expert}
+    views: dict[str, Axes] = {"dense": dense}
+    if splits_experts or pp == 1 or strides[0] == strides[1]:
+        views["expert"] = expert
     if shard is not None:
         views["sharded"] = _sharded(dense, shard, order)
     return Grid(name, first_rank, views)

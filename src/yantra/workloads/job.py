@@ -82,13 +82,19 @@ def _described(request: Request) -> tuple[Transformer | Model, Request]:
     if kind == "megatron_args":
         from yantra.workloads import megatron
 
-        job = megatron.load(value)
+        job = megatron.load(value, _vocabulary(request.sizes))
         return job.model, request.over(Request(plan=job.plan))
     if kind == "hf_config":
         from yantra.workloads import hf
 
         return hf.load(value), request
     return catalogue.described(value), request
+
+
+def _vocabulary(sizes: Mapping[str, Any]) -> list[str]:
+    """Return the argument of a vocabulary that Megatron-LM would ask its tokenizer for."""
+    given = description.fields_of(sizes, "model").get("vocab_size")
+    return [] if given is None else ["--vocab-size", str(given)]
 
 
 def _changed(model: Transformer | Model, request: Request) -> Transformer | Model:
@@ -99,6 +105,8 @@ def _changed(model: Transformer | Model, request: Request) -> Transformer | Mode
         first = next(iter(request.sizes))
         raise ConfigError(first, f"{model.name} is made of blocks, not of sizes by name")
     fields = description.fields_of(request.sizes, "model")
+    if request.source[0] == "megatron_args":
+        fields.pop("vocab_size", None)  # counted among the arguments, which pad it
     layers = fields.get("num_layers", model.num_layers)
     for field in _PER_LAYER:
         pattern = getattr(model, field)

@@ -21,6 +21,7 @@ from typing import Any, Literal, Self
 
 from yantra.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.records import Record
+from yantra.workloads.grid import Grid, grid_of
 
 CpKind = Literal["p2p", "all_gather", "a2a"]
 Recompute = Literal["none", "selective", "full"]
@@ -147,6 +148,13 @@ class Plan(Record):
     def given(self) -> dict[str, Any]:
         """The fields as they were given: None where a value was derived."""
         return self.__dict__ | dict.fromkeys(self.derived)
+
+    def grid(self) -> Grid:
+        """Return the grid of the ranks. Raises ConfigError for an order that has none."""
+        return grid_of(
+            tp=self.tp, cp=self.cp, dp=self.dp, pp=self.pp, ep=self.ep, etp=self.etp,
+            order=self.order, shard=self.shard,
+        )  # fmt: skip
 
     @property
     def micro_batches(self) -> int:

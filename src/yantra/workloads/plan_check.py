@@ -188,21 +188,10 @@ def _sharding(plan: Plan) -> Iterator[Broken]:
 
 
 def _order(plan: Plan) -> Iterator[Broken]:
-    from yantra.workloads.grid import grid_of
-
     if plan.tp * plan.cp * plan.dp % (plan.ep * plan.etp) or any(_bad_shard(plan)):
         return
     try:
-        grid_of(
-            tp=plan.tp,
-            cp=plan.cp,
-            dp=plan.dp,
-            pp=plan.pp,
-            ep=plan.ep,
-            etp=plan.etp,
-            order=plan.order,
-            shard=plan.shard,
-        )
+        plan.grid()
     except ConfigError as error:
         yield Broken(error.where, error.problem)
 

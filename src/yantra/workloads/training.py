@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from yantra.workloads import schedules
 from yantra.workloads.check import check_job
-from yantra.workloads.grid import Grid, grid_of
 from yantra.workloads.memory import StageMemory, memory_of
 from yantra.workloads.operations import StageWork
 from yantra.workloads.plan import Plan, skew_of
@@ -82,7 +81,7 @@ def train(
         from yantra.workloads.fit import check_fit
 
         check_fit(model, plan, tokens, memory, memory_bytes)
-    grid = grid_of_plan(plan)
+    grid = plan.grid()
     for step in steps:
         check_job(step.job, grid, step.passes, step.ends)
     classes, templates = _templates(steps)
@@ -139,20 +138,6 @@ def step_of(works: Sequence[StageWork], plan: Plan, orders: Orders, stages: Stag
     job = job_of(works, plan, orders, stages)
     devices = range(stages.devices)
     return Step(job, tuple(map(job.passes, devices)), tuple(map(job.finish, devices)))
-
-
-def grid_of_plan(plan: Plan) -> Grid:
-    """Return the grid of a plan's ranks."""
-    return grid_of(
-        tp=plan.tp,
-        cp=plan.cp,
-        dp=plan.dp,
-        pp=plan.pp,
-        ep=plan.ep,
-        etp=plan.etp,
-        order=plan.order,
-        shard=plan.shard,
-    )
 
 
 def draw_schedule(job: Job, passes: Sequence[dict[PassKey, Drafted]]) -> str:

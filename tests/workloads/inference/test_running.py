@@ -33,10 +33,14 @@ def plans(draw: st.DrawFn, *, experts: bool, most: int = 8) -> InferencePlan:
     sizes = [one for one in product((1, 2, 4), repeat=3) if prod(one) <= most]
     tp, pp, dp = draw(st.sampled_from(sizes))
     sp = tp > 1 and draw(st.booleans())
-    spread = [n for n in (1, 2, 4, 8) if tp * dp % n == 0 and (sp or n * max(tp // n, 1) % tp == 0)]
-    ep = draw(st.sampled_from(spread)) if experts else 1
+    pairs = [
+        (ep, etp)
+        for ep, etp in product((1, 2, 4, 8), repeat=2)
+        if tp * dp % (ep * etp) == 0 and (sp or ep * etp % tp == 0)
+    ]
+    ep, etp = draw(st.sampled_from(pairs)) if experts else (1, None)
     return InferencePlan(
-        tp=tp, pp=pp, dp=dp, ep=ep, sequence_parallel=sp,
+        tp=tp, pp=pp, dp=dp, ep=ep, etp=etp, sequence_parallel=sp,
         low_latency=ep > 1 and draw(st.booleans()),
         micro_batches=draw(st.sampled_from((None, 1, 3))),
         kv_cache_dtype=draw(st.sampled_from((None, "fp8"))),

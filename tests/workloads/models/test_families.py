@@ -19,7 +19,9 @@ from yantra.workloads.graph import Batch, Setting
 from yantra.workloads.graph.operators.scan import States, _flops
 from yantra.workloads.model import Model
 from yantra.workloads.operations import StageWork
+from yantra.workloads.plan import Plan
 from yantra.workloads.stage import Chunk
+from yantra.workloads.training import train
 
 PUBLISHED = {  # weights; products (MACs) of a forward pass of one image or sample
     # torchvision's tables: vit_b_16, vit_l_16, resnet50
@@ -158,6 +160,28 @@ def test_a_split_that_a_family_does_not_have_is_refused(
     with pytest.raises(ConfigError) as error:
         work_of(name, **split)
     assert problem in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "plan", "weights"),
+    [
+        ("bert-large", Plan(tp=2, pp=2, dp=2, global_batch=8), None),
+        ("dit-xl/2", Plan(pp=4, dp=2, global_batch=8, recompute="full"), 674_834_720),
+        ("dlrm", Plan(dp=8, ep=4, micro_batch=64), 16_044_545 + 26_135_627_264 // 4),
+        ("mamba2-2.7b", Plan(dp=8), 2_702_599_680),
+        ("mamba2-2.7b", Plan(dp=8, zero=3), None),
+        ("resnet-50", Plan(pp=2, dp=4, global_batch=8), 25_557_032),
+        ("vit-b/16", Plan(tp=2, sequence_parallel=False, dp=4, zero=1), None),
+    ],
+)
+def test_a_training_step_of_every_family_can_be_made(
+    name: str, plan: Plan, weights: int | None
+) -> None:
+    """The stages of a pipeline hold all weights, of tables a rank's share, at two bytes each."""
+    workload = train(model_of(zoo.get(name)), plan)
+    assert workload.ranks == 8
+    if weights is not None:
+        assert sum(stage["weights"] for stage in workload.memory.values()) == 2 * weights
 
 
 def test_tables_exchange_indices_and_rows() -> None:

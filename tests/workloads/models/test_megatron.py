@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from yantra.errors import ConfigError
 from yantra.workloads import megatron, zoo
+from yantra.workloads.job import Request, resolve
 from yantra.workloads.transformer import Transformer
 
 ABOUT = ("name", "source", "notes", "seq_length")
@@ -141,6 +142,14 @@ def test_what_the_arguments_say_about_the_plan_is_kept() -> None:
     }
 
 
+def test_experts_are_split_like_the_rest_unless_the_arguments_say_otherwise() -> None:
+    split = ARGUMENTS["mixtral-8x7b"] + " --tensor-model-parallel-size 2"
+    assert job(split).plan["expert_tensor_parallel_size"] == 2
+    alone = split + " --expert-tensor-parallel-size 1"
+    assert job(alone).plan["expert_tensor_parallel_size"] == 1
+    assert "expert_tensor_parallel_size" not in job(ARGUMENTS["llama3-8b"]).plan
+
+
 def test_what_is_not_used_is_told() -> None:
     found = job(
         ARGUMENTS["llama3-8b"] + " --lr 1e-4 --train-iters 10 --save out --lr 2e-4 "
@@ -170,6 +179,16 @@ def test_arguments_may_be_added_to_those_of_a_script(tmp_path: Path) -> None:
     path = tmp_path / "train.sh"
     path.write_text(SCRIPT, encoding="utf-8")
     assert megatron.load(path, ["--num-layers", "8"]).model.num_layers == 8
+
+
+def test_a_vocabulary_that_a_tokenizer_knows_is_given_beside_a_script(tmp_path: Path) -> None:
+    path = tmp_path / "train.sh"
+    path.write_text(SCRIPT.replace("--vocab-size 50257 ", ""), encoding="utf-8")
+    source = ("megatron_args", str(path))
+    with pytest.raises(ConfigError, match="needs --vocab-size or --padded-vocab-size"):
+        resolve(Request(source))
+    made = resolve(Request(source, {"--vocab-size": 50257}, {"--no-sequence-parallel": True}))
+    assert made.model.front.vocab == 51200  # type: ignore[attr-defined]
 
 
 def test_what_depends_on_the_unknown_is_refused_only_if_it_is_used() -> None:

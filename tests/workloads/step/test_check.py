@@ -14,13 +14,13 @@ from yantra.workloads.operations import Operation
 from yantra.workloads.plan import Plan
 from yantra.workloads.step.draft import Draft, Item, Wait
 from yantra.workloads.step.passes import Drafted
-from yantra.workloads.training import Step, grid_of_plan
+from yantra.workloads.training import Step
 
 PLAN = Plan(pp=4, dp=2, global_batch=16)
 
 
 def checked(step: Step, plan: Plan = PLAN) -> None:
-    check_job(step.job, grid_of_plan(plan), step.passes, step.ends)
+    check_job(step.job, plan.grid(), step.passes, step.ends)
 
 
 def changed(step: Step, device: int, kind: str, change: Any) -> Step:

@@ -18,7 +18,7 @@ from tests.workloads.step.models import build, plans
 from tests.workloads.step.tally import tally_device
 from yantra.workloads.check import check_job
 from yantra.workloads.plan import Plan
-from yantra.workloads.training import Step, grid_of_plan
+from yantra.workloads.training import Step
 
 
 def split_of(plan: Plan, stages: int) -> Split:
@@ -50,7 +50,7 @@ def test_the_bytes_of_every_collective_are_those_of_the_closed_forms(
 ) -> None:
     shape, plan = drawn
     built = build(plan, shape)
-    check_job(built.job, grid_of_plan(plan), built.passes, built.ends)
+    check_job(built.job, plan.grid(), built.passes, built.ends)
     stages = built.job.stages
     same_device = stages.place(0)[0] == stages.place(stages.count - 1)[0]
     joined = same_device and (stages.count == 1 or plan.zero < 3)

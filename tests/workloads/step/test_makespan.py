@@ -16,7 +16,6 @@ from yantra.workloads.operations import Operation, Pass, Phase, StageWork
 from yantra.workloads.plan import Plan
 from yantra.workloads.schedules.execution import Costs, execute
 from yantra.workloads.template import RankClass, Workload
-from yantra.workloads.training import grid_of_plan
 
 OPERATIONS_PER_NS = 1000
 FREE = {
@@ -76,7 +75,7 @@ def makespan_ns(schedule: str, p: int, m: int, times: Times) -> tuple[float, flo
     step = build(plan, works=works(times, stages.count))
     names = {f"stage{device}": device for device in range(p)}
     workload = Workload(
-        grids=[grid_of_plan(plan)],
+        grids=[plan.grid()],
         groups=step.job.groups,
         classes=[RankClass("train", {"pp": device}, name) for name, device in names.items()],
         templates={

@@ -139,6 +139,12 @@ def test_an_order_whose_stages_disagree_is_refused() -> None:
     )
 
 
+def test_whole_experts_leave_the_order_free() -> None:
+    grid = grid_of(tp=2, dp=4, pp=2, order="tp-cp-ep-pp-dp")
+    assert [view for view, _ in grid.views] == ["dense"]
+    assert grid.members(0, Group("dense", ("pp",))) == (0, 2)
+
+
 def test_the_shard_group_of_hsdp_is_the_fast_part_of_context_and_data_parallelism() -> None:
     grid = grid_of(tp=2, cp=2, dp=4, pp=2, shard=4)
     assert grid.axes("sharded") == {"tp": 2, "fsdp": 4, "replica": 2, "pp": 2}

@@ -12,13 +12,13 @@ import click
 @click.command()
 @click.argument("name")
 @click.option("--ranks", type=int, help="Show also the scenario of this many ranks.")
-@click.option("--dtype", help="Whose peak rate the roofline of the scenario has.")
+@click.option("--dtype", help="Whose rate the roofline of the scenario has.")
 @click.option(
     "--speeds",
     type=click.Choice(["achievable", "nominal"]),
     default="achievable",
     show_default=True,
-    help="Links of the scenario: at what software reaches, or at the data sheet's rate.",
+    help="Of the scenario: what software reaches of links and products, or the data sheet's rates.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def command(name: str, ranks: int | None, dtype: str | None, speeds: Any, as_json: bool) -> None:

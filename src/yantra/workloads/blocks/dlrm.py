@@ -62,8 +62,8 @@ class Features(Block):
     bottom: tuple[int, ...]
 
     @property
-    def experts(self) -> int:
-        """What expert parallelism deals out: the columns of all tables."""
+    def columns(self) -> int:
+        """The columns of all tables, which expert parallelism deals out."""
         return self.width * len(self.rows)
 
     def build(self, g: Graph, x: Tensor | None) -> Tensor:
@@ -72,13 +72,13 @@ class Features(Block):
         numbers = g.tensor("numbers", {"tokens": samples, "feature": self.dense})
         dense = _mlp(g, numbers, "bottom", self.bottom, is_first=True)
         pooled = self._pooled(g, samples)
-        features = self.width + self.experts
+        features = self.width + self.columns
         both = joined(g, [dense, pooled], "features", {"tokens": samples, "feature": features})
         return _beside(g, both, both)
 
     def _pooled(self, g: Graph, samples: int) -> Tensor:
         """Return the sums of rows of all tables, wherever they lie."""
-        ways, columns = g.setting.ways("ep"), self.experts
+        ways, columns = g.setting.ways("ep"), self.columns
         if columns % ways:
             raise ConfigError(
                 "ep", f"{columns} columns of tables cannot be split over {ways} ranks"

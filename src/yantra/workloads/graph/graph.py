@@ -232,7 +232,7 @@ class Graph:
         named = tuple(self._named(operation, path) for operation in program)
         backward = tuple(
             gradient._replace(program=tuple(self._named(item, path) for item in gradient.program))
-            for gradient in gradients
+            for gradient in (gradients if self.setting.training else ())
         )
         self.operators.append(
             Operator(path, self._unit, inputs, outputs, named, backward, keeps, region)

@@ -75,8 +75,8 @@ class Engine:
         made = self.stages.of(stage, batch)
         is_piped = self.last_stage > 0
         ends = Ends(
-            tensor_in=made.work.input_bytes if stage else 0,
-            tensor_out=made.work.output_bytes if stage < self.last_stage else 0,
+            tensor_in=made.input_bytes if stage else 0,
+            tensor_out=made.output_bytes if stage < self.last_stage else 0,
             tokens_in=play.needs if is_piped and stage == 0 else 0,
             tokens_out=play.makes if is_piped and stage == self.last_stage else 0,
             lanes=self.lanes,
@@ -100,4 +100,4 @@ class Engine:
             max(batches, key=lambda batch: (batch.prefills().context, batch.tokens)),
             max(batches, key=lambda batch: (batch.logits, batch.tokens)),
         }
-        return max(self.stages.of(stage, batch).peak_bytes for batch in largest)
+        return max(self.stages.peak_bytes(stage, batch) for batch in largest)

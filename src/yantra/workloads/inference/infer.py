@@ -6,26 +6,23 @@ one encoded template for each class of equal ranks, self-check.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
 
 from yantra.errors import ConfigError, expected_got
-from yantra.workloads.grid import Grid, Group
-from yantra.workloads.inference.check import check_events
+from yantra.workloads.inference.classes import Half, workload_of
 from yantra.workloads.inference.engine import Engine, Links
 from yantra.workloads.inference.job import Job, Phase
 from yantra.workloads.inference.lanes import plays_of
 from yantra.workloads.inference.legality import check_plan
-from yantra.workloads.inference.memory import StageMemory, check_fit, memory_of, room_of
+from yantra.workloads.inference.memory import check_fit, memory_of, room_of
 from yantra.workloads.inference.plan import InferencePlan
-from yantra.workloads.inference.rounds import draw, rounds_of, totals_of
+from yantra.workloads.inference.rounds import rounds_of, totals_of
 from yantra.workloads.inference.stages import Stages
-from yantra.workloads.inference.timeline import Event, Timeline
+from yantra.workloads.inference.timeline import Timeline
 from yantra.workloads.inference.transfer import Arriving, Leaving, Place, Transfer
 from yantra.workloads.stage import Parts
-from yantra.workloads.template import RankClass, Workload
-
-_VIEWS = {"tp": "dense", "ep": "expert", "etp": "expert"}
+from yantra.workloads.template import Workload
 
 
 class ServedModel(Parts, Protocol):
@@ -38,14 +35,6 @@ class ServedModel(Parts, Protocol):
     @property
     def sequence(self) -> int:
         """Its usual number of tokens in a sequence."""
-
-
-class Half(NamedTuple):
-    """One grid with its engine."""
-
-    grid: Grid
-    engine: Engine
-    memory: tuple[StageMemory, ...]
 
 
 def infer(
@@ -120,7 +109,7 @@ def _single(
     timelines = {Place(stage): half.engine.timelines(stage)[0] for stage in range(plan.pp)}
     about = {"plan": dict(vars(plan)), **_about(model, job)}
     about |= totals_of(rounds_of(half.engine)) | room
-    return _workload({"": half}, {"": timelines}, {}, about)
+    return workload_of({"": half}, {"": timelines}, {}, about)
 
 
 def _disaggregated(
@@ -156,7 +145,7 @@ def _disaggregated(
         "decode": totals_of(rounds_of(second.engine)) | rooms[1],
     }  # fmt: skip
     axes = {"tp": link.by_tp, "dp": link.by_dp}
-    return _workload({"prefill": first, "decode": second}, timelines, axes, about)
+    return workload_of({"prefill": first, "decode": second}, timelines, axes, about)
 
 
 def _room(half: Half, batch: int, memory_bytes: int | None, name: str = "") -> dict[str, int]:
@@ -204,52 +193,6 @@ def _half(
     engine = Engine(stages, plays, lanes)
     grid = plan.grid(name or "infer", first_rank)
     return Half(grid, engine, memory_of(engine, lengths, lengths[0]))
-
-
-def _workload(
-    halves: Mapping[str, Half],
-    timelines: Mapping[str, Mapping[Place, Timeline]],
-    axes: Mapping[str, bool],
-    about: Mapping[str, Any],
-) -> Workload:
-    groups: dict[str, Group] = {}
-    classes: list[RankClass] = []
-    templates: dict[str, bytes] = {}
-    events: dict[int, list[Event]] = {}
-    memory: dict[str, Any] = {}
-    for name, half in halves.items():
-        prefix = f"{name}." if name else ""
-        by_content: dict[bytes, str] = {}
-        for place, timeline in timelines[name].items():
-            content = timeline.builder.to_bytes()
-            label = by_content.setdefault(content, _label(prefix, place, axes))
-            templates[label] = content
-            chosen = {"pp": place.pp} | {
-                axis: getattr(place, axis) for axis, depends in axes.items() if depends
-            }
-            classes.append(RankClass(half.grid.name, chosen, label))
-            events[half.grid.rank(chosen)] = timeline.events
-            memory[label] = half.memory[place.pp].as_dict()
-            groups |= _groups(timeline, prefix, half.grid.name)
-    grids = [half.grid for half in halves.values()]
-    check_events(grids, groups, events)
-    drawing = "".join(draw(rounds_of(half.engine), name) for name, half in halves.items())
-    sections = {"about": dict(about), "memory": memory, "schedule": drawing}
-    return Workload(
-        grids=grids, groups=groups, classes=classes, templates=templates, sections=sections
-    )
-
-
-def _label(prefix: str, place: Place, axes: Mapping[str, bool]) -> str:
-    parts = [f"{axis}{getattr(place, axis)}" for axis, depends in axes.items() if depends]
-    return "-".join((f"{prefix}stage{place.pp}", *parts))
-
-
-def _groups(timeline: Timeline, prefix: str, grid: str) -> Iterator[tuple[str, Group]]:
-    names = dict.fromkeys(event.group for event in timeline.events if event.group)
-    for name in names:
-        axis = name.removeprefix(prefix)
-        yield name, Group(_VIEWS[axis], [axis], grid=grid)
 
 
 def _about(model: ServedModel, job: Job) -> dict[str, Any]:

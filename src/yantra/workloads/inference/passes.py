@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from yantra.workloads.graph.operators.sampling import TOKEN_BYTES
-from yantra.workloads.inference.stages import StagePass
-from yantra.workloads.operations import Operation
+from yantra.workloads.operations import Operation, StageWork
 from yantra.workloads.step.draft import Draft, Item, Wait
 from yantra.workloads.step.encode import Segment, encode
 
@@ -44,7 +43,7 @@ class Block(NamedTuple):
     after_layer: dict[str, int]
 
 
-def block_of(made: StagePass, ends: Ends) -> Block:
+def block_of(made: StageWork, ends: Ends) -> Block:
     """Add the messages and encode."""
     forward = made.forward
     draft = Draft(forward.operations)

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from yantra.workloads.graph import Batch, Sequences, Setting
 from yantra.workloads.inference.activations import peak_bytes
 from yantra.workloads.inference.kv_cache import LayerCache, layer_cache
 from yantra.workloads.inference.plan import InferencePlan
-from yantra.workloads.operations import Operation, Pass, StageWork
+from yantra.workloads.operations import Operation, StageWork
 from yantra.workloads.stage import Chunk, Parts
 from yantra.workloads.step.layers import layer_ranges
 
 _KEPT = 16
 """Passes kept for lanes with equal batches."""
-
-
-class StagePass(NamedTuple):
-    """The forward pass of one stage for one batch, and the bytes of activations at its peak."""
-
-    work: StageWork
-    peak_bytes: int
-
-    @property
-    def forward(self) -> Pass:
-        """The operations."""
-        return self.work.forward
 
 
 class Stages:
@@ -39,7 +25,7 @@ class Stages:
         self.caches: tuple[LayerCache, ...] = tuple(
             layer_cache(layer, plan.kv_cache_dtype) for layer in model.layers
         )
-        self._passes: dict[tuple[int, Batch], StagePass] = {}
+        self._passes: dict[tuple[int, Batch], StageWork] = {}
 
     def caches_of(self, stage: int) -> tuple[LayerCache, ...]:
         """Return what the layers of a stage keep."""
@@ -50,16 +36,18 @@ class Stages:
         """Return the stage that holds a layer."""
         return next(at for at, (_, end) in enumerate(self.ranges) if layer < end)
 
-    def of(self, stage: int, batch: Batch) -> StagePass:
+    def of(self, stage: int, batch: Batch) -> StageWork:
         """Return the forward pass of a stage; the head runs only if some sequence emits."""
         if (stage, batch) not in self._passes:
             if len(self._passes) > _KEPT:
                 self._passes.clear()
             chunk = self._chunk(stage, batch, tail=batch.logits > 0)
-            self._passes[stage, batch] = StagePass(
-                self._named(chunk.work()), peak_bytes(chunk.graph)
-            )
+            self._passes[stage, batch] = self._named(chunk.work())
         return self._passes[stage, batch]
+
+    def peak_bytes(self, stage: int, batch: Batch) -> int:
+        """Return the most bytes of activations that live at once in a forward pass."""
+        return peak_bytes(self._chunk(stage, batch, tail=batch.logits > 0).graph)
 
     def weight_bytes(self, stage: int) -> int:
         """Return the bytes of the weights on one rank of a stage."""

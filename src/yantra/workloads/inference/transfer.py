@@ -1,8 +1,8 @@
 """Keys and values from a prefill grid to a decode grid: who sends what to whom.
 
 Each rank of decode gets what it keeps: its heads of the layers of its stage, for the sequences of
-its replica. It gets every head from a rank of prefill that has it; of several copies from that of
-its own number. So the bytes in all are tokens x bytes per token, once for every copy that decode
+its replica. It gets every head from a rank of prefill that has it; where several have it they take
+turns. So the bytes in all are tokens x bytes per token, once for every copy that decode
 keeps. Layer by layer a message leaves when the layer's attention is done, else when the prompt is.
 The first token of each sequence goes along (4 bytes). A rank of decode begins a batch when all that
 is for it has come. (Patel et al., "Splitwise", ISCA 2024; Zhong et al., "DistServe", OSDI 2024;
@@ -122,7 +122,7 @@ class Transfer:
             caches = Counter(stages.caches[layer] for layer in group)
             for tp, other in self._pairs():
                 size = tokens * sum(
-                    times * cache.head_bytes * self._shared(cache, tp, other)
+                    times * cache.head_bytes * self._shared(cache, tp, other, replica)
                     for cache, times in caches.items()
                 )
                 if size:
@@ -148,10 +148,15 @@ class Transfer:
         source, target = self.prefill.stages.plan.tp, self.decode.stages.plan.tp
         return [(tp, other) for tp in range(source) for other in range(target)]
 
-    def _shared(self, cache: LayerCache, tp: int, other: int) -> int:
+    def _number(self, other: int, replica: int) -> int:
+        """Return which of the ranks that get their share from the same ones a rank of decode is."""
+        return other + (replica * self.decode.stages.plan.tp if self.by_dp else 0)
+
+    def _shared(self, cache: LayerCache, tp: int, other: int, replica: int) -> int:
         """Return how many heads a rank of prefill sends to one of decode."""
         source, target = self.prefill.stages.plan.tp, self.decode.stages.plan.tp
-        if other % cache.copies(source) != tp % cache.copies(source):
+        copies = cache.copies(source) if self.by_tp else 1
+        if self._number(other, replica) % copies != tp % copies:
             return 0
         here, there = cache.heads_of(tp, source), cache.heads_of(other, target)
         return len(range(max(here[0], there[0]), min(here[-1], there[-1]) + 1))
@@ -164,7 +169,7 @@ class Transfer:
         plays = 1 + max(one.number for one in self.prefill.plays)
         tag = (plays * layers + play.number) * lanes + lane
         for tp, other in self._pairs():
-            if self.by_tp and other % source.plan.tp != tp:
+            if self.by_tp and self._number(other, replica) % source.plan.tp != tp:
                 continue
             yield Message(
                 Place(self.prefill.last_stage, tp, dp), Place(0, other, replica),

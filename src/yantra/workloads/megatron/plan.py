@@ -1,8 +1,8 @@
 """What Megatron-LM's arguments say about the plan, in its own names.
 
 Where Megatron-LM's default is not the plan's, the default is written out: it overlaps nothing and
-reduces in sequence order unless it is told to, trains in fp32 unless it is told not to, and has
-dropout unless it is 0.
+splits no sequence unless it is told to, trains in fp32 unless it is told not to, has dropout unless
+it is 0, and splits experts like everything else.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ def plan(given: Given, launch: dict[str, int]) -> dict[str, Any]:
         fields["data_parallel_sharding_strategy"] = kind
         if given.values.get("megatron-fsdp-grad-comm-dtype", "auto") != "auto":
             fields["gradient_dtype"] = given.values["megatron-fsdp-grad-comm-dtype"]
+    if given.flag("num-experts"):
+        fields.setdefault("expert_tensor_parallel_size", tensor)
     if len(launch) == 2:
         fields["world_size"] = launch["nnodes"] * launch["nproc-per-node"]
     return fields | _virtual_stages(given) | _recompute(given)

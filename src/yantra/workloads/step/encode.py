@@ -6,7 +6,8 @@ each communicator in program order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from yantra.chakra import Attribute, Kind, Node, NodeType, Trace
@@ -142,6 +143,7 @@ def _segment(
 def _node(
     operation: Operation, id: int, data: Sequence[int], control: Sequence[int], chunk: int | None
 ) -> Node:
+    attributes: Sequence[Attribute]
     if operation.collective is not None:
         kind, attributes = NodeType.COMM_COLL, _collective(operation)
     elif operation.peer:
@@ -152,12 +154,16 @@ def _node(
         kind = NodeType.MEM_LOAD if operation.kind == LOAD else NodeType.MEM_STORE
         attributes = [Attribute("tensor_size", operation.size_bytes, Kind.UINT64), _ON_DEVICE]
     else:
-        kind, attributes = NodeType.COMP, _computation(operation)
-    attributes += _common(operation, chunk)
-    return Node(id, operation.name, kind, 0, data, control, attributes)
+        costs = operation._replace(name="", unit="", after=(), saves=0, frees=0)
+        kind, attributes = NodeType.COMP, _computation(costs)
+    place = (operation.phase, operation.unit, chunk, operation.saves, operation.frees)
+    both = (*attributes, *_common(*place))
+    return Node(id, operation.name, kind, 0, data, control, both)
 
 
-def _computation(operation: Operation) -> list[Attribute]:
+@lru_cache(maxsize=1024)
+def _computation(operation: Operation) -> tuple[Attribute, ...]:
+    """Return what an operation costs; most layers have the same operations."""
     moved = operation.bytes_read + operation.bytes_written
     flops = operation.tensor_flops + operation.vector_flops
     attributes = [
@@ -179,7 +185,7 @@ def _computation(operation: Operation) -> list[Attribute]:
             Attribute(name, size, Kind.INT64)
             for name, size in zip(names, operation.shape, strict=True)
         ]
-    return attributes
+    return tuple(attributes)
 
 
 def _collective(operation: Operation) -> list[Attribute]:
@@ -200,17 +206,22 @@ def _message(operation: Operation) -> list[Attribute]:
     ]
 
 
-def _common(operation: Operation, chunk: int | None) -> Iterator[Attribute]:
-    yield Attribute("phase", operation.phase, Kind.STRING)
-    if operation.unit:
-        yield Attribute("layer", operation.unit, Kind.STRING)
+@lru_cache(maxsize=1024)
+def _common(
+    phase: str, unit: str, chunk: int | None, saves: int, frees: int
+) -> tuple[Attribute, ...]:
+    """Return what nodes of a kind of operation in a layer have in common."""
+    attributes = [Attribute("phase", phase, Kind.STRING)]
+    if unit:
+        attributes.append(Attribute("layer", unit, Kind.STRING))
     if chunk is not None:
-        yield Attribute("microbatch", 0, Kind.INT64)
-        yield Attribute("chunk", chunk, Kind.INT64)
-    if operation.saves:
-        yield Attribute("act_alloc", operation.saves, Kind.INT64)
-    if operation.frees:
-        yield Attribute("act_free", operation.frees, Kind.INT64)
+        attributes.append(Attribute("microbatch", 0, Kind.INT64))
+        attributes.append(Attribute("chunk", chunk, Kind.INT64))
+    if saves:
+        attributes.append(Attribute("act_alloc", saves, Kind.INT64))
+    if frees:
+        attributes.append(Attribute("act_free", frees, Kind.INT64))
+    return tuple(attributes)
 
 
 _ON_DEVICE = Attribute("is_cpu_op", False, Kind.BOOL)

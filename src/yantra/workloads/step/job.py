@@ -104,6 +104,8 @@ def groups_of(plan: Plan, stages: Stages, *, is_tied: bool) -> dict[str, Group]:
     }
     groups = {name: Group("dense", axes) for name, axes in dense.items()}
     groups |= {axis: Group("expert", (axis,)) for axis in ("ep", "etp", "edp")}
+    if plan.ep * plan.etp == 1:
+        groups["edp"] = Group("dense", ("tp", "cp", "dp"))
     sizes = {"tp": plan.tp, "cp": plan.cp, "dp": plan.dp, "ep": plan.ep, "etp": plan.etp}
     sizes |= {"edp": plan.edp, "dp_cp": plan.dp * plan.cp, "tp_cp": plan.tp * plan.cp}
     if plan.shard is not None:

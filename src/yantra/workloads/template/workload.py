@@ -254,7 +254,11 @@ class Workload:
         return ((name, self.template_bytes(name)) for name in self._content)
 
     def _totals_of(self, template: str) -> dict[str, Any]:
-        totals = totals_of(self.template(template))
+        """Count a template without keeping it: all of them may not fit in memory at once."""
+        known = self._traces.get((template, "streams"))
+        totals = totals_of(
+            known or Trace.from_bytes(self.template_bytes(template), self.where(template))
+        )
         return {
             "nodes": totals.nodes,
             "compute": [list(row) for row in totals.compute],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from yantra.cli.loop_options import loop_options
 from yantra.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,25 +20,7 @@ if TYPE_CHECKING:
 @click.option("--ranks", type=int, help="Number of ranks; the product of --dims if left out.")
 @click.option("--dims", help="Sizes of the network's dimensions, innermost first: 8x8x4.")
 @click.option("--passes", type=click.IntRange(1), default=1, show_default=True, help="Passes.")
-@click.option(
-    "--time-unit",
-    type=click.Choice(["us", "ns"]),
-    default="us",
-    show_default=True,
-    help="Unit of the file's times; ASTRA-sim 1.0 took them for ns.",
-)
-@click.option(
-    "--updates",
-    type=click.Choice(["delay", "compute", "none"]),
-    default="delay",
-    show_default=True,
-    help="What update times occupy: nothing that computes, the device, or no time.",
-)
-@click.option(
-    "--blocking-gradients",
-    is_flag=True,
-    help="Transformers wait for a layer's input gradients before its weight gradients.",
-)
+@loop_options
 def command(
     workload: str,
     output: str,

@@ -105,8 +105,9 @@ def _programs(
     w, setting = g.setting.width, g.setting
     kind = "gemm" if copies == 1 else "grouped_gemm"
     weight = copies * k * n
-    touched = min(copies, m) * k * n
-    shape = (m, n, k) if copies == 1 else (copies, m // copies, n, k)
+    used = max(min(copies, m), 1)
+    touched = used * k * n
+    shape = (m, n, k) if copies == 1 else (used, m // used, n, k)
     forward = Operation(
         "", kind, "forward", "",
         tensor_flops=2 * m * n * k, vector_flops=m * n if bias else 0,
