@@ -417,7 +417,7 @@ void bind_folding(nb::module_& module) {
     column(folding, "class_of", &Folding::class_of);
     column(folding, "representative", &Folding::representative);
     column(folding, "count", &Folding::count);
-    module.def("fold", &fold, "model"_a, nb::call_guard<nb::gil_scoped_release>());
+    module.def("fold", &fold, "model"_a, "worth"_a = 2, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace

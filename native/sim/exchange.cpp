@@ -89,9 +89,8 @@ void Simulation::exchange_free(u32 stream) {
     const ExchangeProgram& machine = *x.machine;
     ++x.free;
     if (machine.barrier_at > 0 && x.left <= machine.barrier_at) {
-        x.barrier_tick = queue_.now();
-        if (folding_ && x.receipt_tick == x.barrier_tick && !machine.barrier_counts_hand_overs) {
-            ties_.note("a chunk waits for the last message and sends in one tick", s.rank);
+        if (folded_ && !machine.barrier_counts_hand_overs) {
+            ties_.meets_barrier(s.rank, queue_.now(), stream, true);
         }
         if (!passes_barrier(x)) {
             return;
@@ -129,8 +128,9 @@ void Simulation::exchange_send(Stream& s, u32 stream) {
 void Simulation::exchange_received(u32 stream) {
     Stream& s = streams_[stream];
     ++s.exchange.receipts;
-    if (folding_ && s.exchange.machine->barrier_at > 0) {
-        note_receipt(s);
+    if (folded_ && s.exchange.machine->barrier_at > 0 &&
+        !s.exchange.machine->barrier_counts_hand_overs) {
+        ties_.meets_barrier(s.rank, queue_.now(), stream, false);
     }
     inject(s, stream);
 }

@@ -59,21 +59,18 @@ void Simulation::settle_ties(u32 rank) {
     });
 }
 
+// The next message counts for those of the whole class.
+void Simulation::count_alike(u32 rank) {
+    network_->stand_for(folding_->count[rank]);
+    message_count_ += folding_->count[rank];
+}
+
 // Collectives that start in one tick may start in any order only if they share neither numbers nor
 // queues.
 void Simulation::note_collective(u32 rank, u32 communicator) {
     const bool apart = !model_.quirks.phases_as_ready && !model_.quirks.half_queues &&
                        model_.system.inter_dimension == InterDimension::ascending;
     ties_.collective_starts(rank, queue_.now(), apart ? communicator : none);
-}
-
-// Whether a message comes before or after the end of a hand-over decides if a barrier is passed.
-void Simulation::note_receipt(Stream& s) {
-    ExchangeState& x = s.exchange;
-    x.receipt_tick = queue_.now();
-    if (x.barrier_tick == x.receipt_tick && !x.machine->barrier_counts_hand_overs) {
-        ties_.note("a chunk waits for the last message and sends in one tick", s.rank);
-    }
 }
 
 // Gives every rank what its class has; the nodes of a class stay in one place.

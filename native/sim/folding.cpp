@@ -123,8 +123,8 @@ struct Neighbourhood {
 
 class Refinement {
 public:
-    explicit Refinement(const Model& model)
-        : model_(model), grid_(model.dimensions, model.tables), positions_(model.plans.size()) {}
+    Refinement(const Model& model, u32 worth)
+        : model_(model), worth_(worth), grid_(model.dimensions, model.tables), positions_(model.plans.size()) {}
 
     Folding result();
 
@@ -168,7 +168,10 @@ private:
     bool same_from_everywhere(const Plan& plan, const Level& level) const;
     u64 distance(u32 from, u32 to);
 
+    bool goes_on() const { return steps_ < most_steps && u64{colors_} * worth_ <= color_.size(); }
+
     const Model& model_;
+    u32 worth_;
     Grid grid_;
     std::vector<JobUse> uses_;
     std::vector<u32> use_of_rank_;
@@ -532,11 +535,11 @@ bool Refinement::next_round() {
 
 // False if so many classes are left that folding is of no use, or the search takes too long.
 bool Refinement::refine() {
-    while (steps_ < most_steps && u64{colors_} * 2 <= color_.size()) {
+    while (goes_on()) {
         const bool stable = next_round();
         steps_ += color_.size();
         if (stable) {
-            return steps_ < most_steps && u64{colors_} * 2 <= color_.size();
+            return goes_on();
         }
         ++round_;
     }
@@ -626,7 +629,7 @@ Folding Refinement::result() {
             finish(out);
         } else {
             out.refusal = steps_ < most_steps
-                              ? "more than half of the ranks are in a class of their own"
+                              ? "there are fewer than " + std::to_string(worth_) + " ranks to a class"
                               : "telling the classes of ranks apart would take too long";
         }
     }
@@ -663,6 +666,6 @@ const Folding::Channel& Folding::channel(u32 actor, u32 peer) const {
     return channels[actor].front();
 }
 
-Folding fold(const Model& model) { return Refinement(model).result(); }
+Folding fold(const Model& model, u32 worth) { return Refinement(model, worth).result(); }
 
 }  // namespace yantra

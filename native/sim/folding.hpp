@@ -58,7 +58,8 @@ struct Folding {
     const Channel& channel(u32 actor, u32 peer) const;
 };
 
-// Never fails: what cannot be folded is told in `refusal`.
-Folding fold(const Model& model);
+// Never fails: what cannot be folded is told in `refusal`, and so is what would leave fewer than
+// `worth` ranks to a class.
+Folding fold(const Model& model, u32 worth = 2);
 
 }  // namespace yantra

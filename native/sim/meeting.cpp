@@ -102,7 +102,7 @@ void Simulation::join_meeting(u32 stream, u32 communicator) {
     Stream& s = streams_[stream];
     Meeting& m = meetings_[meeting];
     s.meeting = meeting;
-    s.member = folding_ ? folding_->place_in(m.communicator, s.rank)
+    s.member = folded_ ? folding_->place_in(m.communicator, s.rank)
                         : member_index(s, model_.plans[s.plan]);
     m.stream[s.member] = stream;
     if (!m.early.empty()) {
@@ -194,7 +194,7 @@ void Simulation::resolve_peer(Stream& s) {
     }
     const i32 out = x.clockwise ? details.out : -details.out;
     const i32 into = x.clockwise ? details.into : -details.into;
-    x.to_member = folding_ ? folding_->place_in(meetings_[s.meeting].communicator,
+    x.to_member = folded_ ? folding_->place_in(meetings_[s.meeting].communicator,
                                                 folding_->class_of[x.to_rank])
                            : s.member + (to - s.place.position) * s.place.index_stride;
     x.to_stream = meetings_[s.meeting].stream[x.to_member];
@@ -212,12 +212,13 @@ void Simulation::exchange_tell(Stream& s) {
     if (x.to_stream == none) {
         notice = {event::exchange_early, early_.take({s.meeting, x.to_member, x.to_mark, none})};
     }
-    if (folding_) {
-        network_->stand_for(folding_->count[s.rank]);
-        message_count_ += folding_->count[s.rank] - 1;
+    if (folded_) [[unlikely]] {
+        count_alike(s.rank);
+        network_->send(real(s.rank), x.to_rank, x.send_bytes, notice, {});
+        return;
     }
     ++message_count_;
-    network_->send(real(s.rank), x.to_rank, x.send_bytes, notice, {});
+    network_->send(s.rank, x.to_rank, x.send_bytes, notice, {});
 }
 
 void Simulation::exchange_post(Stream& s, u32 stream) {

@@ -28,6 +28,7 @@ Simulation::Simulation(const Model& model, bool match_by_tag,
                        std::shared_ptr<const Folding> folding)
     : model_(model),
       folding_(std::move(folding)),
+      folded_(folding_ != nullptr),
       ties_(folding_ ? static_cast<u32>(folding_->representative.size()) : 0),
       grid_(model.dimensions, model.tables),
       local_(queue_,
@@ -44,9 +45,9 @@ Simulation::Simulation(const Model& model, bool match_by_tag,
     queue_threshold_ = (system.active_chunks + queues - 1) / queues;
     queues_per_lane_ = grid_.dimensions() * queues;
     const u32 lanes = *std::max_element(model.lanes.begin(), model.lanes.end()) + 1;
-    const std::size_t circles = folding_ ? folding_->circles.size() : model.communicators.size();
+    const std::size_t circles = folded_ ? folding_->circles.size() : model.communicators.size();
     turns_.assign(circles, std::vector<Turns>(queues_per_lane_));
-    ranks_.resize(folding_ ? folding_->representative.size() : grid_.ranks());
+    ranks_.resize(folded_ ? folding_->representative.size() : grid_.ranks());
     u64 nodes = 0;
     for (u32 rank = 0; rank < ranks_.size(); ++rank) {
         Rank& r = ranks_[rank];
@@ -107,9 +108,14 @@ void Simulation::start() {
 
 bool Simulation::run_for(u64 events) {
     for (u64 i = 0; i < events; ++i) {
-        if (queue_.empty() || (mismatch_ && (folding_ || model_.quirks.mismatched_collectives_meet)) ||
-            !ties_.found().empty()) {
+        if (queue_.empty() || (mismatch_ && model_.quirks.mismatched_collectives_meet)) {
             return true;
+        }
+        if (folded_) [[unlikely]] {
+            if (mismatch_ || !ties_.found().empty()) {
+                return true;
+            }
+            ties_.next_event();
         }
         handle(queue_.next());
     }
@@ -117,7 +123,6 @@ bool Simulation::run_for(u64 events) {
 }
 
 void Simulation::handle(const Event& event) {
-    ties_.next_event();
     switch (event.kind & ((1u << event::kind_bits) - 1)) {
         case event::local_batch:
             local_.run(event.index,
@@ -147,7 +152,9 @@ void Simulation::handle(const Event& event) {
 }
 
 void Simulation::handle_local(u32 rank, const LocalEvent& event) {
-    ties_.next_event();
+    if (folded_) [[unlikely]] {
+        ties_.next_event();
+    }
     switch (static_cast<Local>(event.kind)) {
         case hand_over_done:
             exchange_handed_over(event.a, event.b);
@@ -189,7 +196,7 @@ Outcome Simulation::outcome() {
     Outcome out;
     out.finish = finish_;
     out.finish_order = finish_order_;
-    if (folding_) {
+    if (folded_) {
         expand(out);
     } else {
         for (const Rank& r : ranks_) {
@@ -203,7 +210,7 @@ Outcome Simulation::outcome() {
     out.dimensions = network_->dimensions();
     out.links = network_->links();
     out.finished = finish_order_.size() == ranks_.size();
-    if (!out.finished && !folding_) {
+    if (!out.finished && !folded_) {
         out.waiting = diagnose();
     }
     out.unreceived = unreceived();

@@ -200,8 +200,6 @@ private:
         u32 reduce_run = none;
         // Seldom looked at.
         u64 data = 0;
-        u64 receipt_tick = never;   // these two in folded runs only
-        u64 barrier_tick = never;
         u32 from_rank = none;
         u32 to_member = none;
         bool round_up = false;
@@ -361,16 +359,16 @@ private:
     void graph_handed_over(u32 stream, u32 op);
 
     // --- folded.cpp
-    u32 real(u32 rank) const { return folding_ ? folding_->representative[rank] : rank; }
+    u32 real(u32 rank) const { return folded_ ? folding_->representative[rank] : rank; }
     u32 circle(u32 rank, u32 communicator) const {
-        return folding_ ? folding_->circle_of(rank, communicator) : communicator;
+        return folded_ ? folding_->circle_of(rank, communicator) : communicator;
     }
     u32 members_of(const Stream& s, u32 circle) const;
     u64 slots_around(const Job& job, u32 node) const;
     void message_on_channel(u32 rank, u32 node);
     void note_collective(u32 rank, u32 communicator);
-    void note_receipt(Stream& s);
     void settle_ties(u32 rank);
+    void count_alike(u32 rank);
     void expand(Outcome& out) const;
 
     // --- custom.cpp
@@ -430,6 +428,7 @@ private:
 
     const Model& model_;
     std::shared_ptr<const Folding> folding_;
+    const bool folded_;
     Ties ties_;
     Grid grid_;
     EventQueue queue_;

@@ -28,7 +28,7 @@ void Simulation::start_collective(u32 rank, u32 node) {
         priority = model_.system.priority == Priority::lifo ? r.next_priority++ : r.next_priority--;
     }
     const Communicator& communicator = model_.communicators[communicator_of(rank, op)];
-    if (folding_) {
+    if (folded_) [[unlikely]] {
         note_collective(rank, communicator_of(rank, op));
     }
     const u32 plan = communicator.plan[static_cast<std::size_t>(op.collective)];
@@ -285,14 +285,14 @@ void Simulation::proceed(u32 stream) {
     const u32 phase =
         streams_[stream].phase == none ? streams_[stream].first_phase : streams_[stream].phase + 1;
     const bool ended = phase == streams_[stream].end_phase;
-    if (folding_) {
+    if (folded_) [[unlikely]] {
         settle_ties(rank);
     }
     if (ended) {
         stream_finished(streams_[stream].dataset);
     }
     if (old_queue != none) {
-        if (folding_) {
+        if (folded_) [[unlikely]] {
             ties_.leaves(rank, queue_.now(), old_queue);
         }
         std::vector<u32>& waiting = ranks_[rank].queues[old_queue].streams;
@@ -313,7 +313,7 @@ void Simulation::proceed(u32 stream) {
     const u32 queue = s.queue;
     std::vector<u32>& entered = ranks_[rank].queues[queue].streams;
     insert_into_queue(entered, stream);
-    if (folding_) {
+    if (folded_) [[unlikely]] {
         const bool in_order = model_.system.intra_dimension == IntraDimension::fifo;
         ties_.enters(rank, queue_.now(), queue, in_order && entered.back() == stream);
     }
@@ -383,7 +383,7 @@ bool Simulation::take_turn(Queue& q) {
     const auto waiting = q.streams.begin() + q.running;
     const auto found = std::find_if(waiting, q.streams.end(),
                                     [&](u32 stream) { return same(turn, stream); });
-    if (folding_ && found != waiting && turn.tick == queue_.now()) {
+    if (folded_ && found != waiting && turn.tick == queue_.now()) {
         ties_.note("members of a group would start different chunks in one tick", head.rank);
     }
     if (found == q.streams.end()) {

@@ -68,6 +68,16 @@ public:
         t.starts.emplace_back(event_, counter);
     }
 
+    // A chunk counts a receipt, or looks whether it has them all; which comes first decides.
+    void meets_barrier(u32 rank, u64 tick, u32 stream, bool looks) {
+        for (const auto& [other, looked] : at(rank, tick).barriers) {
+            if (other == stream && looked != looks) {
+                note("a chunk counts a message and looks for it in one tick", rank);
+            }
+        }
+        touched_[rank].barriers.emplace_back(stream, looks);
+    }
+
     // A message is sent or a receive posted that others of its key could stand for.
     void posts(u32 rank, u64 tick, const MatchKey& key) {
         Touched& t = at(rank, tick);
@@ -140,6 +150,7 @@ private:
         std::vector<Visit> visits;
         std::vector<std::pair<u64, u32>> starts;
         std::vector<Post> posts;
+        std::vector<std::pair<u32, bool>> barriers;
     };
 
     Touched& at(u32 rank, u64 tick) {
@@ -152,6 +163,7 @@ private:
             t.visits.clear();
             t.starts.clear();
             t.posts.clear();
+            t.barriers.clear();
         }
         return t;
     }

@@ -59,12 +59,11 @@ void Simulation::send_as(const MatchKey& key, u32 src, u32 dst, Continuation the
     m.dst = dst;
     m.tag = key.tag;
     m.sent = then;
-    if (folding_) {
-        const u64 alike = folding_->count[folding_->class_of[src]];
-        network_->stand_for(alike);
-        message_count_ += alike - 1;
+    if (folded_) [[unlikely]] {
+        count_alike(folding_->class_of[src]);
+    } else {
+        ++message_count_;
     }
-    ++message_count_;
     const bool departs = then.kind != Continuation::nobody && !model_.quirks.send_completes_on_arrival;
     network_->send(src, dst, key.bytes, {event::arrival, message},
                    departs ? Notice{event::departed, message} : Notice{});

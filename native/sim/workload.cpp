@@ -62,7 +62,7 @@ void Simulation::issue(u32 rank, u32 node) {
             return;
         case OpKind::send:
         case OpKind::receive:
-            if (folding_) {
+            if (folded_) [[unlikely]] {
                 message_on_channel(rank, node);
             } else if (op.kind == OpKind::send) {
                 send(rank, peer_of(rank, op), op.bytes, op.tag, {Continuation::node, rank, node});
@@ -106,7 +106,7 @@ void Simulation::release_children(u32 rank, u32 node) {
 void Simulation::complete_node(u32 rank, u32 node) {
     Rank& r = ranks_[rank];
     const Op& op = op_of(rank, node);
-    if (folding_) {
+    if (folded_) [[unlikely]] {
         settle_ties(rank);
     }
     if (op.resource != unlimited) {
@@ -115,7 +115,7 @@ void Simulation::complete_node(u32 rank, u32 node) {
     --r.in_flight;
     ++nodes_done_;
     end_[r.first_node + node] = queue_.now();
-    if (folding_) {
+    if (folded_) [[unlikely]] {
         ties_.node_ends(rank, queue_.now(), node, slots_around(*r.job, node));
     }
     release_children(rank, node);

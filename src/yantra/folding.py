@@ -27,9 +27,12 @@ _DIFFERENCES = (
 )
 
 
-def find(model: Model) -> _core.Folding:
-    """Return the classes of ranks of a model, or why there are none."""
-    return _core.fold(model.native)
+def find(model: Model, worth: int = 2) -> _core.Folding:
+    """Return the classes of ranks of a model, or why there are none.
+
+    The search ends where there are fewer than `worth` ranks to a class.
+    """
+    return _core.fold(model.native, worth)
 
 
 def explain(model: Model, folding: _core.Folding, not_folded: str = "") -> list[str]:
@@ -111,7 +114,3 @@ def _runs(ranks: Sequence[int]) -> Iterator[tuple[int, int]]:
         last = rank
     yield first, last
 
-
-def is_worth(model: Model, folding: _core.Folding) -> bool:
-    """Return whether `auto` folds a model that can be folded."""
-    return len(folding.representative) * WORTH <= model.ranks

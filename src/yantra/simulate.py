@@ -57,12 +57,9 @@ def _run_folded(model: Model, progress: Progress | None, *, always: bool) -> tup
     A run that ends with something to tell, a deadlock or a message nobody received, tells it of
     all ranks.
     """
-    classes = folding.find(model)
+    classes = folding.find(model, 2 if always else folding.WORTH)
     if classes.refusal:
         return None, classes.refusal
-    if not always and not folding.is_worth(model, classes):
-        few = f"{len(classes.representative)} classes of {model.ranks} ranks are not worth it"
-        return None, few
     simulation = _core.Simulation(model.native, folding=classes)
     ranks = list(classes.representative) if progress else ()
     _run(simulation, sum(len(model.graphs.of(rank)) for rank in ranks), progress)
