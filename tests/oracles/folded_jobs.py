@@ -40,7 +40,8 @@ class Job:
             self.axes[0] = 4
         self.ranks = prod(self.axes)
         self.groups: list[tuple[int, ...]] = []
-        self.lines = [self._lines(axis) for axis in range(3)]
+        self.lines = [self._lines(axes) for axes in ((0,), (1,), (2,), (0, 1), (1, 2))]
+        self.lines.append(self._ends())
         self.steps = [self._step() for _ in range(draw.randrange(2, 9))]
         self.stragglers = {
             rank for rank in range(self.ranks) if draw.random() < draw.choice((0.0, 0.0, 0.1))
@@ -57,14 +58,28 @@ class Job:
         at = self.coordinate(rank, axis)
         return rank + ((at + by) % self.axes[axis] - at) * stride
 
-    def _lines(self, axis: int) -> dict[int, int]:
-        """Make the groups along an axis; return the id of each rank's."""
+    def _lines(self, axes: tuple[int, ...]) -> dict[int, int]:
+        """Make the groups along axes; return the id of each rank's."""
         ids: dict[int, int] = {}
         for rank in range(self.ranks):
-            if self.axes[axis] > 1 and self.coordinate(rank, axis) == 0:
-                members = tuple(self.moved(rank, axis, by) for by in range(self.axes[axis]))
-                self.groups.append(members)
-                ids |= dict.fromkeys(members, len(self.groups))
+            if rank in ids or prod(self.axes[axis] for axis in axes) == 1:
+                continue
+            members = [rank]
+            for axis in axes:
+                places = range(self.axes[axis])
+                members = [self.moved(member, axis, by) for by in places for member in members]
+            self.groups.append(tuple(members))
+            ids |= dict.fromkeys(members, len(self.groups))
+        return ids
+
+    def _ends(self) -> dict[int, int]:
+        """Make groups of the first and the last along the last axis, as tied embeddings have."""
+        ids: dict[int, int] = {}
+        last = self.axes[2] - 1
+        for rank in range(self.ranks):
+            if last > 0 and self.coordinate(rank, 2) == 0:
+                self.groups.append((rank, self.moved(rank, 2, last)))
+                ids |= dict.fromkeys(self.groups[-1], len(self.groups))
         return ids
 
     def _step(self) -> dict[str, Any]:
@@ -72,7 +87,7 @@ class Job:
         return {
             "what": draw.choice(("compute", "collective", "collective", "message", "memory")),
             "kind": draw.choice(KINDS),
-            "axis": draw.randrange(-1, 3),
+            "axis": draw.randrange(-1, 6),
             "size": draw.choice((1, 777, 4096, 100_000)),
             "micros": draw.randrange(1, 20),
             "by": draw.choice((1, -1)),
@@ -96,7 +111,7 @@ class Job:
             elif what == "collective" and rank in self.lines[axis]:
                 name = str(self.lines[axis][rank])
                 last = trace.collective(step["kind"], step["size"], group=name, after=after)
-            elif what == "message" and axis >= 0 and self.axes[axis] > 1:
+            elif what == "message" and 0 <= axis < 3 and self.axes[axis] > 1:
                 there = self.moved(rank, axis, step["by"])
                 back = self.moved(rank, axis, -step["by"])
                 trace.send(there, step["size"], tag=tag, after=after)
@@ -124,18 +139,24 @@ def topology_of(job: Job) -> Topology:
     )
 
 
+def _algorithm(draw: Random, topology: Topology, upstream: bool) -> str:
+    halving = "halvingDoubling" if upstream else "halving_doubling"
+    fits = all(dimension.size in (2, 4, 8, 16) for dimension in topology.dimensions)
+    return draw.choice(("ring", "ring", "direct", "direct2", halving if fits else "ring"))
+
+
 def folded_case(seed: int) -> Scenario:
     """Return the scenario of a seed."""
     job = Job(seed)
     draw = job.random
     topology = topology_of(job)
     upstream = draw.random() < 0.5
-    name = (draw.choice(("ring", "ring", "direct", "direct2")),) * len(topology.dimensions)
+    name = (_algorithm(draw, topology, upstream),) * len(topology.dimensions)
     collectives = Collectives(
         all_reduce=name,
         all_gather=name,
         reduce_scatter=name,
-        all_to_all=name,
+        all_to_all=("direct",) * len(name) if "alving" in name[0] else name,
         chunks=draw.randrange(1, 5),
         active_chunks=draw.choice((1, 1, 2, 3)),
         queues_per_dimension=draw.choice((1, 1, 2)),
