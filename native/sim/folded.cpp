@@ -14,10 +14,12 @@ u32 Simulation::members_of(const Stream& s, u32 circle) const {
                     : model_.plans[s.plan].communicator_size;
 }
 
-// The slots that the end of a node frees and that its children want, as bits.
-u64 Simulation::slots_around(const Job& job, u32 node) const {
+// The slots that the end of a node frees and that its children want, as bits; and those that stand
+// open although somebody wants them, as the quirk of skipped nodes leaves them.
+u64 Simulation::slots_around(const Rank& r, u32 node) const {
+    const Job& job = *r.job;
     const Graph& graph = *job.graph;
-    u64 slots = 0;
+    u64 slots = r.ready.wanted([&](u32 slot) { return slot_open(r, slot); });
     auto add = [&slots](const Op& op) {
         if (op.resource != unlimited) {
             slots |= u64{1} << (op.resource % 64u);
@@ -54,7 +56,7 @@ void Simulation::message_on_channel(u32 rank, u32 node) {
 // Slots and queues of a rank are about to change: whether it mattered in which order they last did.
 void Simulation::settle_ties(u32 rank) {
     const Rank& r = ranks_[rank];
-    ties_.settle(rank, queue_.now(), r.ready.wanted(), [&r](u32 queue) {
+    ties_.settle(rank, queue_.now(), r.ready.wanted([](u32) { return true; }), [&r](u32 queue) {
         return r.queues[queue].streams.size() > r.queues[queue].running;
     });
 }

@@ -251,7 +251,8 @@ private:
         u64 stream;
         u32 phase;
         u32 members_left;
-        u64 tick;                    // at which the first of them started it
+        u64 tick;                    // at which the first of them started it, and in which event
+        u64 event;                   // of a folded run
     };
     struct Turns {
         std::vector<Turn> coming;    // those that some member has yet to start
@@ -364,7 +365,7 @@ private:
         return folded_ ? folding_->circle_of(rank, communicator) : communicator;
     }
     u32 members_of(const Stream& s, u32 circle) const;
-    u64 slots_around(const Job& job, u32 node) const;
+    u64 slots_around(const Rank& r, u32 node) const;
     void message_on_channel(u32 rank, u32 node);
     void note_collective(u32 rank, u32 communicator);
     void settle_ties(u32 rank);

@@ -315,7 +315,8 @@ void Simulation::proceed(u32 stream) {
     insert_into_queue(entered, stream);
     if (folded_) [[unlikely]] {
         const bool in_order = model_.system.intra_dimension == IntraDimension::fifo;
-        ties_.enters(rank, queue_.now(), queue, in_order && entered.back() == stream);
+        ties_.enters(rank, queue_.now(), queue, in_order && entered.back() == stream,
+                     model_.system.intra_dimension == IntraDimension::rg);
     }
     if (old_queue != none) {
         remove_from_queue(rank, old_queue);
@@ -375,9 +376,13 @@ bool Simulation::take_turn(Queue& q) {
                s.phase - s.first_phase == turn.phase;
     };
     if (q.turn == turns.passed + turns.coming.size()) {
-        const u32 number = static_cast<u32>(head.id - model_.communicators[communicator].first_stream);
+        if (folded_ && !turns.coming.empty() && turns.coming.back().tick == queue_.now() &&
+            turns.coming.back().event != ties_.event()) {
+            ties_.note("chunks take the turns of a group in one tick", head.rank);
+        }
+        const u64 number = head.id - model_.communicators[communicator].first_stream;
         turns.coming.push_back({number, head.phase - head.first_phase, members_of(head, shared),
-                                queue_.now()});
+                                queue_.now(), ties_.event()});
     }
     Turn& turn = turns.coming[q.turn - turns.passed];
     const auto waiting = q.streams.begin() + q.running;

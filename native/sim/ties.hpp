@@ -48,9 +48,12 @@ public:
         t.ends.push_back({event_, slots, node});
     }
 
-    // A chunk enters a queue, `behind` all that wait there or not.
-    void enters(u32 rank, u64 tick, u32 queue, bool behind) {
-        visit(at(rank, tick), {event_, queue, true, behind});
+    // A chunk enters a queue, `behind` all that wait there or not. `strict`: the order of those that
+    // run counts, too.
+    void enters(u32 rank, u64 tick, u32 queue, bool behind, bool strict) {
+        if (visit(at(rank, tick), {event_, queue, true, behind}) && strict) {
+            note("two chunks move in one queue in one tick", rank);
+        }
     }
 
     void leaves(u32 rank, u64 tick, u32 queue) {
@@ -117,6 +120,7 @@ public:
         t.contested_queues.clear();
     }
 
+    u64 event() const { return event_; }
     const std::string& found() const { return found_; }
     u32 rank() const { return rank_; }
     // The nodes that end in one tick, where that is what was found.
@@ -168,15 +172,19 @@ private:
         return t;
     }
 
-    void visit(Touched& t, const Visit& now) {
+    // True if the order of this visit and an earlier one may count.
+    bool visit(Touched& t, const Visit& now) {
+        bool contested = false;
         for (const Visit& before : t.visits) {
             const bool both_enter = now.enters && before.enters;
             const bool passes = now.enters != before.enters && !(now.behind && before.behind);
             if (before.queue == now.queue && before.event != now.event && (both_enter || passes)) {
                 t.contested_queues.push_back(now.queue);
+                contested = true;
             }
         }
         t.visits.push_back(now);
+        return contested;
     }
 
     static bool shares_counter(const Touched& t) {

@@ -116,7 +116,7 @@ void Simulation::complete_node(u32 rank, u32 node) {
     ++nodes_done_;
     end_[r.first_node + node] = queue_.now();
     if (folded_) [[unlikely]] {
-        ties_.node_ends(rank, queue_.now(), node, slots_around(*r.job, node));
+        ties_.node_ends(rank, queue_.now(), node, slots_around(r, node));
     }
     release_children(rank, node);
     issue_ready(rank);

@@ -45,11 +45,13 @@ public:
 
     bool empty() const { return size_ == 0; }
 
-    // The slot kinds that nodes wait for, as bits of their numbers modulo 64.
-    u64 wanted() const {
+    // The slot kinds among those for which `counts(slot)` that nodes wait for, as bits of their
+    // numbers modulo 64.
+    template <class Counts>
+    u64 wanted(Counts&& counts) const {
         u64 slots = 0;
         for (u32 slot = 0; slot < heaps_.size(); ++slot) {
-            slots |= u64{!heaps_[slot].empty()} << (slot % 64u);
+            slots |= u64{!heaps_[slot].empty() && counts(slot)} << (slot % 64u);
         }
         return slots;
     }
