@@ -18,7 +18,7 @@ COMMANDS = {
     "cluster": "List named clusters, and show their numbers with sources.",
     "chakra": "Link, convert and look at execution traces.",
     "astra-sim": "Run ASTRA-sim's inputs and print ASTRA-sim's lines.",
-    "demo": "Run three small examples.",
+    "demo": "Run four examples.",
 }
 
 

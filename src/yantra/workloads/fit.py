@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from yantra.errors import ConfigError, UnsupportedError
 from yantra.workloads.memory import StageMemory
 from yantra.workloads.plan import Plan
-from yantra.workloads.plan_check import difference, facts_of, problems
+from yantra.workloads.plan_check import facts_of, problems
+from yantra.workloads.plan_words import difference
 
 if TYPE_CHECKING:
     from yantra.workloads.training import TrainedModel

@@ -148,6 +148,19 @@ def key_of(name: str) -> str:
     return name.strip().lstrip("-").lower().replace("-", "_")
 
 
+def takes_values(name: str) -> bool:
+    """Return whether a name takes the field's own values: `zero_stage`, and not `bf16`."""
+    alias = _found(key_of(name))
+    return alias is not None and alias.values is None
+
+
+def computed_from(name: str, plan: Plan) -> int | None:
+    """Return the number that a name of `COMPUTED` has in a plan; None for any other name."""
+    field = COMPUTED.get(key_of(name), ("",))[0]
+    numbers = {"dp": plan.ranks, "global_batch": plan.micro_batches, "shard": plan.replicas}
+    return numbers.get(field)
+
+
 def over(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
     """Return both, without the names of `lower` whose field `upper` gives by whatever name."""
     given = {_field_of(key_of(name)) for name, value in upper.items() if value is not None}
@@ -249,7 +262,8 @@ def _compute(
             others = size("tp") * size("cp") * size("pp")
             if ranks % others:
                 product = f"tp x cp x pp = {size('tp')} x {size('cp')} x {size('pp')} = {others}"
-                near = f"{ranks - ranks % others or others} or {ranks + -ranks % others}"
+                above = ranks + -ranks % others
+                near = f"{above - others} or {above}" if ranks > others else str(above)
                 raise ConfigError(name, f"{ranks} is no multiple of {product}; nearest: {near}")
             put("dp", name, ranks // others)
     if "gradient_accumulation_steps" in computed:

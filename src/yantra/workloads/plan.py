@@ -54,7 +54,7 @@ DERIVED: Any = None  # left out: the plan derives it from other fields, once
 _DERIVED = ("sequence_parallel", "global_batch", "schedule")
 _MEGATRON_BUCKET = 40_000_000
 _MEGATRON_BUCKET_PER_RANK = 1_000_000
-_LARGEST = 2**40
+LARGEST = 2**40
 
 
 class Plan(Record):
@@ -213,7 +213,7 @@ def _check_values(state: Mapping[str, Any]) -> None:
     _check_order(state["order"])
     skew_of(state["routing"])
     factor = state["capacity_factor"]
-    if factor is not None and not (_is_number(factor) and 0 < factor < _LARGEST):
+    if factor is not None and not (_is_number(factor) and 0 < factor < LARGEST):
         raise ConfigError("capacity_factor", expected_got("a number above 0", factor))
 
 
@@ -233,7 +233,7 @@ def skew_of(routing: object) -> float:
 
 
 def _check_size(name: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _LARGEST:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST:
         raise ConfigError(name, expected_got("a whole number of at least 1", value))
 
 

@@ -12,7 +12,7 @@ et al., "DeepSpeed Ulysses", 2023 (heads over context-parallel ranks).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from math import gcd
 from typing import Any, NamedTuple
 
@@ -20,6 +20,8 @@ from yantra.errors import ConfigError
 from yantra.records import Record
 from yantra.workloads.plan import Plan
 from yantra.workloads.plan_limits import limits_of
+from yantra.workloads.plan_words import called, difference
+from yantra.workloads.schedules.limits import counted
 
 
 class Broken(NamedTuple):
@@ -77,6 +79,7 @@ def facts_of(model: Any) -> Facts:
     )
 
 
+_MOST_PASSES = 1 << 20
 _LATENTS = ("q_lora", "kv_lora", "qk_rope")
 _OF_BLOCKS = ("heads", "kv_heads", "widths", "experts", "expert_widths", "latents", "columns")
 
@@ -105,9 +108,9 @@ def _sizes(part: Record) -> Iterator[tuple[str, int]]:
     if getattr(part, "shared", 0):
         shared = part.shared  # type: ignore[attr-defined]
         yield "widths", shared * (getattr(part, "shared_intermediate", None) or width)
-    tables = getattr(part, "rows", ())
-    if isinstance(tables, tuple) and tables:
-        yield "columns", len(tables) * part.width  # type: ignore[attr-defined]
+    columns = getattr(part, "columns", 0)
+    if columns:
+        yield "columns", columns
     for fact, fields in (("latents", _LATENTS), ("positions", ("positions",))):
         yield from ((fact, getattr(part, field)) for field in fields if getattr(part, field, 0))
 
@@ -118,6 +121,7 @@ def check(plan: Plan, model: Any, sequence: int | None = None) -> None:
     The error names the fields as the user called them, gives the numbers, and the nearest possible
     plan with the same number of ranks. `sequence` is in tokens, None for the model's usual one.
     """
+    _check_size(plan)
     facts = facts_of(model)
     tokens = facts.sequence if sequence is None else sequence
     broken = tuple(problems(plan, facts, tokens))
@@ -125,6 +129,17 @@ def check(plan: Plan, model: Any, sequence: int | None = None) -> None:
         from yantra.workloads.plan_nearest import nearest
 
         raise _error(plan, broken, nearest(plan, facts, tokens))
+
+
+def _check_size(plan: Plan) -> None:
+    """Refuse more ranks than a workload can have: no nearest plan has as many."""
+    from yantra.workloads.template.parts import MOST_RANKS
+
+    if plan.ranks > MOST_RANKS:
+        largest = max(("tp", "cp", "dp", "pp"), key=lambda axis: int(getattr(plan, axis)))
+        product = f"tp x cp x dp x pp = {plan.tp} x {plan.cp} x {plan.dp} x {plan.pp}"
+        problem = f"{product} = {plan.ranks} ranks; at most {MOST_RANKS} can be"
+        raise ConfigError(called(plan, largest), problem)
 
 
 def problems(plan: Plan, facts: Facts, sequence: int) -> Iterator[Broken]:
@@ -149,6 +164,11 @@ def plan_problems(plan: Plan) -> Iterator[Broken]:
         product = f"micro-batch x dp = {plan.micro_batch} x {plan.dp} = {share}"
         near = _multiples(plan.global_batch, share)
         yield Broken("global_batch", f"{plan.global_batch} is no multiple of {product}{near}")
+    passes = plan.micro_batches * plan.pp * plan.vpp
+    if passes > _MOST_PASSES:
+        chunks = counted(plan.pp * plan.vpp, "chunk")
+        made = f"{counted(plan.micro_batches, 'micro-batch')} through {chunks} of layers"
+        yield Broken("global_batch", f"{made} are {passes} passes; at most {_MOST_PASSES} can be")
     yield from _schedule(plan)
     yield from _folding(plan)
     yield from _sharding(plan)
@@ -260,6 +280,9 @@ def _experts(plan: Plan, facts: Facts) -> Iterator[Broken]:
         if plan.capacity_factor is not None:
             yield Broken("capacity_factor", dense)
         return
+    if plan.zero and plan.replicas > 1:
+        dense = f"weights besides them are sharded over dp x cp = {plan.dp * plan.cp}"
+        yield Broken("shard", f"experts have no shard groups of their own; left out, {dense}")
     if plan.tp > 1 and not plan.sequence_parallel:
         yield Broken("sequence_parallel", f"experts with tp = {plan.tp} need it (Megatron-LM too)")
     for experts in facts.experts:
@@ -276,7 +299,9 @@ def _pipeline(plan: Plan, facts: Facts) -> Iterator[Broken]:
     schedule = schedules.get(plan.schedule)
     if schedule.requires(plan.pp, plan.micro_batches or 1, plan.vpp) is not None:
         return
-    stages = schedule.stages(plan.pp, plan.vpp).count
+    stages = plan.pp * plan.vpp
+    if facts.layers >= stages:  # else there is no need to lay them out, which takes time for many
+        stages = schedule.stages(plan.pp, plan.vpp).count
     if facts.layers < stages:
         field = "vpp" if plan.vpp > 1 and facts.layers >= plan.pp else "pp"
         yield Broken(field, f"{facts.layers} layers cannot fill {stages} stages")
@@ -292,39 +317,6 @@ def _error(plan: Plan, broken: tuple[Broken, ...], near: Plan | None) -> ConfigE
     lines = [broken[0].reason]
     lines += [f"  also {called(plan, rule.field)}: {rule.reason}" for rule in broken[1:]]
     if near is not None:
-        lines.append(f"  the nearest possible plan on {plan.ranks} ranks: {difference(plan, near)}")
+        ranks = counted(plan.ranks, "rank")
+        lines.append(f"  the nearest possible plan on {ranks}: {difference(plan, near)}")
     return ConfigError(called(plan, broken[0].field), "\n".join(lines))
-
-
-def difference(plan: Plan, other: Plan) -> str:
-    """Return the fields in which a plan differs from another, as the user would type them.
-
-    A field that was left out and follows from the others is not named.
-    """
-    was, now = plan.given, other.given
-    changed = [field for field in now if now[field] != was[field]]
-    needed = [field for field in changed if was[field] is not None or not _follows(other, field)]
-    return " ".join(_typed(plan, field, now[field]) for field in needed)
-
-
-def _follows(plan: Plan, field: str) -> bool:
-    return plan.replace(**{field: None}) == plan
-
-
-def called(plan: Plan, field: str) -> str:
-    """Return what the user calls a field: by the name given, or in the manner of those given."""
-    spelling: Mapping[str, str] = plan.spelling
-    if field in spelling:
-        return spelling[field]
-    dashed = any(name.startswith("-") for name in spelling.values())
-    return f"--{field.replace('_', '-')}" if dashed else field
-
-
-def _typed(plan: Plan, field: str, value: object) -> str:
-    """Return a field and its value as the user would type them; a switch by its own name."""
-    if isinstance(value, bool) and called(plan, field).startswith("-"):
-        return f"--{'' if value else 'no-'}{field.replace('_', '-')}"
-    name = called(plan, field)
-    if value is None:
-        return f"without {name}"
-    return f"{name} {value}" if name.startswith("-") else f"{name}={value!r}"

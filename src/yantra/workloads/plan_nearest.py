@@ -13,11 +13,12 @@ nearer; what is returned breaks no rule.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import product
 from math import inf, log2
 from typing import Any
 
-from yantra.workloads.plan import AXES, Plan
+from yantra.workloads.plan import AXES, LARGEST, Plan
 from yantra.workloads.plan_check import Facts, problems
 
 _SWITCH = 1.5
@@ -67,7 +68,7 @@ def _complete(plan: Plan, facts: Facts, sequence: int) -> Plan | None:
     plan = plan.replace(**{name: value for name, value in _OFF.items() if name in broken})
     if "sequence_parallel" in broken:
         plan = plan.replace(sequence_parallel=not plan.sequence_parallel)
-    for choices in (_experts(plan, facts), _shards(plan)):
+    for choices in (_experts(plan, facts), _shards(plan, facts)):
         plan = next(_cheapest(plan, choices), plan)
     if {rule.field for rule in problems(plan, facts, sequence)} - _TRIED_LAST:
         return None
@@ -99,8 +100,8 @@ def _experts(plan: Plan, facts: Facts) -> Iterator[dict[str, Any]]:
             yield {"ep": ep, "etp": etp}
 
 
-def _shards(plan: Plan) -> Iterator[dict[str, Any]]:
-    if plan.shard is None or plan.zero == 0:
+def _shards(plan: Plan, facts: Facts) -> Iterator[dict[str, Any]]:
+    if plan.shard is None or plan.zero == 0 or facts.experts:
         yield {"shard": None}
     else:
         yield from ({"shard": size} for size in _divisors(plan.dp * plan.cp))
@@ -112,7 +113,8 @@ def _batches(plan: Plan, facts: Facts) -> Iterator[dict[str, Any]]:
     chunks = dict.fromkeys((plan.vpp, 1, 2, *_divisors(max(facts.layers // plan.pp, 1))))
     sizes = dict.fromkeys((plan.micro_batch, *_divisors(plan.global_batch)))
     for micro_batch in sizes:
-        for batch in dict.fromkeys(_global_batches(plan, micro_batch)):
+        batches = (batch for batch in _global_batches(plan, micro_batch) if batch <= LARGEST)
+        for batch in dict.fromkeys(batches):
             for schedule, vpp in product(schedules, chunks):
                 yield {
                     "micro_batch": micro_batch,
@@ -157,6 +159,18 @@ def _common(sizes: tuple[int, ...], ranks: int) -> list[int]:
     return [d for d in _divisors(ranks) if all(size % d == 0 for size in sizes)]
 
 
-def _divisors(number: int) -> list[int]:
-    small = [d for d in range(1, int(number**0.5) + 1) if number % d == 0]
-    return sorted({*small, *(number // d for d in small)})
+@lru_cache(maxsize=4096)
+def _divisors(number: int) -> tuple[int, ...]:
+    """Return the divisors in ascending order, from the prime factors."""
+    found, left, prime = [1], number, 2
+    while left > 1:
+        if prime * prime > left:
+            prime = left
+        power, more = 1, found
+        while left % prime == 0:
+            left //= prime
+            power *= prime
+            more = more + [divisor * power for divisor in found]
+        found = more
+        prime += 1
+    return tuple(sorted(found))

@@ -8,15 +8,17 @@ skewed also an expert-parallel one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from yantra.errors import ConfigError
 from yantra.workloads import schedules
 from yantra.workloads.check import check_job
 from yantra.workloads.memory import StageMemory, memory_of
 from yantra.workloads.operations import StageWork
 from yantra.workloads.plan import Plan, skew_of
 from yantra.workloads.plan_check import check as check_plan
+from yantra.workloads.plan_words import called
 from yantra.workloads.stage import Parts, stage_work
 from yantra.workloads.step.job import Job, job_of
 from yantra.workloads.step.layers import layer_ranges
@@ -26,6 +28,8 @@ from yantra.workloads.template import RankClass, Workload
 if TYPE_CHECKING:
     from yantra.workloads.schedules.schedule import Action, Orders
     from yantra.workloads.schedules.stages import Stages
+
+_MOST_NODES = 1 << 25
 
 
 class TrainedModel(Parts, Protocol):
@@ -76,6 +80,7 @@ def train(
     tokens = model.sequence if sequence is None else sequence
     check_plan(plan, model, tokens)
     steps = steps_of(model, plan, tokens)
+    _check_sizes(steps, plan)
     memory = steps[0].memory
     if memory_bytes is not None:
         from yantra.workloads.fit import check_fit
@@ -98,6 +103,27 @@ def train(
             "schedule": draw_schedule(job, steps[0].passes),
         },
     )
+
+
+def _check_sizes(steps: Sequence[Step], plan: Plan) -> None:
+    """Refuse a step whose templates would not fit into any memory, or its numbers into 63 bits."""
+    nodes = 0
+    for step in steps:
+        for program, passes in zip(step.job.programs, step.passes, strict=True):
+            lengths = {key: len(drafted.items) for key, drafted in passes.items()}
+            nodes += sum(lengths[play.key] for action in program for play in action)
+    if nodes > _MOST_NODES:
+        made = f"{plan.micro_batches} micro-batches make templates of {nodes} nodes"
+        where = called(plan, "global_batch")
+        raise ConfigError(where, f"{made}; at most {_MOST_NODES} can be written")
+    for drafted in _drafts(steps):
+        for operation in (item.operation for item in drafted.items):
+            flops = operation.tensor_flops + operation.vector_flops
+            moved = operation.bytes_read + operation.bytes_written
+            most = max(flops, moved, operation.size_bytes, operation.saves)
+            if most >> 63:
+                problem = f"'{operation.name}' of one micro-batch has {most} operations or bytes"
+                raise ConfigError("sequence", f"{problem}, which 63 bits do not hold")
 
 
 def steps_of(model: TrainedModel, plan: Plan, sequence: int) -> tuple[Step, ...]:
@@ -170,12 +196,13 @@ def _flops(drafted: Drafted) -> int:
 
 
 def _used(steps: Sequence[Step]) -> set[str]:
-    drafts = (
-        drafted
-        for step in steps
-        for drafted in (*(d for passes in step.passes for d in passes.values()), *step.ends)
-    )
-    return {item.operation.group for drafted in drafts for item in drafted.items}
+    return {item.operation.group for drafted in _drafts(steps) for item in drafted.items}
+
+
+def _drafts(steps: Sequence[Step]) -> Iterator[Drafted]:
+    for step in steps:
+        yield from (drafted for passes in step.passes for drafted in passes.values())
+        yield from step.ends
 
 
 def _templates(steps: Sequence[Step]) -> tuple[list[RankClass], dict[str, bytes]]:

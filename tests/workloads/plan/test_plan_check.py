@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from yantra.errors import ConfigError
 from yantra.records import Record
 from yantra.workloads.plan import Plan
-from yantra.workloads.plan_check import check, difference, facts_of, problems
-from yantra.workloads.plan_nearest import cost, nearest
+from yantra.workloads.plan_check import check, facts_of, problems
+from yantra.workloads.plan_nearest import _divisors, cost, nearest
+from yantra.workloads.plan_words import difference
 
 
 class Attention(Record):
@@ -39,6 +40,10 @@ class Layer(Record):
 class Words(Record):
     vocab: int
     positions: int = 0
+
+
+class Tables(Record):
+    columns: int
 
 
 class Sizes(Record):
@@ -75,6 +80,7 @@ def model(
 
 
 DENSE = model()
+TABLES = model(front=Tables(columns=128))
 EXPERTS = model(32, 32, 8, Experts(experts=8, intermediate=14336), 4096)
 
 
@@ -95,7 +101,7 @@ def test_the_sizes_of_a_model_are_read_from_its_blocks() -> None:
         (DENSE, Plan(pp=8, vpp=5, global_batch=16)),
         (DENSE, Plan(pp=7, global_batch=16)),  # 80 layers over 7 stages, unevenly
         (EXPERTS, Plan(tp=2, dp=16, ep=8, etp=4)),
-        (EXPERTS, Plan(cp=4, dp=2, ep=8, shard=4, zero=3)),
+        (EXPERTS, Plan(cp=4, dp=2, ep=8, shard=8, zero=3)),
         (EXPERTS, Plan(order="tp-cp-ep-pp-dp", tp=8, dp=8, ep=8, pp=2)),
     ],
 )
@@ -218,6 +224,29 @@ def test_a_possible_plan_passes(which: Sizes, plan: Plan) -> None:
         ),
         (
             EXPERTS,
+            Plan(cp=4, dp=2, ep=8, shard=4, zero=3),
+            "shard",
+            "experts have no shard groups of their own; left out, weights besides them are sharded "
+            "over dp x cp = 8",
+            "without shard",
+        ),
+        (
+            TABLES,
+            Plan(dp=4, ep=2, etp=2),
+            "etp",
+            "large has no experts, got 2",
+            "etp=1",
+        ),
+        (
+            TABLES,
+            Plan(dp=4, ep=2, routing="zipf:1.2", capacity_factor=1.5),
+            "routing",
+            "large has no experts to route to",
+            "routing='uniform' without capacity_factor",
+        ),
+        (TABLES, Plan(ep=3, dp=3), "ep", "128 columns of tables are not divisible by 3", "ep=1"),
+        (
+            EXPERTS,
             Plan(order="tp-cp-ep-pp-dp", tp=8, dp=4, ep=4, pp=2),
             "order",
             "8 neighbouring ranks share a stage in one, 4 in the other",
@@ -232,7 +261,8 @@ def test_an_impossible_plan_is_refused_with_the_numbers_and_the_nearest_plan(
         check(plan, which)
     assert raised.value.where == where
     assert reason in str(raised.value)
-    assert str(raised.value).endswith(f"the nearest possible plan on {plan.ranks} ranks: {near}")
+    ranks = "1 rank" if plan.ranks == 1 else f"{plan.ranks} ranks"
+    assert str(raised.value).endswith(f"the nearest possible plan on {ranks}: {near}")
 
 
 def test_a_model_of_one_length_takes_no_other() -> None:
@@ -286,6 +316,61 @@ IMPOSSIBLE = st.builds(
     global_batch=st.integers(1, 40),
 )
 SMALL = model(12, 12, 4, Experts(experts=12, intermediate=96), 288)
+
+
+@pytest.mark.parametrize(
+    ("given_fields", "near"),
+    [
+        ({"--ranks": 64, "--tp": 32, "--pp": 2}, "64 ranks: --tp 8"),
+        ({"world_size": 64, "tp": 32, "pp": 2}, "64 ranks: tp=8"),
+        (
+            {"--tp": 5, "--dp": 2, "--gradient-accumulation-steps": 3},
+            "10 ranks: --tp 2 --dp 5 --gradient-accumulation-steps 1",
+        ),
+        (
+            {"--dp": 8, "--zero": 1, "--num-distributed-optimizer-instances": 2, "--tp": 3},
+            "24 ranks: --tp 2 --dp 12 --num-distributed-optimizer-instances 3",
+        ),
+    ],
+)
+def test_the_nearest_plan_can_be_typed(given_fields: dict[str, Any], near: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        check(Plan.of(given_fields), DENSE)
+    assert str(raised.value).endswith(near)
+
+
+def test_a_name_that_stands_for_a_value_gives_way_to_the_fields_own() -> None:
+    plan = Plan.of({"--use-distributed-optimizer": True, "--dp": 4, "--no-sp": True, "--tp": 2})
+    other = plan.replace(zero=3, sequence_parallel=True)
+    assert difference(plan, other) == "--sequence-parallel --zero 3"
+
+
+@pytest.mark.parametrize(
+    ("plan", "problem"),
+    [
+        (
+            Plan(tp=2**40, pp=2**40, dp=2**40),
+            f"tp: tp x cp x dp x pp = {2**40} x 1 x {2**40} x {2**40} = {2**120} ranks; at most "
+            f"{2**31} can be",
+        ),
+        (
+            Plan(pp=2**31),
+            f"global_batch: 1 micro-batch through {2**31} chunks of layers are {2**31} passes; at "
+            f"most {2**20} can be\n  also pp: 80 layers cannot fill {2**31} stages\n",
+        ),
+        (Plan(dp=8, global_batch=2**40, micro_batch=2**40), "global_batch: "),
+        (Plan(tp=3, dp=698_377_680), "tp: 64 attention heads are not divisible by 3\n"),
+    ],
+)
+def test_huge_numbers_are_refused_at_once(plan: Plan, problem: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        check(plan, DENSE)
+    assert str(raised.value).startswith(problem)
+
+
+@given(st.integers(1, 5000))
+def test_divisors_are_those_that_divide(number: int) -> None:
+    assert list(_divisors(number)) == [d for d in range(1, number + 1) if number % d == 0]
 
 
 @given(plan=IMPOSSIBLE)

@@ -15,8 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from yantra.chakra import CollectiveType
+from yantra.errors import ConfigError
 from yantra.workloads.operations import Operation, Weight
 from yantra.workloads.plan import Plan
+from yantra.workloads.plan_words import called
 from yantra.workloads.step.draft import LOAD, STORE, Draft, Wait
 from yantra.workloads.step.gather import gather_operation, gathers
 from yantra.workloads.step.optimizer import norm_operation, update_operation
@@ -25,6 +27,7 @@ from yantra.workloads.step.reduce import reductions, sum_of_copies
 from yantra.workloads.step.sharding import Sharding
 
 SCALAR_BYTES = 4
+_MOST_PIECES = 10_000
 REDUCED = Wait(0, source="reductions")
 """All gradient collectives of the passes."""
 
@@ -120,6 +123,13 @@ def _update(
 def _pieces(elements: int, plan: Plan) -> Iterator[int]:
     """Cut what is updated at once: with offload, the state of two pieces is on the device."""
     most = plan.bucket_size if plan.offload_optimizer else elements
+    if elements > most * _MOST_PIECES:
+        problem = f"{most} elements at a time move the optimizer's state of {elements} in more than"
+        least = -(-elements // _MOST_PIECES)
+        raise ConfigError(
+            called(plan, "bucket_elements"),
+            f"{problem} {_MOST_PIECES} pieces; expected at least {least}",
+        )
     while elements > 0:
         yield min(elements, most)
         elements -= most
