@@ -67,6 +67,18 @@ void Simulation::count_alike(u32 rank) {
     message_count_ += folding_->count[rank];
 }
 
+void Simulation::tell_for_class(const Stream& s, const Notice& notice) {
+    count_alike(s.rank);
+    network_->send(real(s.rank), s.exchange.to_rank, s.exchange.send_bytes, notice, {});
+}
+
+void Simulation::note_receipt(const Stream& s, u32 stream) {
+    const ExchangeProgram& machine = *s.exchange.machine;
+    if (machine.barrier_at > 0 && !machine.barrier_counts_hand_overs) {
+        ties_.meets_barrier(s.rank, queue_.now(), stream, false);
+    }
+}
+
 // Collectives that start in one tick may start in any order only if they share neither numbers nor
 // queues.
 void Simulation::note_collective(u32 rank, u32 communicator) {

@@ -370,6 +370,8 @@ private:
     void note_collective(u32 rank, u32 communicator);
     void settle_ties(u32 rank);
     void count_alike(u32 rank);
+    void tell_for_class(const Stream& s, const Notice& notice);
+    void note_receipt(const Stream& s, u32 stream);
     void expand(Outcome& out) const;
 
     // --- custom.cpp
@@ -430,7 +432,6 @@ private:
     const Model& model_;
     std::shared_ptr<const Folding> folding_;
     const bool folded_;
-    Ties ties_;
     Grid grid_;
     EventQueue queue_;
     LocalEvents local_;
@@ -468,6 +469,7 @@ private:
     u64 message_count_ = 0;
     u64 nodes_done_ = 0;
     u32 queue_threshold_ = 1;
+    Ties ties_;
 };
 
 }  // namespace yantra
