@@ -37,6 +37,7 @@ Simulation::Simulation(const Model& model, bool match_by_tag,
       match_by_tag_(match_by_tag || model.match_by_tag),
       memory_(model.memory, grid_.ranks(), model.scale),
       ties_(folding_ ? static_cast<u32>(folding_->representative.size()) : 0) {
+    one_at_a_time_ = has_one_collective_at_a_time();
     ensure(model.jobs.size() == grid_.ranks(), "one job per rank");
     ensure(model.tables_of_ranks.empty() || model.tables_of_ranks.size() == grid_.ranks(),
            "tables of each rank or of none");

@@ -365,6 +365,7 @@ private:
         return folded_ ? folding_->circle_of(rank, communicator) : communicator;
     }
     u32 members_of(const Stream& s, u32 circle) const;
+    bool has_one_collective_at_a_time() const;
     u64 slots_around(const Rank& r, u32 node) const;
     void message_on_channel(u32 rank, u32 node);
     void note_collective(u32 rank, u32 communicator);
@@ -470,6 +471,7 @@ private:
     u64 nodes_done_ = 0;
     u32 queue_threshold_ = 1;
     Ties ties_;
+    bool one_at_a_time_ = false;   // of folded runs
 };
 
 }  // namespace yantra
