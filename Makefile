@@ -6,13 +6,14 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src native -type
 WORKERS ?= $(shell nproc)
 SECONDS ?= 600
 
-.PHONY: help demo test lint bench sanitize fuzz clean
+.PHONY: help demo test lint bench bench-scale sanitize fuzz clean
 
 help:
 	@echo "make demo      install into $(VENV) and run the demonstration"
 	@echo "make test      install with the test tools and run the suite"
 	@echo "make lint      ruff and mypy alone"
 	@echo "make bench     benchmarks, each beside its goal"
+	@echo "make bench-scale  of them, those of many ranks"
 	@echo "make sanitize  the suite under AddressSanitizer and UndefinedBehaviourSanitizer"
 	@echo "make fuzz      fuzz every reader for SECONDS=$(SECONDS)"
 
@@ -29,6 +30,9 @@ lint: $(VENV)/.test-installed
 
 bench: $(VENV)/.test-installed
 	$(BIN)/python -m benchmarks
+
+bench-scale: $(VENV)/.test-installed
+	$(BIN)/python -m benchmarks.bench_scale
 
 sanitize: $(VENV)/.test-installed
 	$(BIN)/python tests/sanitize.py

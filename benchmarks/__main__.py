@@ -5,7 +5,14 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from benchmarks import bench_chakra_tools, bench_trace_decode, bench_workloads, speed, startup
+from benchmarks import (
+    bench_chakra_tools,
+    bench_scale,
+    bench_trace_decode,
+    bench_workloads,
+    speed,
+    startup,
+)
 
 
 def main() -> int:
@@ -21,6 +28,8 @@ def main() -> int:
         met &= bench_chakra_tools.report(folder / "chakra")
         print()
         met &= bench_workloads.report(folder / "workloads")
+        print()
+        met &= bench_scale.report(folder / "scale")
     return 0 if met else 1
 
 

@@ -20,6 +20,7 @@
 #include <tuple>
 #include <vector>
 
+#include "sim/folding.hpp"
 #include "sim/model.hpp"
 #include "sim/outcome.hpp"
 #include "sim/simulation.hpp"
@@ -358,7 +359,10 @@ void bind_outcome(nb::module_& module) {
     column(outcome, "first_node", &Outcome::first_node);
     column(outcome, "start", &Outcome::start);
     column(outcome, "end", &Outcome::end);
+    column(outcome, "class_of", &Outcome::class_of);
     outcome.def_ro("dimensions", &Outcome::dimensions)
+        .def_ro("finished", &Outcome::finished)
+        .def_ro("folded", &Outcome::folded)
         .def_ro("events", &Outcome::events)
         .def_ro("messages", &Outcome::messages)
         .def_ro("last_tick", &Outcome::last_tick)
@@ -401,6 +405,21 @@ void bind_outcome(nb::module_& module) {
     });
 }
 
+void bind_folding(nb::module_& module) {
+    nb::class_<Split>(module, "Split")
+        .def_ro("rank", &Split::rank)
+        .def_ro("other", &Split::other)
+        .def_prop_ro("difference", [](const Split& s) { return static_cast<u32>(s.difference); })
+        .def_prop_ro("communicator", [](const Split& s) { return unless_none(s.communicator); })
+        .def_ro("classes", &Split::classes);
+    nb::class_<Folding> folding(module, "Folding");
+    folding.def_ro("refusal", &Folding::refusal).def_ro("splits", &Folding::splits);
+    column(folding, "class_of", &Folding::class_of);
+    column(folding, "representative", &Folding::representative);
+    column(folding, "count", &Folding::count);
+    module.def("fold", &fold, "model"_a, "worth"_a = 2, nb::call_guard<nb::gil_scoped_release>());
+}
+
 }  // namespace
 
 void register_simulation(nb::module_& module) {
@@ -410,9 +429,17 @@ void register_simulation(nb::module_& module) {
     bind_model(module);
     bind_waiting(module);
     bind_outcome(module);
+    bind_folding(module);
     nb::class_<Simulation>(module, "Simulation")
-        .def(nb::init<const Model&, bool>(), "model"_a, "match_by_tag"_a = false,
-             nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>())
+        .def("__init__", [](Simulation* self, const Model& model, bool match_by_tag,
+                            const Folding* folding) {
+            nb::gil_scoped_release release;
+            new (self) Simulation(model, match_by_tag, folding == nullptr ? nullptr : std::make_shared<const Folding>(*folding));
+        }, "model"_a, "match_by_tag"_a = false, "folding"_a = nb::none(), nb::keep_alive<1, 2>())
+        .def_prop_ro("tie", [](const Simulation& s) {
+            const Ties& ties = s.ties();
+            return std::make_tuple(ties.found(), ties.rank(), ties.node(), ties.other());
+        })
         .def("start", &Simulation::start, nb::call_guard<nb::gil_scoped_release>())
         .def("run_for", &Simulation::run_for, "events"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("outcome", &Simulation::outcome)

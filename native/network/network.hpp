@@ -50,6 +50,9 @@ public:
     virtual void send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) = 0;
     virtual void on_event(u32 kind, u32 index) = 0;
 
+    // The messages sent from here on count for so many alike.
+    void stand_for(u64 messages) { alike_ = messages; }
+
     // Use of every link that carried something, by dimension; see `LinkRecord`.
     struct LinkRecord {
         u32 dimension;
@@ -61,6 +64,9 @@ public:
 
     // Use of each dimension; whether a hop or a crossing counts is the model's grain.
     virtual std::vector<LinkUse> dimensions() const = 0;
+
+protected:
+    u64 alike_ = 1;
 };
 
 }  // namespace yantra

@@ -21,8 +21,8 @@ void UnawareNetwork::send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice de
 }
 
 u64 UnawareNetwork::delay_in(u32 d, u32 hops, u64 bytes) {
-    use_[d].bytes += bytes;
-    use_[d].messages += 1;
+    use_[d].bytes += bytes * alike_;
+    use_[d].messages += alike_;
     Memo& memo = memo_[d];
     if (memo.bytes != bytes || memo.hops != hops) {
         const Dimension& dimension = grid_.dimension(d);
@@ -45,8 +45,8 @@ u64 UnawareNetwork::delay_across(u32 src, u32 dst, u64 bytes) {
         const Dimension& dimension = grid_.dimension(d);
         latency += grid_.hops(d, from, to) * dimension.latency_ns;
         bytes_per_ns = std::min(bytes_per_ns, dimension.bytes_per_ns);
-        use_[d].bytes += bytes;
-        use_[d].messages += 1;
+        use_[d].bytes += bytes * alike_;
+        use_[d].messages += alike_;
     }
     return scale_.ticks(latency + static_cast<double>(bytes) / bytes_per_ns);
 }

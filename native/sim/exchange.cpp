@@ -89,6 +89,9 @@ void Simulation::exchange_free(u32 stream) {
     const ExchangeProgram& machine = *x.machine;
     ++x.free;
     if (machine.barrier_at > 0 && x.left <= machine.barrier_at) {
+        if (folded_ && !machine.barrier_counts_hand_overs) {
+            ties_.meets_barrier(s.rank, queue_.now(), stream, true);
+        }
         if (!passes_barrier(x)) {
             return;
         }
@@ -125,6 +128,9 @@ void Simulation::exchange_send(Stream& s, u32 stream) {
 void Simulation::exchange_received(u32 stream) {
     Stream& s = streams_[stream];
     ++s.exchange.receipts;
+    if (folded_) [[unlikely]] {
+        note_receipt(s, stream);
+    }
     inject(s, stream);
 }
 

@@ -67,11 +67,11 @@ void Simulation::run_graph_op(u32 stream, u32 op_index) {
     const GraphOp& op = op_at(graph, s.place.position, op_index);
     switch (op.kind) {
         case GraphOp::send:
-            send(s.rank, s.place.rank_at(peer_position(graph, s.place, op.peer)), op.bytes.of(phase.data, program.round_up), s.tag, {});
+            send(real(s.rank), s.place.rank_at(peer_position(graph, s.place, op.peer)), op.bytes.of(phase.data, program.round_up), s.tag, {});
             graph_op_done(stream, op_index);
             return;
         case GraphOp::receive:
-            receive(s.rank, s.place.rank_at(peer_position(graph, s.place, op.peer)), op.bytes.of(phase.data, program.round_up), s.tag,
+            receive(real(s.rank), s.place.rank_at(peer_position(graph, s.place, op.peer)), op.bytes.of(phase.data, program.round_up), s.tag,
                     {Continuation::graph_receipt, stream, op_index});
             return;
         case GraphOp::local:

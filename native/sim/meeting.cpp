@@ -59,7 +59,8 @@ u32 Simulation::find_meeting(u32 stream, u32 communicator) {
         return a.program == b.program && a.level == b.level && a.data == b.data;
     };
     const u64 number = s.id - model_.communicators[communicator].first_stream;
-    std::vector<u32>& by_number = meeting_of_[communicator];
+    const u32 shared = circle(s.rank, communicator);
+    std::vector<u32>& by_number = meeting_of_[shared];
     if (by_number.size() <= number) {
         by_number.resize(number + 1, none);
     }
@@ -76,11 +77,11 @@ u32 Simulation::find_meeting(u32 stream, u32 communicator) {
     const u32 meeting = meetings_.take_as_left();
     Meeting& m = meetings_[meeting];
     m.number = number;
-    m.communicator = communicator;
+    m.communicator = shared;
     m.next = entry;
     m.left = 0;
     m.phases.assign(first, last);
-    m.stream.assign(model_.plans[s.plan].communicator_size, none);
+    m.stream.assign(members_of(s, shared), none);
     m.early.clear();
     entry = meeting;
     return meeting;
@@ -101,7 +102,8 @@ void Simulation::join_meeting(u32 stream, u32 communicator) {
     Stream& s = streams_[stream];
     Meeting& m = meetings_[meeting];
     s.meeting = meeting;
-    s.member = member_index(s, model_.plans[s.plan]);
+    s.member = folded_ ? folding_->place_in(m.communicator, s.rank)
+                        : member_index(s, model_.plans[s.plan]);
     m.stream[s.member] = stream;
     if (!m.early.empty()) {
         s.early = m.early[s.member];
@@ -192,7 +194,9 @@ void Simulation::resolve_peer(Stream& s) {
     }
     const i32 out = x.clockwise ? details.out : -details.out;
     const i32 into = x.clockwise ? details.into : -details.into;
-    x.to_member = s.member + (to - s.place.position) * s.place.index_stride;
+    x.to_member = folded_ ? folding_->place_in(meetings_[s.meeting].communicator,
+                                                folding_->class_of[x.to_rank])
+                           : s.member + (to - s.place.position) * s.place.index_stride;
     x.to_stream = meetings_[s.meeting].stream[x.to_member];
     x.to_mark = (s.phase - s.first_phase) << slot_bits | slot_of(s, -out, details.by_xor);
     x.from_slot = slot_of(s, into, details.by_xor);
@@ -207,6 +211,10 @@ void Simulation::exchange_tell(Stream& s) {
     Notice notice{event::exchange_arrival | x.to_mark << event::kind_bits, x.to_stream};
     if (x.to_stream == none) {
         notice = {event::exchange_early, early_.take({s.meeting, x.to_member, x.to_mark, none})};
+    }
+    if (folded_) [[unlikely]] {
+        tell_for_class(s, notice);
+        return;
     }
     ++message_count_;
     network_->send(s.rank, x.to_rank, x.send_bytes, notice, {});

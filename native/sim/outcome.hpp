@@ -60,7 +60,10 @@ struct Unreceived {
 
 struct Outcome {
     std::vector<u64> finish;         // by rank; `never` if it did not finish
-    std::vector<u32> finish_order;   // ranks in the order of their events
+    std::vector<u32> finish_order;   // ranks in the order of their events; of a folded run, none
+    bool finished = false;           // all ranks did
+    bool folded = false;             // the nodes of all ranks of a class are those of one
+    std::vector<u32> class_of;       // by rank; of a folded run
     std::vector<u64> compute_busy;   // by rank: sum over replayed and rooflined nodes not on the CPU
     std::vector<u64> first_node;     // by rank, into start and end; one more at the end
     std::vector<u64> start;

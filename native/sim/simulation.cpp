@@ -24,13 +24,20 @@ std::unique_ptr<NetworkModel> make_network(const Model& model, const Grid& grid,
 
 }  // namespace
 
-Simulation::Simulation(const Model& model, bool match_by_tag)
+Simulation::Simulation(const Model& model, bool match_by_tag,
+                       std::shared_ptr<const Folding> folding)
     : model_(model),
+      folding_(std::move(folding)),
+      folded_(folding_ != nullptr),
       grid_(model.dimensions, model.tables),
-      local_(queue_, grid_.ranks(), event::local_batch),
+      local_(queue_,
+             folding_ ? static_cast<u32>(folding_->representative.size()) : grid_.ranks(),
+             event::local_batch),
       network_(make_network(model, grid_, queue_)),
       match_by_tag_(match_by_tag || model.match_by_tag),
-      memory_(model.memory, grid_.ranks(), model.scale) {
+      memory_(model.memory, grid_.ranks(), model.scale),
+      ties_(folding_ ? static_cast<u32>(folding_->representative.size()) : 0) {
+    one_at_a_time_ = has_one_collective_at_a_time();
     ensure(model.jobs.size() == grid_.ranks(), "one job per rank");
     ensure(model.tables_of_ranks.empty() || model.tables_of_ranks.size() == grid_.ranks(),
            "tables of each rank or of none");
@@ -39,13 +46,14 @@ Simulation::Simulation(const Model& model, bool match_by_tag)
     queue_threshold_ = (system.active_chunks + queues - 1) / queues;
     queues_per_lane_ = grid_.dimensions() * queues;
     const u32 lanes = *std::max_element(model.lanes.begin(), model.lanes.end()) + 1;
-    turns_.assign(model.communicators.size(), std::vector<Turns>(queues_per_lane_));
-    ranks_.resize(grid_.ranks());
+    const std::size_t circles = folded_ ? folding_->circles.size() : model.communicators.size();
+    turns_.assign(circles, std::vector<Turns>(queues_per_lane_));
+    ranks_.resize(folded_ ? folding_->representative.size() : grid_.ranks());
     u64 nodes = 0;
-    for (u32 rank = 0; rank < grid_.ranks(); ++rank) {
+    for (u32 rank = 0; rank < ranks_.size(); ++rank) {
         Rank& r = ranks_[rank];
-        r.job = model.jobs[rank].get();
-        r.tables = model.tables_of_ranks.empty() ? nullptr : &model.tables_of_ranks[rank];
+        r.job = model.jobs[real(rank)].get();
+        r.tables = model.tables_of_ranks.empty() ? nullptr : &model.tables_of_ranks[real(rank)];
         const Graph& graph = *r.job->graph;
         r.waiting = graph.parent_count;
         r.ready = ReadySet(static_cast<u32>(model.resources.capacity.size()));
@@ -60,10 +68,10 @@ Simulation::Simulation(const Model& model, bool match_by_tag)
         r.first_node = nodes;
         nodes += graph.size();
     }
-    meeting_of_.resize(model.communicators.size());
+    meeting_of_.resize(circles);
     start_.assign(nodes, never);
     end_.assign(nodes, never);
-    finish_.assign(grid_.ranks(), never);
+    finish_.assign(ranks_.size(), never);
     for (const Plan& plan : model.plans) {
         std::vector<std::pair<u32, u32>> positions;
         for (u32 position = 0; position < plan.members.size(); ++position) {
@@ -84,7 +92,7 @@ Simulation::Simulation(const Model& model, bool match_by_tag)
 Simulation::~Simulation() = default;
 
 void Simulation::start() {
-    for (u32 rank = 0; rank < grid_.ranks(); ++rank) {
+    for (u32 rank = 0; rank < ranks_.size(); ++rank) {
         Rank& r = ranks_[rank];
         for (u32 node = 0; node < r.waiting.size(); ++node) {
             if (r.waiting[node] == 0) {
@@ -93,7 +101,7 @@ void Simulation::start() {
             }
         }
     }
-    for (u32 rank = 0; rank < grid_.ranks(); ++rank) {
+    for (u32 rank = 0; rank < ranks_.size(); ++rank) {
         issue_ready(rank);
         finish_if_done(rank);
     }
@@ -103,6 +111,12 @@ bool Simulation::run_for(u64 events) {
     for (u64 i = 0; i < events; ++i) {
         if (queue_.empty() || (mismatch_ && model_.quirks.mismatched_collectives_meet)) {
             return true;
+        }
+        if (folded_) [[unlikely]] {
+            if (mismatch_ || !ties_.found().empty()) {
+                return true;
+            }
+            ties_.next_event();
         }
         handle(queue_.next());
     }
@@ -139,6 +153,9 @@ void Simulation::handle(const Event& event) {
 }
 
 void Simulation::handle_local(u32 rank, const LocalEvent& event) {
+    if (folded_) [[unlikely]] {
+        ties_.next_event();
+    }
     switch (static_cast<Local>(event.kind)) {
         case hand_over_done:
             exchange_handed_over(event.a, event.b);
@@ -180,16 +197,21 @@ Outcome Simulation::outcome() {
     Outcome out;
     out.finish = finish_;
     out.finish_order = finish_order_;
-    for (const Rank& r : ranks_) {
-        out.compute_busy.push_back(r.compute_busy);
-        out.first_node.push_back(r.first_node);
+    if (folded_) {
+        expand(out);
+    } else {
+        for (const Rank& r : ranks_) {
+            out.compute_busy.push_back(r.compute_busy);
+            out.first_node.push_back(r.first_node);
+        }
     }
     out.first_node.push_back(start_.size());
     out.start = start_;
     out.end = end_;
     out.dimensions = network_->dimensions();
     out.links = network_->links();
-    if (finish_order_.size() < ranks_.size()) {
+    out.finished = finish_order_.size() == ranks_.size();
+    if (!out.finished && !folded_) {
         out.waiting = diagnose();
     }
     out.unreceived = unreceived();

@@ -10,6 +10,7 @@
 //   meeting.cpp    how messages of a chunk find its streams on other ranks
 //   transport.cpp  matching of sends and receives, rendezvous
 //   shared_bus.cpp LogGP bus between a rank and its memory agent
+//   folded.cpp     runs of one rank per class of equal ones
 //   diagnosis.cpp  what a run that cannot finish waits for
 #pragma once
 
@@ -25,9 +26,11 @@
 #include "memory/remote.hpp"
 #include "network/matcher.hpp"
 #include "network/network.hpp"
+#include "sim/folding.hpp"
 #include "sim/model.hpp"
 #include "sim/outcome.hpp"
 #include "sim/shared_bus.hpp"
+#include "sim/ties.hpp"
 #include "workload/ready_set.hpp"
 
 namespace yantra {
@@ -40,7 +43,10 @@ struct Unsupported : std::runtime_error {
 class Simulation {
 public:
     // `match_by_tag`: pair the messages of collectives by tag and size alone, as upstream does.
-    explicit Simulation(const Model& model, bool match_by_tag = false);
+    // `folding`: run its representatives only. The ranks of the parts below are then numbers of
+    // classes, which `real` turns into ranks where the cluster is asked.
+    explicit Simulation(const Model& model, bool match_by_tag = false,
+                        std::shared_ptr<const Folding> folding = nullptr);
     ~Simulation();
     Simulation(const Simulation&) = delete;
     Simulation& operator=(const Simulation&) = delete;
@@ -48,10 +54,13 @@ public:
     // Starts the run; then run_for until it returns true.
     void start();
     // Runs at most `events` events; true when none is left, or when two ranks entered different
-    // collectives and the quirk asks for a run that matches by tag.
+    // collectives and the quirk asks for a run that matches by tag, or when the order of two events of
+    // a folded run is not that of all ranks it stands for.
     bool run_for(u64 events);
     Outcome outcome();
     const std::optional<Mismatch>& mismatch() const { return mismatch_; }
+    // Why a folded run tells nothing of the whole; empty if it does.
+    const Ties& ties() const { return ties_; }
     u64 now() const { return queue_.now(); }
     u64 nodes_done() const { return nodes_done_; }
 
@@ -242,6 +251,8 @@ private:
         u64 stream;
         u32 phase;
         u32 members_left;
+        u64 tick;                    // at which the first of them started it, and in which event
+        u64 event;                   // of a folded run
     };
     struct Turns {
         std::vector<Turn> coming;    // those that some member has yet to start
@@ -311,7 +322,7 @@ private:
     bool take_turn(Queue& q);
     void start_phase(u32 stream);
     void stream_finished(u32 dataset);
-    Place place_in(u32 rank, const Plan& plan, u32 level) const;
+    Place place_in(u32 of, const Plan& plan, u32 level) const;
     u64 reduction_ticks(u64 bytes) const;
 
     // --- exchange.cpp
@@ -348,6 +359,22 @@ private:
     void graph_op_done(u32 stream, u32 op);
     void graph_handed_over(u32 stream, u32 op);
 
+    // --- folded.cpp
+    u32 real(u32 rank) const { return folded_ ? folding_->representative[rank] : rank; }
+    u32 circle(u32 rank, u32 communicator) const {
+        return folded_ ? folding_->circle_of(rank, communicator) : communicator;
+    }
+    u32 members_of(const Stream& s, u32 circle) const;
+    bool has_one_collective_at_a_time() const;
+    u64 slots_around(const Rank& r, u32 node) const;
+    void message_on_channel(u32 rank, u32 node);
+    void note_collective(u32 rank, u32 communicator);
+    void settle_ties(u32 rank);
+    void count_alike(u32 rank);
+    void tell_for_class(const Stream& s, const Notice& notice);
+    void note_receipt(const Stream& s, u32 stream);
+    void expand(Outcome& out) const;
+
     // --- custom.cpp
     static const CustomPosition& custom_position(const CustomCollective& custom, u32 rank);
     void start_custom_phase(u32 stream);
@@ -363,6 +390,8 @@ private:
     void receive(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then);
     u64 carried(u64 bytes) const;
     void send_plain(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then);
+    void send_as(const MatchKey& key, u32 src, u32 dst, Continuation then);
+    void receive_as(const MatchKey& key, Continuation then);
     void receive_plain(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then);
     void arrive(u32 message);
     void departed(u32 message);
@@ -402,6 +431,8 @@ private:
     }
 
     const Model& model_;
+    std::shared_ptr<const Folding> folding_;
+    const bool folded_;
     Grid grid_;
     EventQueue queue_;
     LocalEvents local_;
@@ -439,6 +470,8 @@ private:
     u64 message_count_ = 0;
     u64 nodes_done_ = 0;
     u32 queue_threshold_ = 1;
+    Ties ties_;
+    bool one_at_a_time_ = false;   // of folded runs
 };
 
 }  // namespace yantra

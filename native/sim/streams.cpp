@@ -28,6 +28,9 @@ void Simulation::start_collective(u32 rank, u32 node) {
         priority = model_.system.priority == Priority::lifo ? r.next_priority++ : r.next_priority--;
     }
     const Communicator& communicator = model_.communicators[communicator_of(rank, op)];
+    if (folded_) [[unlikely]] {
+        note_collective(rank, communicator_of(rank, op));
+    }
     const u32 plan = communicator.plan[static_cast<std::size_t>(op.collective)];
     const u32 custom = op.custom != none ? op.custom : model_.plans[plan].custom;
     if (custom != none) {
@@ -282,10 +285,16 @@ void Simulation::proceed(u32 stream) {
     const u32 phase =
         streams_[stream].phase == none ? streams_[stream].first_phase : streams_[stream].phase + 1;
     const bool ended = phase == streams_[stream].end_phase;
+    if (folded_) [[unlikely]] {
+        settle_ties(rank);
+    }
     if (ended) {
         stream_finished(streams_[stream].dataset);
     }
     if (old_queue != none) {
+        if (folded_) [[unlikely]] {
+            ties_.leaves(rank, queue_.now(), old_queue);
+        }
         std::vector<u32>& waiting = ranks_[rank].queues[old_queue].streams;
         waiting.erase(std::find(waiting.begin(), waiting.end(), stream));
     }
@@ -302,7 +311,12 @@ void Simulation::proceed(u32 stream) {
     s.queue = phases_[phase].queue;
     s.initialised = false;
     const u32 queue = s.queue;
-    insert_into_queue(ranks_[rank].queues[queue].streams, stream);
+    std::vector<u32>& entered = ranks_[rank].queues[queue].streams;
+    insert_into_queue(entered, stream);
+    if (folded_) [[unlikely]] {
+        ties_.enters(rank, queue_.now(), queue, one_at_a_time_ && entered.back() == stream,
+                     model_.system.intra_dimension == IntraDimension::rg);
+    }
     if (old_queue != none) {
         remove_from_queue(rank, old_queue);
     }
@@ -353,19 +367,29 @@ bool Simulation::take_turn(Queue& q) {
     }
     const u32 communicator =
         communicator_of(head.rank, op_of(head.rank, datasets_[head.dataset].node));
-    Turns& turns = turns_[communicator][head.queue % queues_per_lane_];
-    auto same = [this](const Turn& turn, u32 stream) {
+    const u32 shared = circle(head.rank, communicator);
+    Turns& turns = turns_[shared][head.queue % queues_per_lane_];
+    auto same = [this, communicator](const Turn& turn, u32 stream) {
         const Stream& s = streams_[stream];
-        return s.id == turn.stream && s.phase - s.first_phase == turn.phase;
+        return s.id - model_.communicators[communicator].first_stream == turn.stream &&
+               s.phase - s.first_phase == turn.phase;
     };
     if (q.turn == turns.passed + turns.coming.size()) {
-        const u32 members = model_.plans[head.plan].communicator_size;
-        turns.coming.push_back({head.id, head.phase - head.first_phase, members});
+        if (folded_ && !turns.coming.empty() && turns.coming.back().tick == queue_.now() &&
+            turns.coming.back().event != ties_.event()) {
+            ties_.note("chunks take the turns of a group in one tick", head.rank);
+        }
+        const u64 number = head.id - model_.communicators[communicator].first_stream;
+        turns.coming.push_back({number, head.phase - head.first_phase, members_of(head, shared),
+                                queue_.now(), ties_.event()});
     }
     Turn& turn = turns.coming[q.turn - turns.passed];
     const auto waiting = q.streams.begin() + q.running;
     const auto found = std::find_if(waiting, q.streams.end(),
                                     [&](u32 stream) { return same(turn, stream); });
+    if (folded_ && found != waiting && turn.tick == queue_.now()) {
+        ties_.note("members of a group would start different chunks in one tick", head.rank);
+    }
     if (found == q.streams.end()) {
         return false;
     }
@@ -493,7 +517,8 @@ void Simulation::start_phase(u32 stream) {
     }
 }
 
-Place Simulation::place_in(u32 rank, const Plan& plan, u32 level_index) const {
+Place Simulation::place_in(u32 of, const Plan& plan, u32 level_index) const {
+    const u32 rank = real(of);
     const Level& level = plan.levels[level_index];
     Place place;
     place.size = level.size;

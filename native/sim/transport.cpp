@@ -37,28 +37,41 @@ u64 Simulation::carried(u64 bytes) const {
 }
 
 void Simulation::send_plain(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then) {
+    send_as({bytes, tag, src, dst}, src, dst, then);
+}
+
+void Simulation::receive_plain(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then) {
+    receive_as({bytes, tag, src, dst}, then);
+}
+
+// Sends under a key that names its ends in whatever way the receive does.
+void Simulation::send_as(const MatchKey& key, u32 src, u32 dst, Continuation then) {
     u32 message = messages_.take();
-    const u32 partner = matcher_.match({bytes, tag, src, dst}, Matcher::Side::send, message,
+    const u32 partner = matcher_.match(key, Matcher::Side::send, message,
                                        [this](u32 m) -> u32& { return messages_[m].next; });
     if (partner != none) {
         messages_.give_back(message);
         message = partner;
     }
     Message& m = messages_[message];
-    m.bytes = bytes;
+    m.bytes = key.bytes;
     m.src = src;
     m.dst = dst;
-    m.tag = tag;
+    m.tag = key.tag;
     m.sent = then;
-    ++message_count_;
+    if (folded_) [[unlikely]] {
+        count_alike(folding_->class_of[src]);
+    } else {
+        ++message_count_;
+    }
     const bool departs = then.kind != Continuation::nobody && !model_.quirks.send_completes_on_arrival;
-    network_->send(src, dst, bytes, {event::arrival, message},
+    network_->send(src, dst, key.bytes, {event::arrival, message},
                    departs ? Notice{event::departed, message} : Notice{});
 }
 
-void Simulation::receive_plain(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then) {
+void Simulation::receive_as(const MatchKey& key, Continuation then) {
     u32 message = messages_.take();
-    const u32 partner = matcher_.match({bytes, tag, src, dst}, Matcher::Side::receive, message,
+    const u32 partner = matcher_.match(key, Matcher::Side::receive, message,
                                        [this](u32 m) -> u32& { return messages_[m].next; });
     if (partner != none) {
         messages_.give_back(message);
@@ -82,6 +95,7 @@ void Simulation::arrive(u32 message) {
     }
     if (model_.quirks.send_completes_on_arrival) {
         resume(m.sent);
+        ties_.next_event();  // of a folded run: this end and that one are of different messages
     }
     if (m.receive_posted) {
         resume(m.received);

@@ -61,10 +61,14 @@ void Simulation::issue(u32 rank, u32 node) {
             start_collective(rank, node);
             return;
         case OpKind::send:
-            send(rank, peer_of(rank, op), op.bytes, op.tag, {Continuation::node, rank, node});
-            return;
         case OpKind::receive:
-            receive(rank, peer_of(rank, op), op.bytes, op.tag, {Continuation::node, rank, node});
+            if (folded_) [[unlikely]] {
+                message_on_channel(rank, node);
+            } else if (op.kind == OpKind::send) {
+                send(rank, peer_of(rank, op), op.bytes, op.tag, {Continuation::node, rank, node});
+            } else {
+                receive(rank, peer_of(rank, op), op.bytes, op.tag, {Continuation::node, rank, node});
+            }
             return;
         case OpKind::memory:
             access_memory(rank, node);
@@ -102,12 +106,18 @@ void Simulation::release_children(u32 rank, u32 node) {
 void Simulation::complete_node(u32 rank, u32 node) {
     Rank& r = ranks_[rank];
     const Op& op = op_of(rank, node);
+    if (folded_) [[unlikely]] {
+        settle_ties(rank);
+    }
     if (op.resource != unlimited) {
         --r.occupied[op.resource];
     }
     --r.in_flight;
     ++nodes_done_;
     end_[r.first_node + node] = queue_.now();
+    if (folded_) [[unlikely]] {
+        ties_.node_ends(rank, queue_.now(), node, slots_around(r, node));
+    }
     release_children(rank, node);
     issue_ready(rank);
     finish_if_done(rank);

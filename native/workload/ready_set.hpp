@@ -45,6 +45,17 @@ public:
 
     bool empty() const { return size_ == 0; }
 
+    // The slot kinds among those for which `counts(slot)` that nodes wait for, as bits of their
+    // numbers modulo 64.
+    template <class Counts>
+    u64 wanted(Counts&& counts) const {
+        u64 slots = 0;
+        for (u32 slot = 0; slot < heaps_.size(); ++slot) {
+            slots |= u64{!heaps_[slot].empty() && counts(slot)} << (slot % 64u);
+        }
+        return slots;
+    }
+
     template <class Visit>
     void for_each(Visit&& visit) const {
         for (const std::vector<u32>& heap : heaps_) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from yantra import _core
+from yantra import _core, folding
 from yantra.callable_module import make_callable
 from yantra.compile import Model, compile
 from yantra.deadlock import explain, named
@@ -13,6 +13,7 @@ from yantra.errors import DeadlockError, UnsupportedError
 from yantra.quirks import Quirk
 from yantra.result import Result
 from yantra.scenario import Scenario
+from yantra.scenario.types import Fold
 from yantra.units import format_size
 
 _EVENTS_PER_SLICE = 1_000_000
@@ -22,7 +23,7 @@ Progress = Callable[[int, int], None]
 
 
 def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
-    """Compile a scenario and run it.
+    """Compile a scenario and run it, folded where its `fold` allows.
 
     Raises ConfigError, TraceError or UnsupportedError before anything runs, and DeadlockError when
     the run cannot finish.
@@ -30,11 +31,44 @@ def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
     return run(compile(scenario), progress=progress)
 
 
-def run(model: Model, *, progress: Progress | None = None) -> Result:
-    """Run a compiled scenario. Any number of runs may share one model."""
+def run(model: Model, *, progress: Progress | None = None, fold: Fold | None = None) -> Result:
+    """Run a compiled scenario. Any number of runs may share one model.
+
+    `fold`, if given, comes before the scenario's: with `auto` one rank stands for all that do the
+    same where that is known to change nothing and worth the while; `require` raises
+    UnsupportedError where it is not known.
+    """
+    wanted = fold or model.scenario.fold
+    reason = ""
+    if wanted != "off":
+        outcome, reason = _run_folded(model, progress, always=wanted == "require")
+        if outcome is not None:
+            return Result(model, outcome)
+    if wanted == "require":
+        raise UnsupportedError(f"fold: require, but the run cannot be folded: {reason}")
     warnings: list[str] = []
     outcome = run_native(model, progress, warnings)
-    return Result(model, outcome, tuple(warnings))
+    return Result(model, outcome, tuple(warnings), reason)
+
+
+def _run_folded(model: Model, progress: Progress | None, *, always: bool) -> tuple[Any, str]:
+    """Return the outcome of one rank per class, or None and why it is not that of all ranks.
+
+    A run that ends with something to tell, a deadlock or a message nobody received, tells it of
+    all ranks.
+    """
+    classes = folding.find(model, 2 if always else folding.WORTH)
+    if classes.refusal:
+        return None, classes.refusal
+    simulation = _core.Simulation(model.native, folding=classes)
+    ranks = list(classes.representative) if progress else ()
+    _run(simulation, sum(len(model.graphs.of(rank)) for rank in ranks), progress)
+    if simulation.tie[0]:
+        return None, folding.tie(model, classes, simulation.tie)
+    outcome = simulation.outcome()
+    if simulation.mismatch or not outcome.finished or outcome.unreceived:
+        return None, "it ends with something to tell of single ranks"
+    return outcome, ""
 
 
 def run_native(
@@ -46,13 +80,14 @@ def run_native(
     names for each unfinished rank its oldest waiting node and what it waits for. Interruptible
     between slices of a million events.
     """
+    total = sum(len(model.graphs.of(rank)) for rank in range(model.ranks)) if progress else 0
     simulation = _core.Simulation(model.native)
-    _run(simulation, model, progress)
+    _run(simulation, total, progress)
     if simulation.mismatch and Quirk.MISMATCHED_COLLECTIVES_MEET in model.quirks:
         if warnings is not None:
             warnings.append(_mismatch(model, simulation.mismatch))
         simulation = _core.Simulation(model.native, match_by_tag=True)
-        _run(simulation, model, progress)
+        _run(simulation, total, progress)
     outcome = simulation.outcome()
     if len(outcome.finish_order) < model.ranks:
         raise DeadlockError(explain(model, outcome))
@@ -61,8 +96,7 @@ def run_native(
     return outcome
 
 
-def _run(simulation: _core.Simulation, model: Model, progress: Progress | None) -> None:
-    total = sum(len(model.graphs.of(rank)) for rank in range(model.ranks)) if progress else 0
+def _run(simulation: _core.Simulation, total: int, progress: Progress | None) -> None:
     try:
         simulation.start()
         while not simulation.run_for(_EVENTS_PER_SLICE):

@@ -20,6 +20,7 @@ PYTHON_LAYERS = [
     ("scenario",),
     ("astra_sim",),
     ("compile",),
+    ("folding",),
     ("result", "deadlock"),
     ("simulate", "validate"),
     ("export", "demo", "rehearsal"),
@@ -27,7 +28,7 @@ PYTHON_LAYERS = [
     ("cli",),
     ("__main__",),
 ]
-IMPORTS_THE_CORE = {"chakra", "compile", "deadlock", "simulate", "result", "export"}
+IMPORTS_THE_CORE = {"chakra", "compile", "deadlock", "folding", "simulate", "result", "export"}
 
 NATIVE_LAYERS = [
     ("base",),

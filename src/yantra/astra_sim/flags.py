@@ -39,6 +39,7 @@ class Flags(Record):
     network_backend: NetworkBackend = "congestion-unaware"
     scheduling_keys: SchedulingKeys = "ignore"
     quirks: tuple[tuple[str, bool], ...] = ()
+    fold: Literal["auto", "off", "require"] = "auto"
     json: bool = False
     help: bool = False
     warnings: tuple[str, ...] = ()
@@ -174,6 +175,11 @@ _OPTIONS: dict[str, tuple[str, Callable[[str, str], Any], str]] = {
         "ignore or honour intra-/inter-dimension-scheduling (default: ignore)",
     ),
     "semantics-quirk": ("quirks", _quirk, "NAME or NAME=false: turn one oddity on or off"),
+    "fold": (
+        "fold",
+        _one_of("auto", "off", "require"),
+        "run one rank of all that do the same; auto: never here (default: auto)",
+    ),
     "json": ("json", _switch, "write the result as JSON"),
     "help": ("help", _switch, "show this text"),
 }

@@ -11,7 +11,10 @@ from yantra.cli import warn
 from yantra.result.files import TABLES, json_text
 
 if TYPE_CHECKING:
+    from yantra.compile import Model
+    from yantra.result import Result
     from yantra.scenario import Scenario
+    from yantra.scenario.types import Fold
 
 _KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
@@ -51,6 +54,14 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
 @click.option(
     "--ignore-memory", is_flag=True, help="With --workload: run what devices cannot hold, too."
 )
+@click.option(
+    "--fold",
+    type=click.Choice(["auto", "off", "require"]),
+    help="Whether one rank stands for all that do the same; changes no result.",
+)
+@click.option(
+    "--explain-folding", is_flag=True, help="Tell which ranks do the same, and why others do not."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("-o", "--output", type=click.Path(), help="Write the whole result as JSON.")
 @click.option("--csv", type=click.Path(), help="Write one table as CSV.")
@@ -68,6 +79,8 @@ def command(
     /,
     scenario: str | None,
     workload: str | None,
+    fold: Fold | None,
+    explain_folding: bool,
     as_json: bool,
     output: str | None,
     csv: str | None,
@@ -85,7 +98,9 @@ def command(
     if not as_json:
         warn(model.warnings)
     with progress() as report:
-        result = run(model, progress=report)
+        result = run(model, progress=report, fold=fold)
+    if explain_folding:
+        _explain(model, result, fold)
     if not as_json:
         warn(result.run_warnings)
     if output:
@@ -101,6 +116,15 @@ def command(
     else:
         show(result)
     return 0
+
+
+def _explain(model: Model, result: Result, fold: Fold | None) -> None:
+    """Tell on stderr, so that stdout stays what it is without."""
+    from yantra import folding
+
+    is_off = (fold or model.scenario.fold) == "off"
+    why = "--fold off" if is_off else result.not_folded
+    click.echo("\n".join(folding.explain(model, folding.find(model), why)), err=True)
 
 
 def _scenario(

@@ -7,6 +7,31 @@ from math import prod
 from yantra.scenario import Topology
 
 
+class Spans:
+    """Which dimensions groups span; groups that lie alike are looked at once."""
+
+    def __init__(self, topology: Topology) -> None:
+        self._topology = topology
+        self._known: dict[tuple[int, ...], frozenset[int]] = {}
+
+    def of(self, members: tuple[int, ...]) -> frozenset[int] | None:
+        """Return what `whole_dimensions` returns.
+
+        What spans dimensions from one rank does so from every rank that is first in them.
+        """
+        first = members[0]
+        pattern = tuple([member - first for member in members])
+        known = self._known.get(pattern)
+        if known is not None:
+            coordinates = _coordinates(self._topology, first)
+            if not any(coordinates[d] for d in known):
+                return known
+        spanned = whole_dimensions(self._topology, members)
+        if spanned is not None:
+            self._known[pattern] = spanned
+        return spanned
+
+
 def whole_dimensions(topology: Topology, members: tuple[int, ...]) -> frozenset[int] | None:
     """Return the dimensions a group spans if it is exactly their product, else None.
 

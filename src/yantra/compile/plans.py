@@ -17,7 +17,7 @@ from yantra.collectives.program import ExchangeProgram, GraphProgram, Program, R
 from yantra.collectives.schedule import Kind
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs, check, read
-from yantra.compile.grid import lowest_dimension, whole_dimensions
+from yantra.compile.grid import Spans, lowest_dimension
 from yantra.errors import TraceError, UnsupportedError
 from yantra.quirks import Quirk
 from yantra.scenario import Collectives, Custom, Scenario
@@ -78,6 +78,8 @@ class Planner:
         self.custom_by_node: dict[int, int] = {}
         self._programs: dict[tuple[str, Kind, int, RingKind], tuple[int, ...] | str] = {}
         self._custom: dict[tuple[str, int], int] = {}
+        self._spans = Spans(scenario.topology)
+        self._whole: dict[tuple[Kind, frozenset[int]], int] = {}
         self._turns: dict[tuple[Kind, int | tuple[int, ...]], int] = {}
 
     def plan(self, graphs: Graphs) -> None:
@@ -120,10 +122,13 @@ class Planner:
             keeps = len(chosen) == 1 or chosen[0] == _ROOTED
             level = self._flat_level(kind, chosen if keeps else ("ring",), members, 0)
             return int(self.native.add_plan([level], list(members), size, None, False, False))
-        spanned = whole_dimensions(self.scenario.topology, members)
+        spanned = self._spans.of(members)
         if spanned is not None and len(chosen) == len(self.scenario.topology.dimensions):
-            levels = self._grid_levels(kind, chosen, index, spanned)
-            return int(self.native.add_plan(levels, [], size, None, False, False))
+            if (kind, spanned) not in self._whole:
+                levels = self._grid_levels(kind, chosen, index, spanned)
+                added = self.native.add_plan(levels, [], size, None, False, False)
+                self._whole[kind, spanned] = int(added)
+            return self._whole[kind, spanned]
         dimension = lowest_dimension(self.scenario.topology, members)
         level = self._flat_level(kind, chosen, members, dimension)
         return int(self.native.add_plan([level], list(members), size, None, False, False))

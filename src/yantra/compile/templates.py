@@ -41,9 +41,15 @@ class TemplateGraphs(Graphs):
             names = ["", *graph.pg_names]
             rows = _core.used_collectives(graph)
             used.append([(names.index(name), comm_type) for name, comm_type in rows])
+        tables = [set[tuple[int, ...]]() for _ in self.distinct]
         for at, (communicators, _) in zip(self.by_rank, self.tables, strict=True):
+            tables[at].add(communicators)
+        for at, distinct in enumerate(tables):
             for place, comm_type in used[at]:
-                yield communicators[place - 1] if place else 0, comm_type
+                for index in {
+                    communicators[place - 1] if place else 0 for communicators in distinct
+                }:
+                    yield index, comm_type
 
 
 def load_templates(
@@ -67,27 +73,23 @@ def load_templates(
     graphs = TemplateGraphs(workload)
     in_order = one_slot and workload.ordering == "serial"
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
-    places: dict[str, int] = {}
-    for rank in range(ranks):
-        template = workload.class_of(rank).template
-        if template not in places:
-            places[template] = len(graphs.distinct)
-            where = workload.where(template)
-            graph = read_graph(
-                workload.template_bytes(template),
-                where,
-                merge_duplicates=merge,
-                tensors=tensors,
-                collectives_in_order=in_order,
-            )
-            graphs.add(graph, where, quirks)
-        at = places[template]
-        graphs.by_rank.append(at)
-        graphs.tables.append(_table(workload, rank, graphs.distinct[at]))
+    templates = workload.template_of_ranks()
+    places = {template: at for at, template in enumerate(dict.fromkeys(templates))}
+    for template in places:
+        where = workload.where(template)
+        graph = read_graph(
+            workload.template_bytes(template),
+            where,
+            merge_duplicates=merge,
+            tensors=tensors,
+            collectives_in_order=in_order,
+        )
+        graphs.add(graph, where, quirks)
+    graphs.by_rank = [places[template] for template in templates]
+    names = {template: _names(graphs.distinct[at]) for template, at in places.items()}
+    graphs.tables = workload.tables(names)
     return graphs
 
 
-def _table(workload: Workload, rank: int, graph: Any) -> Table:
-    names = Names(tuple(graph.pg_names), tuple(graph.peer_names))
-    meaning = workload.meaning(rank, names)
-    return tuple(meaning.groups.values()), tuple(meaning.peers.values())
+def _names(graph: Any) -> Names:
+    return Names(tuple(graph.pg_names), tuple(graph.peer_names))

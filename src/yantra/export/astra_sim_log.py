@@ -65,10 +65,11 @@ _COMPLETED, _ISSUED, _COMPLETED_AT_ONCE, _FINISHED = range(4)
 
 def _events(result: Result) -> Iterator[tuple[Key, Callable[[], Iterator[Line]]]]:
     model, outcome = result.model, result.outcome
-    for place, rank in enumerate(outcome.finish_order):
+    finish_order = result.finish_order
+    for place, rank in enumerate(finish_order):
         key = (outcome.finish[rank], place, rank, _FINISHED, 0)
         yield key, partial(_finish, result, rank)
-    places = {rank: place for place, rank in enumerate(outcome.finish_order)}
+    places = {rank: place for place, rank in enumerate(finish_order)}
 
     def key_of(tick: int, rank: int, phase: int, node: int) -> Key:
         place = places[rank] if tick == outcome.finish[rank] else -1

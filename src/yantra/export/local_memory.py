@@ -102,7 +102,8 @@ def write_traces(result: Result) -> list[str]:
 def _completions(result: Result, rank: int) -> list[tuple[int, int, int]]:
     """Return (node, start, end) of the nodes that ran, in the order of their completion."""
     outcome = result.outcome
-    first, past = outcome.first_node[rank], outcome.first_node[rank + 1]
+    first = outcome.first_node[rank]
+    past = first + len(result.model.graphs.of(rank))
     times = zip(outcome.start[first:past], outcome.end[first:past], strict=True)
     ran = [(node, start, end) for node, (start, end) in enumerate(times) if end != NEVER]
     return sorted(ran, key=lambda row: (row[2], row[1], row[0]))

@@ -80,9 +80,10 @@ def _some_rank_computes(model: Model, outcome: Any) -> int:
     """Return for how many ticks at least one device computes."""
     starts, ends = outcome.start, outcome.end
     kernels = [_kernels(graph) for graph in model.graphs.distinct]
+    blocks = dict.fromkeys(zip(model.graphs.by_rank, outcome.first_node, strict=False))
     intervals = [
         (starts[first + node], ends[first + node])
-        for at, first in zip(model.graphs.by_rank, outcome.first_node, strict=False)
+        for at, first in blocks
         for node in kernels[at]
         if ends[first + node] != NEVER
     ]

@@ -26,13 +26,21 @@ class Result:
 
     `finish_ns` and `finish_ps` are arrays by rank. `ranks`, `nodes`, `collectives`, `dimensions`
     and `links` are tables: `result.ranks["idle_ns"]` is an array, `result.ranks.values("idle_ns")`
-    a list. Times count from the start of the run.
+    a list. Times count from the start of the run. `not_folded` says why every rank was run, where
+    folding was asked for and one could not stand for all that do the same.
     """
 
-    def __init__(self, model: Model, outcome: Any, run_warnings: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        model: Model,
+        outcome: Any,
+        run_warnings: tuple[str, ...] = (),
+        not_folded: str = "",
+    ) -> None:
         self.model = model
         self.outcome = outcome
         self.run_warnings = run_warnings
+        self.not_folded = not_folded
 
     @property
     def warnings(self) -> list[str]:
@@ -53,6 +61,14 @@ class Result:
     def makespan_ns(self) -> float:
         """The time at which the last rank finishes."""
         return tables.nanoseconds(max(self.outcome.finish), self.model.ticks_per_ns) or 0
+
+    @property
+    def finish_order(self) -> list[int]:
+        """The ranks in the order in which they finish; of a folded run by rank within a tick."""
+        if not self.outcome.folded:
+            return list(self.outcome.finish_order)
+        finish = self.outcome.finish
+        return sorted(range(self.model.ranks), key=lambda rank: finish[rank])
 
     @property
     def finish_ns(self) -> np.ndarray[Any, Any]:

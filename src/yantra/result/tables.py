@@ -7,7 +7,7 @@ nanoseconds, else with the three decimals of its picoseconds. What never ran has
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from yantra import _core
 from yantra.compile import Model
@@ -41,6 +41,7 @@ PARTS = ("compute", "exposed_communication", "exposed_memory", "exposed_host", "
 
 _COLLECTIVE_NODE = NODE_TYPES.index("COMM_COLL")
 _COMMUNICATION = 2  # place of the class in the core's statistics
+_Value = TypeVar("_Value")
 
 
 def nanoseconds(ticks: int, ticks_per_ns: int) -> int | float | None:
@@ -49,6 +50,17 @@ def nanoseconds(ticks: int, ticks_per_ns: int) -> int | float | None:
         return None
     whole, rest = divmod(ticks, ticks_per_ns)
     return ticks / ticks_per_ns if rest else whole
+
+
+def per_rank(model: Model, outcome: Any, of: Callable[[int], _Value]) -> list[_Value]:
+    """Return `of(rank)` for every rank, asked once for all ranks of a class of a folded run."""
+    if not outcome.folded:
+        return [of(rank) for rank in range(model.ranks)]
+    known: dict[int, _Value] = {}
+    for rank, at in enumerate(outcome.class_of):
+        if at not in known:
+            known[at] = of(rank)
+    return [known[at] for at in outcome.class_of]
 
 
 def rank_table(model: Model, outcome: Any) -> Table:
@@ -63,7 +75,7 @@ def rank_table(model: Model, outcome: Any) -> Table:
     def part(index: int) -> Callable[[], list[Any]]:
         def make() -> list[Any]:
             if not parts:
-                parts.extend(breakdown(model, outcome, rank) for rank in range(model.ranks))
+                parts.extend(per_rank(model, outcome, lambda rank: breakdown(model, outcome, rank)))
             return [nanoseconds(row[index], model.ticks_per_ns) for row in parts]
 
         return make
@@ -86,25 +98,31 @@ def breakdown(model: Model, outcome: Any, rank: int) -> tuple[int, ...]:
 def node_table(model: Model, outcome: Any) -> Table:
     """One row per node of every rank's trace, by rank and then by id."""
 
-    def per_rank(column: Callable[[Any], list[Any]]) -> Callable[[], list[Any]]:
+    def by_graph(column: Callable[[Any], list[Any]]) -> Callable[[], list[Any]]:
         def make() -> list[Any]:
             distinct = [column(graph) for graph in model.graphs.distinct]
             return [value for at in model.graphs.by_rank for value in distinct[at]]
 
         return make
 
+    lengths = [len(graph) for graph in model.graphs.distinct]
+
     def times(ticks: Any) -> list[Any]:
-        return [nanoseconds(tick, model.ticks_per_ns) for tick in ticks]
+        return [
+            nanoseconds(tick, model.ticks_per_ns)
+            for at, first in zip(model.graphs.by_rank, outcome.first_node, strict=False)
+            for tick in ticks[first : first + lengths[at]]
+        ]
 
     columns: dict[str, Column] = {
         "rank": ("whole", lambda: _rank_of_nodes(model)),
-        "id": ("id", per_rank(lambda graph: list(graph.id))),
-        "name": ("text", per_rank(lambda graph: [graph.name(n) for n in range(len(graph))])),
-        "type": ("text", per_rank(lambda graph: [NODE_TYPES[t] for t in graph.type])),
+        "id": ("id", by_graph(lambda graph: list(graph.id))),
+        "name": ("text", by_graph(lambda graph: [graph.name(n) for n in range(len(graph))])),
+        "type": ("text", by_graph(lambda graph: [NODE_TYPES[t] for t in graph.type])),
         "start_ns": ("real", lambda: times(outcome.start)),
         "end_ns": ("real", lambda: times(outcome.end)),
     }
-    return Table("nodes", len(outcome.start), columns)
+    return Table("nodes", sum(lengths[at] for at in model.graphs.by_rank), columns)
 
 
 def collective_table(model: Model, outcome: Any) -> Table:
@@ -140,10 +158,12 @@ def collective_table(model: Model, outcome: Any) -> Table:
 
 def _communication(model: Model, outcome: Any) -> list[Any]:
     roofline = _core.Roofline()
-    statistics = (
-        _core.rank_statistics(model.native, outcome, rank, roofline) for rank in range(model.ranks)
-    )
-    return [nanoseconds(s.class_ticks[_COMMUNICATION], model.ticks_per_ns) for s in statistics]
+
+    def ticks(rank: int) -> int:
+        statistics = _core.rank_statistics(model.native, outcome, rank, roofline)
+        return int(statistics.class_ticks[_COMMUNICATION])
+
+    return [nanoseconds(t, model.ticks_per_ns) for t in per_rank(model, outcome, ticks)]
 
 
 def _rank_of_nodes(model: Model) -> list[int]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def check(scenario: Scenario) -> None:
     """Raise ConfigError for the first wrong field."""
     _choice("semantics", scenario.semantics, types.Semantics)
+    _choice("fold", scenario.fold, types.Fold)
     _choice("network", scenario.network, types.Network)
     for name in ("replay_only", "track_local_memory", "trace_nodes"):
         _flag(name, getattr(scenario, name))

@@ -71,6 +71,7 @@ class Document(Record):
     track_local_memory: bool = False
     local_memory_trace: str = types.Scenario.local_memory_trace
     trace_nodes: bool = False
+    fold: str = types.Scenario.fold
 
 
 _BANDWIDTH = Quantity("bandwidth", "GB/s")  # 1 GB/s is 1 byte per ns
@@ -239,6 +240,7 @@ DOCUMENT = Section(
         "track_local_memory": ("track_local_memory", Flag(), "follow the tensors of each rank"),
         "local_memory_trace": ("local_memory_trace", Text(), "prefix of the memory traces"),
         "trace_nodes": ("trace_nodes", Flag(), "log issue and completion of each node"),
+        "fold": ("fold", Choice(types.Fold), "whether one rank may stand for equal ones"),
     },
 )
 

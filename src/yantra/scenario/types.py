@@ -22,6 +22,7 @@ Reductions = Literal["serial", "overlapped"]
 Communication = Literal["one_slot", "per_communicator"]
 Network = Literal["congestion_unaware", "congestion_aware"]
 Semantics = Literal["yantra", "astra-sim"]
+Fold = Literal["auto", "off", "require"]
 
 Groups = tuple[tuple[int, tuple[int, ...]], ...]
 """Communicator groups: (id, ranks in ring order), by ascending id; id 0 is never listed."""
@@ -183,7 +184,8 @@ class Scenario(Record):
     `quirks` names the oddities of ASTRA-sim that are on; None stands for those of `semantics`.
     `replay_only` lets every node take its recorded duration. `trace_nodes` logs the issue and the
     completion of each node; `track_local_memory` follows tensors and writes
-    `<local_memory_trace>.<rank>.json`.
+    `<local_memory_trace>.<rank>.json`. `fold` lets one rank stand for all that do the same at the
+    same times, which changes no result.
     """
 
     workload: Workload
@@ -199,6 +201,7 @@ class Scenario(Record):
     track_local_memory: bool = False
     local_memory_trace: str = "local_mem_trace"
     trace_nodes: bool = False
+    fold: Fold = "auto"
 
     def __post_init__(self) -> None:
         """Check the whole scenario, as parts depend on each other."""

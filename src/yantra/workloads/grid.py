@@ -118,6 +118,11 @@ class Grid(Record):
         """Return one coordinate of a rank, in the first view that has the axis."""
         return self._found(self.view_of((axis,)), axis).coordinate(self._offset(rank))
 
+    def column(self, axis: str, view: str) -> list[int]:
+        """Return one coordinate of every rank, in order."""
+        _, size, stride = self._found(view, axis)
+        return [offset // stride % size for offset in range(self.size)]
+
     def rank(self, coordinates: Mapping[str, int], view: str | None = None) -> int:
         """Return the rank at coordinates of a view; those not given are 0."""
         axes = {axis.name: axis for axis in self._axes(view)}
@@ -198,6 +203,20 @@ class Grid(Record):
         if peer.grid not in (None, self.name):
             raise ConfigError(f"comm_peer {show(expression)}", f"names the grid '{peer.grid}'")
         return self._moved(rank, peer, expression)
+
+    def peers(self, expression: str) -> list[int]:
+        """Return `peer` of every rank, in order."""
+        peer = parse_peer(expression)
+        if peer.grid not in (None, self.name):
+            raise ConfigError(f"comm_peer {show(expression)}", f"names the grid '{peer.grid}'")
+        view = self.view_of(step.axis for step in peer.steps)
+        offsets: Iterable[int] = range(self.size)
+        for step in peer.steps:
+            axis = self._found(view, step.axis)
+            size, stride = axis.size, axis.stride
+            shifts = [(_moved(at, step, axis, expression) - at) * stride for at in range(size)]
+            offsets = [offset + shifts[offset // stride % size] for offset in offsets]
+        return [self.first_rank + offset for offset in offsets]
 
     def _moved(self, rank: int, peer: Peer, expression: str) -> int:
         offset = self._offset(rank)

@@ -92,6 +92,28 @@ class Layout:
         )
         return dict(enumerate(members, start=1))
 
+    def group_ids(self, name: str) -> list[int | None]:
+        """Return `group_id` of every rank, in order."""
+        group = self.groups[name]
+        ids: list[int | None] = [None] * self.ranks
+        members = self._by_name[group.grid].groups_of(group)
+        for number, ranks in enumerate(members, start=self._first_id[name]):
+            for rank in ranks:
+                ids[rank] = number
+        return ids
+
+    def classes_of_ranks(self) -> list[int]:
+        """Return `class_at` of every rank, in order."""
+        found = [0] * self.ranks
+        for grid in self.grids:
+            view, axes, cells = self._cells[grid.name]
+            columns = [grid.column(axis, view) for axis in axes]
+            keys: Iterable[tuple[int, ...]] = (
+                zip(*columns, strict=True) if columns else [()] * grid.size
+            )
+            found[grid.ranks.start : grid.ranks.stop] = [cells[key] for key in keys]
+        return found
+
     @cached_property
     def ranks_of_class(self) -> tuple[int, ...]:
         """How many ranks each class has."""

@@ -222,6 +222,44 @@ class Workload:
                 raise ConfigError(self.where(template), problem)
         return Meaning(rank, {name: number or 0 for name, number in groups.items()}, peers)
 
+    def template_of_ranks(self) -> list[str]:
+        """Return the template of every rank, in order."""
+        return [self.classes[at].template for at in self._layout.classes_of_ranks()]
+
+    def tables(self, names: Mapping[str, Names]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Return, for every rank in order, what the names of its template mean: `meaning` at once.
+
+        `names` are those of each template. Raises ConfigError as `meaning` does.
+        """
+        ranks_of: dict[str, list[int]] = {name: [] for name in names}
+        for rank, template in enumerate(self.template_of_ranks()):
+            ranks_of[template].append(rank)
+        groups: dict[str, list[int | None]] = {}
+        peers: dict[str, list[int]] = {}
+        tables: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), ())] * self.ranks
+        for template, ranks in ranks_of.items():
+            self._checked(names[template], template)
+            for name in names[template].groups:
+                if name not in groups:
+                    groups[name] = self._layout.group_ids(name)
+            for name in names[template].peers:
+                if name not in peers:
+                    peers[name] = self._peers(name)
+            for rank in ranks:
+                own = tuple([groups[name][rank] for name in names[template].groups])
+                others = tuple([peers[name][rank] for name in names[template].peers])
+                if None in own or rank in others or -1 in others:
+                    meaning = self.meaning(rank, names[template])
+                    own, others = tuple(meaning.groups.values()), tuple(meaning.peers.values())
+                tables[rank] = own, others  # type: ignore[assignment]
+        return tables
+
+    def _peers(self, name: str) -> list[int]:
+        """Return the rank a peer means for each rank, -1 where that is to be looked up alone."""
+        if len(self.grids) > 1:
+            return [-1] * self.ranks
+        return self.grids[0].peers(name)
+
     def trace(self, rank: int, ordering: Ordering | None = None) -> Trace:
         """Return the trace of one rank, with absolute peers and numbers of groups."""
         template = self.class_of(rank).template

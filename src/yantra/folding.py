@@ -1,0 +1,115 @@
+"""Folding in words: which ranks do the same, why others do not, and why a run was not folded.
+
+The classes are found by the core (`native/sim/folding.cpp`); here they are only told. Everything is
+said of ranks, communicators and nodes as the workload numbers and names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from yantra import _core
+from yantra.compile import Model
+
+WORTH = 8
+"""With `auto` a run is folded if it has so many times more ranks than classes: a folded run that
+must be given up has then cost no more than an eighth of the whole."""
+
+_SHOWN = 20
+_DIFFERENCES = (
+    "they run different operations (kinds, sizes, durations, tags or dependencies)",
+    "peers that are two ranks for one are the same rank for the other",
+    "their collectives{group} run over different dimensions, sizes or algorithms",
+    "the algorithm{group} gives every position work of its own",
+    "their neighbours{group} are of different classes",
+    "their messages{group} cross different distances of the network",
+    "they exchange messages with ranks of different classes",
+)
+
+
+def find(model: Model, worth: int = 2) -> _core.Folding:
+    """Return the classes of ranks of a model, or why there are none.
+
+    The search ends where there are fewer than `worth` ranks to a class.
+    """
+    return _core.fold(model.native, worth)
+
+
+def explain(model: Model, folding: _core.Folding, not_folded: str = "") -> list[str]:
+    """Return lines that tell the classes and, for each split, why.
+
+    `not_folded` is what only the run found (`Result.not_folded`).
+    """
+    lines = []
+    if folding.refusal:
+        lines.append(f"not folded: {folding.refusal}")
+    else:
+        classes = _classes(folding)
+        head = f"{_count(model.ranks, 'rank')} in {_count(len(classes), 'class')}"
+        lines.append(f"not folded, {head}: {not_folded}" if not_folded else f"folded: {head}")
+        for at, ranks in enumerate(classes[:_SHOWN]):
+            lines.append(f"  class {at}: {_count(len(ranks), 'rank')}: {_ranges(ranks)}")
+        lines += _more(len(classes))
+    splits = folding.splits
+    lines += [f"  {_split(model, split)}" for split in splits[:_SHOWN]]
+    lines += _more(len(splits))
+    return lines
+
+
+def tie(model: Model, folding: _core.Folding, found: tuple[str, int, int, int]) -> str:
+    """Return in words what the core found when it gave a folded run up."""
+    what, at, *nodes = found
+    rank = folding.representative[at]
+    graph = model.graphs.of(rank)
+    named = [f"'{graph.name(node)}' ({graph.id[node]})" for node in nodes if node < len(graph)]
+    which = f" (nodes {' and '.join(named)})" if named else ""
+    return (
+        f"on rank {rank} {what}{which}; their order follows the numbers of ranks, so it may differ "
+        "within a class"
+    )
+
+
+def _classes(folding: _core.Folding) -> list[list[int]]:
+    classes: list[list[int]] = [[] for _ in folding.representative]
+    for rank, at in enumerate(folding.class_of):
+        classes[at].append(rank)
+    return classes
+
+
+def _split(model: Model, split: _core.Split) -> str:
+    group = f" of {_group(model, split.communicator)}" if split.communicator is not None else ""
+    why = _DIFFERENCES[split.difference].format(group=group)
+    return f"rank {split.rank} is not in the class of rank {split.other}: {why}"
+
+
+def _group(model: Model, communicator: int) -> str:
+    if communicator == 0:
+        return "all ranks"
+    group, members = model.groups[communicator - 1]
+    return f"group {group} ({_ranges(sorted(members))})"
+
+
+def _count(number: int, what: str) -> str:
+    plural = what if number == 1 else f"{what}es" if what.endswith("s") else f"{what}s"
+    return f"{number} {plural}"
+
+
+def _more(number: int) -> list[str]:
+    return [f"  and {number - _SHOWN} more"] if number > _SHOWN else []
+
+
+def _ranges(ranks: Sequence[int]) -> str:
+    """Return ascending ranks as `0-7, 16-23, ...`, the first few of them."""
+    parts = list(_runs(ranks))
+    shown = [f"{first}-{last}" if last > first else f"{first}" for first, last in parts[:4]]
+    return ", ".join(shown) + (", ..." if len(parts) > len(shown) else "")
+
+
+def _runs(ranks: Sequence[int]) -> Iterator[tuple[int, int]]:
+    first = last = ranks[0]
+    for rank in ranks[1:]:
+        if rank != last + 1:
+            yield first, last
+            first = rank
+        last = rank
+    yield first, last

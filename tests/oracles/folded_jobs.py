@@ -1,0 +1,179 @@
+"""Random jobs with equal ranks among them: pipelines of stages, groups along axes, stragglers.
+
+A job is a grid of ranks with axes of sizes 1 to 4. Its steps are the same for all ranks but for
+what a stage (the coordinate along the last axis) changes, and for the stragglers. Drawn from a
+seed, so that a failing case has a name.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from random import Random
+from typing import Any
+
+from tests.cases import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, cluster
+from tests.cases import scenario as scenario_of
+from yantra.chakra import TraceBuilder
+from yantra.scenario import (
+    ASTRA_SIM_RESOURCES,
+    Collectives,
+    Device,
+    RemoteMemory,
+    Resources,
+    Scenario,
+    Topology,
+)
+
+KINDS = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL)
+BLOCKS = ("ring", "fully_connected", "switch")
+Groups = tuple[tuple[int, tuple[int, ...]], ...]
+
+
+class Job:
+    """A random job over the ranks of a topology whose dimensions are its axes, in some order."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        draw = self.random
+        self.axes = [draw.choice((1, 2, 2, 3, 4)) for _ in range(3)]
+        if prod(self.axes) < 4:
+            self.axes[0] = 4
+        self.ranks = prod(self.axes)
+        self.groups: list[tuple[int, ...]] = []
+        self.lines = [self._lines(axes) for axes in ((0,), (1,), (2,), (0, 1), (1, 2))]
+        self.lines.append(self._ends())
+        self.steps = [self._step() for _ in range(draw.randrange(2, 9))]
+        self.stragglers = {
+            rank for rank in range(self.ranks) if draw.random() < draw.choice((0.0, 0.0, 0.1))
+        }
+        self.pipelined = draw.random() < 0.5
+
+    def coordinate(self, rank: int, axis: int) -> int:
+        """Return a coordinate of a rank; the first axis is the fastest."""
+        return rank // prod(self.axes[:axis]) % self.axes[axis]
+
+    def moved(self, rank: int, axis: int, by: int) -> int:
+        """Return the rank that lies `by` further along an axis, around its end."""
+        stride = prod(self.axes[:axis])
+        at = self.coordinate(rank, axis)
+        return rank + ((at + by) % self.axes[axis] - at) * stride
+
+    def _lines(self, axes: tuple[int, ...]) -> dict[int, int]:
+        """Make the groups along axes; return the id of each rank's."""
+        ids: dict[int, int] = {}
+        for rank in range(self.ranks):
+            if rank in ids or prod(self.axes[axis] for axis in axes) == 1:
+                continue
+            members = [rank]
+            for axis in axes:
+                places = range(self.axes[axis])
+                members = [self.moved(member, axis, by) for by in places for member in members]
+            self.groups.append(tuple(members))
+            ids |= dict.fromkeys(members, len(self.groups))
+        return ids
+
+    def _ends(self) -> dict[int, int]:
+        """Make groups of the first and the last along the last axis, as tied embeddings have."""
+        ids: dict[int, int] = {}
+        last = self.axes[2] - 1
+        for rank in range(self.ranks):
+            if last > 0 and self.coordinate(rank, 2) == 0:
+                self.groups.append((rank, self.moved(rank, 2, last)))
+                ids |= dict.fromkeys(self.groups[-1], len(self.groups))
+        return ids
+
+    def _step(self) -> dict[str, Any]:
+        draw = self.random
+        return {
+            "what": draw.choice(("compute", "collective", "collective", "message", "memory")),
+            "kind": draw.choice(KINDS),
+            "axis": draw.randrange(-1, 6),
+            "size": draw.choice((1, 777, 4096, 100_000)),
+            "micros": draw.randrange(1, 20),
+            "by": draw.choice((1, -1)),
+            "alone": draw.random() < 0.3,
+        }
+
+    def write(self, trace: TraceBuilder, rank: int) -> None:
+        """Write the trace of a rank."""
+        last: Any = ()
+        stage = self.coordinate(rank, 2) if self.pipelined else 0
+        for tag, step in enumerate(self.steps):
+            axis, what = step["axis"], step["what"]
+            after = () if step["alone"] and what == "compute" else last
+            if what == "compute":
+                extra = 7 if rank in self.stragglers else 0
+                last = trace.compute(duration_micros=step["micros"] + stage + extra, after=after)
+            elif what == "memory":
+                last = trace.memory_load(step["size"], after=after)
+            elif what == "collective" and axis < 0:
+                last = trace.collective(step["kind"], step["size"], after=after)
+            elif what == "collective" and rank in self.lines[axis]:
+                name = str(self.lines[axis][rank])
+                last = trace.collective(step["kind"], step["size"], group=name, after=after)
+            elif what == "message" and 0 <= axis < 3 and self.axes[axis] > 1:
+                there = self.moved(rank, axis, step["by"])
+                back = self.moved(rank, axis, -step["by"])
+                trace.send(there, step["size"], tag=tag, after=after)
+                last = trace.recv(back, step["size"], tag=tag, after=after)
+
+
+def topology_of(job: Job) -> Topology:
+    """Return a network for a job: its axes, or blocks that cut across them."""
+    draw = job.random
+    sizes = [size for size in job.axes if size > 1]
+    if draw.random() < 0.3:
+        sizes = [job.ranks]
+    elif draw.random() < 0.3:
+        draw.shuffle(sizes)
+    return cluster(
+        *(
+            (
+                draw.choice(BLOCKS if len(sizes) > 1 else (*BLOCKS, "mesh")),
+                size,
+                draw.choice((0.7, 8.0, 53.6870912)),
+                draw.choice((0.0, 12.25, 500.0)),
+            )
+            for size in sizes
+        )
+    )
+
+
+def _algorithm(draw: Random, topology: Topology, upstream: bool) -> str:
+    halving = "halvingDoubling" if upstream else "halving_doubling"
+    fits = all(dimension.size in (2, 4, 8, 16) for dimension in topology.dimensions)
+    return draw.choice(("ring", "ring", "direct", "direct2", halving if fits else "ring"))
+
+
+def folded_case(seed: int) -> Scenario:
+    """Return the scenario of a seed."""
+    job = Job(seed)
+    draw = job.random
+    topology = topology_of(job)
+    upstream = draw.random() < 0.5
+    name = (_algorithm(draw, topology, upstream),) * len(topology.dimensions)
+    collectives = Collectives(
+        all_reduce=name,
+        all_gather=name,
+        reduce_scatter=name,
+        all_to_all=("direct",) * len(name) if "alving" in name[0] else name,
+        chunks=draw.randrange(1, 5),
+        active_chunks=draw.choice((1, 1, 2, 3)),
+        queues_per_dimension=draw.choice((1, 1, 2)),
+        endpoint_delay_ns=draw.choice((0, 10)),
+        priority=draw.choice(("lifo", "fifo")),
+        all_reduce_shape=draw.choice(("local_bw_aware", "baseline")),
+        inter_dimension=draw.choice(("ascending", "ascending", "round_robin")),
+        intra_dimension=draw.choice(("fifo", "fifo", "rg", "smallest_first")),
+    )
+    resources = Resources() if draw.random() < 0.5 and not upstream else ASTRA_SIM_RESOURCES
+    return scenario_of(
+        topology,
+        job.write,
+        groups=tuple(enumerate(job.groups, start=1)),
+        collectives=collectives,
+        semantics="astra-sim" if upstream else "yantra",
+        resources=resources,
+        memory=RemoteMemory(kind="per_npu", latency_ns=50, bytes_per_ns=3.0),
+        device=Device(memory_bytes_per_s=draw.choice((0.0, 1e11))),
+    )

@@ -1,0 +1,173 @@
+"""Folding changes no result: one rank of each class gives all ranks what running all gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cases import ALL_REDUCE, cluster, collectives, scenario
+from tests.oracles.folded_jobs import folded_case
+from yantra.chakra import TraceBuilder
+from yantra.compile import Model, compile
+from yantra.errors import UnsupportedError
+from yantra.folding import explain, find
+from yantra.quirks import Quirk
+from yantra.result import Result
+from yantra.scenario import RemoteMemory, Scenario
+from yantra.simulate import run
+
+CASES, BLOCK = 1000, 100
+TABLES = ("ranks", "nodes", "collectives", "dimensions")
+
+
+def tables(result: Result) -> dict[str, Any]:
+    """Return all that a result says, by rank and by node."""
+    return {name: getattr(result, name).as_dict() for name in TABLES} | {
+        "finish_ps": result.finish_ps.tolist(),
+        "messages": result.messages,
+        "makespan": result.makespan_ns,
+        "bound_by": result.bound_by,
+        "warnings": result.warnings,
+    }
+
+
+def folded(model: Model) -> Result | None:
+    """Return the folded run of a model, None where it cannot be folded."""
+    try:
+        return run(model, fold="require")
+    except UnsupportedError:
+        return None
+
+
+@pytest.mark.parametrize("first", range(0, CASES, BLOCK))
+def test_a_folded_run_gives_every_rank_and_node_what_the_whole_run_gives(first: int) -> None:
+    count = 0
+    for seed in range(first, first + BLOCK):
+        model = compile(folded_case(seed))
+        once = folded(model)
+        if once is not None:
+            count += 1
+            assert tables(once) == tables(run(model, fold="off")), f"case {seed}"
+    assert count > BLOCK // 2
+
+
+def all_reduce(sizes: tuple[int, ...], **parts: Any) -> Scenario:
+    parts.setdefault("collectives", collectives(dimensions=len(sizes), chunks=4))
+    return scenario(
+        cluster(*(("ring", size, 50.0, 500.0) for size in sizes)),
+        lambda trace, rank: trace.collective(ALL_REDUCE, 1 << 20),
+        **parts,
+    )
+
+
+def test_an_all_reduce_on_a_torus_runs_one_rank() -> None:
+    model = compile(all_reduce((4, 4, 4)))
+    result = run(model)
+    assert list(find(model).count) == [64]
+    assert result.outcome.folded
+    assert len(result.outcome.start) == 1
+    assert explain(model, find(model)) == [
+        "folded: 64 ranks in 1 class",
+        "  class 0: 64 ranks: 0-63",
+    ]
+
+
+def test_a_straggler_in_a_ring_leaves_no_two_ranks_alike() -> None:
+    def write(trace: TraceBuilder, rank: int) -> None:
+        work = trace.compute(duration_micros=9 if rank == 3 else 5)
+        trace.collective(ALL_REDUCE, 1 << 20, after=work)
+
+    model = compile(scenario(cluster(("ring", 32, 50.0, 500.0)), write))
+    result = run(model)
+    assert not result.outcome.folded
+    assert result.not_folded == "there are fewer than 8 ranks to a class"
+    told = explain(model, find(model))
+    assert told[0] == "not folded: there are fewer than 2 ranks to a class"
+    assert told[1].startswith(
+        "  rank 3 is not in the class of rank 0: they run different operations"
+    )
+    assert "their neighbours of all ranks are of different classes" in told[2]
+
+
+def pipeline(trace: TraceBuilder, rank: int) -> None:
+    """Stages of 16 ranks: receive from the one below, work, send to the one above."""
+    stage, last = rank // 16, ()
+    for step in range(3):
+        got = trace.recv(rank - 16, 1000, tag=step, after=last) if stage > 0 else last
+        last = trace.compute(duration_micros=3 + stage, after=got)
+        if stage < 3:
+            trace.send(rank + 16, 1000, tag=step, after=last)
+
+
+def test_stages_that_pass_messages_on_are_classes() -> None:
+    model = compile(scenario(cluster(("switch", 64, 50.0, 500.0)), pipeline))
+    assert list(find(model).representative) == [0, 16, 32, 48]
+    once, whole = run(model), run(model, fold="off")
+    assert once.outcome.folded
+    assert not whole.outcome.folded
+    assert tables(once) == tables(whole)
+
+
+def test_ranks_that_share_a_slot_for_messages_that_end_together_are_run_one_by_one() -> None:
+    """A send and a receive end in one tick; which first, the numbers of the ranks decide."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        trace.send((rank + 1) % 8, 1000, tag=1)
+        trace.recv((rank - 1) % 8, 1000, tag=1)
+        later = [trace.compute(duration_micros=2 + at) for at in range(2)]
+        for at, node in enumerate(later):
+            trace.send((rank + 1) % 8, 1000, tag=2 + at, after=node)
+            trace.recv((rank - 1) % 8, 1000, tag=2 + at)
+
+    model = compile(scenario(cluster(("ring", 8, 50.0, 500.0)), write))
+    assert tables(run(model)) == tables(run(model, fold="off"))
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ({"network": "congestion_aware"}, "congestion-aware network"),
+        ({"inter_dimension": "themis"}, "Themis balances the load"),
+        ({"rendezvous": True}, "the rendezvous protocol is not folded"),
+    ],
+)
+def test_what_breaks_the_symmetry_is_told(parts: dict[str, Any], reason: str) -> None:
+    network = parts.pop("network", "congestion_unaware")
+    policies = collectives(dimensions=2, chunks=4, **parts)
+    sizes = (8, 8)
+    if network == "congestion_aware":
+        sizes, policies = (64,), collectives(chunks=4)
+    model = compile(all_reduce(sizes, collectives=policies, network=network))
+    with pytest.raises(UnsupportedError, match=f"fold: require, but .*{reason}"):
+        run(model, fold="require")
+    result = run(model)
+    assert not result.outcome.folded
+    assert reason in result.not_folded
+
+
+def test_memory_that_ranks_share_is_not_folded() -> None:
+    model = compile(
+        scenario(
+            cluster(("ring", 16, 50.0, 500.0)),
+            lambda trace, rank: trace.memory_load(1000),
+            memory=RemoteMemory(kind="pool", latency_ns=50, bytes_per_ns=3.0),
+        )
+    )
+    assert "remote memory that ranks share" in run(model).not_folded
+
+
+def test_groups_of_astra_sim_that_cross_dimensions_unevenly_are_told_apart() -> None:
+    """The ring of a group jumps from dimension to dimension: its hops are not alike."""
+    topology = cluster(("ring", 4, 50.0, 500.0), ("ring", 8, 25.0, 700.0))
+    model = compile(
+        scenario(
+            topology,
+            lambda trace, rank: trace.collective(ALL_REDUCE, 4096, group=str(1 + rank // 16)),
+            groups=((1, tuple(range(16))), (2, tuple(range(16, 32)))),
+            quirks=[Quirk.GROUP_RING],
+        )
+    )
+    folding = find(model)
+    assert tables(run(model)) == tables(run(model, fold="off"))
+    assert any("distances" in line for line in explain(model, folding))
