@@ -113,4 +113,3 @@ def _runs(ranks: Sequence[int]) -> Iterator[tuple[int, int]]:
             first = rank
         last = rank
     yield first, last
-
