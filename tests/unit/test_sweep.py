@@ -161,7 +161,7 @@ def long_runs_started(started: Event) -> Generator[Result | YantraError, None, N
         if done > 1:
             started.set()
 
-    long = ring(64, count=2000)
+    long = ring(64, count=1000)
     return sweep([ring(2), long, long], 2, fold="off", progress=progress)
 
 
@@ -206,7 +206,7 @@ def test_progress_counts_runs_up_to_all() -> None:
 
 def test_runs_go_on_in_other_threads_while_one_runs() -> None:
     """The core releases the lock: Python code gets turns during a run of one long slice."""
-    model = compile(ring(64, count=20))
+    model = compile(ring(64, count=200))
     turns, ran = 0, Event()
 
     def other() -> None:
@@ -224,7 +224,7 @@ def test_runs_go_on_in_other_threads_while_one_runs() -> None:
         during = turns - before
         ran.set()
         busy.result()
-    assert during > 5
+    assert during > 3
 
 
 def test_eight_threads_may_run_one_model_at_once() -> None:
