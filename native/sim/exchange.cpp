@@ -128,9 +128,8 @@ void Simulation::exchange_send(Stream& s, u32 stream) {
 void Simulation::exchange_received(u32 stream) {
     Stream& s = streams_[stream];
     ++s.exchange.receipts;
-    if (folded_ && s.exchange.machine->barrier_at > 0 &&
-        !s.exchange.machine->barrier_counts_hand_overs) {
-        ties_.meets_barrier(s.rank, queue_.now(), stream, false);
+    if (folded_) [[unlikely]] {
+        note_receipt(s, stream);
     }
     inject(s, stream);
 }

@@ -3,6 +3,8 @@
 // A message of a representative to rank p stands for those of its whole class. It reaches the
 // representative of p's class as the message of that one's own peer: from the same class, over the
 // same distance, so in the same tick.
+#include <algorithm>
+
 #include "base/ensure.hpp"
 #include "sim/simulation.hpp"
 
@@ -65,6 +67,29 @@ void Simulation::settle_ties(u32 rank) {
 void Simulation::count_alike(u32 rank) {
     network_->stand_for(folding_->count[rank]);
     message_count_ += folding_->count[rank];
+}
+
+void Simulation::tell_for_class(const Stream& s, const Notice& notice) {
+    count_alike(s.rank);
+    network_->send(real(s.rank), s.exchange.to_rank, s.exchange.send_bytes, notice, {});
+}
+
+void Simulation::note_receipt(const Stream& s, u32 stream) {
+    const ExchangeProgram& machine = *s.exchange.machine;
+    if (machine.barrier_at > 0 && !machine.barrier_counts_hand_overs) {
+        ties_.meets_barrier(s.rank, queue_.now(), stream, false);
+    }
+}
+
+// Whether a queue never holds chunks of two collectives, and keeps them in order: then all that wait
+// in it have one priority, and what enters it is last.
+bool Simulation::has_one_collective_at_a_time() const {
+    const ResourceMap& slots = model_.resources;
+    const bool in_one_slot = std::all_of(
+        slots.collective.begin(), slots.collective.end(),
+        [&](u8 slot) { return slot == slots.collective.front() && slots.capacity[slot] == 1; });
+    return model_.system.intra_dimension == IntraDimension::fifo &&
+           (in_one_slot || !model_.quirks.phases_as_ready);
 }
 
 // Collectives that start in one tick may start in any order only if they share neither numbers nor

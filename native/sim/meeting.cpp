@@ -213,8 +213,7 @@ void Simulation::exchange_tell(Stream& s) {
         notice = {event::exchange_early, early_.take({s.meeting, x.to_member, x.to_mark, none})};
     }
     if (folded_) [[unlikely]] {
-        count_alike(s.rank);
-        network_->send(real(s.rank), x.to_rank, x.send_bytes, notice, {});
+        tell_for_class(s, notice);
         return;
     }
     ++message_count_;

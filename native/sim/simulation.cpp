@@ -29,14 +29,15 @@ Simulation::Simulation(const Model& model, bool match_by_tag,
     : model_(model),
       folding_(std::move(folding)),
       folded_(folding_ != nullptr),
-      ties_(folding_ ? static_cast<u32>(folding_->representative.size()) : 0),
       grid_(model.dimensions, model.tables),
       local_(queue_,
              folding_ ? static_cast<u32>(folding_->representative.size()) : grid_.ranks(),
              event::local_batch),
       network_(make_network(model, grid_, queue_)),
       match_by_tag_(match_by_tag || model.match_by_tag),
-      memory_(model.memory, grid_.ranks(), model.scale) {
+      memory_(model.memory, grid_.ranks(), model.scale),
+      ties_(folding_ ? static_cast<u32>(folding_->representative.size()) : 0) {
+    one_at_a_time_ = has_one_collective_at_a_time();
     ensure(model.jobs.size() == grid_.ranks(), "one job per rank");
     ensure(model.tables_of_ranks.empty() || model.tables_of_ranks.size() == grid_.ranks(),
            "tables of each rank or of none");

@@ -365,11 +365,14 @@ private:
         return folded_ ? folding_->circle_of(rank, communicator) : communicator;
     }
     u32 members_of(const Stream& s, u32 circle) const;
+    bool has_one_collective_at_a_time() const;
     u64 slots_around(const Rank& r, u32 node) const;
     void message_on_channel(u32 rank, u32 node);
     void note_collective(u32 rank, u32 communicator);
     void settle_ties(u32 rank);
     void count_alike(u32 rank);
+    void tell_for_class(const Stream& s, const Notice& notice);
+    void note_receipt(const Stream& s, u32 stream);
     void expand(Outcome& out) const;
 
     // --- custom.cpp
@@ -430,7 +433,6 @@ private:
     const Model& model_;
     std::shared_ptr<const Folding> folding_;
     const bool folded_;
-    Ties ties_;
     Grid grid_;
     EventQueue queue_;
     LocalEvents local_;
@@ -468,6 +470,8 @@ private:
     u64 message_count_ = 0;
     u64 nodes_done_ = 0;
     u32 queue_threshold_ = 1;
+    Ties ties_;
+    bool one_at_a_time_ = false;   // of folded runs
 };
 
 }  // namespace yantra

@@ -314,8 +314,7 @@ void Simulation::proceed(u32 stream) {
     std::vector<u32>& entered = ranks_[rank].queues[queue].streams;
     insert_into_queue(entered, stream);
     if (folded_) [[unlikely]] {
-        const bool in_order = model_.system.intra_dimension == IntraDimension::fifo;
-        ties_.enters(rank, queue_.now(), queue, in_order && entered.back() == stream,
+        ties_.enters(rank, queue_.now(), queue, one_at_a_time_ && entered.back() == stream,
                      model_.system.intra_dimension == IntraDimension::rg);
     }
     if (old_queue != none) {

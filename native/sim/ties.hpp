@@ -178,7 +178,10 @@ private:
         for (const Visit& before : t.visits) {
             const bool both_enter = now.enters && before.enters;
             const bool passes = now.enters != before.enters && !(now.behind && before.behind);
-            if (before.queue == now.queue && before.event != now.event && (both_enter || passes)) {
+            // Which of the last chunks of a collective ends it, and so starts the next in its own
+            // event, is open: what enters may pass what leaves in one event as in two.
+            const bool apart = before.event != now.event;
+            if (before.queue == now.queue && (passes || (both_enter && apart))) {
                 t.contested_queues.push_back(now.queue);
                 contested = true;
             }

@@ -71,6 +71,9 @@ def run(arguments: Sequence[str]) -> int:
             status = yantra.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 0
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "yantra"
         problem = error.format_message().rstrip(".")

@@ -140,6 +140,10 @@ def read(path: Path) -> Request:
     plan = tree.get("plan", {})
     if not isinstance(plan, dict):
         raise ConfigError(f"{where}: plan", expected_got("fields of a plan", plan))
+    for name in plan:
+        if not names.is_known(str(name)):
+            hint = did_you_mean(names.key_of(str(name)), names.known_names())
+            raise ConfigError(f"{where}: plan.{name}", f"a plan has no field of this name{hint}")
     if _is_listed(plan.get("schedule")):
         plan["schedule"] = _beside(where, plan["schedule"])
     source, sizes = _source(tree.get("model"), where)

@@ -148,6 +148,11 @@ def key_of(name: str) -> str:
     return name.strip().lstrip("-").lower().replace("-", "_")
 
 
+def is_known(name: str) -> bool:
+    """Return whether `plan_fields` reads a name."""
+    return key_of(name) in COMPUTED or _found(key_of(name)) is not None
+
+
 def takes_values(name: str) -> bool:
     """Return whether a name takes the field's own values: `zero_stage`, and not `bf16`."""
     alias = _found(key_of(name))

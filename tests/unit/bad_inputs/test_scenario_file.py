@@ -40,7 +40,7 @@ CASES: list[tuple[str, str]] = [
     (
         with_line("speed: 1"),
         "speed: unknown key; expected one of semantics, workload, cluster, network, collectives, "
-        "resources, quirks, replay_only, track_local_memory, local_memory_trace, trace_nodes",
+        "resources, quirks, replay_only, track_local_memory, local_memory_trace, trace_nodes, fold",
     ),
     (
         changed("kind: ring", "kind: rng"),

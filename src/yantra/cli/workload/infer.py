@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from yantra.cli.typed import as_typed
 from yantra.errors import ConfigError, expected_got
 
 _SIZES = {
@@ -132,15 +133,19 @@ def command(
     asked = {name: rest.pop(name) for name in ("phase", "prompt", "context", "prompts")}
     asked |= {name: rest.pop(name) for name in ("iterations", "transfer")}
     plan = InferencePlan.of({_flag(name): value for name, value in rest.items()})
-    workload = infer(
-        found,
-        plan,
-        batch=_batch(batch, max_num_seqs, plan.dp),
-        max_num_batched_tokens=_chunk(max_num_batched_tokens, enable_chunked_prefill),
-        decode_plan=None if decode is None else InferencePlan.of(_fields(decode)),
-        memory_bytes=_capacity(memory, cluster),
-        **asked,
-    )
+    names = {*asked, "max_num_batched_tokens", "batch", "cluster", "memory"}
+    if decode is None:  # else a field may be that of the other plan
+        names |= set(plan.field_names)
+    with as_typed({name: _flag(name) for name in names}):
+        workload = infer(
+            found,
+            plan,
+            batch=_batch(batch, max_num_seqs, plan.dp),
+            max_num_batched_tokens=_chunk(max_num_batched_tokens, enable_chunked_prefill),
+            decode_plan=None if decode is None else _decode_plan(decode),
+            memory_bytes=_capacity(memory, cluster),
+            **asked,
+        )
     warn(found.notes)
     if output:
         workload.save(output)
@@ -173,6 +178,16 @@ def _chunk(tokens: int | None, is_on: bool | None) -> int | None:
         problem = "without chunks an iteration takes whole prompts; leave one of both out"
         raise ConfigError("--no-enable-chunked-prefill", problem)
     return tokens
+
+
+def _decode_plan(text: str) -> Any:
+    from yantra.workloads.inference import InferencePlan
+
+    try:
+        return InferencePlan.of(_fields(text))
+    except ConfigError as error:
+        where = error.where if error.where == "--decode" else f"--decode: {error.where}"
+        raise ConfigError(where, error.problem) from None
 
 
 def _fields(text: str) -> dict[str, Any]:

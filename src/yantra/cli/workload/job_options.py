@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from yantra.cli.typed import as_typed
 from yantra.errors import ConfigError
 from yantra.workloads import description, names, plan
 from yantra.workloads.plan_fields import MEANINGS
@@ -64,11 +65,27 @@ def job_command(function: Callable[..., Any]) -> click.Command:
     own = list(reversed(getattr(function, "__click_params__", [])))
 
     def callback(**values: Any) -> Any:
-        return function(request=_request(options, values), **values)
+        with as_typed(_flags(options, values)):
+            return function(request=_request(options, values), **values)
 
     return JobCommand(
         name="train", callback=callback, params=[*own, *options.values()], help=function.__doc__
     )
+
+
+def _flags(options: Mapping[str, JobOption], values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the flags that gave what errors may name; what a job file gave has its own name."""
+    given = [option.flag for name, option in options.items() if values[name] is not None]
+    flags = {} if "--job" in given else {"model": "--model", "sequence": "--seq"}
+    flags |= {"cluster": "--cluster", "memory": "--memory"}
+    if values.get("memory") is None:
+        flags["memory"] = "--cluster"
+    for flag in given:
+        if flag in _SOURCES:
+            flags["model"] = flag
+        if flag in _SEQUENCES:
+            flags["sequence"] = flag
+    return flags
 
 
 def _request(options: Mapping[str, JobOption], values: dict[str, Any]) -> Request:

@@ -51,6 +51,8 @@ def command(
     begin = perf_counter()
     capacity = _capacity(memory, cluster)
     made = job.resolve(request)
+    flags = {field: f"--{field.replace('_', '-')}" for field in made.plan.field_names}
+    made.plan.spelled(flags | dict(made.plan.spelling))
     workload = train(made.model, made.plan, made.sequence, memory_bytes=capacity)
     warn(made.model.notes)
     if save_job:

@@ -35,4 +35,5 @@ def save(workload: Workload, output: str) -> None:
     names = workload.templates
     nodes = sum(workload.totals[name]["nodes"] for name in names)
     what = "1 template" if len(names) == 1 else f"{len(names)} templates"
-    click.echo(f"wrote {output}: {workload.ranks} ranks, {what}, {nodes} nodes")
+    ranks = "1 rank" if workload.ranks == 1 else f"{workload.ranks} ranks"
+    click.echo(f"wrote {output}: {ranks}, {what}, {nodes} nodes")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yantra.cli.loop_options import loop_options
+from yantra.cli.typed import as_typed
 from yantra.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -39,12 +40,13 @@ def command(
     from yantra.cli.workload.convert import save
     from yantra.workloads.importers.text import Settings, from_text, parse_dims
 
-    sizes = parse_dims(dims) if dims else None
-    if sizes is None and ranks is None:
-        raise ConfigError("ranks", "give the number of ranks, or the network's dims")
-    every = prod(sizes or ()) if ranks is None else ranks
-    if every < 1:
-        raise ConfigError("ranks", f"expected at least 1, got {every}")
-    settings = Settings(passes, time_unit, updates, blocking_gradients)
-    save(from_text(workload, every, sizes, settings), output)
+    with as_typed({"ranks": "--ranks", "dims": "--dims"}):
+        sizes = parse_dims(dims) if dims else None
+        if sizes is None and ranks is None:
+            raise ConfigError("ranks", "give the number of ranks, or the network's dims")
+        every = prod(sizes or ()) if ranks is None else ranks
+        if every < 1:
+            raise ConfigError("ranks", f"expected at least 1, got {every}")
+        settings = Settings(passes, time_unit, updates, blocking_gradients)
+        save(from_text(workload, every, sizes, settings), output)
     return 0

@@ -1,0 +1,17 @@
+"""Errors that name what is wrong as it was typed: `--seq` and not `sequence`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from yantra.errors import ConfigError
+
+
+@contextmanager
+def as_typed(flags: Mapping[str, str]) -> Iterator[None]:
+    """Let errors of the block name the flag in the place of the field that it gave."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(flags.get(error.where, error.where), error.problem) from None
