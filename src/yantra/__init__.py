@@ -36,6 +36,7 @@ _HOMES = {
     "compile": "compile",
     "collect": "collect",
     "simulate": "simulate",
+    "sweep": "sweep",
 }
 _MODULES = ("chakra", "clusters", "errors", "quirks", "scenario", "units")
 

@@ -28,5 +28,6 @@ from yantra.scenario import Topology as Topology
 from yantra.scenario import Traces as Traces
 from yantra.scenario import WorkloadFile as WorkloadFile
 from yantra.simulate import simulate as simulate
+from yantra.sweep import sweep as sweep
 
 __version__: str

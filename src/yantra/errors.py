@@ -55,6 +55,15 @@ class InternalError(YantraError):
     exit_code = 70
 
 
+def internal_error(error: Exception) -> InternalError:
+    """Return what to tell of an exception that was not raised on purpose."""
+    return InternalError(
+        f"internal error: {type(error).__name__}: {error}\n"
+        "This is a fault of Yantra and not of your input. Please report it with the input files "
+        "and what the\nsame command prints with YANTRA_DEBUG=1 in its environment."
+    )
+
+
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Return `; did you mean 'bandwidth'?` for the closest candidate, or nothing."""
     from difflib import get_close_matches

@@ -23,7 +23,7 @@ PYTHON_LAYERS = [
     ("folding",),
     ("result", "deadlock"),
     ("simulate", "validate"),
-    ("export", "demo", "rehearsal"),
+    ("export", "demo", "rehearsal", "sweep"),
     ("hiding",),
     ("cli",),
     ("__main__",),

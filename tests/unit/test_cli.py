@@ -78,7 +78,7 @@ def test_help_lists_the_commands(capsys: Captured) -> None:
         assert f"\n  {name}" in with_option
 
 
-@pytest.mark.parametrize("name", ["run", "validate", "demo", "astra-sim"])
+@pytest.mark.parametrize("name", ["run", "sweep", "validate", "demo", "astra-sim"])
 def test_every_command_has_help(name: str, capsys: Captured) -> None:
     assert main([name, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"Usage: yantra {name} ")

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from yantra import __version__
-from yantra.errors import InternalError, YantraError, as_json
+from yantra.errors import YantraError, as_json, internal_error
 
 _JSON = frozenset({"--json", "--json=true", "--json=1"})
 _INTERRUPTED = 130
@@ -40,7 +40,7 @@ def guarded(command: Callable[[], int], json: bool) -> int:
         return _BROKEN_PIPE
     except Exception as error:
         _trace_if_asked()
-        return _report(_internal(error), json)
+        return _report(internal_error(error), json)
 
 
 def warn(texts: Sequence[str]) -> None:
@@ -70,14 +70,6 @@ def _report(error: YantraError, json: bool) -> int:
     else:
         sys.stderr.write(f"error: {error}\n")
     return error.exit_code
-
-
-def _internal(error: Exception) -> InternalError:
-    return InternalError(
-        f"internal error: {type(error).__name__}: {error}\n"
-        "This is a fault of Yantra and not of your input. Please report it with the input files "
-        "and what the\nsame command prints with YANTRA_DEBUG=1 in its environment."
-    )
 
 
 def _trace_if_asked() -> None:

@@ -20,7 +20,7 @@ _KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
 
 
-@click.command()
+@click.command(epilog="Many scenarios, on all cores: yantra sweep.")
 @click.argument("scenario", type=click.Path(), required=False)
 @click.option("--workload", type=click.Path(), help="A workload file (.yw), in place of SCENARIO.")
 @click.option("--cluster", help="With --workload: a named cluster, or the path of its file.")

@@ -1,0 +1,146 @@
+"""`yantra sweep`: runs many scenario files on all cores, one line each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from os import path as paths
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from yantra.output import make_folder
+
+if TYPE_CHECKING:
+    from yantra.errors import YantraError
+    from yantra.result import Result
+    from yantra.scenario.types import Fold
+
+_NUMBER_WIDTH = 9
+_TIME_WIDTH = 15
+
+
+@click.command()
+@click.argument("scenarios", type=click.Path(), nargs=-1, required=True)
+@click.option("--threads", type=click.IntRange(min=1), help="Runs at a time; one per core if not.")
+@click.option(
+    "--fold",
+    type=click.Choice(["auto", "off", "require"]),
+    help="Whether one rank stands for all that do the same; changes no result.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object on a line for each.")
+@click.option("-o", "--output", type=click.Path(), help="A folder for the whole results as JSON.")
+def command(
+    scenarios: tuple[str, ...],
+    threads: int | None,
+    fold: Fold | None,
+    as_json: bool,
+    output: str | None,
+) -> int:
+    """Run SCENARIOS side by side and print a line for each, in their order.
+
+    A scenario that fails is told on stderr and keeps no other from running; the exit status is
+    then the highest of those of single runs. Interrupted, the command prints what is done.
+    """
+    from yantra.cli.show import sweep_progress
+    from yantra.sweep import sweep
+
+    if output:
+        make_folder(output)
+    sheet = _Sheet(scenarios, as_json, output)
+    with sweep_progress(len(scenarios)) as report:
+        rows = sweep(scenarios, threads, keep=sheet.keep, fold=fold, progress=report)
+        try:
+            for number, row in enumerate(rows):
+                sheet.print(number, row)
+        finally:
+            rows.close()
+            sheet.print_rest()
+    return sheet.status
+
+
+class _Sheet:
+    """The lines of a sweep. They appear in order; those that are done and wait are kept."""
+
+    def __init__(self, names: Sequence[str], as_json: bool, folder: str | None) -> None:
+        self.status = 0
+        self._names = names
+        self._as_json = as_json
+        self._files = _file_names(names, folder) if folder else None
+        self._done: dict[int, dict[str, Any]] = {}
+        self._width = max(len(name) for name in ("scenario", *names))
+        if not as_json:
+            self._line("scenario", "ranks", "makespan", "bound by")
+
+    def keep(self, number: int, result: Result) -> dict[str, Any]:
+        """Write the files of a result and return its row; called by the thread that ran it."""
+        from yantra.export import local_memory
+
+        row = {
+            "scenario": self._names[number],
+            "ranks": result.model.ranks,
+            "makespan_ns": result.makespan_ns,
+            "bound_by": result.bound_by.kind,
+            "events": result.events,
+            "messages": result.messages,
+            "warnings": result.warnings,
+        }
+        if self._files:
+            result.to_json(self._files[number])
+            row["result"] = self._files[number]
+        if result.model.scenario.track_local_memory:
+            local_memory.write_traces(result)
+        self._done[number] = row
+        return row
+
+    def print(self, number: int, row: dict[str, Any] | YantraError) -> None:
+        """Print the line of a scenario; its warnings or its error go to stderr."""
+        from json import dumps
+
+        from yantra.cli import warn
+        from yantra.errors import as_json
+        from yantra.units import format_time
+
+        name = self._names[number]
+        if isinstance(row, dict):
+            self._done.pop(number)
+            if self._as_json:
+                sys.stdout.write(dumps(row, ensure_ascii=False) + "\n")
+            else:
+                warn([f"{name}: {text}" for text in row["warnings"]])
+                time = format_time(row["makespan_ns"])
+                self._line(name, str(row["ranks"]), time, row["bound_by"])
+        else:
+            self.status = max(self.status, row.exit_code)
+            if self._as_json:
+                failed = {"scenario": name, **as_json(row)}
+                sys.stdout.write(dumps(failed, ensure_ascii=False) + "\n")
+            else:
+                text = str(row)
+                sys.stderr.write(f"error: {text if name in text else f'{name}: {text}'}\n")
+                self._line(name, "-", "-", "failed")
+
+    def print_rest(self) -> None:
+        """Print what is done and had to wait for a line before it."""
+        for number in sorted(self._done):
+            self.print(number, self._done[number])
+
+    def _line(self, name: str, ranks: str, time: str, bound_by: str) -> None:
+        numbers = f"{ranks:>{_NUMBER_WIDTH}}  {time:>{_TIME_WIDTH}}"
+        sys.stdout.write(f"{name:<{self._width}}  {numbers}  {bound_by}\n")
+        sys.stdout.flush()
+
+
+def _file_names(scenarios: Sequence[str], folder: str) -> list[str]:
+    """Return a file of the folder for each scenario, named after it; a second one gets a number."""
+    taken: set[str] = set()
+    files = []
+    for scenario in scenarios:
+        stem = paths.splitext(paths.basename(scenario))[0]
+        name, number = stem, 1
+        while name in taken:
+            number += 1
+            name = f"{stem}-{number}"
+        taken.add(name)
+        files.append(paths.join(folder, f"{name}.json"))
+    return files
