@@ -33,7 +33,7 @@ bench: $(VENV)/.test-installed
 
 bench-scale: $(VENV)/.test-installed
 	$(BIN)/python -m benchmarks.bench_scale
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[plots]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "matplotlib>=3.8"
 	$(BIN)/python -m benchmarks.scale_curve
 
 sanitize: $(VENV)/.test-installed

@@ -1,4 +1,4 @@
-"""How cost grows with ranks: folded, every rank, and the reference simulator, as a plot in the docs.
+"""How cost grows with ranks: folded, every rank, and the reference simulator, drawn for the docs.
 
 Ours is counted from a scenario in memory to its result: compiling, finding classes, running. The
 reference is the whole process of its binary, which also reads one small file per rank; it is run
