@@ -432,10 +432,10 @@ void register_simulation(nb::module_& module) {
     bind_folding(module);
     nb::class_<Simulation>(module, "Simulation")
         .def("__init__", [](Simulation* self, const Model& model, bool match_by_tag,
-                            const Folding* folding) {
+                            const Folding* folding, bool shortcuts) {
             nb::gil_scoped_release release;
-            new (self) Simulation(model, match_by_tag, folding == nullptr ? nullptr : std::make_shared<const Folding>(*folding));
-        }, "model"_a, "match_by_tag"_a = false, "folding"_a = nb::none(), nb::keep_alive<1, 2>())
+            new (self) Simulation(model, match_by_tag, folding == nullptr ? nullptr : std::make_shared<const Folding>(*folding), shortcuts);
+        }, "model"_a, "match_by_tag"_a = false, "folding"_a = nb::none(), "shortcuts"_a = true, nb::keep_alive<1, 2>())
         .def_prop_ro("tie", [](const Simulation& s) {
             const Ties& ties = s.ties();
             return std::make_tuple(ties.found(), ties.rank(), ties.node(), ties.other());
