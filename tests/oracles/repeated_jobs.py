@@ -1,4 +1,4 @@
-"""Random jobs that repeat: blocks of many collectives, stamped again and again as micro-batches are.
+"""Random jobs that repeat: blocks of collectives, stamped again and again as micro-batches are.
 
 The ranks are those of `folded_jobs`: a grid with axes, groups along them, stages that may differ. A
 block is a small graph of computations, collectives and messages; each of its nodes follows some
