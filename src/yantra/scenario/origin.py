@@ -26,7 +26,6 @@ from yantra.scenario.types import (
 )
 
 _IN_MEMORY = "in_memory"
-_HEAD = 200  # characters in which a result says that it is one
 _BLOCK = 1 << 20
 
 
@@ -81,8 +80,8 @@ def files_of(scenario: Scenario) -> Iterator[str]:
 
 
 def is_result(text: str) -> bool:
-    """Return whether the text of a file is that of a result."""
-    return text.lstrip()[:1] == "{" and f'"{RESULT_FORMAT}"' in text[:_HEAD]
+    """Return whether the text of a file is that of a result, or of what was one."""
+    return text.lstrip()[:1] == "{" and f'"{RESULT_FORMAT}"' in text
 
 
 def scenario_of_result(text: str, name: str, folder: Path = "") -> Scenario:

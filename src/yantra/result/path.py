@@ -1,0 +1,166 @@
+"""The critical path as a result's JSON form holds it: what it is made of, and its steps.
+
+Sums are taken in whole picoseconds, so the parts add up to the length exactly whatever they are
+grouped by: kind, phase, name or rank. A long path is made of many short steps (each message of a
+ring is three), so steps of one node are joined where there are too many; the sums are not touched
+by that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+MOST_STEPS = 10_000
+MIXED = "mixed"  # the kind of a step that was joined of several
+_PS_PER_NS = 1000
+
+PhaseOf = Callable[[int, int | None], str]
+"""The phase of a node, by rank and id; empty where its trace names none."""
+
+
+class Step(Protocol):
+    """One stretch of a critical path, as `Result.critical_path` gives it."""
+
+    @property
+    def kind(self) -> str:
+        """What it is: compute, wire, latency, ..."""
+
+    @property
+    def rank(self) -> int:
+        """The rank on which it happens."""
+
+    @property
+    def node(self) -> int | None:
+        """The id of its node."""
+
+    @property
+    def name(self) -> str:
+        """The name of its node."""
+
+    @property
+    def start_ns(self) -> float:
+        """When it starts."""
+
+    @property
+    def end_ns(self) -> float:
+        """When it ends."""
+
+    @property
+    def peer(self) -> int | None:
+        """The other rank of a message."""
+
+    @property
+    def dimension(self) -> int | None:
+        """The dimension of a message."""
+
+
+class _Sums:
+    """Picoseconds by a key, and for each key by kind."""
+
+    def __init__(self) -> None:
+        self._ps: dict[Any, dict[str, int]] = {}
+
+    def add(self, key: Any, kind: str, ps: int) -> None:
+        kinds = self._ps.setdefault(key, {})
+        kinds[kind] = kinds.get(kind, 0) + ps
+
+    def form(self) -> dict[Any, dict[str, float]]:
+        """Return nanoseconds by key and kind, the longest key and kind first."""
+
+        def total(item: tuple[Any, dict[str, int]]) -> int:
+            return -sum(item[1].values())
+
+        return {
+            key: {kind: _ns(ps) for kind, ps in sorted(kinds.items(), key=lambda kind: -kind[1])}
+            for key, kinds in sorted(self._ps.items(), key=total)
+        }
+
+
+def path_form(steps: Sequence[Step], phase_of: PhaseOf, most: int = MOST_STEPS) -> dict[str, Any]:
+    """Return the member `critical_path` of the JSON form.
+
+    `by_phase` is there only where nodes of the path have phases.
+    """
+    kinds, phases, names, ranks = _Sums(), _Sums(), _Sums(), _Sums()
+    length = crossings = 0
+    has_phases = False
+    before: Step | None = None
+    for step in steps:
+        ps = _ps(step.end_ns) - _ps(step.start_ns)
+        phase = phase_of(step.rank, step.node)
+        has_phases = has_phases or bool(phase)
+        length += ps
+        crossings += before is not None and step.rank != before.rank
+        kinds.add("", step.kind, ps)
+        phases.add(phase, step.kind, ps)
+        names.add(family(step.name), step.kind, ps)
+        ranks.add(step.rank, step.kind, ps)
+        before = step
+    form = {
+        "length_ns": _ns(length),
+        "by_kind": kinds.form().get("", {}),
+        "by_name": names.form(),
+        "by_rank": {str(rank): kinds for rank, kinds in ranks.form().items()},
+        "crossings": crossings,
+        "step_count": len(steps),
+        "steps": _columns(_joined(steps, most)),
+    }
+    return form | ({"by_phase": phases.form()} if has_phases else {})
+
+
+def family(name: str) -> str:
+    """Return what nodes that differ in numbers alone are called together: `layers.*.mlp.down`."""
+    return re.sub(r"[0-9]+", "*", name)
+
+
+def _joined(steps: Sequence[Step], most: int) -> list[list[Any]]:
+    """Return the rows of the steps, joined until there are no more than `most`."""
+    rows = _join(_rows(steps), lambda a, b: a[:4] == b[:4])
+    if len(rows) > most:
+        rows = _join(rows, lambda a, b: a[3] == b[3])
+    while len(rows) > most:
+        pairs = zip(rows[::2], [*rows[1::2], None], strict=False)
+        rows = [row for a, b in pairs for row in _join([a, b] if b else [a], lambda a, b: True)]
+    return rows
+
+
+def _rows(steps: Iterable[Step]) -> list[list[Any]]:
+    return [
+        [s.kind, s.rank, s.node, s.name, s.start_ns, s.end_ns, s.peer, s.dimension] for s in steps
+    ]
+
+
+def _join(
+    rows: list[list[Any]], together: Callable[[list[Any], list[Any]], bool]
+) -> list[list[Any]]:
+    """Join neighbours; what they do not share is none, and their kind `MIXED`."""
+    joined: list[list[Any]] = []
+    for row in rows:
+        if not joined or not together(joined[-1], row):
+            joined.append(list(row))
+            continue
+        last = joined[-1]
+        last[0] = last[0] if last[0] == row[0] else MIXED
+        last[1] = last[1] if last[1] == row[1] else None
+        last[2] = last[2] if last[2] == row[2] else None
+        last[3] = last[3] if last[3] == row[3] else ""
+        last[5] = row[5]
+        last[6] = last[6] if last[6] == row[6] else None
+        last[7] = last[7] if last[7] == row[7] else None
+    return joined
+
+
+def _columns(rows: list[list[Any]]) -> dict[str, list[Any]]:
+    names = ("kind", "rank", "node", "name", "start_ns", "end_ns", "peer", "dimension")
+    return {name: [row[at] for row in rows] for at, name in enumerate(names)}
+
+
+def _ps(ns: float) -> int:
+    return round(ns * _PS_PER_NS)
+
+
+def _ns(ps: int) -> float:
+    whole, rest = divmod(ps, _PS_PER_NS)
+    return ps / _PS_PER_NS if rest else whole
