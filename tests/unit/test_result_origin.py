@@ -86,8 +86,8 @@ def test_a_file_that_changed_or_is_gone_is_told(tmp_path: Path) -> None:
     (tmp_path / "step.1.et").write_bytes(b"another")
     (tmp_path / "step.2.et").unlink()
     assert changed(found, tmp_path) == [
-        f"{tmp_path}/step.1.et: changed since",
-        f"{tmp_path}/step.2.et: no such file any more",
+        f"{tmp_path}/step.1.et: changed since it was written",
+        f"{tmp_path}/step.2.et: no longer there",
     ]
 
 
@@ -111,7 +111,10 @@ def test_traces_in_memory_are_told_of_and_cannot_be_run_again(tmp_path: Path) ->
     ("text", "said"),
     [
         ('{"format": "yantra-result",', "r.json, line 1, column 28: not JSON: expecting property"),
-        ('{"format": "yantra-result"}', "r.json: scenario: missing; the version of Yantra"),
+        (
+            '{"format": "yantra-result"}',
+            "r.json: scenario: missing; an older version of Yantra wrote",
+        ),
         (
             '{"format": "yantra-result", "scenario": 3}',
             "r.json: scenario: expected a mapping, got 3",

@@ -160,9 +160,12 @@ def what_if(
             best = row, relieved
     if progress:
         progress(len(chosen), len(chosen))
-    if best is None or not best[0].gain:
+    if best is None or (best[0].gain_ns or 0) <= 0:
         return WhatIf(result, tuple(rows), None, None)
-    return WhatIf(result, tuple(rows), *best)
+    row, relieved = best
+    if result.recorded:
+        relieved = run(relieved.model, record=True)
+    return WhatIf(result, tuple(rows), row, relieved)
 
 
 def _bound(result: Result, removal: Removal) -> tuple[Bound, Result | None]:

@@ -66,8 +66,21 @@ def document(
         "warnings": [*warnings, *result.warnings],
         "scenario": tree_of(scenario, folder),
         "inputs": digests(scenario, folder),
+        "recorded": result.recorded,
+        **_path_member(result),
         "tables": {name: table_of(result, name).as_dict() for name in tables},
     }
+
+
+def _path_member(result: Result) -> dict[str, Any]:
+    if not result.recorded:
+        return {}
+    from yantra.result.path import path_form
+    from yantra.result.phases import Phases
+
+    phase_of = Phases(result.model.scenario.workload)
+    form = path_form(result.critical_path.steps, phase_of)
+    return {"critical_path": form | {"folded": bool(result.outcome.folded)}}
 
 
 def json_text(

@@ -10,50 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from functools import lru_cache
+from typing import Any
+
+from yantra.result.critical_path import Step
 
 MOST_STEPS = 10_000
 MIXED = "mixed"  # the kind of a step that was joined of several
 _PS_PER_NS = 1000
 
-PhaseOf = Callable[[int, int | None], str]
+PhaseOf = Callable[[int | None, int | None], str]
 """The phase of a node, by rank and id; empty where its trace names none."""
-
-
-class Step(Protocol):
-    """One stretch of a critical path, as `Result.critical_path` gives it."""
-
-    @property
-    def kind(self) -> str:
-        """What it is: compute, wire, latency, ..."""
-
-    @property
-    def rank(self) -> int:
-        """The rank on which it happens."""
-
-    @property
-    def node(self) -> int | None:
-        """The id of its node."""
-
-    @property
-    def name(self) -> str:
-        """The name of its node."""
-
-    @property
-    def start_ns(self) -> float:
-        """When it starts."""
-
-    @property
-    def end_ns(self) -> float:
-        """When it ends."""
-
-    @property
-    def peer(self) -> int | None:
-        """The other rank of a message."""
-
-    @property
-    def dimension(self) -> int | None:
-        """The dimension of a message."""
 
 
 class _Sums:
@@ -81,7 +48,9 @@ class _Sums:
 def path_form(steps: Sequence[Step], phase_of: PhaseOf, most: int = MOST_STEPS) -> dict[str, Any]:
     """Return the member `critical_path` of the JSON form.
 
-    `by_phase` is there only where nodes of the path have phases.
+    `by_phase` is there only where nodes of the path have phases. `crossings` counts how often the
+    path goes on at a node of another rank; the hops inside a collective are not counted, of which a
+    folded run does not see all.
     """
     kinds, phases, names, ranks = _Sums(), _Sums(), _Sums(), _Sums()
     length = crossings = 0
@@ -92,7 +61,7 @@ def path_form(steps: Sequence[Step], phase_of: PhaseOf, most: int = MOST_STEPS) 
         phase = phase_of(step.rank, step.node)
         has_phases = has_phases or bool(phase)
         length += ps
-        crossings += before is not None and step.rank != before.rank
+        crossings += before is not None and _crosses(before, step)
         kinds.add("", step.kind, ps)
         phases.add(phase, step.kind, ps)
         names.add(family(step.name), step.kind, ps)
@@ -102,7 +71,7 @@ def path_form(steps: Sequence[Step], phase_of: PhaseOf, most: int = MOST_STEPS) 
         "length_ns": _ns(length),
         "by_kind": kinds.form().get("", {}),
         "by_name": names.form(),
-        "by_rank": {str(rank): kinds for rank, kinds in ranks.form().items()},
+        "by_rank": {_text(rank): kinds for rank, kinds in ranks.form().items()},
         "crossings": crossings,
         "step_count": len(steps),
         "steps": _columns(_joined(steps, most)),
@@ -110,6 +79,7 @@ def path_form(steps: Sequence[Step], phase_of: PhaseOf, most: int = MOST_STEPS) 
     return form | ({"by_phase": phases.form()} if has_phases else {})
 
 
+@lru_cache(maxsize=65536)
 def family(name: str) -> str:
     """Return what nodes that differ in numbers alone are called together: `layers.*.mlp.down`."""
     return re.sub(r"[0-9]+", "*", name)
@@ -155,6 +125,14 @@ def _join(
 def _columns(rows: list[list[Any]]) -> dict[str, list[Any]]:
     names = ("kind", "rank", "node", "name", "start_ns", "end_ns", "peer", "dimension")
     return {name: [row[at] for row in rows] for at, name in enumerate(names)}
+
+
+def _crosses(before: Step, step: Step) -> bool:
+    return step.rank != before.rank and step.name != before.name
+
+
+def _text(rank: int | None) -> str:
+    return "" if rank is None else str(rank)
 
 
 def _ps(ns: float) -> int:

@@ -27,8 +27,8 @@ class Phases:
         self._templates = _templates(workload)
         self._by_trace: dict[str | int, dict[int, str]] = {}
 
-    def __call__(self, rank: int, node: int | None) -> str:
-        if node is None:
+    def __call__(self, rank: int | None, node: int | None) -> str:
+        if rank is None or node is None:
             return ""
         key = self._templates.class_of(rank).template if self._templates else rank
         if key not in self._by_trace:

@@ -54,14 +54,14 @@ def digests(scenario: Scenario, folder: Path = "") -> dict[str, str]:
 
 
 def changed(inputs: dict[str, str], folder: Path = "") -> list[str]:
-    """Return what is not as it was, one text per file that changed or is gone."""
+    """Return what is not as a result says it was, one text per file that changed or is gone."""
     problems = []
     for name, digest in inputs.items():
         file = paths.join(folder, name)
         if not paths.isfile(file):
-            problems.append(f"{file}: no such file any more")
+            problems.append(f"{file}: no longer there")
         elif _digest(file) != digest:
-            problems.append(f"{file}: changed since")
+            problems.append(f"{file}: changed since it was written")
     return problems
 
 
