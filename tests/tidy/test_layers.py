@@ -24,7 +24,7 @@ PYTHON_LAYERS = [
     ("result", "deadlock"),
     ("simulate", "validate"),
     ("export", "demo", "rehearsal", "sweep", "insight"),
-    ("hiding",),
+    ("hiding", "doctor"),
     ("cli",),
     ("__main__",),
 ]
