@@ -6,30 +6,30 @@ import sys
 
 import click
 
-_EXAMPLES = """\b
-Examples:
-  yantra run now.yaml -o now.json
-  yantra run faster.yaml -o faster.json
-  yantra compare now.json faster.json
-  yantra compare now.json faster.json --json
-"""
+from yantra.cli.command import WithExamples, json_option, print_json
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra compare result.json other.json",
+        "yantra compare result.json other.json --json",
+    ],
+)
 @click.argument("a", type=click.Path())
 @click.argument("b", type=click.Path())
-@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
+@json_option("Print the comparison as JSON.")
 def command(a: str, b: str, as_json: bool) -> int:
     """Tell what changed from result A to result B, both in JSON.
 
     By how much, in which kinds, phases and nodes of the critical path, and what differs in the
     scenarios. The parts of the critical path add up to the change.
     """
-    from json import dumps
-
     from yantra.insight import compare
 
     comparison = compare(a, b)
-    text = dumps(comparison.data, indent=1, ensure_ascii=False) if as_json else comparison.text()
-    sys.stdout.write(text + "\n")
+    if as_json:
+        print_json(comparison.data)
+    else:
+        sys.stdout.write(comparison.text() + "\n")
     return 0

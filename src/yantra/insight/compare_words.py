@@ -177,13 +177,14 @@ def _dimensions(data: Mapping[str, Any]) -> Grid:
             continue
         cells = [_carried(row[side]) for side in ("a", "b")]
         rows.append((str(row["dimension"]), *cells))
-    return Grid(("dimension: kind, size, MB carried, busy", "first", "second"), rows)
+    return Grid(("dimension: kind, size, carried, busy", "first", "second"), rows)
 
 
 def _carried(use: Mapping[str, Any] | None) -> str:
     if use is None:
         return "none"
-    return f"{use['kind']} {use['size']} {use['bytes'] / 1e6:.3f} {100 * use['busy']:.1f} %"
+    busy = f"{100 * use['busy']:.1f} %"
+    return f"{use['kind']} {use['size']}, {format_size(use['bytes'])}, {busy}"
 
 
 def _nodes(data: Mapping[str, Any]) -> Grid:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from typing import Any
 
 from yantra.result.critical_path import Step
@@ -27,16 +26,16 @@ class _Sums:
     """Picoseconds by a key, and for each key by kind."""
 
     def __init__(self) -> None:
-        self._ps: dict[Any, dict[str, int]] = {}
+        self._ps: dict[str, dict[str, int]] = {}
 
-    def add(self, key: Any, kind: str, ps: int) -> None:
+    def add(self, key: str, kind: str, ps: int) -> None:
         kinds = self._ps.setdefault(key, {})
         kinds[kind] = kinds.get(kind, 0) + ps
 
-    def form(self) -> dict[Any, dict[str, float]]:
+    def form(self) -> dict[str, dict[str, float]]:
         """Return nanoseconds by key and kind, the longest key and kind first."""
 
-        def total(item: tuple[Any, dict[str, int]]) -> int:
+        def total(item: tuple[str, dict[str, int]]) -> int:
             return -sum(item[1].values())
 
         return {
@@ -52,41 +51,44 @@ def path_form(steps: Sequence[Step], phase_of: PhaseOf, most: int = MOST_STEPS) 
     path goes on at a node of another rank; the hops inside a collective are not counted, of which a
     folded run does not see all.
     """
-    kinds, phases, names, ranks = _Sums(), _Sums(), _Sums(), _Sums()
-    length = crossings = 0
-    has_phases = False
+    parts: dict[tuple[int | None, int | None, str, str], int] = {}
+    crossings = 0
     before: Step | None = None
     for step in steps:
-        ps = _ps(step.end_ns) - _ps(step.start_ns)
-        phase = phase_of(step.rank, step.node)
-        has_phases = has_phases or bool(phase)
-        length += ps
+        key = (step.rank, step.node, step.name, step.kind)
+        parts[key] = parts.get(key, 0) + _ps(step.end_ns) - _ps(step.start_ns)
         crossings += before is not None and _crosses(before, step)
-        kinds.add("", step.kind, ps)
-        phases.add(phase, step.kind, ps)
-        names.add(family(step.name), step.kind, ps)
-        ranks.add(step.rank, step.kind, ps)
         before = step
+    kinds, phases, names, ranks = _Sums(), _Sums(), _Sums(), _Sums()
+    for (rank, node, name, kind), ps in parts.items():
+        kinds.add("", kind, ps)
+        phases.add(phase_of(rank, node), kind, ps)
+        names.add(family(name), kind, ps)
+        ranks.add(_text(rank), kind, ps)
+    by_phase = phases.form()
     form = {
-        "length_ns": _ns(length),
+        "length_ns": _ns(sum(parts.values())),
         "by_kind": kinds.form().get("", {}),
         "by_name": names.form(),
-        "by_rank": {_text(rank): kinds for rank, kinds in ranks.form().items()},
+        "by_rank": ranks.form(),
         "crossings": crossings,
         "step_count": len(steps),
         "steps": _columns(_joined(steps, most)),
     }
-    return form | ({"by_phase": phases.form()} if has_phases else {})
+    return form | ({"by_phase": by_phase} if any(by_phase) else {})
 
 
-@lru_cache(maxsize=65536)
 def family(name: str) -> str:
     """Return what nodes that differ in numbers alone are called together: `layers.*.mlp.down`."""
     return re.sub(r"[0-9]+", "*", name)
 
 
 def _joined(steps: Sequence[Step], most: int) -> list[list[Any]]:
-    """Return the rows of the steps, joined until there are no more than `most`."""
+    """Return the rows of the steps, joined until there are no more than `most`.
+
+    Those that only went from one part of a node to the next are joined first, then all of a node
+    or a collective, then neighbours.
+    """
     rows = _join(_rows(steps), lambda a, b: a[:4] == b[:4])
     if len(rows) > most:
         rows = _join(rows, lambda a, b: a[3] == b[3])
@@ -97,9 +99,7 @@ def _joined(steps: Sequence[Step], most: int) -> list[list[Any]]:
 
 
 def _rows(steps: Iterable[Step]) -> list[list[Any]]:
-    return [
-        [s.kind, s.rank, s.node, s.name, s.start_ns, s.end_ns, s.peer, s.dimension] for s in steps
-    ]
+    return [list(step) for step in steps]
 
 
 def _join(
@@ -123,8 +123,7 @@ def _join(
 
 
 def _columns(rows: list[list[Any]]) -> dict[str, list[Any]]:
-    names = ("kind", "rank", "node", "name", "start_ns", "end_ns", "peer", "dimension")
-    return {name: [row[at] for row in rows] for at, name in enumerate(names)}
+    return {name: [row[at] for row in rows] for at, name in enumerate(Step._fields)}
 
 
 def _crosses(before: Step, step: Step) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from os import path as paths
 from typing import Any
 
-from yantra.documents import RESULT_FORMAT, Path, parse_own_json
+from yantra.documents import RESULT_FORMAT, Path, parse_own_json, read_text
 from yantra.errors import ConfigError, expected_got
 from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
 from yantra.scenario.types import (
@@ -63,6 +63,15 @@ def changed(inputs: dict[str, str], folder: Path = "") -> list[str]:
         elif _digest(file) != digest:
             problems.append(f"{file}: changed since it was written")
     return problems
+
+
+def changed_inputs(path: Path) -> list[str]:
+    """Return what `changed` says of the files that a result names, if the file is a result."""
+    if not paths.isfile(path):
+        return []
+    text = read_text(path)
+    inputs = parse_own_json(text, os.fspath(path)).get("inputs") if is_result(text) else None
+    return changed(inputs, paths.dirname(path)) if isinstance(inputs, dict) else []
 
 
 def files_of(scenario: Scenario) -> Iterator[str]:
