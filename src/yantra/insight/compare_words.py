@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from textwrap import wrap
 from typing import Any
 
-from yantra.insight.parts import PART_TEXTS, kind_text, listed
-from yantra.result.summary import Grid, plain_text
+from yantra.insight.parts import PART_TEXTS, block, filled, kind_text, listed
+from yantra.result.summary import Grid
 from yantra.units import format_size, format_time
 
-_WIDTH = 80
 _SHOWN = 8
 _NAMED_FROM = 0.05  # of the change: kinds that a sentence names
 
@@ -18,7 +16,7 @@ _NAMED_FROM = 0.05  # of the change: kinds that a sentence names
 def words(data: Mapping[str, Any]) -> str:
     """Return the text of a comparison (`Comparison.data`)."""
     sentences = [_opening(data), _bounds(data), _causes(data), _place(data)]
-    blocks = ["\n".join(wrap(" ".join(filter(None, sentences)), _WIDTH))]
+    blocks = [filled(" ".join(filter(None, sentences)))]
     grids = [
         ("What differs in the scenario", _fields(data)),
         ("Critical path by kind", _kinds(data)),
@@ -30,8 +28,8 @@ def words(data: Mapping[str, Any]) -> str:
         ("Dimensions", _dimensions(data)),
         ("Nodes by name: time on the average rank", _nodes(data)),
     ]
-    blocks += [f"{title}\n{plain_text(grid)}" for title, grid in grids if grid.rows]
-    blocks += ["\n".join(wrap(f"missing: {text}", _WIDTH)) for text in data["missing"]]
+    blocks += [block(title, grid) for title, grid in grids if grid.rows]
+    blocks += [filled(f"missing: {text}") for text in data["missing"]]
     return "\n\n".join(blocks)
 
 

@@ -1,4 +1,4 @@
-"""Parts of a whole, in whole picoseconds and in percentages that add up.
+"""Parts of a whole, in whole picoseconds and in percentages that add up; and how texts look.
 
 Shown percentages are rounded so that they add up to 100.0 (the method of the largest remainder,
 of Hamilton): each is rounded down, and the tenths that lack go to the largest remainders.
@@ -6,8 +6,14 @@ of Hamilton): each is rounded down, and the tenths that lack go to the largest r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import wrap
 
+from yantra.result.summary import Grid, plain_text
+
+_WIDTH = 80
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 _PS_PER_NS = 1000
 _STEPS = 1000  # tenths of a per cent
 
@@ -86,6 +92,18 @@ def tenths(parts: Sequence[float]) -> list[int]:
     for at in by_remainder[: _STEPS - sum(floors)]:
         floors[at] += 1
     return floors
+
+
+def filled(text: str) -> str:
+    """Return a text in lines of at most 80 columns; a number stays with its unit."""
+    bound = re.sub(r"(?<=\d) (?=(?:%|ns|us|ms|s)\b|%)", _NO_BREAK, text)
+    return "\n".join(wrap(bound, _WIDTH)).replace(_NO_BREAK, " ")
+
+
+def block(title: str, grid: Grid) -> str:
+    """Return a table under its title."""
+    lines = plain_text(grid).splitlines()
+    return "\n".join([title, *(line.rstrip() for line in lines)])
 
 
 def percent(tenth: int) -> str:

@@ -7,14 +7,21 @@ of one whole add up to 100.0; what is too small to name is named together.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from textwrap import wrap
 from typing import Any
 
-from yantra.insight.parts import PART_TEXTS, kind_text, listed, percent, tenths, total
-from yantra.result.summary import Grid, plain_text
+from yantra.insight.parts import (
+    PART_TEXTS,
+    block,
+    filled,
+    kind_text,
+    listed,
+    percent,
+    tenths,
+    total,
+)
+from yantra.result.summary import Grid
 from yantra.units import format_time
 
-_WIDTH = 80
 _NAMED_FROM = 10  # tenths of a per cent from which a sentence names a part by itself
 _GAINS_FROM = 0.005
 _WAITS_FROM = 100  # tenths between the path's and the average rank's share of kernels
@@ -24,12 +31,12 @@ _STRAGGLES_FROM = 1.1
 def words(data: Mapping[str, Any]) -> str:
     """Return the text of an explanation (`Explanation.data`)."""
     paragraphs = [_opening(data), _path_sentence(data), _ranks_sentence(data), _bounds_words(data)]
-    blocks = ["\n".join(wrap(text, _WIDTH)) for text in paragraphs if text]
+    blocks = [filled(text) for text in paragraphs if text]
     grids = [_kinds(data), _phases(data), _names(data), _bounds_grid(data)]
-    blocks += [f"{title}\n{plain_text(grid)}" for title, grid in grids if grid.rows]
+    blocks += [block(title, grid) for title, grid in grids if grid.rows]
     not_run = [row for row in data["what_if"] or [] if row["problem"]]
     notes = [f"not run with {row['text']}: {row['problem']}" for row in not_run]
-    blocks += ["\n".join(wrap(f"note: {text}", _WIDTH)) for text in (*notes, *data["notes"])]
+    blocks += [filled(f"note: {text}") for text in (*notes, *data["notes"])]
     return "\n\n".join(blocks)
 
 
@@ -167,7 +174,9 @@ def _phases(data: Mapping[str, Any]) -> tuple[str, Grid]:
         of_phase = dict(zip(kinds, tenths(list(kinds.values())), strict=True))[kind]
         bound = f"{kind_text(kind)} {percent(of_phase)}"
         rows.append((phase["name"], format_time(phase["length_ns"]), percent(share), bound))
-    return "Critical path by phase", Grid(("phase", "time", "share", "most of it"), rows)
+    named = not rows or not rows[0][0].startswith("quarter ")
+    title = "Critical path by phase" if named else "Critical path over the time"
+    return title, Grid(("phase" if named else "", "time", "share", "most of it"), rows)
 
 
 def _names(data: Mapping[str, Any]) -> tuple[str, Grid]:
