@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yantra.cli import warn
+from yantra.cli import timeline_options, warn
 from yantra.result.files import TABLES, json_text
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
     show_default=True,
     help="The table for --csv and --parquet.",
 )
+@timeline_options.options
 @click.pass_context
 def command(
     context: click.Context,
@@ -86,6 +87,9 @@ def command(
     csv: str | None,
     parquet: str | None,
     table: str,
+    trace: str | None,
+    trace_ranks: str | None,
+    trace_messages: int | None,
     **options: Any,
 ) -> int:
     """Run SCENARIO, or a workload on a cluster, and show where the time of its ranks goes."""
@@ -94,6 +98,8 @@ def command(
     from yantra.export import local_memory
     from yantra.simulate import run
 
+    if trace:
+        timeline_options.form_of(trace)
     model = compile(_scenario(context, scenario, workload, options))
     if not as_json:
         warn(model.warnings)
@@ -109,6 +115,8 @@ def command(
         result.to_csv(csv, table)
     if parquet:
         result.to_parquet(parquet, table)
+    if trace:
+        timeline_options.write(result, trace, trace_ranks, trace_messages)
     if model.scenario.track_local_memory:
         local_memory.write_traces(result)
     if as_json:
