@@ -1,4 +1,4 @@
-// Python's view of the writers of timelines. Columns come as arrays of 64 bits and are not copied.
+// Python's view of the writers of timelines and tables. Columns come as arrays of 64 bits and are not copied.
 #include "bind/export_bind.hpp"
 
 #include <nanobind/ndarray.h>
@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "export/cells.hpp"
 #include "export/chrome.hpp"
 #include "export/perfetto.hpp"
 #include "export/rows.hpp"
@@ -82,11 +83,44 @@ void register_writer(nb::module_& module, const char* name) {
         .def("take", [](Writer& self) { return as_bytes(self.take()); });
 }
 
+// kind (CellKind), array of 64 bits or list of texts, number.
+using CellTuple = std::tuple<u32, nb::object, u64>;
+
+// The arrays live as long as the tuples.
+std::vector<Cells> cells_of(const std::vector<CellTuple>& tuples) {
+    std::vector<Cells> columns;
+    for (const auto& [kind, values, number] : tuples) {
+        ensure(kind <= static_cast<u32>(CellKind::given), "table: no such kind of column");
+        Cells& column = columns.emplace_back();
+        column.kind = static_cast<CellKind>(kind);
+        column.number = number;
+        if (column.kind == CellKind::given) {
+            column.given = nb::cast<std::vector<std::string>>(values);
+        } else {
+            column.values = span_of(nb::cast<Wholes>(values));
+        }
+    }
+    return columns;
+}
+
+void register_tables(nb::module_& module) {
+    nb::class_<TableWriter>(module, "TableWriter")
+        .def(nb::init<bool>(), "json"_a)
+        .def("texts", &TableWriter::texts, "texts"_a)
+        .def("rows", [](const TableWriter& self, const std::vector<CellTuple>& columns) {
+            return as_bytes(self.rows(cells_of(columns)));
+        }, "columns"_a)
+        .def("elements", [](const TableWriter& self, const CellTuple& column) {
+            return as_bytes(self.elements(cells_of({column}).front()));
+        }, "column"_a);
+}
+
 }  // namespace
 
 void register_export(nb::module_& module) {
     register_writer<PerfettoWriter>(module, "PerfettoWriter");
     register_writer<ChromeWriter>(module, "ChromeWriter");
+    register_tables(module);
     nb::class_<Rows> rows(module, "Rows");
     column(rows, "order", &Rows::order);
     column(rows, "row", &Rows::row);
