@@ -19,7 +19,7 @@ _NOT_RECORDED = (
 
 def write_cluster(result: Result, sink: Sink) -> list[str]:
     """Write the process of the cluster; return what is missing and why."""
-    if not getattr(result, "recorded", False):
+    if not result.recorded:
         return [_NOT_RECORDED]
     process = sink.process(result.model.ranks, "cluster", first=True)
     _critical_path(result, sink, process)
@@ -27,7 +27,7 @@ def write_cluster(result: Result, sink: Sink) -> list[str]:
     return []
 
 
-def _critical_path(result: Any, sink: Sink, process: int) -> None:
+def _critical_path(result: Result, sink: Sink, process: int) -> None:
     """Write the steps as slices, each named after its node or what it waited for."""
     text = sink.writer.text
     steps = [step for step in result.critical_path.steps if step.end_ns > step.start_ns]
@@ -68,7 +68,7 @@ def _critical_path(result: Any, sink: Sink, process: int) -> None:
     )
 
 
-def _utilisation(result: Any, sink: Sink, process: int) -> None:
+def _utilisation(result: Result, sink: Sink, process: int) -> None:
     """Write a counter for each dimension, in percent; it is 0 from the end of the run on."""
     table = result.recording.utilisation()
     for use in result.dimension_uses:

@@ -40,7 +40,7 @@ class Messages:
         self.notes: list[str] = []
         self._result = result
         self._writer = writer
-        recorded = getattr(result, "recorded", False)
+        recorded = result.recorded
         self._table: Any = result.recording.messages if recorded else None
         self._sides: tuple[Side, Side] | None = None
         self._places: list[tuple[Any, Any]] = []
