@@ -25,7 +25,7 @@ MOST_BYTES = 256 << 20
 option: Callable[[Callable[..., Any]], Any] = click.option(
     "--record/--no-record",
     default=None,
-    help="Keep the cause of every event: the critical path. Unless said, kept for --json and -o "
+    help="Keep the cause of every event: the critical path. Unless said, kept for --json, -o and --trace "
     "where it takes less than 256 MiB (5.6 million events).",
 )
 
