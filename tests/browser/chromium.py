@@ -102,7 +102,7 @@ class Chromium:
         page.call("Emulation.setEmulatedMedia", features=[scheme])
         page.size(width, height)
         page.call("Page.navigate", url=path.resolve().as_uri())
-        page.until("document.documentElement.dataset.ready")
+        page.until("document.documentElement?.dataset.ready")
         return page
 
     def call(self, method: str, session: str | None = None, **parameters: Any) -> Any:

@@ -2,7 +2,7 @@
 
 A small network is drawn whole: ranks stand in rows and columns, even dimensions to the right, odd
 ones downwards, each block of lower dimensions apart from the next (a single dimension is a circle);
-switches stand near what they link. A large one is drawn by one group of each dimension. On the
+switches are bars beside what they link. A large one is drawn by one group of each dimension. On the
 congestion-aware network each link has the load it carried; on the other, which keeps no links, all
 links of a dimension have its `busy`.
 """
@@ -25,11 +25,15 @@ _MOST_LINKS = 4000
 _MOST_IN_GROUP = 32
 _BINS = 200
 _GAP = 0.7  # between blocks, in the distance of neighbours
-_ABOVE = 0.62  # of a switch from what it links
+_ABOVE = 0.46  # of a switch from what it links
+_BARS_APART = 0.13
 _LINK_ROWS = 200
 
 Device = int | tuple[int, int, int]
 """A rank, or a switch: its dimension, its group (the lowest rank) and its number."""
+
+Place = tuple[float, float, float, float]
+"""Where a device is drawn: left, top, right, bottom; a rank is a point, a switch may be a bar."""
 
 
 class Link(NamedTuple):
@@ -46,7 +50,7 @@ class Drawing(NamedTuple):
     """Devices with their places, and links between them; `title` says what is drawn."""
 
     title: str
-    places: dict[Device, tuple[float, float]]
+    places: dict[Device, Place]
     links: list[Link]
 
 
@@ -173,18 +177,18 @@ def _nominal(dimensions: tuple[Dimension, ...], uses: list[DimensionUse]) -> lis
 
 def _placed(
     dimensions: tuple[Dimension, ...], links: list[Link]
-) -> tuple[dict[Device, tuple[float, float]], list[Link]]:
+) -> tuple[dict[Device, Place], list[Link]]:
     ranks = prod(dimension.size for dimension in dimensions)
     sizes = [dimension.size for dimension in dimensions if dimension.size > 1]
-    places: dict[Device, tuple[float, float]]
     if len(sizes) == 1:
         radius = max(1.4, ranks / (2 * pi))
-        places = {
-            rank: (radius * sin(2 * pi * rank / ranks), -radius * cos(2 * pi * rank / ranks))
+        points = [
+            (radius * sin(2 * pi * rank / ranks), -radius * cos(2 * pi * rank / ranks))
             for rank in range(ranks)
-        }
+        ]
     else:
-        places = {rank: _in_grid(dimensions, rank) for rank in range(ranks)}
+        points = [_in_grid(dimensions, rank) for rank in range(ranks)]
+    places: dict[Device, Place] = {rank: (x, y, x, y) for rank, (x, y) in enumerate(points)}
     _place_switches(places, links, in_the_middle=len(sizes) == 1)
     return places, links
 
@@ -192,7 +196,7 @@ def _placed(
 def _in_grid(dimensions: tuple[Dimension, ...], rank: int) -> tuple[float, float]:
     at, extent = [0.0, 0.0], [1.0, 1.0]
     for d, dimension in enumerate(dimensions):
-        axis = d % 2
+        axis = _axis(d)
         at[axis] += rank % dimension.size * extent[axis]
         extent[axis] = extent[axis] * dimension.size + _GAP
         rank //= dimension.size
@@ -200,36 +204,50 @@ def _in_grid(dimensions: tuple[Dimension, ...], rank: int) -> tuple[float, float
 
 
 def _place_switches(
-    places: dict[Device, tuple[float, float]], links: list[Link], *, in_the_middle: bool
+    places: dict[Device, Place], links: list[Link], *, in_the_middle: bool
 ) -> None:
-    """Place each switch beside the middle of what it links, those next to ranks first."""
+    """Place each switch: a bar beside all that it links, or a point in the middle of a circle.
+
+    Those next to ranks come first, so that what links switches stands behind them.
+    """
     around: dict[Device, list[Device]] = {}
     for link in links:
-        if isinstance(link.source, tuple):
-            around.setdefault(link.source, []).append(link.destination)
-        if isinstance(link.destination, tuple):
-            around.setdefault(link.destination, []).append(link.source)
+        for end, other in ((link.source, link.destination), (link.destination, link.source)):
+            if isinstance(end, tuple):
+                around.setdefault(end, []).append(other)
+    taken: dict[tuple[int, int], int] = {}
     while left := [switch for switch in around if switch not in places]:
         ready = [s for s in left if any(near in places for near in around[s])] or left
-        level = {}
+        level: dict[Device, Place] = {}
         for switch in ready:
-            near = [places[device] for device in around[switch] if device in places] or [(0.0, 0.0)]
-            x, y = (sum(place[axis] for place in near) / len(near) for axis in (0, 1))
-            shift = 0.0 if in_the_middle else _ABOVE
-            off = (0.0, -shift) if switch[0] % 2 == 0 else (-shift, 0.0)
-            level[switch] = x + off[0], y + off[1]
-        places.update(_apart(level))
+            near = [places[device] for device in around[switch] if device in places]
+            if in_the_middle or not near:
+                x, y = (_middle([place[axis] for place in near]) for axis in (0, 1))
+                number = taken[round(x), round(y)] = taken.get((round(x), round(y)), -1) + 1
+                level[switch] = (x + 0.5 * number, y, x + 0.5 * number, y)
+            else:
+                level[switch] = _bar(near, _axis(switch[0]), taken)
+        places.update(level)
 
 
-def _apart(level: dict[Device, tuple[float, float]]) -> dict[Device, tuple[float, float]]:
-    """Move switches that would stand on one place a little apart."""
-    taken: dict[tuple[int, int], int] = {}
-    moved = {}
-    for device, (x, y) in level.items():
-        spot = round(x * 10), round(y * 10)
-        number = taken[spot] = taken.get(spot, -1) + 1
-        moved[device] = x + 0.35 * number, y + 0.25 * number
-    return moved
+def _axis(d: int) -> int:
+    """Return the direction in which a dimension is drawn: 0 to the right, 1 downwards."""
+    return d % 2
+
+
+def _bar(near: list[Place], axis: int, taken: dict[tuple[int, int], int]) -> Place:
+    """Return a bar along devices in one direction, clear of other bars at that place."""
+    low = min(place[axis] for place in near)
+    high = max(place[axis + 2] for place in near)
+    beside = min(place[1 - axis] for place in near) - _ABOVE
+    spot = round(10 * low), round(10 * beside)
+    beside -= _BARS_APART * taken.setdefault(spot, 0)
+    taken[spot] += 1
+    return (low, beside, high, beside) if axis == 0 else (beside, low, beside, high)
+
+
+def _middle(values: list[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
 
 
 def _one_group(dimension: Dimension, use: DimensionUse) -> Drawing:
@@ -250,8 +268,8 @@ def _drawn(drawing: Drawing) -> dict[str, Any]:
     """Return a drawing as plain values; devices by their place in a list."""
     number = {device: at for at, device in enumerate(drawing.places)}
     devices = [
-        [round(x, 3), round(y, 3), device if isinstance(device, int) else -1]
-        for device, (x, y) in drawing.places.items()
+        [device if isinstance(device, int) else -1, *(round(value, 3) for value in place)]
+        for device, place in drawing.places.items()
     ]
     links = [
         [number[a], number[b], d, None if busy is None else round(busy, 5), size]

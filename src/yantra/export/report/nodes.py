@@ -17,7 +17,7 @@ from yantra.chakra.trace import Trace
 from yantra.export.report.columns import Columns
 from yantra.export.report.traces import records_of
 
-STREAMS = ("compute", "communication", "memory", "host")
+STREAMS = ("compute", "collectives", "messages", "memory", "host")
 """The rows of a rank in the timeline."""
 
 MOST_WITH_ATTRIBUTES = 400_000
@@ -27,11 +27,11 @@ _LONGEST_VALUE = 300
 _LARGEST = 2**53
 _STREAM_OF_TYPE = {
     NodeType.COMP: 0,
-    NodeType.COMM_SEND: 1,
-    NodeType.COMM_RECV: 1,
     NodeType.COMM_COLL: 1,
-    NodeType.MEM_LOAD: 2,
-    NodeType.MEM_STORE: 2,
+    NodeType.COMM_SEND: 2,
+    NodeType.COMM_RECV: 2,
+    NodeType.MEM_LOAD: 3,
+    NodeType.MEM_STORE: 3,
 }
 
 Attributes = dict[str, list[Any]]

@@ -8,17 +8,11 @@ const SERIES = 10;
 
 // Returns the ways of colouring that make sense for a job, each with its legend.
 export function colourings(job) {
-  const collective = job.about.types.indexOf("COMM_COLL");
   const byKind = {
     name: "kind",
-    of: (graph, node) => {
-      const stream = graph.stream[node];
-      if (stream === 0) return 0;
-      if (stream === 1) return graph.type[node] === collective ? 1 : 2;
-      return stream + 1;
-    },
+    of: (graph, node) => graph.stream[node],
     colours: () => KINDS.map(colour),
-    legend: KIND_NAMES,
+    legend: KIND_NAMES.map((text, at) => (isUsed(job, at) ? text : null)),
     classes: KINDS,
   };
   const others = [
@@ -30,6 +24,10 @@ export function colourings(job) {
     .map(([name, attribute]) => byValue(job, name, (graph, node) => graph.value(node, attribute)));
   const operation = byValue(job, "operation", (graph, node) => withoutNumbers(graph.name(node)));
   return [byKind, ...others, operation].map(remembered);
+}
+
+function isUsed(job, stream) {
+  return job.graphs.some((graph) => graph.stream.includes(stream));
 }
 
 function byValue(job, name, of) {

@@ -1,6 +1,7 @@
 // The roofline: operations per byte against operations per second, both logarithmic.
 //
-// Kernels that fall on one spot of the picture are one point; its area tells their time in all.
+// Kernels that fall on one spot of the picture are one point; its area tells their time in all. The
+// axes span what takes nearly all of the time; what lies beyond stands at the border.
 
 import { drawnToFit } from "./chart.js";
 import { byId, svg } from "./dom.js";
@@ -47,17 +48,31 @@ function picture(kernels, roofs, width) {
 }
 
 function scales(kernels, roofs, width) {
-  const intensities = kernels.map((kernel) => kernel.intensity);
-  const rates = kernels.map((kernel) => kernel.rate);
+  const main = mainPart(kernels);
+  const intensities = main.map((kernel) => kernel.intensity);
+  const rates = main.map((kernel) => kernel.rate);
   if (roofs.peak && roofs.memory) intensities.push(roofs.peak / roofs.memory);
   if (roofs.peak) rates.push(roofs.peak);
   const [left, right] = decades(intensities);
   const [low, high] = decades(rates);
   return {
     left, right, low, high,
-    x: (value) => LEFT + ((Math.log10(value) - left) / (right - left)) * (width - LEFT - RIGHT),
-    y: (value) => TOP + (1 - (Math.log10(value) - low) / (high - low)) * (HEIGHT - TOP - BOTTOM),
+    x: (value) => LEFT + within((Math.log10(value) - left) / (right - left)) * (width - LEFT - RIGHT),
+    y: (value) => TOP + (1 - within((Math.log10(value) - low) / (high - low))) * (HEIGHT - TOP - BOTTOM),
   };
+}
+
+function within(share) {
+  return Math.min(Math.max(share, 0), 1);
+}
+
+// Returns the kernels without those of least intensity that take a thousandth of the time together.
+function mainPart(kernels) {
+  const time = (kernel) => kernel.ns * kernel.calls;
+  let left = 0.001 * kernels.reduce((sum, kernel) => sum + time(kernel), 0);
+  const ascending = [...kernels].sort((a, b) => a.intensity - b.intensity);
+  const first = ascending.findIndex((kernel) => (left -= time(kernel)) < 0);
+  return ascending.slice(Math.max(first, 0));
 }
 
 function decades(values) {

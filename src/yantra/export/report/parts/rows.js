@@ -10,7 +10,8 @@ const HEAD = 22;
 const GAP = 5;
 const LANE = 17;
 const THIN = 5;
-const MANY = 10;
+const MANY = 10; // lanes
+const FEW = 3; // lanes of messages, most of which only wait
 
 export class Rows {
   constructor(job, hasPath) {
@@ -63,7 +64,8 @@ export class Rows {
     const found = [];
     this.lanesOf(one.at).forEach((lanes, stream) => {
       if (lanes.length === 0) return;
-      const each = lanes.length > MANY ? THIN : LANE;
+      const most = this.job.about.streams[stream] === "messages" ? FEW : MANY;
+      const each = lanes.length > most ? THIN : LANE;
       found.push({ stream, lanes, y, each, height: lanes.length * each });
       y += lanes.length * each + 2;
     });

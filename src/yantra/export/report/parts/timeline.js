@@ -180,9 +180,9 @@ export class Timeline {
   showLegend() {
     const { legend, classes } = this.state.colouring;
     const keys = legend.map((text, at) =>
-      el("li", { class: "key" }, el("span", { class: `swatch ${classes[at]}` }), text),
+      text === null ? null : el("li", { class: "key" }, el("span", { class: `swatch ${classes[at]}` }), text),
     );
-    byId("timeline-legend").replaceChildren(...keys);
+    byId("timeline-legend").replaceChildren(...keys.filter((key) => key !== null));
   }
 
   unfoldAll() {

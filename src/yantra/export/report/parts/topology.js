@@ -20,10 +20,10 @@ export function drawTopology(page) {
 }
 
 function figure(drawing, dimensions) {
-  const xs = drawing.devices.map(([x]) => x);
-  const ys = drawing.devices.map(([, y]) => y);
+  const xs = drawing.devices.flatMap(([, x1, , x2]) => [x1, x2]);
+  const ys = drawing.devices.flatMap(([, , y1, , y2]) => [y1, y2]);
   const [left, top] = [Math.min(...xs), Math.min(...ys)];
-  const place = ([x, y]) => [(x - left) * UNIT + MARGIN, (y - top) * UNIT + MARGIN];
+  const place = (x, y) => [(x - left) * UNIT + MARGIN, (y - top) * UNIT + MARGIN];
   const width = (Math.max(...xs) - left) * UNIT + 2 * MARGIN;
   const height = (Math.max(...ys) - top) * UNIT + 2 * MARGIN;
   const links = [...drawing.links].sort((a, b) => (a[3] ?? -1) - (b[3] ?? -1));
@@ -39,10 +39,11 @@ function figure(drawing, dimensions) {
 
 // A link bends to the left of its way, so that both directions show; long ones bend more.
 function drawn([from, to, dimension, busy, bytes], devices, place, dimensions) {
-  const [x1, y1] = place(devices[from]);
-  const [x2, y2] = place(devices[to]);
+  const [x1, y1] = place(...nearest(devices[from], devices[to]));
+  const [x2, y2] = place(...nearest(devices[to], devices[from]));
   const far = Math.hypot(x2 - x1, y2 - y1) || 1;
-  const bend = far > UNIT * 1.5 ? 0.2 * far : 5;
+  const toBar = devices[from][0] < 0 || devices[to][0] < 0;
+  const bend = far > UNIT * 1.5 && !toBar ? 0.2 * far : 4;
   const [mx, my] = [(x1 + x2) / 2 + ((y2 - y1) / far) * bend, (y1 + y2) / 2 - ((x2 - x1) / far) * bend];
   const path = svg("path", {
     class: `link ${busy === null ? "load-none" : `load-${levelOf(busy)}`}`,
@@ -54,21 +55,30 @@ function drawn([from, to, dimension, busy, bytes], devices, place, dimensions) {
   return withTooltip(path, () => told);
 }
 
+// Returns the point of a device, which may be a bar, that is nearest to another.
+function nearest([, x1, y1, x2, y2], [, ox1, oy1, ox2, oy2]) {
+  const clamp = (low, value, high) => Math.min(Math.max(low, value), high);
+  return [clamp(x1, (ox1 + ox2) / 2, x2), clamp(y1, (oy1 + oy2) / 2, y2)];
+}
+
 function dot(device, place) {
-  const [x, y] = place(device);
-  if (device[2] < 0) {
-    return svg("rect", { class: "switch-dot", x: x - 6, y: y - 6, width: 12, height: 12, rx: 2 });
+  const [x, y] = place(device[1], device[2]);
+  if (device[0] < 0) {
+    const [right, bottom] = place(device[3], device[4]);
+    const half = right - x + bottom - y > 0 ? 3 : 6;
+    const size = { width: right - x + 2 * half, height: bottom - y + 2 * half };
+    return svg("rect", { class: "switch-dot", x: x - half, y: y - half, rx: 2, ...size });
   }
   return svg(
     "g",
     {},
     svg("circle", { class: "rank-dot", cx: x, cy: y, r: 11 }),
-    svg("text", { class: "rank-name", x, y }, String(device[2])),
+    svg("text", { class: "rank-name", x, y }, String(device[0])),
   );
 }
 
 function nameOf(device) {
-  return device[2] < 0 ? "switch" : `rank ${device[2]}`;
+  return device[0] < 0 ? "switch" : `rank ${device[0]}`;
 }
 
 function levelOf(busy) {
