@@ -89,9 +89,7 @@ class Chromium:
         os.close(self._from)
         shutil.rmtree(self._profile, ignore_errors=True)
 
-    def open(
-        self, path: Path, *, dark: bool = False, width: int = 1280, height: int = 900
-    ) -> Page:
+    def open(self, path: Path, *, dark: bool = False, width: int = 1280, height: int = 900) -> Page:
         """Return a page that shows a file and has run its scripts."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -188,7 +186,9 @@ class Page:
             self.mouse(kind, x, y, button="left", clickCount=1, modifiers=modifiers)
         self.settle()
 
-    def drag(self, start: tuple[float, float], end: tuple[float, float], modifiers: int = 0) -> None:
+    def drag(
+        self, start: tuple[float, float], end: tuple[float, float], modifiers: int = 0
+    ) -> None:
         """Press the button at one place and release it at another."""
         self.mouse("mousePressed", *start, button="left", clickCount=1, modifiers=modifiers)
         for share in (0.5, 1.0):
@@ -221,9 +221,15 @@ class Page:
             method, parameters = event["method"], event["params"]
             if method == "Runtime.exceptionThrown":
                 found.append(str(parameters["exceptionDetails"]))
-            elif method == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):
+            elif method == "Log.entryAdded" and parameters["entry"]["level"] in (
+                "error",
+                "warning",
+            ):
                 found.append(parameters["entry"]["text"])
-            elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning"):
+            elif method == "Runtime.consoleAPICalled" and parameters["type"] in (
+                "error",
+                "warning",
+            ):
                 found.append(str(parameters["args"]))
         return found
 

@@ -66,6 +66,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
 @click.option("-o", "--output", type=click.Path(), help="Write the whole result as JSON.")
 @click.option("--csv", type=click.Path(), help="Write one table as CSV.")
 @click.option("--parquet", type=click.Path(), help="Write one table as Parquet.")
+@click.option("--report", "html", type=click.Path(), help="Write a report as one HTML file.")
 @click.option(
     "--table",
     type=click.Choice(TABLES),
@@ -86,9 +87,11 @@ def command(
     csv: str | None,
     parquet: str | None,
     table: str,
+    html: str | None,
     **options: Any,
 ) -> int:
     """Run SCENARIO, or a workload on a cluster, and show where the time of its ranks goes."""
+    from yantra.cli.recording import run_recorded
     from yantra.cli.show import progress, show
     from yantra.compile import compile
     from yantra.export import local_memory
@@ -98,7 +101,8 @@ def command(
     if not as_json:
         warn(model.warnings)
     with progress() as report:
-        result = run(model, progress=report, fold=fold)
+        start = run_recorded if html else run
+        result = start(model, progress=report, fold=fold)
     if explain_folding:
         _explain(model, result, fold)
     if not as_json:
@@ -109,6 +113,8 @@ def command(
         result.to_csv(csv, table)
     if parquet:
         result.to_parquet(parquet, table)
+    if html:
+        result.to_report(html)
     if model.scenario.track_local_memory:
         local_memory.write_traces(result)
     if as_json:

@@ -7,6 +7,7 @@ row of every picture and table, and lose nothing by it.
 from __future__ import annotations
 
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ class RankClass(NamedTuple):
 
     graph: int
     rank: int
-    count: int
+    size: int
     label: str
     first: int
     nodes: int
@@ -64,7 +65,7 @@ def _members(result: Result) -> tuple[Any, list[Any]]:
         places[rank] = equal[block]
     order = np.argsort(places, kind="stable")
     begins = np.searchsorted(places[order], np.arange(len(known) + 1))
-    return places, [order[begin:end] for begin, end in zip(begins, begins[1:], strict=False)]
+    return places, [order[begin:end] for begin, end in pairwise(begins)]
 
 
 def _times(result: Result, graph: int, first: int) -> tuple[int, bytes]:
@@ -82,7 +83,7 @@ def _class(result: Result, ranks: Any) -> RankClass:
     return RankClass(
         graph=graph,
         rank=rank,
-        count=len(ranks),
+        size=len(ranks),
         label=label_of(ranks),
         first=outcome.first_node[rank],
         nodes=len(model.graphs.distinct[graph]),
@@ -101,5 +102,5 @@ def label_of(ranks: Any) -> str:
 
 def mean_parts(classes: list[RankClass]) -> list[float]:
     """Return the parts of a rank's time, the mean over all ranks, in ticks."""
-    ranks = sum(one.count for one in classes)
-    return [sum(one.parts[at] * one.count for one in classes) / ranks for at in range(len(PARTS))]
+    ranks = sum(one.size for one in classes)
+    return [sum(one.parts[at] * one.size for one in classes) / ranks for at in range(len(PARTS))]

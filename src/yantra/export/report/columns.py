@@ -24,7 +24,7 @@ class Column(NamedTuple):
     """Where a column lies in the unpacked bytes, and how to read it."""
 
     offset: int
-    count: int
+    length: int
     planes: int
     form: str  # "delta", "plain", "real"
 

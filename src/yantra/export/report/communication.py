@@ -6,7 +6,9 @@ Rows are gathered over classes, each counted as often as it has ranks, so the su
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from yantra.chakra.schema import NodeType
@@ -17,6 +19,7 @@ from yantra.result.tables import COLLECTIVE_KINDS
 from yantra.units import format_bandwidth, format_size, format_time
 
 _NS_PER_S = 1e9
+_EVERYONE = ("", "0")
 _POINT_TO_POINT = {NodeType.COMM_SEND: "send", NodeType.COMM_RECV: "receive"}
 
 
@@ -92,9 +95,8 @@ def _cells(run: Run, row: Row, ranks: int) -> list[Cell | str]:
 
 def _calls(run: Run) -> Iterator[tuple[int, str, str, int, int]]:
     """Yield number of ranks, kind, group, size and ticks of each call of each class."""
-    members = dict(run.result.model.groups)
-    shapes: dict[str, str] = {"": _shape(range(run.result.model.ranks))}
-    shapes |= {str(group): _shape(ranks) for group, ranks in members.items()}
+    shapes = dict.fromkeys(_EVERYONE, _shape(range(run.result.model.ranks)))
+    groups = run.result.model.groups
     of_graph = [_communication_of(graph.native) for graph in run.graphs]
     for one in run.classes:
         calls = of_graph[one.graph]
@@ -104,8 +106,15 @@ def _calls(run: Run) -> Iterator[tuple[int, str, str, int, int]]:
                 kind, group, size = calls[node]
                 between_two = group is None
                 name = names[group] if not between_two and group >= 0 else ""
-                shape = "" if between_two else shapes.get(name, shapes[""])
-                yield one.count, kind, shape, size, end - start
+                if name not in shapes:
+                    shapes[name] = _shape(_members(groups, name))
+                shape = "" if between_two else shapes[name]
+                yield one.size, kind, shape, size, end - start
+
+
+def _members(groups: Sequence[tuple[int, Sequence[int]]], name: str) -> Sequence[int]:
+    """Return the ranks of a group; the groups ascend by id."""
+    return groups[bisect_left(groups, int(name), key=lambda group: group[0])][1]
 
 
 def _communication_of(graph: Any) -> dict[int, tuple[str, Any, int]]:
@@ -128,7 +137,7 @@ def _kind(number: int | None) -> str:
 
 def _shape(ranks: Any) -> str:
     """Return `8 ranks`, or `4 ranks, 8 apart`."""
-    steps = {after - before for before, after in zip(ranks, ranks[1:], strict=False)}
+    steps = {after - before for before, after in pairwise(ranks)}
     if len(steps) == 1 and steps != {1}:
         return f"{len(ranks)} ranks, {steps.pop()} apart"
     many = f"{len(ranks):,} ranks" if len(ranks) != 1 else "1 rank"

@@ -50,9 +50,9 @@ def find(run: Run) -> Kernels:
             operations, size, name = work[node]
             if operations and size and end > start:
                 key = operations, size, end - start, name
-                calls[key] = calls.get(key, 0) + one.count
+                calls[key] = calls.get(key, 0) + one.size
             else:
-                without += one.count
+                without += one.size
     placed = [Kernel(*key, count) for key, count in calls.items()]
     return Kernels(sorted(placed, key=lambda kernel: -kernel.calls * kernel.ticks), without)
 
@@ -60,8 +60,13 @@ def find(run: Run) -> Kernels:
 def section(run: Run, kernels: Kernels) -> Html:
     """Return the place of the plot, what is missing, and the table."""
     plot = element("div", id="roofline", class_="chart") if kernels.placed else None
-    return join([*[element("p", text, class_="note") for text in _notes(run, kernels)], plot,
-                 _table(run, kernels)])
+    return join(
+        [
+            *[element("p", text, class_="note") for text in _notes(run, kernels)],
+            plot,
+            _table(run, kernels),
+        ]
+    )
 
 
 def as_data(run: Run, kernels: Kernels) -> dict[str, Any]:
@@ -101,7 +106,7 @@ def _notes(run: Run, kernels: Kernels) -> list[str]:
         )
     elif kernels.without:
         notes.append(
-            f"{kernels.without:,} calls of kernels lack operations, bytes or time and are not shown."
+            f"Not shown: {kernels.without:,} calls of kernels without operations, bytes or time."
         )
     if kernels.placed and not (device.peak_flops and device.memory_bytes_per_s):
         lacking = [] if device.peak_flops else ["cluster.device.peak"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _VOID = frozenset({"br", "input", "meta", "link", "rect", "line", "path", "circle"})
 
@@ -60,12 +60,10 @@ class Head(NamedTuple):
     about: str | None = None
 
 
-def table(
-    name: str, heads: Sequence[Head], rows: Iterable[Sequence[Cell | Content]], shown: int = 12
-) -> Html:
+def table(name: str, heads: Sequence[Head], rows: Iterable[Sequence[Any]], shown: int = 12) -> Html:
     """Return a table that can be sorted by its heads; rows beyond `shown` are folded away.
 
-    `name` is its caption, for those who hear the page.
+    Cells are contents or `Cell`s; `name` is the caption.
     """
     top = [
         element(
@@ -77,8 +75,10 @@ def table(
         )
         for head in heads
     ]
-    body = [element("tr", *_cells(heads, row), class_="more" if at >= shown else None)
-            for at, row in enumerate(rows)]
+    body = [
+        element("tr", *_cells(heads, row), class_="more" if at >= shown else None)
+        for at, row in enumerate(rows)
+    ]
     if not body:
         return element("p", f"{name}: none.", class_="note")
     whole = element(
@@ -98,7 +98,7 @@ def table(
     return element("div", whole, more if len(body) > shown else None, class_="table")
 
 
-def _cells(heads: Sequence[Head], row: Sequence[Cell | Content]) -> list[Html]:
+def _cells(heads: Sequence[Head], row: Sequence[Any]) -> list[Html]:
     cells = []
     for head, value in zip(heads, row, strict=True):
         cell = value if isinstance(value, Cell) else Cell(value)

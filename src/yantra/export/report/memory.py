@@ -70,14 +70,19 @@ def section(run: Run, found: Timelines) -> Html:
         return element("p", _WHY_NOT, class_="note")
     told = {
         "tensors": "Live tensors: from the first write to the last read of each.",
-        "activations": "Saved activations (act_alloc, act_free) above what lies there all the time. "
-        "Inputs and outputs of single operations, and what an allocator wastes, are not counted.",
+        "activations": "Saved activations (act_alloc, act_free) above what lies there all the "
+        "time. Inputs and outputs of single operations, and what an allocator wastes, are not "
+        "counted.",
     }[found.source]
     if found.left_out:
         told += f" {found.left_out} more classes are not drawn."
     fixed = [name for name in _FIXED if any(one.fixed.get(name) for one in found.classes)]
-    heads = [Head("ranks", False), Head("peak"), *[Head(name) for name in fixed],
-             Head("changing, at most")]
+    heads = [
+        Head("ranks", False),
+        Head("peak"),
+        *[Head(name) for name in fixed],
+        Head("changing, at most"),
+    ]
     rows = [
         [
             run.classes[one.at].label,

@@ -57,10 +57,9 @@ class Drawing(NamedTuple):
 def section(run: Run) -> Html:
     """Return the table of dimensions and the places of chart and drawing."""
     result = run.result
-    recorded = result.recorded
     over_time = (
         element("div", id="bandwidth", class_="chart")
-        if recorded
+        if _has_use(run)
         else element("p", "Bandwidth over time needs a recorded run.", class_="note")
     )
     aware = result.model.scenario.network == "congestion_aware"
@@ -86,7 +85,7 @@ def section(run: Run) -> Html:
 def as_data(run: Run) -> dict[str, Any]:
     """Embed bandwidth over time; return it and the drawings."""
     return {
-        "utilisation": _utilisation(run) if run.result.recorded else None,
+        "utilisation": _utilisation(run) if _has_use(run) else None,
         "dimensions": [use.linked for use in run.result.dimension_uses],
         "drawings": [_drawn(drawing) for drawing in drawings(run)],
     }
@@ -105,8 +104,13 @@ def drawings(run: Run) -> list[Drawing]:
     return [_one_group(dimension, use) for dimension, use in zip(dimensions, uses, strict=True)]
 
 
+def _has_use(run: Run) -> bool:
+    return run.result.recorded and hasattr(run.result.recording, "utilisation")
+
+
 def _utilisation(run: Run) -> dict[str, Any]:
-    found = run.result.recording.utilisation(bins=_BINS)
+    recording: Any = run.result.recording
+    found = recording.utilisation(bins=_BINS)
     columns = run.columns
     columns.add("use.dimension", found.values("dimension"))
     columns.add_reals("use.from", found.values("from_ns"))
@@ -120,8 +124,9 @@ def _measured(run: Run) -> list[Link]:
     """Return every link, with what it carried."""
     dimensions = run.result.model.scenario.topology.dimensions
     ranks = run.result.model.ranks
-    found = {}
-    for d, source, destination, size, _, _, busy in run.result.links.rows():
+    found: dict[tuple[int, Device, Device], Link] = {}
+    rows: list[Any] = list(run.result.links.rows())
+    for d, source, destination, size, _, _, busy in rows:
         ends = [None if end is None else int(end) for end in (source, destination)]
         a, b = _devices(dimensions, d, ends, ranks)
         found[d, a, b] = Link(a, b, d, busy, size)
@@ -203,14 +208,12 @@ def _in_grid(dimensions: tuple[Dimension, ...], rank: int) -> tuple[float, float
     return at[0], at[1]
 
 
-def _place_switches(
-    places: dict[Device, Place], links: list[Link], *, in_the_middle: bool
-) -> None:
+def _place_switches(places: dict[Device, Place], links: list[Link], *, in_the_middle: bool) -> None:
     """Place each switch: a bar beside all that it links, or a point in the middle of a circle.
 
     Those next to ranks come first, so that what links switches stands behind them.
     """
-    around: dict[Device, list[Device]] = {}
+    around: dict[tuple[int, int, int], list[Device]] = {}
     for link in links:
         for end, other in ((link.source, link.destination), (link.destination, link.source)):
             if isinstance(end, tuple):
@@ -308,8 +311,15 @@ def _dimension_rows(run: Run) -> Iterator[list[Cell | str]]:
 
 
 def _link_table(run: Run) -> Html:
-    heads = [Head("from", False), Head("to", False), Head("dimension"), Head("bytes"),
-             Head("messages"), Head("busy for"), Head("busy")]
+    heads = [
+        Head("from", False),
+        Head("to", False),
+        Head("dimension"),
+        Head("bytes"),
+        Head("messages"),
+        Head("busy for"),
+        Head("busy"),
+    ]
     busiest = sorted(run.result.links.rows(), key=lambda row: -float(row[6] or 0))
     rows = []
     for d, source, destination, size, messages, busy_ns, busy in busiest[:_LINK_ROWS]:

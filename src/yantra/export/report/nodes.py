@@ -144,4 +144,3 @@ def _attributes(graph: Any, trace: Trace | None, every: bool) -> tuple[Attribute
                     found[name] = [None] * len(graph)
                 found[name][node] = value
     return found, every
-

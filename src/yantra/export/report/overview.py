@@ -44,10 +44,12 @@ def head(run: Run, warnings: Sequence[str]) -> Html:
 
 def breakdown(run: Run) -> Html:
     """Return the stacked bars: the mean of all ranks, then each class."""
-    rows = [(f"all {_ranks(sum(one.count for one in run.classes))}", "mean", mean_parts(run.classes))]
+    rows: list[tuple[str, str, Sequence[float]]] = [
+        (f"all {_ranks(sum(one.size for one in run.classes))}", "mean", mean_parts(run.classes))
+    ]
     if len(run.classes) > 1:
         rows += [
-            (f"{'ranks' if one.count > 1 else 'rank'} {one.label}", _ranks(one.count), one.parts)
+            (f"{'ranks' if one.size > 1 else 'rank'} {one.label}", _ranks(one.size), one.parts)
             for one in run.classes[:_BARS_SHOWN]
         ]
     bars = [_bar(run, *row) for row in rows]
@@ -70,7 +72,7 @@ def class_table(run: Run) -> Html:
     rows = [
         [
             Cell(one.label, one.rank),
-            Cell(f"{one.count:,}", one.count),
+            Cell(f"{one.size:,}", one.size),
             _time(run, one.finish),
             *[_time(run, one.parts[at]) for at in parts],
             _time(run, one.communication),
@@ -138,7 +140,9 @@ def _bar(run: Run, name: str, about: str, parts: Sequence[float]) -> Html:
     )
     picture = element("svg", *pieces, role="img", aria_label=f"{name}: {told}", class_="bar")
     label = element("span", name, element("small", f" {about}"), class_="bar-name")
-    return element("div", label, picture, element("span", told, class_="bar-text"), class_="bar-row")
+    return element(
+        "div", label, picture, element("span", told, class_="bar-text"), class_="bar-row"
+    )
 
 
 def _note(text: str | None) -> Html:

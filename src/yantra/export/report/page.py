@@ -13,6 +13,7 @@ from yantra.export.report import (
     path,
     reproduction,
     timeline,
+    waits,
 )
 from yantra.export.report.markup import Html, element
 from yantra.export.report.run import Run
@@ -51,14 +52,14 @@ def write_report(result: Result, path: Path, warnings: Sequence[str] = ()) -> No
 def html(result: Result, warnings: Sequence[str] = ()) -> str:
     """Return the report of a result as text."""
     run = Run(result)
-    steps = path.steps_of(run)
+    critical = path.path_of(run)
     found = kernels.find(run)
     lives = memory.find(run)
     head = element("section", overview.head(run, warnings), id="top", aria_label="The run")
     sections = [
         Section("time", "Where the time goes", _TIME, overview.breakdown(run)),
         Section("timeline", "Timeline", _TIMELINE, Html(part("timeline.html"))),
-        Section("path", "Critical path", _PATH, path.section(run, steps)),
+        Section("path", "Critical path", _PATH, path.section(run, critical)),
         Section("communication", "Communication", _COMMUNICATION, communication.section(run)),
         Section("network", "Network", "", network.section(run)),
         Section("roofline-section", "Roofline", _ROOFLINE, kernels.section(run, found)),
@@ -68,10 +69,11 @@ def html(result: Result, warnings: Sequence[str] = ()) -> str:
     ]
     data = overview.as_data(run) | {
         "timeline": timeline.gather(run),
-        "path": path.as_data(run, steps),
+        "path": path.as_data(run, critical),
         "network": network.as_data(run),
         "kernels": kernels.as_data(run, found),
         "memory": memory.as_data(run, lives),
+        "waits": waits.as_data(run),
     }
     title = f"{result.model.ranks:,} ranks, {format_time(result.makespan_ns)}"
     return render(Page(title, head, sections, _SCRIPTS, _STYLES, data, run.columns))

@@ -56,7 +56,9 @@ class Run:
 
         past = one.first + one.nodes
         outcome = self.result.outcome
-        return np.asarray(outcome.start[one.first : past]), np.asarray(outcome.end[one.first : past])
+        return np.asarray(outcome.start[one.first : past]), np.asarray(
+            outcome.end[one.first : past]
+        )
 
     def ran(self, one: RankClass) -> list[tuple[int, int, int]]:
         """Return (node, start, end) of the nodes of a class that ran, times in ticks."""

@@ -1,13 +1,14 @@
-"""The shell of a page: head, theme, navigation, style and scripts in one file that needs no network.
+"""The shell of a page: head, theme, navigation, style and scripts, in one file without network.
 
     Page(title="...", header=..., sections=[Section("id", "Title", "lead", body)], scripts=[...],
          styles=[...], data={...}, columns=Columns())
     render(page) -> str
 
-`scripts` and `styles` name files of the folder `parts`; those of the shell come first on their own.
-The scripts are modules (each exports what others import) and are joined into one, each in a function
-of its own, in the order given: what a script imports must stand before it. `data` is JSON that they
-read with `pageData()`, `columns` what they read with `loadColumns()` (parts/data.js).
+`scripts` and `styles` name files of the folder `parts`; those of the shell come first.
+The scripts are modules (each exports what others import) and are joined into one, each in a
+function of its own, in the order given: what a script imports must stand before it. The last one
+starts the page (`setUpTheme`, `setUpTables`, ...). `data` is JSON that scripts read with
+`pageData()`, `columns` what they read with `loadColumns()` (parts/data.js).
 Tables (`markup.table`) sort and unfold without further scripts.
 
 A Content-Security-Policy allows the page's own script and style, by their hashes, and nothing else:

@@ -37,7 +37,7 @@ def gather(run: Run) -> dict[str, Any]:
             {
                 "graph": one.graph,
                 "rank": one.rank,
-                "count": one.count,
+                "count": one.size,
                 "label": one.label,
                 "finish": one.finish,
                 "shown": at in shown,
@@ -51,7 +51,7 @@ def gather(run: Run) -> dict[str, Any]:
 def chosen(run: Run) -> set[int]:
     """Return the classes whose nodes are embedded: all, or those that finish last."""
     left = MOST_NODES
-    shown = set()
+    shown: set[int] = set()
     for at, one in sorted(enumerate(run.classes), key=lambda pair: -pair[1].finish):
         left -= one.nodes
         if left < 0 and shown:

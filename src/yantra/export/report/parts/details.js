@@ -1,7 +1,7 @@
 // What the selected node is and what it waited for.
 
 import { byId, el } from "./dom.js";
-import { formatBytes, formatTime } from "./format.js";
+import { formatBytes, formatCount, formatTime } from "./format.js";
 import { nameOf } from "./painter.js";
 
 const MOST = 40;
@@ -65,18 +65,19 @@ export class Details {
     const parents = one.nodes.parents(node);
     const shown = parents.slice(0, MOST).map((parent) => this.parent(one, parent));
     if (parents.length > MOST) shown.push(el("li", {}, `and ${parents.length - MOST} more`));
-    return el(
-      "div",
-      {},
-      el("h4", {}, "Waited for"),
-      recorded ? this.steps(recorded) : el("ol", { class: "waited" }, ...this.withinRank(one, node, parents)),
+    const parts = [
+      el("h4", {}, "Started when"),
+      el("ol", { class: "waited" }, ...this.withinRank(one, node, parents)),
+      recorded ? el("h4", {}, "Then waited for") : null,
+      recorded ? this.steps(recorded) : null,
       el("h4", {}, "Depends on"),
       parents.length ? el("ol", {}, ...shown) : el("p", { class: "note" }, "nothing: it is ready at the start"),
-    );
+    ];
+    return el("div", {}, ...parts);
   }
 
-  steps(steps) {
-    if (steps.length === 0) return el("p", { class: "note" }, "nothing");
+  steps({ steps, cut }) {
+    if (steps.length === 0) return el("p", { class: "note" }, "nothing: it took no time");
     const rows = steps.map((step) =>
       el(
         "li",
@@ -86,7 +87,8 @@ export class Details {
         el("span", { class: "long" }, this.time(step.end - step.start)),
       ),
     );
-    return el("ol", { class: "waited" }, ...rows);
+    const earlier = cut ? [el("li", {}, `${formatCount(cut)} earlier steps, then`)] : [];
+    return el("ol", { class: "steps" }, ...earlier, ...rows);
   }
 
   link(step) {

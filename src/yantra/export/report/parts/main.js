@@ -26,7 +26,9 @@ async function start() {
   const timeline = new Timeline(job, path, waits);
   for (const button of document.querySelectorAll("#path .to-node")) {
     button.addEventListener("click", () => {
-      timeline.goToStep(Number(button.dataset.step));
+      const rank = Number(button.dataset.rank ?? -1);
+      const target = job.targetOf(rank, button.dataset.node ?? null);
+      if (target) timeline.goTo(target, rank);
       byId("timeline").scrollIntoView();
     });
   }

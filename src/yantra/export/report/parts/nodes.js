@@ -114,6 +114,14 @@ export class Job {
     return this.classes[this.columns.numbers("class_of")[rank]];
   }
 
+  // Returns where a node is drawn by its rank and id: its class and its place, or null.
+  targetOf(rank, id) {
+    if (rank < 0 || id === null) return null;
+    const one = this.classOf(rank);
+    const node = one.nodes.nodeOf(id);
+    return node === undefined ? null : { at: one.at, node };
+  }
+
   // Returns the group of a node as a rank sees it: its name, and its ranks where they are known.
   groupOf(one, node) {
     const place = one.nodes.group[node];

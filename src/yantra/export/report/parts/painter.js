@@ -220,7 +220,7 @@ export class Painter {
         context.globalAlpha = strength;
         context.fillRect(left, y, Math.max(right - left - (wide > 3 ? 0.6 : 0), 0.5), height);
         if (right - left > LEAST_TEXT && height > 10) {
-          this.text(one.nodes.name(node), left, right, y + height / 2);
+          this.text(one.nodes.name(node), left, right, y + height / 2, strength < 1);
         }
         at += 1;
         continue;
@@ -253,14 +253,14 @@ export class Painter {
     context.lineWidth = 1;
   }
 
-  text(text, left, right, middle) {
+  text(text, left, right, middle, isDimmed = false) {
     const { context } = this;
     context.save();
     context.beginPath();
     context.rect(left, middle - 8, right - left - 2, 16);
     context.clip();
     context.globalAlpha = 1;
-    context.fillStyle = readableOn(context.fillStyle);
+    context.fillStyle = isDimmed ? this.ink.soft : readableOn(context.fillStyle);
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "middle";
     context.textAlign = "left";

@@ -49,7 +49,7 @@ export class CriticalPath {
     if (this.byClass.size === 0) {
       for (const one of this.job.classes) this.byClass.set(one.at, []);
       for (let step = 0; step < this.count; step += 1) {
-        this.byClass.get(this.job.classOf(this.rank[step]).at).push(step);
+        if (this.rank[step] >= 0) this.byClass.get(this.job.classOf(this.rank[step]).at).push(step);
       }
     }
     return this.byClass.get(at);
@@ -57,14 +57,12 @@ export class CriticalPath {
 
   // Returns the class and the node of a step, or null.
   targetOf(at) {
-    const one = this.job.classOf(this.rank[at]);
-    const node = one.nodes.nodeOf(this.columns.text(this.node[at]));
-    return node === undefined ? null : { at: one.at, node };
+    return this.job.targetOf(this.rank[at], this.columns.text(this.node[at]));
   }
 
   told(at) {
     const long = formatTime(this.job.ns(this.end[at] - this.start[at]));
-    const withPeer = this.peer[at] >= 0 ? ` with rank ${this.peer[at]}` : "";
-    return `${this.kindOf(at).replace("_", "-")}: ${this.nameOf(at)}\nrank ${this.rank[at]}${withPeer}: ${long}`;
+    const withPeer = this.peer[at] >= 0 ? ` to rank ${this.peer[at]}` : "";
+    return `${this.kindOf(at).replace("_", "-")}: ${this.nameOf(at)}\n${this.rank[at] < 0 ? "" : `rank ${this.rank[at]}`}${withPeer}: ${long}`;
   }
 }

@@ -336,6 +336,7 @@ export class Timeline {
   goToStep(step) {
     const target = this.path.targetOf(step);
     if (target) this.goTo(target, this.path.rank[step]);
+    else this.setView(this.path.start[step], this.path.end[step]);
   }
 
   hover(event) {

@@ -65,7 +65,7 @@ function dot(device, place) {
   const [x, y] = place(device[1], device[2]);
   if (device[0] < 0) {
     const [right, bottom] = place(device[3], device[4]);
-    const half = right - x + bottom - y > 0 ? 3 : 6;
+    const half = right - x + bottom - y > 0 ? 2 : 6;
     const size = { width: right - x + 2 * half, height: bottom - y + 2 * half };
     return svg("rect", { class: "switch-dot", x: x - half, y: y - half, rx: 2, ...size });
   }

@@ -7,7 +7,8 @@ export class Waits {
     this.columns = columns;
   }
 
-  // Returns the steps of a node, the last first, or null where none are embedded.
+  // Returns the steps of a node, oldest first, and how many earlier ones are left out; null where
+  // none are embedded.
   of(one, node) {
     const name = `w${one.at}`;
     if (!this.columns.has(`${name}.steps`)) return null;
@@ -21,23 +22,21 @@ export class Waits {
     const begins = this.begins.get(one.at);
     const found = [];
     for (let at = begins[node]; at < begins[node + 1]; at += 1) found.push(this.step(name, at));
-    return found;
+    return { steps: found, cut: this.columns.numbers(`${name}.cut`)[node] };
   }
 
   step(name, at) {
     const of = (column) => this.columns.numbers(`${name}.${column}`)[at];
     const rank = of("rank");
-    const one = this.job.classOf(rank);
-    const id = this.columns.text(of("node"));
-    const node = id === null ? undefined : one.nodes.nodeOf(id);
+    const target = this.job.targetOf(rank, this.columns.text(of("node")));
     const peer = of("peer");
     return {
       kind: this.about.kinds[of("kind")],
       name: this.columns.text(of("name")) ?? "",
       start: of("start"),
       end: of("start") + of("length"),
-      told: `, rank ${rank}${peer >= 0 ? ` with rank ${peer}` : ""}`,
-      target: node === undefined ? null : { at: one.at, node },
+      told: rank < 0 ? "" : `, rank ${rank}${peer >= 0 ? ` to rank ${peer}` : ""}`,
+      target,
     };
   }
 }
