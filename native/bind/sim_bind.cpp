@@ -259,10 +259,6 @@ void bind_model(nb::module_& module) {
     module.def("check_custom", [](const Graph& graph, u32 positions, bool whole_microseconds) {
         return as_tuples(check_custom(graph, positions, whole_microseconds));
     }, "graph"_a, "positions"_a, "whole_microseconds"_a = false);
-    module.def("check_rank", [](const Job& job, u32 rank, u32 ranks,
-                                const std::vector<std::vector<u32>>& members) {
-        return as_tuples(check_rank(job, rank, ranks, members));
-    });
     nb::class_<BlockTable>(module, "BlockTable")
         .def(nb::init<u32, u32, std::vector<u32>, std::vector<u32>, std::vector<u32>>(), "ranks"_a,
              "devices"_a, "link_from"_a, "link_to"_a, "next_link"_a);
@@ -298,8 +294,16 @@ void bind_model(nb::module_& module) {
                                     const std::array<u32, collective_kinds>& plans) {
             m.communicators.push_back({first_stream, std::move(members), plans});
         })
-        .def("set_jobs", [](Model& m, const std::vector<std::shared_ptr<Job>>& jobs) {
-            m.jobs.assign(jobs.begin(), jobs.end());
+        .def("set_jobs", [](Model& m, const std::vector<std::shared_ptr<Job>>& jobs,
+                            const std::vector<u32>& by_rank) {
+            m.jobs.clear();
+            for (u32 at : by_rank) {
+                m.jobs.push_back(jobs.at(at));
+            }
+        }, "jobs"_a, "by_rank"_a)
+        .def("check_ranks", [](const Model& m) {
+            const auto [rank, problems] = check_ranks(m);
+            return std::make_pair(rank, as_tuples(problems));
         })
         .def("add_tables", [](Model& m, std::vector<u32> communicators, std::vector<u32> peers) {
             m.tables_of_ranks.push_back({std::move(communicators), std::move(peers)});
