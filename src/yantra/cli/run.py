@@ -30,6 +30,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
         "yantra run result.json",
         "yantra run step.yaml --csv nodes.csv --table nodes",
         "yantra run step.yaml --json",
+        "yantra run step.yaml --report report.html",
         "yantra run --workload step.yw --cluster hgx-h100 --explain-folding",
     ],
     epilog="Many scenarios, on all cores: yantra sweep.",
@@ -89,6 +90,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
 @click.option("-o", "--output", type=click.Path(), help="Write the whole result as JSON.")
 @click.option("--csv", type=click.Path(), help="Write one table as CSV.")
 @click.option("--parquet", type=click.Path(), help="Write one table as Parquet.")
+@click.option("--report", "html", type=click.Path(), help="Write a report as one HTML file.")
 @click.option(
     "--table",
     type=click.Choice(TABLES),
@@ -115,6 +117,7 @@ def command(
     trace: str | None,
     trace_ranks: str | None,
     trace_messages: int | None,
+    html: str | None,
     **options: Any,
 ) -> int:
     """Run SCENARIO, or a workload on a cluster, and show where the time of its ranks goes."""
@@ -130,7 +133,7 @@ def command(
     if not as_json:
         warn(model.warnings)
     with progress("simulating") as report:
-        needed = bool(as_json or output or trace)
+        needed = bool(as_json or output or trace or html)
         result = recording.run(model, record, needed, progress=report, fold=fold)
     if explain_folding:
         _explain(model, result, fold)
@@ -144,6 +147,8 @@ def command(
         result.to_parquet(parquet, table)
     if trace:
         timeline_options.write(result, trace, trace_ranks, trace_messages)
+    if html:
+        result.to_report(html)
     if model.scenario.track_local_memory:
         local_memory.write_traces(result)
     if as_json:
