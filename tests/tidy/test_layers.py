@@ -23,7 +23,7 @@ PYTHON_LAYERS = [
     ("folding",),
     ("result", "deadlock"),
     ("simulate", "validate"),
-    ("export", "demo", "rehearsal", "sweep"),
+    ("export", "demo", "rehearsal", "sweep", "insight"),
     ("hiding", "doctor"),
     ("cli",),
     ("__main__",),

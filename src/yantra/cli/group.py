@@ -15,6 +15,8 @@ from yantra.errors import ConfigError, did_you_mean
 
 COMMANDS = {
     "run": "Run a scenario file and show what its ranks did.",
+    "explain": "Say in words why a run takes as long as it does.",
+    "compare": "Tell what changed from one result to another, and why.",
     "sweep": "Run many scenario files on all cores, one line each.",
     "validate": "Check a scenario or ASTRA-sim inputs without running them.",
     "workload": "Make, show and expand workloads: what a job computes and communicates.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yantra.cli import warn
+from yantra.cli import recording, warn
 from yantra.cli.command import WithExamples
 from yantra.cli.complete import algorithms, clusters
 from yantra.result.files import TABLES, json_text
@@ -27,6 +27,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
     examples=[
         "yantra run step.yaml",
         "yantra run step.yaml -o result.json",
+        "yantra run result.json",
         "yantra run step.yaml --csv nodes.csv --table nodes",
         "yantra run step.yaml --json",
         "yantra run --workload step.yw --cluster hgx-h100 --explain-folding",
@@ -95,6 +96,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
     show_default=True,
     help="The table for --csv and --parquet.",
 )
+@recording.option
 @click.pass_context
 def command(
     context: click.Context,
@@ -102,6 +104,7 @@ def command(
     scenario: str | None,
     workload: str | None,
     fold: Fold | None,
+    record: bool | None,
     explain_folding: bool,
     as_json: bool,
     output: str | None,
@@ -115,13 +118,14 @@ def command(
     from yantra.cli.show import show
     from yantra.compile import compile
     from yantra.export import local_memory
-    from yantra.simulate import run
 
+    _warn_of_changes(scenario)
     model = compile(_scenario(context, scenario, workload, options))
     if not as_json:
         warn(model.warnings)
     with progress("simulating") as report:
-        result = run(model, progress=report, fold=fold)
+        needed = bool(as_json or output)
+        result = recording.run(model, record, needed, progress=report, fold=fold)
     if explain_folding:
         _explain(model, result, fold)
     if not as_json:
@@ -139,6 +143,14 @@ def command(
     else:
         show(result)
     return 0
+
+
+def _warn_of_changes(file: str | None) -> None:
+    """Of a result that runs again, tell of files that are no longer those it was made from."""
+    from yantra.scenario.origin import changed_inputs
+
+    if file is not None:
+        warn([f"{file}: {problem}" for problem in changed_inputs(file)])
 
 
 def _explain(model: Model, result: Result, fold: Fold | None) -> None:
