@@ -89,6 +89,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
 @click.option("-o", "--output", type=click.Path(), help="Write the whole result as JSON.")
 @click.option("--csv", type=click.Path(), help="Write one table as CSV.")
 @click.option("--parquet", type=click.Path(), help="Write one table as Parquet.")
+@click.option("--report", "html", type=click.Path(), help="Write a report as one HTML file.")
 @click.option(
     "--table",
     type=click.Choice(TABLES),
@@ -111,6 +112,7 @@ def command(
     csv: str | None,
     parquet: str | None,
     table: str,
+    html: str | None,
     **options: Any,
 ) -> int:
     """Run SCENARIO, or a workload on a cluster, and show where the time of its ranks goes."""
@@ -124,8 +126,8 @@ def command(
     if not as_json:
         warn(model.warnings)
     with progress("simulating") as report:
-        needed = bool(as_json or output)
-        result = recording.run(model, record, needed, progress=report, fold=fold)
+        needs = True if html else recording.MOST_BYTES if as_json or output else False
+        result = recording.run(model, record, needs, progress=report, fold=fold)
     if explain_folding:
         _explain(model, result, fold)
     if not as_json:
@@ -136,6 +138,8 @@ def command(
         result.to_csv(csv, table)
     if parquet:
         result.to_parquet(parquet, table)
+    if html:
+        result.to_report(html)
     if model.scenario.track_local_memory:
         local_memory.write_traces(result)
     if as_json:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from yantra.compile import Model
 from yantra.errors import UnsupportedError
 from yantra.output import Path
+from yantra.registry import Registry
 from yantra.result import accounting, files, network, tables
 from yantra.result.bound import Bound, bound_by
 from yantra.result.critical_path import CriticalPath
@@ -22,6 +23,8 @@ from yantra.result.table import Table
 
 if TYPE_CHECKING:
     import numpy as np
+
+_EXPORTERS: Registry[Any] = Registry("form of export", "yantra.export", "yantra.exporters")
 
 
 class Result:
@@ -159,6 +162,14 @@ class Result:
     def to_json(self, path: Path, tables: Iterable[str] = files.TABLES) -> None:
         """Write the run and some tables as JSON; the form is `result.schema.json`."""
         files.write_json(self, path, tables)
+
+    def to_report(self, path: Path) -> None:
+        """Write one HTML file that shows where the time goes; opens offline in any browser.
+
+        A recorded run (`record=True`) has more to show: the critical path, what each collective
+        waited for, bandwidth over time.
+        """
+        _EXPORTERS.get("html")(self, path)
 
     def to_csv(self, path: Path, table: str = "ranks") -> None:
         """Write one table as CSV."""

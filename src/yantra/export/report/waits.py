@@ -1,0 +1,62 @@
+"""What collectives waited for: the steps of each, of a recorded run.
+
+Compute is one step and messages have their peers, so only collectives are embedded, class by
+class, those that finish last first, until MOST_NODES are asked; others are told by their
+dependencies. Of a long chain the last steps are kept, and how many were left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yantra.export.report.classes import RankClass
+from yantra.export.report.nodes import STREAMS
+from yantra.export.report.run import Run
+from yantra.export.report.timeline import chosen
+from yantra.result.critical_path import KINDS, Step
+
+MOST_NODES = 8_000
+MOST_STEPS = 48
+_COLLECTIVES = STREAMS.index("collectives")
+
+
+def as_data(run: Run) -> dict[str, Any] | None:
+    """Embed the steps; return how to read them, or None if the run was not recorded."""
+    if not run.result.recorded:
+        return None
+    left = MOST_NODES
+    for at in sorted(chosen(run), key=lambda at: -run.classes[at].finish):
+        asked = _asked(run, run.classes[at])
+        left -= len(asked)
+        if left < 0:
+            break
+        _embed(run, at, asked)
+    return {"kinds": list(KINDS)}
+
+
+def _asked(run: Run, one: RankClass) -> list[int]:
+    streams = run.graphs[one.graph].stream
+    return [node for node, _, _ in run.ran(one) if streams[node] == _COLLECTIVES]
+
+
+def _embed(run: Run, at: int, asked: list[int]) -> None:
+    one, columns = run.classes[at], run.columns
+    ids = run.graphs[one.graph].native.id
+    counts, cut = [0] * one.nodes, [0] * one.nodes
+    kept: list[Step] = []
+    for node in asked:
+        steps = run.result.recording.waited_for(one.rank, int(ids[node]))
+        shown = steps[-MOST_STEPS:]
+        counts[node], cut[node] = len(shown), len(steps) - len(shown)
+        kept.extend(shown)
+    columns.add(f"w{at}.steps", counts, delta=False)
+    columns.add(f"w{at}.cut", cut, delta=False)
+    columns.add(f"w{at}.kind", [KINDS.index(step.kind) for step in kept], delta=False)
+    columns.add(f"w{at}.rank", [-1 if step.rank is None else step.rank for step in kept])
+    columns.add_texts(f"w{at}.node", [None if s.node is None else str(s.node) for s in kept])
+    columns.add_texts(f"w{at}.name", [step.name for step in kept])
+    columns.add(f"w{at}.start", [round(step.start_ns * run.ticks_per_ns) for step in kept])
+    columns.add(
+        f"w{at}.length", [round(step.length_ns * run.ticks_per_ns) for step in kept], delta=False
+    )
+    columns.add(f"w{at}.peer", [-1 if step.peer is None else step.peer for step in kept])
