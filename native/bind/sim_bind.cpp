@@ -358,6 +358,7 @@ void bind_outcome(nb::module_& module) {
     column(outcome, "end", &Outcome::end);
     column(outcome, "class_of", &Outcome::class_of);
     outcome.def_ro("dimensions", &Outcome::dimensions)
+        .def_ro("busiest", &Outcome::busiest)
         .def_ro("finished", &Outcome::finished)
         .def_ro("folded", &Outcome::folded)
         .def_ro("events", &Outcome::events)
@@ -365,7 +366,7 @@ void bind_outcome(nb::module_& module) {
         .def_ro("last_tick", &Outcome::last_tick)
         .def_prop_ro("links", [](const Outcome& o) {
             nb::list rows;
-            for (const NetworkModel::LinkRecord& link : o.links) {
+            for (const NetworkModel::LinkRecord& link : o.links_on_demand ? o.links_on_demand() : o.links) {
                 rows.append(nb::make_tuple(link.dimension, link.from == none ? nb::none() : nb::cast(link.from),
                                            link.to == none ? nb::none() : nb::cast(link.to), link.use.bytes,
                                            link.use.messages, link.use.busy_ticks));

@@ -127,7 +127,7 @@ def _core() -> Check:
     ends = set(simulate(example.scenario).finish_ns)
     known = example.astra_sim_ns
     if ends != {known}:
-        found = f"a run that ends at {known} ns ended at {sorted(ends)} ns"
+        found = f"a run that ends at {known} ns ended at {sorted(map(float, ends))} ns"
         return Check("core", "bad", found, _REINSTALL)
     return Check("core", "good", f"a known run ends at {known} ns, as it must; no compiler needed")
 
@@ -170,7 +170,7 @@ def _temporary() -> Check:
 
 
 def _terminal() -> Check:
-    encoding = sys.stdout.encoding or "no encoding"
+    encoding = sys.stdout.encoding or "utf-8"
     kind = "a terminal" if sys.stdout.isatty() else "no terminal: plain text, no progress"
     found = f"{kind}, {encoding}"
     if encoding.lower().replace("-", "") not in ("utf8", "utf8sig"):

@@ -117,7 +117,7 @@ def _problem(error: click.UsageError) -> str:
         known = () if context is None else _options(context.command, context)
         hint = did_you_mean(error.option_name, known)
         return f"no option is named '{error.option_name}'{hint}"
-    problem = error.format_message().rstrip(".")
+    problem = re.sub(r"\s*\n\s*", " ", error.format_message()).rstrip(".")
     if isinstance(error, click.BadParameter) and isinstance(
         kind := getattr(error.param, "type", None), click.Choice
     ):

@@ -13,7 +13,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
     cls=WithExamples,
     examples=[
         "yantra chakra draw job.0.et -o job.dot",
-        "yantra chakra draw job.0.et --around 1 --hops 1 -o part.dot",
+        "yantra chakra draw job.0.et --around 1 --hops 1 -o part.dot --json",
     ],
 )
 @click.argument("trace", type=click.Path())
