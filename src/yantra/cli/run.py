@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yantra.cli import timeline_options, warn
-from yantra.result.files import TABLES, json_text
+from yantra.result.files import ALL_TABLES, RECORDED_TABLES, json_text
 
 if TYPE_CHECKING:
     from yantra.compile import Model
@@ -68,7 +68,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
 @click.option("--parquet", type=click.Path(), help="Write one table as Parquet.")
 @click.option(
     "--table",
-    type=click.Choice(TABLES),
+    type=click.Choice(ALL_TABLES),
     default="ranks",
     show_default=True,
     help="The table for --csv and --parquet.",
@@ -98,13 +98,13 @@ def command(
     from yantra.export import local_memory
     from yantra.simulate import run
 
-    if trace:
-        timeline_options.form_of(trace)
+    timeline_options.check(trace, trace_ranks, trace_messages)
     model = compile(_scenario(context, scenario, workload, options))
     if not as_json:
         warn(model.warnings)
     with progress() as report:
-        result = run(model, progress=report, fold=fold)
+        record = bool(trace) or bool((csv or parquet) and table in RECORDED_TABLES)
+        result = run(model, progress=report, fold=fold, record=record)
     if explain_folding:
         _explain(model, result, fold)
     if not as_json:

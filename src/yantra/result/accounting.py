@@ -1,0 +1,69 @@
+"""Columns that say where time went beyond when it went: overlap, slack, the parts of collectives.
+
+docs/reference/accounting.md defines them. All but the overlap need a recorded run.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import Any
+
+from yantra.compile import Model
+from yantra.result.collectives import by_collective
+from yantra.result.parts import Gathered
+from yantra.result.recording import Recording
+from yantra.result.table import Table
+from yantra.result.tables import node_times
+
+COLLECTIVE_PARTS = ("waiting_peers", "queued", "latency", "wire", "hand_over", "reducing")
+"""Where the time of a collective goes on a rank; with `_ns` these are columns."""
+
+
+def with_overlap(ranks: Table) -> Table:
+    """Add `overlap_ns`: communication under way while a kernel runs.
+
+    It is `communication_ns` less `exposed_communication_ns`, so it adds to neither the five parts
+    nor the finish.
+    """
+
+    def overlap() -> list[Any]:
+        both = (ranks.values("communication_ns"), ranks.values("exposed_communication_ns"))
+        return [_tidy(total - exposed) for total, exposed in zip(*both, strict=True)]
+
+    return ranks.extended({"overlap_ns": ("real", overlap)})
+
+
+def with_slack(nodes: Table, model: Model, outcome: Any, recording: Recording) -> Table:
+    """Add `slack_ns`: how much later the node could have ended with the makespan unchanged."""
+
+    return nodes.extended(
+        {"slack_ns": ("real", lambda: node_times(model, outcome, recording.slack_ticks))}
+    )
+
+
+def with_parts(collectives: Table, model: Model, outcome: Any, recording: Recording) -> Table:
+    """Add the parts of each collective's time; they add up to `end_ns - start_ns` exactly."""
+
+    def part(name: str) -> Callable[[], Gathered]:
+        def make() -> Gathered:
+            parts = recording.collective_parts
+            ticks, place, first_node = getattr(parts, name), parts.place, outcome.first_node
+
+            def stretch(rank: int) -> Any:
+                first = first_node[rank]
+                begin = bisect_left(place, first)
+                end = bisect_left(place, first + len(model.graphs.of(rank)))
+                return ticks[begin:end]
+
+            return by_collective(model, outcome, stretch)
+
+        return make
+
+    return collectives.extended({f"{name}_ns": ("real", part(name)) for name in COLLECTIVE_PARTS})
+
+
+def _tidy(ns: float) -> float:
+    """Return a difference of times without what their binary fractions left over."""
+    picoseconds = round(ns * 1000)
+    return picoseconds / 1000 if picoseconds % 1000 else picoseconds // 1000
