@@ -203,6 +203,7 @@ void bind_parameters(nb::module_& module) {
         .def_rw("local_reduction_delay", &SystemParameters::local_reduction_delay)
         .def_rw("memory_bytes_per_s", &SystemParameters::memory_bytes_per_s)
         .def_rw("rendezvous", &SystemParameters::rendezvous)
+        .def_rw("custom_work_takes_no_time", &SystemParameters::custom_work_takes_no_time)
         .def("set_bus", [](SystemParameters& s, u64 latency, u64 overhead, u64 gap, double per_byte) {
             s.bus = {true, latency, overhead, gap, per_byte};
         });
@@ -249,7 +250,8 @@ void bind_lowering(nb::module_& module) {
         .def_rw("zero_op_kernel_never_ends", &LowerOptions::zero_op_kernel_never_ends)
         .def_rw("zero_byte_kernel_is_skipped", &LowerOptions::zero_byte_kernel_is_skipped)
         .def_rw("no_duration_takes_a_nanosecond", &LowerOptions::no_duration_takes_a_nanosecond)
-        .def_rw("whole_microseconds", &LowerOptions::whole_microseconds);
+        .def_rw("whole_microseconds", &LowerOptions::whole_microseconds)
+        .def_rw("takes_no_time", &LowerOptions::takes_no_time);
 }
 
 void bind_model(nb::module_& module) {
@@ -259,10 +261,6 @@ void bind_model(nb::module_& module) {
     module.def("check_custom", [](const Graph& graph, u32 positions, bool whole_microseconds) {
         return as_tuples(check_custom(graph, positions, whole_microseconds));
     }, "graph"_a, "positions"_a, "whole_microseconds"_a = false);
-    module.def("check_rank", [](const Job& job, u32 rank, u32 ranks,
-                                const std::vector<std::vector<u32>>& members) {
-        return as_tuples(check_rank(job, rank, ranks, members));
-    });
     nb::class_<BlockTable>(module, "BlockTable")
         .def(nb::init<u32, u32, std::vector<u32>, std::vector<u32>, std::vector<u32>>(), "ranks"_a,
              "devices"_a, "link_from"_a, "link_to"_a, "next_link"_a);
@@ -298,8 +296,16 @@ void bind_model(nb::module_& module) {
                                     const std::array<u32, collective_kinds>& plans) {
             m.communicators.push_back({first_stream, std::move(members), plans});
         })
-        .def("set_jobs", [](Model& m, const std::vector<std::shared_ptr<Job>>& jobs) {
-            m.jobs.assign(jobs.begin(), jobs.end());
+        .def("set_jobs", [](Model& m, const std::vector<std::shared_ptr<Job>>& jobs,
+                            const std::vector<u32>& by_rank) {
+            m.jobs.clear();
+            for (u32 at : by_rank) {
+                m.jobs.push_back(jobs.at(at));
+            }
+        }, "jobs"_a, "by_rank"_a)
+        .def("check_ranks", [](const Model& m) {
+            const auto [rank, problems] = check_ranks(m);
+            return std::make_pair(rank, as_tuples(problems));
         })
         .def("add_tables", [](Model& m, std::vector<u32> communicators, std::vector<u32> peers) {
             m.tables_of_ranks.push_back({std::move(communicators), std::move(peers)});
@@ -352,6 +358,7 @@ void bind_outcome(nb::module_& module) {
     column(outcome, "end", &Outcome::end);
     column(outcome, "class_of", &Outcome::class_of);
     outcome.def_ro("dimensions", &Outcome::dimensions)
+        .def_ro("busiest", &Outcome::busiest)
         .def_ro("finished", &Outcome::finished)
         .def_ro("folded", &Outcome::folded)
         .def_ro("events", &Outcome::events)
@@ -359,7 +366,7 @@ void bind_outcome(nb::module_& module) {
         .def_ro("last_tick", &Outcome::last_tick)
         .def_prop_ro("links", [](const Outcome& o) {
             nb::list rows;
-            for (const NetworkModel::LinkRecord& link : o.links) {
+            for (const NetworkModel::LinkRecord& link : o.links_on_demand ? o.links_on_demand() : o.links) {
                 rows.append(nb::make_tuple(link.dimension, link.from == none ? nb::none() : nb::cast(link.from),
                                            link.to == none ? nb::none() : nb::cast(link.to), link.use.bytes,
                                            link.use.messages, link.use.busy_ticks));

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -57,6 +58,7 @@ struct SystemParameters {
     u64 local_reduction_delay = 1;   // per 100 bytes, shared bus only
     double memory_bytes_per_s = 0.0;
     bool rendezvous = false;
+    bool custom_work_takes_no_time = false;   // what if: of collectives given by traces
     SharedBusParameters bus;
 };
 
@@ -85,5 +87,8 @@ struct Model {
     std::vector<RankTables> tables_of_ranks;        // by rank; empty unless the jobs are templates
     bool match_by_tag = false;       // tags of different communicators may collide
 };
+
+// The first rank that cannot run its job, a peer or a group being wrong for it, and why.
+std::pair<u32, std::vector<Problem>> check_ranks(const Model& model);
 
 }  // namespace yantra

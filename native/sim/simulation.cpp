@@ -25,10 +25,11 @@ std::unique_ptr<NetworkModel> make_network(const Model& model, const Grid& grid,
 }  // namespace
 
 Simulation::Simulation(const Model& model, bool match_by_tag,
-                       std::shared_ptr<const Folding> folding)
+                       std::shared_ptr<const Folding> folding, bool shortcuts)
     : model_(model),
       folding_(std::move(folding)),
       folded_(folding_ != nullptr),
+      shortcuts_(folded_ && shortcuts && !recorded_run),
       grid_(model.dimensions, model.tables),
       local_(queue_,
              folding_ ? static_cast<u32>(folding_->representative.size()) : grid_.ranks(),
@@ -37,6 +38,9 @@ Simulation::Simulation(const Model& model, bool match_by_tag,
       match_by_tag_(match_by_tag || model.match_by_tag),
       memory_(model.memory, grid_.ranks(), model.scale),
       ties_(folding_ ? static_cast<u32>(folding_->representative.size()) : 0) {
+    if (folded_ && model.network == NetworkKind::congested) {
+        keep_links_of_classes();
+    }
     one_at_a_time_ = has_one_collective_at_a_time();
     ensure(model.jobs.size() == grid_.ranks(), "one job per rank");
     ensure(model.tables_of_ranks.empty() || model.tables_of_ranks.size() == grid_.ranks(),
@@ -218,7 +222,12 @@ Outcome Simulation::outcome() {
     out.start = start_;
     out.end = end_;
     out.dimensions = network_->dimensions();
-    out.links = network_->links();
+    out.busiest = network_->busiest();
+    if (folded_links_ == nullptr) {
+        out.links = network_->links();
+    } else {
+        out.links_on_demand = links_on_demand();
+    }
     out.finished = finish_order_.size() == ranks_.size();
     if (!out.finished && !folded_) {
         out.waiting = diagnose();
@@ -226,6 +235,7 @@ Outcome Simulation::outcome() {
     out.unreceived = unreceived();
     out.events = queue_.processed();
     out.messages = message_count_;
+    add_closed(out);
     out.last_tick = queue_.now();
     return out;
 }

@@ -413,7 +413,12 @@ std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const Lower
     job->ops.reserve(graph->size());
     Lowering lowering(*graph, options, problems);
     for (u32 node = 0; node < graph->size(); ++node) {
-        job->ops.push_back(lowering.lower(node));
+        Op op = lowering.lower(node);
+        if (op.kind == OpKind::timed &&
+            options.takes_no_time[static_cast<std::size_t>(op.node_class)]) {
+            op.ticks = op.busy_ticks = 0;
+        }
+        job->ops.push_back(op);
     }
     job->graph = std::move(graph);
     return job;
@@ -486,7 +491,7 @@ std::vector<Problem> check_rank(const Job& job, u32 rank, u32 ranks,
         const Op& op = job.ops[node];
         if (op.kind == OpKind::collective) {
             const std::vector<u32>& members = communicator_members[op.communicator];
-            if (!members.empty() && std::find(members.begin(), members.end(), rank) == members.end()) {
+            if (!members.empty() && !std::binary_search(members.begin(), members.end(), rank)) {
                 problems.push_back({node, false,
                                     "rank " + std::to_string(rank) +
                                         " is not a member of the collective's group"});

@@ -24,6 +24,8 @@ enum class OpKind : u8 { timed, collective, send, receive, memory, skip };
 // Statistics class of a node, as upstream groups them.
 enum class NodeClass : u8 { gpu, cpu, communication, memory, invalid };
 
+inline constexpr u32 node_classes = 5;
+
 inline constexpr u8 unlimited = 0xff;
 
 struct Op {
@@ -87,6 +89,8 @@ struct LowerOptions {
     bool zero_byte_kernel_is_skipped = false;
     bool no_duration_takes_a_nanosecond = false;
     bool whole_microseconds = false;
+    // What if: operations with a duration of their own that take no time, by NodeClass.
+    std::array<bool, node_classes> takes_no_time{};
 };
 
 // A node that cannot be run, and why; the text names the attribute, what was expected and found.
@@ -110,7 +114,8 @@ struct RankTables {
 std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const LowerOptions& options,
                                  std::vector<Problem>& problems);
 
-// Problems that depend on which rank runs the job: peers, own rank, group membership.
+// Problems that depend on which rank runs the job: peers, own rank, group membership. The members are
+// sorted; none stands for all ranks.
 std::vector<Problem> check_rank(const Job& job, u32 rank, u32 ranks,
                                 const std::vector<std::vector<u32>>& communicator_members);
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from yantra import _core
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs
 from yantra.compile.plans import Planner
+from yantra.compile.removal import NOTHING, Without, free_classes
 from yantra.compile.templates import TemplateGraphs
 from yantra.errors import TraceError, UnsupportedError
 from yantra.quirks import Quirk
@@ -23,9 +25,12 @@ def lower_jobs(
     graphs: Graphs,
     communicators: Communicators,
     planner: Planner,
+    without: Without,
 ) -> None:
     """Lower every distinct graph and give each rank its job."""
     options = _options(native, scenario, quirks, communicators, planner)
+    options.takes_no_time = free_classes(without)
+    options.roofline = roofline_of(scenario, without)
     if isinstance(graphs, TemplateGraphs):
         _lower_templates(native, options, graphs)
         return
@@ -34,11 +39,11 @@ def lower_jobs(
         job, problems = _core.lower(graph, options)
         _refuse(problems, graph, source)
         jobs.append(job)
-    members = [list(group) for group in communicators.members]
-    for rank, at in enumerate(graphs.by_rank):
-        problems = _core.check_rank(jobs[at], rank, communicators.ranks, members)
+    native.set_jobs(jobs, graphs.by_rank)
+    rank, problems = native.check_ranks()
+    if problems:
+        at = graphs.by_rank[rank]
         _refuse(problems, graphs.distinct[at], graphs.sources[at])
-    native.set_jobs([jobs[at] for at in graphs.by_rank])
 
 
 def _lower_templates(native: Any, options: Any, graphs: TemplateGraphs) -> None:
@@ -46,13 +51,14 @@ def _lower_templates(native: Any, options: Any, graphs: TemplateGraphs) -> None:
     slots = native.resources
     by_communicator = slots.collective, slots.send
     options.is_template = True
-    jobs: dict[tuple[Any, ...], Any] = {}
+    places: dict[tuple[Any, ...], int] = {}
+    jobs: list[Any] = []
     by_rank = []
     for rank, at in enumerate(graphs.by_rank):
         communicators, peers = graphs.tables[rank]
         local = [0, *communicators]
         taken = tuple(tuple(kind[i] for i in local) for kind in by_communicator)
-        if (at, taken) not in jobs:
+        if (at, taken) not in places:
             options.resources = _with_slots(slots, *taken)
             graph = graphs.distinct[at]
             names = enumerate(graph.pg_names, start=1)
@@ -60,10 +66,11 @@ def _lower_templates(native: Any, options: Any, graphs: TemplateGraphs) -> None:
             options.peers = {name: place for place, name in enumerate(graph.peer_names)}
             job, problems = _core.lower(graph, options)
             _refuse(problems, graph, graphs.sources[at])
-            jobs[at, taken] = job
+            places[at, taken] = len(jobs)
+            jobs.append(job)
         native.add_tables(local, peers)
-        by_rank.append(jobs[at, taken])
-    native.set_jobs(by_rank)
+        by_rank.append(places[at, taken])
+    native.set_jobs(jobs, by_rank)
 
 
 def _with_slots(slots: Any, collective: tuple[int, ...], send: tuple[int, ...]) -> Any:
@@ -88,7 +95,6 @@ def _options(
     options.replay_only = scenario.replay_only
     options.cpu_slots_count = scenario.resources.cpu_slots is not None
     options.compute_slots_count = scenario.resources.compute_streams is not None
-    options.roofline = roofline_of(scenario)
     options.resources = native.resources
     options.dimensions = len(scenario.topology.dimensions)
     options.remote_memory = scenario.memory.kind != "none"
@@ -109,12 +115,14 @@ def _options(
     return options
 
 
-def roofline_of(scenario: Scenario) -> Any:
-    """Return the roofline of the scenario's devices."""
+def roofline_of(scenario: Scenario, without: Without = NOTHING) -> Any:
+    """Return the roofline of the scenario's devices, less what takes no time."""
+    device = scenario.device
     roofline = _core.Roofline()
-    roofline.enabled = scenario.device.compute == "roofline"
-    roofline.peak_flops = scenario.device.peak_flops
-    roofline.memory_bytes_per_s = scenario.device.memory_bytes_per_s
+    roofline.enabled = device.compute == "roofline"
+    roofline.peak_flops = inf if "peak" in without else device.peak_flops
+    is_free = "memory_bandwidth" in without
+    roofline.memory_bytes_per_s = inf if is_free else device.memory_bytes_per_s
     return roofline
 
 

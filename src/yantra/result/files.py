@@ -7,9 +7,11 @@ field changes its meaning or goes; new fields may come without.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from os.path import dirname
 from typing import TYPE_CHECKING, Any
 
 from yantra import _core
+from yantra.documents import RESULT_FORMAT
 from yantra.errors import ConfigError, did_you_mean
 from yantra.output import Path, whole_file
 from yantra.result.parts import as_cells
@@ -19,7 +21,7 @@ from yantra.result.table_files import Texts
 if TYPE_CHECKING:
     from yantra.result.result import Result
 
-FORMAT = "yantra-result"
+FORMAT = RESULT_FORMAT
 VERSION = 1
 TABLES = ("ranks", "nodes", "collectives", "dimensions", "links")
 """The tables of every result."""
@@ -48,13 +50,19 @@ def table_of(result: Result, name: str) -> Table:
 
 
 def document(
-    result: Result, tables: Iterable[str] = TABLES, warnings: Iterable[str] = ()
+    result: Result,
+    tables: Iterable[str] = TABLES,
+    warnings: Iterable[str] = (),
+    folder: Path = "",
 ) -> dict[str, Any]:
     """Return the JSON form: the run as a whole, and the columns of some tables.
 
-    `warnings` are those of reading the input; the result knows those of the compiler.
+    `warnings` are those of reading the input; the result knows those of the compiler. Relative
+    paths in the scenario start from `folder`. Every file that the scenario names is read once more
+    for its digest.
     """
     from yantra import __version__
+    from yantra.scenario.origin import digests, tree_of
 
     scenario = result.model.scenario
     return {
@@ -68,18 +76,36 @@ def document(
         "events": result.events,
         "messages": result.messages,
         "warnings": [*warnings, *result.warnings],
+        "scenario": tree_of(scenario, folder),
+        "inputs": digests(scenario, folder),
+        "recorded": result.recorded,
+        **_path_member(result),
         "tables": {name: table_of(result, name).as_dict() for name in tables},
     }
 
 
+def _path_member(result: Result) -> dict[str, Any]:
+    if not result.recorded:
+        return {}
+    from yantra.result.path import path_form
+    from yantra.result.phases import Phases
+
+    phase_of = Phases(result.model.scenario.workload)
+    form = path_form(result.critical_path.steps, phase_of)
+    return {"critical_path": form | {"folded": bool(result.outcome.folded)}}
+
+
 def json_pieces(
-    result: Result, tables: Iterable[str] = TABLES, warnings: Iterable[str] = ()
+    result: Result,
+    tables: Iterable[str] = TABLES,
+    warnings: Iterable[str] = (),
+    folder: Path = "",
 ) -> Iterator[str]:
     """Yield the text of `document` piece by piece, one line per column."""
     import json
 
     tables = list(tables)
-    head = document(result, (), warnings)
+    head = document(result, (), warnings, folder)
     del head["tables"]
 
     def text(value: Any) -> str:
@@ -113,12 +139,17 @@ def _elements(table: Table, column: str) -> Iterator[str]:
             yield writer.elements(as_cells(part, texts)).decode()
 
 
-def json_text(result: Result, tables: Iterable[str] = TABLES, warnings: Iterable[str] = ()) -> str:
+def json_text(
+    result: Result,
+    tables: Iterable[str] = TABLES,
+    warnings: Iterable[str] = (),
+    folder: Path = "",
+) -> str:
     """Return `document` as text, one line per column."""
-    return "".join(json_pieces(result, tables, warnings))
+    return "".join(json_pieces(result, tables, warnings, folder))
 
 
 def write_json(result: Result, path: Path, tables: Iterable[str] = TABLES) -> None:
-    """Write the JSON form to a file."""
+    """Write the JSON form to a file; relative paths in it start from its folder."""
     with whole_file(path) as name, open(name, "w", encoding="utf-8", newline="") as file:
-        file.writelines(json_pieces(result, tables))
+        file.writelines(json_pieces(result, tables, folder=dirname(path)))

@@ -164,6 +164,14 @@ class Result:
         """Write the run and some tables as JSON; the form is `result.schema.json`."""
         files.write_json(self, path, tables)
 
+    def to_report(self, path: Path) -> None:
+        """Write one HTML file that shows where the time goes; opens offline in any browser.
+
+        A recorded run (`record=True`) has more to show: the critical path, what each collective
+        waited for, bandwidth over time.
+        """
+        _EXPORTERS.get("html")(self, path)
+
     def to_csv(self, path: Path, table: str = "ranks") -> None:
         """Write one table as CSV."""
         files.table_of(self, table).to_csv(path)
