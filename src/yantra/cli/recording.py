@@ -25,8 +25,8 @@ MOST_BYTES = 256 << 20
 option: Callable[[Callable[..., Any]], Any] = click.option(
     "--record/--no-record",
     default=None,
-    help="Keep the cause of every event: the critical path. Unless said, kept for --json, -o and "
-    "--report where it takes less than 256 MiB (5.6 million events).",
+    help="Keep the cause of every event: the critical path. Unless said, kept for --json, -o, "
+    "--report and --trace where it takes less than 256 MiB (5.6 million events).",
 )
 
 
