@@ -162,7 +162,8 @@ class Page:
         raise AssertionError(f"never true: {expression}; {self.problems()}")
 
     def settle(self) -> None:
-        """Wait until what was asked for is drawn."""
+        """Wait until what was asked for is drawn; pages in the background draw nothing."""
+        self._browser.call("Target.activateTarget", targetId=self._target)
         self.evaluate("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
 
     def size(self, width: int, height: int) -> None:

@@ -173,14 +173,33 @@ class Result:
 
     def to_csv(self, path: Path, table: str = "ranks") -> None:
         """Write one table as CSV."""
-        files.write_csv(files.table_of(self, table), path)
+        files.table_of(self, table).to_csv(path)
+
+    def to_feather(self, path: Path, table: str = "ranks") -> None:
+        """Write one table as Feather, a file of Arrow; needs `pip install 'yantra[tables]'`."""
+        files.table_of(self, table).to_feather(path)
 
     def to_parquet(self, path: Path, table: str = "ranks") -> None:
         """Write one table as Parquet; needs `pip install 'yantra[tables]'`."""
-        files.write_parquet(files.table_of(self, table), path)
+        files.table_of(self, table).to_parquet(path)
+
+    def to_perfetto(self, path: Path, **options: Any) -> list[str]:
+        """Write a timeline for Perfetto; return what it leaves out.
+
+        `ranks` and `messages` are those of `yantra.export.timeline.write`.
+        """
+        notes: list[str] = _EXPORTERS.get("perfetto")(self, path, **options)
+        return notes
+
+    def to_chrome(self, path: Path, **options: Any) -> list[str]:
+        """Write the same as JSON for chrome://tracing."""
+        notes: list[str] = _EXPORTERS.get("chrome")(self, path, **options)
+        return notes
 
     def __repr__(self) -> str:
         return f"<Result: {self.model.ranks} ranks, makespan {self.makespan_ns} ns>"
 
     def _repr_html_(self) -> str:
-        return summarise(self).html()
+        from yantra.result.html import result_html
+
+        return result_html(self)

@@ -59,7 +59,7 @@ def section(run: Run) -> Html:
     result = run.result
     over_time = (
         element("div", id="bandwidth", class_="chart")
-        if _has_use(run)
+        if result.recorded
         else element("p", "Bandwidth over time needs a recorded run.", class_="note")
     )
     aware = result.model.scenario.network == "congestion_aware"
@@ -85,7 +85,7 @@ def section(run: Run) -> Html:
 def as_data(run: Run) -> dict[str, Any]:
     """Embed bandwidth over time; return it and the drawings."""
     return {
-        "utilisation": _utilisation(run) if _has_use(run) else None,
+        "utilisation": _utilisation(run) if run.result.recorded else None,
         "dimensions": [use.linked for use in run.result.dimension_uses],
         "drawings": [_drawn(drawing) for drawing in drawings(run)],
     }
@@ -104,13 +104,8 @@ def drawings(run: Run) -> list[Drawing]:
     return [_one_group(dimension, use) for dimension, use in zip(dimensions, uses, strict=True)]
 
 
-def _has_use(run: Run) -> bool:
-    return run.result.recorded and hasattr(run.result.recording, "utilisation")
-
-
 def _utilisation(run: Run) -> dict[str, Any]:
-    recording: Any = run.result.recording
-    found = recording.utilisation(bins=_BINS)
+    found = run.result.recording.utilisation(bins=_BINS)
     columns = run.columns
     columns.add("use.dimension", found.values("dimension"))
     columns.add_reals("use.from", found.values("from_ns"))

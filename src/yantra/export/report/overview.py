@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from yantra.export.report import bars
+from yantra.export.report.bars import Piece
 from yantra.export.report.classes import mean_parts
 from yantra.export.report.markup import Cell, Content, Head, Html, element, facts, join, table
 from yantra.export.report.run import Run
@@ -52,10 +54,16 @@ def breakdown(run: Run) -> Html:
             (f"{'ranks' if one.size > 1 else 'rank'} {one.label}", _ranks(one.size), one.parts)
             for one in run.classes[:_BARS_SHOWN]
         ]
-    bars = [_bar(run, *row) for row in rows]
+    means = mean_parts(run.classes)
+    keys = [(PART_NAMES[part], part) for part, mean in zip(PARTS, means, strict=True) if mean]
+    drawn = [bars.row(*row[:2], _pieces(row[2]), run.makespan, run.told) for row in rows]
     left = len(run.classes) - _BARS_SHOWN
     more = f"{left} more classes stand in the table of ranks." if left > 0 else None
-    return join([_legend(run), element("div", *bars, class_="bars"), _note(more)])
+    return join([bars.legend(keys), element("div", *drawn, class_="bars"), _note(more)])
+
+
+def _pieces(parts: Sequence[float]) -> list[Piece]:
+    return [Piece(PART_NAMES[part], part, ticks) for part, ticks in zip(PARTS, parts, strict=True)]
 
 
 def class_table(run: Run) -> Html:
@@ -111,46 +119,12 @@ def _warnings(texts: Sequence[str]) -> Html:
     return element("div", element("h3", "Warnings"), element("ul", *items), class_="warnings")
 
 
-def _legend(run: Run) -> Html:
-    present = [at for at, mean in enumerate(mean_parts(run.classes)) if mean]
-    items = [
-        element("li", _swatch(PARTS[at]), PART_NAMES[PARTS[at]], class_="key") for at in present
-    ]
-    return element("ul", *items, class_="legend", aria_label="Colours")
-
-
-def _swatch(part: str) -> Html:
-    return element("span", class_=f"swatch {part}")
-
-
-def _bar(run: Run, name: str, about: str, parts: Sequence[float]) -> Html:
-    whole = run.makespan or 1
-    pieces, at = [], 0.0
-    for part, ticks in zip(PARTS, parts, strict=True):
-        width = 100 * ticks / whole
-        if width > 0:
-            text = f"{PART_NAMES[part]}: {format_time(run.ns(ticks))}, {width:.1f} %"
-            box = element("rect", x=f"{at:.3f}%", width=f"{width:.3f}%", height="100%", class_=part)
-            pieces.append(element("g", element("title", text), box))
-        at += width
-    told = "; ".join(
-        f"{PART_NAMES[part]} {100 * ticks / whole:.0f} %"
-        for part, ticks in zip(PARTS, parts, strict=True)
-        if ticks
-    )
-    picture = element("svg", *pieces, role="img", aria_label=f"{name}: {told}", class_="bar")
-    label = element("span", name, element("small", f" {about}"), class_="bar-name")
-    return element(
-        "div", label, picture, element("span", told, class_="bar-text"), class_="bar-row"
-    )
-
-
 def _note(text: str | None) -> Html:
     return element("p", text, class_="note") if text else Html("")
 
 
 def _time(run: Run, ticks: int) -> Cell:
-    return Cell(format_time(run.ns(ticks)), ticks)
+    return Cell(run.told(ticks), ticks)
 
 
 def _ranks(number: int) -> str:

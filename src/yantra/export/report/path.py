@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from yantra.chakra.inspect.names import normalised
+from yantra.export.report.bars import Piece, bar
 from yantra.export.report.markup import Cell, Content, Head, Html, element, join, table
 from yantra.export.report.run import Run
 from yantra.result.critical_path import KINDS, Step
@@ -110,24 +111,25 @@ def by_kind(steps: Iterable[Step]) -> dict[str, float]:
 
 def _by_kind(steps: Sequence[Step]) -> Html:
     sums = by_kind(steps)
-    whole = sum(sums.values()) or 1
-    at = 0.0
-    pieces, keys = [], []
-    for kind, length in sums.items():
-        share = 100 * length / whole
-        told = f"{kind.replace('_', '-')}: {format_time(length)}, {share:.1f} %"
-        box = element(
-            "rect", x=f"{at:.3f}%", width=f"{share:.3f}%", height="100%", class_=f"step-{kind}"
+    whole = sum(sums.values())
+    pieces = [Piece(_spoken(kind), f"step-{kind}", length) for kind, length in sums.items()]
+    keys = [
+        element(
+            "li",
+            element("span", class_=f"swatch step-{kind}"),
+            f"{_spoken(kind)}: {format_time(length)}, {100 * length / (whole or 1):.1f} %",
+            element("small", f" {ABOUT[kind]}"),
+            class_="key",
         )
-        pieces.append(element("g", element("title", told), box))
-        swatch = element("span", class_=f"swatch step-{kind}")
-        keys.append(element("li", swatch, told, element("small", f" {ABOUT[kind]}"), class_="key"))
-        at += share
-    label = "; ".join(f"{kind} {100 * length / whole:.0f} %" for kind, length in sums.items())
-    picture = element(
-        "svg", *pieces, role="img", aria_label=f"critical path: {label}", class_="bar tall"
-    )
+        for kind, length in sums.items()
+    ]
+    told = "; ".join(f"{_spoken(kind)} {format_time(length)}" for kind, length in sums.items())
+    picture = element("div", bar(pieces, whole, told, format_time), class_="tall")
     return join([picture, element("ul", *keys, class_="legend list")])
+
+
+def _spoken(kind: str) -> str:
+    return kind.replace("_", "-")
 
 
 def _operations(path: Path) -> Html:
@@ -204,7 +206,7 @@ def _stretch_cells(at: int, part: Stretch) -> list[Cell | Content]:
 def _shares(kinds: dict[str, float], whole: float) -> str:
     ordered = sorted(kinds.items(), key=lambda item: -item[1])
     return ", ".join(
-        f"{kind.replace('_', '-')} {100 * length / whole:.0f} %"
+        f"{_spoken(kind)} {100 * length / whole:.0f} %"
         for kind, length in ordered
         if length >= 0.005 * whole and whole
     )

@@ -11,6 +11,7 @@ from yantra.export.report.nodes import Graph, describe
 from yantra.export.report.traces import traces_of
 from yantra.result import Result
 from yantra.result.tables import NEVER
+from yantra.units import format_time
 
 
 class Run:
@@ -49,6 +50,10 @@ class Run:
     def ns(self, ticks: float) -> float:
         """Return ticks in ns."""
         return ticks / self.ticks_per_ns
+
+    def told(self, ticks: float) -> str:
+        """Return ticks as a time for people."""
+        return format_time(self.ns(ticks))
 
     def times(self, one: RankClass) -> tuple[Any, Any]:
         """Return start and end of the nodes of a class in ticks, as numpy arrays of uint64."""

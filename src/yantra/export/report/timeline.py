@@ -61,14 +61,20 @@ def chosen(run: Run) -> set[int]:
 
 
 def _embed_times(run: Run, at: int) -> None:
-    """Add start and duration of each node; the duration is stored plus one, 0 is never."""
+    """Add start, duration and, if recorded, slack of each node.
+
+    The duration is stored plus one; 0 is never.
+    """
     start, end = run.times(run.classes[at])
     ran = end != np.uint64(NEVER)
     begin = np.where(ran, start, 0).astype(np.int64)
     run.columns.add(f"c{at}.start", begin)
-    run.columns.add(
-        f"c{at}.length", np.where(ran, end.astype(np.int64) - begin + 1, 0), delta=False
-    )
+    length = np.where(ran, end.astype(np.int64) - begin + 1, 0)
+    run.columns.add(f"c{at}.length", length, delta=False)
+    if run.result.recorded:
+        one = run.classes[at]
+        slack = run.result.recording.slack_ticks[one.first : one.first + one.nodes]
+        run.columns.add(f"c{at}.slack", np.where(ran, np.asarray(slack), 0), delta=False)
 
 
 def _embed_meanings(run: Run) -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""What collectives waited for: the steps of each, of a recorded run.
+"""What communication waited for: the last steps of each node of a recorded run.
 
-Compute is one step and messages have their peers, so only collectives are embedded, class by
-class, those that finish last first, until MOST_NODES are asked; others are told by their
-dependencies. Of a long chain the last steps are kept, and how many were left out.
+Compute is one step, so only nodes with more are embedded, class by class, those that finish last
+first, until MOST_NODES are asked; the page tells others by their dependencies alone.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from yantra.export.report.timeline import chosen
 from yantra.result.critical_path import KINDS, Step
 
 MOST_NODES = 8_000
-MOST_STEPS = 48
-_COLLECTIVES = STREAMS.index("collectives")
+MOST_STEPS = 40
+_ASKED = tuple(STREAMS.index(name) for name in ("collectives", "messages", "memory"))
 
 
 def as_data(run: Run) -> dict[str, Any] | None:
@@ -36,21 +35,19 @@ def as_data(run: Run) -> dict[str, Any] | None:
 
 def _asked(run: Run, one: RankClass) -> list[int]:
     streams = run.graphs[one.graph].stream
-    return [node for node, _, _ in run.ran(one) if streams[node] == _COLLECTIVES]
+    return [node for node, _, _ in run.ran(one) if streams[node] in _ASKED]
 
 
 def _embed(run: Run, at: int, asked: list[int]) -> None:
     one, columns = run.classes[at], run.columns
     ids = run.graphs[one.graph].native.id
-    counts, cut = [0] * one.nodes, [0] * one.nodes
+    counts = [0] * one.nodes
     kept: list[Step] = []
     for node in asked:
-        steps = run.result.recording.waited_for(one.rank, int(ids[node]))
-        shown = steps[-MOST_STEPS:]
-        counts[node], cut[node] = len(shown), len(steps) - len(shown)
-        kept.extend(shown)
+        steps = run.result.recording.waited_for(one.rank, int(ids[node]), MOST_STEPS)
+        counts[node] = len(steps)
+        kept.extend(steps)
     columns.add(f"w{at}.steps", counts, delta=False)
-    columns.add(f"w{at}.cut", cut, delta=False)
     columns.add(f"w{at}.kind", [KINDS.index(step.kind) for step in kept], delta=False)
     columns.add(f"w{at}.rank", [-1 if step.rank is None else step.rank for step in kept])
     columns.add_texts(f"w{at}.node", [None if s.node is None else str(s.node) for s in kept])

@@ -1,7 +1,7 @@
 // A chart over time in SVG: steps or lines with areas, axes, and the values under the pointer.
 
 import { el, svg } from "./dom.js";
-import { formatTime, ticksBetween } from "./format.js";
+import { formatTime, shortTime, ticksBetween } from "./format.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
 
 const LEFT = 74;
@@ -73,7 +73,7 @@ function* axes(about, plot, x, y, width) {
   }
   for (const value of ticksBetween(0, about.end, plot.width / 120).values) {
     yield svg("line", { class: "axis", x1: x(value), x2: x(value), y1: TOP + plot.height, y2: TOP + plot.height + 4 });
-    yield text(formatTime(value).replace(/\.?0+ /, " "), x(value), about.height - 8, "middle");
+    yield text(shortTime(value), x(value), about.height - 8, "middle");
   }
   yield svg("line", { class: "axis", x1: LEFT, x2: width - RIGHT, y1: y(0), y2: y(0) });
 }

@@ -1,7 +1,7 @@
 // What the selected node is and what it waited for.
 
 import { byId, el } from "./dom.js";
-import { formatBytes, formatCount, formatTime } from "./format.js";
+import { formatBytes, formatTime } from "./format.js";
 import { nameOf } from "./painter.js";
 
 const MOST = 40;
@@ -76,7 +76,7 @@ export class Details {
     return el("div", {}, ...parts);
   }
 
-  steps({ steps, cut }) {
+  steps({ steps, isCut }) {
     if (steps.length === 0) return el("p", { class: "note" }, "nothing: it took no time");
     const rows = steps.map((step) =>
       el(
@@ -87,7 +87,7 @@ export class Details {
         el("span", { class: "long" }, this.time(step.end - step.start)),
       ),
     );
-    const earlier = cut ? [el("li", {}, `${formatCount(cut)} earlier steps, then`)] : [];
+    const earlier = isCut ? [el("li", {}, "earlier steps, then")] : [];
     return el("ol", { class: "steps" }, ...earlier, ...rows);
   }
 

@@ -11,6 +11,12 @@ export function formatTime(ns) {
   return `${Number.isInteger(ns) ? ns : ns.toFixed(3)} ns`;
 }
 
+// Returns a time without zeros behind its point, for axes.
+export function shortTime(ns) {
+  if (ns === 0) return "0";
+  return formatTime(ns).replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " ");
+}
+
 export function formatBytes(bytes) {
   for (const [size, unit] of BINARY) {
     if (bytes >= size) {

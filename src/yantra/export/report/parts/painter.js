@@ -1,7 +1,7 @@
 // Draws what is visible of the timeline, and no more: a node as a box where it is a pixel wide,
 // else a column whose strength is the share of its pixel that nodes fill.
 
-import { formatTime, ticksBetween } from "./format.js";
+import { shortTime, ticksBetween } from "./format.js";
 import { AXIS, PATH } from "./rows.js";
 import { colour } from "./theme.js";
 
@@ -111,7 +111,7 @@ export class Painter {
       const x = this.x(value);
       if (x < view.gutter - 1) continue;
       context.fillRect(Math.round(x), AXIS - 5, 1, 5);
-      const text = shortTime(this.job.ns(value), this.job.ns(view.to));
+      const text = shortTime(this.job.ns(value));
       if (x + 4 + context.measureText(text).width < view.width) context.fillText(text, x + 4, AXIS / 2);
     }
     context.fillRect(0, AXIS - 1, view.width, 0.5);
@@ -301,9 +301,4 @@ function readableOn(fill) {
   const parts = [1, 3, 5].map((at) => parseInt(fill.slice(at, at + 2), 16));
   const bright = (parts[0] * 299 + parts[1] * 587 + parts[2] * 114) / 1000;
   return bright > 135 ? "#101214" : "#ffffff";
-}
-
-function shortTime(ns, largest) {
-  if (ns === 0) return "0";
-  return formatTime(ns, largest).replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " ");
 }

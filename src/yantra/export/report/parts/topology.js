@@ -33,7 +33,7 @@ function figure(drawing, dimensions) {
     ...links.map((link) => drawn(link, drawing.devices, place, dimensions)),
     ...drawing.devices.map((device) => dot(device, place)),
   );
-  if (width < 700) picture.style.maxWidth = `${Math.max(width * 1.6, 260)}px`;
+  picture.style.width = `${Math.round(width * Math.min(1.6, 1100 / width))}px`;
   return el("figure", { class: "drawing" }, picture, el("figcaption", {}, drawing.title));
 }
 

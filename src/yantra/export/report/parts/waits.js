@@ -7,8 +7,8 @@ export class Waits {
     this.columns = columns;
   }
 
-  // Returns the steps of a node, oldest first, and how many earlier ones are left out; null where
-  // none are embedded.
+  // Returns the last steps of a node, oldest first, and whether earlier ones are left out; null
+  // where none are embedded.
   of(one, node) {
     const name = `w${one.at}`;
     if (!this.columns.has(`${name}.steps`)) return null;
@@ -22,7 +22,8 @@ export class Waits {
     const begins = this.begins.get(one.at);
     const found = [];
     for (let at = begins[node]; at < begins[node + 1]; at += 1) found.push(this.step(name, at));
-    return { steps: found, cut: this.columns.numbers(`${name}.cut`)[node] };
+    const isCut = found.length > 0 && found[0].start > this.job.times(one.at).start[node];
+    return { steps: found, isCut };
   }
 
   step(name, at) {
