@@ -64,7 +64,7 @@ def test_a_recording_beyond_the_bound_is_left_out_and_told(
     monkeypatch.setattr(recording, "MOST_BYTES", 1024)
     assert not form()["recorded"]
     assert capsys.readouterr().err == (
-        "warning: not recorded, so without a critical path: it takes more than 1 KiB; --record "
+        "warning: not recorded, so there is no critical path: it takes more than 1 KiB; --record "
         "keeps it all the same\n"
     )
     assert form("--record")["recorded"]

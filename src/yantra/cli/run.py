@@ -133,8 +133,9 @@ def command(
     if not as_json:
         warn(model.warnings)
     with progress("simulating") as report:
-        needed = bool(as_json or output or trace or html)
-        result = recording.run(model, record, needed, progress=report, fold=fold)
+        wants = bool(as_json or output or trace)
+        needs = True if html else recording.MOST_BYTES if wants else False
+        result = recording.run(model, record, needs, progress=report, fold=fold)
     if explain_folding:
         _explain(model, result, fold)
     if not as_json:

@@ -16,6 +16,7 @@ from yantra.insight.compare_words import sentences as sentences_of
 from yantra.insight.parts import PART_TEXTS, kind_text
 from yantra.units import format_size, format_time
 
+_SCRIPTS = ("plain.js",)
 _STYLES = ("report.css",)
 _SIDES = ("a", "b")
 
@@ -44,7 +45,8 @@ def page(data: Mapping[str, Any]) -> str:
         Section("dimensions", "Dimensions", "", _dimensions(data)),
         Section("nodes", "Nodes", _MEANS, _nodes(data)),
     ]
-    return render(Page(f"{names[0]} and {names[1]}", head, sections, (), _STYLES))
+    title = f"{names[0]} and {names[1]}"
+    return render(Page(title, head, sections, _SCRIPTS, _STYLES))
 
 
 _PATH = (
