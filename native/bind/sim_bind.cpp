@@ -453,7 +453,8 @@ void register_simulation(nb::module_& module) {
                      : nb::object(nb::none());
         })
         .def_prop_ro("now", &Simulation::now)
-        .def_prop_ro("nodes_done", &Simulation::nodes_done);
+        .def_prop_ro("nodes_done", &Simulation::nodes_done)
+        .def_prop_ro("nodes_skipped", &Simulation::nodes_skipped);
 }
 
 }  // namespace yantra

@@ -62,6 +62,29 @@ public:
         }
     }
 
+    // Calls visit(key, side, message) for every message that waits, those of a key in their order.
+    template <class Next, class Visit>
+    void for_each_message(Next&& next, Visit&& visit) const {
+        for (const Slot& slot : slots_) {
+            for (u32 message = slot.side == 0 ? none : slot.first; message != none;
+                 message = message == slot.last ? none : next(message)) {
+                visit(slot.key, static_cast<Side>(slot.side), message);
+            }
+        }
+    }
+
+    // All that wait do so under tags so much higher.
+    void raise_tags(u32 by) {
+        std::vector<Slot> old(slots_.size());
+        old.swap(slots_);
+        for (Slot& slot : old) {
+            if (slot.side != 0) {
+                slot.key.tag += by;
+                slots_[find(slot.key)] = slot;
+            }
+        }
+    }
+
 private:
     struct Slot {
         MatchKey key{};

@@ -57,6 +57,9 @@ public:
         return std::nullopt;
     }
 
+    // What was carried since `before` was carried so many times more.
+    virtual void repeat(const std::vector<LinkUse>&, u64) {}
+
     // The messages sent from here on count for so many alike.
     void stand_for(u64 messages) { alike_ = messages; }
 

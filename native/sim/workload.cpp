@@ -83,6 +83,7 @@ void Simulation::issue(u32 rank, u32 node) {
 void Simulation::skip(u32 rank, u32 node) {
     end_[ranks_[rank].first_node + node] = queue_.now();
     ++nodes_done_;
+    ++ranks_[rank].done;
     release_children(rank, node);
 }
 
@@ -116,6 +117,7 @@ void Simulation::complete_node(u32 rank, u32 node) {
     ++nodes_done_;
     end_[r.first_node + node] = queue_.now();
     if (folded_) [[unlikely]] {
+        ++r.done;
         ties_.node_ends(rank, queue_.now(), node, slots_around(r, node));
     }
     release_children(rank, node);
