@@ -73,18 +73,6 @@ public:
         }
     }
 
-    // All that wait do so under tags so much higher.
-    void raise_tags(u32 by) {
-        std::vector<Slot> old(slots_.size());
-        old.swap(slots_);
-        for (Slot& slot : old) {
-            if (slot.side != 0) {
-                slot.key.tag += by;
-                slots_[find(slot.key)] = slot;
-            }
-        }
-    }
-
 private:
     struct Slot {
         MatchKey key{};

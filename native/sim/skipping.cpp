@@ -1,7 +1,9 @@
 #include "sim/skipping.hpp"
 
 #include <algorithm>
+#include <tuple>
 
+#include "base/ensure.hpp"
 #include "sim/repetition.hpp"
 
 namespace yantra {
@@ -11,6 +13,7 @@ namespace {
 constexpr u32 fewest_nodes = 24;      // of a job, for its repetition to be looked for
 constexpr u64 words_per_event = 4;    // that looking may cost before it waits for more events
 constexpr u64 words_for_nothing = 10'000;
+constexpr u32 never_node = none;
 
 }  // namespace
 
@@ -142,7 +145,6 @@ bool Simulation::Skipping::tell_rank(u32 rank, State& state) {
     if (!r.freed.empty()) {
         return false;
     }
-    words.push_back(r.in_flight);
     words.push_back(r.rotation);
     words.insert(words.end(), r.occupied.begin(), r.occupied.end());
     for (const RoundRobin& robin : r.robin) {
@@ -306,22 +308,34 @@ bool Simulation::Skipping::tell_message(u32 message, std::vector<u64>& words) {
 
 // No table keeps an order of keys, so they are sorted, tags last.
 bool Simulation::Skipping::tell_waiting_messages(State& state) {
-    std::vector<std::pair<std::vector<u64>, u32>> all;
+    std::vector<std::pair<std::vector<u64>, u32>> sent;
+    std::vector<Posted> posted;
     bool told = true;
-    const MatchKey* last = nullptr;
     auto next = [this](u32 message) { return run_.messages_[message].next; };
     run_.matcher_.for_each_message(next, [&](const MatchKey& key, Matcher::Side side, u32 message) {
-        if (&key != last) {   // a key and its messages in their order
-            last = &key;
-            all.push_back({{key.bytes, u64{key.src} << 32U | key.dst, static_cast<u64>(side)}, key.tag});
+        if (side == Matcher::Side::receive) {
+            const Continuation& then = run_.messages_[message].received;
+            told = told && then.kind == Continuation::node;
+            posted.push_back({key, message, then.b});
+            return;
         }
-        told = tell_message(message, all.back().first) && told;
+        sent.push_back({{key.bytes, u64{key.src} << 32U | key.dst}, key.tag});
+        told = tell_message(message, sent.back().first) && told;
     });
-    std::sort(all.begin(), all.end());
-    for (const auto& [words, tag] : all) {
-        state.words.push_back(words.size());
+    std::stable_sort(sent.begin(), sent.end(), [](const auto& a, const auto& b) {
+        return std::tie(a.first[0], a.first[1], a.second) < std::tie(b.first[0], b.first[1], b.second);
+    });
+    for (const auto& [words, tag] : sent) {
         state.words.insert(state.words.end(), words.begin(), words.end());
         state.tags.push_back(tag);
+    }
+    std::stable_sort(posted.begin(), posted.end(), [](const Posted& a, const Posted& b) {
+        return std::tie(a.key.src, a.key.dst, a.key.bytes, a.key.tag) <
+               std::tie(b.key.src, b.key.dst, b.key.bytes, b.key.tag);
+    });
+    state.posted.resize(run_.ranks_.size());
+    for (const Posted& receive : posted) {
+        state.posted[run_.messages_[receive.message].received.a].push_back(receive);
     }
     return told;
 }
@@ -344,22 +358,27 @@ bool Simulation::Skipping::step_of_tags(const State& now) {
 
 // Finds what a rank did between the two states, and how far its nodes are again what they were.
 bool Simulation::Skipping::settle(u32 rank, const State& now) {
-    const Rank& r = run_.ranks_[rank];
     const Counts& before = kept_->counts[rank];
     Shift& shift = shifts_[rank];
     shift = {};
-    shift.by = static_cast<u32>(r.done - before.done);
+    shift.by = static_cast<u32>(now.counts[rank].done - before.done);
     if (now.counts[rank].first_open - before.first_open != shift.by) {
         return false;
     }
-    if (shift.by == 0) {
-        return true;
-    }
+    follow(rank);
+    compare_nodes(rank, now);
+    compare_posted(rank, now);
+    return shift.by > 0 || shift.started.empty();
+}
+
+// What started and ended after the state kept, and the last node whose parents did.
+void Simulation::Skipping::follow(u32 rank) {
+    const Rank& r = run_.ranks_[rank];
     const Graph& graph = *r.job->graph;
     const u64* const start = run_.start_.data() + r.first_node;
     const u64* const end = run_.end_.data() + r.first_node;
-    const u32 size = graph.size();
-    for (u32 node = before.first_open; node < size; ++node) {
+    Shift& shift = shifts_[rank];
+    for (u32 node = kept_->counts[rank].first_open; node < graph.size(); ++node) {
         if (start[node] != never && start[node] > kept_->tick) {
             shift.started.push_back(node);
             shift.highest = std::max(shift.highest, node);
@@ -372,7 +391,17 @@ bool Simulation::Skipping::settle(u32 rank, const State& now) {
             }
         }
     }
+    shift.more_in_flight =
+        static_cast<i64>(shift.started.size()) - static_cast<i64>(shift.ended.size());
+}
+
+void Simulation::Skipping::compare_nodes(u32 rank, const State& now) {
+    const Rank& r = run_.ranks_[rank];
+    const u64* const start = run_.start_.data() + r.first_node;
+    const u64* const end = run_.end_.data() + r.first_node;
+    Shift& shift = shifts_[rank];
     auto had = [this](u64 tick) { return tick != never && tick <= kept_->tick; };
+    const u32 size = static_cast<u32>(r.waiting.size());
     for (shift.end = now.counts[rank].first_open; shift.end < size; ++shift.end) {
         const u32 later = shift.end;
         const u32 node = later - shift.by;
@@ -383,21 +412,53 @@ bool Simulation::Skipping::settle(u32 rank, const State& now) {
         if (r.waiting[later] != kept_->waiting[rank][node] ||
             (start[later] != never) != had(start[node]) ||
             (end[later] != never) != had(end[node]) ||
-            !repeats(*r.job, node, later, tag_step_.value_or(0))) {
+            (shift.by > 0 && !repeats(*r.job, node, later, tag_step_.value_or(0)))) {
             break;
         }
     }
-    return true;
 }
 
-// How often all ranks can do so before one touches a node that is not as it was.
+// The receives that wait must be those that waited, in their order, up to the first that is not: there
+// the nodes end that are what they were.
+void Simulation::Skipping::compare_posted(u32 rank, const State& now) {
+    Shift& shift = shifts_[rank];
+    std::vector<Posted> before = kept_->posted[rank];
+    for (Posted& receive : before) {
+        receive.node += shift.by;
+        receive.key.tag += tag_step_.value_or(0);
+    }
+    std::vector<Posted> after = now.posted[rank];
+    const u64* const start = run_.start_.data() + run_.ranks_[rank].first_node;
+    for (const Posted& receive : after) {
+        if (start[receive.node] <= kept_->tick) {
+            shift.last_posted = std::max(shift.last_posted, receive.node);
+        }
+    }
+    for (;;) {
+        auto beyond = [&shift](const Posted& receive) { return receive.node >= shift.end; };
+        before.erase(std::remove_if(before.begin(), before.end(), beyond), before.end());
+        after.erase(std::remove_if(after.begin(), after.end(), beyond), after.end());
+        const auto [a, b] = std::mismatch(
+            before.begin(), before.end(), after.begin(), after.end(),
+            [](const Posted& x, const Posted& y) { return x.node == y.node && x.key == y.key; });
+        if (a == before.end() && b == after.end()) {
+            return;
+        }
+        shift.end = std::min(a == before.end() ? never_node : a->node,
+                             b == after.end() ? never_node : b->node);
+    }
+}
+
+// How often all ranks can do so before one touches a node that is not as it was. A rank of which ever
+// fewer receives wait must keep one, so that it is never without work where it was not before.
 u64 Simulation::Skipping::times() const {
     u64 fewest = never;
     for (const Shift& shift : shifts_) {
-        if (shift.by > 0) {
-            const u64 left = shift.end > shift.highest ? shift.end - 1 - shift.highest : 0;
-            fewest = std::min(fewest, left / shift.by);
+        if (shift.by == 0) {
+            continue;
         }
+        const u32 end = shift.more_in_flight == 0 ? shift.end : std::min(shift.end, shift.last_posted);
+        fewest = std::min<u64>(fewest, end > shift.highest ? (end - 1 - shift.highest) / shift.by : 0);
     }
     return fewest == never ? 0 : fewest;
 }
@@ -410,7 +471,7 @@ void Simulation::Skipping::skip(const State& now, u64 times) {
         write_times(rank, ticks, times);
     }
     move_events(times, ticks * times);
-    move_messages(times);
+    move_messages(now, times);
     move_turns(now, times);
     for (u32 rank = 0; rank < run_.ranks_.size(); ++rank) {
         move_streams(rank, now, times);
@@ -456,6 +517,7 @@ void Simulation::Skipping::move_rank(u32 rank, const State& now, u64 times) {
     }
     r.ready.move_on(by);
     r.done += by;
+    r.in_flight = static_cast<u32>(i64{r.in_flight} + static_cast<i64>(times) * shift.more_in_flight);
     r.next_priority += static_cast<i64>(times) * (counts.next_priority - before.next_priority);
     r.compute_busy += times * (counts.compute_busy - before.compute_busy);
     for (std::size_t i = 0; i < r.turns.size(); ++i) {
@@ -546,8 +608,18 @@ void Simulation::Skipping::move_events(u64 times, u64 ticks) {
     run_.queue_.leap(ticks);
 }
 
-void Simulation::Skipping::move_messages(u64 times) {
+// Messages that were sent move on with their nodes. Of the receives that wait, each that would wait
+// again after so many times does, in place of those that waited up to where nodes differ.
+void Simulation::Skipping::move_messages(const State& now, u64 times) {
     const u32 higher = static_cast<u32>(times) * tag_step_.value_or(0);
+    std::vector<std::pair<MatchKey, u32>> sent;
+    auto next = [this](u32 message) { return run_.messages_[message].next; };
+    run_.matcher_.for_each_message(next, [&](const MatchKey& key, Matcher::Side side, u32 message) {
+        if (side == Matcher::Side::send) {
+            sent.emplace_back(key, message);
+        }
+    });
+    run_.matcher_ = {};
     for (u32 message : live_) {
         Message& m = run_.messages_[message];
         for (Continuation* then : {&m.sent, &m.received}) {
@@ -557,7 +629,34 @@ void Simulation::Skipping::move_messages(u64 times) {
         }
         m.tag += higher;
     }
-    run_.matcher_.raise_tags(higher);
+    for (auto& [key, message] : sent) {
+        key.tag += higher;
+        wait_again(key, Matcher::Side::send, message);
+    }
+    for (u32 rank = 0; rank < run_.ranks_.size(); ++rank) {
+        const u32 end = shifts_[rank].end;
+        for (Posted receive : now.posted[rank]) {
+            const u32 node = moved(rank, receive.node, times);
+            if (receive.node < end && node < end) {
+                run_.messages_[receive.message].received.b = node;
+                receive.key.tag += higher;
+                wait_again(receive.key, Matcher::Side::receive, receive.message);
+            } else if (receive.node < end) {
+                run_.messages_.give_back(receive.message);
+            }
+        }
+        for (const Posted& receive : now.posted[rank]) {
+            if (receive.node >= end) {
+                wait_again(receive.key, Matcher::Side::receive, receive.message);
+            }
+        }
+    }
+}
+
+void Simulation::Skipping::wait_again(const MatchKey& key, Matcher::Side side, u32 message) {
+    const u32 partner = run_.matcher_.match(
+        key, side, message, [this](u32 m) -> u32& { return run_.messages_[m].next; });
+    ensure(partner == none, "a message waits where its other half does");
 }
 
 }  // namespace yantra

@@ -6,8 +6,9 @@
 // something. Two states are the same if all that is equal, with times counted from now, nodes from the
 // number of nodes the rank has ended, and chunks, priorities and tags from the latest. If besides the
 // operations that the second state has yet to run are those of the first, so far on, then by induction
-// its future is that of the first, so far on and so much later. States are compared whole, never by
-// hash. When to look is guessed from the longest job (repetition.hpp), and how far back by Brent's
+// its future is that of the first, so far on and so much later, up to the first node that differs.
+// Receives that are posted long before their messages come are compared that far. States are compared
+// whole, never by hash. When to look is guessed from the longest job (repetition.hpp), and how far back by Brent's
 // algorithm ("An improved Monte Carlo factorization algorithm", BIT 20, 1980, section 2): one state is
 // kept and replaced after 1, 2, 4, ... others.
 #pragma once
@@ -37,10 +38,17 @@ private:
         std::vector<u64> streams;      // by membership
         std::vector<u32> turns;
     };
+    // A receive that waits for its message.
+    struct Posted {
+        MatchKey key;
+        u32 message;
+        u32 node;
+    };
     struct State {
         u64 tick = 0;
         std::vector<u64> words;
         std::vector<u32> tags;         // of the messages that words tell of, in that order
+        std::vector<std::vector<Posted>> posted;   // by rank; by key, those of one in their order
         std::vector<Counts> counts;    // by rank
         u64 messages = 0;
         u64 nodes_done = 0;
@@ -50,6 +58,8 @@ private:
     // How a rank's nodes moved on from one state to the next.
     struct Shift {
         u32 by = 0;
+        i64 more_in_flight = 0;
+        u32 last_posted = 0;           // receive that waits since before
         u32 highest = 0;               // node that was touched meanwhile
         u32 end = 0;                   // from here on nodes are not those `by` before
         std::vector<u32> started;      // meanwhile
@@ -77,6 +87,9 @@ private:
     void keep(State&& state);
     bool step_of_tags(const State& now);
     bool settle(u32 rank, const State& now);
+    void follow(u32 rank);
+    void compare_nodes(u32 rank, const State& now);
+    void compare_posted(u32 rank, const State& now);
     u64 times() const;
     void skip(const State& now, u64 times);
     void write_times(u32 rank, u64 ticks, u64 times);
@@ -85,7 +98,8 @@ private:
     void move_collectives(u64 times);
     void move_turns(const State& now, u64 times);
     void move_events(u64 times, u64 ticks);
-    void move_messages(u64 times);
+    void move_messages(const State& now, u64 times);
+    void wait_again(const MatchKey& key, Matcher::Side side, u32 message);
     u32 moved(u32 rank, u32 node, u64 times) const {
         return node + static_cast<u32>(times) * shifts_[rank].by;
     }
@@ -100,7 +114,7 @@ private:
     u64 told_ = 0;                     // words, which looking has cost
     std::optional<u32> tag_step_;
     std::vector<Shift> shifts_;        // by rank
-    std::vector<u32> live_;            // messages of the state
+    std::vector<u32> live_;            // messages of the state that were sent
     std::vector<u32> datasets_;        // those that move on
     std::vector<std::pair<u32, u64>> meetings_;   // and by how many chunks
     u64 skipped_ = 0;                  // nodes
