@@ -20,6 +20,8 @@
 #include <tuple>
 #include <vector>
 
+#include "bind/columns.hpp"
+#include "bind/simulation_class.hpp"
 #include "sim/folding.hpp"
 #include "sim/model.hpp"
 #include "sim/outcome.hpp"
@@ -32,17 +34,6 @@ using namespace nb::literals;
 namespace yantra {
 
 namespace {
-
-template <typename Value>
-using Column = nb::ndarray<nb::memview, const Value, nb::ndim<1>>;
-
-template <typename Class, typename Owner, typename Value>
-void column(Class& in, const char* name, std::vector<Value> Owner::* member) {
-    in.def_prop_ro(name, [member](const Owner& self) {
-        const std::vector<Value>& values = self.*member;
-        return Column<Value>(values.data(), {values.size()}, nb::find(self));
-    });
-}
 
 // One exchange run: count, out, into, by_xor, num, den, reduce_num, reduce_den, from_memory, back.
 using RunTuple = std::tuple<u64, i32, i32, bool, u64, u64, u64, u64, bool, bool>;
@@ -212,6 +203,7 @@ void bind_parameters(nb::module_& module) {
         .def_rw("local_reduction_delay", &SystemParameters::local_reduction_delay)
         .def_rw("memory_bytes_per_s", &SystemParameters::memory_bytes_per_s)
         .def_rw("rendezvous", &SystemParameters::rendezvous)
+        .def_rw("custom_work_takes_no_time", &SystemParameters::custom_work_takes_no_time)
         .def("set_bus", [](SystemParameters& s, u64 latency, u64 overhead, u64 gap, double per_byte) {
             s.bus = {true, latency, overhead, gap, per_byte};
         });
@@ -258,7 +250,8 @@ void bind_lowering(nb::module_& module) {
         .def_rw("zero_op_kernel_never_ends", &LowerOptions::zero_op_kernel_never_ends)
         .def_rw("zero_byte_kernel_is_skipped", &LowerOptions::zero_byte_kernel_is_skipped)
         .def_rw("no_duration_takes_a_nanosecond", &LowerOptions::no_duration_takes_a_nanosecond)
-        .def_rw("whole_microseconds", &LowerOptions::whole_microseconds);
+        .def_rw("whole_microseconds", &LowerOptions::whole_microseconds)
+        .def_rw("takes_no_time", &LowerOptions::takes_no_time);
 }
 
 void bind_model(nb::module_& module) {
@@ -365,6 +358,7 @@ void bind_outcome(nb::module_& module) {
     column(outcome, "end", &Outcome::end);
     column(outcome, "class_of", &Outcome::class_of);
     outcome.def_ro("dimensions", &Outcome::dimensions)
+        .def_ro("busiest", &Outcome::busiest)
         .def_ro("finished", &Outcome::finished)
         .def_ro("folded", &Outcome::folded)
         .def_ro("events", &Outcome::events)
@@ -372,7 +366,7 @@ void bind_outcome(nb::module_& module) {
         .def_ro("last_tick", &Outcome::last_tick)
         .def_prop_ro("links", [](const Outcome& o) {
             nb::list rows;
-            for (const NetworkModel::LinkRecord& link : o.links) {
+            for (const NetworkModel::LinkRecord& link : o.links_on_demand ? o.links_on_demand() : o.links) {
                 rows.append(nb::make_tuple(link.dimension, link.from == none ? nb::none() : nb::cast(link.from),
                                            link.to == none ? nb::none() : nb::cast(link.to), link.use.bytes,
                                            link.use.messages, link.use.busy_ticks));
@@ -434,27 +428,7 @@ void register_simulation(nb::module_& module) {
     bind_waiting(module);
     bind_outcome(module);
     bind_folding(module);
-    nb::class_<Simulation>(module, "Simulation")
-        .def("__init__", [](Simulation* self, const Model& model, bool match_by_tag,
-                            const Folding* folding, bool shortcuts) {
-            nb::gil_scoped_release release;
-            new (self) Simulation(model, match_by_tag, folding == nullptr ? nullptr : std::make_shared<const Folding>(*folding), shortcuts);
-        }, "model"_a, "match_by_tag"_a = false, "folding"_a = nb::none(), "shortcuts"_a = true, nb::keep_alive<1, 2>())
-        .def_prop_ro("tie", [](const Simulation& s) {
-            const Ties& ties = s.ties();
-            return std::make_tuple(ties.found(), ties.rank(), ties.node(), ties.other());
-        })
-        .def("start", &Simulation::start, nb::call_guard<nb::gil_scoped_release>())
-        .def("run_for", &Simulation::run_for, "events"_a, nb::call_guard<nb::gil_scoped_release>())
-        .def("outcome", &Simulation::outcome)
-        .def_prop_ro("mismatch", [](const Simulation& s) -> nb::object {
-            const std::optional<Mismatch>& m = s.mismatch();
-            return m ? nb::object(nb::make_tuple(m->rank, m->node, m->other_rank, m->other_node))
-                     : nb::object(nb::none());
-        })
-        .def_prop_ro("now", &Simulation::now)
-        .def_prop_ro("nodes_done", &Simulation::nodes_done)
-        .def_prop_ro("nodes_skipped", &Simulation::nodes_skipped);
+    bind_simulation_class<Simulation>(module, "Simulation");
 }
 
 }  // namespace yantra

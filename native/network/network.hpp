@@ -57,7 +57,9 @@ public:
         return std::nullopt;
     }
 
-    // What was carried since `before` was carried so many times more.
+    // Whether pending events are all there is to the model's state, so that a run may skip what comes
+    // again; `repeat` then counts what was carried since `before` so many times more.
+    virtual bool can_repeat() const { return false; }
     virtual void repeat(const std::vector<LinkUse>&, u64) {}
 
     // The messages sent from here on count for so many alike.
@@ -74,6 +76,9 @@ public:
 
     // Use of each dimension; whether a hop or a crossing counts is the model's grain.
     virtual std::vector<LinkUse> dimensions() const = 0;
+
+    // How long the busiest link of each dimension carried bytes; nothing where there are no links.
+    virtual std::vector<u64> busiest() const { return {}; }
 
 protected:
     u64 alike_ = 1;

@@ -30,7 +30,7 @@ Simulation::Simulation(const Model& model, bool match_by_tag,
     : model_(model),
       folding_(std::move(folding)),
       folded_(folding_ != nullptr),
-      shortcuts_(folded_ && shortcuts),
+      shortcuts_(folded_ && shortcuts && !recorded_run),
       grid_(model.dimensions, model.tables),
       local_(queue_,
              folding_ ? static_cast<u32>(folding_->representative.size()) : grid_.ranks(),
@@ -39,6 +39,9 @@ Simulation::Simulation(const Model& model, bool match_by_tag,
       match_by_tag_(match_by_tag || model.match_by_tag),
       memory_(model.memory, grid_.ranks(), model.scale),
       ties_(folding_ ? static_cast<u32>(folding_->representative.size()) : 0) {
+    if (folded_ && model.network == NetworkKind::congested) {
+        keep_links_of_classes();
+    }
     one_at_a_time_ = has_one_collective_at_a_time();
     ensure(model.jobs.size() == grid_.ranks(), "one job per rank");
     ensure(model.tables_of_ranks.empty() || model.tables_of_ranks.size() == grid_.ranks(),
@@ -108,6 +111,9 @@ void Simulation::start() {
             }
         }
     }
+    if constexpr (recorded_run) {
+        record_start();
+    }
     for (u32 rank = 0; rank < ranks_.size(); ++rank) {
         issue_ready(rank);
         finish_if_done(rank);
@@ -134,6 +140,9 @@ bool Simulation::run_for(u64 events) {
 }
 
 void Simulation::handle(const Event& event) {
+    if constexpr (recorded_run) {
+        record_event(event);
+    }
     switch (event.kind & ((1u << event::kind_bits) - 1)) {
         case event::local_batch:
             local_.run(event.index,
@@ -163,6 +172,9 @@ void Simulation::handle(const Event& event) {
 }
 
 void Simulation::handle_local(u32 rank, const LocalEvent& event) {
+    if constexpr (recorded_run) {
+        record_local(rank, event);
+    }
     if (folded_) [[unlikely]] {
         ties_.next_event();
     }
@@ -219,7 +231,12 @@ Outcome Simulation::outcome() {
     out.start = start_;
     out.end = end_;
     out.dimensions = network_->dimensions();
-    out.links = network_->links();
+    out.busiest = network_->busiest();
+    if (folded_links_ == nullptr) {
+        out.links = network_->links();
+    } else {
+        out.links_on_demand = links_on_demand();
+    }
     out.finished = finish_order_.size() == ranks_.size();
     if (!out.finished && !folded_) {
         out.waiting = diagnose();

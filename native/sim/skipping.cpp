@@ -19,6 +19,9 @@ constexpr u32 never_node = none;
 
 Simulation::Skipping::Skipping(Simulation& run)
     : run_(run), first_open_(run.ranks_.size(), 0), shifts_(run.ranks_.size()) {
+    if (!run_.network_->can_repeat()) {
+        return;
+    }
     u32 longest = 0;
     for (u32 rank = 0; rank < run_.ranks_.size(); ++rank) {
         if (run_.ranks_[rank].waiting.size() > run_.ranks_[longest].waiting.size()) {
