@@ -52,6 +52,9 @@ using OpTuple = std::tuple<u32, u32, u64, u64, u64, u64, std::vector<u32>, bool,
 using LevelTuple = std::tuple<u32, u32, u32, u32, bool, std::array<u32, collective_kinds>,
                               std::array<u32, collective_kinds>, u32>;
 
+// A number for every rank.
+using RankColumn = nb::ndarray<const u32, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 constexpr i32 collective_node = 7;  // Chakra's COMM_COLL_NODE
 
 u32 add_program(Model& model, Program program, const std::pair<u64, u64>& result, bool round_up) {
@@ -109,7 +112,7 @@ u32 add_graph(Model& model, const std::vector<std::vector<OpTuple>>& positions, 
     return add_program(model, {std::move(machine), {}, false}, result, round_up);
 }
 
-u32 add_plan(Model& model, const std::vector<LevelTuple>& levels, std::vector<u32> members,
+u32 add_plan(Model& model, const std::vector<LevelTuple>& levels, bool over_members,
              u32 communicator_size, std::optional<u32> custom, bool masked, bool shared_load) {
     Plan plan;
     for (const auto& [size, stride, index_stride, dimension, fixed, program, alternate, turn] : levels) {
@@ -118,7 +121,7 @@ u32 add_plan(Model& model, const std::vector<LevelTuple>& levels, std::vector<u3
             model.turns = std::max(model.turns, turn + 1);
         }
     }
-    plan.members = std::move(members);
+    plan.over_members = over_members;
     plan.communicator_size = communicator_size;
     plan.custom = custom.value_or(none);
     plan.masked = masked;
@@ -127,10 +130,9 @@ u32 add_plan(Model& model, const std::vector<LevelTuple>& levels, std::vector<u3
     return static_cast<u32>(model.plans.size() - 1);
 }
 
-u32 add_custom(Model& model, const std::vector<std::shared_ptr<Graph>>& graphs,
-               std::vector<u32> members) {
+u32 add_custom(Model& model, const std::vector<std::shared_ptr<Graph>>& graphs, bool over_members) {
     CustomCollective custom;
-    custom.members = std::move(members);
+    custom.over_members = over_members;
     custom.hash_order = model.quirks.hash_order_custom;
     for (const std::shared_ptr<Graph>& graph : graphs) {
         custom.positions.push_back(prepare_custom(graph));
@@ -268,10 +270,10 @@ void bind_model(nb::module_& module) {
     module.def("check_custom", [](const Graph& graph, u32 positions, bool whole_microseconds) {
         return as_tuples(check_custom(graph, positions, whole_microseconds));
     }, "graph"_a, "positions"_a, "whole_microseconds"_a = false);
-    module.def("check_rank", [](const Job& job, u32 rank, u32 ranks,
-                                const std::vector<std::vector<u32>>& members) {
-        return as_tuples(check_rank(job, rank, ranks, members));
-    });
+    module.def("check_rank", [](const Model& model, const Job& job, u32 rank) {
+        const auto is_member = [&](u32 communicator) { return model.is_member(rank, communicator); };
+        return as_tuples(check_rank(job, rank, model.ranks(), is_member));
+    }, "model"_a, "job"_a, "rank"_a);
     nb::class_<BlockTable>(module, "BlockTable")
         .def(nb::init<u32, u32, std::vector<u32>, std::vector<u32>, std::vector<u32>>(), "ranks"_a,
              "devices"_a, "link_from"_a, "link_to"_a, "next_link"_a);
@@ -281,7 +283,6 @@ void bind_model(nb::module_& module) {
         .def_rw("quirks", &Model::quirks)
         .def_rw("system", &Model::system)
         .def_rw("resources", &Model::resources)
-        .def_rw("lanes", &Model::lanes)
         .def("add_dimension", [](Model& m, u32 block, u32 size, double bytes_per_ns, double latency_ns,
                                 double weight) {
             m.dimensions.push_back(
@@ -300,19 +301,15 @@ void bind_model(nb::module_& module) {
         .def("add_exchange", &add_exchange, "runs"_a, "window"_a, "sends"_a, "barrier_at"_a,
              "barrier_receipts"_a, "barrier_counts_hand_overs"_a, "result"_a, "round_up"_a)
         .def("add_graph", &add_graph, "positions"_a, "symmetry"_a, "result"_a, "round_up"_a)
-        .def("add_plan", &add_plan, "levels"_a, "members"_a, "communicator_size"_a,
+        .def("add_plan", &add_plan, "levels"_a, "over_members"_a, "communicator_size"_a,
              "custom"_a, "masked"_a, "shared_load"_a)
-        .def("add_custom", &add_custom, "graphs"_a, "members"_a)
-        .def("add_communicator", [](Model& m, u64 first_stream, std::vector<u32> members,
-                                    const std::array<u32, collective_kinds>& plans) {
-            m.communicators.push_back({first_stream, std::move(members), plans});
-        })
-        .def("set_jobs", [](Model& m, const std::vector<std::shared_ptr<Job>>& jobs) {
+        .def("add_custom", &add_custom, "graphs"_a, "over_members"_a)
+        .def("set_jobs", [](Model& m, const std::vector<std::shared_ptr<Job>>& jobs,
+                            const RankColumn& job_of) {
             m.jobs.assign(jobs.begin(), jobs.end());
-        })
-        .def("add_tables", [](Model& m, std::vector<u32> communicators, std::vector<u32> peers) {
-            m.tables_of_ranks.push_back({std::move(communicators), std::move(peers)});
-        });
+            m.rules.assign(jobs.size(), nullptr);
+            m.job_of.assign(job_of.data(), job_of.data() + job_of.size());
+        }, "jobs"_a, "job_of"_a);
 }
 
 nb::object unless_none(u32 value) { return value == none ? nb::none() : nb::cast(value); }

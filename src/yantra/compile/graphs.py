@@ -7,6 +7,7 @@ reading them.
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -17,17 +18,20 @@ from yantra.chakra.trace import read_graph
 from yantra.errors import TraceError
 from yantra.quirks import Quirk
 from yantra.scenario import Templates, Traces, WorkloadFile
-from yantra.scenario.types import Groups, Workload
+from yantra.scenario.types import Workload
 
 
 class Graphs:
-    """The graph of every rank: `by_rank[r]` indexes `distinct` and `sources`."""
+    """The graph of every rank: `by_rank[r]` indexes `distinct` and `sources`.
 
-    def __init__(self, groups: Groups = ()) -> None:
+    `groups` are the ids and ranks of the communicator groups, by ascending id.
+    """
+
+    def __init__(self, groups: Sequence[tuple[int, tuple[int, ...]]] = ()) -> None:
         self.groups = groups
         self.distinct: list[Any] = []
         self.sources: list[str] = []
-        self.by_rank: list[int] = []
+        self.by_rank = array("I")
         self.warnings: list[str] = []
 
     def of(self, rank: int) -> Any:

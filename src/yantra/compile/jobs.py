@@ -17,7 +17,7 @@ _SHOWN = 5
 
 
 def lower_jobs(
-    native: Any,
+    native: _core.Model,
     scenario: Scenario,
     quirks: frozenset[Quirk],
     graphs: Graphs,
@@ -25,48 +25,46 @@ def lower_jobs(
     planner: Planner,
 ) -> None:
     """Lower every distinct graph and give each rank its job."""
-    options = _options(native, scenario, quirks, communicators, planner)
-    if isinstance(graphs, TemplateGraphs):
-        _lower_templates(native, options, graphs)
-        return
+    options = _options(native, scenario, quirks, planner)
+    options.communicators = communicators.by_name
     jobs = []
     for graph, source in zip(graphs.distinct, graphs.sources, strict=True):
         job, problems = _core.lower(graph, options)
         _refuse(problems, graph, source)
         jobs.append(job)
-    members = [list(group) for group in communicators.members]
     for rank, at in enumerate(graphs.by_rank):
-        problems = _core.check_rank(jobs[at], rank, communicators.ranks, members)
+        problems = _core.check_rank(native, jobs[at], rank)
         _refuse(problems, graphs.distinct[at], graphs.sources[at])
-    native.set_jobs([jobs[at] for at in graphs.by_rank])
+    native.set_jobs(jobs, graphs.by_rank)
 
 
-def _lower_templates(native: Any, options: Any, graphs: TemplateGraphs) -> None:
+def lower_templates(
+    native: _core.Model,
+    scenario: Scenario,
+    quirks: frozenset[Quirk],
+    graphs: TemplateGraphs,
+    assignment: _core.Assignment,
+    planner: Planner,
+) -> None:
     """Lower a template once for all ranks whose communicators occupy the same slots."""
-    slots = native.resources
-    by_communicator = slots.collective, slots.send
+    options = _options(native, scenario, quirks, planner)
     options.is_template = True
-    jobs: dict[tuple[Any, ...], Any] = {}
-    by_rank = []
-    for rank, at in enumerate(graphs.by_rank):
-        communicators, peers = graphs.tables[rank]
-        local = [0, *communicators]
-        taken = tuple(tuple(kind[i] for i in local) for kind in by_communicator)
-        if (at, taken) not in jobs:
-            options.resources = _with_slots(slots, *taken)
-            graph = graphs.distinct[at]
-            names = enumerate(graph.pg_names, start=1)
-            options.communicators = {"": 0} | {name: place for place, name in names}
-            options.peers = {name: place for place, name in enumerate(graph.peer_names)}
-            job, problems = _core.lower(graph, options)
-            _refuse(problems, graph, graphs.sources[at])
-            jobs[at, taken] = job
-        native.add_tables(local, peers)
-        by_rank.append(jobs[at, taken])
-    native.set_jobs(by_rank)
+    slots = native.resources
+    jobs = []
+    for at, _, collective, send in assignment.roles:
+        graph = graphs.distinct[at]
+        options.resources = _with_slots(slots, collective, send)
+        options.communicators = {"": 0} | {
+            name: place for place, name in enumerate(graph.pg_names, start=1)
+        }
+        options.peers = {name: place for place, name in enumerate(graph.peer_names)}
+        job, problems = _core.lower(graph, options)
+        _refuse(problems, graph, graphs.sources[at])
+        jobs.append(job)
+    _core.set_roles(native, assignment, jobs)
 
 
-def _with_slots(slots: Any, collective: tuple[int, ...], send: tuple[int, ...]) -> Any:
+def _with_slots(slots: Any, collective: list[int], send: list[int]) -> Any:
     """Return a resource map whose communicators are those that a template names."""
     own = _core.ResourceMap()
     own.capacity = slots.capacity
@@ -76,11 +74,7 @@ def _with_slots(slots: Any, collective: tuple[int, ...], send: tuple[int, ...]) 
 
 
 def _options(
-    native: Any,
-    scenario: Scenario,
-    quirks: frozenset[Quirk],
-    communicators: Communicators,
-    planner: Planner,
+    native: _core.Model, scenario: Scenario, quirks: frozenset[Quirk], planner: Planner
 ) -> Any:
     options = _core.LowerOptions()
     if Quirk.WHOLE_NANOSECONDS not in quirks:
@@ -93,7 +87,6 @@ def _options(
     options.dimensions = len(scenario.topology.dimensions)
     options.remote_memory = scenario.memory.kind != "none"
     options.tracks_tensors = scenario.track_local_memory
-    options.communicators = communicators.by_name
     options.custom_by_node = planner.custom_by_node
     options.offered_kinds = planner.offered
     options.covered = planner.covered
