@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bind/layout_bind.hpp"
+#include "bind/recording_bind.hpp"
 #include "bind/sim_bind.hpp"
 #include "bind/template_bind.hpp"
 #include "bind/trace_bind.hpp"
@@ -12,4 +13,5 @@ NB_MODULE(_core, module) {
     yantra::register_templates(module);
     yantra::register_simulation(module);
     yantra::register_layout(module);
+    yantra::register_recording(module);
 }

@@ -49,6 +49,9 @@ void CongestedNetwork::send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice 
     transit.in_switch_of = none;
     transit.arrived = arrived;
     transit.departed = departed;
+    if constexpr (recorded_run) {
+        record_send(message);
+    }
     offer(message);
 }
 
@@ -117,6 +120,9 @@ u32 CongestedNetwork::step_in_table(Transit& transit, u32 d) const {
 void CongestedNetwork::offer(u32 message) {
     const u32 index = step(transits_[message]);
     transits_[message].behind = none;
+    if constexpr (recorded_run) {
+        record_offer(message);
+    }
     Link& link = links_[index];
     if (!link.busy) {
         transmit(index, message);
@@ -134,6 +140,10 @@ void CongestedNetwork::transmit(u32 index, u32 message) {
     Transit& transit = transits_[message];
     const Times& times = times_of(link.dimension, transit.bytes);
     const u64 now = queue_.now();
+    const Recorder::Scope scope(queue_.recorder());
+    if constexpr (recorded_run) {
+        record_transmission(index, message);
+    }
     link.use.bytes += transit.bytes;
     link.use.messages += 1;
     link.use.busy_ticks += times.busy;
@@ -165,6 +175,9 @@ const CongestedNetwork::Times& CongestedNetwork::times_of(u32 d, u64 bytes) {
 void CongestedNetwork::free_link(u32 index) {
     Link& link = links_[index];
     link.busy = false;
+    if constexpr (recorded_run) {
+        record_free_link(index);
+    }
     const u32 message = link.first;
     if (message == none) {
         return;

@@ -8,15 +8,17 @@
 // but the links grows with the number of ranks. Costs two events per hop.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/pool.hpp"
+#include "base/variant.hpp"
 #include "des/event_queue.hpp"
 #include "network/network.hpp"
 #include "topology/grid.hpp"
 
-namespace yantra {
+namespace yantra::inline YANTRA_RUN {
 
 class CongestedNetwork final : public NetworkModel {
 public:
@@ -68,6 +70,13 @@ private:
     LinkRecord describe(u32 link) const;
     u32 name_of(u32 device, u32 group, u32 dimension) const;
 
+    // Of recorded runs alone, in recorded.cpp.
+    struct Records;
+    void record_send(u32 message);
+    void record_offer(u32 message);
+    void record_transmission(u32 link, u32 message);
+    void record_free_link(u32 link);
+
     const Grid& grid_;
     TimeScale scale_;
     EventQueue& queue_;
@@ -76,6 +85,7 @@ private:
     std::vector<Link> links_;
     std::vector<Times> times_;  // by dimension
     Pool<Transit> transits_;
+    std::shared_ptr<Records> records_;
 };
 
 }  // namespace yantra

@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/variant.hpp"
 #include "des/event_queue.hpp"
 #include "network/network.hpp"
 #include "topology/grid.hpp"
 
-namespace yantra {
+namespace yantra::inline YANTRA_RUN {
 
 class UnawareNetwork final : public NetworkModel {
 public:

@@ -88,12 +88,23 @@ void Simulation::exchange_free(u32 stream) {
     ExchangeState& x = s.exchange;
     const ExchangeProgram& machine = *x.machine;
     ++x.free;
+    if constexpr (recorded_run) {
+        if (x.left == 0) {
+            record_waiting_packet(stream);
+        }
+    }
     if (machine.barrier_at > 0 && x.left <= machine.barrier_at) {
         if (folded_ && !machine.barrier_counts_hand_overs) {
             ties_.meets_barrier(s.rank, queue_.now(), stream, true);
         }
         if (!passes_barrier(x)) {
+            if constexpr (recorded_run) {
+                record_waiting_packet(stream);
+            }
             return;
+        }
+        if constexpr (recorded_run) {
+            record_passing(stream);
         }
         for (u64 i = 0; i < machine.window && can_send(x); ++i) {
             exchange_send(s, stream);
@@ -102,6 +113,9 @@ void Simulation::exchange_free(u32 stream) {
         exchange_send(s, stream);
     }
     if (x.left == 0 && x.free == machine.window) {
+        if constexpr (recorded_run) {
+            record_last_packet(stream);
+        }
         close_counters(s);
         proceed(stream);
     }
@@ -112,6 +126,9 @@ void Simulation::exchange_send(Stream& s, u32 stream) {
     --x.left;
     --x.pending;
     --x.free;
+    if constexpr (recorded_run) {
+        record_sender(s);
+    }
     if (!counts_arrivals(s)) {
         send(s.rank, x.to_rank, x.send_bytes, s.tag, {});
         receive(s.rank, x.from_rank, x.send_bytes, s.tag,
@@ -128,6 +145,9 @@ void Simulation::exchange_send(Stream& s, u32 stream) {
 void Simulation::exchange_received(u32 stream) {
     Stream& s = streams_[stream];
     ++s.exchange.receipts;
+    if constexpr (recorded_run) {
+        record_receipt(stream);
+    }
     if (folded_) [[unlikely]] {
         note_receipt(s, stream);
     }

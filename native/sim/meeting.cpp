@@ -165,6 +165,9 @@ void Simulation::open_counters(Stream& s) {
         const u32 at = *link;
         if (early_[at].mark >> slot_bits == s.started) {
             ++arrival_counter(s.exchange, early_[at].mark & slot_mask);
+            if constexpr (recorded_run) {
+                record_counted(s, at);
+            }
             *link = early_[at].next;
             early_.give_back(at);
         } else {
@@ -213,6 +216,9 @@ void Simulation::exchange_tell(Stream& s) {
     if (x.to_stream == none) {
         notice = {event::exchange_early, early_.take({s.meeting, x.to_member, x.to_mark, none})};
     }
+    if constexpr (recorded_run) {
+        record_tell(s);
+    }
     if (folded_) [[unlikely]] {
         tell_for_class(s, notice);
         return;
@@ -222,7 +228,11 @@ void Simulation::exchange_tell(Stream& s) {
 }
 
 void Simulation::exchange_post(Stream& s, u32 stream) {
-    if (arrival_counter(s.exchange, s.exchange.from_slot)-- > 0) {
+    const bool has_arrived = arrival_counter(s.exchange, s.exchange.from_slot)-- > 0;
+    if constexpr (recorded_run) {
+        record_post(s, s.exchange.from_slot, has_arrived);
+    }
+    if (has_arrived) {
         queue_.schedule(queue_.now(), event::exchange_ready, stream);
     }
 }
@@ -231,14 +241,24 @@ void Simulation::exchange_arrived(u32 stream, u32 mark) {
     Stream& s = streams_[stream];
     if (s.started != mark >> slot_bits) {
         s.early = early_.take({s.meeting, s.member, mark, s.early});
+        if constexpr (recorded_run) {
+            record_early(s.early);
+        }
         return;
     }
-    if (++arrival_counter(s.exchange, mark & slot_mask) <= 0) {
+    const bool is_awaited = ++arrival_counter(s.exchange, mark & slot_mask) <= 0;
+    if constexpr (recorded_run) {
+        record_arrival(s, mark & slot_mask, is_awaited);
+    }
+    if (is_awaited) {
         exchange_received(stream);
     }
 }
 
 void Simulation::exchange_arrived_early(u32 at) {
+    if constexpr (recorded_run) {
+        record_early(at);
+    }
     const Early arrival = early_[at];
     Meeting& m = meetings_[arrival.meeting];
     const u32 stream = m.stream[arrival.member];

@@ -92,6 +92,9 @@ void Simulation::start() {
             }
         }
     }
+    if constexpr (recorded_run) {
+        record_start();
+    }
     for (u32 rank = 0; rank < ranks_.size(); ++rank) {
         issue_ready(rank);
         finish_if_done(rank);
@@ -115,6 +118,9 @@ bool Simulation::run_for(u64 events) {
 }
 
 void Simulation::handle(const Event& event) {
+    if constexpr (recorded_run) {
+        record_event(event);
+    }
     switch (event.kind & ((1u << event::kind_bits) - 1)) {
         case event::local_batch:
             local_.run(event.index,
@@ -144,6 +150,9 @@ void Simulation::handle(const Event& event) {
 }
 
 void Simulation::handle_local(u32 rank, const LocalEvent& event) {
+    if constexpr (recorded_run) {
+        record_local(rank, event);
+    }
     if (folded_) [[unlikely]] {
         ties_.next_event();
     }
