@@ -1,29 +1,21 @@
 #include "accounting/messages.hpp"
 
-#include <algorithm>
-
 #include "accounting/delays.hpp"
+#include "accounting/steps.hpp"
 
 namespace yantra {
 
 namespace {
 
-// Where a node lies: the rank or class that runs it.
-std::size_t actor_of(const Recording& recording, u32 place) {
-    const auto& first = recording.first_node;
-    return static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), place) -
-                                    first.begin() - 1);
-}
-
 u64 id_of(const Model& model, const Recording& recording, u32 place) {
     if (place == none) {
         return never;
     }
-    const std::size_t actor = actor_of(recording, place);
+    const u32 actor = actor_of(recording, place);
     return model.job(recording.rank[actor]).graph->id[place - recording.first_node[actor]];
 }
 
-// The ticks of every message between hops: from its last arrival, or its start, to the next link's.
+// How long each message lay before links: from its sending or the end of a hop to the next hop.
 std::vector<u64> queued_on_links(const Model& model, const Recording& recording) {
     const Delays delays(model, recording);
     std::vector<u64> queued(recording.messages.size());
@@ -35,9 +27,10 @@ std::vector<u64> queued_on_links(const Model& model, const Recording& recording)
         const HopLog& hop = recording.hops[i];
         const Dimension& d = delays.grid().dimension(delays.dimension_of_link(hop.link));
         const u64 bytes = recording.messages[hop.message].bytes;
-        queued[hop.message] += hop.start - there[hop.message];
+        const u64 start = recording.moments[hop.begun].time;
+        queued[hop.message] += start - there[hop.message];
         there[hop.message] =
-            hop.start + model.scale.ticks(d.latency_ns + static_cast<double>(bytes) / d.bytes_per_ns);
+            start + model.scale.ticks(d.latency_ns + static_cast<double>(bytes) / d.bytes_per_ns);
     }
     return queued;
 }

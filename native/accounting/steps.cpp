@@ -29,7 +29,7 @@ private:
             return;
         }
         const StepKind kind = kind_of(moment.why);
-        if (kind != StepKind::wire && kind != StepKind::queued) {
+        if (!is_of_message(moment.why)) {
             push(of_node(moment.subject, kind), cause, moment.time, until);
             return;
         }
@@ -48,10 +48,8 @@ private:
         if (place == none) {
             return {0, 0, none, none, none, none, kind};
         }
-        const auto& first = recording_.first_node;
-        const auto owner = std::upper_bound(first.begin(), first.end(), place) - first.begin() - 1;
-        const auto rank = static_cast<std::size_t>(owner);
-        return {0, 0, recording_.rank[rank], place - first[rank], none, none, kind};
+        const u32 actor = actor_of(recording_, place);
+        return {0, 0, recording_.rank[actor], place - recording_.first_node[actor], none, none, kind};
     }
 
     Step of_message(u32 subject, StepKind kind) const {
@@ -112,6 +110,15 @@ StepKind kind_of(Why why) {
             break;
     }
     return StepKind::other;
+}
+
+bool is_of_message(Why why) {
+    return why == Why::carried || why == Why::departed || why == Why::link;
+}
+
+u32 actor_of(const Recording& recording, u32 place) {
+    const auto& first = recording.first_node;
+    return static_cast<u32>(std::upper_bound(first.begin(), first.end(), place) - first.begin()) - 1;
 }
 
 u32 place_of(const Outcome& outcome, u32 rank, u32 node) {

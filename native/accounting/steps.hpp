@@ -35,7 +35,13 @@ std::vector<Step> waited_for(const Model& model, const Outcome& outcome, const R
 
 StepKind kind_of(Why why);
 
+// Whether the subject of a moment is a message, or its hop.
+bool is_of_message(Why why);
+
 // The place of a node among those of all ranks that ran.
 u32 place_of(const Outcome& outcome, u32 rank, u32 node);
+
+// The rank, or class, that runs the node at a place.
+u32 actor_of(const Recording& recording, u32 place);
 
 }  // namespace yantra

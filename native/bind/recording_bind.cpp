@@ -6,8 +6,11 @@
 
 #include <utility>
 
+#include "accounting/collectives.hpp"
 #include "accounting/messages.hpp"
+#include "accounting/slack.hpp"
 #include "accounting/steps.hpp"
+#include "accounting/utilisation.hpp"
 #include "bind/columns.hpp"
 #include "bind/simulation_class.hpp"
 
@@ -26,6 +29,10 @@ struct StepColumns {
     std::vector<u32> dimension;
     std::vector<u64> start;
     std::vector<u64> end;
+};
+
+struct Slack {
+    std::vector<u64> ticks;
 };
 
 StepColumns in_columns(const std::vector<Step>& steps) {
@@ -63,6 +70,19 @@ void bind_columns(nb::module_& module) {
     column(messages, "node", &Messages::node);
     column(messages, "peer_node", &Messages::peer_node);
     column(messages, "alike", &Messages::alike);
+    nb::class_<CollectiveParts> parts(module, "CollectiveParts");
+    column(parts, "place", &CollectiveParts::place);
+    column(parts, "waiting_peers", &CollectiveParts::waiting_peers);
+    column(parts, "queued", &CollectiveParts::queued);
+    column(parts, "latency", &CollectiveParts::latency);
+    column(parts, "wire", &CollectiveParts::wire);
+    column(parts, "hand_over", &CollectiveParts::hand_over);
+    column(parts, "reducing", &CollectiveParts::reducing);
+    nb::class_<Utilisation> utilisation(module, "Utilisation");
+    column(utilisation, "edges", &Utilisation::edges);
+    column(utilisation, "bytes", &Utilisation::bytes);
+    nb::class_<Slack> slacks(module, "Slack");
+    column(slacks, "ticks", &Slack::ticks);
 }
 
 }  // namespace
@@ -82,7 +102,21 @@ void register_recording(nb::module_& module) {
             return in_columns(waited_for(model, outcome, r, rank, node));
         }, "model"_a, "outcome"_a, "rank"_a, "node"_a, unlocked)
         .def("messages", [](const Recording& r, const Model& model) { return messages(model, r); },
-             "model"_a, unlocked);
+             "model"_a, unlocked)
+        .def("slack", [](const Recording& r, const Outcome& outcome) {
+            return Slack{slack(outcome, r)};
+        }, "outcome"_a, unlocked)
+        .def("collective_parts", [](const Recording& r, const Model& model, const Outcome& outcome) {
+            return collective_parts(model, outcome, r);
+        }, "model"_a, "outcome"_a, unlocked)
+        .def("dimension_utilisation", [](const Recording& r, const Model& model, const Outcome& outcome,
+                                         u32 bins) {
+            return dimension_utilisation(model, outcome, r, bins);
+        }, "model"_a, "outcome"_a, "bins"_a, unlocked)
+        .def("link_utilisation", [](const Recording& r, const Model& model, const Outcome& outcome,
+                                    u32 bins) {
+            return link_utilisation(model, outcome, r, bins);
+        }, "model"_a, "outcome"_a, "bins"_a, unlocked);
     bind_simulation_class<Simulation>(module, "RecordedSimulation")
         .def("limit", [](Simulation& s, u64 bytes) { s.recorder().most_bytes = bytes; }, "bytes"_a)
         .def("recording", [](Simulation& s) {

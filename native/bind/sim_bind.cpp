@@ -261,10 +261,6 @@ void bind_model(nb::module_& module) {
     module.def("check_custom", [](const Graph& graph, u32 positions, bool whole_microseconds) {
         return as_tuples(check_custom(graph, positions, whole_microseconds));
     }, "graph"_a, "positions"_a, "whole_microseconds"_a = false);
-    module.def("check_rank", [](const Model& model, const Job& job, u32 rank) {
-        const auto is_member = [&](u32 communicator) { return model.is_member(rank, communicator); };
-        return as_tuples(check_rank(job, rank, model.ranks(), is_member));
-    }, "model"_a, "job"_a, "rank"_a);
     nb::class_<BlockTable>(module, "BlockTable")
         .def(nb::init<u32, u32, std::vector<u32>, std::vector<u32>, std::vector<u32>>(), "ranks"_a,
              "devices"_a, "link_from"_a, "link_to"_a, "next_link"_a);
@@ -300,7 +296,11 @@ void bind_model(nb::module_& module) {
             m.jobs.assign(jobs.begin(), jobs.end());
             m.rules.assign(jobs.size(), nullptr);
             m.job_of.assign(job_of.data(), job_of.data() + job_of.size());
-        }, "jobs"_a, "job_of"_a);
+        }, "jobs"_a, "job_of"_a)
+        .def("check_ranks", [](const Model& m) {
+            const auto [rank, problems] = check_ranks(m);
+            return std::make_pair(rank, as_tuples(problems));
+        });
 }
 
 nb::object unless_none(u32 value) { return value == none ? nb::none() : nb::cast(value); }

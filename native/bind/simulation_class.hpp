@@ -18,10 +18,10 @@ nanobind::class_<AnySimulation> bind_simulation_class(nanobind::module_& module,
     using namespace nb::literals;
     return nb::class_<AnySimulation>(module, name)
         .def("__init__", [](AnySimulation* self, const Model& model, bool match_by_tag,
-                            const Folding* folding) {
+                            const Folding* folding, bool shortcuts) {
             nb::gil_scoped_release release;
-            new (self) AnySimulation(model, match_by_tag, folding == nullptr ? nullptr : std::make_shared<const Folding>(*folding));
-        }, "model"_a, "match_by_tag"_a = false, "folding"_a = nb::none(), nb::keep_alive<1, 2>())
+            new (self) AnySimulation(model, match_by_tag, folding == nullptr ? nullptr : std::make_shared<const Folding>(*folding), shortcuts);
+        }, "model"_a, "match_by_tag"_a = false, "folding"_a = nb::none(), "shortcuts"_a = true, nb::keep_alive<1, 2>())
         .def_prop_ro("tie", [](const AnySimulation& s) {
             const Ties& ties = s.ties();
             return std::make_tuple(ties.found(), ties.rank(), ties.node(), ties.other());

@@ -140,7 +140,6 @@ void CongestedNetwork::transmit(u32 index, u32 message) {
     Transit& transit = transits_[message];
     const Times& times = times_of(link.dimension, transit.bytes);
     const u64 now = queue_.now();
-    const Recorder::Scope scope(queue_.recorder());
     if constexpr (recorded_run) {
         record_transmission(index, message);
     }

@@ -31,15 +31,11 @@ void CongestedNetwork::record_offer(u32 message) {
 
 void CongestedNetwork::record_free_link(u32 link) { records_->freed[link] = queue_.recorder().now(); }
 
-// The bytes start to cross when both they and the link are there.
 void CongestedNetwork::record_transmission(u32 link, u32 message) {
     Recorder& recorder = queue_.recorder();
     const Records::OfTransit& of = records_->transits[message];
-    const u32 node = recorder.recording().messages[of.message].node;
-    Recorder::Join join(recorder, queue_.now(), node);
-    join.with(of.offered);
-    join.with(records_->freed[link]);
-    recorder.hop(queue_.now(), of.message, link);
+    const bool waited = of.offered != recorder.now();
+    recorder.hop(of.message, link, waited ? of.offered : records_->freed[link]);
 }
 
 }  // namespace yantra

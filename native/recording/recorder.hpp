@@ -149,8 +149,8 @@ public:
         recording_.messages[recording_.message_of(subject)].arrived = trail.cause;
     }
     void received_by(u32 message, u32 node) { recording_.messages[message].peer_node = node; }
-    void hop(u64 time, u32 message, u32 link) {
-        recording_.hops.push_back({time, message, link});
+    void hop(u32 message, u32 link, u32 other) {
+        recording_.hops.push_back({message, link, trail.cause, other});
         trail.detail = static_cast<u32>(recording_.hops.size() - 1);
     }
 

@@ -51,11 +51,12 @@ struct MessageLog {
     u32 arrived;
 };
 
-// One crossing of one link.
+// One crossing of one link. It begins when both the message and the link are there.
 struct HopLog {
-    u64 start;
     u32 message;
     u32 link;
+    u32 begun;       // moment of the later
+    u32 other;       // and of the earlier; none if the link had carried nothing
 };
 
 struct Recording {

@@ -22,6 +22,10 @@ bool Simulation::can_send(const ExchangeState& x) {
     return x.pending > 0 && x.left > 0 && x.free > 0;
 }
 
+u64 Simulation::hand_over_ticks(const Phase& phase) const {
+    return phase.fixed_hand_over ? model_.system.group_hand_over : model_.system.endpoint_delay;
+}
+
 void Simulation::start_exchange(u32 stream, const Program& program) {
     Stream& s = streams_[stream];
     s.exchange = {};
@@ -31,8 +35,7 @@ void Simulation::start_exchange(u32 stream, const Program& program) {
     x.round_up = program.round_up;
     x.clockwise = phase_of(s).clockwise;
     x.left = x.machine->sends;
-    x.hand_over_ticks = phase_of(s).fixed_hand_over ? model_.system.group_hand_over
-                                                    : model_.system.endpoint_delay;
+    x.hand_over_ticks = hand_over_ticks(phase_of(s));
     if (counts_arrivals(s)) {
         open_counters(s);
     }

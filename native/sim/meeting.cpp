@@ -18,20 +18,6 @@ namespace {
 constexpr u32 slot_bits = 20;
 constexpr u32 slot_mask = (1u << slot_bits) - 1;
 
-u32 peer_position(const Place& place, i32 offset, bool by_xor, bool clockwise) {
-    if (by_xor) {
-        return place.position ^ static_cast<u32>(offset);
-    }
-    const i64 n = place.size;
-    i64 position = i64{place.position} + (clockwise ? offset : -offset);
-    if (position >= n) {
-        position -= n;
-    } else if (position < 0) {
-        position += n;
-    }
-    return static_cast<u32>(position);
-}
-
 }  // namespace
 
 // Under the rendezvous protocol every message needs its receive, which only the matcher knows.
@@ -130,16 +116,6 @@ void Simulation::leave_meeting(u32 stream) {
     meetings_.give_back(meeting);
 }
 
-// The counter of a peer: by distance around the ring, or by the bits in which positions differ.
-u32 Simulation::slot_of(const Stream& s, i32 from_offset, bool by_xor) {
-    if (by_xor) {
-        return static_cast<u32>(from_offset < 0 ? -from_offset : from_offset);
-    }
-    const u32 distance = static_cast<u32>(from_offset < 0 ? from_offset + static_cast<i32>(s.place.size)
-                                                          : from_offset);
-    return s.exchange.machine->neighbours_only ? (distance == 1 ? 0 : 1) : distance;
-}
-
 i32& Simulation::arrival_counter(ExchangeState& x, u32 slot) {
     return x.counters == none ? x.near[slot] : counters_[x.counters + slot];
 }
@@ -189,10 +165,10 @@ void Simulation::resolve_peer(Stream& s) {
     ExchangeState& x = s.exchange;
     const Run& details = x.machine->runs[x.sent.run];
     x.send_bytes = details.bytes.of(x.data, x.round_up);
-    const u32 to = peer_position(s.place, details.out, details.by_xor, x.clockwise);
+    const u32 to = s.place.position_at(details.out, details.by_xor, x.clockwise);
     x.to_rank = s.place.rank_at(to);
     if (!counts_arrivals(s)) {
-        const u32 from = peer_position(s.place, details.into, details.by_xor, x.clockwise);
+        const u32 from = s.place.position_at(details.into, details.by_xor, x.clockwise);
         x.from_rank = s.place.rank_at(from);
         return;
     }
@@ -202,8 +178,10 @@ void Simulation::resolve_peer(Stream& s) {
                                                 folding_->class_of[x.to_rank])
                            : s.member + (to - s.place.position) * s.place.index_stride;
     x.to_stream = meetings_[s.meeting].stream[x.to_member];
-    x.to_mark = (s.phase - s.first_phase) << slot_bits | slot_of(s, -out, details.by_xor);
-    x.from_slot = slot_of(s, into, details.by_xor);
+    const ExchangeProgram& machine = *x.machine;
+    x.to_mark = (s.phase - s.first_phase) << slot_bits |
+                machine.counter_of(-out, details.by_xor, s.place.size);
+    x.from_slot = machine.counter_of(into, details.by_xor, s.place.size);
 }
 
 // Sends to the current peer; the message will count at the peer's counter for this rank.

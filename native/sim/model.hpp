@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -109,5 +110,8 @@ struct Model {
 
 // The place of a member in the ring that is its whole communicator.
 Place place_among(const Model& model, u32 communicator, u32 rank);
+
+// The first rank that cannot run its job, a peer or a group being wrong for it, and why.
+std::pair<u32, std::vector<Problem>> check_ranks(const Model& model);
 
 }  // namespace yantra

@@ -201,6 +201,9 @@ void Simulation::record_issue(u32 rank, u32 node) {
             join.with(recorder().pop(slot.freed));
         }
     }
+    if (op.kind == OpKind::skip) {
+        join.apart();   // its end is one of the things that happen now
+    }
     recorder().recording().issued[place] = recorder().now();
     recorder().owner = place;
 }

@@ -25,10 +25,11 @@ std::unique_ptr<NetworkModel> make_network(const Model& model, const Grid& grid,
 }  // namespace
 
 Simulation::Simulation(const Model& model, bool match_by_tag,
-                       std::shared_ptr<const Folding> folding)
+                       std::shared_ptr<const Folding> folding, bool shortcuts)
     : model_(model),
       folding_(std::move(folding)),
       folded_(folding_ != nullptr),
+      shortcuts_(folded_ && shortcuts && !recorded_run),
       grid_(model.dimensions, model.tables),
       local_(queue_,
              folding_ ? static_cast<u32>(folding_->representative.size()) : grid_.ranks(),
@@ -217,6 +218,7 @@ Outcome Simulation::outcome() {
     out.unreceived = unreceived();
     out.events = queue_.processed();
     out.messages = message_count_;
+    add_closed(out);
     out.last_tick = queue_.now();
     return out;
 }

@@ -12,6 +12,7 @@
 //   shared_bus.cpp LogGP bus between a rank and its memory agent
 //   folded.cpp     runs of one rank per class of equal ones
 //   recorded.cpp   what a recorded run notes of all that
+//   shortcuts.cpp  what such a run need not play
 //   diagnosis.cpp  what a run that cannot finish waits for
 #pragma once
 
@@ -27,6 +28,7 @@
 #include "memory/remote.hpp"
 #include "network/matcher.hpp"
 #include "network/network.hpp"
+#include "sim/closed_form.hpp"
 #include "sim/folding.hpp"
 #include "sim/model.hpp"
 #include "sim/outcome.hpp"
@@ -41,9 +43,10 @@ class Simulation {
 public:
     // `match_by_tag`: pair the messages of collectives by tag and size alone, as upstream does.
     // `folding`: run its representatives only. The ranks of the parts below are then numbers of
-    // classes, which `real` turns into ranks where the cluster is asked.
+    // classes, which `real` turns into ranks where the cluster is asked. `shortcuts`: do not play
+    // what such a run can know otherwise.
     explicit Simulation(const Model& model, bool match_by_tag = false,
-                        std::shared_ptr<const Folding> folding = nullptr);
+                        std::shared_ptr<const Folding> folding = nullptr, bool shortcuts = true);
     ~Simulation();
     Simulation(const Simulation&) = delete;
     Simulation& operator=(const Simulation&) = delete;
@@ -336,6 +339,7 @@ private:
     u64 reduction_ticks(u64 bytes) const;
 
     // --- exchange.cpp
+    u64 hand_over_ticks(const Phase& phase) const;
     void start_exchange(u32 stream, const Program& program);
     void inject(Stream& s, u32 stream);
     void exchange_handed_over(u32 stream, u32 run);
@@ -345,7 +349,6 @@ private:
 
     // --- meeting.cpp
     i32& arrival_counter(ExchangeState& x, u32 slot);
-    static u32 slot_of(const Stream& s, i32 from_offset, bool by_xor);
     void resolve_peer(Stream& s);
     void exchange_post(Stream& s, u32 stream);
     void exchange_tell(Stream& s);
@@ -384,6 +387,10 @@ private:
     void tell_for_class(const Stream& s, const Notice& notice);
     void note_receipt(const Stream& s, u32 stream);
     void expand(Outcome& out) const;
+
+    // --- shortcuts.cpp
+    bool closes(u32 stream, const ExchangeProgram& machine);
+    void add_closed(Outcome& out) const;
 
     // --- custom.cpp
     const CustomPosition& custom_position(const Stream& s) const;
@@ -497,6 +504,7 @@ private:
     const Model& model_;
     std::shared_ptr<const Folding> folding_;
     const bool folded_;
+    const bool shortcuts_;
     Grid grid_;
     EventQueue queue_;
     LocalEvents local_;
@@ -536,6 +544,7 @@ private:
     Ties ties_;
     bool one_at_a_time_ = false;   // of folded runs
     std::shared_ptr<Records> records_;   // of recorded runs
+    ClosedForms closed_;
 };
 
 }  // namespace yantra

@@ -538,7 +538,10 @@ void Simulation::start_phase(u32 stream) {
     }
     s.place = place_in(chunk_of(s), phase.level);
     const Program& program = model_.programs[phase.program];
-    if (std::holds_alternative<ExchangeProgram>(program.machine)) {
+    if (const auto* machine = std::get_if<ExchangeProgram>(&program.machine)) {
+        if (shortcuts_ && closes(stream, *machine)) [[unlikely]] {
+            return;
+        }
         start_exchange(stream, program);
     } else {
         start_graph(stream);

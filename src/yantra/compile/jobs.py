@@ -32,10 +32,11 @@ def lower_jobs(
         job, problems = _core.lower(graph, options)
         _refuse(problems, graph, source)
         jobs.append(job)
-    for rank, at in enumerate(graphs.by_rank):
-        problems = _core.check_rank(native, jobs[at], rank)
-        _refuse(problems, graphs.distinct[at], graphs.sources[at])
     native.set_jobs(jobs, graphs.by_rank)
+    rank, problems = native.check_ranks()
+    if problems:
+        at = graphs.by_rank[rank]
+        _refuse(problems, graphs.distinct[at], graphs.sources[at])
 
 
 def lower_templates(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from yantra.compile import Model
 from yantra.errors import UnsupportedError
 from yantra.output import Path
-from yantra.result import files, network, tables
+from yantra.result import accounting, files, network, tables
 from yantra.result.bound import Bound, bound_by
 from yantra.result.critical_path import CriticalPath
 from yantra.result.recording import Recording
@@ -110,17 +110,23 @@ class Result:
     @cached_property
     def ranks(self) -> Table:
         """One row per rank; see `yantra.result.tables.rank_table`."""
-        return tables.rank_table(self.model, self.outcome)
+        return accounting.with_overlap(tables.rank_table(self.model, self.outcome))
 
     @cached_property
     def nodes(self) -> Table:
         """One row per node of every trace; see `yantra.result.tables.node_table`."""
-        return tables.node_table(self.model, self.outcome)
+        table = tables.node_table(self.model, self.outcome)
+        if self._recording is None:
+            return table
+        return accounting.with_slack(table, self.model, self.outcome, self._recording)
 
     @cached_property
     def collectives(self) -> Table:
         """One row per collective and rank; see `yantra.result.tables.collective_table`."""
-        return tables.collective_table(self.model, self.outcome)
+        table = tables.collective_table(self.model, self.outcome)
+        if self._recording is None:
+            return table
+        return accounting.with_parts(table, self.model, self.outcome, self._recording)
 
     @cached_property
     def dimension_uses(self) -> list[network.DimensionUse]:
