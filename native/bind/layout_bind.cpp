@@ -118,7 +118,7 @@ std::unique_ptr<Assignment> assign_templates(const Model& model, const std::vect
 
 // The jobs of the roles; the model takes what the assignment says of ranks.
 void set_roles(Model& model, Assignment& assignment, const std::vector<std::shared_ptr<Job>>& jobs) {
-    model.jobs.assign(jobs.begin(), jobs.end());
+    model.distinct_jobs.assign(jobs.begin(), jobs.end());
     model.rules.clear();
     for (const Assignment::Role& role : assignment.roles) {
         model.rules.push_back(role.rules);

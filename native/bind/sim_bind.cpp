@@ -205,6 +205,7 @@ void bind_parameters(nb::module_& module) {
         .def_rw("local_reduction_delay", &SystemParameters::local_reduction_delay)
         .def_rw("memory_bytes_per_s", &SystemParameters::memory_bytes_per_s)
         .def_rw("rendezvous", &SystemParameters::rendezvous)
+        .def_rw("custom_work_takes_no_time", &SystemParameters::custom_work_takes_no_time)
         .def("set_bus", [](SystemParameters& s, u64 latency, u64 overhead, u64 gap, double per_byte) {
             s.bus = {true, latency, overhead, gap, per_byte};
         });
@@ -251,7 +252,8 @@ void bind_lowering(nb::module_& module) {
         .def_rw("zero_op_kernel_never_ends", &LowerOptions::zero_op_kernel_never_ends)
         .def_rw("zero_byte_kernel_is_skipped", &LowerOptions::zero_byte_kernel_is_skipped)
         .def_rw("no_duration_takes_a_nanosecond", &LowerOptions::no_duration_takes_a_nanosecond)
-        .def_rw("whole_microseconds", &LowerOptions::whole_microseconds);
+        .def_rw("whole_microseconds", &LowerOptions::whole_microseconds)
+        .def_rw("takes_no_time", &LowerOptions::takes_no_time);
 }
 
 void bind_model(nb::module_& module) {
@@ -293,7 +295,7 @@ void bind_model(nb::module_& module) {
         .def("add_custom", &add_custom, "graphs"_a, "over_members"_a)
         .def("set_jobs", [](Model& m, const std::vector<std::shared_ptr<Job>>& jobs,
                             const RankColumn& job_of) {
-            m.jobs.assign(jobs.begin(), jobs.end());
+            m.distinct_jobs.assign(jobs.begin(), jobs.end());
             m.rules.assign(jobs.size(), nullptr);
             m.job_of.assign(job_of.data(), job_of.data() + job_of.size());
         }, "jobs"_a, "job_of"_a)
@@ -349,6 +351,7 @@ void bind_outcome(nb::module_& module) {
     column(outcome, "end", &Outcome::end);
     column(outcome, "class_of", &Outcome::class_of);
     outcome.def_ro("dimensions", &Outcome::dimensions)
+        .def_ro("busiest", &Outcome::busiest)
         .def_ro("finished", &Outcome::finished)
         .def_ro("folded", &Outcome::folded)
         .def_ro("events", &Outcome::events)
@@ -356,7 +359,7 @@ void bind_outcome(nb::module_& module) {
         .def_ro("last_tick", &Outcome::last_tick)
         .def_prop_ro("links", [](const Outcome& o) {
             nb::list rows;
-            for (const NetworkModel::LinkRecord& link : o.links) {
+            for (const NetworkModel::LinkRecord& link : o.links_on_demand ? o.links_on_demand() : o.links) {
                 rows.append(nb::make_tuple(link.dimension, link.from == none ? nb::none() : nb::cast(link.from),
                                            link.to == none ? nb::none() : nb::cast(link.to), link.use.bytes,
                                            link.use.messages, link.use.busy_ticks));

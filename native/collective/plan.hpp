@@ -64,4 +64,19 @@ struct Place {
     }
 };
 
+// Whom an operation of a graph names, seen from a place.
+inline u32 peer_position(const GraphProgram& graph, const Place& place, u32 peer) {
+    switch (graph.symmetry) {
+        case Symmetry::add: {
+            const u64 position = u64{place.position} + peer;
+            return static_cast<u32>(position < place.size ? position : position - place.size);
+        }
+        case Symmetry::exclusive_or:
+            return place.position ^ peer;
+        case Symmetry::none:
+            break;
+    }
+    return peer;
+}
+
 }  // namespace yantra

@@ -1,11 +1,8 @@
 // Congestion-aware network: whole messages, one FIFO per directed link, store and forward.
 //
-// Each hop takes latency + size / bandwidth; the link is free again after size / bandwidth. Rings
-// have two links per rank, a fully connected block one per ordered pair, a switch one link up and
-// one down per rank, other blocks those of their table, once for every group of the dimension. A message crosses dimensions in ascending order; on one dimension this is
-// exactly upstream's model (astra-sim-semantics 2.4), more dimensions are its generalisation. Routes
-// are computed hop by hop from coordinates, or looked up in the table of one group, so that nothing
-// but the links grows with the number of ranks. Costs two events per hop.
+// Each hop takes latency + size / bandwidth; the link is free again after size / bandwidth
+// (astra-sim-semantics 2.4). Which links there are and which a message takes: links.hpp. Costs two
+// events per hop.
 #pragma once
 
 #include <memory>
@@ -15,12 +12,13 @@
 #include "base/pool.hpp"
 #include "base/variant.hpp"
 #include "des/event_queue.hpp"
+#include "network/links.hpp"
 #include "network/network.hpp"
 #include "topology/grid.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
-class CongestedNetwork final : public NetworkModel {
+class CongestedNetwork : public NetworkModel {
 public:
     CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue& queue);
 
@@ -28,16 +26,15 @@ public:
     void on_event(u32 kind, u32 index) override;
     std::vector<LinkRecord> links() const override;
     std::vector<LinkUse> dimensions() const override;
+    std::vector<u64> busiest() const override;
 
-private:
+protected:
     struct Transit {
         u64 bytes = 0;
-        u32 at = none;            // where the link it waits for or crosses leads: a rank, or
-        u32 in_switch_of = none;  // a switch of this dimension (and `at` is a rank of its group);
-                                  // the bits above the dimension's say which device of a table
+        Links::Stop stop;         // where the link it waits for or crosses leads
+        Notice arrived;
         u32 dst = none;
         u32 behind = none;        // next message in the link's queue
-        Notice arrived;
         Notice departed;
     };
     struct Link {
@@ -47,10 +44,6 @@ private:
         bool busy = false;
         LinkUse use;
     };
-
-    static constexpr u32 hop_done = event::network_first;
-    static constexpr u32 link_free = event::network_second;
-
     // How long a message of a size takes over a link of a dimension; the last size is remembered.
     struct Times {
         u64 bytes = ~u64{0};
@@ -58,17 +51,17 @@ private:
         u64 busy = 0;
     };
 
-    static constexpr u32 dimension_bits = 5;  // 2^31 ranks have at most 31 dimensions
+    static constexpr u32 hop_done = event::network_first;
+    static constexpr u32 link_free = event::network_second;
 
-    u32 links_per_group(u32 dimension) const;
-    u32 step(Transit& transit) const;
-    u32 step_in_table(Transit& transit, u32 dimension) const;
+    // `dimension_of_links`: of as many links as the network keeps.
+    CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue& queue,
+                     const std::vector<u32>& dimension_of_links);
+
+    u32 accept(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed);
     const Times& times_of(u32 dimension, u64 bytes);
-    void offer(u32 message);
-    void transmit(u32 link, u32 message);
+    void offer(u32 link, u32 message);
     void free_link(u32 link);
-    LinkRecord describe(u32 link) const;
-    u32 name_of(u32 device, u32 group, u32 dimension) const;
 
     // Of recorded runs alone, in recorded.cpp.
     struct Records;
@@ -76,16 +69,21 @@ private:
     void record_offer(u32 message);
     void record_transmission(u32 link, u32 message);
     void record_free_link(u32 link);
+    // The number among all links of one that the network keeps.
+    virtual u32 number_of(u32 link) const { return link; }
 
     const Grid& grid_;
     TimeScale scale_;
     EventQueue& queue_;
-    std::vector<u32> first_link_;    // of each dimension
-    std::vector<u32> first_switch_;  // of each dimension: what the records call its first switch
+    Links routes_;
     std::vector<Link> links_;
     std::vector<Times> times_;  // by dimension
     Pool<Transit> transits_;
     std::shared_ptr<Records> records_;
+
+private:
+    void go_on(u32 message);
+    void transmit(u32 link, u32 message);
 };
 
 }  // namespace yantra

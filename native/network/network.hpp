@@ -72,6 +72,9 @@ public:
     // Use of each dimension; whether a hop or a crossing counts is the model's grain.
     virtual std::vector<LinkUse> dimensions() const = 0;
 
+    // How long the busiest link of each dimension carried bytes; nothing where there are no links.
+    virtual std::vector<u64> busiest() const { return {}; }
+
 protected:
     u64 alike_ = 1;
 };

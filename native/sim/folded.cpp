@@ -49,6 +49,9 @@ void Simulation::message_on_channel(u32 rank, u32 node) {
     const MatchKey key{op.bytes, op.tag, end, end};
     ties_.posts(rank, queue_.now(), sends ? key : MatchKey{op.bytes, op.tag, end, none});
     if (sends) {
+        if (folded_links_ != nullptr && ties_.alone(rank, queue_.now())) {
+            folded_links_->caused_by(ties_.event() << 1U);
+        }
         send_as(key, real(rank), peer, then);
     } else {
         receive_as(key, then);
@@ -71,6 +74,9 @@ void Simulation::count_alike(u32 rank) {
 
 void Simulation::tell_for_class(const Stream& s, const Notice& notice) {
     count_alike(s.rank);
+    if (folded_links_ != nullptr) {
+        folded_links_->caused_by(s.id << 1U | 1U);  // a chunk sends in the order of its program
+    }
     network_->send(real(s.rank), s.exchange.to_rank, s.exchange.send_bytes, notice, {});
 }
 
@@ -98,6 +104,24 @@ void Simulation::note_collective(u32 rank, u32 communicator) {
     const bool apart = !model_.quirks.phases_as_ready && !model_.quirks.half_queues &&
                        model_.system.inter_dimension == InterDimension::ascending;
     ties_.collective_starts(rank, queue_.now(), apart ? communicator : none);
+}
+
+// Puts one link for each class of links in the place of all.
+void Simulation::keep_links_of_classes() {
+    auto links = std::make_unique<FoldedLinks>(
+        grid_, model_.scale, queue_, folding_->links, [this](const Links& all, u32 link) {
+            ties_.note("two messages come in one tick to the link " + all.name(link), none);
+        });
+    folded_links_ = links.get();
+    network_ = std::move(links);
+}
+
+std::function<std::vector<NetworkModel::LinkRecord>()> Simulation::links_on_demand() const {
+    return [folding = folding_, uses = folded_links_->uses(), dimensions = model_.dimensions,
+            tables = model_.tables] {
+        const Grid grid(dimensions, tables);
+        return FoldedLinks::records(Links(grid), folding->links, uses);
+    };
 }
 
 // Gives every rank what its class has; the nodes of a class stay in one place.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "sim/link_classes.hpp"
 
 namespace yantra {
 
@@ -25,6 +26,7 @@ struct JobUse {
     const Job* job = nullptr;
     std::vector<UsedCommunicator> communicators;
     std::vector<u32> peers;
+    std::vector<bool> sends;  // by peer
     bool has_custom = false;
     bool has_memory = false;
     u64 hash = 0;
@@ -69,6 +71,7 @@ JobUse use_of(const Job& job) {
     use.job = &job;
     u32 last_communicator = none;
     u32 last_peer = none;
+    u32 last_at = none;
     for (const Op& op : job.ops) {
         use.has_custom |= op.custom != none;
         use.has_memory |= op.kind == OpKind::memory;
@@ -79,11 +82,16 @@ JobUse use_of(const Job& job) {
             }
             last_communicator = op.communicator;
             use.communicators[at].kinds |= 1u << static_cast<u32>(op.collective);
-        } else if (exchanges(op) && op.peer != last_peer) {
-            last_peer = op.peer;
-            if (index_of(use.peers, op.peer) == use.peers.size()) {
-                use.peers.push_back(op.peer);
+        } else if (exchanges(op)) {
+            if (op.peer != last_peer) {
+                last_peer = op.peer;
+                last_at = index_of(use.peers, op.peer);
             }
+            if (last_at == use.peers.size()) {
+                use.peers.push_back(op.peer);
+                use.sends.push_back(false);
+            }
+            use.sends[last_at] = use.sends[last_at] || op.kind == OpKind::send;
         }
     }
     for (const Op& op : job.ops) {
@@ -121,10 +129,29 @@ struct Neighbourhood {
     bool by_position = false;   // a program that is written out per position
 };
 
+u32 neighbour(const Place& place, const Offset& offset) {
+    const i64 n = place.size;
+    const i64 at = offset.by_xor ? i64{place.position ^ static_cast<u32>(offset.by)}
+                                 : ((i64{place.position} + offset.by) % n + n) % n;
+    return place.rank_at(static_cast<u32>(at));
+}
+
+void add_flows_of(const GraphProgram& graph, const Place& place, const LinkPartition::To& to) {
+    const u32 written = graph.symmetry == Symmetry::none ? place.position : 0;
+    for (u32 op = graph.first_op[written]; op < graph.first_op[written + 1]; ++op) {
+        if (graph.ops[op].kind == GraphOp::send) {
+            to(place.rank_at(peer_position(graph, place, graph.ops[op].peer)));
+        }
+    }
+}
+
 class Refinement {
 public:
     Refinement(const Model& model, u32 worth)
-        : model_(model), worth_(worth), grid_(model.dimensions, model.tables) {}
+        : model_(model),
+          worth_(worth),
+          grid_(model.dimensions, model.tables),
+          links_(grid_, [this](u32 rank, const LinkPartition::To& to) { flows(rank, to); }) {}
 
     Folding result();
 
@@ -132,7 +159,13 @@ private:
     std::string unfoldable() const;
     void read_jobs();
     bool refine();
+    bool refine_ranks();
     bool next_round();
+    bool links_agree();
+    void flows(u32 rank, const LinkPartition::To& to);
+    std::vector<u32> programs_of(const Level& level, u32 kind) const;
+    void add_flows(u32 rank, u32 communicator, u32 kind, const LinkPartition::To& to);
+    std::string too_shared() const;
     void note_split(u32 rank, u32 other);
     void signature(u32 rank);
     void add_communicator(u32 rank, u32 used);
@@ -169,6 +202,7 @@ private:
     const Model& model_;
     u32 worth_;
     Grid grid_;
+    LinkPartition links_;
     std::vector<JobUse> uses_;
     std::vector<u32> color_;
     u32 colors_ = 0;
@@ -187,10 +221,6 @@ private:
 // Differences that no partition of the ranks can settle.
 std::string Refinement::unfoldable() const {
     const SystemParameters& system = model_.system;
-    if (model_.network != NetworkKind::unaware) {
-        return "messages wait for each other on the links of the congestion-aware network, and which "
-               "comes first can depend on the numbers of ranks";
-    }
     if (system.inter_dimension == InterDimension::themis ||
         system.inter_dimension == InterDimension::themis_flex) {
         return "Themis balances the load of all ranks in one table";
@@ -225,7 +255,7 @@ std::string Refinement::unfoldable() const {
 
 // Jobs of equal content, up to the names of communicators and peers, count as one.
 void Refinement::read_jobs() {
-    for (const auto& job : model_.jobs) {
+    for (const auto& job : model_.distinct_jobs) {
         uses_.push_back(use_of(*job));
     }
     std::vector<u32> kind(uses_.size());
@@ -358,7 +388,8 @@ u64 Refinement::distance(u32 from, u32 to) {
         if (a != b) {
             crossed.insert(crossed.end(), {d, grid_.hops(d, a, b)});
         }
-        if (model_.quirks.lowest_dimension_only && !crossed.empty()) {
+        if (model_.network == NetworkKind::unaware && model_.quirks.lowest_dimension_only &&
+            !crossed.empty()) {
             break;
         }
     }
@@ -402,10 +433,7 @@ void Refinement::add_level(u32 rank, u32 communicator, u32 plan_index, u32 level
     }
     steps_ += near.offsets.size();
     for (const Offset& offset : near.offsets) {
-        const i64 n = place.size;
-        const i64 at = offset.by_xor ? i64{place.position ^ static_cast<u32>(offset.by)}
-                                     : ((i64{place.position} + offset.by) % n + n) % n;
-        const u32 other = place.rank_at(static_cast<u32>(at));
+        const u32 other = neighbour(place, offset);
         put(shade(other, communicator), Difference::neighbours, communicator);
         if (far && other != rank) {
             put(distance(rank, other), Difference::distance, communicator);
@@ -512,6 +540,14 @@ bool Refinement::next_round() {
 
 // False if so many classes are left that folding is of no use, or the search takes too long.
 bool Refinement::refine() {
+    bool settled = refine_ranks();
+    while (settled && model_.network == NetworkKind::congested && !links_agree()) {
+        settled = refine_ranks();
+    }
+    return settled;
+}
+
+bool Refinement::refine_ranks() {
     while (goes_on()) {
         const bool stable = next_round();
         steps_ += color_.size();
@@ -521,6 +557,108 @@ bool Refinement::refine() {
         ++round_;
     }
     return false;
+}
+
+// Cuts the links into classes and every class of ranks by the classes of links that its messages
+// cross; true if none was cut.
+bool Refinement::links_agree() {
+    if (!links_.cut(color_, colors_)) {
+        steps_ = most_steps;
+        return true;
+    }
+    std::map<std::pair<u32, std::vector<u32>>, u32> classes;
+    std::vector<u32> first_of(colors_, nowhere);
+    std::vector<u32> next(color_.size());
+    const std::size_t noted = splits_.size();
+    for (u32 rank = 0; rank < color_.size(); ++rank) {
+        const auto [entry, fresh] =
+            classes.try_emplace({color_[rank], links_.way_of(rank)}, classes.size());
+        u32& leader = first_of[color_[rank]];
+        if (leader == nowhere) {
+            leader = rank;
+        } else if (fresh && splits_.size() < 1000) {
+            splits_.push_back({rank, leader, Difference::links, none, 0});
+        }
+        next[rank] = entry->second;
+    }
+    const bool agree = classes.size() == colors_;
+    color_ = std::move(next);
+    colors_ = static_cast<u32>(classes.size());
+    for (std::size_t i = noted; i < splits_.size(); ++i) {
+        splits_[i].classes = colors_;
+    }
+    return agree;
+}
+
+// The destinations of all that a rank may send, by role.
+void Refinement::flows(u32 rank, const LinkPartition::To& to) {
+    for (u32 used = 0; used < use(rank).communicators.size(); ++used) {
+        for (u32 kind = 0; kind < collective_kinds; ++kind) {
+            if ((use(rank).communicators[used].kinds >> kind & 1) != 0) {
+                add_flows(rank, communicator_at(rank, used), kind, to);
+            }
+        }
+    }
+    for (u32 i = 0; i < use(rank).peers.size(); ++i) {
+        if (use(rank).sends[i]) {
+            to(peer_at(rank, i));
+        }
+    }
+}
+
+// The programs that a level runs for a kind: an all-reduce may be a reduce-scatter and an all-gather.
+std::vector<u32> Refinement::programs_of(const Level& level, u32 kind) const {
+    std::vector<u32> kinds{kind};
+    if (kind == static_cast<u32>(CollectiveKind::all_reduce) && model_.system.local_bw_aware) {
+        kinds.push_back(static_cast<u32>(CollectiveKind::reduce_scatter));
+        kinds.push_back(static_cast<u32>(CollectiveKind::all_gather));
+    }
+    std::vector<u32> programs;
+    for (u32 each : kinds) {
+        for (u32 number : {level.program[each], level.turn == none ? no_program : level.alternate[each]}) {
+            if (number != no_program) {
+                programs.push_back(number);
+            }
+        }
+    }
+    std::sort(programs.begin(), programs.end());
+    programs.erase(std::unique(programs.begin(), programs.end()), programs.end());
+    return programs;
+}
+
+void Refinement::add_flows(u32 rank, u32 communicator, u32 kind, const LinkPartition::To& to) {
+    const u32 plan_index = model_.form_of(communicator).plan[kind];
+    const Plan& plan = model_.plans[plan_index];
+    for (u32 at = 0; at < plan.levels.size(); ++at) {
+        if (plan.levels[at].size <= 1) {
+            continue;
+        }
+        const Place place = place_of(rank, communicator, plan, at);
+        for (u32 number : programs_of(plan.levels[at], kind)) {
+            const Program& program = model_.programs[number];
+            if (const auto* graph = std::get_if<GraphProgram>(&program.machine)) {
+                add_flows_of(*graph, place, to);
+                continue;
+            }
+            for (const Run& run : std::get_if<ExchangeProgram>(&program.machine)->runs) {
+                to(neighbour(place, {run.out, run.by_xor}));
+                if (!run.by_xor) {
+                    to(neighbour(place, {-run.out, false}));  // the other way round
+                }
+            }
+        }
+    }
+}
+
+// Why links that ranks of one class share the same way keep a run from being folded, if there are.
+std::string Refinement::too_shared() const {
+    const LinkPartition::Shared shared = links_.shared();
+    if (shared.link == none) {
+        return "";
+    }
+    return "the ranks " + std::to_string(shared.rank) + " and " + std::to_string(shared.other) +
+           " do the same, and their messages share the link " + links_.routes().name(shared.link) +
+           "; which of them is first follows the numbers of ranks";
 }
 
 void Refinement::add_channels(Folding& out) {
@@ -595,6 +733,10 @@ void Refinement::finish(Folding& out) {
     }
     add_channels(out);
     add_circles(out);
+    if (model_.network == NetworkKind::congested) {
+        out.refusal = out.refusal.empty() ? too_shared() : out.refusal;
+        out.links = std::move(links_.classes());
+    }
 }
 
 Folding Refinement::result() {

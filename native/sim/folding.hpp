@@ -14,12 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "network/folded_links.hpp"
 #include "sim/model.hpp"
 
 namespace yantra {
 
 // In what the members of two classes differ.
-enum class Difference : u8 { graph, peers, plan, position, neighbours, distance, exchange };
+enum class Difference : u8 { graph, peers, plan, position, neighbours, distance, exchange, links };
 
 // Why `rank` is not in the class of `other`.
 struct Split {
@@ -50,6 +51,7 @@ struct Folding {
     std::vector<std::vector<Channel>> channels;        // by class
     std::vector<std::vector<Membership>> memberships;  // by class
     std::vector<std::vector<u32>> circles;   // the classes that meet in communicators alike, ascending
+    LinkClasses links;                       // of the congestion-aware network
     std::vector<Split> splits;
 
     bool folds() const { return refusal.empty(); }

@@ -19,20 +19,6 @@ const GraphOp& op_at(const GraphProgram& graph, u32 position, u32 op) {
     return graph.ops[graph.first_op[written_position(graph, position)] + op];
 }
 
-u32 peer_position(const GraphProgram& graph, const Place& place, u32 peer) {
-    switch (graph.symmetry) {
-        case Symmetry::add: {
-            const u64 position = u64{place.position} + peer;
-            return static_cast<u32>(position < place.size ? position : position - place.size);
-        }
-        case Symmetry::exclusive_or:
-            return place.position ^ peer;
-        case Symmetry::none:
-            break;
-    }
-    return peer;
-}
-
 }  // namespace
 
 void Simulation::start_graph(u32 stream) {

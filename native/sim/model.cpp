@@ -19,7 +19,7 @@ bool names_ranks(const Job& job) {
 
 std::pair<u32, std::vector<Problem>> check_ranks(const Model& model) {
     std::vector<bool> looks;
-    for (const auto& job : model.jobs) {
+    for (const auto& job : model.distinct_jobs) {
         looks.push_back(names_ranks(*job));
     }
     const u32 ranks = model.ranks();

@@ -60,6 +60,7 @@ struct SystemParameters {
     u64 local_reduction_delay = 1;   // per 100 bytes, shared bus only
     double memory_bytes_per_s = 0.0;
     bool rendezvous = false;
+    bool custom_work_takes_no_time = false;   // what if: of collectives given by traces
     SharedBusParameters bus;
 };
 
@@ -79,9 +80,9 @@ struct Model {
     std::vector<Communicator> communicators;   // the first is all ranks
     std::vector<u32> lanes;          // by communicator: those that share one share their queues
     std::vector<CustomCollective> custom;
-    std::vector<std::shared_ptr<const Job>> jobs;   // the different ones
+    std::vector<std::shared_ptr<const Job>> distinct_jobs;
     std::vector<std::shared_ptr<const RankRules>> rules;   // by job; null unless it is a template's
-    std::vector<u32> job_of;         // by rank
+    std::vector<u32> job_of;         // by rank, into the distinct ones
     bool match_by_tag = false;       // tags of different communicators may collide
 
     u32 ranks() const {
@@ -91,7 +92,7 @@ struct Model {
         }
         return product;
     }
-    const Job& job(u32 rank) const { return *jobs[job_of[rank]]; }
+    const Job& job(u32 rank) const { return *distinct_jobs[job_of[rank]]; }
     // What the operations of a rank name.
     u32 communicator_at(u32 rank, u32 name) const {
         const RankRules* const of = rules[job_of[rank]].get();

@@ -1,6 +1,7 @@
 // Outcome: what a run leaves behind, in ticks and as plain columns.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,8 @@ struct Outcome {
     std::vector<u64> end;
     std::vector<LinkUse> dimensions;
     std::vector<NetworkModel::LinkRecord> links;
+    std::function<std::vector<NetworkModel::LinkRecord>()> links_on_demand;   // of a folded run
+    std::vector<u64> busiest;        // by dimension: ticks of its busiest link
     std::vector<Waiting> waiting;    // of unfinished ranks: causes first, then oldest first; ten at most
     std::vector<Unreceived> unreceived;
     u64 events = 0;

@@ -38,6 +38,9 @@ Simulation::Simulation(const Model& model, bool match_by_tag,
       match_by_tag_(match_by_tag || model.match_by_tag),
       memory_(model.memory, grid_.ranks(), model.scale),
       ties_(folding_ ? static_cast<u32>(folding_->representative.size()) : 0) {
+    if (folded_ && model.network == NetworkKind::congested) {
+        keep_links_of_classes();
+    }
     one_at_a_time_ = has_one_collective_at_a_time();
     ensure(model.job_of.size() == grid_.ranks(), "one job per rank");
     const SystemParameters& system = model.system;
@@ -210,7 +213,12 @@ Outcome Simulation::outcome() {
     out.start = start_;
     out.end = end_;
     out.dimensions = network_->dimensions();
-    out.links = network_->links();
+    out.busiest = network_->busiest();
+    if (folded_links_ == nullptr) {
+        out.links = network_->links();
+    } else {
+        out.links_on_demand = links_on_demand();
+    }
     out.finished = finish_order_.size() == ranks_.size();
     if (!out.finished && !folded_) {
         out.waiting = diagnose();

@@ -16,6 +16,7 @@
 //   diagnosis.cpp  what a run that cannot finish waits for
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -26,6 +27,7 @@
 #include "des/event_queue.hpp"
 #include "des/local_events.hpp"
 #include "memory/remote.hpp"
+#include "network/folded_links.hpp"
 #include "network/matcher.hpp"
 #include "network/network.hpp"
 #include "sim/closed_form.hpp"
@@ -387,6 +389,8 @@ private:
     void tell_for_class(const Stream& s, const Notice& notice);
     void note_receipt(const Stream& s, u32 stream);
     void expand(Outcome& out) const;
+    void keep_links_of_classes();
+    std::function<std::vector<NetworkModel::LinkRecord>()> links_on_demand() const;
 
     // --- shortcuts.cpp
     bool closes(u32 stream, const ExchangeProgram& machine);
@@ -509,6 +513,7 @@ private:
     EventQueue queue_;
     LocalEvents local_;
     std::unique_ptr<NetworkModel> network_;
+    FoldedLinks* folded_links_ = nullptr;          // the same, of a folded run that keeps links
     Matcher matcher_;
     Pool<Message> messages_;
     Pool<Rendezvous> rendezvous_;

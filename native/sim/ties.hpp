@@ -10,6 +10,7 @@
 // matters ends the folded run. Conservative: some of it would have commuted.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,7 +93,15 @@ public:
         t.posts.push_back({event_, key});
     }
 
-    void note(const char* what, u32 rank, u32 node = none, u32 other = none) {
+    // Whether nothing but what goes on has ended a node of a rank in this tick: then what it sends, it
+    // sends in one order in all of its class.
+    bool alone(u32 rank, u64 tick) {
+        const std::vector<End>& ends = at(rank, tick).ends;
+        return std::all_of(ends.begin(), ends.end(),
+                           [this](const End& end) { return end.event == event_; });
+    }
+
+    void note(const std::string& what, u32 rank, u32 node = none, u32 other = none) {
         if (found_.empty()) {
             found_ = what;
             rank_ = rank;

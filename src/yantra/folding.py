@@ -16,6 +16,8 @@ WORTH = 8
 must be given up has then cost no more than an eighth of the whole."""
 
 _SHOWN = 20
+_NONE = 2**32 - 1
+_ORDER = "their order follows the numbers of ranks, so it may differ within a class"
 _DIFFERENCES = (
     "they run different operations (kinds, sizes, durations, tags or dependencies)",
     "peers that are two ranks for one are the same rank for the other",
@@ -24,6 +26,7 @@ _DIFFERENCES = (
     "their neighbours{group} are of different classes",
     "their messages{group} cross different distances of the network",
     "they exchange messages with ranks of different classes",
+    "their messages share the links they cross with different messages",
 )
 
 
@@ -59,14 +62,13 @@ def explain(model: Model, folding: _core.Folding, not_folded: str = "") -> list[
 def tie(model: Model, folding: _core.Folding, found: tuple[str, int, int, int]) -> str:
     """Return in words what the core found when it gave a folded run up."""
     what, at, *nodes = found
+    if at == _NONE:
+        return f"{what}; {_ORDER}"
     rank = folding.representative[at]
     graph = model.graphs.of(rank)
     named = [f"'{graph.name(node)}' ({graph.id[node]})" for node in nodes if node < len(graph)]
     which = f" (nodes {' and '.join(named)})" if named else ""
-    return (
-        f"on rank {rank} {what}{which}; their order follows the numbers of ranks, so it may differ "
-        "within a class"
-    )
+    return f"on rank {rank} {what}{which}; {_ORDER}"
 
 
 def _classes(folding: _core.Folding) -> list[list[int]]:

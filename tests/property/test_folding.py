@@ -15,10 +15,11 @@ from yantra.folding import explain, find
 from yantra.quirks import Quirk
 from yantra.result import Result
 from yantra.scenario import RemoteMemory, Scenario
+from yantra.scenario.types import Network
 from yantra.simulate import run
 
 CASES, BLOCK = 1000, 100
-TABLES = ("ranks", "nodes", "collectives", "dimensions")
+TABLES = ("ranks", "nodes", "collectives", "dimensions", "links")
 
 
 def tables(result: Result) -> dict[str, Any]:
@@ -40,16 +41,26 @@ def folded(model: Model) -> Result | None:
         return None
 
 
-@pytest.mark.parametrize("first", range(0, CASES, BLOCK))
-def test_a_folded_run_gives_every_rank_and_node_what_the_whole_run_gives(first: int) -> None:
+def folded_alike(first: int, network: Network) -> int:
+    """Run a block of cases both ways, compare all tables, and return how many were folded."""
     count = 0
     for seed in range(first, first + BLOCK):
-        model = compile(folded_case(seed))
+        model = compile(folded_case(seed).replace(network=network))
         once = folded(model)
         if once is not None:
             count += 1
             assert tables(once) == tables(run(model, fold="off")), f"case {seed}"
-    assert count > BLOCK // 2
+    return count
+
+
+@pytest.mark.parametrize("first", range(0, CASES, BLOCK))
+def test_a_folded_run_gives_every_rank_and_node_what_the_whole_run_gives(first: int) -> None:
+    assert folded_alike(first, "congestion_unaware") > BLOCK // 2
+
+
+@pytest.mark.parametrize("first", range(0, CASES, BLOCK))
+def test_so_it_does_where_messages_wait_for_links_and_every_link_has_its_row(first: int) -> None:
+    assert folded_alike(first, "congestion_aware") > BLOCK // 4
 
 
 def all_reduce(sizes: tuple[int, ...], **parts: Any) -> Scenario:
@@ -127,23 +138,82 @@ def test_ranks_that_share_a_slot_for_messages_that_end_together_are_run_one_by_o
 @pytest.mark.parametrize(
     ("parts", "reason"),
     [
-        ({"network": "congestion_aware"}, "congestion-aware network"),
         ({"inter_dimension": "themis"}, "Themis balances the load"),
         ({"rendezvous": True}, "the rendezvous protocol is not folded"),
     ],
 )
 def test_what_breaks_the_symmetry_is_told(parts: dict[str, Any], reason: str) -> None:
-    network = parts.pop("network", "congestion_unaware")
     policies = collectives(dimensions=2, chunks=4, **parts)
-    sizes = (8, 8)
-    if network == "congestion_aware":
-        sizes, policies = (64,), collectives(chunks=4)
-    model = compile(all_reduce(sizes, collectives=policies, network=network))
+    model = compile(all_reduce((8, 8), collectives=policies))
     with pytest.raises(UnsupportedError, match=f"fold: require, but .*{reason}"):
         run(model, fold="require")
     result = run(model)
     assert not result.outcome.folded
     assert reason in result.not_folded
+
+
+LINKS = {"network": "congestion_aware"}
+
+
+def test_an_all_reduce_on_a_torus_gives_all_its_links_a_row() -> None:
+    model = compile(all_reduce((4, 4, 4), **LINKS))
+    once, whole = run(model, fold="require"), run(model, fold="off")
+    assert list(find(model).count) == [64]
+    assert tables(once) == tables(whole)
+    assert len(once.links) == 64 * 5  # the last dimension is gone round one way
+
+
+def exchange(to: list[int]) -> Any:
+    """Every rank sends to `to[rank]`; nobody sends to itself, and all receive once."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        trace.send(to[rank], 1000, tag=1)
+        trace.recv(to.index(rank), 1000, tag=1)
+
+    return write
+
+
+TREE = cluster(("two_level_tree2", 8, 50.0, 500.0))  # 4 leaves of 2 ranks, 2 spines
+
+
+def test_ways_through_a_tree_that_lie_apart_fold() -> None:
+    model = compile(scenario(TREE, exchange([4, 5, 6, 7, 0, 1, 2, 3]), **LINKS))
+    once = run(model, fold="require")
+    assert tables(once) == tables(run(model, fold="off"))
+    assert len(once.links) == 32
+
+
+def test_ranks_that_do_the_same_over_one_link_are_run_one_by_one() -> None:
+    """Both ranks of leaf 0 send by the same spine; one of them has to wait."""
+    model = compile(scenario(TREE, exchange([5, 7, 4, 6, 1, 3, 0, 2]), **LINKS))
+    with pytest.raises(
+        UnsupportedError, match=r"ranks 0 and 1 do the same.* share the link from switch 8"
+    ):
+        run(model, fold="require")
+    assert sorted(set(run(model).finish_ns)) == [2080.0, 2100.0]
+
+
+def test_ranks_whose_messages_meet_others_on_the_way_are_told_apart() -> None:
+    """On a mesh the links in the middle carry more; the two halves are alike."""
+    mesh = cluster(("mesh", 8, 50.0, 500.0))
+    model = compile(scenario(mesh, exchange([4, 5, 6, 7, 0, 1, 2, 3]), **LINKS))
+    folding = find(model)
+    assert list(folding.count) == [2, 2, 2, 2]
+    assert "share the links they cross with different messages" in explain(model, folding)[-1]
+    assert tables(run(model, fold="require")) == tables(run(model, fold="off"))
+
+
+def test_messages_that_come_to_a_link_in_one_tick_end_a_folded_run() -> None:
+    """A message and the first one of an all-reduce both start at once over the same link."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        trace.collective(ALL_REDUCE, 4096)
+        trace.send((rank + 1) % 8, 1000, tag=1)
+        trace.recv((rank - 1) % 8, 1000, tag=1)
+
+    model = compile(scenario(cluster(("ring", 8, 50.0, 500.0)), write, **LINKS))
+    told = run(model).not_folded
+    assert "two messages come in one tick to the link from rank 0 to rank 1 (dimension 0)" in told
 
 
 def test_memory_that_ranks_share_is_not_folded() -> None:

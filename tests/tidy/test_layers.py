@@ -23,8 +23,8 @@ PYTHON_LAYERS = [
     ("folding",),
     ("result", "deadlock"),
     ("simulate", "validate"),
-    ("export", "demo", "rehearsal", "sweep"),
-    ("hiding",),
+    ("export", "demo", "rehearsal", "sweep", "insight"),
+    ("hiding", "doctor"),
     ("cli",),
     ("__main__",),
 ]

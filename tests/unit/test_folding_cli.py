@@ -50,10 +50,10 @@ def test_run_shows_the_same_folded_and_not(file: Path, capsys: pytest.CaptureFix
 
 
 def test_run_says_why_it_cannot_fold(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file.write_text(SCENARIO.format(network="congestion_aware"))
+    file.write_text(file.read_text().replace("chunks: 4", "rendezvous: true"))
     status, out, err = said(capsys, "run", str(file), "--fold", "require")
     assert (status, out) == (3, "")
-    assert "fold: require, but the run cannot be folded: messages wait for each other" in err
+    assert "fold: require, but the run cannot be folded: the rendezvous protocol" in err
 
 
 def test_the_scenario_says_it_too(file: Path) -> None:

@@ -97,7 +97,8 @@ def test_fold_is_that_of_a_single_run() -> None:
     (result,) = sweep([ring(16)], fold="off")
     assert isinstance(result, Result)
     assert not result.outcome.folded
-    (error,) = sweep([ring(16).replace(network="congestion_aware")], fold="require")
+    by_rendezvous = ring(16).collectives.replace(rendezvous=True)
+    (error,) = sweep([ring(16).replace(collectives=by_rendezvous)], fold="require")
     assert isinstance(error, UnsupportedError)
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yantra.cli import warn
+from yantra.cli import recording, warn
+from yantra.cli.command import WithExamples
+from yantra.cli.complete import algorithms, clusters
 from yantra.result.files import TABLES, json_text
 
 if TYPE_CHECKING:
@@ -20,10 +22,25 @@ _KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
 
 
-@click.command(epilog="Many scenarios, on all cores: yantra sweep.")
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra run step.yaml",
+        "yantra run step.yaml -o result.json",
+        "yantra run result.json",
+        "yantra run step.yaml --csv nodes.csv --table nodes",
+        "yantra run step.yaml --json",
+        "yantra run --workload step.yw --cluster hgx-h100 --explain-folding",
+    ],
+    epilog="Many scenarios, on all cores: yantra sweep.",
+)
 @click.argument("scenario", type=click.Path(), required=False)
 @click.option("--workload", type=click.Path(), help="A workload file (.yw), in place of SCENARIO.")
-@click.option("--cluster", help="With --workload: a named cluster, or the path of its file.")
+@click.option(
+    "--cluster",
+    shell_complete=clusters,
+    help="With --workload: a named cluster, or the path of its file.",
+)
 @click.option(
     "--semantics",
     type=click.Choice(["yantra", "astra-sim"]),
@@ -46,10 +63,16 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
     show_default=True,
     help="With --workload: what software reaches of links and products, or the data sheet's rates.",
 )
-@click.option("--all-reduce", help="With --workload: algorithm, or one per dimension with commas.")
-@click.option("--all-gather", help="With --workload: as --all-reduce.")
-@click.option("--reduce-scatter", help="With --workload: as --all-reduce.")
-@click.option("--all-to-all", help="With --workload: as --all-reduce.")
+@click.option(
+    "--all-reduce",
+    shell_complete=algorithms,
+    help="With --workload: algorithm, or one per dimension with commas.",
+)
+@click.option("--all-gather", shell_complete=algorithms, help="With --workload: as --all-reduce.")
+@click.option(
+    "--reduce-scatter", shell_complete=algorithms, help="With --workload: as --all-reduce."
+)
+@click.option("--all-to-all", shell_complete=algorithms, help="With --workload: as --all-reduce.")
 @click.option("--chunks", type=int, help="With --workload: pieces that a collective is cut into.")
 @click.option(
     "--ignore-memory", is_flag=True, help="With --workload: run what devices cannot hold, too."
@@ -73,6 +96,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
     show_default=True,
     help="The table for --csv and --parquet.",
 )
+@recording.option
 @click.pass_context
 def command(
     context: click.Context,
@@ -80,6 +104,7 @@ def command(
     scenario: str | None,
     workload: str | None,
     fold: Fold | None,
+    record: bool | None,
     explain_folding: bool,
     as_json: bool,
     output: str | None,
@@ -89,16 +114,18 @@ def command(
     **options: Any,
 ) -> int:
     """Run SCENARIO, or a workload on a cluster, and show where the time of its ranks goes."""
-    from yantra.cli.show import progress, show
+    from yantra.cli.progress import progress
+    from yantra.cli.show import show
     from yantra.compile import compile
     from yantra.export import local_memory
-    from yantra.simulate import run
 
+    _warn_of_changes(scenario)
     model = compile(_scenario(context, scenario, workload, options))
     if not as_json:
         warn(model.warnings)
-    with progress() as report:
-        result = run(model, progress=report, fold=fold)
+    with progress("simulating") as report:
+        needed = bool(as_json or output)
+        result = recording.run(model, record, needed, progress=report, fold=fold)
     if explain_folding:
         _explain(model, result, fold)
     if not as_json:
@@ -116,6 +143,14 @@ def command(
     else:
         show(result)
     return 0
+
+
+def _warn_of_changes(file: str | None) -> None:
+    """Of a result that runs again, tell of files that are no longer those it was made from."""
+    from yantra.scenario.origin import changed_inputs
+
+    if file is not None:
+        warn([f"{file}: {problem}" for problem in changed_inputs(file)])
 
 
 def _explain(model: Model, result: Result, fold: Fold | None) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from yantra import _core
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs
 from yantra.compile.plans import Planner
+from yantra.compile.removal import NOTHING, Without, free_classes
 from yantra.compile.templates import TemplateGraphs
 from yantra.errors import TraceError, UnsupportedError
 from yantra.quirks import Quirk
@@ -17,15 +19,9 @@ _SHOWN = 5
 
 
 def lower_jobs(
-    native: _core.Model,
-    scenario: Scenario,
-    quirks: frozenset[Quirk],
-    graphs: Graphs,
-    communicators: Communicators,
-    planner: Planner,
+    native: _core.Model, options: Any, graphs: Graphs, communicators: Communicators
 ) -> None:
-    """Lower every distinct graph and give each rank its job."""
-    options = _options(native, scenario, quirks, planner)
+    """Lower every distinct graph and give each rank its job; `options` are from `lowering`."""
     options.communicators = communicators.by_name
     jobs = []
     for graph, source in zip(graphs.distinct, graphs.sources, strict=True):
@@ -40,15 +36,9 @@ def lower_jobs(
 
 
 def lower_templates(
-    native: _core.Model,
-    scenario: Scenario,
-    quirks: frozenset[Quirk],
-    graphs: TemplateGraphs,
-    assignment: _core.Assignment,
-    planner: Planner,
+    native: _core.Model, options: Any, graphs: TemplateGraphs, assignment: _core.Assignment
 ) -> None:
     """Lower a template once for all ranks whose communicators occupy the same slots."""
-    options = _options(native, scenario, quirks, planner)
     options.is_template = True
     slots = native.resources
     jobs = []
@@ -74,16 +64,22 @@ def _with_slots(slots: Any, collective: list[int], send: list[int]) -> Any:
     return own
 
 
-def _options(
-    native: _core.Model, scenario: Scenario, quirks: frozenset[Quirk], planner: Planner
+def lowering(
+    native: _core.Model,
+    scenario: Scenario,
+    quirks: frozenset[Quirk],
+    planner: Planner,
+    without: Without,
 ) -> Any:
+    """Return how the nodes of a graph become operations, the names in it apart."""
     options = _core.LowerOptions()
     if Quirk.WHOLE_NANOSECONDS not in quirks:
         options.use_picoseconds()
+    options.takes_no_time = free_classes(without)
+    options.roofline = roofline_of(scenario, without)
     options.replay_only = scenario.replay_only
     options.cpu_slots_count = scenario.resources.cpu_slots is not None
     options.compute_slots_count = scenario.resources.compute_streams is not None
-    options.roofline = roofline_of(scenario)
     options.resources = native.resources
     options.dimensions = len(scenario.topology.dimensions)
     options.remote_memory = scenario.memory.kind != "none"
@@ -103,12 +99,14 @@ def _options(
     return options
 
 
-def roofline_of(scenario: Scenario) -> Any:
-    """Return the roofline of the scenario's devices."""
+def roofline_of(scenario: Scenario, without: Without = NOTHING) -> Any:
+    """Return the roofline of the scenario's devices, less what takes no time."""
+    device = scenario.device
     roofline = _core.Roofline()
-    roofline.enabled = scenario.device.compute == "roofline"
-    roofline.peak_flops = scenario.device.peak_flops
-    roofline.memory_bytes_per_s = scenario.device.memory_bytes_per_s
+    roofline.enabled = device.compute == "roofline"
+    roofline.peak_flops = inf if "peak" in without else device.peak_flops
+    is_free = "memory_bandwidth" in without
+    roofline.memory_bytes_per_s = inf if is_free else device.memory_bytes_per_s
     return roofline
 
 

@@ -7,8 +7,10 @@ field changes its meaning or goes; new fields may come without.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from os.path import dirname
 from typing import TYPE_CHECKING, Any
 
+from yantra.documents import RESULT_FORMAT
 from yantra.errors import ConfigError, UnsupportedError, did_you_mean
 from yantra.output import Path, whole_file, write_text
 from yantra.result.table import Kind, Table
@@ -16,7 +18,7 @@ from yantra.result.table import Kind, Table
 if TYPE_CHECKING:
     from yantra.result.result import Result
 
-FORMAT = "yantra-result"
+FORMAT = RESULT_FORMAT
 VERSION = 1
 TABLES = ("ranks", "nodes", "collectives", "dimensions", "links")
 _ARROW_TYPES: dict[Kind, str] = {
@@ -36,13 +38,19 @@ def table_of(result: Result, name: str) -> Table:
 
 
 def document(
-    result: Result, tables: Iterable[str] = TABLES, warnings: Iterable[str] = ()
+    result: Result,
+    tables: Iterable[str] = TABLES,
+    warnings: Iterable[str] = (),
+    folder: Path = "",
 ) -> dict[str, Any]:
     """Return the JSON form: the run as a whole, and the columns of some tables.
 
-    `warnings` are those of reading the input; the result knows those of the compiler.
+    `warnings` are those of reading the input; the result knows those of the compiler. Relative
+    paths in the scenario start from `folder`. Every file that the scenario names is read once more
+    for its digest.
     """
     from yantra import __version__
+    from yantra.scenario.origin import digests, tree_of
 
     scenario = result.model.scenario
     return {
@@ -56,15 +64,35 @@ def document(
         "events": result.events,
         "messages": result.messages,
         "warnings": [*warnings, *result.warnings],
+        "scenario": tree_of(scenario, folder),
+        "inputs": digests(scenario, folder),
+        "recorded": result.recorded,
+        **_path_member(result),
         "tables": {name: table_of(result, name).as_dict() for name in tables},
     }
 
 
-def json_text(result: Result, tables: Iterable[str] = TABLES, warnings: Iterable[str] = ()) -> str:
+def _path_member(result: Result) -> dict[str, Any]:
+    if not result.recorded:
+        return {}
+    from yantra.result.path import path_form
+    from yantra.result.phases import Phases
+
+    phase_of = Phases(result.model.scenario.workload)
+    form = path_form(result.critical_path.steps, phase_of)
+    return {"critical_path": form | {"folded": bool(result.outcome.folded)}}
+
+
+def json_text(
+    result: Result,
+    tables: Iterable[str] = TABLES,
+    warnings: Iterable[str] = (),
+    folder: Path = "",
+) -> str:
     """Return `document` as text, one line per column."""
     import json
 
-    head = document(result, tables, warnings)
+    head = document(result, tables, warnings, folder)
     columns = head.pop("tables")
 
     def block(members: Iterable[str], indent: str) -> str:
@@ -82,8 +110,8 @@ def json_text(result: Result, tables: Iterable[str] = TABLES, warnings: Iterable
 
 
 def write_json(result: Result, path: Path, tables: Iterable[str] = TABLES) -> None:
-    """Write the JSON form to a file."""
-    write_text(path, json_text(result, tables))
+    """Write the JSON form to a file; relative paths in it start from its folder."""
+    write_text(path, json_text(result, tables, folder=dirname(path)))
 
 
 def write_csv(table: Table, path: Path) -> None:

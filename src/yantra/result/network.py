@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from yantra import _core
 from yantra.collectives.names import split_window
 from yantra.compile import Model
+from yantra.compile.removal import bandwidth_of
 from yantra.quirks import Quirk
 from yantra.result.table import Column, Table
 from yantra.result.tables import COLLECTIVE_KINDS, nanoseconds
@@ -57,16 +58,16 @@ class DimensionUse(NamedTuple):
 
 def dimension_uses(model: Model, outcome: Any, makespan_ns: float) -> list[DimensionUse]:
     """Return the use of every dimension."""
-    aware = model.scenario.network == "congestion_aware"
-    busiest = _busiest_links(outcome)
+    is_aware = model.scenario.network == "congestion_aware"
+    aware = is_aware and "contention" not in model.without
     kinds = _kinds_used(model)
     uses = []
     for d, dimension in enumerate(model.scenario.topology.dimensions):
         carried = outcome.dimensions[d]
         links = model.ranks // dimension.size * links_per_group(dimension, aware)
-        serial_ns = carried.bytes / dimension.bytes_per_ns
+        serial_ns = carried.bytes / bandwidth_of(dimension, model.without)
         if aware:
-            busy = _share(busiest.get(d, 0) / model.ticks_per_ns, makespan_ns)
+            busy = _share(outcome.busiest[d] / model.ticks_per_ns, makespan_ns)
         else:
             busy = _share(serial_ns, model.ranks * _lanes_of(model, d, kinds) * makespan_ns)
         uses.append(
@@ -160,13 +161,6 @@ def link_table(model: Model, outcome: Any, makespan_ns: float) -> Table:
 
 def _share(part: float, whole: float) -> float:
     return part / whole if whole > 0 else 0.0
-
-
-def _busiest_links(outcome: Any) -> dict[int, int]:
-    busiest: dict[int, int] = {}
-    for dimension, _, _, _, _, busy_ticks in outcome.links:
-        busiest[dimension] = max(busiest.get(dimension, 0), busy_ticks)
-    return busiest
 
 
 def _kinds_used(model: Model) -> set[str]:

@@ -47,7 +47,7 @@ class Summary(NamedTuple):
         from textwrap import wrap
 
         closing = "\n".join(wrap(self.bound_by, _WIDTH))
-        return "\n\n".join([_plain(self.ranks), _plain(self.dimensions), closing])
+        return "\n\n".join([plain_text(self.ranks), plain_text(self.dimensions), closing])
 
     def html(self) -> str:
         """Return the same as HTML."""
@@ -103,7 +103,8 @@ def _dimensions(result: Result) -> Grid:
     return Grid(("dimension", "messages", "MB carried", "utilisation", "busy"), rows)
 
 
-def _plain(grid: Grid) -> str:
+def plain_text(grid: Grid) -> str:
+    """Return a grid as text, its columns aligned."""
     lines = [grid.head, *grid.rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(grid.head))]
     texts = []

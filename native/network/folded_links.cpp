@@ -1,0 +1,102 @@
+#include "network/folded_links.hpp"
+
+#include <utility>
+
+#include "base/ensure.hpp"
+
+namespace yantra {
+
+FoldedLinks::FoldedLinks(const Grid& grid, TimeScale scale, EventQueue& queue,
+                         const LinkClasses& classes, Clash clash)
+    : CongestedNetwork(grid, scale, queue, classes.dimension),
+      classes_(classes),
+      clash_(std::move(clash)),
+      offered_(classes.dimension.size()) {
+    if constexpr (recorded_run) {
+        one_of_class_.resize(classes.dimension.size());
+        for (u32 link = 0; link < classes.class_of.size(); ++link) {
+            if (classes.class_of[link] != none) {
+                one_of_class_[classes.class_of[link]] = link;
+            }
+        }
+    }
+}
+
+void FoldedLinks::send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) {
+    const u32 message = accept(src, dst, bytes, arrived, departed);
+    if (crossed_.size() <= message) {
+        crossed_.resize(message + 1, none);
+    }
+    take_on(message, false);
+    cause_ = unknown;
+}
+
+void FoldedLinks::on_event(u32 kind, u32 index) {
+    if (kind == link_free) {
+        free_link(index);
+    } else {
+        take_on(index, true);
+    }
+}
+
+void FoldedLinks::take_on(u32 message, bool passes) {
+    Transit& transit = transits_[message];
+    Offered now{queue_.now(), cause_, passes};
+    if (passes) {
+        now.cause = now.tick - times_of(links_[crossed_[message]].dimension, transit.bytes).hop;
+    }
+    const u32 link = routes_.next(transit.stop, transit.dst);
+    const u32 at = classes_.class_of[link];
+    ensure(at != none, "a message on a link that none was to pass");
+    Offered& last = offered_[at];
+    if (last.tick == now.tick && !in_one_order(last, now)) {
+        clash_(routes_, link);
+    }
+    last = now;
+    crossed_[message] = at;
+    offer(at, message);
+}
+
+// Of three messages in one tick, the first and the third are in one order if both pairs between are.
+bool FoldedLinks::in_one_order(const Offered& first, const Offered& second) {
+    if (first.passes != second.passes) {
+        return false;
+    }
+    return first.passes ? first.cause != second.cause
+                        : first.cause == second.cause && first.cause != unknown;
+}
+
+std::vector<LinkUse> FoldedLinks::uses() const {
+    std::vector<LinkUse> uses;
+    for (const Link& link : links_) {
+        uses.push_back(link.use);
+    }
+    return uses;
+}
+
+std::vector<LinkUse> FoldedLinks::dimensions() const {
+    std::vector<LinkUse> total(grid_.dimensions());
+    for (u32 at = 0; at < links_.size(); ++at) {
+        LinkUse& sum = total[links_[at].dimension];
+        sum.bytes += links_[at].use.bytes * classes_.count[at];
+        sum.messages += links_[at].use.messages * classes_.count[at];
+        sum.busy_ticks += links_[at].use.busy_ticks * classes_.count[at];
+    }
+    return total;
+}
+
+std::vector<NetworkModel::LinkRecord> FoldedLinks::records(const Links& links,
+                                                           const LinkClasses& classes,
+                                                           const std::vector<LinkUse>& uses) {
+    std::vector<LinkRecord> records;
+    for (u32 link = 0; link < links.count(); ++link) {
+        const u32 at = classes.class_of[link];
+        if (at != none && uses[at].messages > 0) {
+            const auto [from, to] = links.ends_of(link);
+            records.push_back({classes.dimension[at], from, to, uses[at]});
+        }
+    }
+    return records;
+}
+
+}  // namespace yantra

@@ -1,0 +1,73 @@
+// FoldedLinks: the congestion-aware network of a folded run, with one link for each class of links.
+//
+// All links of a class are offered the same messages at the same ticks (sim/link_classes.hpp finds
+// them), so one of them shows what all do. That holds while all of them serve what they are offered
+// in one order. Two messages that come in one tick are in one order everywhere if one event or one
+// chunk sent both, or if they set out on their last hops in different ticks, for events of one tick
+// run in the order in which they were scheduled. Any other two are told as a clash, for their order
+// goes back to the numbers of ranks. A message that comes as the link becomes free is no clash: it
+// leaves in this tick either way.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "network/congested.hpp"
+
+namespace yantra {
+
+struct LinkClasses {
+    std::vector<u32> class_of;    // by link; none where no message passes
+    std::vector<u32> dimension;   // by class
+    std::vector<u64> count;       // by class: its links
+};
+
+inline namespace YANTRA_RUN {
+
+class FoldedLinks final : public CongestedNetwork {
+public:
+    using Clash = std::function<void(const Links& links, u32 link)>;
+
+    static constexpr u64 unknown = ~u64{0};
+
+    FoldedLinks(const Grid& grid, TimeScale scale, EventQueue& queue, const LinkClasses& classes,
+                Clash clash);
+
+    // The next message is sent by what this number stands for: messages of one cause are sent in one
+    // order by all ranks of a class.
+    void caused_by(u64 cause) { cause_ = cause; }
+
+    void send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) override;
+    void on_event(u32 kind, u32 index) override;
+    std::vector<LinkRecord> links() const override { return records(routes_, classes_, uses()); }
+    std::vector<LinkUse> dimensions() const override;
+
+    // By class.
+    std::vector<LinkUse> uses() const;
+    // Of every link of every class.
+    static std::vector<LinkRecord> records(const Links& links, const LinkClasses& classes,
+                                           const std::vector<LinkUse>& uses);
+
+private:
+    // The last message that a link was offered.
+    struct Offered {
+        u64 tick = ~u64{0};
+        u64 cause = unknown;   // or, of one that passes, when it set out on its last hop
+        bool passes = false;
+    };
+
+    u32 number_of(u32 link) const override { return one_of_class_[link]; }
+    void take_on(u32 message, bool passes);
+    static bool in_one_order(const Offered& first, const Offered& second);
+
+    const LinkClasses& classes_;
+    Clash clash_;
+    u64 cause_ = unknown;
+    std::vector<Offered> offered_;   // by class
+    std::vector<u32> crossed_;       // by message: its last link's class
+    std::vector<u32> one_of_class_;  // of recorded runs
+};
+
+}  // namespace YANTRA_RUN
+
+}  // namespace yantra
