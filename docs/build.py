@@ -40,7 +40,8 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Lead links out of docs/ to the pages of the site."""
-    return re.sub(r"\]\((?:\.\./)+CHANGELOG\.md\)", "](../changelog.md)", markdown)
+    markdown = re.sub(r"\]\((?:\.\./)+CHANGELOG\.md\)", "](../changelog.md)", markdown)
+    return re.sub(r"\]\((?:\.\./)+README\.md", "](../index.md", markdown)
 
 
 def made_pages() -> dict[str, str]:

@@ -471,7 +471,7 @@ private:
     void record_custom_issue(const Stream& s, u32 node);
     void record_custom_end(u32 state, const std::vector<u32>& children);
     void record_custom_phase_end(const Stream& s, u32 state);
-    void record_send(u32 message, bool fresh, u32 src, u32 dst);
+    void record_send(u32 message, bool fresh, u32 dst);
     void record_receive(u32 message, bool fresh);
     void record_delivery(u32 message);
     void record_sent_end(u32 message);

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yantra.cli import recording, warn
+from yantra.cli import recording, timeline_options, warn
 from yantra.cli.command import WithExamples
 from yantra.cli.complete import algorithms, clusters
 from yantra.result.files import TABLES, json_text
@@ -30,6 +30,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
         "yantra run result.json",
         "yantra run step.yaml --csv nodes.csv --table nodes",
         "yantra run step.yaml --json",
+        "yantra run step.yaml --report report.html",
         "yantra run --workload step.yw --cluster hgx-h100 --explain-folding",
     ],
     epilog="Many scenarios, on all cores: yantra sweep.",
@@ -89,6 +90,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
 @click.option("-o", "--output", type=click.Path(), help="Write the whole result as JSON.")
 @click.option("--csv", type=click.Path(), help="Write one table as CSV.")
 @click.option("--parquet", type=click.Path(), help="Write one table as Parquet.")
+@click.option("--report", "html", type=click.Path(), help="Write a report as one HTML file.")
 @click.option(
     "--table",
     type=click.Choice(TABLES),
@@ -97,6 +99,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
     help="The table for --csv and --parquet.",
 )
 @recording.option
+@timeline_options.options
 @click.pass_context
 def command(
     context: click.Context,
@@ -111,6 +114,10 @@ def command(
     csv: str | None,
     parquet: str | None,
     table: str,
+    trace: str | None,
+    trace_ranks: str | None,
+    trace_messages: int | None,
+    html: str | None,
     **options: Any,
 ) -> int:
     """Run SCENARIO, or a workload on a cluster, and show where the time of its ranks goes."""
@@ -120,12 +127,15 @@ def command(
     from yantra.export import local_memory
 
     _warn_of_changes(scenario)
+    if trace:
+        timeline_options.form_of(trace)
     model = compile(_scenario(context, scenario, workload, options))
     if not as_json:
         warn(model.warnings)
     with progress("simulating") as report:
-        needed = bool(as_json or output)
-        result = recording.run(model, record, needed, progress=report, fold=fold)
+        wants = bool(as_json or output or trace)
+        needs = True if html else recording.MOST_BYTES if wants else False
+        result = recording.run(model, record, needs, progress=report, fold=fold)
     if explain_folding:
         _explain(model, result, fold)
     if not as_json:
@@ -136,6 +146,10 @@ def command(
         result.to_csv(csv, table)
     if parquet:
         result.to_parquet(parquet, table)
+    if trace:
+        timeline_options.write(result, trace, trace_ranks, trace_messages)
+    if html:
+        result.to_report(html)
     if model.scenario.track_local_memory:
         local_memory.write_traces(result)
     if as_json:

@@ -35,8 +35,12 @@ class TemplateGraphs(Graphs):
 
     def group_names(self, rank: int) -> Sequence[str]:
         """Return the names of groups that the graph of a rank refers to by place."""
+        return [str(number) for number in self.table(rank)[0]]
+
+    def table(self, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the groups and the peers that the names of a rank's graph mean, in their order."""
         meaning = self.workload.meaning(rank, names_of(self.of(rank)))
-        return [str(number) for number in meaning.groups.values()]
+        return tuple(meaning.groups.values()), tuple(meaning.peers.values())
 
     def assign(self, native: _core.Model) -> _core.Assignment:
         """Return which ranks can share a job, and what their communicators do.

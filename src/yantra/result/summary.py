@@ -49,13 +49,6 @@ class Summary(NamedTuple):
         closing = "\n".join(wrap(self.bound_by, _WIDTH))
         return "\n\n".join([plain_text(self.ranks), plain_text(self.dimensions), closing])
 
-    def html(self) -> str:
-        """Return the same as HTML."""
-        from html import escape
-
-        grids = "".join(_html(grid) for grid in (self.ranks, self.dimensions))
-        return f"<div>{grids}<p>{escape(self.bound_by)}</p></div>"
-
 
 def summarise(result: Result) -> Summary:
     """Return the summary of a result."""
@@ -112,13 +105,3 @@ def plain_text(grid: Grid) -> str:
         cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
         texts.append("  ".join([first.ljust(widths[0]), *cells]))
     return "\n".join(texts)
-
-
-def _html(grid: Grid) -> str:
-    from html import escape
-
-    def cells(tag: str, row: tuple[str, ...]) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
-
-    rows = "".join(cells("td", row) for row in grid.rows)
-    return f"<table>{cells('th', grid.head)}{rows}</table>"

@@ -12,6 +12,7 @@ from yantra import _core
 from yantra.chakra import Attribute, Node, NodeType, Trace
 from yantra.compile.communicators import Communicators
 from yantra.compile.network import add_dimensions
+from yantra.compile.removal import NOTHING
 from yantra.errors import ConfigError
 from yantra.scenario import Dimension, Topology
 from yantra.workloads.grid import Grid, Group, peer_of
@@ -135,7 +136,7 @@ def test_groups_that_lie_alike_span_what_each_spans() -> None:
     sizes = (2, 3, 1, 4)
     dimensions = [Dimension(kind="ring", size=n, bytes_per_ns=1.0, latency_ns=1.0) for n in sizes]
     native = _core.Model()
-    add_dimensions(native, Topology(dimensions=tuple(dimensions)))
+    add_dimensions(native, Topology(dimensions=tuple(dimensions)), NOTHING)
     groups = []
     for _ in range(400):
         length, step = random.choice((2, 3, 4, 6, 12)), random.choice((1, 2, 3, 6))
