@@ -13,7 +13,7 @@ help:
 	@echo "make test      install with the test tools and run the suite"
 	@echo "make lint      ruff and mypy alone"
 	@echo "make bench     benchmarks, each beside its goal"
-	@echo "make bench-scale  of them, those of many ranks"
+	@echo "make bench-scale  of them, those of many ranks; draws how cost grows with ranks"
 	@echo "make sanitize  the suite under AddressSanitizer and UndefinedBehaviourSanitizer"
 	@echo "make fuzz      fuzz every reader for SECONDS=$(SECONDS)"
 
@@ -33,6 +33,8 @@ bench: $(VENV)/.test-installed
 
 bench-scale: $(VENV)/.test-installed
 	$(BIN)/python -m benchmarks.bench_scale
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "matplotlib>=3.8"
+	$(BIN)/python -m benchmarks.scale_curve
 
 sanitize: $(VENV)/.test-installed
 	$(BIN)/python tests/sanitize.py

@@ -20,6 +20,8 @@
 #include <tuple>
 #include <vector>
 
+#include "bind/columns.hpp"
+#include "bind/simulation_class.hpp"
 #include "sim/folding.hpp"
 #include "sim/model.hpp"
 #include "sim/outcome.hpp"
@@ -32,17 +34,6 @@ using namespace nb::literals;
 namespace yantra {
 
 namespace {
-
-template <typename Value>
-using Column = nb::ndarray<nb::memview, const Value, nb::ndim<1>>;
-
-template <typename Class, typename Owner, typename Value>
-void column(Class& in, const char* name, std::vector<Value> Owner::* member) {
-    in.def_prop_ro(name, [member](const Owner& self) {
-        const std::vector<Value>& values = self.*member;
-        return Column<Value>(values.data(), {values.size()}, nb::find(self));
-    });
-}
 
 // One exchange run: count, out, into, by_xor, num, den, reduce_num, reduce_den, from_memory, back.
 using RunTuple = std::tuple<u64, i32, i32, bool, u64, u64, u64, u64, bool, bool>;
@@ -268,10 +259,6 @@ void bind_model(nb::module_& module) {
     module.def("check_custom", [](const Graph& graph, u32 positions, bool whole_microseconds) {
         return as_tuples(check_custom(graph, positions, whole_microseconds));
     }, "graph"_a, "positions"_a, "whole_microseconds"_a = false);
-    module.def("check_rank", [](const Job& job, u32 rank, u32 ranks,
-                                const std::vector<std::vector<u32>>& members) {
-        return as_tuples(check_rank(job, rank, ranks, members));
-    });
     nb::class_<BlockTable>(module, "BlockTable")
         .def(nb::init<u32, u32, std::vector<u32>, std::vector<u32>, std::vector<u32>>(), "ranks"_a,
              "devices"_a, "link_from"_a, "link_to"_a, "next_link"_a);
@@ -307,8 +294,16 @@ void bind_model(nb::module_& module) {
                                     const std::array<u32, collective_kinds>& plans) {
             m.communicators.push_back({first_stream, std::move(members), plans});
         })
-        .def("set_jobs", [](Model& m, const std::vector<std::shared_ptr<Job>>& jobs) {
-            m.jobs.assign(jobs.begin(), jobs.end());
+        .def("set_jobs", [](Model& m, const std::vector<std::shared_ptr<Job>>& jobs,
+                            const std::vector<u32>& by_rank) {
+            m.jobs.clear();
+            for (u32 at : by_rank) {
+                m.jobs.push_back(jobs.at(at));
+            }
+        }, "jobs"_a, "by_rank"_a)
+        .def("check_ranks", [](const Model& m) {
+            const auto [rank, problems] = check_ranks(m);
+            return std::make_pair(rank, as_tuples(problems));
         })
         .def("add_tables", [](Model& m, std::vector<u32> communicators, std::vector<u32> peers) {
             m.tables_of_ranks.push_back({std::move(communicators), std::move(peers)});
@@ -431,26 +426,7 @@ void register_simulation(nb::module_& module) {
     bind_waiting(module);
     bind_outcome(module);
     bind_folding(module);
-    nb::class_<Simulation>(module, "Simulation")
-        .def("__init__", [](Simulation* self, const Model& model, bool match_by_tag,
-                            const Folding* folding) {
-            nb::gil_scoped_release release;
-            new (self) Simulation(model, match_by_tag, folding == nullptr ? nullptr : std::make_shared<const Folding>(*folding));
-        }, "model"_a, "match_by_tag"_a = false, "folding"_a = nb::none(), nb::keep_alive<1, 2>())
-        .def_prop_ro("tie", [](const Simulation& s) {
-            const Ties& ties = s.ties();
-            return std::make_tuple(ties.found(), ties.rank(), ties.node(), ties.other());
-        })
-        .def("start", &Simulation::start, nb::call_guard<nb::gil_scoped_release>())
-        .def("run_for", &Simulation::run_for, "events"_a, nb::call_guard<nb::gil_scoped_release>())
-        .def("outcome", &Simulation::outcome)
-        .def_prop_ro("mismatch", [](const Simulation& s) -> nb::object {
-            const std::optional<Mismatch>& m = s.mismatch();
-            return m ? nb::object(nb::make_tuple(m->rank, m->node, m->other_rank, m->other_node))
-                     : nb::object(nb::none());
-        })
-        .def_prop_ro("now", &Simulation::now)
-        .def_prop_ro("nodes_done", &Simulation::nodes_done);
+    bind_simulation_class<Simulation>(module, "Simulation");
 }
 
 }  // namespace yantra

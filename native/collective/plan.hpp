@@ -45,6 +45,20 @@ struct Place {
     u32 position = 0;
     const u32* members = nullptr;
 
+    // The position so far along the ring, or that differs in these bits.
+    u32 position_at(i32 offset, bool by_xor, bool clockwise) const {
+        if (by_xor) {
+            return position ^ static_cast<u32>(offset);
+        }
+        const i64 n = size;
+        i64 there = i64{position} + (clockwise ? offset : -offset);
+        if (there >= n) {
+            there -= n;
+        } else if (there < 0) {
+            there += n;
+        }
+        return static_cast<u32>(there);
+    }
     u32 rank_at(u32 position_) const {
         return members != nullptr ? members[position_] : base + position_ * stride;
     }

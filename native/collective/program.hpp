@@ -43,6 +43,18 @@ struct ExchangeProgram {
     u64 barrier_receipts = 0;
     bool barrier_counts_hand_overs = false;  // they must have been handed over, too
     bool neighbours_only = true;  // every peer is one position away
+
+    // Which of a rank's counters is for the peer so far along its level of `size`.
+    u32 counter_of(i32 offset, bool by_xor, u32 size) const {
+        if (by_xor) {
+            return static_cast<u32>(offset < 0 ? -offset : offset);
+        }
+        const u32 distance =
+            static_cast<u32>(offset < 0 ? offset + static_cast<i32>(size) : offset);
+        return neighbours_only ? (distance == 1 ? 0 : 1) : distance;
+    }
+    // How many there are.
+    u32 counters(u32 size) const { return neighbours_only ? 2 : size; }
 };
 
 // The graph machine: per position a list of operations with dependencies.

@@ -17,13 +17,16 @@
 
 #include "base/ensure.hpp"
 #include "base/types.hpp"
+#include "base/variant.hpp"
+#include "recording/recorder.hpp"
 
-namespace yantra {
+namespace yantra::inline YANTRA_RUN {
 
 struct Event {
     u64 time;
     u32 kind;
     u32 index;
+    [[no_unique_address]] Trail trail;
 };
 
 class EventQueue {
@@ -34,12 +37,14 @@ public:
 
     void schedule(u64 time, u32 kind, u32 index) {
         if (time == now_) {
-            present_.emplace_back(time, kind, index);
+            present_.emplace_back(time, kind, index, recorder_.trail);
             return;
         }
         ensure(time > now_, "event scheduled in the past");
-        bucket_of(time).emplace_back(time, kind, index);
+        bucket_of(time).emplace_back(time, kind, index, recorder_.trail);
     }
+
+    Recorder& recorder() { return recorder_; }
 
     // The next event, with the clock moved to it. Precondition: not empty().
     Event next() {
@@ -82,6 +87,7 @@ private:
         bucket.clear();
     }
 
+    [[no_unique_address]] Recorder recorder_;
     u64 now_ = 0;
     u64 processed_ = 0;
     u64 used_ = 0;

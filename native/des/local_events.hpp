@@ -10,14 +10,16 @@
 
 #include "base/pool.hpp"
 #include "base/types.hpp"
+#include "base/variant.hpp"
 #include "des/event_queue.hpp"
 
-namespace yantra {
+namespace yantra::inline YANTRA_RUN {
 
 struct LocalEvent {
     u32 kind = 0;
     u32 a = 0;
     u32 b = 0;
+    [[no_unique_address]] Trail trail;
 };
 
 class LocalEvents {
@@ -42,6 +44,7 @@ public:
         fresh.first.kind = kind;
         fresh.first.a = a;
         fresh.first.b = b;
+        fresh.first.trail = queue_.recorder().trail;
         fresh.more = none;
         newest_[rank] = batch;
         queue_.schedule(tick, batch_event_kind_, batch);
@@ -85,6 +88,7 @@ private:
         fresh.event.kind = kind;
         fresh.event.a = a;
         fresh.event.b = b;
+        fresh.event.trail = queue_.recorder().trail;
         fresh.next = none;
         if (batch.more == none) {
             batch.more = link;

@@ -45,6 +45,9 @@ u32 CongestedNetwork::accept(u32 src, u32 dst, u64 bytes, Notice arrived, Notice
     transit.dst = dst;
     transit.arrived = arrived;
     transit.departed = departed;
+    if constexpr (recorded_run) {
+        record_send(message);
+    }
     return message;
 }
 
@@ -67,6 +70,9 @@ void CongestedNetwork::go_on(u32 message) {
 
 void CongestedNetwork::offer(u32 index, u32 message) {
     transits_[message].behind = none;
+    if constexpr (recorded_run) {
+        record_offer(message);
+    }
     Link& link = links_[index];
     if (!link.busy) {
         transmit(index, message);
@@ -84,6 +90,9 @@ void CongestedNetwork::transmit(u32 index, u32 message) {
     Transit& transit = transits_[message];
     const Times& times = times_of(link.dimension, transit.bytes);
     const u64 now = queue_.now();
+    if constexpr (recorded_run) {
+        record_transmission(index, message);
+    }
     link.use.bytes += transit.bytes;
     link.use.messages += 1;
     link.use.busy_ticks += times.busy;
@@ -115,6 +124,9 @@ const CongestedNetwork::Times& CongestedNetwork::times_of(u32 d, u64 bytes) {
 void CongestedNetwork::free_link(u32 index) {
     Link& link = links_[index];
     link.busy = false;
+    if constexpr (recorded_run) {
+        record_free_link(index);
+    }
     const u32 message = link.first;
     if (message == none) {
         return;

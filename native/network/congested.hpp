@@ -5,16 +5,18 @@
 // events per hop.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/pool.hpp"
+#include "base/variant.hpp"
 #include "des/event_queue.hpp"
 #include "network/links.hpp"
 #include "network/network.hpp"
 #include "topology/grid.hpp"
 
-namespace yantra {
+namespace yantra::inline YANTRA_RUN {
 
 class CongestedNetwork : public NetworkModel {
 public:
@@ -61,6 +63,13 @@ protected:
     void offer(u32 link, u32 message);
     void free_link(u32 link);
 
+    // Of recorded runs alone, in recorded.cpp.
+    struct Records;
+    void record_send(u32 message);
+    void record_offer(u32 message);
+    void record_transmission(u32 link, u32 message);
+    void record_free_link(u32 link);
+
     const Grid& grid_;
     TimeScale scale_;
     EventQueue& queue_;
@@ -68,6 +77,7 @@ protected:
     std::vector<Link> links_;
     std::vector<Times> times_;  // by dimension
     Pool<Transit> transits_;
+    std::shared_ptr<Records> records_;
 
 private:
     void go_on(u32 message);

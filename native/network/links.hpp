@@ -88,4 +88,11 @@ private:
     std::vector<u32> first_switch_;  // of each dimension: what its first switch is called
 };
 
+// Links that carry the same; classes are numbered by dimension.
+struct LinkClasses {
+    std::vector<u32> class_of;    // by link; none where no message passes
+    std::vector<u32> dimension;   // by class
+    std::vector<u64> count;       // by class: its links
+};
+
 }  // namespace yantra

@@ -6,6 +6,7 @@
 // the fidelity ladder.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/types.hpp"
@@ -49,6 +50,12 @@ public:
 
     virtual void send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) = 0;
     virtual void on_event(u32 kind, u32 index) = 0;
+
+    // The ticks of a message that no other can delay, and in `use`, by dimension, `times` of it. None
+    // where messages may wait for each other.
+    virtual std::optional<u64> alone(u32, u32, u64, u64, std::vector<LinkUse>&) const {
+        return std::nullopt;
+    }
 
     // The messages sent from here on count for so many alike.
     void stand_for(u64 messages) { alike_ = messages; }

@@ -14,9 +14,9 @@ void UnawareNetwork::send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice de
         const double serialisation = static_cast<double>(bytes) / grid_.dimension(first).bytes_per_ns;
         queue_.schedule(queue_.now() + scale_.ticks(serialisation), departed.kind, departed.index);
     }
-    const bool crosses_one = lowest_dimension_only_ || grid_.dimensions() == 1;
     const u32 hops = grid_.hops(first, grid_.coordinate(src, first), grid_.coordinate(dst, first));
-    const u64 delay = crosses_one ? delay_in(first, hops, bytes) : delay_across(src, dst, bytes);
+    const u64 delay = crosses_one() ? delay_in(first, hops, bytes)
+                                    : delay_across(src, dst, bytes, alike_, use_);
     queue_.schedule(queue_.now() + delay, arrived.kind, arrived.index);
 }
 
@@ -25,15 +25,32 @@ u64 UnawareNetwork::delay_in(u32 d, u32 hops, u64 bytes) {
     use_[d].messages += alike_;
     Memo& memo = memo_[d];
     if (memo.bytes != bytes || memo.hops != hops) {
-        const Dimension& dimension = grid_.dimension(d);
-        const double ns =
-            hops * dimension.latency_ns + static_cast<double>(bytes) / dimension.bytes_per_ns;
-        memo = {bytes, scale_.ticks(ns), hops};
+        memo = {bytes, ticks_in(d, hops, bytes), hops};
     }
     return memo.ticks;
 }
 
-u64 UnawareNetwork::delay_across(u32 src, u32 dst, u64 bytes) {
+u64 UnawareNetwork::ticks_in(u32 d, u32 hops, u64 bytes) const {
+    const Dimension& dimension = grid_.dimension(d);
+    return scale_.ticks(hops * dimension.latency_ns +
+                        static_cast<double>(bytes) / dimension.bytes_per_ns);
+}
+
+std::optional<u64> UnawareNetwork::alone(u32 src, u32 dst, u64 bytes, u64 times,
+                                         std::vector<LinkUse>& use) const {
+    use.resize(grid_.dimensions());
+    if (!crosses_one()) {
+        return delay_across(src, dst, bytes, times, use);
+    }
+    const u32 d = grid_.lowest_difference(src, dst);
+    ensure(d < grid_.dimensions(), "a message to its own sender");
+    use[d].bytes += bytes * times;
+    use[d].messages += times;
+    return ticks_in(d, grid_.hops(d, grid_.coordinate(src, d), grid_.coordinate(dst, d)), bytes);
+}
+
+u64 UnawareNetwork::delay_across(u32 src, u32 dst, u64 bytes, u64 times,
+                                 std::vector<LinkUse>& use) const {
     double latency = 0.0;
     double bytes_per_ns = std::numeric_limits<double>::infinity();
     for (u32 d = 0; d < grid_.dimensions(); ++d) {
@@ -45,8 +62,8 @@ u64 UnawareNetwork::delay_across(u32 src, u32 dst, u64 bytes) {
         const Dimension& dimension = grid_.dimension(d);
         latency += grid_.hops(d, from, to) * dimension.latency_ns;
         bytes_per_ns = std::min(bytes_per_ns, dimension.bytes_per_ns);
-        use_[d].bytes += bytes * alike_;
-        use_[d].messages += alike_;
+        use[d].bytes += bytes * times;
+        use[d].messages += times;
     }
     return scale_.ticks(latency + static_cast<double>(bytes) / bytes_per_ns);
 }

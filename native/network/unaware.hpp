@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/variant.hpp"
 #include "des/event_queue.hpp"
 #include "network/network.hpp"
 #include "topology/grid.hpp"
 
-namespace yantra {
+namespace yantra::inline YANTRA_RUN {
 
 class UnawareNetwork final : public NetworkModel {
 public:
@@ -27,6 +28,8 @@ public:
 
     void send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) override;
     void on_event(u32 kind, u32 index) override;
+    std::optional<u64> alone(u32 src, u32 dst, u64 bytes, u64 times,
+                             std::vector<LinkUse>& use) const override;
     std::vector<LinkRecord> links() const override { return {}; }
     std::vector<LinkUse> dimensions() const override { return use_; }
 
@@ -38,8 +41,10 @@ private:
         u32 hops = 0;  // 0: nothing yet
     };
 
+    bool crosses_one() const { return lowest_dimension_only_ || grid_.dimensions() == 1; }
     u64 delay_in(u32 dimension, u32 hops, u64 bytes);
-    u64 delay_across(u32 src, u32 dst, u64 bytes);
+    u64 ticks_in(u32 dimension, u32 hops, u64 bytes) const;
+    u64 delay_across(u32 src, u32 dst, u64 bytes, u64 times, std::vector<LinkUse>& use) const;
 
     const Grid& grid_;
     TimeScale scale_;

@@ -36,6 +36,9 @@ void Simulation::start_custom_phase(u32 stream) {
     const CustomPosition& position = custom_position(model_.custom[s.custom], s.rank);
     custom_states_[state].waiting = position.graph->parent_count;
     custom_states_[state].ready = position.ready;
+    if constexpr (recorded_run) {
+        record_custom(state, *position.graph);
+    }
     if (position.graph->size() == 0) {
         local_.schedule(s.rank, 0, phase_done, stream, none);
         return;
@@ -90,6 +93,10 @@ void Simulation::issue_custom_node(u32 stream, u32 node) {
     const Stream& s = streams_[stream];
     const Graph& graph = *custom_position(model_.custom[s.custom], s.rank).graph;
     const Continuation then{Continuation::custom_node, stream, node};
+    const Recorder::Scope scope(recorder());
+    if constexpr (recorded_run) {
+        record_custom_issue(s, node);
+    }
     if (graph.type[node] == send_node) {
         const u32 to = custom_rank(s, static_cast<u32>(graph.comm_dst.value[node]));
         send(s.rank, to, custom_size(s, node),
@@ -108,6 +115,9 @@ void Simulation::custom_node_done(u32 stream, u32 node) {
     const CustomPosition& position =
         custom_position(model_.custom[streams_[stream].custom], streams_[stream].rank);
     --custom_states_[state].ongoing;
+    if constexpr (recorded_run) {
+        record_custom_end(state, position.children[node]);
+    }
     for (u32 child : position.children[node]) {
         if (--custom_states_[state].waiting[child] == 0) {
             custom_states_[state].ready.insert(position.graph->id[child]);
@@ -115,6 +125,10 @@ void Simulation::custom_node_done(u32 stream, u32 node) {
     }
     issue_custom(stream);
     if (custom_states_[state].ongoing == 0 && custom_states_[state].ready.size() == 0) {
+        const Recorder::Scope scope(recorder());
+        if constexpr (recorded_run) {
+            record_custom_phase_end(streams_[stream], state);
+        }
         streams_[stream].custom_state = none;
         custom_states_.give_back(state);
         proceed(stream);

@@ -22,6 +22,10 @@ bool Simulation::can_send(const ExchangeState& x) {
     return x.pending > 0 && x.left > 0 && x.free > 0;
 }
 
+u64 Simulation::hand_over_ticks(const Phase& phase) const {
+    return phase.fixed_hand_over ? model_.system.group_hand_over : model_.system.endpoint_delay;
+}
+
 void Simulation::start_exchange(u32 stream, const Program& program) {
     Stream& s = streams_[stream];
     s.exchange = {};
@@ -31,8 +35,7 @@ void Simulation::start_exchange(u32 stream, const Program& program) {
     x.round_up = program.round_up;
     x.clockwise = phase_of(s).clockwise;
     x.left = x.machine->sends;
-    x.hand_over_ticks = phase_of(s).fixed_hand_over ? model_.system.group_hand_over
-                                                    : model_.system.endpoint_delay;
+    x.hand_over_ticks = hand_over_ticks(phase_of(s));
     if (counts_arrivals(s)) {
         open_counters(s);
     }
@@ -88,12 +91,23 @@ void Simulation::exchange_free(u32 stream) {
     ExchangeState& x = s.exchange;
     const ExchangeProgram& machine = *x.machine;
     ++x.free;
+    if constexpr (recorded_run) {
+        if (x.left == 0) {
+            record_waiting_packet(stream);
+        }
+    }
     if (machine.barrier_at > 0 && x.left <= machine.barrier_at) {
         if (folded_ && !machine.barrier_counts_hand_overs) {
             ties_.meets_barrier(s.rank, queue_.now(), stream, true);
         }
         if (!passes_barrier(x)) {
+            if constexpr (recorded_run) {
+                record_waiting_packet(stream);
+            }
             return;
+        }
+        if constexpr (recorded_run) {
+            record_passing(stream);
         }
         for (u64 i = 0; i < machine.window && can_send(x); ++i) {
             exchange_send(s, stream);
@@ -102,6 +116,9 @@ void Simulation::exchange_free(u32 stream) {
         exchange_send(s, stream);
     }
     if (x.left == 0 && x.free == machine.window) {
+        if constexpr (recorded_run) {
+            record_last_packet(stream);
+        }
         close_counters(s);
         proceed(stream);
     }
@@ -112,6 +129,9 @@ void Simulation::exchange_send(Stream& s, u32 stream) {
     --x.left;
     --x.pending;
     --x.free;
+    if constexpr (recorded_run) {
+        record_sender(s);
+    }
     if (!counts_arrivals(s)) {
         send(s.rank, x.to_rank, x.send_bytes, s.tag, {});
         receive(s.rank, x.from_rank, x.send_bytes, s.tag,
@@ -128,6 +148,9 @@ void Simulation::exchange_send(Stream& s, u32 stream) {
 void Simulation::exchange_received(u32 stream) {
     Stream& s = streams_[stream];
     ++s.exchange.receipts;
+    if constexpr (recorded_run) {
+        record_receipt(stream);
+    }
     if (folded_) [[unlikely]] {
         note_receipt(s, stream);
     }

@@ -34,6 +34,9 @@ void Simulation::start_graph(u32 stream) {
     for (u32 op = 0; op < count; ++op) {
         waiting[op] = graph.ops[first + op].dependencies;
     }
+    if constexpr (recorded_run) {
+        record_graph(state);
+    }
     if (count == 0) {
         local_.schedule(s.rank, 0, phase_done, stream, none);
         return;
@@ -53,10 +56,16 @@ void Simulation::run_graph_op(u32 stream, u32 op_index) {
     const GraphOp& op = op_at(graph, s.place.position, op_index);
     switch (op.kind) {
         case GraphOp::send:
+            if constexpr (recorded_run) {
+                record_sender(s);
+            }
             send(real(s.rank), s.place.rank_at(peer_position(graph, s.place, op.peer)), op.bytes.of(phase.data, program.round_up), s.tag, {});
             graph_op_done(stream, op_index);
             return;
         case GraphOp::receive:
+            if constexpr (recorded_run) {
+                record_sender(s);
+            }
             receive(real(s.rank), s.place.rank_at(peer_position(graph, s.place, op.peer)), op.bytes.of(phase.data, program.round_up), s.tag,
                     {Continuation::graph_receipt, stream, op_index});
             return;
@@ -102,14 +111,30 @@ void Simulation::graph_op_done(u32 stream, u32 op_index) {
     const GraphProgram& graph = graph_of(model_.programs[phase_of(s).program]);
     const GraphOp& op = op_at(graph, s.place.position, op_index);
     ++graph_states_[state].done;
+    if constexpr (recorded_run) {
+        if (op.first_successor == op.last_successor) {
+            record_last_op(state);
+        }
+    }
     for (u32 i = op.first_successor; i < op.last_successor; ++i) {
         const u32 next = graph.successors[i];
+        const Recorder::Scope scope(recorder());
+        if constexpr (recorded_run) {
+            record_waiting_op(state, next);
+        }
         if (--graph_states_[state].waiting[next] == 0) {
+            if constexpr (recorded_run) {
+                record_ready_op(streams_[stream], state, next);
+            }
             run_graph_op(stream, next);
         }
     }
     if (streams_[stream].graph_state == state &&
         graph_states_[state].done == graph_states_[state].waiting.size()) {
+        const Recorder::Scope scope(recorder());
+        if constexpr (recorded_run) {
+            record_graph_end(streams_[stream], state);
+        }
         streams_[stream].graph_state = none;
         graph_states_.give_back(state);
         proceed(stream);

@@ -18,20 +18,6 @@ namespace {
 constexpr u32 slot_bits = 20;
 constexpr u32 slot_mask = (1u << slot_bits) - 1;
 
-u32 peer_position(const Place& place, i32 offset, bool by_xor, bool clockwise) {
-    if (by_xor) {
-        return place.position ^ static_cast<u32>(offset);
-    }
-    const i64 n = place.size;
-    i64 position = i64{place.position} + (clockwise ? offset : -offset);
-    if (position >= n) {
-        position -= n;
-    } else if (position < 0) {
-        position += n;
-    }
-    return static_cast<u32>(position);
-}
-
 }  // namespace
 
 // Under the rendezvous protocol every message needs its receive, which only the matcher knows.
@@ -129,16 +115,6 @@ void Simulation::leave_meeting(u32 stream) {
     meetings_.give_back(meeting);
 }
 
-// The counter of a peer: by distance around the ring, or by the bits in which positions differ.
-u32 Simulation::slot_of(const Stream& s, i32 from_offset, bool by_xor) {
-    if (by_xor) {
-        return static_cast<u32>(from_offset < 0 ? -from_offset : from_offset);
-    }
-    const u32 distance = static_cast<u32>(from_offset < 0 ? from_offset + static_cast<i32>(s.place.size)
-                                                          : from_offset);
-    return s.exchange.machine->neighbours_only ? (distance == 1 ? 0 : 1) : distance;
-}
-
 i32& Simulation::arrival_counter(ExchangeState& x, u32 slot) {
     return x.counters == none ? x.near[slot] : counters_[x.counters + slot];
 }
@@ -164,6 +140,9 @@ void Simulation::open_counters(Stream& s) {
         const u32 at = *link;
         if (early_[at].mark >> slot_bits == s.started) {
             ++arrival_counter(s.exchange, early_[at].mark & slot_mask);
+            if constexpr (recorded_run) {
+                record_counted(s, at);
+            }
             *link = early_[at].next;
             early_.give_back(at);
         } else {
@@ -185,10 +164,10 @@ void Simulation::resolve_peer(Stream& s) {
     ExchangeState& x = s.exchange;
     const Run& details = x.machine->runs[x.sent.run];
     x.send_bytes = details.bytes.of(x.data, x.round_up);
-    const u32 to = peer_position(s.place, details.out, details.by_xor, x.clockwise);
+    const u32 to = s.place.position_at(details.out, details.by_xor, x.clockwise);
     x.to_rank = s.place.rank_at(to);
     if (!counts_arrivals(s)) {
-        const u32 from = peer_position(s.place, details.into, details.by_xor, x.clockwise);
+        const u32 from = s.place.position_at(details.into, details.by_xor, x.clockwise);
         x.from_rank = s.place.rank_at(from);
         return;
     }
@@ -198,8 +177,10 @@ void Simulation::resolve_peer(Stream& s) {
                                                 folding_->class_of[x.to_rank])
                            : s.member + (to - s.place.position) * s.place.index_stride;
     x.to_stream = meetings_[s.meeting].stream[x.to_member];
-    x.to_mark = (s.phase - s.first_phase) << slot_bits | slot_of(s, -out, details.by_xor);
-    x.from_slot = slot_of(s, into, details.by_xor);
+    const ExchangeProgram& machine = *x.machine;
+    x.to_mark = (s.phase - s.first_phase) << slot_bits |
+                machine.counter_of(-out, details.by_xor, s.place.size);
+    x.from_slot = machine.counter_of(into, details.by_xor, s.place.size);
 }
 
 // Sends to the current peer; the message will count at the peer's counter for this rank.
@@ -212,6 +193,9 @@ void Simulation::exchange_tell(Stream& s) {
     if (x.to_stream == none) {
         notice = {event::exchange_early, early_.take({s.meeting, x.to_member, x.to_mark, none})};
     }
+    if constexpr (recorded_run) {
+        record_tell(s);
+    }
     if (folded_) [[unlikely]] {
         tell_for_class(s, notice);
         return;
@@ -221,7 +205,11 @@ void Simulation::exchange_tell(Stream& s) {
 }
 
 void Simulation::exchange_post(Stream& s, u32 stream) {
-    if (arrival_counter(s.exchange, s.exchange.from_slot)-- > 0) {
+    const bool has_arrived = arrival_counter(s.exchange, s.exchange.from_slot)-- > 0;
+    if constexpr (recorded_run) {
+        record_post(s, s.exchange.from_slot, has_arrived);
+    }
+    if (has_arrived) {
         queue_.schedule(queue_.now(), event::exchange_ready, stream);
     }
 }
@@ -230,14 +218,24 @@ void Simulation::exchange_arrived(u32 stream, u32 mark) {
     Stream& s = streams_[stream];
     if (s.started != mark >> slot_bits) {
         s.early = early_.take({s.meeting, s.member, mark, s.early});
+        if constexpr (recorded_run) {
+            record_early(s.early);
+        }
         return;
     }
-    if (++arrival_counter(s.exchange, mark & slot_mask) <= 0) {
+    const bool is_awaited = ++arrival_counter(s.exchange, mark & slot_mask) <= 0;
+    if constexpr (recorded_run) {
+        record_arrival(s, mark & slot_mask, is_awaited);
+    }
+    if (is_awaited) {
         exchange_received(stream);
     }
 }
 
 void Simulation::exchange_arrived_early(u32 at) {
+    if constexpr (recorded_run) {
+        record_early(at);
+    }
     const Early arrival = early_[at];
     Meeting& m = meetings_[arrival.meeting];
     const u32 stream = m.stream[arrival.member];

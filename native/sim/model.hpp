@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -85,5 +86,8 @@ struct Model {
     std::vector<RankTables> tables_of_ranks;        // by rank; empty unless the jobs are templates
     bool match_by_tag = false;       // tags of different communicators may collide
 };
+
+// The first rank that cannot run its job, a peer or a group being wrong for it, and why.
+std::pair<u32, std::vector<Problem>> check_ranks(const Model& model);
 
 }  // namespace yantra

@@ -112,6 +112,9 @@ void Simulation::bus_start(u32 rank, u32 port) {
     }
     const BusRequest request = p.sends.front();
     p.sends.pop_front();
+    if constexpr (recorded_run) {
+        record_bus_start(rank, port, request);
+    }
     partner.receives.push_back(request);
     partner.previous = partner.current;
     partner.current = BusPort::receiving;

@@ -25,10 +25,11 @@ std::unique_ptr<NetworkModel> make_network(const Model& model, const Grid& grid,
 }  // namespace
 
 Simulation::Simulation(const Model& model, bool match_by_tag,
-                       std::shared_ptr<const Folding> folding)
+                       std::shared_ptr<const Folding> folding, bool shortcuts)
     : model_(model),
       folding_(std::move(folding)),
       folded_(folding_ != nullptr),
+      shortcuts_(folded_ && shortcuts && !recorded_run),
       grid_(model.dimensions, model.tables),
       local_(queue_,
              folding_ ? static_cast<u32>(folding_->representative.size()) : grid_.ranks(),
@@ -104,6 +105,9 @@ void Simulation::start() {
             }
         }
     }
+    if constexpr (recorded_run) {
+        record_start();
+    }
     for (u32 rank = 0; rank < ranks_.size(); ++rank) {
         issue_ready(rank);
         finish_if_done(rank);
@@ -127,6 +131,9 @@ bool Simulation::run_for(u64 events) {
 }
 
 void Simulation::handle(const Event& event) {
+    if constexpr (recorded_run) {
+        record_event(event);
+    }
     switch (event.kind & ((1u << event::kind_bits) - 1)) {
         case event::local_batch:
             local_.run(event.index,
@@ -156,6 +163,9 @@ void Simulation::handle(const Event& event) {
 }
 
 void Simulation::handle_local(u32 rank, const LocalEvent& event) {
+    if constexpr (recorded_run) {
+        record_local(rank, event);
+    }
     if (folded_) [[unlikely]] {
         ties_.next_event();
     }
@@ -225,6 +235,7 @@ Outcome Simulation::outcome() {
     out.unreceived = unreceived();
     out.events = queue_.processed();
     out.messages = message_count_;
+    add_closed(out);
     out.last_tick = queue_.now();
     return out;
 }

@@ -11,16 +11,18 @@
 //   transport.cpp  matching of sends and receives, rendezvous
 //   shared_bus.cpp LogGP bus between a rank and its memory agent
 //   folded.cpp     runs of one rank per class of equal ones
+//   recorded.cpp   what a recorded run notes of all that
+//   shortcuts.cpp  what such a run need not play
 //   diagnosis.cpp  what a run that cannot finish waits for
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <vector>
 
 #include "base/pool.hpp"
+#include "base/variant.hpp"
 #include "collective/themis.hpp"
 #include "des/event_queue.hpp"
 #include "des/local_events.hpp"
@@ -28,27 +30,25 @@
 #include "network/folded_links.hpp"
 #include "network/matcher.hpp"
 #include "network/network.hpp"
+#include "sim/closed_form.hpp"
 #include "sim/folding.hpp"
 #include "sim/model.hpp"
 #include "sim/outcome.hpp"
 #include "sim/shared_bus.hpp"
 #include "sim/ties.hpp"
+#include "sim/unsupported.hpp"
 #include "workload/ready_set.hpp"
 
-namespace yantra {
-
-// What only the run can find and no model here covers.
-struct Unsupported : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
+namespace yantra::inline YANTRA_RUN {
 
 class Simulation {
 public:
     // `match_by_tag`: pair the messages of collectives by tag and size alone, as upstream does.
     // `folding`: run its representatives only. The ranks of the parts below are then numbers of
-    // classes, which `real` turns into ranks where the cluster is asked.
+    // classes, which `real` turns into ranks where the cluster is asked. `shortcuts`: do not play
+    // what such a run can know otherwise.
     explicit Simulation(const Model& model, bool match_by_tag = false,
-                        std::shared_ptr<const Folding> folding = nullptr);
+                        std::shared_ptr<const Folding> folding = nullptr, bool shortcuts = true);
     ~Simulation();
     Simulation(const Simulation&) = delete;
     Simulation& operator=(const Simulation&) = delete;
@@ -64,6 +64,7 @@ public:
     // Why a folded run tells nothing of the whole; empty if it does.
     const Ties& ties() const { return ties_; }
     u64 now() const { return queue_.now(); }
+    Recorder& recorder() { return queue_.recorder(); }
     u64 nodes_done() const { return nodes_done_; }
 
 private:
@@ -328,6 +329,7 @@ private:
     u64 reduction_ticks(u64 bytes) const;
 
     // --- exchange.cpp
+    u64 hand_over_ticks(const Phase& phase) const;
     void start_exchange(u32 stream, const Program& program);
     void inject(Stream& s, u32 stream);
     void exchange_handed_over(u32 stream, u32 run);
@@ -337,7 +339,6 @@ private:
 
     // --- meeting.cpp
     i32& arrival_counter(ExchangeState& x, u32 slot);
-    static u32 slot_of(const Stream& s, i32 from_offset, bool by_xor);
     void resolve_peer(Stream& s);
     void exchange_post(Stream& s, u32 stream);
     void exchange_tell(Stream& s);
@@ -379,6 +380,10 @@ private:
     void keep_links_of_classes();
     std::function<std::vector<NetworkModel::LinkRecord>()> links_on_demand() const;
 
+    // --- shortcuts.cpp
+    bool closes(u32 stream, const ExchangeProgram& machine);
+    void add_closed(Outcome& out) const;
+
     // --- custom.cpp
     static const CustomPosition& custom_position(const CustomCollective& custom, u32 rank);
     void start_custom_phase(u32 stream);
@@ -416,6 +421,54 @@ private:
     void bus_return_or_retire(u32 rank, u32 port, BusRequest request);
     void bus_done(u32 rank, const BusRequest& request);
 
+    // --- recorded.cpp: of recorded runs alone
+    struct Records;
+    u32 place_of(u32 rank, u32 node) const { return static_cast<u32>(ranks_[rank].first_node) + node; }
+    u32 place_of(const Stream& s) const;
+    void record_start();
+    void record_classes_of_links();
+    void record_event(const Event& event);
+    void record_local(u32 rank, const LocalEvent& event);
+    void record_bus_event(u32 rank, const LocalEvent& event);
+    void record_parent(u32 rank, u32 child);
+    void record_issue(u32 rank, u32 node);
+    void record_end(u32 rank, u32 node);
+    void record_finish(u32 rank);
+    void record_service(u32 server, const MemoryRequest& request);
+    void record_collective(u32 rank, u32 node);
+    void record_stream_end(u32 dataset);
+    void record_entry(u32 stream);
+    void record_leaving(u32 rank, u32 queue);
+    void record_phase(u32 rank, u32 queue, u32 stream);
+    void record_waiting_packet(u32 stream);
+    void record_passing(u32 stream);
+    void record_last_packet(u32 stream);
+    void record_receipt(u32 stream);
+    void record_sender(const Stream& s);
+    void record_tell(const Stream& s);
+    void record_post(const Stream& s, u32 slot, bool has_arrived);
+    void record_arrival(const Stream& s, u32 slot, bool is_awaited);
+    void record_early(u32 early);
+    void record_counted(const Stream& s, u32 early);
+    MomentList& arrivals_of(const Stream& s, u32 slot);
+    void record_graph(u32 state);
+    void record_waiting_op(u32 state, u32 op);
+    void record_ready_op(const Stream& s, u32 state, u32 op);
+    void record_last_op(u32 state);
+    void record_graph_end(const Stream& s, u32 state);
+    void record_custom(u32 state, const Graph& graph);
+    void record_custom_issue(const Stream& s, u32 node);
+    void record_custom_end(u32 state, const std::vector<u32>& children);
+    void record_custom_phase_end(const Stream& s, u32 state);
+    void record_send(u32 message, bool fresh, u32 src, u32 dst);
+    void record_receive(u32 message, bool fresh);
+    void record_delivery(u32 message);
+    void record_sent_end(u32 message);
+    void record_received(u32 message);
+    void record_rendezvous(u32 rendezvous);
+    void resume_rendezvous(u32 rendezvous);
+    void record_bus_start(u32 rank, u32 port, const BusRequest& request);
+
     // --- diagnosis.cpp
     class Diagnosis;
     std::vector<Waiting> diagnose() const;
@@ -437,6 +490,7 @@ private:
     const Model& model_;
     std::shared_ptr<const Folding> folding_;
     const bool folded_;
+    const bool shortcuts_;
     Grid grid_;
     EventQueue queue_;
     LocalEvents local_;
@@ -477,6 +531,8 @@ private:
     u32 queue_threshold_ = 1;
     Ties ties_;
     bool one_at_a_time_ = false;   // of folded runs
+    std::shared_ptr<Records> records_;   // of recorded runs
+    ClosedForms closed_;
 };
 
 }  // namespace yantra

@@ -23,6 +23,9 @@ void Simulation::start_collective(u32 rank, u32 node) {
     if (themis_) {
         themis_->collective_starts(rank, queue_.now());
     }
+    if constexpr (recorded_run) {
+        record_collective(rank, node);
+    }
     i64 priority = op.priority;
     if (model_.system.priority != Priority::given) {
         priority = model_.system.priority == Priority::lifo ? r.next_priority++ : r.next_priority--;
@@ -313,6 +316,9 @@ void Simulation::proceed(u32 stream) {
     const u32 queue = s.queue;
     std::vector<u32>& entered = ranks_[rank].queues[queue].streams;
     insert_into_queue(entered, stream);
+    if constexpr (recorded_run) {
+        record_entry(stream);
+    }
     if (folded_) [[unlikely]] {
         ties_.enters(rank, queue_.now(), queue, one_at_a_time_ && entered.back() == stream,
                      model_.system.intra_dimension == IntraDimension::rg);
@@ -324,6 +330,10 @@ void Simulation::proceed(u32 stream) {
 }
 
 void Simulation::stream_finished(u32 dataset) {
+    const Recorder::Scope scope(recorder());
+    if constexpr (recorded_run) {
+        record_stream_end(dataset);
+    }
     if (--datasets_[dataset].streams_left > 0) {
         return;
     }
@@ -334,6 +344,9 @@ void Simulation::stream_finished(u32 dataset) {
 
 void Simulation::remove_from_queue(u32 rank, u32 queue) {
     --ranks_[rank].queues[queue].running;
+    if constexpr (recorded_run) {
+        record_leaving(rank, queue);
+    }
     start_queue(rank, queue);
 }
 
@@ -348,6 +361,10 @@ void Simulation::start_queue(u32 rank, u32 queue) {
         }
         const u32 stream = q.streams[q.running];
         streams_[stream].initialised = true;
+        const Recorder::Scope scope(recorder());
+        if constexpr (recorded_run) {
+            record_phase(rank, queue, stream);
+        }
         start_phase(stream);
         ++q.running;
     }
@@ -510,7 +527,10 @@ void Simulation::start_phase(u32 stream) {
     }
     s.place = place_in(s.rank, model_.plans[s.plan], phase.level);
     const Program& program = model_.programs[phase.program];
-    if (std::holds_alternative<ExchangeProgram>(program.machine)) {
+    if (const auto* machine = std::get_if<ExchangeProgram>(&program.machine)) {
+        if (shortcuts_ && closes(stream, *machine)) [[unlikely]] {
+            return;
+        }
         start_exchange(stream, program);
     } else {
         start_graph(stream);

@@ -17,6 +17,9 @@ void Simulation::send(u32 src, u32 dst, u64 bytes, u32 tag, Continuation then) {
         return;
     }
     const u32 meeting = rendezvous_.take({carried(bytes), src, dst, tag, then});
+    if constexpr (recorded_run) {
+        record_rendezvous(meeting);
+    }
     receive_plain(src, dst, rendezvous_control_bytes, tag + rendezvous_tag_offset,
                   {Continuation::rendezvous_send, meeting, none});
 }
@@ -27,6 +30,9 @@ void Simulation::receive(u32 dst, u32 src, u64 bytes, u32 tag, Continuation then
         return;
     }
     const u32 meeting = rendezvous_.take({carried(bytes), src, dst, tag, then});
+    if constexpr (recorded_run) {
+        record_rendezvous(meeting);
+    }
     send_plain(dst, src, rendezvous_control_bytes, tag + rendezvous_tag_offset,
                {Continuation::rendezvous_receive, meeting, none});
 }
@@ -64,6 +70,9 @@ void Simulation::send_as(const MatchKey& key, u32 src, u32 dst, Continuation the
     } else {
         ++message_count_;
     }
+    if constexpr (recorded_run) {
+        record_send(message, partner == none, src, dst);
+    }
     const bool departs = then.kind != Continuation::nobody && !model_.quirks.send_completes_on_arrival;
     network_->send(src, dst, key.bytes, {event::arrival, message},
                    departs ? Notice{event::departed, message} : Notice{});
@@ -80,6 +89,9 @@ void Simulation::receive_as(const MatchKey& key, Continuation then) {
     Message& m = messages_[message];
     m.received = then;
     m.receive_posted = true;
+    if constexpr (recorded_run) {
+        record_receive(message, partner == none);
+    }
     if (m.delivered) {
         queue_.schedule(queue_.now(), event::receive_ready, message);
     }
@@ -87,6 +99,9 @@ void Simulation::receive_as(const MatchKey& key, Continuation then) {
 
 // The last byte is there: the sender hears of it first, then the receiver if it waits.
 void Simulation::arrive(u32 message) {
+    if constexpr (recorded_run) {
+        record_delivery(message);
+    }
     const Message m = messages_[message];
     if (m.receive_posted) {
         messages_.give_back(message);
@@ -94,10 +109,18 @@ void Simulation::arrive(u32 message) {
         messages_[message].delivered = true;
     }
     if (model_.quirks.send_completes_on_arrival) {
+        const Recorder::Scope scope(recorder());
+        if constexpr (recorded_run) {
+            record_sent_end(message);
+        }
         resume(m.sent);
         ties_.next_event();  // of a folded run: this end and that one are of different messages
     }
     if (m.receive_posted) {
+        const Recorder::Scope scope(recorder());
+        if constexpr (recorded_run) {
+            record_received(message);
+        }
         resume(m.received);
     }
 }
@@ -127,12 +150,18 @@ void Simulation::resume(const Continuation& then) {
             custom_node_done(then.a, then.b);
             return;
         case Continuation::rendezvous_send: {
+            if constexpr (recorded_run) {
+                resume_rendezvous(then.a);
+            }
             const Rendezvous r = rendezvous_[then.a];
             rendezvous_.give_back(then.a);
             send_plain(r.src, r.dst, r.bytes, r.tag, r.then);
             return;
         }
         case Continuation::rendezvous_receive: {
+            if constexpr (recorded_run) {
+                resume_rendezvous(then.a);
+            }
             const Rendezvous r = rendezvous_[then.a];
             rendezvous_.give_back(then.a);
             receive_plain(r.dst, r.src, r.bytes, r.tag, r.then);

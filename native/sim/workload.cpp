@@ -43,6 +43,10 @@ void Simulation::make_ready(Rank& r, u32 rank, u32 node) {
 void Simulation::issue(u32 rank, u32 node) {
     Rank& r = ranks_[rank];
     const Op& op = op_of(rank, node);
+    const Recorder::Scope scope(recorder());
+    if constexpr (recorded_run) {
+        record_issue(rank, node);
+    }
     start_[r.first_node + node] = queue_.now();
     if (op.kind == OpKind::skip) {
         skip(rank, node);
@@ -82,6 +86,9 @@ void Simulation::issue(u32 rank, u32 node) {
 // Finishes a node that takes no time: no slot is held and, with the quirk, no issue pass follows.
 void Simulation::skip(u32 rank, u32 node) {
     end_[ranks_[rank].first_node + node] = queue_.now();
+    if constexpr (recorded_run) {
+        record_end(rank, node);
+    }
     ++nodes_done_;
     release_children(rank, node);
 }
@@ -92,6 +99,9 @@ void Simulation::release_children(u32 rank, u32 node) {
     const bool deferred = r.issuing && !r.job->ops[node].wakes;
     for (u32 i = graph.child_begin[node]; i < graph.child_begin[node + 1]; ++i) {
         const u32 child = graph.child[i];
+        if constexpr (recorded_run) {
+            record_parent(rank, child);
+        }
         if (--r.waiting[child] > 0) {
             continue;
         }
@@ -115,6 +125,9 @@ void Simulation::complete_node(u32 rank, u32 node) {
     --r.in_flight;
     ++nodes_done_;
     end_[r.first_node + node] = queue_.now();
+    if constexpr (recorded_run) {
+        record_end(rank, node);
+    }
     if (folded_) [[unlikely]] {
         ties_.node_ends(rank, queue_.now(), node, slots_around(r, node));
     }
@@ -132,6 +145,9 @@ void Simulation::finish_if_done(u32 rank) {
     }
     r.finished = true;
     finish_[rank] = queue_.now();
+    if constexpr (recorded_run) {
+        record_finish(rank);
+    }
     finish_order_.push_back(rank);
 }
 
@@ -150,6 +166,10 @@ void Simulation::access_memory(u32 rank, u32 node) {
 
 // The node completes first, then the server takes the next request, in the same tick.
 void Simulation::serve_memory(u32 server, const MemoryRequest& request) {
+    const Recorder::Scope scope(recorder());
+    if constexpr (recorded_run) {
+        record_service(server, request);
+    }
     local_.schedule(request.rank, request.ticks, node_done, request.node, none);
     local_.schedule(request.rank, request.ticks, server_free, server, none);
 }

@@ -486,7 +486,7 @@ std::vector<Problem> check_rank(const Job& job, u32 rank, u32 ranks,
         const Op& op = job.ops[node];
         if (op.kind == OpKind::collective) {
             const std::vector<u32>& members = communicator_members[op.communicator];
-            if (!members.empty() && std::find(members.begin(), members.end(), rank) == members.end()) {
+            if (!members.empty() && !std::binary_search(members.begin(), members.end(), rank)) {
                 problems.push_back({node, false,
                                     "rank " + std::to_string(rank) +
                                         " is not a member of the collective's group"});

@@ -110,7 +110,8 @@ struct RankTables {
 std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const LowerOptions& options,
                                  std::vector<Problem>& problems);
 
-// Problems that depend on which rank runs the job: peers, own rank, group membership.
+// Problems that depend on which rank runs the job: peers, own rank, group membership. The members are
+// sorted; none stands for all ranks.
 std::vector<Problem> check_rank(const Job& job, u32 rank, u32 ranks,
                                 const std::vector<std::vector<u32>>& communicator_members);
 

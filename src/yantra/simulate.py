@@ -11,47 +11,63 @@ from yantra.compile import Model, compile
 from yantra.deadlock import explain, named
 from yantra.errors import DeadlockError, UnsupportedError
 from yantra.quirks import Quirk
-from yantra.result import Result
+from yantra.result import Recording, Result
+from yantra.result.recording import memory_limit
 from yantra.scenario import Scenario
 from yantra.scenario.types import Fold
 from yantra.units import format_size
 
 _EVENTS_PER_SLICE = 1_000_000
+_AnySimulation = _core.Simulation | _core.RecordedSimulation
 
 Progress = Callable[[int, int], None]
 """Called now and then with the nodes done and the nodes in all."""
 
 
-def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
+def simulate(
+    scenario: Scenario, *, progress: Progress | None = None, record: bool = False
+) -> Result:
     """Compile a scenario and run it, folded where its `fold` allows.
 
     Raises ConfigError, TraceError or UnsupportedError before anything runs, and DeadlockError when
-    the run cannot finish.
+    the run cannot finish. `record` is that of `run`.
     """
-    return run(compile(scenario), progress=progress)
+    return run(compile(scenario), progress=progress, record=record)
 
 
-def run(model: Model, *, progress: Progress | None = None, fold: Fold | None = None) -> Result:
+def run(
+    model: Model,
+    *,
+    progress: Progress | None = None,
+    fold: Fold | None = None,
+    record: bool = False,
+) -> Result:
     """Run a compiled scenario. Any number of runs may share one model.
 
     `fold`, if given, comes before the scenario's: with `auto` one rank stands for all that do the
     same where that is known to change nothing and worth the while; `require` raises
     UnsupportedError where it is not known.
+
+    `record` notes the cause of every event, for `Result.recording` and `Result.critical_path`. It
+    changes no time. It takes up to BYTES_PER_EVENT bytes of memory per event and raises
+    UnsupportedError where that is more than half of what the machine has free.
     """
     wanted = fold or model.scenario.fold
     reason = ""
     if wanted != "off":
-        outcome, reason = _run_folded(model, progress, always=wanted == "require")
+        outcome, recording, reason = _run_folded(model, progress, wanted == "require", record)
         if outcome is not None:
-            return Result(model, outcome)
+            return Result(model, outcome, recording=recording)
     if wanted == "require":
         raise UnsupportedError(f"fold: require, but the run cannot be folded: {reason}")
     warnings: list[str] = []
-    outcome = run_native(model, progress, warnings)
-    return Result(model, outcome, tuple(warnings), reason)
+    outcome, recording = _run_whole(model, progress, warnings, record)
+    return Result(model, outcome, tuple(warnings), reason, recording)
 
 
-def _run_folded(model: Model, progress: Progress | None, *, always: bool) -> tuple[Any, str]:
+def _run_folded(
+    model: Model, progress: Progress | None, always: bool, record: bool
+) -> tuple[Any, Recording | None, str]:
     """Return the outcome of one rank per class, or None and why it is not that of all ranks.
 
     A run that ends with something to tell, a deadlock or a message nobody received, tells it of
@@ -59,16 +75,16 @@ def _run_folded(model: Model, progress: Progress | None, *, always: bool) -> tup
     """
     classes = folding.find(model, 2 if always else folding.WORTH)
     if classes.refusal:
-        return None, classes.refusal
-    simulation = _core.Simulation(model.native, folding=classes)
+        return None, None, classes.refusal
+    simulation = _simulation(model, record, folding=classes)
     ranks = list(classes.representative) if progress else ()
     _run(simulation, sum(len(model.graphs.of(rank)) for rank in ranks), progress)
     if simulation.tie[0]:
-        return None, folding.tie(model, classes, simulation.tie)
+        return None, None, folding.tie(model, classes, simulation.tie)
     outcome = simulation.outcome()
     if simulation.mismatch or not outcome.finished or outcome.unreceived:
-        return None, "it ends with something to tell of single ranks"
-    return outcome, ""
+        return None, None, "it ends with something to tell of single ranks"
+    return outcome, _recording(model, outcome, simulation), ""
 
 
 def run_native(
@@ -80,23 +96,43 @@ def run_native(
     names for each unfinished rank its oldest waiting node and what it waits for. Interruptible
     between slices of a million events.
     """
+    return _run_whole(model, progress, warnings, record=False)[0]
+
+
+def _run_whole(
+    model: Model, progress: Progress | None, warnings: list[str] | None, record: bool
+) -> tuple[Any, Recording | None]:
     total = sum(len(model.graphs.of(rank)) for rank in range(model.ranks)) if progress else 0
-    simulation = _core.Simulation(model.native)
+    simulation = _simulation(model, record)
     _run(simulation, total, progress)
     if simulation.mismatch and Quirk.MISMATCHED_COLLECTIVES_MEET in model.quirks:
         if warnings is not None:
             warnings.append(_mismatch(model, simulation.mismatch))
-        simulation = _core.Simulation(model.native, match_by_tag=True)
+        simulation = _simulation(model, record, match_by_tag=True)
         _run(simulation, total, progress)
     outcome = simulation.outcome()
     if len(outcome.finish_order) < model.ranks:
         raise DeadlockError(explain(model, outcome))
     if warnings is not None and outcome.unreceived:
         warnings.append(_unreceived(outcome.unreceived))
-    return outcome
+    return outcome, _recording(model, outcome, simulation)
 
 
-def _run(simulation: _core.Simulation, total: int, progress: Progress | None) -> None:
+def _simulation(model: Model, record: bool, **options: Any) -> _AnySimulation:
+    if not record:
+        return _core.Simulation(model.native, **options)
+    simulation = _core.RecordedSimulation(model.native, **options)
+    simulation.limit(memory_limit())
+    return simulation
+
+
+def _recording(model: Model, outcome: Any, simulation: _AnySimulation) -> Recording | None:
+    if isinstance(simulation, _core.RecordedSimulation):
+        return Recording(model, outcome, simulation.recording())
+    return None
+
+
+def _run(simulation: _AnySimulation, total: int, progress: Progress | None) -> None:
     try:
         simulation.start()
         while not simulation.run_for(_EVENTS_PER_SLICE):
@@ -104,6 +140,12 @@ def _run(simulation: _core.Simulation, total: int, progress: Progress | None) ->
                 progress(simulation.nodes_done, total)
     except _core.Unsupported as error:
         raise UnsupportedError(str(error)) from None
+    except _core.RecordingTooLarge:
+        raise UnsupportedError(
+            f"the recording of this run takes more than {format_size(memory_limit())}, half of the "
+            "memory that is free: record fewer ranks, layers or chunks, let the run fold (fold: "
+            "auto), or run it without recording"
+        ) from None
 
 
 def _mismatch(model: Model, mismatch: tuple[int, int, int, int]) -> str:

@@ -32,10 +32,12 @@ IMPORTS_THE_CORE = {"chakra", "compile", "deadlock", "folding", "simulate", "res
 
 NATIVE_LAYERS = [
     ("base",),
+    ("recording",),
     ("des", "trace", "topology"),
     ("collective", "compute", "memory", "network"),
     ("workload",),
     ("sim",),
+    ("accounting",),
     ("bind",),
 ]
 

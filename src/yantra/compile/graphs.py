@@ -104,13 +104,14 @@ def _of_objects(graphs: Graphs, workload: Traces, ranks: int, quirks: frozenset[
         raise TraceError(
             f"workload: {len(workload.traces)} traces for {ranks} ranks of the cluster"
         )
-    known: dict[int, int] = {}
+    names = list(map(id, workload.traces))
+    places = {name: at for at, name in enumerate(dict.fromkeys(names))}
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
-    for rank, trace in enumerate(workload.traces):
-        if id(trace) not in known:
-            known[id(trace)] = len(graphs.distinct)
-            graphs.add(trace.graph(merge_duplicates=merge), f"trace of rank {rank}", quirks)
-        graphs.by_rank.append(known[id(trace)])
+    for name in places:
+        rank = names.index(name)
+        graph = workload.traces[rank].graph(merge_duplicates=merge)
+        graphs.add(graph, f"trace of rank {rank}", quirks)
+    graphs.by_rank = [0] * ranks if len(places) == 1 else [places[name] for name in names]
 
 
 def read(content: bytes, where: str, quirks: frozenset[Quirk], *, tensors: bool = False) -> Any:

@@ -34,11 +34,11 @@ def lower_jobs(
         job, problems = _core.lower(graph, options)
         _refuse(problems, graph, source)
         jobs.append(job)
-    members = [list(group) for group in communicators.members]
-    for rank, at in enumerate(graphs.by_rank):
-        problems = _core.check_rank(jobs[at], rank, communicators.ranks, members)
+    native.set_jobs(jobs, graphs.by_rank)
+    rank, problems = native.check_ranks()
+    if problems:
+        at = graphs.by_rank[rank]
         _refuse(problems, graphs.distinct[at], graphs.sources[at])
-    native.set_jobs([jobs[at] for at in graphs.by_rank])
 
 
 def _lower_templates(native: Any, options: Any, graphs: TemplateGraphs) -> None:
@@ -46,13 +46,14 @@ def _lower_templates(native: Any, options: Any, graphs: TemplateGraphs) -> None:
     slots = native.resources
     by_communicator = slots.collective, slots.send
     options.is_template = True
-    jobs: dict[tuple[Any, ...], Any] = {}
+    places: dict[tuple[Any, ...], int] = {}
+    jobs: list[Any] = []
     by_rank = []
     for rank, at in enumerate(graphs.by_rank):
         communicators, peers = graphs.tables[rank]
         local = [0, *communicators]
         taken = tuple(tuple(kind[i] for i in local) for kind in by_communicator)
-        if (at, taken) not in jobs:
+        if (at, taken) not in places:
             options.resources = _with_slots(slots, *taken)
             graph = graphs.distinct[at]
             names = enumerate(graph.pg_names, start=1)
@@ -60,10 +61,11 @@ def _lower_templates(native: Any, options: Any, graphs: TemplateGraphs) -> None:
             options.peers = {name: place for place, name in enumerate(graph.peer_names)}
             job, problems = _core.lower(graph, options)
             _refuse(problems, graph, graphs.sources[at])
-            jobs[at, taken] = job
+            places[at, taken] = len(jobs)
+            jobs.append(job)
         native.add_tables(local, peers)
-        by_rank.append(jobs[at, taken])
-    native.set_jobs(by_rank)
+        by_rank.append(places[at, taken])
+    native.set_jobs(jobs, by_rank)
 
 
 def _with_slots(slots: Any, collective: tuple[int, ...], send: tuple[int, ...]) -> Any:

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from yantra.result.bound import Bound
+from yantra.result.critical_path import CriticalPath, Step
 from yantra.result.network import DimensionUse
+from yantra.result.recording import Recording
 from yantra.result.result import Result
 from yantra.result.table import Table
 
-__all__ = ["Bound", "DimensionUse", "Result", "Table"]
+__all__ = [
+    "Bound",
+    "CriticalPath",
+    "DimensionUse",
+    "Recording",
+    "Result",
+    "Step",
+    "Table",
+]

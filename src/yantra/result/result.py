@@ -11,9 +11,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from yantra.compile import Model
+from yantra.errors import UnsupportedError
 from yantra.output import Path
-from yantra.result import files, network, tables
+from yantra.result import accounting, files, network, tables
 from yantra.result.bound import Bound, bound_by
+from yantra.result.critical_path import CriticalPath
+from yantra.result.recording import Recording
 from yantra.result.summary import summarise
 from yantra.result.table import Table
 
@@ -36,11 +39,13 @@ class Result:
         outcome: Any,
         run_warnings: tuple[str, ...] = (),
         not_folded: str = "",
+        recording: Recording | None = None,
     ) -> None:
         self.model = model
         self.outcome = outcome
         self.run_warnings = run_warnings
         self.not_folded = not_folded
+        self._recording = recording
 
     @property
     def warnings(self) -> list[str]:
@@ -61,6 +66,26 @@ class Result:
     def makespan_ns(self) -> float:
         """The time at which the last rank finishes."""
         return tables.nanoseconds(max(self.outcome.finish), self.model.ticks_per_ns) or 0
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the run was recorded."""
+        return self._recording is not None
+
+    @property
+    def recording(self) -> Recording:
+        """What a recorded run remembers. Raises UnsupportedError if it was not recorded."""
+        if self._recording is None:
+            raise UnsupportedError(
+                "the run was not recorded; call run(model, record=True) or "
+                "simulate(scenario, record=True)"
+            )
+        return self._recording
+
+    @property
+    def critical_path(self) -> CriticalPath:
+        """What the last rank waited for, of a recorded run. Raises as `recording` does."""
+        return self.recording.critical_path
 
     @property
     def finish_order(self) -> list[int]:
@@ -85,17 +110,23 @@ class Result:
     @cached_property
     def ranks(self) -> Table:
         """One row per rank; see `yantra.result.tables.rank_table`."""
-        return tables.rank_table(self.model, self.outcome)
+        return accounting.with_overlap(tables.rank_table(self.model, self.outcome))
 
     @cached_property
     def nodes(self) -> Table:
         """One row per node of every trace; see `yantra.result.tables.node_table`."""
-        return tables.node_table(self.model, self.outcome)
+        table = tables.node_table(self.model, self.outcome)
+        if self._recording is None:
+            return table
+        return accounting.with_slack(table, self.model, self.outcome, self._recording)
 
     @cached_property
     def collectives(self) -> Table:
         """One row per collective and rank; see `yantra.result.tables.collective_table`."""
-        return tables.collective_table(self.model, self.outcome)
+        table = tables.collective_table(self.model, self.outcome)
+        if self._recording is None:
+            return table
+        return accounting.with_parts(table, self.model, self.outcome, self._recording)
 
     @cached_property
     def dimension_uses(self) -> list[network.DimensionUse]:

@@ -1,0 +1,30 @@
+// Where the time of each collective went on each rank, from its issue to its completion there.
+//
+// Of the steps back from the completion, those of the same collective on whatever rank count by their
+// kind. What else held a queue or a link before it counts as queued. Once the walk reaches the issue of
+// the collective on another rank, all before it was waiting for that peer.
+#pragma once
+
+#include <vector>
+
+#include "recording/recording.hpp"
+#include "sim/model.hpp"
+#include "sim/outcome.hpp"
+
+namespace yantra {
+
+// Columns in ticks, a row for each collective that ended, by place; the last six add up to its time.
+struct CollectiveParts {
+    std::vector<u32> place;
+    std::vector<u64> waiting_peers;
+    std::vector<u64> queued;
+    std::vector<u64> latency;
+    std::vector<u64> wire;
+    std::vector<u64> hand_over;
+    std::vector<u64> reducing;
+};
+
+CollectiveParts collective_parts(const Model& model, const Outcome& outcome,
+                                 const Recording& recording);
+
+}  // namespace yantra

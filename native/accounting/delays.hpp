@@ -1,0 +1,32 @@
+// Delays: how the time of a message, or of one of its hops, splits into latency and bytes.
+//
+// Latency is what an empty message would have taken, counted as the clock of the run counts; the bytes
+// take the rest, so the two add up exactly and what rounding adds or takes away is theirs.
+#pragma once
+
+#include "recording/recording.hpp"
+#include "sim/model.hpp"
+#include "topology/grid.hpp"
+
+namespace yantra {
+
+class Delays {
+public:
+    Delays(const Model& model, const Recording& recording);
+
+    // Of the `ticks` that a moment with Why::carried lies behind its cause.
+    u64 latency(u32 subject, u64 ticks) const;
+    // The dimension of a hop, or the lowest that a message crosses.
+    u32 dimension(u32 subject) const;
+    u32 lowest_dimension(const MessageLog& message) const;
+    u32 dimension_of_link(u32 link) const;
+    u64 latency_of(const MessageLog& message) const;
+    const Grid& grid() const { return grid_; }
+
+private:
+    const Model& model_;
+    const Recording& recording_;
+    Grid grid_;
+};
+
+}  // namespace yantra

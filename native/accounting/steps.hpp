@@ -1,0 +1,47 @@
+// Steps: what something waited for, from a moment back along the causes.
+//
+// The walk takes the one cause that came last at every join, so the steps follow each other without a
+// gap and their lengths add up to the time between the two ends exactly.
+#pragma once
+
+#include <vector>
+
+#include "recording/recording.hpp"
+#include "sim/model.hpp"
+#include "sim/outcome.hpp"
+
+namespace yantra {
+
+enum class StepKind : u8 {
+    compute, memory, host, latency, wire, queued, hand_over, reduction, waiting, other
+};
+
+struct Step {
+    u64 start;
+    u64 end;
+    u32 rank;        // none at the start of the run; as are those below
+    u32 node;        // its place in the rank's trace
+    u32 peer;
+    u32 dimension;
+    StepKind kind;
+};
+
+// From the finish of the last rank back to the start of the run; steps alike are one.
+std::vector<Step> critical_path(const Model& model, const Outcome& outcome, const Recording& recording);
+
+// From the end of a node back to its start; nothing if it did not end.
+std::vector<Step> waited_for(const Model& model, const Outcome& outcome, const Recording& recording,
+                             u32 rank, u32 node);
+
+StepKind kind_of(Why why);
+
+// Whether the subject of a moment is a message, or its hop.
+bool is_of_message(Why why);
+
+// The place of a node among those of all ranks that ran.
+u32 place_of(const Outcome& outcome, u32 rank, u32 node);
+
+// The rank, or class, that runs the node at a place.
+u32 actor_of(const Recording& recording, u32 place);
+
+}  // namespace yantra

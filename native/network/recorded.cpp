@@ -1,0 +1,46 @@
+// What a recorded run notes of messages on the congestion-aware network: who held a link before.
+#include <algorithm>
+
+#include "network/congested.hpp"
+
+namespace yantra {
+
+struct CongestedNetwork::Records {
+    struct OfTransit {
+        u32 message = none;
+        u32 offered = none;      // moment at which it came to the link it waits for
+    };
+    std::vector<OfTransit> transits;
+    std::vector<u32> freed;      // by link: moment at which it was last free again
+};
+
+void CongestedNetwork::record_send(u32 message) {
+    if (records_ == nullptr) {
+        records_ = std::make_shared<Records>();
+        records_->freed.assign(links_.size(), none);
+        queue_.recorder().recording().by_hop = true;
+        std::vector<u32>& first = queue_.recorder().recording().first_link;
+        for (u32 link = 0; link < links_.size(); ++link) {
+            first.resize(std::max<std::size_t>(first.size(), links_[link].dimension + 1), link);
+        }
+    }
+    if (records_->transits.size() <= message) {
+        records_->transits.resize(message + 1);
+    }
+    records_->transits[message].message = queue_.recorder().trail.detail;
+}
+
+void CongestedNetwork::record_offer(u32 message) {
+    records_->transits[message].offered = queue_.recorder().now();
+}
+
+void CongestedNetwork::record_free_link(u32 link) { records_->freed[link] = queue_.recorder().now(); }
+
+void CongestedNetwork::record_transmission(u32 link, u32 message) {
+    Recorder& recorder = queue_.recorder();
+    const Records::OfTransit& of = records_->transits[message];
+    const bool waited = of.offered != recorder.now();
+    recorder.hop(of.message, link, waited ? of.offered : records_->freed[link]);
+}
+
+}  // namespace yantra

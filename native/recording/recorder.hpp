@@ -1,0 +1,182 @@
+// Recorder: writes a Recording while a run goes on; in a plain run, nothing at all.
+//
+// Whoever schedules an event leaves its trail with it: the moment in which it was scheduled and, of a
+// message, which one. Things that must have come before something can happen are collected in gates and
+// fifos, lists of moments in one pool. Moments are numbered in the order in which they are handled, so
+// whatever came before has a lower number.
+#pragma once
+
+#include <stdexcept>
+#include <utility>
+
+#include "base/pool.hpp"
+#include "base/types.hpp"
+#include "base/variant.hpp"
+#include "recording/recording.hpp"
+
+namespace yantra {
+
+struct RecordingTooLarge : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+namespace plain {
+
+struct Trail {};
+struct MomentList;
+
+struct Recorder {
+    struct Scope {
+        explicit Scope(Recorder&) {}
+    };
+    static constexpr Trail trail{};
+};
+
+}  // namespace plain
+
+namespace recorded {
+
+struct Trail {
+    u32 cause = none;
+    u32 detail = none;
+};
+
+// Moments, oldest first.
+struct MomentList {
+    u32 first = none;
+    u32 last = none;
+    bool empty() const { return first == none; }
+};
+
+class Recorder {
+public:
+    Trail trail;        // of what is scheduled now
+    u32 owner = none;   // the node that sends and receives now
+    u64 most_bytes = ~u64{0};
+
+    // Restores the present moment when it ends.
+    class Scope {
+    public:
+        explicit Scope(Recorder& recorder) : recorder_(recorder), cause_(recorder.trail.cause) {}
+        ~Scope() {
+            recorder_.trail.cause = cause_;
+            recorder_.pure_ = false;
+        }
+        Scope(const Scope&) = delete;
+        Scope& operator=(const Scope&) = delete;
+
+    private:
+        Recorder& recorder_;
+        u32 cause_;
+    };
+
+    // From here on what happens waits for more than the present moment: a new moment, unless there is
+    // nothing more to wait for. With `whole`, all that happens in the present event does, so that its
+    // own moment serves.
+    class Join {
+    public:
+        Join(Recorder& recorder, u64 time, u32 subject, bool whole = false)
+            : recorder_(recorder), time_(time), subject_(subject) {
+            made_ = whole && recorder.pure_ && recorder.is_newest(recorder.trail.cause);
+        }
+        void with(u32 moment) {
+            if (moment == none || moment == recorder_.trail.cause) {
+                return;
+            }
+            if (!made_) {
+                apart();
+            }
+            recorder_.edge(moment);
+        }
+        // The list is emptied.
+        void with_all(MomentList& list) {
+            while (!list.empty()) {
+                with(recorder_.pop(list));
+            }
+        }
+        // Makes the moment in any case.
+        void apart() {
+            recorder_.begin(time_, recorder_.trail.cause, Why::nothing, subject_, false);
+            made_ = true;
+        }
+
+    private:
+        Recorder& recorder_;
+        u64 time_;
+        u32 subject_;
+        bool made_;
+    };
+
+    u32 now() const { return trail.cause; }
+
+    // The next moment; `pure` if all that happens in it waits for all its causes.
+    void begin(u64 time, u32 cause, Why why, u32 subject, bool pure) {
+        const auto moment = static_cast<u32>(recording_.moments.size());
+        if ((moment & 0xffff) == 0) {
+            check_size();
+        }
+        recording_.moments.push_back(
+            {time, cause, static_cast<u32>(recording_.edges.size()), subject, why});
+        trail.cause = moment;
+        pure_ = pure;
+    }
+
+    // Adds an edge to the newest moment.
+    void edge(u32 from) { recording_.edges.push_back(from); }
+
+    void push(MomentList& list, u32 moment) {
+        const u32 link = links_.take_as_left();
+        links_[link] = {moment, none};
+        (list.empty() ? list.first : links_[list.last].next) = link;
+        list.last = link;
+    }
+    u32 pop(MomentList& list) {
+        const u32 first = list.first;
+        const Link link = links_[first];
+        links_.give_back(first);
+        list.first = link.next;
+        return link.moment;
+    }
+
+    // A message that is sent now.
+    u32 message(u64 bytes, u32 source, u32 destination, u32 tag) {
+        recording_.messages.push_back(
+            {bytes, source, destination, tag, owner, none, trail.cause, none});
+        trail.detail = static_cast<u32>(recording_.messages.size() - 1);
+        return trail.detail;
+    }
+    void arrived(u32 subject) {
+        recording_.messages[recording_.message_of(subject)].arrived = trail.cause;
+    }
+    void received_by(u32 message, u32 node) { recording_.messages[message].peer_node = node; }
+    void hop(u32 message, u32 link, u32 other) {
+        recording_.hops.push_back({message, link, trail.cause, other});
+        trail.detail = static_cast<u32>(recording_.hops.size() - 1);
+    }
+
+    Recording& recording() { return recording_; }
+
+private:
+    struct Link {
+        u32 moment = none;
+        u32 next = none;
+    };
+
+    bool is_newest(u32 moment) const { return moment + u64{1} == recording_.moments.size(); }
+
+    void check_size() const {
+        constexpr u64 most = 0xfff00000u;   // that 32-bit indices allow
+        if (recording_.bytes() > most_bytes || recording_.moments.size() > most ||
+            recording_.edges.size() > most) {
+            throw RecordingTooLarge("a recording too large");
+        }
+    }
+
+    Recording recording_;
+    Pool<Link> links_;
+    bool pure_ = false;
+};
+
+}  // namespace recorded
+
+}  // namespace yantra

@@ -1,0 +1,118 @@
+"""`CriticalPath` and its `Step`s: what a run, or one node of it, waited for.
+
+Of everything that had to come first, the walk follows what came last, so steps touch and their
+lengths add up exactly. Where two came last in the same tick, either would do; the walk takes the
+one that the engine handled last. docs/reference/accounting.md defines the kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from yantra.compile import Model
+from yantra.result.tables import nanoseconds
+
+KINDS = (
+    "compute",
+    "memory",
+    "host",
+    "latency",
+    "wire",
+    "queued",
+    "hand_over",
+    "reduction",
+    "waiting",
+    "other",
+)
+"""What a step can be, in the order of the core."""
+
+_NONE = 2**32 - 1
+
+
+class Step(NamedTuple):
+    """One stretch of time and what filled it.
+
+    `rank` and `node` are those that did it: of a message its sender, with `peer` as the rank it
+    went to and `dimension` as the one it crossed, the lowest where it crossed several at once.
+    """
+
+    kind: str
+    rank: int | None
+    node: int | None
+    name: str
+    start_ns: float
+    end_ns: float
+    peer: int | None
+    dimension: int | None
+
+    @property
+    def length_ns(self) -> float:
+        """How long it took."""
+        return self.end_ns - self.start_ns
+
+
+class CriticalPath:
+    """The steps from the start of a run to the finish of its last rank, and their sums."""
+
+    def __init__(self, model: Model, columns: Any) -> None:
+        self._model = model
+        self._columns = columns
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps in order; each starts where the one before ends."""
+        return tuple(steps_of(self._model, self._columns))
+
+    @property
+    def length_ns(self) -> float:
+        """The sum of the steps: the makespan of the run."""
+        ends, starts = self._columns.end, self._columns.start
+        return _ns(ends[-1] - starts[0], self._model.ticks_per_ns) if len(ends) else 0
+
+    def by_kind(self) -> dict[str, float]:
+        """Return the time of each kind in ns, of all kinds; they add up to `length_ns`."""
+        ticks = dict.fromkeys(KINDS, 0)
+        columns = self._columns
+        for kind, start, end in zip(columns.kind, columns.start, columns.end, strict=True):
+            ticks[KINDS[kind]] += end - start
+        return {kind: _ns(sum_, self._model.ticks_per_ns) for kind, sum_ in ticks.items()}
+
+    def __len__(self) -> int:
+        return len(self._columns.kind)
+
+    def __repr__(self) -> str:
+        return f"<CriticalPath: {len(self)} steps, {self.length_ns} ns>"
+
+
+def steps_of(model: Model, columns: Any) -> Iterator[Step]:
+    """Yield the core's columns of steps as `Step`s."""
+    per_ns = model.ticks_per_ns
+    names: dict[tuple[int, int], tuple[int, str]] = {}
+    for kind, rank, node, peer, dimension, start, end in zip(
+        columns.kind,
+        columns.rank,
+        columns.node,
+        columns.peer,
+        columns.dimension,
+        columns.start,
+        columns.end,
+        strict=True,
+    ):
+        times = (_ns(start, per_ns), _ns(end, per_ns))
+        if rank == _NONE:
+            yield Step(KINDS[kind], None, None, "", *times, None, None)
+            continue
+        if (rank, node) not in names:
+            graph = model.graphs.of(rank)
+            names[rank, node] = (graph.id[node], graph.name(node))
+        yield Step(KINDS[kind], rank, *names[rank, node], *times, _known(peer), _known(dimension))
+
+
+def _known(value: int) -> int | None:
+    return None if value == _NONE else value
+
+
+def _ns(ticks: int, ticks_per_ns: int) -> float:
+    return nanoseconds(ticks, ticks_per_ns) or 0

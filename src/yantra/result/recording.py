@@ -1,0 +1,193 @@
+"""`Recording`: what a recorded run remembers beyond its result, as tables.
+
+Made by `run(model, record=True)`. Of a folded run, what is told is that of each class's first rank:
+its messages go to real ranks, and each stands for `alike` of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+from yantra.compile import Model
+from yantra.errors import ConfigError, UnsupportedError, did_you_mean
+from yantra.result.critical_path import CriticalPath, Step, steps_of
+from yantra.result.network import dimension_uses
+from yantra.result.table import Column, Kind, Table
+from yantra.result.tables import nanoseconds
+
+BYTES_PER_EVENT = 48
+"""The most memory a recording takes for each event of the run."""
+
+_MOST_ROWS = 10_000_000
+
+
+def memory_limit() -> int:
+    """Return the bytes that a recording may take: half of the memory that is free now."""
+    import os
+
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            free = next(int(line.split()[1]) * 1024 for line in file if "MemAvailable" in line)
+    except (OSError, StopIteration):
+        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    return free // 2
+
+
+class Recording:
+    """The messages of a run and what each of its events waited for."""
+
+    def __init__(self, model: Model, outcome: Any, native: Any) -> None:
+        self._model = model
+        self._outcome = outcome
+        self._native = native
+
+    @property
+    def bytes(self) -> int:
+        """The memory it takes."""
+        return int(self._native.bytes)
+
+    @cached_property
+    def messages(self) -> Table:
+        """One row per message, in the order in which they were sent.
+
+        `source` and `destination` are ranks, `dimension` the lowest that the message crosses,
+        `queued_ns` how long it waited for links that carried others. `node` is the id of the node
+        that sent it and `peer_node` of the one that received it, 2^64 - 1 where none did. `alike`
+        counts the messages it stands for in a folded run, itself among them.
+        """
+        columns = self._native.messages(self._model.native)
+        ticks_per_ns = self._model.ticks_per_ns
+
+        def listed(column: Any) -> Any:
+            return lambda: list(column)
+
+        def time(column: Any) -> Any:
+            return lambda: [nanoseconds(tick, ticks_per_ns) for tick in column]
+
+        makers: dict[str, Column] = {
+            "source": ("whole", listed(columns.source)),
+            "destination": ("whole", listed(columns.destination)),
+            "tag": ("whole", listed(columns.tag)),
+            "bytes": ("whole", listed(columns.bytes)),
+            "dimension": ("whole", listed(columns.dimension)),
+            "sent_ns": ("real", time(columns.sent)),
+            "arrived_ns": ("real", time(columns.arrived)),
+            "queued_ns": ("real", time(columns.queued)),
+            "node": ("id", listed(columns.node)),
+            "peer_node": ("id", listed(columns.peer_node)),
+            "alike": ("whole", listed(columns.alike)),
+        }
+        return Table("messages", len(columns.source), makers)
+
+    @cached_property
+    def critical_path(self) -> CriticalPath:
+        """What the last rank waited for, from the start of the run to its finish."""
+        return CriticalPath(
+            self._model, self._native.critical_path(self._model.native, self._outcome)
+        )
+
+    @cached_property
+    def collective_parts(self) -> Any:
+        """The core's columns of `Result.collectives`, a row for each that ended, by place."""
+        return self._native.collective_parts(self._model.native, self._outcome)
+
+    @cached_property
+    def slack_ticks(self) -> Any:
+        """The slack of every node that ran, by its place in the outcome."""
+        return self._native.slack(self._outcome).ticks
+
+    def utilisation(self, bins: int = 200) -> Table:
+        """Return how much each dimension carried in each of `bins` equal stretches of the run.
+
+        The bytes of a message are spread over the time they take on the wire and given out as whole
+        bytes, so those of a dimension add up to its bytes in `Result.dimensions`. `utilisation` is
+        their share of what its links could have carried. What travels after the last rank finished
+        counts for the last stretch.
+        """
+        _check_bins(bins)
+        columns = self._native.dimension_utilisation(self._model.native, self._outcome, bins)
+        uses = dimension_uses(self._model, self._outcome, 0.0)
+        dimensions = self._model.scenario.topology.dimensions
+        capacity = [use.links * dimensions[use.dimension].bytes_per_ns for use in uses]
+        rows = [use.dimension for use in uses]
+        return self._binned("utilisation", {"dimension": ("whole", rows)}, capacity, columns)
+
+    def link_utilisation(self, bins: int = 200) -> Table:
+        """Return the same for every link that carried something on the congestion-aware network.
+
+        Links are named as in `Result.links`. The table is empty on the other network. Raises
+        UnsupportedError for more than ten million rows.
+        """
+        _check_bins(bins)
+        links = self._outcome.links
+        if len(links) * bins > _MOST_ROWS:
+            raise UnsupportedError(
+                f"{len(links)} links in {bins} bins are more than ten million rows; ask for at "
+                f"most {_MOST_ROWS // len(links)} bins"
+            )
+        columns = self._native.link_utilisation(self._model.native, self._outcome, bins)
+        dimensions = self._model.scenario.topology.dimensions
+        capacity = [dimensions[link[0]].bytes_per_ns for link in links]
+        names: dict[str, tuple[Kind, list[Any]]] = {
+            "dimension": ("whole", [link[0] for link in links]),
+            "source": ("real", [link[1] for link in links]),
+            "destination": ("real", [link[2] for link in links]),
+        }
+        return self._binned("link_utilisation", names, capacity, columns)
+
+    def _binned(
+        self,
+        name: str,
+        rows: dict[str, tuple[Kind, list[Any]]],
+        capacity: list[float],
+        columns: Any,
+    ) -> Table:
+        """Make a table of bins: one row of `rows` after the other, each over all bins."""
+        per_ns = self._model.ticks_per_ns
+        edges = [nanoseconds(tick, per_ns) or 0 for tick in columns.edges]
+        bins = len(edges) - 1
+        count = len(capacity)
+
+        def share() -> list[float]:
+            lengths = [end - start for start, end in pairwise(edges)] * count
+            rates = [rate for rate in capacity for _ in range(bins)]
+            each = zip(columns.bytes, lengths, rates, strict=True)
+            return [size / (length * rate) if length else 0.0 for size, length, rate in each]
+
+        def repeated(values: list[Any]) -> Callable[[], list[Any]]:
+            return lambda: [value for value in values for _ in range(bins)]
+
+        makers: dict[str, Column] = {
+            column: (kind, repeated(values)) for column, (kind, values) in rows.items()
+        }
+        makers["from_ns"] = ("real", lambda: edges[:-1] * count)
+        makers["to_ns"] = ("real", lambda: edges[1:] * count)
+        makers["bytes"] = ("whole", lambda: list(columns.bytes))
+        makers["utilisation"] = ("real", share)
+        return Table(name, bins * count, makers)
+
+    def waited_for(self, rank: int, node_id: int) -> tuple[Step, ...]:
+        """Return what the end of a node waited for, back to its start, oldest first.
+
+        Empty if the node took no time or never ended. Raises ConfigError for a rank or a node that
+        does not exist.
+        """
+        if not 0 <= rank < self._model.ranks:
+            raise ConfigError(
+                "rank", f"there is no rank {rank}; ranks are 0 to {self._model.ranks - 1}"
+            )
+        ids = list(self._model.graphs.of(rank).id)
+        if node_id not in ids:
+            hint = did_you_mean(str(node_id), [str(other) for other in ids])
+            raise ConfigError("node_id", f"rank {rank} has no node {node_id}{hint}")
+        node = ids.index(node_id)
+        columns = self._native.waited_for(self._model.native, self._outcome, rank, node)
+        return tuple(steps_of(self._model, columns))
+
+
+def _check_bins(bins: int) -> None:
+    if bins < 1:
+        raise ConfigError("bins", f"expected at least 1, got {bins}")
