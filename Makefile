@@ -6,11 +6,12 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src native -type
 WORKERS ?= $(shell nproc)
 SECONDS ?= 600
 
-.PHONY: help demo test lint bench bench-scale sanitize fuzz clean
+.PHONY: help demo test docs lint bench bench-scale sanitize fuzz clean
 
 help:
 	@echo "make demo      install into $(VENV) and run the demonstration"
 	@echo "make test      install with the test tools and run the suite"
+	@echo "make docs      the site of the documentation, into build/site; warnings are errors"
 	@echo "make lint      ruff and mypy alone"
 	@echo "make bench     benchmarks, each beside its goal"
 	@echo "make bench-scale  of them, those of many ranks; draws how cost grows with ranks"
@@ -22,6 +23,10 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.test-installed
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+docs: $(VENV)/.docs-installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "build/site/index.html; with the search: python3 -m http.server -d build/site"
 
 lint: $(VENV)/.test-installed
 	$(BIN)/ruff check .
@@ -61,4 +66,8 @@ $(VENV)/.installed: $(BIN)/python $(SOURCES)
 
 $(VENV)/.test-installed: $(BIN)/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[test,tables]"
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.docs-installed: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[docs]"
 	@touch $@ $(VENV)/.installed

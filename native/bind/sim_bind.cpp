@@ -203,6 +203,7 @@ void bind_parameters(nb::module_& module) {
         .def_rw("local_reduction_delay", &SystemParameters::local_reduction_delay)
         .def_rw("memory_bytes_per_s", &SystemParameters::memory_bytes_per_s)
         .def_rw("rendezvous", &SystemParameters::rendezvous)
+        .def_rw("custom_work_takes_no_time", &SystemParameters::custom_work_takes_no_time)
         .def("set_bus", [](SystemParameters& s, u64 latency, u64 overhead, u64 gap, double per_byte) {
             s.bus = {true, latency, overhead, gap, per_byte};
         });
@@ -249,7 +250,8 @@ void bind_lowering(nb::module_& module) {
         .def_rw("zero_op_kernel_never_ends", &LowerOptions::zero_op_kernel_never_ends)
         .def_rw("zero_byte_kernel_is_skipped", &LowerOptions::zero_byte_kernel_is_skipped)
         .def_rw("no_duration_takes_a_nanosecond", &LowerOptions::no_duration_takes_a_nanosecond)
-        .def_rw("whole_microseconds", &LowerOptions::whole_microseconds);
+        .def_rw("whole_microseconds", &LowerOptions::whole_microseconds)
+        .def_rw("takes_no_time", &LowerOptions::takes_no_time);
 }
 
 void bind_model(nb::module_& module) {

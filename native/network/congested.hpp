@@ -69,6 +69,8 @@ protected:
     void record_offer(u32 message);
     void record_transmission(u32 link, u32 message);
     void record_free_link(u32 link);
+    // The number among all links of one that the network keeps.
+    virtual u32 number_of(u32 link) const { return link; }
 
     const Grid& grid_;
     TimeScale scale_;

@@ -11,7 +11,16 @@ FoldedLinks::FoldedLinks(const Grid& grid, TimeScale scale, EventQueue& queue,
     : CongestedNetwork(grid, scale, queue, classes.dimension),
       classes_(classes),
       clash_(std::move(clash)),
-      offered_(classes.dimension.size()) {}
+      offered_(classes.dimension.size()) {
+    if constexpr (recorded_run) {
+        one_of_class_.resize(classes.dimension.size());
+        for (u32 link = 0; link < classes.class_of.size(); ++link) {
+            if (classes.class_of[link] != none) {
+                one_of_class_[classes.class_of[link]] = link;
+            }
+        }
+    }
+}
 
 void FoldedLinks::send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) {
     const u32 message = accept(src, dst, bytes, arrived, departed);

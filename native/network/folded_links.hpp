@@ -14,7 +14,9 @@
 
 #include "network/congested.hpp"
 
-namespace yantra::inline YANTRA_RUN {
+namespace yantra {
+
+inline namespace YANTRA_RUN {
 
 class FoldedLinks final : public CongestedNetwork {
 public:
@@ -48,6 +50,7 @@ private:
         bool passes = false;
     };
 
+    u32 number_of(u32 link) const override { return one_of_class_[link]; }
     void take_on(u32 message, bool passes);
     static bool in_one_order(const Offered& first, const Offered& second);
 
@@ -56,6 +59,9 @@ private:
     u64 cause_ = unknown;
     std::vector<Offered> offered_;   // by class
     std::vector<u32> crossed_;       // by message: its last link's class
+    std::vector<u32> one_of_class_;  // of recorded runs
 };
+
+}  // namespace YANTRA_RUN
 
 }  // namespace yantra

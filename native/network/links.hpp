@@ -33,6 +33,8 @@ public:
 
     explicit Links(const Grid& grid);
 
+    // The first link of each dimension.
+    std::vector<u32> first_of_dimensions() const { return {first_link_.begin(), first_link_.end() - 1}; }
     u32 count() const { return first_link_.back(); }
     u32 dimension_of(u32 link) const;
     Ends ends_of(u32 link) const;
@@ -88,7 +90,6 @@ private:
     std::vector<u32> first_switch_;  // of each dimension: what its first switch is called
 };
 
-// Links that carry the same; classes are numbered by dimension.
 struct LinkClasses {
     std::vector<u32> class_of;    // by link; none where no message passes
     std::vector<u32> dimension;   // by class

@@ -1,6 +1,4 @@
 // What a recorded run notes of messages on the congestion-aware network: who held a link before.
-#include <algorithm>
-
 #include "network/congested.hpp"
 
 namespace yantra {
@@ -19,10 +17,7 @@ void CongestedNetwork::record_send(u32 message) {
         records_ = std::make_shared<Records>();
         records_->freed.assign(links_.size(), none);
         queue_.recorder().recording().by_hop = true;
-        std::vector<u32>& first = queue_.recorder().recording().first_link;
-        for (u32 link = 0; link < links_.size(); ++link) {
-            first.resize(std::max<std::size_t>(first.size(), links_[link].dimension + 1), link);
-        }
+        queue_.recorder().recording().first_link = routes_.first_of_dimensions();
     }
     if (records_->transits.size() <= message) {
         records_->transits.resize(message + 1);
@@ -40,7 +35,7 @@ void CongestedNetwork::record_transmission(u32 link, u32 message) {
     Recorder& recorder = queue_.recorder();
     const Records::OfTransit& of = records_->transits[message];
     const bool waited = of.offered != recorder.now();
-    recorder.hop(of.message, link, waited ? of.offered : records_->freed[link]);
+    recorder.hop(of.message, number_of(link), waited ? of.offered : records_->freed[link]);
 }
 
 }  // namespace yantra

@@ -130,6 +130,12 @@ public:
         (list.empty() ? list.first : links_[list.last].next) = link;
         list.last = link;
     }
+    void push_first(MomentList& list, u32 moment) {
+        const u32 link = links_.take_as_left();
+        links_[link] = {moment, list.first};
+        list.last = list.empty() ? link : list.last;
+        list.first = link;
+    }
     u32 pop(MomentList& list) {
         const u32 first = list.first;
         const Link link = links_[first];

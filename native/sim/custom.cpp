@@ -75,6 +75,9 @@ u64 Simulation::custom_size(const Stream& s, u32 node) const {
 // A computation takes its recorded time or, when it has none but says how much it reduces, what the
 // local reduction of that takes in any collective.
 u64 Simulation::custom_ticks(const Stream& s, u32 node) const {
+    if (model_.system.custom_work_takes_no_time) {
+        return 0;
+    }
     const Graph& graph = *custom_position(model_.custom[s.custom], s.rank).graph;
     u64 ns = graph.recorded_ns(node, model_.quirks.whole_microseconds);
     if (ns == 0 && has_chunks(graph, node)) {

@@ -58,6 +58,7 @@ struct SystemParameters {
     u64 local_reduction_delay = 1;   // per 100 bytes, shared bus only
     double memory_bytes_per_s = 0.0;
     bool rendezvous = false;
+    bool custom_work_takes_no_time = false;   // what if: of collectives given by traces
     SharedBusParameters bus;
 };
 

@@ -334,9 +334,10 @@ void Simulation::record_arrival(const Stream& s, u32 slot, bool is_awaited) {
 
 void Simulation::record_early(u32 early) { at(records_->early, early).moment = recorder().now(); }
 
+// Early arrivals come newest first.
 void Simulation::record_counted(const Stream& s, u32 early) {
     const Records::OfEarly& of = records_->early[early];
-    recorder().push(arrivals_of(s, early_[early].mark & ((1u << 20) - 1)), of.moment);
+    recorder().push_first(arrivals_of(s, early_[early].mark & ((1u << 20) - 1)), of.moment);
 }
 
 // --- graphs

@@ -10,8 +10,6 @@
 
 namespace yantra {
 
-inline constexpr u32 node_classes = 5;  // NodeClass
-
 // Upstream's end-of-run statistics of one rank (astra-sim-semantics 6.7).
 struct RankStatistics {
     u64 wall = 0;                                   // latest end of a node

@@ -413,7 +413,12 @@ std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const Lower
     job->ops.reserve(graph->size());
     Lowering lowering(*graph, options, problems);
     for (u32 node = 0; node < graph->size(); ++node) {
-        job->ops.push_back(lowering.lower(node));
+        Op op = lowering.lower(node);
+        if (op.kind == OpKind::timed &&
+            options.takes_no_time[static_cast<std::size_t>(op.node_class)]) {
+            op.ticks = op.busy_ticks = 0;
+        }
+        job->ops.push_back(op);
     }
     job->graph = std::move(graph);
     return job;

@@ -24,6 +24,8 @@ enum class OpKind : u8 { timed, collective, send, receive, memory, skip };
 // Statistics class of a node, as upstream groups them.
 enum class NodeClass : u8 { gpu, cpu, communication, memory, invalid };
 
+inline constexpr u32 node_classes = 5;
+
 inline constexpr u8 unlimited = 0xff;
 
 struct Op {
@@ -87,6 +89,8 @@ struct LowerOptions {
     bool zero_byte_kernel_is_skipped = false;
     bool no_duration_takes_a_nanosecond = false;
     bool whole_microseconds = false;
+    // What if: operations with a duration of their own that take no time, by NodeClass.
+    std::array<bool, node_classes> takes_no_time{};
 };
 
 // A node that cannot be run, and why; the text names the attribute, what was expected and found.

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Path = str | PathLike[str]
 
+RESULT_FORMAT = "yantra-result"
+"""What the member `format` of a result says, by which it is known."""
+
 _JSON_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
 _DEEPEST = 50
 _JSON_WORDS = {"true": True, "false": False, "null": None, "": None, "~": None}
@@ -75,6 +78,24 @@ def parse_json(text: str, name: str) -> tuple[Any, list[str]]:
     if rest:
         warnings.append(f"{name}: text after the JSON value is ignored: {show(rest)}")
     return tree, warnings
+
+
+def parse_own_json(text: str, name: str) -> dict[str, Any]:
+    """Return the object in the text of a JSON file that Yantra wrote; `name` is for errors.
+
+    Several times faster than `parse_json`, which reads what others write: results are large.
+    """
+    import json
+
+    try:
+        tree = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise _at(name, error.lineno, error.colno, f"not JSON: {_lower(error.msg)}") from None
+    except RecursionError:
+        raise _not_json(name, "nested too deeply") from None
+    if not isinstance(tree, dict):
+        raise ConfigError(name, f"expected an object, got {show(tree)}")
+    return tree
 
 
 def parse_yaml(text: str, name: str, scalars_as_text: bool = False) -> Any:

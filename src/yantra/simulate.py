@@ -25,7 +25,7 @@ Progress = Callable[[int, int], None]
 
 
 def simulate(
-    scenario: Scenario, *, progress: Progress | None = None, record: bool = False
+    scenario: Scenario, *, progress: Progress | None = None, record: bool | int = False
 ) -> Result:
     """Compile a scenario and run it, folded where its `fold` allows.
 
@@ -40,7 +40,7 @@ def run(
     *,
     progress: Progress | None = None,
     fold: Fold | None = None,
-    record: bool = False,
+    record: bool | int = False,
 ) -> Result:
     """Run a compiled scenario. Any number of runs may share one model.
 
@@ -50,7 +50,8 @@ def run(
 
     `record` notes the cause of every event, for `Result.recording` and `Result.critical_path`. It
     changes no time. It takes up to BYTES_PER_EVENT bytes of memory per event and raises
-    UnsupportedError where that is more than half of what the machine has free.
+    UnsupportedError where that is more than half of what the machine has free, or more than
+    `record` bytes if that is a number.
     """
     wanted = fold or model.scenario.fold
     reason = ""
@@ -66,7 +67,7 @@ def run(
 
 
 def _run_folded(
-    model: Model, progress: Progress | None, always: bool, record: bool
+    model: Model, progress: Progress | None, always: bool, record: bool | int
 ) -> tuple[Any, Recording | None, str]:
     """Return the outcome of one rank per class, or None and why it is not that of all ranks.
 
@@ -100,7 +101,7 @@ def run_native(
 
 
 def _run_whole(
-    model: Model, progress: Progress | None, warnings: list[str] | None, record: bool
+    model: Model, progress: Progress | None, warnings: list[str] | None, record: bool | int
 ) -> tuple[Any, Recording | None]:
     total = sum(len(model.graphs.of(rank)) for rank in range(model.ranks)) if progress else 0
     simulation = _simulation(model, record)
@@ -118,11 +119,11 @@ def _run_whole(
     return outcome, _recording(model, outcome, simulation)
 
 
-def _simulation(model: Model, record: bool, **options: Any) -> _AnySimulation:
+def _simulation(model: Model, record: bool | int, **options: Any) -> _AnySimulation:
     if not record:
         return _core.Simulation(model.native, **options)
     simulation = _core.RecordedSimulation(model.native, **options)
-    simulation.limit(memory_limit())
+    simulation.limit(memory_limit() if record is True else record)
     return simulation
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sized
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Lock
 from typing import Any, TypeVar, overload
 
@@ -34,6 +34,7 @@ SweepProgress = Callable[[float, int | None], None]
 by the share of their nodes that is done, and the runs in all; None if nobody can know them yet."""
 
 _WAITING_PER_THREAD = 4
+_SLICE_S = 0.2
 
 
 class _StoppedError(Exception):
@@ -145,12 +146,19 @@ def _in_order(
         for number, given in enumerate(scenarios):
             waiting.append(pool.submit(one, number, given))
             if len(waiting) == _WAITING_PER_THREAD * threads:
-                yield waiting.popleft().result()
+                yield _result(waiting.popleft())
         while waiting:
-            yield waiting.popleft().result()
+            yield _result(waiting.popleft())
     finally:
         board.is_stopped = True
         pool.shutdown(cancel_futures=True)
+
+
+def _result(future: Future[Any]) -> Any:
+    """Wait in slices: a signal that some other thread takes does not wake this one."""
+    while not wait((future,), _SLICE_S).done:
+        pass
+    return future.result()
 
 
 def _run(

@@ -32,8 +32,21 @@ _MEASURED = (
     r"~\d+(?:\\\.\d+)?(\\ (?:ns|us|ms|s)\b)?"  # in an escaped text; with its unit of time, if any
 )
 _NUMBER = r"[\d.]+"
-_COMMAND = "import sys; from yantra.cli import main; sys.exit(main())"
-_PROGRAMS = {"yantra": f"-c '{_COMMAND}'", "python": "", "torchrun": "-m torch.distributed.run"}
+_CALL = "-c 'import sys; from {} import main; sys.exit(main())'"
+_UPSTREAM = (
+    "converter",
+    "generator",
+    "jsonizer",
+    "timeline_visualizer",
+    "trace_link",
+    "visualizer",
+)
+_PROGRAMS = {
+    "yantra": _CALL.format("yantra.cli"),
+    "python": "",
+    "torchrun": "-m torch.distributed.run",
+    **{f"chakra_{name}": _CALL.format(f"yantra.cli.upstream.{name}") for name in _UPSTREAM},
+}
 
 
 class Block(NamedTuple):

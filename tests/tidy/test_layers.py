@@ -23,8 +23,8 @@ PYTHON_LAYERS = [
     ("folding",),
     ("result", "deadlock"),
     ("simulate", "validate"),
-    ("export", "demo", "rehearsal", "sweep"),
-    ("hiding",),
+    ("export", "demo", "rehearsal", "sweep", "insight"),
+    ("hiding", "doctor"),
     ("cli",),
     ("__main__",),
 ]
@@ -33,7 +33,7 @@ IMPORTS_THE_CORE = {"chakra", "compile", "deadlock", "folding", "simulate", "res
 NATIVE_LAYERS = [
     ("base",),
     ("recording",),
-    ("des", "trace", "topology"),
+    ("des", "trace", "topology", "export"),
     ("collective", "compute", "memory", "network"),
     ("workload",),
     ("sim",),

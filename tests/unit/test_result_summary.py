@@ -58,7 +58,7 @@ def test_a_summary_fits_80_columns_with_every_part_of_a_long_run_in_it() -> None
 def test_the_notebook_form_escapes_and_has_the_same_cells() -> None:
     result = _compute([1, 2])
     page = result._repr_html_()
-    assert page.count("<table>") == 2
+    assert page.count("<table>") == 2 and page.count("<rect") == 2
     assert "<th>rank (ns)</th><th>finish</th>" in page
     assert "<td>0: Ring 2</td>" in page
     assert "bound by compute: compute is 100 % of rank 1&#x27;s time" in page

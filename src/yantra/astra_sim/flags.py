@@ -59,7 +59,7 @@ def parse(arguments: Sequence[str], backend: NetworkBackend = "congestion-unawar
         if argument == "--":
             break
         option, equals, text = argument.partition("=")
-        known = _OPTIONS.get(option.removeprefix("--")) if option.startswith("--") else None
+        known = OPTIONS.get(option.removeprefix("--")) if option.startswith("--") else None
         if known is None:
             warnings.append(_unknown(argument, option, after_switch))
             continue
@@ -80,9 +80,14 @@ def parse(arguments: Sequence[str], backend: NetworkBackend = "congestion-unawar
 
 def help_text(program: str) -> str:
     """Return the text of `--help`."""
-    width = max(len(option) for option in _OPTIONS) + 4
-    lines = [f"  {'--' + option:<{width}}{line}" for option, (_, _, line) in _OPTIONS.items()]
-    return f"Usage: {program} --option=value ...\n\nOptions:\n" + "\n".join(lines) + "\n"
+    from textwrap import wrap
+
+    gap = " " * (max(len(option) for option in OPTIONS) + 6)
+    lines = [f"Usage: {program} --option=value ...", "", "Options:"]
+    for option, (_, _, meaning) in OPTIONS.items():
+        begin = f"  --{option}".ljust(len(gap))
+        lines += wrap(meaning, _HELP_WIDTH, initial_indent=begin, subsequent_indent=gap)
+    return "\n".join(lines) + "\n"
 
 
 def _text(option: str, text: str) -> str:
@@ -132,7 +137,7 @@ def _next(rest: Any, option: str) -> str:
 
 def _unknown(argument: str, option: str, after_switch: str) -> str:
     if option.startswith("--"):
-        hint = did_you_mean(option.removeprefix("--"), _OPTIONS)
+        hint = did_you_mean(option.removeprefix("--"), OPTIONS)
         return f"{option}: unknown option, ignored as ASTRA-sim does{hint}"
     if after_switch:
         return f"{argument}: ignored as ASTRA-sim does; write {after_switch}={argument}"
@@ -140,14 +145,22 @@ def _unknown(argument: str, option: str, after_switch: str) -> str:
 
 
 def _require(values: dict[str, Any]) -> None:
-    for option, (field, _, _) in _OPTIONS.items():
+    for option, (field, _, _) in OPTIONS.items():
         if field in _REQUIRED and field not in values:
             raise ConfigError(f"--{option}", "missing; expected the path of a file")
 
 
+CHOICES = {
+    "network-backend": ("congestion-unaware", "congestion-aware"),
+    "scheduling-keys": ("ignore", "honour"),
+    "fold": ("auto", "off", "require"),
+}
+"""Options that take one of some names."""
+
+_HELP_WIDTH = 80
 _REQUIRED = ("workload", "system", "network", "memory")
 _PATH = "file, required"
-_OPTIONS: dict[str, tuple[str, Callable[[str, str], Any], str]] = {
+OPTIONS: dict[str, tuple[str, Callable[[str, str], Any], str]] = {
     "workload-configuration": (
         "workload",
         _text,
@@ -166,20 +179,27 @@ _OPTIONS: dict[str, tuple[str, Callable[[str, str], Any], str]] = {
     "rendezvous-protocol": ("rendezvous", _switch, "announce each message (default: false)"),
     "network-backend": (
         "network_backend",
-        _one_of("congestion-unaware", "congestion-aware"),
+        _one_of(*CHOICES["network-backend"]),
         "congestion-unaware or congestion-aware",
     ),
     "scheduling-keys": (
         "scheduling_keys",
-        _one_of("ignore", "honour"),
+        _one_of(*CHOICES["scheduling-keys"]),
         "ignore or honour intra-/inter-dimension-scheduling (default: ignore)",
     ),
     "semantics-quirk": ("quirks", _quirk, "NAME or NAME=false: turn one oddity on or off"),
     "fold": (
         "fold",
-        _one_of("auto", "off", "require"),
+        _one_of(*CHOICES["fold"]),
         "run one rank of all that do the same; auto: never here (default: auto)",
     ),
     "json": ("json", _switch, "write the result as JSON"),
     "help": ("help", _switch, "show this text"),
 }
+"""Every option: the field of `Flags`, how its text is read, and what it means."""
+
+FILES = (
+    *(f"{what}-configuration" for what in ("workload", "system", "network", "remote-memory")),
+    *("comm-group-configuration", "logging-folder"),
+)
+"""Options that take a path."""

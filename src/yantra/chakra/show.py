@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from math import isfinite
+from typing import Any
 
-from yantra.chakra.schema import Attribute, CollectiveType, Kind, Metadata, Node
+from yantra.chakra.schema import AnyValue, Attribute, CollectiveType, Kind, Metadata, Node
 from yantra.chakra.trace import Trace
 
 _MOST_PARENTS = 4
@@ -76,6 +78,34 @@ def node_lines(trace: Trace, id: int) -> Iterator[str]:
                 yield f"  {side} {part}: {text}"
     for item in node.attributes:
         yield f"  {_attribute(item, None)}"
+
+
+def as_dict(node: Node) -> dict[str, Any]:
+    """Return everything that a trace says about a node as plain values for JSON.
+
+    Of an attribute that is there twice the first counts; numbers that JSON does not have are texts.
+    """
+    sides = ((name, getattr(node, name)) for name in ("inputs", "outputs"))
+    about = {
+        "id": node.id,
+        "name": node.name,
+        "type": _type(node),
+        "start_us": node.start_micros,
+        "duration_us": node.duration_micros,
+        "data_deps": node.data_deps,
+        "ctrl_deps": node.ctrl_deps,
+    }
+    about |= {name: side._asdict() for name, side in sides if side is not None}
+    values = {item.name: _plain(item.value) for item in reversed(node.attributes)}
+    return about | {"attributes": dict(reversed(values.items()))}
+
+
+def _plain(value: AnyValue) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
 def _types(trace: Trace) -> Iterator[object]:

@@ -7,34 +7,50 @@ answer (deadlock, unsupported), 70 for a fault of Yantra, 130 when interrupted.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
 
 from yantra import __version__
 from yantra.errors import YantraError, as_json, internal_error
 
 _JSON = frozenset({"--json", "--json=true", "--json=1"})
+_COMPLETING = "_YANTRA_COMPLETE"
+_IS_JSON: ContextVar[bool] = ContextVar("is_json", default=False)
 _INTERRUPTED = 130
+_TERMINATED = 143
 _BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit status."""
+    if _COMPLETING in os.environ:
+        from yantra.cli.complete import answer
+
+        return answer(_COMPLETING)
     arguments = sys.argv[1:] if argv is None else list(argv)
     return guarded(lambda: _dispatch(arguments), not _JSON.isdisjoint(arguments))
 
 
 def guarded(command: Callable[[], int], json: bool) -> int:
-    """Run a command; turn every exception into a message and an exit status."""
+    """Run a command; turn every exception into a message and an exit status.
+
+    With `json`, errors and warnings are JSON objects, one on a line.
+    """
+    _IS_JSON.set(json)
+    _end_on_sigterm()
     try:
         status = command()
         sys.stdout.flush()
         return status
     except YantraError as error:
         return _report(error, json)
+    except _TerminatedError:
+        return _tell("terminated", _TERMINATED)
     except KeyboardInterrupt:
-        sys.stderr.write("error: interrupted\n")
-        return _INTERRUPTED
+        return _tell("interrupted", _INTERRUPTED)
     except BrokenPipeError:
         _silence_stdout()
         return _BROKEN_PIPE
@@ -44,8 +60,30 @@ def guarded(command: Callable[[], int], json: bool) -> int:
 
 
 def warn(texts: Sequence[str]) -> None:
-    """Write warnings to standard error."""
-    sys.stderr.write("".join(f"warning: {text}\n" for text in texts))
+    """Write warnings to standard error, as the errors of the command."""
+    if _IS_JSON.get():
+        from json import dumps
+
+        lines = [dumps({"warning": text}, ensure_ascii=False) for text in texts]
+    else:
+        lines = [f"warning: {text}" for text in texts]
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
+
+
+class _TerminatedError(KeyboardInterrupt):
+    """SIGTERM: the command ends as if interrupted, so that no half-written file is left."""
+
+
+def _end_on_sigterm() -> None:
+    import signal
+
+    def end(_signal: int, _frame: object) -> None:
+        raise _TerminatedError
+
+    # A handler that is not the default is somebody's own, as is a process that runs us in a thread.
+    with suppress(ValueError):
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, end)
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -72,8 +110,19 @@ def _report(error: YantraError, json: bool) -> int:
     return error.exit_code
 
 
+def _tell(what: str, status: int) -> int:
+    """Tell what ended a command; return its exit status."""
+    if _IS_JSON.get():
+        from json import dumps
+
+        form = {"error": what.capitalize(), "exit_code": status, "message": what}
+        sys.stderr.write(dumps(form) + "\n")
+    else:
+        sys.stderr.write(f"error: {what}\n")
+    return status
+
+
 def _trace_if_asked() -> None:
-    import os
     import traceback
 
     if os.environ.get("YANTRA_DEBUG") == "1":
@@ -82,6 +131,4 @@ def _trace_if_asked() -> None:
 
 def _silence_stdout() -> None:
     """Let the interpreter's last flush of standard output go nowhere."""
-    import os
-
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -5,26 +5,43 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
+from yantra.astra_sim import flags as options
 from yantra.astra_sim import from_flags
-from yantra.astra_sim.flags import Flags, help_text, parse
+from yantra.astra_sim.flags import Flags, parse
 from yantra.cli import warn
 from yantra.quirks import ASTRA_SIM
 from yantra.quirks import parse as parse_quirks
 from yantra.scenario import Scenario
 
 PROGRAM = "yantra astra-sim"
+_FILES = """--workload-configuration=step \\
+    --system-configuration=system.json \\
+    --network-configuration=network.yml \\
+    --remote-memory-configuration=memory.json"""
+EXAMPLES = (
+    f"yantra astra-sim {_FILES}",
+    f"yantra astra-sim {_FILES} \\\n    --network-backend=congestion-aware --json",
+)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command; `arguments` are those after its name."""
     flags = parse(arguments)
     if flags.help:
-        sys.stdout.write(help_text(PROGRAM))
+        sys.stdout.write(help_text())
         return 0
     scenario, warnings = scenario_of(flags)
     if not flags.json:
         warn(warnings)
     return _run(scenario, flags, warnings)
+
+
+def help_text() -> str:
+    """Return the text of `--help`."""
+    from textwrap import indent
+
+    examples = indent("\n".join(EXAMPLES), "  ")
+    return f"{options.help_text(PROGRAM)}\nExamples:\n{examples}\n"
 
 
 def scenario_of(flags: Flags) -> tuple[Scenario, list[str]]:

@@ -5,24 +5,36 @@ from __future__ import annotations
 import json
 import sys
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 import click
 
+from yantra.cli.command import WithExamples
 from yantra.cli.show import show
-from yantra.demo import Example, examples
 from yantra.errors import InternalError
-from yantra.result import Result
-from yantra.result.files import document
-from yantra.simulate import simulate
+
+if TYPE_CHECKING:
+    from yantra.demo import Example
+    from yantra.result import Result
 
 _WIDTH = 80
 _SHOWN_AS_JSON = ("ranks", "dimensions")
 
 
-@click.command()
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra demo",
+        "yantra demo --json",
+    ],
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def command(as_json: bool) -> int:
     """Run four examples; two have an answer published for ASTRA-sim."""
+    from yantra.demo import examples
+    from yantra.result.files import document
+    from yantra.simulate import simulate
+
     forms = []
     for number, example in enumerate(examples(), start=1):
         result = simulate(example.scenario)

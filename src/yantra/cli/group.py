@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar
@@ -9,10 +10,13 @@ from typing import Any, ClassVar
 import click
 
 from yantra import __version__
+from yantra.cli.command import WithExamples
 from yantra.errors import ConfigError, did_you_mean
 
 COMMANDS = {
     "run": "Run a scenario file and show what its ranks did.",
+    "explain": "Say in words why a run takes as long as it does.",
+    "compare": "Tell what changed from one result to another, and why.",
     "sweep": "Run many scenario files on all cores, one line each.",
     "validate": "Check a scenario or ASTRA-sim inputs without running them.",
     "workload": "Make, show and expand workloads: what a job computes and communicates.",
@@ -20,10 +24,19 @@ COMMANDS = {
     "chakra": "Link, convert and look at execution traces.",
     "astra-sim": "Run ASTRA-sim's inputs and print ASTRA-sim's lines.",
     "demo": "Run four examples.",
+    "doctor": "Check the installation, and say what to do.",
+    "completion": "Print the script that completes commands in a shell.",
 }
+EXAMPLES = (
+    "yantra demo",
+    "yantra run step.yaml",
+    "yantra workload train --model llama3-8b --tp 4 --dp 2 -o step.yw",
+    "yantra run --workload step.yw --cluster hgx-h100",
+    "yantra chakra stats 'job.{rank}.et'",
+)
 
 
-class Commands(click.Group):
+class Commands(WithExamples, click.Group):
     """A command group that knows names and one-line helps without importing a command.
 
     `package` holds one module per command of `known`, each with its `command`.
@@ -40,7 +53,11 @@ class Commands(click.Group):
         """Import a command."""
         if cmd_name not in self.known:
             return None
-        command: click.Command = import_module(f"{self.package}.{cmd_name}").command
+        return self.imported(cmd_name)
+
+    def imported(self, name: str) -> click.Command:
+        """Import the command `name`, one of `known`."""
+        command: click.Command = import_module(f"{self.package}.{name}").command
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -55,7 +72,18 @@ class Commands(click.Group):
             formatter.write_dl(list(self.known.items()))
 
 
-@click.command(cls=Commands)
+class _Yantra(Commands):
+    """All commands. `astra-sim` reads its options itself; click only knows of them."""
+
+    def imported(self, name: str) -> click.Command:
+        if name != "astra-sim":
+            return super().imported(name)
+        from yantra.cli.astra_sim_options import command
+
+        return command
+
+
+@click.command(cls=_Yantra, examples=EXAMPLES)
 @click.version_option(__version__, message="yantra %(version)s")
 def yantra() -> None:
     """Predict how a distributed machine-learning job runs on a cluster."""
@@ -76,8 +104,30 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "yantra"
-        problem = error.format_message().rstrip(".")
-        raise ConfigError(command, f"{problem}; see {command} --help") from None
+        raise ConfigError(command, f"{_problem(error)}; see {command} --help") from None
     except click.ClickException as error:
         raise ConfigError("yantra", error.format_message()) from None
     return status if isinstance(status, int) else 0
+
+
+def _problem(error: click.UsageError) -> str:
+    """Return what is wrong with a command line, in the words of all other errors."""
+    if isinstance(error, click.NoSuchOption):
+        context = error.ctx
+        known = () if context is None else _options(context.command, context)
+        hint = did_you_mean(error.option_name, known)
+        return f"no option is named '{error.option_name}'{hint}"
+    problem = re.sub(r"\s*\n\s*", " ", error.format_message()).rstrip(".")
+    if isinstance(error, click.BadParameter) and isinstance(
+        kind := getattr(error.param, "type", None), click.Choice
+    ):
+        given = re.match(r"Invalid value for .*?: '(.*)' is not one of ", problem)
+        problem += did_you_mean(given[1], map(str, kind.choices)) if given else ""
+    return problem
+
+
+def _options(command: click.Command, context: click.Context) -> list[str]:
+    """Return the options of a command that its help shows, then those it hides."""
+    options = [one for one in command.get_params(context) if isinstance(one, click.Option)]
+    options.sort(key=lambda option: option.hidden)
+    return [name for option in options for name in (*option.opts, *option.secondary_opts)]

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yantra.cli import warn
+from yantra.cli import recording, timeline_options, warn
+from yantra.cli.command import WithExamples
+from yantra.cli.complete import algorithms, clusters
 from yantra.result.files import TABLES, json_text
 
 if TYPE_CHECKING:
@@ -20,10 +22,26 @@ _KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
 
 
-@click.command(epilog="Many scenarios, on all cores: yantra sweep.")
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra run step.yaml",
+        "yantra run step.yaml -o result.json",
+        "yantra run result.json",
+        "yantra run step.yaml --csv nodes.csv --table nodes",
+        "yantra run step.yaml --json",
+        "yantra run step.yaml --report report.html",
+        "yantra run --workload step.yw --cluster hgx-h100 --explain-folding",
+    ],
+    epilog="Many scenarios, on all cores: yantra sweep.",
+)
 @click.argument("scenario", type=click.Path(), required=False)
 @click.option("--workload", type=click.Path(), help="A workload file (.yw), in place of SCENARIO.")
-@click.option("--cluster", help="With --workload: a named cluster, or the path of its file.")
+@click.option(
+    "--cluster",
+    shell_complete=clusters,
+    help="With --workload: a named cluster, or the path of its file.",
+)
 @click.option(
     "--semantics",
     type=click.Choice(["yantra", "astra-sim"]),
@@ -46,10 +64,16 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
     show_default=True,
     help="With --workload: what software reaches of links and products, or the data sheet's rates.",
 )
-@click.option("--all-reduce", help="With --workload: algorithm, or one per dimension with commas.")
-@click.option("--all-gather", help="With --workload: as --all-reduce.")
-@click.option("--reduce-scatter", help="With --workload: as --all-reduce.")
-@click.option("--all-to-all", help="With --workload: as --all-reduce.")
+@click.option(
+    "--all-reduce",
+    shell_complete=algorithms,
+    help="With --workload: algorithm, or one per dimension with commas.",
+)
+@click.option("--all-gather", shell_complete=algorithms, help="With --workload: as --all-reduce.")
+@click.option(
+    "--reduce-scatter", shell_complete=algorithms, help="With --workload: as --all-reduce."
+)
+@click.option("--all-to-all", shell_complete=algorithms, help="With --workload: as --all-reduce.")
 @click.option("--chunks", type=int, help="With --workload: pieces that a collective is cut into.")
 @click.option(
     "--ignore-memory", is_flag=True, help="With --workload: run what devices cannot hold, too."
@@ -66,6 +90,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
 @click.option("-o", "--output", type=click.Path(), help="Write the whole result as JSON.")
 @click.option("--csv", type=click.Path(), help="Write one table as CSV.")
 @click.option("--parquet", type=click.Path(), help="Write one table as Parquet.")
+@click.option("--report", "html", type=click.Path(), help="Write a report as one HTML file.")
 @click.option(
     "--table",
     type=click.Choice(TABLES),
@@ -73,6 +98,8 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
     show_default=True,
     help="The table for --csv and --parquet.",
 )
+@recording.option
+@timeline_options.options
 @click.pass_context
 def command(
     context: click.Context,
@@ -80,25 +107,34 @@ def command(
     scenario: str | None,
     workload: str | None,
     fold: Fold | None,
+    record: bool | None,
     explain_folding: bool,
     as_json: bool,
     output: str | None,
     csv: str | None,
     parquet: str | None,
     table: str,
+    trace: str | None,
+    trace_ranks: str | None,
+    trace_messages: int | None,
+    html: str | None,
     **options: Any,
 ) -> int:
     """Run SCENARIO, or a workload on a cluster, and show where the time of its ranks goes."""
-    from yantra.cli.show import progress, show
+    from yantra.cli.progress import progress
+    from yantra.cli.show import show
     from yantra.compile import compile
     from yantra.export import local_memory
-    from yantra.simulate import run
 
+    _warn_of_changes(scenario)
+    if trace:
+        timeline_options.form_of(trace)
     model = compile(_scenario(context, scenario, workload, options))
     if not as_json:
         warn(model.warnings)
-    with progress() as report:
-        result = run(model, progress=report, fold=fold)
+    with progress("simulating") as report:
+        needed = bool(as_json or output or trace or html)
+        result = recording.run(model, record, needed, progress=report, fold=fold)
     if explain_folding:
         _explain(model, result, fold)
     if not as_json:
@@ -109,6 +145,10 @@ def command(
         result.to_csv(csv, table)
     if parquet:
         result.to_parquet(parquet, table)
+    if trace:
+        timeline_options.write(result, trace, trace_ranks, trace_messages)
+    if html:
+        result.to_report(html)
     if model.scenario.track_local_memory:
         local_memory.write_traces(result)
     if as_json:
@@ -116,6 +156,14 @@ def command(
     else:
         show(result)
     return 0
+
+
+def _warn_of_changes(file: str | None) -> None:
+    """Of a result that runs again, tell of files that are no longer those it was made from."""
+    from yantra.scenario.origin import changed_inputs
+
+    if file is not None:
+        warn([f"{file}: {problem}" for problem in changed_inputs(file)])
 
 
 def _explain(model: Model, result: Result, fold: Fold | None) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from yantra.cli.command import WithExamples
 from yantra.output import make_folder
 
 if TYPE_CHECKING:
@@ -20,7 +21,14 @@ _NUMBER_WIDTH = 9
 _TIME_WIDTH = 15
 
 
-@click.command()
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra sweep step.yaml other.yaml",
+        "yantra sweep step.yaml other.yaml --threads 2 -o results",
+        "yantra sweep step.yaml other.yaml --json",
+    ],
+)
 @click.argument("scenarios", type=click.Path(), nargs=-1, required=True)
 @click.option("--threads", type=click.IntRange(min=1), help="Runs at a time; one per core if not.")
 @click.option(
@@ -42,13 +50,13 @@ def command(
     A scenario that fails is told on stderr and keeps no other from running; the exit status is
     then the highest of those of single runs. Interrupted, the command prints what is done.
     """
-    from yantra.cli.show import sweep_progress
+    from yantra.cli.progress import progress
     from yantra.sweep import sweep
 
     if output:
         make_folder(output)
     sheet = _Sheet(scenarios, as_json, output)
-    with sweep_progress(len(scenarios)) as report:
+    with progress("simulating", counted=True) as report:
         rows = sweep(scenarios, threads, keep=sheet.keep, fold=fold, progress=report)
         try:
             for number, row in enumerate(rows):

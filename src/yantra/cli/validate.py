@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
-from yantra.cli.astra_sim import scenario_of
-from yantra.validate import Report, check_astra_sim, check_scenario_file
+from yantra.cli.command import WithExamples
+
+if TYPE_CHECKING:
+    from yantra.validate import Report
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra validate step.yaml",
+        "yantra validate step.yaml --json",
+        "yantra validate --workload-configuration=step \\\n"
+        "    --system-configuration=system.json \\\n"
+        "    --network-configuration=network.yml \\\n"
+        "    --remote-memory-configuration=memory.json",
+    ],
+    context_settings={"ignore_unknown_options": True},
+)
 @click.argument("inputs", nargs=-1, type=click.UNPROCESSED)
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def command(inputs: tuple[str, ...], as_json: bool) -> int:
@@ -32,11 +46,14 @@ def command(inputs: tuple[str, ...], as_json: bool) -> int:
 
 
 def _check(inputs: tuple[str, ...]) -> Report:
+    from yantra.validate import check_astra_sim, check_scenario_file
+
     if len(inputs) == 1 and not inputs[0].startswith("-"):
         return check_scenario_file(inputs[0])
     if not inputs:
         raise click.UsageError("expected a scenario file or the options of yantra astra-sim")
     from yantra.astra_sim.flags import parse
+    from yantra.cli.astra_sim import scenario_of
 
     return check_astra_sim(parse(inputs), scenario_of)
 

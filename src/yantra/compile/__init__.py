@@ -6,6 +6,8 @@ lowered once, so that cost follows the number of different ranks.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from math import inf
 from typing import Any
 
 from yantra import _core
@@ -15,6 +17,7 @@ from yantra.compile.graphs import Graphs, load_graphs
 from yantra.compile.jobs import lower_jobs
 from yantra.compile.network import add_dimensions
 from yantra.compile.plans import Planner
+from yantra.compile.removal import NOTHING, Without, checked, reduction_rate
 from yantra.errors import ConfigError
 from yantra.quirks import ASTRA_SIM, Quirk, parse
 from yantra.scenario import Scenario
@@ -44,13 +47,19 @@ class Model:
     """A compiled scenario. Made by `compile`; run it with `yantra.simulate.run`.
 
     `groups` are the communicator groups of the workload, `warnings` texts for the user,
-    `ticks_per_ns` the resolution of the native results.
+    `ticks_per_ns` the resolution of the native results, `without` what takes no time in this model.
     """
 
     def __init__(
-        self, scenario: Scenario, quirks: frozenset[Quirk], graphs: Graphs, native: Any
+        self,
+        scenario: Scenario,
+        quirks: frozenset[Quirk],
+        graphs: Graphs,
+        native: Any,
+        without: Without = NOTHING,
     ) -> None:
         self.scenario = scenario
+        self.without = without
         self.quirks = quirks
         self.graphs = graphs
         self.native = native
@@ -85,8 +94,23 @@ def compile(scenario: Scenario) -> Model:
         tensors=scenario.track_local_memory,
         one_slot=scenario.resources.communication == "one_slot",
     )
+    return _compile(scenario, quirks, graphs, NOTHING)
+
+
+def compile_without(model: Model, causes: Iterable[str]) -> Model:
+    """Return the model of the same scenario in which some causes take no time.
+
+    `causes` are names of `yantra.compile.removal.Cause`. The traces are those that `model` loaded.
+    Raises ConfigError for a cause that is not known.
+    """
+    return _compile(model.scenario, model.quirks, model.graphs, checked(causes))
+
+
+def _compile(
+    scenario: Scenario, quirks: frozenset[Quirk], graphs: Graphs, without: Without
+) -> Model:
     native = _core.Model()
-    _set_cluster(native, scenario, quirks)
+    _set_cluster(native, scenario, quirks, without)
     communicators = Communicators(graphs.groups, scenario.topology.ranks)
     planner = Planner(native, scenario, quirks, communicators)
     planner.plan(graphs)
@@ -95,11 +119,13 @@ def compile(scenario: Scenario) -> Model:
     native.resources = communicators.resource_map(scenario.resources)
     in_one_lane = Quirk.PHASES_AS_READY in quirks
     native.lanes = [0 if in_one_lane else colour for colour in communicators.colours]
-    lower_jobs(native, scenario, quirks, graphs, communicators, planner)
-    return Model(scenario, quirks, graphs, native)
+    lower_jobs(native, scenario, quirks, graphs, communicators, planner, without)
+    return Model(scenario, quirks, graphs, native, without)
 
 
-def _set_cluster(native: Any, scenario: Scenario, quirks: frozenset[Quirk]) -> None:
+def _set_cluster(
+    native: Any, scenario: Scenario, quirks: frozenset[Quirk], without: Without
+) -> None:
     ticks_per_ns = 1
     if Quirk.WHOLE_NANOSECONDS not in quirks:
         native.use_picoseconds()
@@ -108,23 +134,25 @@ def _set_cluster(native: Any, scenario: Scenario, quirks: frozenset[Quirk]) -> N
     for name, quirk in _RUN_QUIRKS.items():
         setattr(flags, name, quirk in quirks)
     native.quirks = flags
-    add_dimensions(native, scenario.topology)
-    native.set_network(_NETWORKS[scenario.network])
+    add_dimensions(native, scenario.topology, without)
+    network = "congestion_unaware" if "contention" in without else scenario.network
+    native.set_network(_NETWORKS[network])
     memory = scenario.memory
     if memory.kind == "per_node" and memory.ranks_per_node < 1:
         raise ConfigError(
             "cluster.memory.ranks_per_node", f"must be at least 1; got {memory.ranks_per_node}"
         )
+    is_free = "remote_memory" in without
     native.set_memory(
         _MEMORIES[memory.kind],
-        memory.latency_ns,
-        memory.bytes_per_ns,
+        0 if is_free else memory.latency_ns,
+        inf if is_free else memory.bytes_per_ns,
         max(memory.ranks_per_node, 1),
     )
-    native.system = _system(scenario, ticks_per_ns)
+    native.system = _system(scenario, ticks_per_ns, without)
 
 
-def _system(scenario: Scenario, ticks_per_ns: int) -> Any:
+def _system(scenario: Scenario, ticks_per_ns: int, without: Without) -> Any:
     collectives = scenario.collectives
     system = _core.SystemParameters()
     system.priority = _PRIORITIES[collectives.priority]
@@ -134,14 +162,17 @@ def _system(scenario: Scenario, ticks_per_ns: int) -> Any:
     system.chunks = collectives.chunks
     system.active_chunks = collectives.active_chunks
     system.queues_per_dimension = collectives.queues_per_dimension
-    system.endpoint_delay = collectives.endpoint_delay_ns * ticks_per_ns
-    system.group_hand_over = _GROUP_HAND_OVER_NS * ticks_per_ns
-    system.local_reduction_delay = collectives.local_reduction_delay_ns * ticks_per_ns
-    overlapped = collectives.reductions == "overlapped"
-    system.memory_bytes_per_s = 0.0 if overlapped else scenario.device.memory_bytes_per_s
+    hand_over_ticks = 0 if "hand_overs" in without else ticks_per_ns
+    system.endpoint_delay = collectives.endpoint_delay_ns * hand_over_ticks
+    system.group_hand_over = _GROUP_HAND_OVER_NS * hand_over_ticks
+    no_reductions = "reductions" in without
+    reduction_ticks = 0 if no_reductions else ticks_per_ns
+    system.local_reduction_delay = collectives.local_reduction_delay_ns * reduction_ticks
+    system.memory_bytes_per_s = reduction_rate(scenario, without)
+    system.custom_work_takes_no_time = no_reductions
     system.rendezvous = collectives.rendezvous
     bus = collectives.shared_bus
-    if bus is not None:
+    if bus is not None and "hand_overs" not in without:
         system.set_bus(
             bus.l_ns * ticks_per_ns,
             bus.o_ns * ticks_per_ns,

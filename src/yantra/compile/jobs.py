@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from yantra import _core
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs
 from yantra.compile.plans import Planner
+from yantra.compile.removal import NOTHING, Without, free_classes
 from yantra.compile.templates import TemplateGraphs
 from yantra.errors import TraceError, UnsupportedError
 from yantra.quirks import Quirk
@@ -23,9 +25,12 @@ def lower_jobs(
     graphs: Graphs,
     communicators: Communicators,
     planner: Planner,
+    without: Without,
 ) -> None:
     """Lower every distinct graph and give each rank its job."""
     options = _options(native, scenario, quirks, communicators, planner)
+    options.takes_no_time = free_classes(without)
+    options.roofline = roofline_of(scenario, without)
     if isinstance(graphs, TemplateGraphs):
         _lower_templates(native, options, graphs)
         return
@@ -90,7 +95,6 @@ def _options(
     options.replay_only = scenario.replay_only
     options.cpu_slots_count = scenario.resources.cpu_slots is not None
     options.compute_slots_count = scenario.resources.compute_streams is not None
-    options.roofline = roofline_of(scenario)
     options.resources = native.resources
     options.dimensions = len(scenario.topology.dimensions)
     options.remote_memory = scenario.memory.kind != "none"
@@ -111,12 +115,14 @@ def _options(
     return options
 
 
-def roofline_of(scenario: Scenario) -> Any:
-    """Return the roofline of the scenario's devices."""
+def roofline_of(scenario: Scenario, without: Without = NOTHING) -> Any:
+    """Return the roofline of the scenario's devices, less what takes no time."""
+    device = scenario.device
     roofline = _core.Roofline()
-    roofline.enabled = scenario.device.compute == "roofline"
-    roofline.peak_flops = scenario.device.peak_flops
-    roofline.memory_bytes_per_s = scenario.device.memory_bytes_per_s
+    roofline.enabled = device.compute == "roofline"
+    roofline.peak_flops = inf if "peak" in without else device.peak_flops
+    is_free = "memory_bandwidth" in without
+    roofline.memory_bytes_per_s = inf if is_free else device.memory_bytes_per_s
     return roofline
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yantra import _core
+from yantra.compile.removal import Without, bandwidth_of, latency_of
 from yantra.errors import ConfigError
 from yantra.scenario import Topology
 from yantra.topologies import find
@@ -13,8 +14,8 @@ _NATIVE = {"ring": 0, "fully_connected": 1, "switch": 2}
 _TABLE = 3
 
 
-def add_dimensions(native: _core.Model, topology: Topology) -> None:
-    """Put the dimensions of a topology into a native model."""
+def add_dimensions(native: _core.Model, topology: Topology, without: Without) -> None:
+    """Put the dimensions of a topology into a native model, less what takes no time in it."""
     tables: dict[tuple[str, int], _core.BlockTable] = {}
     for at, dimension in enumerate(topology.dimensions):
         where = f"cluster.topology[{at}].kind"
@@ -23,8 +24,8 @@ def add_dimensions(native: _core.Model, topology: Topology) -> None:
         native.add_dimension(
             kind,
             dimension.size,
-            dimension.bytes_per_ns,
-            dimension.latency_ns,
+            bandwidth_of(dimension, without),
+            latency_of(dimension, without),
             _gib_per_s(dimension.bytes_per_ns),
         )
         if kind == _TABLE:

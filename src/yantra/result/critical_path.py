@@ -86,18 +86,18 @@ class CriticalPath:
         return f"<CriticalPath: {len(self)} steps, {self.length_ns} ns>"
 
 
-def steps_of(model: Model, columns: Any) -> Iterator[Step]:
-    """Yield the core's columns of steps as `Step`s."""
+def steps_of(model: Model, columns: Any, first: int = 0) -> Iterator[Step]:
+    """Yield the core's columns of steps as `Step`s, from the `first` on."""
     per_ns = model.ticks_per_ns
     names: dict[tuple[int, int], tuple[int, str]] = {}
     for kind, rank, node, peer, dimension, start, end in zip(
-        columns.kind,
-        columns.rank,
-        columns.node,
-        columns.peer,
-        columns.dimension,
-        columns.start,
-        columns.end,
+        columns.kind[first:],
+        columns.rank[first:],
+        columns.node[first:],
+        columns.peer[first:],
+        columns.dimension[first:],
+        columns.start[first:],
+        columns.end[first:],
         strict=True,
     ):
         times = (_ns(start, per_ns), _ns(end, per_ns))

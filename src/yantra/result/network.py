@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from yantra import _core
 from yantra.collectives.names import split_window
 from yantra.compile import Model
+from yantra.compile.removal import bandwidth_of
 from yantra.quirks import Quirk
 from yantra.result.table import Column, Table
 from yantra.result.tables import COLLECTIVE_KINDS, nanoseconds
@@ -57,13 +58,14 @@ class DimensionUse(NamedTuple):
 
 def dimension_uses(model: Model, outcome: Any, makespan_ns: float) -> list[DimensionUse]:
     """Return the use of every dimension."""
-    aware = model.scenario.network == "congestion_aware"
+    is_aware = model.scenario.network == "congestion_aware"
+    aware = is_aware and "contention" not in model.without
     kinds = _kinds_used(model)
     uses = []
     for d, dimension in enumerate(model.scenario.topology.dimensions):
         carried = outcome.dimensions[d]
         links = model.ranks // dimension.size * links_per_group(dimension, aware)
-        serial_ns = carried.bytes / dimension.bytes_per_ns
+        serial_ns = carried.bytes / bandwidth_of(dimension, model.without)
         if aware:
             busy = _share(outcome.busiest[d] / model.ticks_per_ns, makespan_ns)
         else:

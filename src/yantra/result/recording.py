@@ -169,10 +169,11 @@ class Recording:
         makers["utilisation"] = ("real", share)
         return Table(name, bins * count, makers)
 
-    def waited_for(self, rank: int, node_id: int) -> tuple[Step, ...]:
+    def waited_for(self, rank: int, node_id: int, last: int | None = None) -> tuple[Step, ...]:
         """Return what the end of a node waited for, back to its start, oldest first.
 
-        Empty if the node took no time or never ended. Raises ConfigError for a rank or a node that
+        Empty if the node took no time or never ended. `last` asks for no more than so many of the
+        last steps. Raises ConfigError for a rank or a node that
         does not exist.
         """
         if not 0 <= rank < self._model.ranks:
@@ -185,7 +186,8 @@ class Recording:
             raise ConfigError("node_id", f"rank {rank} has no node {node_id}{hint}")
         node = ids.index(node_id)
         columns = self._native.waited_for(self._model.native, self._outcome, rank, node)
-        return tuple(steps_of(self._model, columns))
+        first = 0 if last is None else max(len(columns.kind) - last, 0)
+        return tuple(steps_of(self._model, columns, first))
 
 
 def _check_bins(bins: int) -> None:

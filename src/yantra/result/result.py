@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from yantra.compile import Model
 from yantra.errors import UnsupportedError
 from yantra.output import Path
+from yantra.registry import Registry
 from yantra.result import accounting, files, network, tables
 from yantra.result.bound import Bound, bound_by
 from yantra.result.critical_path import CriticalPath
@@ -22,6 +23,8 @@ from yantra.result.table import Table
 
 if TYPE_CHECKING:
     import numpy as np
+
+_EXPORTERS: Registry[Any] = Registry("form of export", "yantra.export", "yantra.exporters")
 
 
 class Result:
@@ -160,16 +163,43 @@ class Result:
         """Write the run and some tables as JSON; the form is `result.schema.json`."""
         files.write_json(self, path, tables)
 
+    def to_report(self, path: Path) -> None:
+        """Write one HTML file that shows where the time goes; opens offline in any browser.
+
+        A recorded run (`record=True`) has more to show: the critical path, what each collective
+        waited for, bandwidth over time.
+        """
+        _EXPORTERS.get("html")(self, path)
+
     def to_csv(self, path: Path, table: str = "ranks") -> None:
         """Write one table as CSV."""
-        files.write_csv(files.table_of(self, table), path)
+        files.table_of(self, table).to_csv(path)
+
+    def to_feather(self, path: Path, table: str = "ranks") -> None:
+        """Write one table as Feather, a file of Arrow; needs `pip install 'yantra[tables]'`."""
+        files.table_of(self, table).to_feather(path)
 
     def to_parquet(self, path: Path, table: str = "ranks") -> None:
         """Write one table as Parquet; needs `pip install 'yantra[tables]'`."""
-        files.write_parquet(files.table_of(self, table), path)
+        files.table_of(self, table).to_parquet(path)
+
+    def to_perfetto(self, path: Path, **options: Any) -> list[str]:
+        """Write a timeline for Perfetto; return what it leaves out.
+
+        `ranks` and `messages` are those of `yantra.export.timeline.write`.
+        """
+        notes: list[str] = _EXPORTERS.get("perfetto")(self, path, **options)
+        return notes
+
+    def to_chrome(self, path: Path, **options: Any) -> list[str]:
+        """Write the same as JSON for chrome://tracing."""
+        notes: list[str] = _EXPORTERS.get("chrome")(self, path, **options)
+        return notes
 
     def __repr__(self) -> str:
         return f"<Result: {self.model.ranks} ranks, makespan {self.makespan_ns} ns>"
 
     def _repr_html_(self) -> str:
-        return summarise(self).html()
+        from yantra.result.html import result_html
+
+        return result_html(self)

@@ -47,14 +47,7 @@ class Summary(NamedTuple):
         from textwrap import wrap
 
         closing = "\n".join(wrap(self.bound_by, _WIDTH))
-        return "\n\n".join([_plain(self.ranks), _plain(self.dimensions), closing])
-
-    def html(self) -> str:
-        """Return the same as HTML."""
-        from html import escape
-
-        grids = "".join(_html(grid) for grid in (self.ranks, self.dimensions))
-        return f"<div>{grids}<p>{escape(self.bound_by)}</p></div>"
+        return "\n\n".join([plain_text(self.ranks), plain_text(self.dimensions), closing])
 
 
 def summarise(result: Result) -> Summary:
@@ -103,7 +96,8 @@ def _dimensions(result: Result) -> Grid:
     return Grid(("dimension", "messages", "MB carried", "utilisation", "busy"), rows)
 
 
-def _plain(grid: Grid) -> str:
+def plain_text(grid: Grid) -> str:
+    """Return a grid as text, its columns aligned."""
     lines = [grid.head, *grid.rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(grid.head))]
     texts = []
@@ -111,13 +105,3 @@ def _plain(grid: Grid) -> str:
         cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
         texts.append("  ".join([first.ljust(widths[0]), *cells]))
     return "\n".join(texts)
-
-
-def _html(grid: Grid) -> str:
-    from html import escape
-
-    def cells(tag: str, row: tuple[str, ...]) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
-
-    rows = "".join(cells("td", row) for row in grid.rows)
-    return f"<table>{cells('th', grid.head)}{rows}</table>"

@@ -1,24 +1,29 @@
 """`Table`: named columns of equal length, each computed when it is first asked for.
 
-Columns are plain Python lists, so that text and JSON output need no numpy; indexing makes an array
-of a column and keeps it. Not a data frame: hand the columns or the Parquet file to polars or pandas
-for that.
+`values` gives plain Python lists, so that text and JSON output need no numpy; indexing makes an
+array of a column and keeps it. Not a data frame: `to_pandas`, `to_polars` and `to_arrow` make one.
+Tables of millions of rows are written from parts (`yantra.result.parts`), which have no object for
+each value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from yantra.errors import ConfigError, did_you_mean
+from yantra.output import Path
+from yantra.result.parts import Part, as_array, as_list, part_of
 
 if TYPE_CHECKING:
     import numpy as np
 
 Kind = Literal["whole", "id", "real", "text"]
 Value = int | float | str | None
-Column = tuple[Kind, Callable[[], list[Any]]]
-_DTYPES = {"whole": "int64", "id": "uint64", "real": "float64", "text": "str"}
+Column = tuple[Kind, Callable[[], Any]]
+"""What a column holds, and what makes it: a list or one of the columns of `parts`."""
+
+_ROWS_OF_A_PART = 65_536
 
 
 class Table:
@@ -32,6 +37,7 @@ class Table:
         self.columns = tuple(columns)
         self._length = length
         self._makers = columns
+        self._made: dict[str, Any] = {}
         self._lists: dict[str, list[Any]] = {}
         self._arrays: dict[str, Any] = {}
 
@@ -42,15 +48,13 @@ class Table:
     def values(self, column: str) -> list[Any]:
         """Return a column as a list, which is not to be changed."""
         if column not in self._lists:
-            self._lists[column] = self._maker(column)[1]()
+            self._lists[column] = as_list(part_of(self._column(column), 0, self._length))
         return self._lists[column]
 
     def __getitem__(self, column: str) -> np.ndarray[Any, Any]:
         if column not in self._arrays:
-            import numpy as np
-
-            values = self.values(column)
-            self._arrays[column] = np.array(values, dtype=_DTYPES[self.kind(column)])
+            part = part_of(self._column(column), 0, self._length)
+            self._arrays[column] = as_array(part, self.kind(column))
             self._arrays[column].flags.writeable = False
         array: np.ndarray[Any, Any] = self._arrays[column]
         return array
@@ -61,13 +65,73 @@ class Table:
 
     def rows(self) -> Iterator[tuple[Value, ...]]:
         """Iterate over the rows, values in the order of `columns`."""
-        return zip(*(self.values(column) for column in self.columns), strict=True)
+        for parts in self.parts():
+            yield from zip(*(as_list(part) for part in parts), strict=True)
+
+    def head(self, count: int) -> list[tuple[Value, ...]]:
+        """Return the first rows, at most `count`."""
+        stop = min(count, self._length)
+        parts = [part_of(self._column(column), 0, stop) for column in self.columns]
+        return list(zip(*(as_list(part) for part in parts), strict=True))
+
+    def parts(self, columns: Sequence[str] | None = None) -> Iterator[list[Part]]:
+        """Iterate over some thousand rows at a time: a part of each column, or of those named."""
+        wanted = [self._column(column) for column in columns or self.columns]
+        for start in range(0, self._length, _ROWS_OF_A_PART):
+            stop = min(start + _ROWS_OF_A_PART, self._length)
+            yield [part_of(column, start, stop) for column in wanted]
+
+    def to_csv(self, path: Path) -> None:
+        """Write the table as CSV; see `yantra.result.table_files.write_csv`."""
+        from yantra.result.table_files import write_csv
+
+        write_csv(self, path)
+
+    def to_parquet(self, path: Path) -> None:
+        """Write the table as Parquet; needs `pip install 'yantra[tables]'`."""
+        from yantra.result.table_files import write_parquet
+
+        write_parquet(self, path)
+
+    def to_feather(self, path: Path) -> None:
+        """Write the table as Feather, a file of Arrow; needs `pip install 'yantra[tables]'`."""
+        from yantra.result.table_files import write_feather
+
+        write_feather(self, path)
+
+    def to_arrow(self) -> Any:
+        """Return a `pyarrow.Table`; needs `pip install 'yantra[tables]'`."""
+        from yantra.result.frames import to_arrow
+
+        return to_arrow(self)
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame`; needs pandas and `pip install 'yantra[tables]'`."""
+        from yantra.result.frames import to_pandas
+
+        return to_pandas(self)
+
+    def to_polars(self) -> Any:
+        """Return a `polars.DataFrame`; needs polars and `pip install 'yantra[tables]'`."""
+        from yantra.result.frames import to_polars
+
+        return to_polars(self)
 
     def __len__(self) -> int:
         return self._length
 
     def __repr__(self) -> str:
         return f"<Table {self.name}: {self._length} rows of {', '.join(self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        from yantra.result.html import table_html
+
+        return table_html(self)
+
+    def _column(self, column: str) -> Any:
+        if column not in self._made:
+            self._made[column] = self._maker(column)[1]()
+        return self._made[column]
 
     def _maker(self, column: str) -> Column:
         if column not in self._makers:

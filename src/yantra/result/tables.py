@@ -6,14 +6,18 @@ nanoseconds, else with the three decimals of its picoseconds. What never ran has
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from typing import Any, TypeVar
 
 from yantra import _core
 from yantra.compile import Model
+from yantra.result.parts import NEVER as NEVER
+from yantra.result.parts import Coded, Gathered, Ticks
+from yantra.result.parts import nanoseconds as nanoseconds
 from yantra.result.table import Column, Table
 
-NEVER = 2**64 - 1
 NODE_TYPES = (
     "INVALID",
     "METADATA",
@@ -42,14 +46,6 @@ PARTS = ("compute", "exposed_communication", "exposed_memory", "exposed_host", "
 _COLLECTIVE_NODE = NODE_TYPES.index("COMM_COLL")
 _COMMUNICATION = 2  # place of the class in the core's statistics
 _Value = TypeVar("_Value")
-
-
-def nanoseconds(ticks: int, ticks_per_ns: int) -> int | float | None:
-    """Return a time of the core in ns, whole where it is; None for what never happened."""
-    if ticks == NEVER:
-        return None
-    whole, rest = divmod(ticks, ticks_per_ns)
-    return ticks / ticks_per_ns if rest else whole
 
 
 def per_rank(model: Model, outcome: Any, of: Callable[[int], _Value]) -> list[_Value]:
@@ -97,32 +93,60 @@ def breakdown(model: Model, outcome: Any, rank: int) -> tuple[int, ...]:
 
 def node_table(model: Model, outcome: Any) -> Table:
     """One row per node of every rank's trace, by rank and then by id."""
+    by_rank, distinct = model.graphs.by_rank, model.graphs.distinct
+    lengths = [len(graph) for graph in distinct]
+    begins = array("Q", accumulate((lengths[at] for at in by_rank), initial=0))
 
-    def by_graph(column: Callable[[Any], list[Any]]) -> Callable[[], list[Any]]:
-        def make() -> list[Any]:
-            distinct = [column(graph) for graph in model.graphs.distinct]
-            return [value for at in model.graphs.by_rank for value in distinct[at]]
+    def by_graph(column: Callable[[Any], Any], wrap: Any) -> Callable[[], Gathered]:
+        def make() -> Gathered:
+            stretches = [column(graph) for graph in distinct]
+            return Gathered(begins, lambda rank: stretches[by_rank[rank]], wrap)
 
         return make
 
-    lengths = [len(graph) for graph in model.graphs.distinct]
+    first_node = outcome.first_node
 
-    def times(ticks: Any) -> list[Any]:
-        return [
-            nanoseconds(tick, model.ticks_per_ns)
-            for at, first in zip(model.graphs.by_rank, outcome.first_node, strict=False)
-            for tick in ticks[first : first + lengths[at]]
-        ]
+    def times(ticks: Any) -> Callable[[], Gathered]:
+        def stretch(rank: int) -> Any:
+            first = first_node[rank]
+            return ticks[first : first + lengths[by_rank[rank]]]
 
+        return lambda: Gathered(begins, stretch, lambda some: Ticks(some, model.ticks_per_ns))
+
+    def ranks(rank: int) -> array[int]:
+        return array("Q", [rank]) * lengths[by_rank[rank]]
+
+    names = Names()
     columns: dict[str, Column] = {
-        "rank": ("whole", lambda: _rank_of_nodes(model)),
-        "id": ("id", by_graph(lambda graph: list(graph.id))),
-        "name": ("text", by_graph(lambda graph: [graph.name(n) for n in range(len(graph))])),
-        "type": ("text", by_graph(lambda graph: [NODE_TYPES[t] for t in graph.type])),
-        "start_ns": ("real", lambda: times(outcome.start)),
-        "end_ns": ("real", lambda: times(outcome.end)),
+        "rank": ("whole", lambda: Gathered(begins, ranks)),
+        "id": ("id", by_graph(lambda graph: graph.id, lambda ids: ids)),
+        "name": ("text", by_graph(names.of, lambda codes: Coded(codes, names.texts))),
+        "type": (
+            "text",
+            by_graph(lambda graph: array("Q", graph.type), lambda some: Coded(some, NODE_TYPES)),
+        ),
+        "start_ns": ("real", times(outcome.start)),
+        "end_ns": ("real", times(outcome.end)),
     }
-    return Table("nodes", sum(lengths[at] for at in model.graphs.by_rank), columns)
+    return Table("nodes", begins[-1], columns)
+
+
+class Names:
+    """The distinct names of nodes, and those of a graph as places among them."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._places: dict[str, int] = {}
+
+    def of(self, graph: Any) -> array[int]:
+        """Return the places of the names of a graph's nodes."""
+        return array("Q", (self._place(graph.name(node)) for node in range(len(graph))))
+
+    def _place(self, name: str) -> int:
+        place = self._places.setdefault(name, len(self.texts))
+        if place == len(self.texts):
+            self.texts.append(name)
+        return place
 
 
 def collective_table(model: Model, outcome: Any) -> Table:
@@ -164,10 +188,6 @@ def _communication(model: Model, outcome: Any) -> list[Any]:
         return int(statistics.class_ticks[_COMMUNICATION])
 
     return [nanoseconds(t, model.ticks_per_ns) for t in per_rank(model, outcome, ticks)]
-
-
-def _rank_of_nodes(model: Model) -> list[int]:
-    return [rank for rank in range(model.ranks) for _ in range(len(model.graphs.of(rank)))]
 
 
 def _collectives(model: Model, outcome: Any) -> Iterator[tuple[Any, ...]]:

@@ -80,7 +80,10 @@ def cluster_parts(
 
 
 def load(path: Path) -> Scenario:
-    """Read a scenario file; relative paths in it are resolved against its folder."""
+    """Read a scenario file, or the scenario that a result (JSON) carries.
+
+    Relative paths in it are resolved against its folder.
+    """
     from yantra.scenario.text import load
 
     return load(path)

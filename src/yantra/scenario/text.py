@@ -11,13 +11,16 @@ from yantra.errors import ConfigError
 from yantra.output import write_text
 from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
 from yantra.scenario.named import with_parts
+from yantra.scenario.origin import is_result, scenario_of_result
 from yantra.scenario.types import Scenario
 
 
 def load(path: Path) -> Scenario:
-    """Read a scenario file; relative paths in it start from its folder."""
+    """Read a scenario file, or the scenario of a result; relative paths start from its folder."""
     name = os.fspath(path)
     text = read_text(path)
+    if is_result(text):
+        return scenario_of_result(text, name, paths.dirname(path))
     try:
         return loads(text, paths.dirname(path), name)
     except ConfigError as error:

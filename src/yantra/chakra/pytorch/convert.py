@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -79,6 +80,10 @@ class ConvertReport(Struct):
         for name, count in sorted(self.unknown_kernels.items()):
             lines.append(f"{count} x unknown communication, kept as computation: {name}")
         return "".join(f"{line}\n" for line in lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the numbers and sentences as plain values for JSON."""
+        return {name: getattr(self, name) for name in self.__struct_fields__}
 
 
 class Job(Struct):

@@ -191,6 +191,10 @@ class LinkReport(Struct):
     clock_problems: int = 0  # device ops before their launch or before what they wait for
     problems: list[str] = field(default_factory=list)
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the numbers and sentences as plain values for JSON."""
+        return {name: getattr(self, name) for name in self.__struct_fields__}
+
 
 class Linked(Struct):
     """Everything known of one rank.

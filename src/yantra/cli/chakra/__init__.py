@@ -29,6 +29,14 @@ class _Tools(Commands):
     }
 
 
-@click.command(cls=_Tools)
+@click.command(
+    cls=_Tools,
+    examples=[
+        "yantra chakra show job.0.et",
+        "yantra chakra stats 'job.{rank}.et'",
+        "yantra chakra validate 'job.{rank}.et'",
+        "yantra chakra link --host host.json --device device.json -o linked.json",
+    ],
+)
 def command() -> None:
     """Link, convert and look at execution traces."""

@@ -7,8 +7,16 @@ import sys
 
 import click
 
+from yantra.cli.command import WithExamples
 
-@click.command()
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra chakra diff job.0.et job.1.et",
+        "yantra chakra diff job.0.et job.1.et --ignore name --json",
+    ],
+)
 @click.argument("a", type=click.Path())
 @click.argument("b", type=click.Path())
 @click.option(

@@ -6,10 +6,20 @@ import sys
 
 import click
 
+from yantra.cli.command import WithExamples, json_option, print_json
 
-@click.command()
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra chakra draw job.0.et -o job.dot",
+        "yantra chakra draw job.0.et --around 1 --hops 1 -o part.dot --json",
+    ],
+)
 @click.argument("trace", type=click.Path())
-@click.option("-o", "--output", required=True, help="A file .dot, .svg, .pdf or .graphml.")
+@click.option(
+    "-o", "--output", type=click.Path(), required=True, help="A file .dot, .svg, .pdf or .graphml."
+)
 @click.option("--nodes", metavar="IDS", help="Draw these nodes only, such as 100-199 or 7,9-12.")
 @click.option(
     "--around", metavar="ID", type=click.IntRange(min=0), help="Draw what is near a node."
@@ -24,6 +34,7 @@ import click
     show_default=True,
     help="Seconds that graphviz may take.",
 )
+@json_option()
 def command(
     trace: str,
     output: str,
@@ -33,6 +44,7 @@ def command(
     full: bool,
     lanes: bool,
     time_limit: float,
+    as_json: bool,
 ) -> int:
     """Draw the graph of TRACE.
 
@@ -45,5 +57,8 @@ def command(
     format_of(output)
     part = Cut(nodes, around, hops) if nodes is not None or around is not None else None
     drawn = draw(read(trace), output, part, whole=full, lanes=lanes, time_limit_s=time_limit)
-    sys.stdout.write(f"{output}: {drawn}\n")
+    if as_json:
+        print_json({"output": output, "drawn": drawn})
+    else:
+        sys.stdout.write(f"{output}: {drawn}\n")
     return 0

@@ -8,8 +8,17 @@ from typing import Literal
 
 import click
 
+from yantra.cli.command import WithExamples, json_option, print_json
 
-@click.command()
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra chakra generate --num-npus 4 -o synthetic",
+        "yantra chakra generate --list",
+        "yantra chakra generate --num-npus 2 --case one_comp_node -o one --json",
+    ],
+)
 @click.option(
     "-o",
     "--output",
@@ -34,6 +43,7 @@ import click
     type=click.Choice(["upstream"]),
     help="Write byte for byte what upstream's generator writes.",
 )
+@json_option()
 def command(
     output: Path,
     num_npus: int,
@@ -43,6 +53,7 @@ def command(
     cases: tuple[str, ...],
     lists: bool,
     compat: Literal["upstream"] | None,
+    as_json: bool,
 ) -> int:
     """Write traces named CASE.RANK.et: one node of every type, a pair, every collective.
 
@@ -52,9 +63,13 @@ def command(
     from yantra.chakra.generator import Sizes, generate
 
     sizes = Sizes(runtime, tensor_size, comm_size)
+    names = []
     for case in generate(num_npus, sizes, only=cases, compat=compat):
-        if lists:
-            sys.stdout.write(case.name + "\n")
-        else:
+        names.append(case.name)
+        if not lists:
             case.write(output)
+        elif not as_json:
+            sys.stdout.write(case.name + "\n")
+    if as_json:
+        print_json({"output": None if lists else str(output), "ranks": num_npus, "cases": names})
     return 0

@@ -6,8 +6,17 @@ import sys
 
 import click
 
+from yantra.cli.command import WithExamples
 
-@click.command()
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra chakra json job.0.et",
+        "yantra chakra json job.0.et -o job.0.json",
+        "yantra chakra json trace.json -o trace.et",
+    ],
+)
 @click.argument("source", type=click.Path())
 @click.option("-o", "--output", type=click.Path(), help="The file to write; else standard output.")
 def command(source: str, output: str | None) -> int:

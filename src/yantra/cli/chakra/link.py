@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from yantra.cli.command import WithExamples, json_option, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -14,10 +16,28 @@ if TYPE_CHECKING:
     from yantra.chakra.pytorch.linked import Linked
 
 
-@click.command()
-@click.option("--host", "hosts", multiple=True, required=True, help="A host trace.")
-@click.option("--device", "devices", multiple=True, required=True, help="Its device trace.")
-@click.option("-o", "--output", required=True, help="The file to write; with {rank} for several.")
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra chakra link --host host.json --device device.json -o linked.json",
+        "yantra chakra link --host 'host.{rank}.json' --device 'device.{rank}.json' \\\n"
+        "    --to et -o job",
+        "yantra chakra link --host host.json --device device.json -o linked.json --json",
+    ],
+)
+@click.option(
+    "--host", "hosts", multiple=True, type=click.Path(), required=True, help="A host trace."
+)
+@click.option(
+    "--device", "devices", multiple=True, type=click.Path(), required=True, help="Its device trace."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    required=True,
+    help="The file to write; with {rank} for several.",
+)
 @click.option(
     "--to",
     type=click.Choice(["json", "et"]),
@@ -28,6 +48,7 @@ if TYPE_CHECKING:
 @click.option("--rank", type=click.IntRange(0), help="The rank, where the trace does not tell it.")
 @click.option("--compat", type=click.Choice(["upstream"]), help="Write what upstream writes.")
 @click.option("-q", "--quiet", is_flag=True, help="Print warnings only.")
+@json_option("Print what was found as JSON.")
 def command(
     hosts: tuple[str, ...],
     devices: tuple[str, ...],
@@ -36,6 +57,7 @@ def command(
     rank: int | None,
     compat: str | None,
     quiet: bool,
+    as_json: bool,
 ) -> int:
     """Join the traces of PyTorch's execution trace observer and its profiler.
 
@@ -45,28 +67,43 @@ def command(
     from yantra.errors import ConfigError
 
     found = pairs(hosts, devices, rank)
+    if compat and to != "json":
+        raise ConfigError("--compat", "links to JSON; convert the result with --compat too")
+    quiet |= as_json
     if compat:
-        if to != "json":
-            raise ConfigError("--compat", "links to JSON; convert the result with --compat too")
-        return _upstream(found, output)
-    if to == "et":
-        return _convert(found, output, quiet)
-    return _link(found, output, quiet)
-
-
-def _link(found: Sequence[Pair], output: str, quiet: bool) -> int:
-    from yantra.chakra.pytorch import linked_file
-    from yantra.chakra.pytorch.link.pairs import output_name
-
-    for pair in found:
-        linked = _linked(pair, quiet)
-        linked_file.write(linked, output_name(output, pair, linked.rank, len(found) > 1))
+        form: object = [{"output": name} for name in _upstream(found, output)]
+    elif to == "et":
+        form = _convert(found, output, quiet)
+    else:
+        form = _link(found, output, quiet)
+    if as_json:
+        print_json(form)
     return 0
 
 
-def _convert(found: Sequence[Pair], output: str, quiet: bool) -> int:
+def _link(found: Sequence[Pair], output: str, quiet: bool) -> list[dict[str, Any]]:
+    """Link, write and tell; return what JSON says of each rank."""
+    from yantra.chakra.pytorch import linked_file
+    from yantra.chakra.pytorch.link.pairs import output_name
+    from yantra.cli.progress import progress
+
+    forms = []
+    with progress("linking", counted=True) as report:
+        for done, pair in enumerate(found):
+            if report:
+                report(done, len(found))
+            linked = _linked(pair, quiet)
+            name = output_name(output, pair, linked.rank, len(found) > 1)
+            linked_file.write(linked, name)
+            about = {"output": name, "rank": linked.rank, "world_size": linked.world_size}
+            forms.append(about | linked.report.as_dict())
+    return forms
+
+
+def _convert(found: Sequence[Pair], output: str, quiet: bool) -> dict[str, Any]:
     from yantra.chakra.pytorch.files import convert_sources
     from yantra.cli import warn
+    from yantra.cli.progress import progress
 
     told: set[Pair] = set()  # a pair is linked twice when not all fit into memory
 
@@ -78,22 +115,28 @@ def _convert(found: Sequence[Pair], output: str, quiet: bool) -> int:
 
         return linked
 
-    report = convert_sources([source(pair) for pair in found], output)
+    with progress("linking and converting", counted=True) as tell:
+        report = convert_sources([source(pair) for pair in found], output, progress=tell)
     warn(report.problems)
     if not quiet:
         sys.stderr.write(report.summary())
-    return 0
+    return {"output": output} | report.as_dict()
 
 
-def _upstream(found: Sequence[Pair], output: str) -> int:
+def _upstream(found: Sequence[Pair], output: str) -> list[str]:
     from yantra.chakra.pytorch.link.pairs import output_name
     from yantra.chakra.pytorch.upstream.link import write_linked
+    from yantra.cli.progress import progress
 
-    for place, pair in enumerate(found):
-        rank = place if pair.rank is None else pair.rank
-        name = output_name(output, pair, rank, len(found) > 1)
-        write_linked(pair.host, pair.device, name)
-    return 0
+    names = []
+    with progress("linking", counted=True) as report:
+        for place, pair in enumerate(found):
+            if report:
+                report(place, len(found))
+            rank = place if pair.rank is None else pair.rank
+            names.append(output_name(output, pair, rank, len(found) > 1))
+            write_linked(pair.host, pair.device, names[-1])
+    return names
 
 
 def _linked(pair: Pair, quiet: bool, told: bool = False) -> Linked:

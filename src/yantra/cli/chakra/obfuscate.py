@@ -6,10 +6,24 @@ import sys
 
 import click
 
+from yantra.cli.command import WithExamples, json_option, print_json
 
-@click.command()
-@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
-@click.option("-o", "--output", required=True, help="File to write, or a pattern with {rank}.")
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra chakra obfuscate 'job.{rank}.et' --level 1 --key me -o 'hid.{rank}.et'",
+        "yantra chakra obfuscate job.0.et --level 3 --key key.txt -o hidden.et --json",
+    ],
+)
+@click.argument("traces", nargs=-1, required=True, type=click.Path(), metavar="TRACE...")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    required=True,
+    help="File to write, or a pattern with {rank}.",
+)
 @click.option("--level", type=click.IntRange(1, 4), required=True, help="How much to hide.")
 @click.option("--key", required=True, help="The secret: a file, or the text itself.")
 @click.option("--epsilon", type=float, help="Noise on counts of durations (levels 3 and 4).")
@@ -17,6 +31,7 @@ import click
 @click.option("--groups-output", type=click.Path(), help="Where the new group file goes.")
 @click.option("--scenario", type=click.Path(), help="Scenario whose cluster runs both forms.")
 @click.option("--report", type=click.Path(), help="Write the report as JSON.")
+@json_option("Print the report as JSON.")
 def command(
     traces: tuple[str, ...],
     output: str,
@@ -27,6 +42,7 @@ def command(
     groups_output: str | None,
     scenario: str | None,
     report: str | None,
+    as_json: bool,
 ) -> int:
     """Hide what TRACE... tell: names (1), numbers (2), exact sizes and times (3), nodes (4).
 
@@ -58,5 +74,8 @@ def command(
         scenario=cluster,
     )
     warn([*warnings, *result.warnings])
-    sys.stdout.write(result.text())
+    if as_json:
+        print_json(result.as_dict())
+    else:
+        sys.stdout.write(result.text())
     return 0

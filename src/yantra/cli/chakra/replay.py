@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from yantra.cli.command import WithExamples
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -16,7 +18,13 @@ _MOST_ROWS = 20
 _MOST_NAMES = 3
 
 
-@click.command()
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra chakra replay operators.json",
+        "yantra chakra replay operators.json --iterations 1 --json",
+    ],
+)
 @click.argument("trace", type=click.Path())
 @click.option("--device-trace", type=click.Path(), help="The times of TRACE, a host trace.")
 @click.option(
@@ -33,7 +41,7 @@ def command(
 
     TRACE is a linked trace, a host trace or a Chakra trace made from one.
     """
-    from yantra.cli.show import progress
+    from yantra.cli.progress import progress
     from yantra.replay import replay
 
     with progress("replaying") as report:

@@ -6,8 +6,17 @@ import sys
 
 import click
 
+from yantra.cli.command import WithExamples, json_option, print_json
 
-@click.command()
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra chakra show job.0.et",
+        "yantra chakra show job.0.et --node 1",
+        "yantra chakra show job.0.et --limit 5 --json",
+    ],
+)
 @click.argument("trace", type=click.Path())
 @click.option("--node", type=click.IntRange(min=0), help="Print everything about this node.")
 @click.option(
@@ -18,12 +27,19 @@ import click
     help="Print so many nodes at most.",
 )
 @click.option("--all", "everything", is_flag=True, help="Print all nodes.")
-def command(trace: str, node: int | None, limit: int, everything: bool) -> int:
+@json_option()
+def command(trace: str, node: int | None, limit: int, everything: bool, as_json: bool) -> int:
     """Print the nodes of TRACE: an .et file of any layout, or JSON."""
     from yantra import chakra
     from yantra.chakra import show
 
     read = chakra.read(trace)
+    if as_json:
+        found = range(len(read)) if everything else range(min(limit, len(read)))
+        nodes = [read[at] for at in found] if node is None else [read.node(node)]
+        about = {"trace": trace, "layout": read.layout, "count": len(read)}
+        print_json(about | {"nodes": [show.as_dict(one) for one in nodes]})
+        return 0
     if node is not None:
         text = show.node_lines(read, node)
     else:

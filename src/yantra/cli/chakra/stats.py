@@ -7,9 +7,18 @@ import sys
 
 import click
 
+from yantra.cli.command import WithExamples
 
-@click.command()
-@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra chakra stats job.0.et",
+        "yantra chakra stats 'job.{rank}.et' --top 3",
+        "yantra chakra stats 'job.{rank}.et' --json",
+    ],
+)
+@click.argument("traces", nargs=-1, required=True, type=click.Path(), metavar="TRACE...")
 @click.option("--groups", type=click.Path(), help="Group file: JSON, group name -> ranks.")
 @click.option("--json", "as_json", is_flag=True, help="Print the statistics as JSON.")
 @click.option(

@@ -6,12 +6,24 @@ import sys
 
 import click
 
+from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.complete import layouts
 
-@click.command()
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra chakra upgrade old.et -o new.et",
+        "yantra chakra upgrade old.et --layout 0.0.1 -o new.et --json",
+    ],
+)
 @click.argument("old", type=click.Path())
 @click.option("-o", "--output", type=click.Path(), required=True, help="The file to write (.et).")
-@click.option("--layout", help="The layout of OLD, for a file that fits several.")
-def command(old: str, output: str, layout: str | None) -> int:
+@click.option(
+    "--layout", shell_complete=layouts, help="The layout of OLD, for a file that fits several."
+)
+@json_option()
+def command(old: str, output: str, layout: str | None, as_json: bool) -> int:
     """Read the trace OLD, of whatever layout, and write it in today's.
 
     JSON text is read too. A result whose name ends in .gz is packed.
@@ -21,6 +33,9 @@ def command(old: str, output: str, layout: str | None) -> int:
 
     trace = chakra.upgrade(old, output, layout=layout)
     found = trace.layout
+    if as_json:
+        print_json({"trace": old, "layout": found, "nodes": len(trace), "output": output})
+        return 0
     nodes = "1 node" if len(trace) == 1 else f"{len(trace)} nodes"
     sys.stdout.write(f"{old}: layout {found} ({LAYOUTS[found]}), {nodes}, written to {output}\n")
     return 0

@@ -7,9 +7,17 @@ import sys
 
 import click
 
+from yantra.cli.command import WithExamples
 
-@click.command()
-@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra chakra validate 'job.{rank}.et'",
+        "yantra chakra validate job.0.et --world-size 4 --json",
+    ],
+)
+@click.argument("traces", nargs=-1, required=True, type=click.Path(), metavar="TRACE...")
 @click.option("--groups", type=click.Path(), help="Group file: JSON, group name -> ranks.")
 @click.option(
     "--world-size", type=click.IntRange(min=1), help="Ranks of the job, if not all given."

@@ -17,6 +17,12 @@ class _Tools(Commands):
     }
 
 
-@click.command(cls=_Tools)
+@click.command(
+    cls=_Tools,
+    examples=[
+        "yantra cluster list",
+        "yantra cluster show hgx-h100",
+    ],
+)
 def command() -> None:
     """List named clusters, and show their numbers with sources."""

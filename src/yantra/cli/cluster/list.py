@@ -7,8 +7,16 @@ import sys
 
 import click
 
+from yantra.cli.command import WithExamples
 
-@click.command()
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra cluster list",
+        "yantra cluster list --json",
+    ],
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def command(as_json: bool) -> None:
     """List the named clusters: rates per device, of links in one direction."""

@@ -8,9 +8,19 @@ from typing import Any
 
 import click
 
+from yantra.cli.command import WithExamples
+from yantra.cli.complete import clusters as cluster_names
 
-@click.command()
-@click.argument("name")
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra cluster show hgx-h100",
+        "yantra cluster show dgx-a100-80gb --ranks 64",
+        "yantra cluster show mi300x --json",
+    ],
+)
+@click.argument("name", shell_complete=cluster_names)
 @click.option("--ranks", type=int, help="Show also the scenario of this many ranks.")
 @click.option("--dtype", help="Whose rate the roofline of the scenario has.")
 @click.option(

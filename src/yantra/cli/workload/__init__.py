@@ -29,6 +29,13 @@ class _Tools(Commands):
     }
 
 
-@click.command(cls=_Tools)
+@click.command(
+    cls=_Tools,
+    examples=[
+        "yantra workload train --model llama3-8b --tp 4 --dp 2 -o step.yw",
+        "yantra workload show step.yw",
+        "yantra run --workload step.yw --cluster hgx-h100",
+    ],
+)
 def command() -> None:
     """Make, show and expand workloads: what a job computes and communicates."""

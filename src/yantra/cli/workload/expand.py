@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import click
 
+from yantra.cli.command import WithExamples, json_option, print_json
 
-@click.command()
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra workload expand step.yw -o traces",
+        "yantra workload expand step.yw --ranks 0,3-5 --prefix rank -o traces --json",
+    ],
+)
 @click.argument("workload", type=click.Path())
 @click.option("-o", "--output", required=True, type=click.Path(), help="The folder for the files.")
 @click.option("--ranks", help="Only these ranks, such as 0,7-15.")
@@ -18,15 +26,24 @@ import click
 @click.option(
     "--prefix", default="workload", show_default=True, help="How the names of the traces begin."
 )
+@json_option("Print what was written as JSON.")
 def command(
-    workload: str, output: str, ranks: str | None, ordering: str | None, prefix: str
+    workload: str,
+    output: str,
+    ranks: str | None,
+    ordering: str | None,
+    prefix: str,
+    as_json: bool,
 ) -> None:
     """Write the traces of WORKLOAD as PREFIX.<rank>.et, and its groups as comm_group.json."""
-    from yantra.cli.show import progress
+    from yantra.cli.progress import progress
     from yantra.workloads.template import load
-    from yantra.workloads.template.expand import expand, parse_ranks
+    from yantra.workloads.template.expand import GROUPS, expand, parse_ranks
 
     opened = load(workload)
     wanted = None if ranks is None else parse_ranks(ranks, opened.ranks, "--ranks")
     with progress("writing") as report:
         expand(opened, output, wanted, ordering, prefix, report)  # type: ignore[arg-type]
+    if as_json:
+        written = opened.ranks if wanted is None else len(set(wanted))
+        print_json({"output": output, "prefix": prefix, "ranks": written, "groups": GROUPS})

@@ -8,6 +8,9 @@ from typing import Any
 
 import click
 
+from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.complete import clusters as cluster_names
+from yantra.cli.complete import models as model_names
 from yantra.cli.typed import as_typed
 from yantra.errors import ConfigError, expected_got
 
@@ -68,9 +71,30 @@ def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-@click.command()
-@click.option("--model", metavar="NAME", help="A known model, or a file that describes one.")
-@click.option("--hf-config", metavar="FILE", help="A Hugging Face config.json, or its folder.")
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra workload infer --model llama3-8b --tp 8 --prompt 512 --batch 4 -o p.yw",
+        "yantra workload infer --model deepseek-v3 --phase decode --batch 256 \\\n"
+        "    --context 4096 --ep 64 --json",
+        "yantra workload infer --model llama3-70b --phase mixed --tp 8 --batch 64 \\\n"
+        "    --prompts 4 --max-num-batched-tokens 2048",
+        "yantra workload infer --model llama3-70b --phase disaggregated --tp 4 \\\n"
+        "    --decode tp=8 --batch 8",
+    ],
+)
+@click.option(
+    "--model",
+    metavar="NAME",
+    shell_complete=model_names,
+    help="A known model, or a file that describes one.",
+)
+@click.option(
+    "--hf-config",
+    type=click.Path(),
+    metavar="FILE",
+    help="A Hugging Face config.json, or its folder.",
+)
 @click.option(
     "--phase",
     type=click.Choice(["prefill", "decode", "mixed", "disaggregated"]),
@@ -98,8 +122,14 @@ def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
     help="Disaggregated: when keys and values leave.",
 )
 @click.option("--memory", metavar="SIZE", help="Memory of a device, such as 80GiB, to fit into.")
-@click.option("--cluster", metavar="NAME", help="A named cluster whose devices it must fit into.")
+@click.option(
+    "--cluster",
+    metavar="NAME",
+    shell_complete=cluster_names,
+    help="A named cluster whose devices it must fit into.",
+)
 @click.option("-o", "--output", type=click.Path(), help="The workload file (.yw).")
+@json_option("Print what workload show --json prints.")
 def command(
     *,
     model: str | None,
@@ -112,22 +142,16 @@ def command(
     memory: str | None,
     cluster: str | None,
     output: str | None,
+    as_json: bool,
     **rest: Any,
 ) -> None:
     """Make a workload file of iterations of inference; without -o only tell what they do.
-
-    \b
-    yantra workload infer --model llama3-70b --tp 8 --prompt 4096 --batch 4 -o prefill.yw
-    yantra workload infer --model deepseek-v3 --phase decode --batch 256 --context 4096 --ep 64
-    yantra workload infer --model llama3-70b --phase mixed --tp 8 --batch 64 --prompts 4 \\
-        --max-num-batched-tokens 2048
-    yantra workload infer --model llama3-70b --phase disaggregated --tp 4 --decode tp=8 --batch 8
 
     The names of vLLM are read too: --tensor-parallel-size, --enable-expert-parallel, ...
     """
     from yantra.cli import warn
     from yantra.workloads.inference import InferencePlan, infer
-    from yantra.workloads.template.describe import report
+    from yantra.workloads.template.describe import as_dict, report
 
     found = _model(model, hf_config)
     asked = {name: rest.pop(name) for name in ("phase", "prompt", "context", "prompts")}
@@ -152,6 +176,9 @@ def command(
     warn(found.notes)
     if output:
         workload.save(output)
+    if as_json:
+        print_json({"output": output} | as_dict(workload))
+        return
     click.echo(report(workload), nl=False)
     if output:
         click.echo(f"\nwrote {output}: {os.path.getsize(output) / 1e6:.2f} MB")

@@ -6,11 +6,13 @@ command that takes them gets what they say as a `Request`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from yantra.cli.command import WithExamples
+from yantra.cli.complete import files, models, schedules
 from yantra.cli.typed import as_typed
 from yantra.errors import ConfigError
 from yantra.workloads import description, names, plan
@@ -44,7 +46,7 @@ class JobOption(click.Option):
         self.flag = flag.partition("/")[0]
 
 
-class JobCommand(click.Command):
+class JobCommand(WithExamples):
     """A command whose help lists its options in sections."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -59,18 +61,22 @@ class JobCommand(click.Command):
                 formatter.write_dl(rows)
 
 
-def job_command(function: Callable[..., Any]) -> click.Command:
+def job_command(examples: Sequence[str]) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a command of a function of `request` and of the options it has itself."""
     options = {option.name or "": option for option in _options()}
-    own = list(reversed(getattr(function, "__click_params__", [])))
 
-    def callback(**values: Any) -> Any:
-        with as_typed(_flags(options, values)):
-            return function(request=_request(options, values), **values)
+    def made(function: Callable[..., Any]) -> click.Command:
+        own = list(reversed(getattr(function, "__click_params__", [])))
 
-    return JobCommand(
-        name="train", callback=callback, params=[*own, *options.values()], help=function.__doc__
-    )
+        def callback(**values: Any) -> Any:
+            with as_typed(_flags(options, values)):
+                return function(request=_request(options, values), **values)
+
+        params = [*own, *options.values()]
+        about = function.__doc__
+        return JobCommand("train", callback=callback, params=params, help=about, examples=examples)
+
+    return made
 
 
 def _flags(options: Mapping[str, JobOption], values: Mapping[str, Any]) -> dict[str, str]:
@@ -142,8 +148,12 @@ def _sizes(model: dict[str, Any]) -> dict[str, Any]:
 
 def _options() -> Iterator[JobOption]:
     for flag, source in _SOURCES.items():
-        yield JobOption(flag, MODEL, metavar="FILE" if "-" in flag[2:] else "NAME", help=source)
-    yield JobOption("--job", MODEL, metavar="FILE", help="A job file; flags besides count more.")
+        is_file = "-" in flag[2:]
+        offer = files if is_file else models
+        name = "FILE" if is_file else "NAME"
+        yield JobOption(flag, MODEL, metavar=name, help=source, shell_complete=offer)
+    job_help = "A job file; flags besides count more."
+    yield JobOption("--job", MODEL, metavar="FILE", help=job_help, shell_complete=files)
     for name in names.SEQUENCE_NAMES:
         is_ours = name == "seq"
         text = _SEQUENCE_HELP if is_ours else None
@@ -176,6 +186,7 @@ def _plan_option(name: str, field: str, **more: Any) -> JobOption:
         more["type"] = click.FLOAT
     else:
         more["type"] = click.STRING
+        more["shell_complete"] = schedules if name == "schedule" else None
     return JobOption(_flag(name), PLAN, **more)
 
 

@@ -7,9 +7,19 @@ import sys
 
 import click
 
+from yantra.cli.command import WithExamples
+from yantra.cli.complete import models as model_names
 
-@click.command()
-@click.argument("models", nargs=-1, metavar="[MODEL]...")
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra workload models",
+        "yantra workload models llama3-70b deepseek-v3",
+        "yantra workload models config.json --json",
+    ],
+)
+@click.argument("models", nargs=-1, metavar="[MODEL]...", shell_complete=model_names)
 @click.option("--json", "as_json", is_flag=True, help="Print every count, and sources, as JSON.")
 def command(models: tuple[str, ...], as_json: bool) -> None:
     """List the models that are known by name, or count MODEL....

@@ -7,8 +7,16 @@ import sys
 
 import click
 
+from yantra.cli.command import WithExamples
 
-@click.command()
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra workload show step.yw",
+        "yantra workload show step.yw --json",
+    ],
+)
 @click.argument("workload", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def command(workload: str, as_json: bool) -> None:

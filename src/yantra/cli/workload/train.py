@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from yantra.cli.command import json_option, print_json
+from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.workload.job_options import job_command
 from yantra.errors import ConfigError
 
@@ -15,29 +17,39 @@ if TYPE_CHECKING:
     from yantra.workloads.job import Request
 
 
-@job_command
+@job_command(
+    examples=[
+        "yantra workload train --model llama3-70b --tp 8 --pp 8 --dp 16 --zero 1 \\\n"
+        "    --micro-batch 1 --global-batch 1024 --recompute selective -o llama70b.yw",
+        "yantra workload train --hf-config config.json --ranks 64 --tp 4 --zero 3 \\\n"
+        "    --cluster hgx-h100",
+        "yantra workload train --megatron-args pretrain.sh --world-size 512 \\\n"
+        "    --save-job job.yaml",
+        "yantra workload train --job job.yaml --pp 4 -o other.yw --json",
+    ],
+)
 @click.option("-o", "--output", type=click.Path(), help="The workload file (.yw).")
 @click.option("--save-job", type=click.Path(), help="Write the job file that gives this workload.")
 @click.option("--memory", metavar="SIZE", help="Memory of a device, such as 80GiB, to fit into.")
-@click.option("--cluster", metavar="NAME", help="A named cluster whose devices it must fit into.")
+@click.option(
+    "--cluster",
+    metavar="NAME",
+    shell_complete=cluster_names,
+    help="A named cluster whose devices it must fit into.",
+)
+@json_option("Print what workload show --json prints.")
 def command(
     request: Request,
     output: str | None,
     save_job: str | None,
     memory: str | None,
     cluster: str | None,
+    as_json: bool,
 ) -> int:
     """Make a workload file of one training step: a template for each class of equal ranks.
 
     Without -o it only tells what the step does and needs. Nothing is written for a plan that is
     impossible, or that does not fit into the memory that is given.
-
-    \b
-    yantra workload train --model llama3-70b --tp 8 --pp 8 --dp 16 \\
-        --micro-batch 1 --global-batch 1024 --zero 1 --recompute selective -o llama70b.yw
-    yantra workload train --hf-config config.json --ranks 64 --tp 4 --zero 3 --cluster hgx-h100
-    yantra workload train --megatron-args pretrain.sh --world-size 512 --save-job job.yaml
-    yantra workload train --job job.yaml --pp 4 -o other.yw
 
     Plan and model are also known by the names of Megatron-LM, Hugging Face, DeepSpeed, TorchTitan,
     vLLM and STG: --tensor-model-parallel-size, --num-hidden-layers, ... Sizes such as --num-layers
@@ -46,6 +58,7 @@ def command(
     from yantra.cli import warn
     from yantra.cli.workload.summary import write_summary
     from yantra.workloads import job
+    from yantra.workloads.template.describe import as_dict
     from yantra.workloads.training import train
 
     begin = perf_counter()
@@ -59,6 +72,9 @@ def command(
         job.write(save_job, made)
     if output:
         workload.save(output)
+    if as_json:
+        print_json({"output": output} | as_dict(workload))
+        return 0
     write_summary(workload, made, capacity)
     if output:
         seconds = perf_counter() - begin

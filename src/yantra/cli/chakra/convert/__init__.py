@@ -18,6 +18,12 @@ class _Sources(Commands):
     }
 
 
-@click.command(cls=_Sources)
+@click.command(
+    cls=_Sources,
+    examples=[
+        "yantra chakra convert pytorch linked.0.json linked.1.json -o job",
+        "yantra chakra convert text vgg16.txt --dims 4x4 -o vgg16",
+    ],
+)
 def command() -> None:
     """Make Chakra traces from something else."""

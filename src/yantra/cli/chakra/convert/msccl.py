@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import sys
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from yantra.chakra.msccl import Program, Sizes, prove, read_program, traces, upstream_traces
-from yantra.chakra.msccl.conditions import COLLECTIVES
-from yantra.chakra.msccl.traces import MEMORY_BYTES_PER_S, write
-from yantra.chakra.msccl.upstream import Form
 from yantra.cli import warn
+from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.complete import msccl_collectives
 from yantra.errors import ConfigError
-from yantra.units import parse
+
+if TYPE_CHECKING:
+    from yantra.chakra.msccl import Program, Proof, Sizes
+    from yantra.chakra.msccl.upstream import Form
 
 _FORMS = ("upstream-head", "upstream-sized")
 
 
-@click.command()
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra chakra convert msccl allreduce.xml --check-only",
+        "yantra chakra convert msccl allreduce.xml --size 1MiB -o allreduce",
+        "yantra chakra convert msccl allreduce.xml -o allreduce --json",
+    ],
+)
 @click.argument("program", type=click.Path())
-@click.option("-o", "--output", help="Write OUTPUT.0.et, OUTPUT.1.et, ...")
+@click.option("-o", "--output", type=click.Path(), help="Write OUTPUT.0.et, OUTPUT.1.et, ...")
 @click.option("--size", help="Size of the collective, such as 1MiB; without it traces have none.")
-@click.option("--collective", help=f"What to prove it is: {', '.join(COLLECTIVES)}.")
+@click.option(
+    "--collective", shell_complete=msccl_collectives, help="What to prove it is: allreduce, ..."
+)
 @click.option("--memory-bandwidth", help="What reductions of a given --size run at; 50 GB/s.")
 @click.option("--check-only", is_flag=True, help="Prove the program and write nothing.")
 @click.option("--compat", type=click.Choice(_FORMS), help="Write what upstream's converter does.")
+@json_option("Print what was proven and written as JSON.")
 def command(
     program: str,
     output: str | None,
@@ -34,34 +45,53 @@ def command(
     memory_bandwidth: str | None,
     check_only: bool,
     compat: str | None,
+    as_json: bool,
 ) -> int:
     """Prove the MSCCL program in the XML file PROGRAM, and turn it into a trace per GPU.
 
     The traces run as a collective of their own: `{custom: "OUTPUT.{position}.et"}` in a scenario,
     `"all-reduce-implementation-custom": ["OUTPUT"]` in ASTRA-sim's system file.
     """
+    from yantra.chakra.msccl import prove, read_program
+
     if (output is None) is not check_only:
         raise click.UsageError("expected either -o OUTPUT or --check-only")
     sizes = _sizes(size, memory_bandwidth, compat)
     read = read_program(program)
+    form: dict[str, Any] = {"program": read.name, "gpus": len(read.gpus)}
+    proof = None
     try:
         proof = prove(read, collective)
     except ConfigError as error:
         if compat is None or check_only:
             raise
         warn([f"not proven: {error}"])
-    else:
-        _print(read, proof.collective, proof.lines)
-    if output is None:
-        return 0
-    if compat is None:
+    if proof is not None:
+        form |= {"collective": proof.collective, "proof": list(proof.lines)}
+        if not as_json:
+            _print(read, proof.collective, proof.lines)
+    if output is not None:
+        paths, nodes = _write(read, proof, sizes, compat, output)
+        form |= {"traces": paths, "nodes": nodes}
+        if not as_json:
+            sys.stdout.write(f"wrote: {paths[0]} to {paths[-1]}, {nodes} nodes\n")
+    if as_json:
+        print_json(form)
+    return 0
+
+
+def _write(
+    program: Program, proof: Proof | None, sizes: Sizes, compat: str | None, output: str
+) -> tuple[list[str], int]:
+    """Write the traces; return their paths and how many nodes they have."""
+    from yantra.chakra.msccl import traces, upstream_traces
+    from yantra.chakra.msccl.traces import write
+
+    if proof is not None and compat is None:
         made = traces(proof, sizes)
     else:
-        made = upstream_traces(read, cast(Form, compat), sizes.size_bytes or 0)
-    paths = write(made, output)
-    nodes = sum(len(trace) for trace in made)
-    sys.stdout.write(f"wrote: {paths[0]} to {paths[-1]}, {nodes} nodes\n")
-    return 0
+        made = upstream_traces(program, cast("Form", compat), sizes.size_bytes or 0)
+    return list(write(made, output)), sum(len(trace) for trace in made)
 
 
 def _print(program: Program, collective: str, lines: tuple[str, ...]) -> None:
@@ -70,6 +100,10 @@ def _print(program: Program, collective: str, lines: tuple[str, ...]) -> None:
 
 
 def _sizes(size: str | None, memory_bandwidth: str | None, compat: str | None) -> Sizes:
+    from yantra.chakra.msccl import Sizes
+    from yantra.chakra.msccl.traces import MEMORY_BYTES_PER_S
+    from yantra.units import parse
+
     if compat == "upstream-head" and size is not None:
         raise click.UsageError("--compat upstream-head writes no sizes; leave --size out")
     if compat == "upstream-sized" and size is None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
+
+from yantra.cli.command import WithExamples, json_option, print_json
 
 if TYPE_CHECKING:
     from yantra.chakra.pytorch.convert import ConvertOptions
@@ -15,9 +15,22 @@ if TYPE_CHECKING:
 _ALL_RECORDED = 0
 
 
-@click.command()
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra chakra convert pytorch linked.0.json linked.1.json -o job",
+        "yantra chakra convert pytorch linked.0.json -o one.et",
+        "yantra chakra convert pytorch linked.0.json --replicate 8 -o job --json",
+    ],
+)
 @click.argument("traces", nargs=-1, required=True, type=click.Path())
-@click.option("-o", "--output", required=True, help="OUTPUT.<rank>.et, or one file: name.et.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    required=True,
+    help="OUTPUT.<rank>.et, or one file: name.et.",
+)
 @click.option("--compat", type=click.Choice(["upstream"]), help="Write what upstream writes.")
 @click.option("--no-gaps", is_flag=True, help="Leave out the delays that fill unexplained time.")
 @click.option("--reduce", is_flag=True, help="Leave out dependencies that follow from others.")
@@ -37,6 +50,7 @@ _ALL_RECORDED = 0
 @click.option(
     "--memory-nodes", is_flag=True, help="Write copies to and from the host as MEM nodes."
 )
+@json_option("Print what was found as JSON.")
 def command(
     traces: tuple[str, ...],
     output: str,
@@ -46,6 +60,7 @@ def command(
     replicate: int | None,
     exact_collectives: bool,
     memory_nodes: bool,
+    as_json: bool,
 ) -> int:
     """Convert TRACES, the linked traces (or host traces) of the ranks of one job.
 
@@ -60,7 +75,10 @@ def command(
     if compat:
         if no_gaps or reduce or replicate is not None or exact_collectives or memory_nodes:
             raise ConfigError("--compat", "upstream's converter has none of the other options")
-        return _upstream(traces, output)
+        _upstream(traces, output)
+        if as_json:
+            print_json({"output": output, "ranks": len(traces)})
+        return 0
     from yantra.chakra.pytorch.convert import ConvertOptions
 
     options = ConvertOptions(
@@ -70,38 +88,31 @@ def command(
         exact_collectives=exact_collectives,
         memory_nodes=memory_nodes,
     )
-    return _convert(traces, output, options)
+    return _convert(traces, output, options, as_json)
 
 
-def _upstream(traces: tuple[str, ...], output: str) -> int:
+def _upstream(traces: tuple[str, ...], output: str) -> None:
     from yantra.chakra.pytorch.files import trace_name
     from yantra.chakra.pytorch.upstream.convert import convert
+    from yantra.cli.progress import progress
 
-    for place, path in enumerate(traces):
-        convert(path).write(trace_name(output, place))
-    return 0
+    with progress("converting", counted=True) as report:
+        for place, path in enumerate(traces):
+            if report:
+                report(place, len(traces))
+            convert(path).write(trace_name(output, place))
 
 
-def _convert(traces: tuple[str, ...], output: str, options: ConvertOptions) -> int:
+def _convert(traces: tuple[str, ...], output: str, options: ConvertOptions, as_json: bool) -> int:
     from yantra.chakra.pytorch.files import convert_files
     from yantra.cli import warn
+    from yantra.cli.progress import progress
 
-    with _progress() as report:
+    with progress("converting", counted=True) as report:
         done = convert_files(traces, output, options, report)
     warn(done.problems)
-    sys.stderr.write(done.summary())
+    if as_json:
+        print_json({"output": output} | done.as_dict())
+    else:
+        sys.stderr.write(done.summary())
     return 0
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """Yield what to call with how many traces are written, of how many: a bar on a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("converting", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

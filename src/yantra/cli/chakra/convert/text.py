@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.loop_options import loop_options
 from yantra.errors import ConfigError
 
@@ -13,7 +14,13 @@ if TYPE_CHECKING:
     from yantra.chakra.text.loops import TimeUnit, Updates
 
 
-@click.command()
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra chakra convert text vgg16.txt --dims 4x4 -o vgg16",
+        "yantra chakra convert text vgg16.txt --ranks 8 --time-unit ns -o vgg16 --json",
+    ],
+)
 @click.argument("workload", type=click.Path())
 @click.option("-o", "--output", type=click.Path(), required=True, help="Prefix of the traces.")
 @click.option("--ranks", type=int, help="Number of ranks; the product of --dims if left out.")
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
     type=click.Choice(["upstream"]),
     help="Write what upstream's converter writes, byte for byte.",
 )
+@json_option()
 def command(
     workload: str,
     output: str,
@@ -37,6 +45,7 @@ def command(
     updates: Updates,
     blocking_gradients: bool,
     compat: str | None,
+    as_json: bool,
 ) -> int:
     """Make Chakra traces OUTPUT.RANK.et from the text workload WORKLOAD."""
     from yantra.chakra.text import convert, convert_upstream, parse_dims
@@ -49,7 +58,10 @@ def command(
             problem = "upstream knows no dimensions, groups, other units, update times or waits"
             raise ConfigError("--compat upstream", f"{problem}; leave the option out")
         traces = convert_upstream(workload, output, ranks, passes)
-        click.echo(f"wrote {len(traces)} traces: {output}.RANK.et")
+        if as_json:
+            print_json({"output": output, "traces": len(traces)})
+        else:
+            click.echo(f"wrote {len(traces)} traces: {output}.RANK.et")
         return 0
     done = convert(
         workload,
@@ -63,6 +75,10 @@ def command(
         blocking_gradients=blocking_gradients,
     )
     warn(done.notes)
+    if as_json:
+        counts = {"traces": len(done.traces), "nodes": done.nodes}
+        print_json({"output": output, **counts, "groups": done.groups})
+        return 0
     click.echo(f"wrote {len(done.traces)} traces of {done.nodes} nodes: {output}.RANK.et")
     if done.groups:
         click.echo(f"wrote the communicator groups they name: {done.groups}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
+from yantra.cli.command import print_json
 from yantra.cli.group import Commands
 
 if TYPE_CHECKING:
@@ -21,12 +22,18 @@ class _Sources(Commands):
     }
 
 
-@click.command(cls=_Sources)
+@click.command(
+    cls=_Sources,
+    examples=[
+        "yantra workload convert simai gpt13b.txt -o gpt13b.yw",
+        "yantra workload convert text vgg16.txt --dims 4x4 -o vgg16.yw",
+    ],
+)
 def command() -> None:
     """Make a workload file from something else."""
 
 
-def save(workload: Workload, output: str) -> None:
+def save(workload: Workload, output: str, as_json: bool) -> None:
     """Write a workload and say what was written; its notes are warnings."""
     from yantra.cli import warn
 
@@ -34,6 +41,10 @@ def save(workload: Workload, output: str) -> None:
     workload.save(output)
     names = workload.templates
     nodes = sum(workload.totals[name]["nodes"] for name in names)
+    if as_json:
+        made = {"ranks": workload.ranks, "templates": len(names), "nodes": nodes}
+        print_json({"output": output, **made})
+        return
     what = "1 template" if len(names) == 1 else f"{len(names)} templates"
     ranks = "1 rank" if workload.ranks == 1 else f"{workload.ranks} ranks"
     click.echo(f"wrote {output}: {ranks}, {what}, {nodes} nodes")

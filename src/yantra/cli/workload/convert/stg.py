@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from yantra.cli.command import WithExamples, json_option
 from yantra.errors import ConfigError
 
 _TYPES = ("gpt", "llama", "dense", "moe", "prefilling", "decoding")
@@ -58,7 +59,16 @@ def _flags(function: _Command) -> _Command:
     return function
 
 
-@click.command()
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra workload convert stg --model_type llama --dp 2 --tp 4 --pp 2 \\\n"
+        "    --num_stacks 4 --batch 64 --micro_batch 8 --dmodel 4096 --dff 11008 \\\n"
+        "    --head 32 --kvhead 32 -o llama.yw",
+        "yantra workload convert stg --assembly mine.yaml --dp 4 \\\n"
+        "    --num_stacks 2 --batch 8 -o mine.yw --json",
+    ],
+)
 @click.option("-o", "--output", type=click.Path(), required=True, help="The workload file (.yw).")
 @click.option(
     "--model-type",
@@ -66,7 +76,8 @@ def _flags(function: _Command) -> _Command:
     "--templates",
     "model_type",
     type=click.Choice(_TYPES),
-    help="What is made (dense, which is llama).",
+    metavar="TYPE",
+    help=f"What is made: {', '.join(_TYPES)} (dense, which is llama).",
 )
 @_flags
 @click.option(
@@ -85,16 +96,16 @@ def _flags(function: _Command) -> _Command:
 )
 @click.option("--dtype", help="Of weights and activations (bf16).")
 @click.option("--gradient-dtype", help="Of gradients of weights (fp32).")
+@json_option("Print what was written as JSON.")
 def command(
-    output: str, sheets: str | None, assembly: str | None, symbol: tuple[str, ...], **flags: Any
+    output: str,
+    sheets: str | None,
+    assembly: str | None,
+    symbol: tuple[str, ...],
+    as_json: bool,
+    **flags: Any,
 ) -> int:
-    """Make a workload file of a model of STG or STAGE.
-
-    \b
-    yantra workload convert stg --model_type llama --dp 2 --tp 4 --pp 2 --num_stacks 32 \\
-        --batch 64 --micro_batch 8 --dmodel 4096 --dff 11008 --head 32 --kvhead 32 -o llama.yw
-    yantra workload convert stg --assembly mine.yaml --dp 4 --num_stacks 2 --batch 8 -o mine.yw
-    """
+    """Make a workload file of a model of STG or STAGE."""
     from yantra.cli.workload.convert import save
     from yantra.workloads.importers.stg import Settings, from_stg
 
@@ -102,7 +113,7 @@ def command(
     if assembly is not None and "model_type" in given:
         raise click.UsageError("expected either --model-type or --assembly")
     settings = Settings(**given, symbols=_symbols(symbol))
-    save(from_stg(settings, sheets, assembly), output)
+    save(from_stg(settings, sheets, assembly), output, as_json)
     return 0
 
 

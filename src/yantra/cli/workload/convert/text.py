@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from yantra.cli.command import WithExamples, json_option
 from yantra.cli.loop_options import loop_options
 from yantra.cli.typed import as_typed
 from yantra.errors import ConfigError
@@ -15,13 +16,20 @@ if TYPE_CHECKING:
     from yantra.chakra.text.loops import TimeUnit, Updates
 
 
-@click.command()
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra workload convert text vgg16.txt --dims 4x4 --time-unit ns -o vgg16.yw",
+        "yantra workload convert text vgg16.txt --ranks 16 -o vgg16.yw --json",
+    ],
+)
 @click.argument("workload", type=click.Path())
 @click.option("-o", "--output", type=click.Path(), required=True, help="The workload file (.yw).")
 @click.option("--ranks", type=int, help="Number of ranks; the product of --dims if left out.")
 @click.option("--dims", help="Sizes of the network's dimensions, innermost first: 8x8x4.")
 @click.option("--passes", type=click.IntRange(1), default=1, show_default=True, help="Passes.")
 @loop_options
+@json_option("Print what was written as JSON.")
 def command(
     workload: str,
     output: str,
@@ -31,12 +39,9 @@ def command(
     time_unit: TimeUnit,
     updates: Updates,
     blocking_gradients: bool,
+    as_json: bool,
 ) -> int:
-    """Make a workload file of WORKLOAD, a text workload of ASTRA-sim 1.0.
-
-    \b
-    yantra workload convert text vgg16.txt --dims 16x16 --time-unit ns -o vgg16.yw
-    """
+    """Make a workload file of WORKLOAD, a text workload of ASTRA-sim 1.0."""
     from yantra.cli.workload.convert import save
     from yantra.workloads.importers.text import Settings, from_text, parse_dims
 
@@ -48,5 +53,5 @@ def command(
         if every < 1:
             raise ConfigError("ranks", f"expected at least 1, got {every}")
         settings = Settings(passes, time_unit, updates, blocking_gradients)
-        save(from_text(workload, every, sizes, settings), output)
+        save(from_text(workload, every, sizes, settings), output, as_json)
     return 0

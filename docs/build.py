@@ -1,0 +1,90 @@
+"""What `mkdocs build` asks for: the order of the pages, and those that are made of the code.
+
+The order comes from the lists in `tutorial/README.md`, `reference/README.md` and
+`decisions/README.md`, so that a page stands in one list only; a page in none is a warning, and
+warnings are errors. Pages are written for their place in the repository: links that leave `docs/`
+are turned to where the site has what they lead to.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from docs import api_pages, command_pages
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+_LINK = re.compile(r"\]\(([\w./-]+\.md)\)")
+_GROUP = re.compile(r"^(?:([A-Z][^\n]*):$|[*] \[([^\]]+)\]\(([\w./-]+\.md)\))", re.MULTILINE)
+_LICENSE = "license.md"
+
+Nav = list[Any]
+
+
+def on_config(config: Any) -> Any:
+    """Set the order of the pages."""
+    config["nav"] = navigation()
+    return config
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages that are not in docs/."""
+    from mkdocs.structure.files import File
+
+    for name, text in made_pages().items():
+        files.append(File.generated(config, name, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Lead links out of docs/ to the pages of the site."""
+    markdown = re.sub(r"\]\((?:\.\./)+CHANGELOG\.md\)", "](../changelog.md)", markdown)
+    return re.sub(r"\]\((?:\.\./)+README\.md", "](../index.md", markdown)
+
+
+def made_pages() -> dict[str, str]:
+    """Return the pages that are made, by name."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = readme.replace("](docs/", "](").replace("](CHANGELOG.md)", "](changelog.md)")
+    license_text = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    return {
+        "index.md": readme.replace("](LICENSE)", f"]({_LICENSE})"),
+        "changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
+        _LICENSE: f"# License\n\n```text\n{license_text}```\n",
+        **{f"commands/{name}": text for name, text in command_pages.pages().items()},
+        **{f"api/{name}": text for name, text in api_pages.pages().items()},
+    }
+
+
+def navigation() -> Nav:
+    """Return the order of all pages."""
+    return [
+        {"Yantra": ["index.md", {"Changes": "changelog.md"}, {"License": _LICENSE}]},
+        {"Tutorial": _listed("tutorial")},
+        {"Guides": sorted(f"guides/{page.name}" for page in (DOCS / "guides").glob("*.md"))},
+        {"Reference": ["reference/README.md", *_grouped(DOCS / "reference" / "README.md")]},
+        {"Commands": [f"commands/{name}" for name in command_pages.pages()]},
+        {"Python": [f"api/{name}" for name in api_pages.pages()]},
+        {"Internals": ["internals/ARCHITECTURE.md", {"Decisions": _listed("decisions")}]},
+    ]
+
+
+def _listed(folder: str) -> Nav:
+    """Return the page that lists the others of a folder, and those in its order."""
+    text = (DOCS / folder / "README.md").read_text(encoding="utf-8")
+    pages = [name for name in _LINK.findall(text) if "/" not in name]
+    return [f"{folder}/{name}" for name in ("README.md", *dict.fromkeys(pages))]
+
+
+def _grouped(page: Path) -> Nav:
+    """Return the groups of a page of lists: a line `Simulating:`, then a list of pages."""
+    groups: dict[str, Nav] = {}
+    title = ""
+    for head, name, target in _GROUP.findall(page.read_text(encoding="utf-8")):
+        if head:
+            title = head
+        else:
+            groups.setdefault(title, []).append({name: f"{page.parent.name}/{target}"})
+    return [{title: pages} for title, pages in groups.items()]

@@ -1,0 +1,95 @@
+"""The pages of the commands, made of what `--help` is made of: one page for each of `yantra`'s."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from inspect import cleandoc
+
+import click
+
+from yantra.cli.group import yantra
+
+_HEAD = "| option | |\n|---|---|\n"
+
+
+def pages() -> dict[str, str]:
+    """Return the pages by name, the list of commands first."""
+    context = click.Context(yantra, info_name="yantra")
+    made = {"README.md": _overview(context)}
+    for name in yantra.list_commands(context):
+        command = yantra.get_command(context, name)
+        assert command is not None
+        made[f"{name}.md"] = "".join(_sections(command, f"yantra {name}", context, level=1))
+    return made
+
+
+def _overview(context: click.Context) -> str:
+    rows = []
+    for name in yantra.list_commands(context):
+        command = yantra.get_command(context, name)
+        assert command is not None
+        rows.append(f"| [`{name}`]({name}.md) | {_text(command.get_short_help_str(limit=200))} |\n")
+    return (
+        "# Commands\n\nWhat `--help` says of each. What all have in common, such as `--json`, "
+        "progress and exit\nstatus, is told in [The command line](../reference/command-line.md).\n"
+        "\n| command | |\n|---|---|\n" + "".join(rows)
+    )
+
+
+def _sections(command: click.Command, name: str, above: click.Context, level: int) -> Iterator[str]:
+    """Yield the section of a command, then of those below it."""
+    context = click.Context(command, parent=above, info_name=name.rpartition(" ")[2])
+    yield f"{'#' * min(level, 3)} {name}\n\n"
+    usage = " ".join(command.collect_usage_pieces(context))
+    yield f"```text\n{name} {usage}\n```\n\n"
+    yield f"{_prose(command.help or '')}\n\n"
+    yield _options(command, context)
+    yield _examples(command)
+    if isinstance(command, click.Group):
+        for word in command.list_commands(context):
+            below = command.get_command(context, word)
+            assert below is not None
+            yield from _sections(below, f"{name} {word}", context, level + 1)
+
+
+def _options(command: click.Command, context: click.Context) -> str:
+    records = [
+        parameter.get_help_record(context)
+        for parameter in command.get_params(context)
+        if isinstance(parameter, click.Option)
+    ]
+    rows = [
+        f"| `{record[0].replace('|', ' or ')}` | {_cell(record[1])} |\n"
+        for record in records
+        if record
+    ]
+    return _HEAD + "".join(rows) + "\n"
+
+
+def _examples(command: click.Command) -> str:
+    examples: tuple[str, ...] = getattr(command, "examples", ())
+    text = "".join(f"{example}\n" for example in examples)
+    return f"```sh\n{text}```\n\n" if examples else ""
+
+
+def _prose(help_text: str) -> str:
+    """Return the paragraphs of a help; one that begins with a backspace keeps its lines."""
+    parts = []
+    for part in cleandoc(help_text).split("\n\n"):
+        if part.startswith("\b\n"):
+            lines = "\n".join(line.strip() for line in part.splitlines()[1:])
+            parts.append(f"```text\n{lines}\n```")
+        else:
+            parts.append(_text(part))
+    return "\n\n".join(parts)
+
+
+def _text(text: str) -> str:
+    """Return a text that Markdown takes as it is."""
+    for mark in ("\\", "*", "_", "<", "[", "`"):
+        text = text.replace(mark, f"\\{mark}")
+    return text
+
+
+def _cell(text: str) -> str:
+    return _text(text).replace("|", "\\|")

@@ -1,0 +1,212 @@
+#include "export/perfetto.hpp"
+
+#include <bit>
+#include <utility>
+
+#include "base/wire_writer.hpp"
+
+namespace yantra {
+
+namespace {
+
+// Field numbers, by message.
+namespace trace {
+constexpr u32 packet = 1;
+}
+namespace packet_field {
+constexpr u32 timestamp = 8, sequence = 10, track_event = 11, interned_data = 12, flags = 13;
+constexpr u32 track_descriptor = 60, first_on_sequence = 87;
+}
+namespace descriptor {
+constexpr u32 uuid = 1, name = 2, process = 3, parent_uuid = 5, counter = 8, rank = 12;
+constexpr u32 description = 14, process_ordering = 19;
+}
+namespace process_field {
+constexpr u32 pid = 1, name = 6;
+}
+namespace counter_field {
+constexpr u32 unit_name = 6;
+}
+namespace event_field {
+constexpr u32 category_iids = 3, annotations = 4, type = 9, name_iid = 10, track_uuid = 11;
+constexpr u32 double_value = 44, flow_ids = 47, terminating_flow_ids = 48;
+}
+namespace annotation_field {
+constexpr u32 name_iid = 1, unsigned_value = 3, double_value = 5, text_iid = 17;
+}
+namespace interned {
+constexpr u32 categories = 1, names = 2, annotation_names = 3, annotation_texts = 29;
+constexpr u32 iid = 1, text = 2;
+}
+
+constexpr u64 the_sequence = 1, state_cleared = 1, needs_state = 2, explicit_ordering = 1;
+constexpr u64 slice_begin = 1, slice_end = 2, instant = 3, counter_value = 4;
+
+void number(std::string& out, u32 field, u64 value) {
+    WireWriter writer(out);
+    writer.tag(field, WireType::varint);
+    writer.varint(value);
+}
+
+void fixed(std::string& out, u32 field, u64 value) {
+    WireWriter writer(out);
+    writer.tag(field, WireType::fixed64);
+    writer.fixed64(value);
+}
+
+void block(std::string& out, u32 field, std::string_view bytes) { WireWriter(out).block(field, bytes); }
+
+}  // namespace
+
+PerfettoWriter::PerfettoWriter() {
+    number(packet_, packet_field::sequence, the_sequence);
+    number(packet_, packet_field::flags, state_cleared);
+    number(packet_, packet_field::first_on_sequence, 1);
+    block(out_, trace::packet, packet_);
+    std::string root;
+    number(root, descriptor::uuid, 0);
+    number(root, descriptor::process_ordering, explicit_ordering);
+    describe(root);
+}
+
+void PerfettoWriter::process(u64 track, u64 pid, std::string_view name, u64 place) {
+    std::string process;
+    number(process, process_field::pid, pid);
+    block(process, process_field::name, name);
+    std::string text;
+    number(text, descriptor::uuid, track);
+    block(text, descriptor::process, process);
+    number(text, descriptor::rank, place);
+    describe(text);
+}
+
+void PerfettoWriter::track(u64 track, u64 parent, std::string_view name, std::string_view about) {
+    std::string text;
+    number(text, descriptor::uuid, track);
+    block(text, descriptor::name, name);
+    number(text, descriptor::parent_uuid, parent);
+    if (!about.empty()) {
+        block(text, descriptor::description, about);
+    }
+    describe(text);
+}
+
+void PerfettoWriter::counter(u64 track, u64 parent, std::string_view name, std::string_view unit) {
+    std::string counter;
+    block(counter, counter_field::unit_name, unit);
+    std::string text;
+    number(text, descriptor::uuid, track);
+    block(text, descriptor::name, name);
+    number(text, descriptor::parent_uuid, parent);
+    block(text, descriptor::counter, counter);
+    describe(text);
+}
+
+void PerfettoWriter::describe(std::string_view descriptor) {
+    packet_.clear();
+    number(packet_, packet_field::sequence, the_sequence);
+    block(packet_, packet_field::track_descriptor, descriptor);
+    block(out_, trace::packet, packet_);
+}
+
+// The packet of event_, with the texts that it is the first to name.
+void PerfettoWriter::packet(u64 time) {
+    packet_.clear();
+    number(packet_, packet_field::timestamp, time);
+    number(packet_, packet_field::sequence, the_sequence);
+    number(packet_, packet_field::flags, needs_state);
+    if (!fresh_.empty()) {
+        block(packet_, packet_field::interned_data, fresh_);
+        fresh_.clear();
+    }
+    block(packet_, packet_field::track_event, event_);
+    block(out_, trace::packet, packet_);
+}
+
+void PerfettoWriter::event(u64 type, u64 track) {
+    event_.clear();
+    number(event_, event_field::type, type);
+    number(event_, event_field::track_uuid, track);
+}
+
+// Texts are numbered from 1 on, for 0 means "not set".
+u64 PerfettoWriter::known(u64 text, Space space) {
+    ensure(text < texts_.names().size(), "perfetto: no such text");
+    known_.resize(texts_.names().size());
+    u8& spaces = known_[text];
+    if ((spaces & space) == 0) {
+        spaces = static_cast<u8>(spaces | space);
+        std::string entry;
+        number(entry, interned::iid, text + 1);
+        block(entry, interned::text, texts_.names()[text]);
+        block(fresh_, space == names            ? interned::names
+                      : space == categories     ? interned::categories
+                      : space == argument_names ? interned::annotation_names
+                                                : interned::annotation_texts,
+              entry);
+    }
+    return text + 1;
+}
+
+void PerfettoWriter::arguments(const std::vector<Argument>& arguments, std::size_t at) {
+    for (const Argument& argument : arguments) {
+        const u64 value = argument.values[at];
+        if (value == absent) {
+            continue;
+        }
+        annotation_.clear();
+        number(annotation_, annotation_field::name_iid, known(argument.name, argument_names));
+        switch (argument.kind) {
+            case Argument::Kind::whole: number(annotation_, annotation_field::unsigned_value, value); break;
+            case Argument::Kind::real: fixed(annotation_, annotation_field::double_value, value); break;
+            case Argument::Kind::text:
+                number(annotation_, annotation_field::text_iid, known(value, argument_texts));
+        }
+        block(event_, event_field::annotations, annotation_);
+    }
+}
+
+void PerfettoWriter::slices(const Slices& slices, const MessageEnds& ends) {
+    check(slices, ends);
+    struct Packets {
+        void begin(std::size_t i) {
+            to.event(slice_begin, slices.track[i]);
+            number(to.event_, event_field::name_iid, to.known(slices.name[i], names));
+            number(to.event_, event_field::category_iids, to.known(slices.category[i], categories));
+            to.arguments(slices.arguments, i);
+            to.packet(slices.start[i]);
+        }
+        void message(std::size_t i) {
+            to.event(instant, slices.track[ends.slice[i]]);
+            number(to.event_, event_field::name_iid, to.known(ends.name[i], names));
+            if (ends.flow[i] != absent) {
+                fixed(to.event_,
+                      ends.arrives[i] != 0 ? event_field::terminating_flow_ids : event_field::flow_ids,
+                      ends.flow[i]);
+            }
+            to.arguments(ends.arguments, i);
+            to.packet(ends.time[i]);
+        }
+        void end(std::size_t i) {
+            to.event(slice_end, slices.track[i]);
+            to.packet(slices.end[i]);
+        }
+        PerfettoWriter& to;
+        const Slices& slices;
+        const MessageEnds& ends;
+    };
+    in_order(slices, ends, Packets{*this, slices, ends});
+}
+
+void PerfettoWriter::values(u64 track, std::span<const u64> time, std::span<const double> value) {
+    ensure(time.size() == value.size(), "perfetto: a time for each value");
+    for (std::size_t i = 0; i < time.size(); ++i) {
+        event(counter_value, track);
+        fixed(event_, event_field::double_value, std::bit_cast<u64>(value[i]));
+        packet(time[i]);
+    }
+}
+
+std::string PerfettoWriter::take() { return std::exchange(out_, {}); }
+
+}  // namespace yantra

@@ -1,0 +1,23 @@
+// Rows: slices of one track that overlap go to rows beside each other, each to the first that is free.
+//
+// Trade-off: first-fit by time needs no more rows than slices overlap at once, and keeps rows stable; two
+// heaps make it O(n log n) however many overlap.
+// Source: interval partitioning (Kleinberg and Tardos, Algorithm Design, section 4.1).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace yantra {
+
+struct Rows {
+    std::vector<u64> order;      // slices by track, start, end and place; then
+    std::vector<u64> row;        // by slice: 0 for the first row of its track
+};
+
+// A slice may start when another of its row ends.
+Rows rows_of(std::span<const u64> track, std::span<const u64> start, std::span<const u64> end);
+
+}  // namespace yantra

@@ -1,0 +1,48 @@
+"""What click knows of `yantra astra-sim`: its options, to complete and to document them.
+
+The command reads its line itself, as ASTRA-sim does, and starts without click.
+"""
+
+from __future__ import annotations
+
+import click
+
+from yantra.astra_sim.flags import CHOICES, FILES, OPTIONS
+from yantra.cli import astra_sim
+from yantra.cli.command import WithExamples
+from yantra.cli.complete import quirks
+
+
+class _AstraSim(WithExamples):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Leave the line as it is."""
+        ctx.args = list(args)
+        return ctx.args
+
+    def invoke(self, ctx: click.Context) -> int:
+        """Run the command."""
+        return astra_sim.main(ctx.args)
+
+    def get_help(self, ctx: click.Context) -> str:
+        """Return the command's own help."""
+        return astra_sim.help_text().rstrip("\n")
+
+
+def _option(name: str) -> click.Option:
+    _, _, meaning = OPTIONS[name]
+    if name in ("json", "help"):
+        return click.Option([f"--{name}"], is_flag=True, help=meaning)
+    if name in CHOICES:
+        return click.Option([f"--{name}"], type=click.Choice(CHOICES[name]), help=meaning)
+    kind = click.Path() if name in FILES else click.STRING
+    completes = quirks if name == "semantics-quirk" else None
+    return click.Option([f"--{name}"], type=kind, help=meaning, shell_complete=completes)
+
+
+command = _AstraSim(
+    "astra-sim",
+    params=[_option(name) for name in OPTIONS],
+    help="Run ASTRA-sim's inputs and print ASTRA-sim's lines.",
+    examples=astra_sim.EXAMPLES,
+    add_help_option=False,
+)

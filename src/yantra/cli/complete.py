@@ -1,0 +1,114 @@
+"""What a shell is offered behind `<TAB>`: commands, options and files by click, names by us.
+
+A shell runs `yantra` with `_YANTRA_COMPLETE` in its environment and reads what it may offer. Each
+function below offers the names of one kind of thing; what has a file's form as well, as models and
+clusters have, offers files, too. Nothing is imported but what knows the names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    add_completion_class,
+    shell_complete,
+)
+
+Offer = Callable[[click.Context, click.Parameter, str], Any]
+
+
+class _Bash(BashComplete):
+    """Bash hands `--option=val` over as three words; click takes `--option val`."""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        args, begun = super().get_completion_args()
+        return (args[:-1] if args[-1:] == ["="] else args), begun
+
+
+def answer(variable: str) -> int:
+    """Print what a shell asks for; a line that nobody understands is offered nothing."""
+    from yantra.cli.group import yantra
+
+    add_completion_class(_Bash)
+    try:
+        return shell_complete(yantra, {}, "yantra", variable, os.environ[variable])
+    except Exception:
+        return 1
+
+
+def _offer(names: Callable[[], Iterable[str]], *, files: bool = False) -> Offer:
+    def offer(_context: click.Context, _parameter: click.Parameter, begun: str) -> Any:
+        items = [CompletionItem(name) for name in names() if name.startswith(begun)]
+        # Bash forgets what stands before a file.
+        return [CompletionItem(begun, type="file"), *items] if files else items
+
+    return offer
+
+
+def _offer_list(names: Callable[[], Iterable[str]]) -> Offer:
+    """Complete the last of several names with commas between them."""
+
+    def offer(_context: click.Context, _parameter: click.Parameter, begun: str) -> Any:
+        before, comma, last = begun.rpartition(",")
+        return [
+            CompletionItem(f"{before}{comma}{name}") for name in names() if name.startswith(last)
+        ]
+
+    return offer
+
+
+def _models() -> Iterable[str]:
+    from yantra.workloads import catalogue
+
+    return catalogue.names()
+
+
+def _clusters() -> Iterable[str]:
+    from yantra import clusters
+
+    return clusters.names()
+
+
+def _quirks() -> Iterable[str]:
+    from yantra.quirks import Quirk
+
+    return [quirk.value for quirk in Quirk]
+
+
+def _algorithms() -> Iterable[str]:
+    from yantra.collectives import algorithms
+
+    return algorithms.names()
+
+
+def _schedules() -> Iterable[str]:
+    from yantra.workloads.schedules import schedules
+
+    return schedules.names()
+
+
+def _layouts() -> Iterable[str]:
+    from yantra.chakra import LAYOUTS
+
+    return LAYOUTS
+
+
+def _msccl_collectives() -> Iterable[str]:
+    from yantra.chakra.msccl.conditions import COLLECTIVES
+
+    return COLLECTIVES
+
+
+models = _offer(_models, files=True)
+clusters = _offer(_clusters, files=True)
+quirks = _offer(_quirks)
+schedules = _offer(_schedules, files=True)
+layouts = _offer(_layouts)
+msccl_collectives = _offer(_msccl_collectives)
+algorithms = _offer_list(_algorithms)
+files = _offer(tuple, files=True)

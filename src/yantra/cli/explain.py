@@ -1,0 +1,39 @@
+"""`yantra explain`: why a run takes as long as it does, in words."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from yantra.cli.command import WithExamples, json_option, print_json
+
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra explain result.json",
+        "yantra explain result.json --no-runs",
+        "yantra explain result.json --json",
+        "yantra explain step.yaml",
+    ],
+)
+@click.argument("file", type=click.Path())
+@click.option("--no-runs", is_flag=True, help="Run nothing: explain what a result holds.")
+@json_option("Print the explanation as JSON.")
+def command(file: str, no_runs: bool, as_json: bool) -> int:
+    """Say what bounds the run of FILE, a result in JSON or a scenario.
+
+    The critical path by kind and phase, and what the run would gain at most if a cause of time were
+    gone. A result is run again for that, once recorded and once without each cause.
+    """
+    from yantra.cli.progress import progress
+    from yantra.insight import explain
+
+    with progress("running without each cause") as report:
+        explanation = explain(file, runs=not no_runs, progress=report)
+    if as_json:
+        print_json(explanation.data)
+    else:
+        sys.stdout.write(explanation.text() + "\n")
+    return 0

@@ -1,0 +1,107 @@
+"""How far long work is: a bar with the time left, on a terminal only.
+
+It appears once the work has taken half a second, so that short work leaves the screen alone and
+never imports what draws, and it goes when the work ends or is interrupted. In a pipe, a file or on
+a terminal that cannot move its cursor (`TERM=dumb`) there is none.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock, Timer
+from typing import TYPE_CHECKING, Any
+
+from yantra.cli.terminal import can_redraw
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+APPEARS_AFTER_S = 0.5
+_SPEED_OF_LAST_S = 600  # work may slow down and speed up: the estimate is that of all of it
+
+Tell = Callable[[float, int | None], None]
+"""Called now and then with how much is done, and of how much; None if nobody knows."""
+
+
+@contextmanager
+def progress(what: str, counted: bool = False) -> Iterator[Tell | None]:
+    """Yield what to call with the progress of `what`, or None where nothing shows it.
+
+    `counted` shows `3/8` and not a percentage. Lines that are printed to a terminal while the bar
+    stands appear above it.
+    """
+    if not can_redraw(sys.stderr):
+        yield None
+        return
+    bar = _Bar(what, counted)
+    timer = Timer(APPEARS_AFTER_S, bar.show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield bar.tell
+    finally:
+        timer.cancel()
+        bar.end()
+
+
+class _Bar:
+    """A bar that may not be there yet; told by the thread that works, shown by a timer's."""
+
+    def __init__(self, what: str, counted: bool) -> None:
+        self._what = what
+        self._counted = counted
+        self._lock = Lock()
+        self._at: tuple[float, int | None] = (0, None)
+        self._drawn: Any = None
+        self._task: TaskID | None = None
+        self._is_over = False
+
+    def tell(self, done: float, total: int | None) -> None:
+        """Note how much is done."""
+        self._at = (done, total)
+        if self._drawn is not None:
+            self._drawn.update(self._task, completed=done, total=total)
+
+    def show(self) -> None:
+        """Draw the bar, unless the work is over."""
+        with self._lock:
+            if not self._is_over:
+                done, total = self._at
+                bar = _drawing(self._counted)
+                self._task = bar.add_task(self._what, completed=done, total=total)
+                bar.start()
+                self._drawn = bar
+
+    def end(self) -> None:
+        """Take the bar away."""
+        with self._lock:
+            self._is_over = True
+            if self._drawn is not None:
+                self._drawn.stop()
+
+
+def _drawing(counted: bool) -> Any:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn() if counted else TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=sys.stdout.isatty(),
+        speed_estimate_period=_SPEED_OF_LAST_S,
+    )

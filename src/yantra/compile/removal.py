@@ -1,0 +1,86 @@
+"""What a model may be compiled without: causes of time, each removed exactly.
+
+A removed cause takes no time at all. It is not made very fast: bytes over an infinite bandwidth are
+zero picoseconds, so what is left stays exact and nothing can overflow. What decides and takes no
+time itself (the weights of Themis, orders, slots, which nodes exist) stays as it was. The scenario
+stays the one that was asked, so the result of such a model knows what was removed from
+`Model.without` alone.
+
+The idea is the limit study of architecture research: make one resource ideal and run again (Wall,
+"Limits of instruction-level parallelism", ASPLOS 1991).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+from typing import Literal, get_args
+
+from yantra.errors import ConfigError, did_you_mean
+from yantra.scenario import Dimension, Scenario
+
+Cause = Literal[
+    "bandwidth",
+    "latency",
+    "contention",
+    "hand_overs",
+    "reductions",
+    "compute",
+    "peak",
+    "memory_bandwidth",
+    "remote_memory",
+    "host",
+]
+"""bandwidth: the bytes of messages. latency: their hops. contention: messages that wait for links
+(the congestion-aware network becomes the other). hand_overs: endpoint delays, or the shared bus
+with what it charges for reductions. reductions: local reductions of collectives, and computations
+of collectives given by traces; of the bus its delay per 100 bytes. compute: all kernels. peak:
+arithmetic under the roofline. memory_bandwidth: bytes of the device's memory, under the roofline
+and in reductions. remote_memory: its latency and bytes. host: operations of the CPU."""
+
+Without = frozenset[Cause]
+NOTHING: Without = frozenset()
+CAUSES: tuple[Cause, ...] = get_args(Cause)
+_NODE_CLASSES = ("compute", "host", "communication", "remote_memory", "")
+"""What removes the durations of a class of the core's nodes, in the order of `NodeClass`."""
+
+
+def checked(causes: Iterable[str]) -> Without:
+    """Return the causes as a set; raise ConfigError for one that is not known."""
+    known: dict[str, Cause] = {cause: cause for cause in CAUSES}
+    for cause in causes:
+        if cause not in known:
+            hint = did_you_mean(cause, CAUSES) or f"; expected one of {', '.join(CAUSES)}"
+            raise ConfigError("without", f"no cause is named '{cause}'{hint}")
+    return frozenset(known[cause] for cause in causes)
+
+
+def bandwidth_of(dimension: Dimension, without: Without) -> float:
+    """Return the bytes per ns of the links of a dimension; infinite if bytes take no time."""
+    return inf if "bandwidth" in without else dimension.bytes_per_ns
+
+
+def latency_of(dimension: Dimension, without: Without) -> float:
+    """Return the latency of a hop in ns."""
+    return 0.0 if "latency" in without else dimension.latency_ns
+
+
+def reduction_rate(scenario: Scenario, without: Without) -> float:
+    """Return the bytes per second at which the core reduces; 0 where that takes no time."""
+    collectives = scenario.collectives
+    charged_by_bus = collectives.shared_bus is not None and "hand_overs" in without
+    if collectives.reductions == "overlapped" or charged_by_bus:
+        return 0.0
+    if not without.isdisjoint({"reductions", "memory_bandwidth"}):
+        return 0.0
+    return scenario.device.memory_bytes_per_s
+
+
+def free_classes(without: Without) -> list[bool]:
+    """Return for each class of nodes whether durations of its own take no time.
+
+    Nodes of communication have one where all nodes replay what was recorded; it is not known which
+    part of it were hops and which bytes, so only both go.
+    """
+    named = {*without} | ({"communication"} if {"bandwidth", "latency"} <= without else set())
+    return [name in named for name in _NODE_CLASSES]

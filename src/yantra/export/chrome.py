@@ -1,0 +1,24 @@
+"""Result -> the trace-event JSON that chrome://tracing reads, and Perfetto too.
+
+What is shown is decided in `yantra.export.timeline`; the core writes the events
+(`native/export/chrome.cpp`). Prefer Perfetto's own form for large runs: this one is five times as
+long and slower to open.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yantra.output import Path
+from yantra.result import Result
+
+
+def write(result: Result, path: Path, **options: Any) -> list[str]:
+    """Write a timeline as `yantra.export.timeline.write` does, with its options."""
+    from yantra import _core
+    from yantra.export import timeline
+
+    return timeline.write(result, path, _core.ChromeWriter(), **options)
+
+
+PLUGIN = write

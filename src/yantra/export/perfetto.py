@@ -1,0 +1,23 @@
+"""Result -> the protobuf that Perfetto reads (ui.perfetto.dev, trace_processor).
+
+What is shown is decided in `yantra.export.timeline`; the core writes the packets
+(`native/export/perfetto.cpp`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yantra.output import Path
+from yantra.result import Result
+
+
+def write(result: Result, path: Path, **options: Any) -> list[str]:
+    """Write a timeline as `yantra.export.timeline.write` does, with its options."""
+    from yantra import _core
+    from yantra.export import timeline
+
+    return timeline.write(result, path, _core.PerfettoWriter(), **options)
+
+
+PLUGIN = write

@@ -1,0 +1,58 @@
+"""Stacked bars: rows of shares of one whole, each told in words beside it as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from yantra.export.report.markup import Html, element
+
+
+class Piece(NamedTuple):
+    """A part of a bar: what it is, its class in the style sheet, and how much it is."""
+
+    name: str
+    style: str
+    amount: float
+
+
+def legend(pieces: Iterable[tuple[str, str]]) -> Html:
+    """Return the key of (name, style) pairs."""
+    items = [
+        element("li", element("span", class_=f"swatch {style}"), name, class_="key")
+        for name, style in pieces
+    ]
+    return element("ul", *items, class_="legend", aria_label="Colours")
+
+
+def bar(pieces: Sequence[Piece], whole: float, told: str, show: Callable[[float], str]) -> Html:
+    """Return a bar as wide as the page allows; `told` is for those who do not see it."""
+    boxes, at = [], 0.0
+    for piece in pieces:
+        width = 100 * piece.amount / (whole or 1)
+        if width > 0:
+            title = element("title", f"{piece.name}: {show(piece.amount)}, {width:.1f} %")
+            box = element(
+                "rect", x=f"{at:.3f}%", width=f"{width:.3f}%", height="100%", class_=piece.style
+            )
+            boxes.append(element("g", title, box))
+        at += width
+    return element("svg", *boxes, role="img", aria_label=told, class_="bar")
+
+
+def row(
+    name: str, about: str, pieces: Sequence[Piece], whole: float, show: Callable[[float], str]
+) -> Html:
+    """Return a bar with its name before it and its shares in words behind it."""
+    shares = "; ".join(
+        f"{piece.name} {100 * piece.amount / (whole or 1):.0f} %"
+        for piece in pieces
+        if piece.amount >= 0.005 * whole > 0
+    )
+    return element(
+        "div",
+        element("span", name, element("small", f" {about}"), class_="bar-name", title=name),
+        bar(pieces, whole, f"{name}: {shares}", show),
+        element("span", shares, class_="bar-text"),
+        class_="bar-row",
+    )

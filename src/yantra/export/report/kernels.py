@@ -1,0 +1,173 @@
+"""Kernels for the roofline: operations, bytes and time of everything that runs on a device.
+
+Kernels of equal operations, bytes and duration are one point, counted over all ranks. The roofs are
+those of the scenario's device; what is missing to draw them or to place a kernel is said.
+Source: Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from yantra.chakra.inspect.names import normalised
+from yantra.export.report.markup import Cell, Content, Head, Html, element, join, table
+from yantra.export.report.nodes import STREAMS, integers
+from yantra.export.report.run import Run
+from yantra.units import format_bandwidth, format_flops, format_size, format_time
+
+_COMPUTE = STREAMS.index("compute")
+_NS_PER_S = 1e9
+_MOST_POINTS = 20_000
+
+
+class Kernel(NamedTuple):
+    """Kernels that are alike: `calls` over all ranks, `ticks` of one call."""
+
+    operations: int
+    bytes: int
+    ticks: int
+    name: str
+    calls: int
+
+
+class Kernels(NamedTuple):
+    """The kernels that can be placed, and how many calls lack operations, bytes or time."""
+
+    placed: list[Kernel]
+    without: int
+
+
+def find(run: Run) -> Kernels:
+    """Return the kernels of all ranks, those that take longest in all first."""
+    calls: dict[tuple[int, int, int, str], int] = {}
+    without = 0
+    graphs = [_work(graph) for graph in run.graphs]
+    for one in run.classes:
+        work = graphs[one.graph]
+        for node, start, end in run.ran(one):
+            if node not in work:
+                continue
+            operations, size, name = work[node]
+            if operations and size and end > start:
+                key = operations, size, end - start, name
+                calls[key] = calls.get(key, 0) + one.size
+            else:
+                without += one.size
+    placed = [Kernel(*key, count) for key, count in calls.items()]
+    return Kernels(sorted(placed, key=lambda kernel: -kernel.calls * kernel.ticks), without)
+
+
+def section(run: Run, kernels: Kernels) -> Html:
+    """Return the place of the plot, what is missing, and the table."""
+    plot = element("div", id="roofline", class_="chart") if kernels.placed else None
+    return join(
+        [
+            *[element("p", text, class_="note") for text in _notes(run, kernels)],
+            plot,
+            _table(run, kernels),
+        ]
+    )
+
+
+def as_data(run: Run, kernels: Kernels) -> dict[str, Any]:
+    """Embed the points; return the roofs."""
+    shown = kernels.placed[:_MOST_POINTS]
+    run.columns.add("kernels.operations", [kernel.operations for kernel in shown], delta=False)
+    run.columns.add("kernels.bytes", [kernel.bytes for kernel in shown], delta=False)
+    run.columns.add("kernels.ticks", [kernel.ticks for kernel in shown], delta=False)
+    run.columns.add("kernels.calls", [kernel.calls for kernel in shown], delta=False)
+    run.columns.add_texts("kernels.name", [kernel.name for kernel in shown])
+    device = run.result.model.scenario.device
+    return {"peak": device.peak_flops, "memory": device.memory_bytes_per_s, "points": len(shown)}
+
+
+def _work(graph: Any) -> dict[int, tuple[int, int, str]]:
+    """Return operations, bytes and name of the kernels of a graph by node."""
+    native = graph.native
+    operations, size = integers(native, "num_ops"), integers(native, "tensor_size")
+    known: dict[str, str] = {}
+    found = {}
+    for node, stream in enumerate(graph.stream):
+        if stream == _COMPUTE:
+            name = native.name(node)
+            if name not in known:
+                known[name] = normalised(name)
+            found[node] = (operations[node] or 0, size[node] or 0, known[name])
+    return found
+
+
+def _notes(run: Run, kernels: Kernels) -> list[str]:
+    device = run.result.model.scenario.device
+    notes = []
+    if not kernels.placed:
+        notes.append(
+            "No kernel says both its operations and its bytes (num_ops and tensor_size), so there "
+            "is nothing to plot."
+        )
+    elif kernels.without:
+        notes.append(
+            f"Not shown: {kernels.without:,} calls of kernels without operations, bytes or time."
+        )
+    if kernels.placed and not (device.peak_flops and device.memory_bytes_per_s):
+        lacking = [] if device.peak_flops else ["cluster.device.peak"]
+        lacking += [] if device.memory_bytes_per_s else ["cluster.device.memory_bandwidth"]
+        notes.append(f"No roof: the scenario does not give {' and '.join(lacking)}.")
+    if kernels.placed and device.compute == "roofline":
+        notes.append("Durations come from the roofline, so kernels lie on it by construction.")
+    if len(kernels.placed) > _MOST_POINTS:
+        notes.append(f"The plot shows the {_MOST_POINTS:,} kernels that take longest in all.")
+    return notes
+
+
+def _table(run: Run, kernels: Kernels) -> Html | None:
+    if not kernels.placed:
+        return None
+    by_name: dict[str, list[Kernel]] = {}
+    for kernel in kernels.placed:
+        by_name.setdefault(kernel.name, []).append(kernel)
+    heads = [
+        Head("kernel", False, "numbers in names are left out"),
+        Head("calls", about="over all ranks"),
+        Head("per rank", about="mean over all ranks of the time of all calls"),
+        Head("FLOP/byte"),
+        Head("rate"),
+        Head("of the peak"),
+        Head("bytes per call"),
+        Head("memory rate"),
+        Head("bound by", False),
+    ]
+    ordered = sorted(by_name.items(), key=lambda pair: -_ticks(pair[1]))
+    return table("Kernels by name", heads, [_cells(run, *pair) for pair in ordered])
+
+
+def _ticks(alike: list[Kernel]) -> int:
+    return sum(kernel.ticks * kernel.calls for kernel in alike)
+
+
+def _cells(run: Run, name: str, alike: list[Kernel]) -> list[Cell | Content]:
+    device = run.result.model.scenario.device
+    calls, ticks = sum(kernel.calls for kernel in alike), _ticks(alike)
+    operations = sum(kernel.operations * kernel.calls for kernel in alike)
+    size = sum(kernel.bytes * kernel.calls for kernel in alike)
+    seconds = run.ns(ticks) / _NS_PER_S
+    rate, per_rank = operations / seconds, ticks / run.result.model.ranks
+    share = rate / device.peak_flops if device.peak_flops else None
+    return [
+        name,
+        Cell(f"{calls:,}", calls),
+        Cell(format_time(run.ns(per_rank)), per_rank),
+        Cell(f"{operations / size:.4g}", operations / size),
+        Cell(format_flops(rate), rate),
+        Cell("" if share is None else f"{100 * share:.1f} %", share or 0),
+        Cell(format_size(size // calls), size / calls),
+        Cell(format_bandwidth(size / seconds), size / seconds),
+        _bound(device, operations / size),
+    ]
+
+
+def _bound(device: Any, intensity: float) -> str:
+    """Return on which side of the ridge a kernel lies."""
+    if not (device.peak_flops and device.memory_bytes_per_s):
+        return ""
+    ridge = device.peak_flops / device.memory_bytes_per_s
+    return "compute" if intensity >= ridge else "memory"

@@ -1,0 +1,342 @@
+"""The network: a table of dimensions, their bandwidth over time, and a drawing with link load.
+
+A small network is drawn whole: ranks stand in rows and columns, even dimensions to the right, odd
+ones downwards, each block of lower dimensions apart from the next (a single dimension is a circle);
+switches are bars beside what they link. A large one is drawn by one group of each dimension. On the
+congestion-aware network each link has the load it carried; on the other, which keeps no links, all
+links of a dimension have its `busy`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import cos, pi, prod, sin
+from typing import Any, NamedTuple
+
+from yantra.export.report.markup import Cell, Head, Html, element, join, table
+from yantra.export.report.run import Run
+from yantra.result.network import DimensionUse
+from yantra.scenario import Dimension
+from yantra.topologies import find
+from yantra.units import format_bandwidth, format_size, format_time
+
+_MOST_RANKS = 144
+_MOST_LINKS = 4000
+_MOST_IN_GROUP = 32
+_BINS = 200
+_GAP = 0.7  # between blocks, in the distance of neighbours
+_ABOVE = 0.46  # of a switch from what it links
+_BARS_APART = 0.13
+_LINK_ROWS = 200
+
+Device = int | tuple[int, int, int]
+"""A rank, or a switch: its dimension, its group (the lowest rank) and its number."""
+
+Place = tuple[float, float, float, float]
+"""Where a device is drawn: left, top, right, bottom; a rank is a point, a switch may be a bar."""
+
+
+class Link(NamedTuple):
+    """A directed link as it is drawn; `busy` is a share of the run, None if it carried nothing."""
+
+    source: Device
+    destination: Device
+    dimension: int
+    busy: float | None
+    bytes: int
+
+
+class Drawing(NamedTuple):
+    """Devices with their places, and links between them; `title` says what is drawn."""
+
+    title: str
+    places: dict[Device, Place]
+    links: list[Link]
+
+
+def section(run: Run) -> Html:
+    """Return the table of dimensions and the places of chart and drawing."""
+    result = run.result
+    over_time = (
+        element("div", id="bandwidth", class_="chart")
+        if result.recorded
+        else element("p", "Bandwidth over time needs a recorded run.", class_="note")
+    )
+    aware = result.model.scenario.network == "congestion_aware"
+    load = (
+        "Each link is coloured by the share of the run in which it carried bytes."
+        if aware
+        else "The congestion-unaware network keeps no links: all links of a dimension have the "
+        "colour of its busy share."
+    )
+    return join(
+        [
+            _dimension_table(run),
+            element("h3", "Bandwidth over time"),
+            over_time,
+            element("h3", "Topology and link load"),
+            element("p", load, class_="note"),
+            element("div", id="topology", class_="drawings"),
+            _link_table(run) if aware else None,
+        ]
+    )
+
+
+def as_data(run: Run) -> dict[str, Any]:
+    """Embed bandwidth over time; return it and the drawings."""
+    return {
+        "utilisation": _utilisation(run) if run.result.recorded else None,
+        "dimensions": [use.linked for use in run.result.dimension_uses],
+        "drawings": [_drawn(drawing) for drawing in drawings(run)],
+    }
+
+
+def drawings(run: Run) -> list[Drawing]:
+    """Return the network as one drawing, or as one group of each dimension."""
+    scenario = run.result.model.scenario
+    dimensions = scenario.topology.dimensions
+    uses = run.result.dimension_uses
+    links = sum(use.links for use in uses)
+    if scenario.topology.ranks <= _MOST_RANKS and links <= _MOST_LINKS:
+        aware = scenario.network == "congestion_aware"
+        made = _measured(run) if aware else _nominal(dimensions, uses)
+        return [Drawing("all ranks and links", *_placed(dimensions, made))]
+    return [_one_group(dimension, use) for dimension, use in zip(dimensions, uses, strict=True)]
+
+
+def _utilisation(run: Run) -> dict[str, Any]:
+    found = run.result.recording.utilisation(bins=_BINS)
+    columns = run.columns
+    columns.add("use.dimension", found.values("dimension"))
+    columns.add_reals("use.from", found.values("from_ns"))
+    columns.add_reals("use.to", found.values("to_ns"))
+    columns.add_reals("use.share", found.values("utilisation"))
+    columns.add("use.bytes", found.values("bytes"))
+    return {"bins": _BINS}
+
+
+def _measured(run: Run) -> list[Link]:
+    """Return every link, with what it carried."""
+    dimensions = run.result.model.scenario.topology.dimensions
+    ranks = run.result.model.ranks
+    found: dict[tuple[int, Device, Device], Link] = {}
+    rows: list[Any] = list(run.result.links.rows())
+    for d, source, destination, size, _, _, busy in rows:
+        ends = [None if end is None else int(end) for end in (source, destination)]
+        a, b = _devices(dimensions, d, ends, ranks)
+        found[d, a, b] = Link(a, b, d, busy, size)
+    if any(isinstance(end, tuple) and end[1] < 0 for _, a, b in found for end in (a, b)):
+        return list(found.values())
+    for link in _nominal(dimensions, run.result.dimension_uses):
+        key = link.dimension, link.source, link.destination
+        found.setdefault(key, link._replace(busy=None, bytes=0))
+    return list(found.values())
+
+
+def _devices(
+    dimensions: tuple[Dimension, ...], d: int, ends: list[int | None], ranks: int
+) -> tuple[Device, Device]:
+    """Return the ends of a link: a missing one is the switch of the other's group.
+
+    Switches that the result numbers keep their number; their group is then unknown (-1).
+    """
+    rank = next((end for end in ends if end is not None and end < ranks), 0)
+    group = _group_of(dimensions, d, rank)
+    known = [
+        (d, group, 0) if end is None else (d, -1, end) if end >= ranks else end for end in ends
+    ]
+    return known[0], known[1]
+
+
+def _group_of(dimensions: tuple[Dimension, ...], d: int, rank: int) -> int:
+    """Return the lowest rank that differs from a rank in dimension d alone."""
+    stride = prod(dimension.size for dimension in dimensions[:d])
+    return rank - rank // stride % dimensions[d].size * stride
+
+
+def _nominal(dimensions: tuple[Dimension, ...], uses: list[DimensionUse]) -> list[Link]:
+    """Return every link with the load of its dimension."""
+    ranks = prod(dimension.size for dimension in dimensions)
+    links = []
+    for d, dimension in enumerate(dimensions):
+        stride = prod(before.size for before in dimensions[:d])
+        pairs = list(find(dimension.kind).links(dimension.size))
+        share = uses[d].bytes // max(uses[d].links, 1)
+        for group in range(ranks):
+            if group // stride % dimension.size == 0:
+                for ends in pairs:
+                    a, b = (
+                        group + end * stride
+                        if end < dimension.size
+                        else (d, group, end - dimension.size)
+                        for end in ends
+                    )
+                    links.append(Link(a, b, d, uses[d].busy, share))
+    return links
+
+
+def _placed(
+    dimensions: tuple[Dimension, ...], links: list[Link]
+) -> tuple[dict[Device, Place], list[Link]]:
+    ranks = prod(dimension.size for dimension in dimensions)
+    sizes = [dimension.size for dimension in dimensions if dimension.size > 1]
+    if len(sizes) == 1:
+        radius = max(1.4, ranks / (2 * pi))
+        points = [
+            (radius * sin(2 * pi * rank / ranks), -radius * cos(2 * pi * rank / ranks))
+            for rank in range(ranks)
+        ]
+    else:
+        points = [_in_grid(dimensions, rank) for rank in range(ranks)]
+    places: dict[Device, Place] = {rank: (x, y, x, y) for rank, (x, y) in enumerate(points)}
+    _place_switches(places, links, in_the_middle=len(sizes) == 1)
+    return places, links
+
+
+def _in_grid(dimensions: tuple[Dimension, ...], rank: int) -> tuple[float, float]:
+    at, extent = [0.0, 0.0], [1.0, 1.0]
+    for d, dimension in enumerate(dimensions):
+        axis = _axis(d)
+        at[axis] += rank % dimension.size * extent[axis]
+        extent[axis] = extent[axis] * dimension.size + _GAP
+        rank //= dimension.size
+    return at[0], at[1]
+
+
+def _place_switches(places: dict[Device, Place], links: list[Link], *, in_the_middle: bool) -> None:
+    """Place each switch: a bar beside all that it links, or a point in the middle of a circle.
+
+    Those next to ranks come first, so that what links switches stands behind them.
+    """
+    around: dict[tuple[int, int, int], list[Device]] = {}
+    for link in links:
+        for end, other in ((link.source, link.destination), (link.destination, link.source)):
+            if isinstance(end, tuple):
+                around.setdefault(end, []).append(other)
+    taken: dict[tuple[int, int], int] = {}
+    while left := [switch for switch in around if switch not in places]:
+        ready = [s for s in left if any(near in places for near in around[s])] or left
+        level: dict[Device, Place] = {}
+        for switch in ready:
+            near = [places[device] for device in around[switch] if device in places]
+            if in_the_middle or not near:
+                x, y = (_middle([place[axis] for place in near]) for axis in (0, 1))
+                number = taken[round(x), round(y)] = taken.get((round(x), round(y)), -1) + 1
+                level[switch] = (x + 0.5 * number, y, x + 0.5 * number, y)
+            else:
+                level[switch] = _bar(near, _axis(switch[0]), taken)
+        places.update(level)
+
+
+def _axis(d: int) -> int:
+    """Return the direction in which a dimension is drawn: 0 to the right, 1 downwards."""
+    return d % 2
+
+
+def _bar(near: list[Place], axis: int, taken: dict[tuple[int, int], int]) -> Place:
+    """Return a bar along devices in one direction, clear of other bars at that place."""
+    low = min(place[axis] for place in near)
+    high = max(place[axis + 2] for place in near)
+    beside = min(place[1 - axis] for place in near) - _ABOVE
+    spot = round(10 * low), round(10 * beside)
+    beside -= _BARS_APART * taken.setdefault(spot, 0)
+    taken[spot] += 1
+    return (low, beside, high, beside) if axis == 0 else (beside, low, beside, high)
+
+
+def _middle(values: list[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _one_group(dimension: Dimension, use: DimensionUse) -> Drawing:
+    """Return one group of a dimension; of a large one a smaller group of its kind."""
+    block = find(dimension.kind)
+    size = dimension.size
+    if size > _MOST_IN_GROUP:
+        size = next((n for n in range(_MOST_IN_GROUP, 1, -1) if block.supports(n) is None), size)
+    title = f"{use.label}: busy {100 * use.busy:.1f} %, {use.links:,} links"
+    if size < dimension.size:
+        title += f"; drawn with {size} of {dimension.size:,} members"
+    small = dimension.replace(size=size)
+    links = _nominal((small,), [use._replace(dimension=0)])
+    return Drawing(title, *_placed((small,), links))
+
+
+def _drawn(drawing: Drawing) -> dict[str, Any]:
+    """Return a drawing as plain values; devices by their place in a list."""
+    number = {device: at for at, device in enumerate(drawing.places)}
+    devices = [
+        [device if isinstance(device, int) else -1, *(round(value, 3) for value in place)]
+        for device, place in drawing.places.items()
+    ]
+    links = [
+        [number[a], number[b], d, None if busy is None else round(busy, 5), size]
+        for a, b, d, busy, size in drawing.links
+    ]
+    return {"title": drawing.title, "devices": devices, "links": links}
+
+
+def _dimension_table(run: Run) -> Html:
+    heads = [
+        Head("dimension", False),
+        Head("link bandwidth", about="per link and direction"),
+        Head("latency", about="per hop"),
+        Head("links", about="directed"),
+        Head("messages"),
+        Head("bytes carried"),
+        Head("utilisation", about="bytes over what all links could have carried in the run"),
+        Head("busy", about="share of the run in which the links in use carried bytes"),
+    ]
+    return table("Dimensions of the network", heads, list(_dimension_rows(run)))
+
+
+def _dimension_rows(run: Run) -> Iterator[list[Cell | str]]:
+    dimensions = run.result.model.scenario.topology.dimensions
+    for use, dimension in zip(run.result.dimension_uses, dimensions, strict=True):
+        yield [
+            f"{use.dimension}: {use.linked}",
+            Cell(format_bandwidth(dimension.bytes_per_ns * 1e9), dimension.bytes_per_ns),
+            Cell(format_time(dimension.latency_ns), dimension.latency_ns),
+            Cell(f"{use.links:,}", use.links),
+            Cell(f"{use.messages:,}", use.messages),
+            Cell(format_size(use.bytes), use.bytes),
+            Cell(f"{100 * use.utilisation:.1f} %", use.utilisation),
+            Cell(f"{100 * use.busy:.1f} %", use.busy),
+        ]
+
+
+def _link_table(run: Run) -> Html:
+    heads = [
+        Head("from", False),
+        Head("to", False),
+        Head("dimension"),
+        Head("bytes"),
+        Head("messages"),
+        Head("busy for"),
+        Head("busy"),
+    ]
+    busiest = sorted(run.result.links.rows(), key=lambda row: -float(row[6] or 0))
+    rows = []
+    for d, source, destination, size, messages, busy_ns, busy in busiest[:_LINK_ROWS]:
+        rows.append(
+            [
+                _end(run, source),
+                _end(run, destination),
+                Cell(f"{d}", d),
+                Cell(format_size(int(size or 0)), size),
+                Cell(f"{messages:,}", messages),
+                Cell(format_time(float(busy_ns or 0)), busy_ns),
+                Cell(f"{100 * float(busy or 0):.1f} %", busy),
+            ]
+        )
+    name = "Links by load"
+    if len(busiest) > _LINK_ROWS:
+        name = f"The {_LINK_ROWS} busiest of {len(busiest):,} links"
+    return table(name, heads, rows)
+
+
+def _end(run: Run, device: Any) -> str:
+    if device is None:
+        return "switch"
+    number = int(device)
+    return f"rank {number}" if number < run.result.model.ranks else f"switch {number}"

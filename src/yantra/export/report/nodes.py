@@ -1,0 +1,146 @@
+"""Distinct graphs -> columns that say what each node is: id, name, stream, attributes, parents.
+
+Ranks of one graph share these; the times of each class lie apart (`timeline.py`). Attributes are
+embedded while there are not too many nodes; beyond that the page says so and keeps those that
+pictures and tables need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from yantra.chakra.schema import NodeType
+from yantra.chakra.trace import Trace
+from yantra.export.report.columns import Columns
+from yantra.export.report.traces import records_of
+
+STREAMS = ("compute", "collectives", "messages", "memory", "host")
+"""The rows of a rank in the timeline."""
+
+MOST_WITH_ATTRIBUTES = 400_000
+_ESSENTIAL = ("phase", "layer", "microbatch", "act_alloc", "act_free")
+_IN_GRAPH = ("comm_type", "comm_size", "comm_src", "comm_dst", "num_ops", "tensor_size")
+_LONGEST_VALUE = 300
+_LARGEST = 2**53
+_STREAM_OF_TYPE = {
+    NodeType.COMP: 0,
+    NodeType.COMM_COLL: 1,
+    NodeType.COMM_SEND: 2,
+    NodeType.COMM_RECV: 2,
+    NodeType.MEM_LOAD: 3,
+    NodeType.MEM_STORE: 3,
+}
+
+Attributes = dict[str, list[Any]]
+"""Values of the nodes by the name of the attribute; None where a node has none."""
+
+
+class Graph(NamedTuple):
+    """A graph and what its trace says of its nodes."""
+
+    native: Any
+    stream: list[int]
+    attributes: Attributes
+    is_whole: bool  # whether all attributes are there
+
+
+def describe(distinct: Sequence[Any], traces: Sequence[Trace | None]) -> list[Graph]:
+    """Return the graphs with the attributes of their nodes."""
+    every = sum(len(graph) for graph in distinct) <= MOST_WITH_ATTRIBUTES
+    return [
+        Graph(graph, _streams(graph), *_attributes(graph, trace, every))
+        for graph, trace in zip(distinct, traces, strict=True)
+    ]
+
+
+def integers(graph: Any, attribute: str) -> list[int | None]:
+    """Return an integer attribute that a graph keeps, by node; None where a node has none."""
+    kinds, values = getattr(graph, attribute)
+    if not len(kinds):
+        return [None] * len(graph)
+    pairs = zip(kinds.tolist(), values.tolist(), strict=True)
+    return [value if kind == 1 else None for kind, value in pairs]
+
+
+def embed(columns: Columns, graphs: Sequence[Graph]) -> list[dict[str, Any]]:
+    """Add the columns of all graphs; return for each its nodes and the forms of its attributes."""
+    return [_embed_one(columns, at, graph) for at, graph in enumerate(graphs)]
+
+
+def _embed_one(columns: Columns, at: int, graph: Graph) -> dict[str, Any]:
+    native = graph.native
+    count = len(native)
+    ids = np.asarray(native.id)
+    are_exact = not count or int(ids.max()) < _LARGEST
+    if are_exact:
+        columns.add(f"g{at}.id", ids)
+    else:
+        columns.add_texts(f"g{at}.id", [str(id) for id in native.id])
+    columns.add_texts(f"g{at}.name", [native.name(node) for node in range(count)])
+    columns.add(f"g{at}.type", native.type, delta=False)
+    columns.add(f"g{at}.stream", graph.stream, delta=False)
+    columns.add(f"g{at}.group", np.asarray(native.pg_name).astype(np.int64), delta=False)
+    columns.add(f"g{at}.parents", np.diff(np.asarray(native.parent_begin, dtype=np.int64)))
+    columns.add(f"g{at}.parent", _distances(native))
+    forms = {
+        name: _embed_attribute(columns, f"g{at}.a.{name}", values)
+        for name, values in graph.attributes.items()
+    }
+    return {
+        "nodes": count,
+        "ids": "numbers" if are_exact else "texts",
+        "attributes": forms,
+        "whole": graph.is_whole,
+    }
+
+
+def _distances(native: Any) -> Any:
+    """Return for each dependency how many nodes lie between a node and its parent."""
+    begin = np.asarray(native.parent_begin, dtype=np.int64)
+    child = np.repeat(np.arange(len(native)), np.diff(begin))
+    return child - np.asarray(native.parent, dtype=np.int64)
+
+
+def _embed_attribute(columns: Columns, name: str, values: list[Any]) -> str:
+    """Add an attribute as numbers where all values are, else as texts; return which."""
+    present = [value for value in values if value is not None]
+    if all(type(value) is bool for value in present):
+        columns.add_texts(name, [None if v is None else "yes" if v else "no" for v in values])
+        return "text"
+    if all(type(value) is int and abs(value) < _LARGEST for value in present):
+        columns.add(name, [0 if value is None else value for value in values], delta=False)
+        columns.add(f"{name}?", [value is not None for value in values], delta=False)
+        return "number"
+    columns.add_texts(name, [None if value is None else _shown(value) for value in values])
+    return "text"
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else f"{value:g}" if type(value) is float else str(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
+
+
+def _streams(graph: Any) -> list[int]:
+    on_cpu = integers(graph, "is_cpu_op")
+    host = STREAMS.index("host")
+    return [
+        host if cpu and node_type == NodeType.COMP else _STREAM_OF_TYPE.get(node_type, host)
+        for node_type, cpu in zip(graph.type.tolist(), on_cpu, strict=True)
+    ]
+
+
+def _attributes(graph: Any, trace: Trace | None, every: bool) -> tuple[Attributes, bool]:
+    if trace is None:
+        kept = {name: integers(graph, name) for name in _IN_GRAPH}
+        return {k: v for k, v in kept.items() if any(x is not None for x in v)}, False
+    found: Attributes = {}
+    for node, record in enumerate(records_of(trace, graph)):
+        for name, _, value, _ in trace.native.attributes(record):
+            if every or name in _ESSENTIAL or name in _IN_GRAPH:
+                if name not in found:
+                    found[name] = [None] * len(graph)
+                found[name][node] = value
+    return found, every

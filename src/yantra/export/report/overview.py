@@ -1,0 +1,144 @@
+"""The head of a report: how long, what bounds it, and where the time of the ranks goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from yantra.export.report import bars
+from yantra.export.report.bars import Piece
+from yantra.export.report.classes import mean_parts
+from yantra.export.report.markup import Cell, Content, Head, Html, element, facts, join, table
+from yantra.export.report.run import Run
+from yantra.result.tables import PARTS
+from yantra.units import format_time
+
+PART_NAMES = {
+    "compute": "compute",
+    "exposed_communication": "exposed communication",
+    "exposed_memory": "exposed memory",
+    "exposed_host": "exposed host",
+    "idle": "idle",
+}
+_BARS_SHOWN = 8
+_NETWORKS = {
+    "congestion_unaware": "congestion-unaware: messages do not meet",
+    "congestion_aware": "congestion-aware: messages queue for links",
+}
+
+
+def head(run: Run, warnings: Sequence[str]) -> Html:
+    """Return makespan, bound and facts."""
+    result = run.result
+    return join(
+        [
+            element(
+                "p",
+                element("span", format_time(result.makespan_ns), class_="makespan"),
+                element("span", " until the last rank finishes", class_="unit"),
+            ),
+            element("p", result.bound_by.text, class_="bound"),
+            facts(_facts(run)),
+            _warnings([*warnings, *result.warnings]),
+        ]
+    )
+
+
+def breakdown(run: Run) -> Html:
+    """Return the stacked bars: the mean of all ranks, then each class."""
+    rows: list[tuple[str, str, Sequence[float]]] = [
+        (f"all {_ranks(sum(one.size for one in run.classes))}", "mean", mean_parts(run.classes))
+    ]
+    if len(run.classes) > 1:
+        rows += [
+            (f"{'ranks' if one.size > 1 else 'rank'} {one.label}", _ranks(one.size), one.parts)
+            for one in run.classes[:_BARS_SHOWN]
+        ]
+    means = mean_parts(run.classes)
+    keys = [(PART_NAMES[part], part) for part, mean in zip(PARTS, means, strict=True) if mean]
+    drawn = [bars.row(*row[:2], _pieces(row[2]), run.makespan, run.told) for row in rows]
+    left = len(run.classes) - _BARS_SHOWN
+    more = f"{left} more classes stand in the table of ranks." if left > 0 else None
+    return join([bars.legend(keys), element("div", *drawn, class_="bars"), _note(more)])
+
+
+def _pieces(parts: Sequence[float]) -> list[Piece]:
+    return [Piece(PART_NAMES[part], part, ticks) for part, ticks in zip(PARTS, parts, strict=True)]
+
+
+def class_table(run: Run) -> Html:
+    """Return the table of classes: finish and the parts of the time."""
+    parts = [at for at in range(len(PARTS)) if any(one.parts[at] for one in run.classes)]
+    heads = [
+        Head("ranks", False),
+        Head("count"),
+        Head("finish"),
+        *[Head(PART_NAMES[PARTS[at]]) for at in parts],
+        Head("communication", about="under way, whatever else"),
+        Head("nodes"),
+    ]
+    rows = [
+        [
+            Cell(one.label, one.rank),
+            Cell(f"{one.size:,}", one.size),
+            _time(run, one.finish),
+            *[_time(run, one.parts[at]) for at in parts],
+            _time(run, one.communication),
+            Cell(f"{one.nodes:,}", one.nodes),
+        ]
+        for one in run.classes
+    ]
+    return table("Classes of ranks that do the same at the same times", heads, rows)
+
+
+def _facts(run: Run) -> Iterable[tuple[str, Content]]:
+    from yantra import __version__
+
+    result = run.result
+    scenario = result.model.scenario
+    network = " x ".join(use.linked for use in result.dimension_uses)
+    yield "ranks", f"{result.model.ranks:,} in {_count(len(run.classes), 'class', 'classes')}"
+    yield "semantics", scenario.semantics
+    yield "network", f"{network}; {_NETWORKS[scenario.network]}"
+    yield "run", _folded(run)
+    yield "events", f"{result.events:,} handled, {result.messages:,} messages"
+    yield "made by", f"Yantra {__version__}"
+
+
+def _folded(run: Run) -> str:
+    if run.result.outcome.folded:
+        return "folded: one rank ran for all that do the same"
+    why = run.result.not_folded
+    return f"every rank was run ({why})" if why else "every rank was run"
+
+
+def _warnings(texts: Sequence[str]) -> Html:
+    if not texts:
+        return Html("")
+    items = [element("li", text) for text in texts]
+    return element("div", element("h3", "Warnings"), element("ul", *items), class_="warnings")
+
+
+def _note(text: str | None) -> Html:
+    return element("p", text, class_="note") if text else Html("")
+
+
+def _time(run: Run, ticks: int) -> Cell:
+    return Cell(run.told(ticks), ticks)
+
+
+def _ranks(number: int) -> str:
+    return _count(number, "rank", "ranks")
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def as_data(run: Run) -> dict[str, Any]:
+    """Return what the scripts of the page need of the run as a whole; times in ticks."""
+    return {
+        "makespan": run.makespan,
+        "ticks_per_ns": run.ticks_per_ns,
+        "ranks": run.result.model.ranks,
+    }

@@ -1,0 +1,94 @@
+"""The report of one run: its sections in the order in which an architect asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from yantra.export.report import (
+    communication,
+    kernels,
+    memory,
+    network,
+    overview,
+    path,
+    reproduction,
+    timeline,
+    waits,
+)
+from yantra.export.report.markup import Html, element
+from yantra.export.report.run import Run
+from yantra.export.report.shell import Page, Section, part, render
+from yantra.output import Path, write_text
+from yantra.result import Result
+from yantra.units import format_time
+
+_SCRIPTS = (
+    "tooltip.js",
+    "chart.js",
+    "nodes.js",
+    "lanes.js",
+    "colours.js",
+    "rows.js",
+    "path.js",
+    "waits.js",
+    "painter.js",
+    "details.js",
+    "search.js",
+    "timeline.js",
+    "bandwidth.js",
+    "memory.js",
+    "roofline.js",
+    "topology.js",
+    "main.js",
+)
+_STYLES = ("report.css",)
+
+
+def write_report(result: Result, path: Path, warnings: Sequence[str] = ()) -> None:
+    """Write the report of a result; `warnings` are those of reading the input."""
+    write_text(path, html(result, warnings))
+
+
+def html(result: Result, warnings: Sequence[str] = ()) -> str:
+    """Return the report of a result as text."""
+    run = Run(result)
+    critical = path.path_of(run)
+    found = kernels.find(run)
+    lives = memory.find(run)
+    head = element("section", overview.head(run, warnings), id="top", aria_label="The run")
+    sections = [
+        Section("time", "Where the time goes", _TIME, overview.breakdown(run)),
+        Section("timeline", "Timeline", _TIMELINE, Html(part("timeline.html"))),
+        Section("path", "Critical path", _PATH, path.section(run, critical)),
+        Section("communication", "Communication", _COMMUNICATION, communication.section(run)),
+        Section("network", "Network", "", network.section(run)),
+        Section("roofline-section", "Roofline", _ROOFLINE, kernels.section(run, found)),
+        Section("memory-section", "Memory", "", memory.section(run, lives)),
+        Section("ranks", "Ranks", "", overview.class_table(run)),
+        Section("scenario", "Scenario", "", reproduction.section(run)),
+    ]
+    data = overview.as_data(run) | {
+        "timeline": timeline.gather(run),
+        "path": path.as_data(run, critical),
+        "network": network.as_data(run),
+        "kernels": kernels.as_data(run, found),
+        "memory": memory.as_data(run, lives),
+        "waits": waits.as_data(run),
+    }
+    title = f"{result.model.ranks:,} ranks, {format_time(result.makespan_ns)}"
+    return render(Page(title, head, sections, _SCRIPTS, _STYLES, data, run.columns))
+
+
+_TIME = (
+    "Each moment of a rank counts once: for compute, else for communication, memory or host work "
+    "that nothing hides, else as idle. The bars end with the run."
+)
+_TIMELINE = (
+    "One group of rows for each class of ranks that do the same at the same times. Click a node "
+    "for what it is and what it waited for."
+)
+_PATH = "The chain of steps that ends with the run: only what shortens it shortens the run."
+_COMMUNICATION = (
+    "Calls of one kind, group and size over all ranks, from issue to completion on each rank."
+)
+_ROOFLINE = "Each point is a kernel: operations per byte against operations per second."

@@ -1,0 +1,27 @@
+// Bandwidth over time: for each dimension of the network, the share of its links in use.
+
+import { drawnToFit, legendOf, stepChart } from "./chart.js";
+import { byId, el } from "./dom.js";
+import { formatPercent } from "./format.js";
+
+const HEIGHT = 130;
+
+export function drawBandwidth(page, columns) {
+  const box = byId("bandwidth");
+  if (box === null || page.network.utilisation === null) return;
+  const series = page.network.dimensions.map((name, at) => ({
+    name: `dimension ${at}: ${name}`,
+    series: `s${at % 10}`,
+    points: [],
+  }));
+  const dimension = columns.numbers("use.dimension");
+  const from = columns.numbers("use.from");
+  const share = columns.numbers("use.share");
+  dimension.forEach((d, at) => series[d].points.push([from[at], share[at]]));
+  const end = page.makespan / page.ticks_per_ns;
+  drawnToFit(box, (width) => series.flatMap((one) => {
+    const highest = Math.max(...one.points.map(([, value]) => value), 0.01) * 1.08;
+    const about = { end, highest, height: HEIGHT, unit: formatPercent, label: `${one.name}: utilisation over time` };
+    return [el("div", {}, legendOf([one]), stepChart([one], about, width))];
+  }));
+}

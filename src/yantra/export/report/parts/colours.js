@@ -1,0 +1,68 @@
+// What the colour of a node says: its kind, its phase, its micro-batch, its operation.
+
+import { colour } from "./theme.js";
+
+const KINDS = ["compute", "collective", "message", "memory", "host"];
+const KIND_NAMES = ["compute", "collective", "send or receive", "memory", "host"];
+const SERIES = 10;
+
+// Returns the ways of colouring that make sense for a job, each with its legend.
+export function colourings(job) {
+  const byKind = {
+    name: "kind",
+    of: (graph, node) => graph.stream[node],
+    colours: () => KINDS.map(colour),
+    legend: KIND_NAMES.map((text, at) => (isUsed(job, at) ? text : null)),
+    classes: KINDS,
+  };
+  const others = [
+    ["phase", "phase"],
+    ["micro-batch", "microbatch"],
+    ["layer", "layer"],
+  ]
+    .filter(([, attribute]) => job.graphs.some((graph) => graph.has(attribute)))
+    .map(([name, attribute]) => byValue(job, name, (graph, node) => graph.value(node, attribute)));
+  const operation = byValue(job, "operation", (graph, node) => withoutNumbers(graph.name(node)));
+  return [byKind, ...others, operation].map(remembered);
+}
+
+function isUsed(job, stream) {
+  return job.graphs.some((graph) => graph.stream.includes(stream));
+}
+
+function byValue(job, name, of) {
+  const known = new Map();
+  for (const graph of job.graphs) {
+    for (let node = 0; node < graph.count && known.size < 5000; node += 1) {
+      const value = of(graph, node);
+      if (value !== null && !known.has(value)) known.set(value, known.size % SERIES);
+    }
+  }
+  return {
+    name,
+    of: (graph, node) => known.get(of(graph, node)) ?? SERIES,
+    colours: () => [...Array(SERIES).keys()].map((at) => colour(`s${at}`)).concat(colour("idle")),
+    legend: [...known.keys()].slice(0, known.size > SERIES ? 0 : SERIES).map((text) => `${text}`),
+    classes: [...Array(SERIES).keys()].map((at) => `s${at}`),
+  };
+}
+
+function withoutNumbers(name) {
+  return name.replace(/\d+/g, "#");
+}
+
+// Keeps the colours of each graph once they were asked for.
+function remembered(way) {
+  const known = new Map();
+  return {
+    ...way,
+    table: (graph) => {
+      if (!known.has(graph.at)) {
+        const table = new Uint8Array(graph.count);
+        for (let node = 0; node < graph.count; node += 1) table[node] = way.of(graph, node);
+        known.set(graph.at, table);
+      }
+      return known.get(graph.at);
+    },
+  };
+}

@@ -1,0 +1,47 @@
+// Puts the page together; the root element then has data-ready, "no" if anything went wrong.
+
+import { drawBandwidth } from "./bandwidth.js";
+import { setUpCopying } from "./copy.js";
+import { loadColumns, pageData } from "./data.js";
+import { byId, el } from "./dom.js";
+import { drawMemory } from "./memory.js";
+import { Job } from "./nodes.js";
+import { CriticalPath } from "./path.js";
+import { drawRoofline } from "./roofline.js";
+import { setUpTables } from "./tables.js";
+import { setUpTheme } from "./theme.js";
+import { Timeline } from "./timeline.js";
+import { drawTopology } from "./topology.js";
+import { Waits } from "./waits.js";
+
+async function start() {
+  setUpTheme();
+  setUpTables();
+  setUpCopying();
+  const page = pageData();
+  const columns = await loadColumns();
+  const job = new Job(page, columns);
+  const path = page.path === null ? null : new CriticalPath(job, page.path, columns);
+  const waits = page.waits ? new Waits(job, page.waits, columns) : null;
+  const timeline = new Timeline(job, path, waits);
+  for (const button of document.querySelectorAll("#path .to-node")) {
+    button.addEventListener("click", () => {
+      const rank = Number(button.dataset.rank ?? -1);
+      const target = job.targetOf(rank, button.dataset.node ?? null);
+      if (target) timeline.goTo(target, rank);
+      byId("timeline").scrollIntoView();
+    });
+  }
+  drawBandwidth(page, columns);
+  drawRoofline(page, columns);
+  drawTopology(page);
+  drawMemory(page, columns);
+  document.documentElement.dataset.ready = "yes";
+}
+
+start().catch((error) => {
+  document.documentElement.dataset.ready = "no";
+  const why = typeof DecompressionStream === "undefined" ? "this browser cannot unpack deflate streams; use one from 2023 or later" : error.message;
+  byId("content").prepend(el("p", { class: "warnings", role: "alert" }, `The pictures cannot be drawn: ${why}.`));
+  console.error(error);
+});

@@ -1,0 +1,25 @@
+// Memory of a rank of each class over time.
+
+import { drawnToFit, legendOf, stepChart } from "./chart.js";
+import { byId } from "./dom.js";
+import { formatBytes } from "./format.js";
+
+export function drawMemory(page, columns) {
+  const box = byId("memory");
+  if (box === null || page.memory.length === 0) return;
+  const series = page.memory.map((one, at) => {
+    const ticks = columns.numbers(`memory${at}.tick`);
+    const bytes = columns.numbers(`memory${at}.bytes`);
+    const points = [...ticks].map((tick, k) => [tick / page.ticks_per_ns, one.fixed + bytes[k]]);
+    return { name: `ranks ${one.label}`, series: `s${at % 10}`, points };
+  });
+  const highest = Math.max(...series.flatMap((one) => one.points.map(([, value]) => value)), 1) * 1.05;
+  const about = {
+    end: page.makespan / page.ticks_per_ns,
+    highest,
+    height: 240,
+    unit: (value) => formatBytes(Math.round(value)),
+    label: "Memory of a rank of each class over time",
+  };
+  drawnToFit(box, (width) => [legendOf(series), stepChart(series, about, width)]);
+}

@@ -1,0 +1,61 @@
+"""The scenario itself, as text to copy, and the versions that made the result.
+
+A workload that lies in memory has no file: the text then names one, and says to write it first.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+from yantra.export.report.markup import Html, element, facts, join
+from yantra.export.report.run import Run
+from yantra.scenario import ChakraFiles, Scenario, Templates, Traces, WorkloadFile, text
+
+_MOST_GROUPS = 2_000
+
+
+def section(run: Run) -> Html:
+    """Return the scenario and the versions."""
+    from yantra import __version__
+
+    scenario, first = _with_files(run.result.model.scenario)
+    versions = [
+        ("Yantra", __version__),
+        ("Python", platform.python_version()),
+        ("system", sys.platform),
+    ]
+    return join(
+        [
+            element("p", first, class_="note") if first else None,
+            element(
+                "p",
+                "Save this as scenario.yaml and run ",
+                element("code", "yantra run scenario.yaml --report report.html"),
+                ":",
+            ),
+            element(
+                "div",
+                element("button", "Copy", type="button", class_="copy"),
+                element("pre", text.to_yaml(scenario), id="scenario-text", tabindex=0),
+                class_="copied",
+            ),
+            facts(versions),
+        ]
+    )
+
+
+def _with_files(scenario: Scenario) -> tuple[Scenario, str]:
+    """Return the scenario with files as its workload, and what is to be written first."""
+    workload = scenario.workload
+    if isinstance(workload, Templates):
+        first = "The workload lay in memory; save it as workload.yw first (Workload.save)."
+        return scenario.replace(workload=WorkloadFile(path="workload.yw")), first
+    if isinstance(workload, Traces):
+        first = "The traces lay in memory; write each to trace.<rank>.et first (Trace.write)."
+        groups = workload.groups
+        if len(groups) > _MOST_GROUPS:
+            first += f" Its {len(groups):,} groups are left out here."
+            groups = ()
+        return scenario.replace(workload=ChakraFiles(prefix="trace", groups=groups)), first
+    return scenario, ""

@@ -1,0 +1,72 @@
+"""`Run`: a result seen as a report needs it, gathered once for all its parts."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from yantra.export.report.classes import Classes, RankClass, find_classes
+from yantra.export.report.columns import Columns
+from yantra.export.report.nodes import Graph, describe
+from yantra.export.report.traces import traces_of
+from yantra.result import Result
+from yantra.result.tables import NEVER
+from yantra.units import format_time
+
+
+class Run:
+    """A result, its classes of ranks, its graphs with attributes, and the columns of the page."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        self.columns = Columns()
+
+    @cached_property
+    def grouping(self) -> Classes:
+        """The classes, and the class of every rank."""
+        return find_classes(self.result)
+
+    @property
+    def classes(self) -> list[RankClass]:
+        """The classes by their lowest rank."""
+        return self.grouping.classes
+
+    @cached_property
+    def graphs(self) -> list[Graph]:
+        """The distinct graphs and what their traces say."""
+        model = self.result.model
+        return describe(model.graphs.distinct, traces_of(model))
+
+    @property
+    def ticks_per_ns(self) -> int:
+        """Ticks of the engine in a nanosecond."""
+        return self.result.model.ticks_per_ns
+
+    @property
+    def makespan(self) -> int:
+        """The finish of the last rank in ticks."""
+        return max(one.finish for one in self.classes)
+
+    def ns(self, ticks: float) -> float:
+        """Return ticks in ns."""
+        return ticks / self.ticks_per_ns
+
+    def told(self, ticks: float) -> str:
+        """Return ticks as a time for people."""
+        return format_time(self.ns(ticks))
+
+    def times(self, one: RankClass) -> tuple[Any, Any]:
+        """Return start and end of the nodes of a class in ticks, as numpy arrays of uint64."""
+        import numpy as np
+
+        past = one.first + one.nodes
+        outcome = self.result.outcome
+        return np.asarray(outcome.start[one.first : past]), np.asarray(
+            outcome.end[one.first : past]
+        )
+
+    def ran(self, one: RankClass) -> list[tuple[int, int, int]]:
+        """Return (node, start, end) of the nodes of a class that ran, times in ticks."""
+        start, end = self.times(one)
+        pairs = zip(start.tolist(), end.tolist(), strict=True)
+        return [(node, begin, past) for node, (begin, past) in enumerate(pairs) if past != NEVER]

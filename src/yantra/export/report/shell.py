@@ -1,0 +1,165 @@
+"""The shell of a page: head, theme, navigation, style and scripts, in one file without network.
+
+    Page(title="...", header=..., sections=[Section("id", "Title", "lead", body)], scripts=[...],
+         styles=[...], data={...}, columns=Columns())
+    render(page) -> str
+
+`scripts` and `styles` name files of the folder `parts`; those of the shell come first.
+The scripts are modules (each exports what others import) and are joined into one, each in a
+function of its own, in the order given: what a script imports must stand before it. The last one
+starts the page (`setUpTheme`, `setUpTables`, ...). `data` is JSON that scripts read with
+`pageData()`, `columns` what they read with `loadColumns()` (parts/data.js).
+Tables (`markup.table`) sort and unfold without further scripts.
+
+A Content-Security-Policy allows the page's own script and style, by their hashes, and nothing else:
+no connection, no picture, no font, no inline handler. All text goes through `markup`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from yantra.export.report.columns import Columns
+from yantra.export.report.markup import Html, element, join
+
+_SHELL_SCRIPTS = ("dom.js", "format.js", "data.js", "theme.js", "tables.js", "copy.js")
+_SHELL_STYLES = ("shell.css",)
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w.]+)";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
+
+
+class Section(NamedTuple):
+    """A part of the page with its place in the navigation; `lead` says in a line what it shows."""
+
+    id: str
+    title: str
+    lead: str
+    body: Html
+
+
+class Page(NamedTuple):
+    """What a page holds; see the module."""
+
+    title: str
+    header: Html
+    sections: Sequence[Section]
+    scripts: Sequence[str] = ()
+    styles: Sequence[str] = ()
+    data: Mapping[str, Any] | None = None
+    columns: Columns | None = None
+
+
+def render(page: Page) -> str:
+    """Return the whole file."""
+    style = "\n".join(part(name) for name in (*_SHELL_STYLES, *page.styles))
+    script = _joined((*_SHELL_SCRIPTS, *page.scripts))
+    head = [
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=_policy(script, style)),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="generator", content="Yantra"),
+        element("title", page.title),
+        element("style", Html(style)),
+    ]
+    body = [
+        element("a", "Skip to the content", href="#content", class_="skip"),
+        _bar(page),
+        element("main", page.header, *map(_section, page.sections), id="content"),
+        _without_scripts(),
+        *_data(page),
+        element("script", Html(script), type="module"),
+    ]
+    whole = element("html", element("head", *head), "\n", element("body", *body), lang="en")
+    return f"<!doctype html>\n{whole}\n"
+
+
+def part(name: str) -> str:
+    """Return a file of the folder `parts`."""
+    return (files("yantra.export.report") / "parts" / name).read_text(encoding="utf-8")
+
+
+def as_json(value: Any) -> Html:
+    """Return JSON that ends no script element and opens none."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Html(text.encode(errors="replace").decode())
+
+
+def _joined(names: Sequence[str]) -> str:
+    """Return scripts as one: each runs in a function and leaves its exports in `modules`."""
+    parts = ["const modules = {};"]
+    for name in names:
+        text = part(name)
+        exports = ", ".join(found[1] for found in _EXPORT.findall(text))
+        body = _EXPORT.sub(r"\1", _IMPORT.sub(r'const \1 = modules["\2"];', text))
+        parts.append(f'modules["{name}"] = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();')
+    return "\n".join(parts)
+
+
+def _policy(script: str, style: str) -> str:
+    return (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"script-src '{_hash(script)}'; style-src '{_hash(style)}'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(sha256(text.encode()).digest()).decode('ascii')}"
+
+
+def _bar(page: Page) -> Html:
+    links = [
+        element("li", element("a", section.title, href=f"#{section.id}"))
+        for section in page.sections
+    ]
+    return element(
+        "header",
+        element("h1", page.title),
+        element("nav", element("ul", *links), aria_label="Sections"),
+        element("button", "Dark", type="button", id="theme", aria_pressed="false"),
+        class_="bar-top",
+    )
+
+
+def _section(section: Section) -> Html:
+    return element(
+        "section",
+        element("h2", section.title, id=f"{section.id}-title"),
+        element("p", section.lead, class_="lead") if section.lead else None,
+        section.body,
+        id=section.id,
+        aria_labelledby=f"{section.id}-title",
+    )
+
+
+def _without_scripts() -> Html:
+    text = (
+        "Scripts are off: the tables are all here, but timeline and charts need the script that "
+        "this file carries."
+    )
+    return element("noscript", element("p", text, class_="note"))
+
+
+def _data(page: Page) -> list[Html]:
+    columns = page.columns or Columns()
+    packed = columns.packed()
+    about = {
+        "page": dict(page.data or {}),
+        "columns": columns.directory(),
+        "texts_at": columns.size,
+    }
+    return [
+        element("script", as_json(about), type="application/json", id="page-data"),
+        element("script", Html(packed), type="text/plain", id="page-columns"),
+    ]
+
+
+__all__ = ["Page", "Section", "as_json", "join", "part", "render"]

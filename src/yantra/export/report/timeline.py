@@ -1,0 +1,113 @@
+"""The timeline: start and duration of every node of every class, and who the peers of a rank are.
+
+Only classes are embedded; the page shows any rank as the row of its class with its own peers and
+groups. Where there are more nodes than a page can hold, classes are embedded in the order of their
+finish, latest first, until it is full, and the page says which are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from yantra.compile.templates import TemplateGraphs
+from yantra.export.report import nodes
+from yantra.export.report.columns import Columns
+from yantra.export.report.run import Run
+from yantra.result.tables import COLLECTIVE_KINDS, NEVER, NODE_TYPES
+
+MOST_NODES = 1_500_000
+MOST_MEMBERS = 3_000_000
+
+
+def gather(run: Run) -> dict[str, Any]:
+    """Embed the timeline; return what the page needs to read it."""
+    shown = chosen(run)
+    for at in shown:
+        _embed_times(run, at)
+    run.columns.add("class_of", run.grouping.class_of)
+    return {
+        "streams": list(nodes.STREAMS),
+        "types": list(NODE_TYPES),
+        "collectives": list(COLLECTIVE_KINDS),
+        "graphs": nodes.embed(run.columns, run.graphs),
+        "classes": [
+            {
+                "graph": one.graph,
+                "rank": one.rank,
+                "count": one.size,
+                "label": one.label,
+                "finish": one.finish,
+                "shown": at in shown,
+            }
+            for at, one in enumerate(run.classes)
+        ],
+        "meanings": _embed_meanings(run),
+    }
+
+
+def chosen(run: Run) -> set[int]:
+    """Return the classes whose nodes are embedded: all, or those that finish last."""
+    left = MOST_NODES
+    shown: set[int] = set()
+    for at, one in sorted(enumerate(run.classes), key=lambda pair: -pair[1].finish):
+        left -= one.nodes
+        if left < 0 and shown:
+            break
+        shown.add(at)
+    return shown
+
+
+def _embed_times(run: Run, at: int) -> None:
+    """Add start, duration and, if recorded, slack of each node.
+
+    The duration is stored plus one; 0 is never.
+    """
+    start, end = run.times(run.classes[at])
+    ran = end != np.uint64(NEVER)
+    begin = np.where(ran, start, 0).astype(np.int64)
+    run.columns.add(f"c{at}.start", begin)
+    length = np.where(ran, end.astype(np.int64) - begin + 1, 0)
+    run.columns.add(f"c{at}.length", length, delta=False)
+    if run.result.recorded:
+        one = run.classes[at]
+        slack = run.result.recording.slack_ticks[one.first : one.first + one.nodes]
+        run.columns.add(f"c{at}.slack", np.where(ran, np.asarray(slack), 0), delta=False)
+
+
+def _embed_meanings(run: Run) -> dict[str, Any]:
+    """Add what the groups and peers of a graph mean to each rank, and who is in each group."""
+    graphs = run.result.model.graphs
+    names = [list(graph.native.pg_names) for graph in run.graphs]
+    meanings: dict[str, Any] = {"groups": names, "peers": [[] for _ in run.graphs]}
+    if isinstance(graphs, TemplateGraphs):
+        meanings["peers"] = [list(graph.native.peer_names) for graph in run.graphs]
+        _embed_tables(run.columns, graphs, len(run.graphs))
+    meanings["members"] = _embed_members(run.columns, graphs.groups)
+    return meanings
+
+
+def _embed_tables(columns: Columns, graphs: TemplateGraphs, count: int) -> None:
+    """Add for each graph its ranks, and per name of a group or peer what it means to them."""
+    ranks: list[list[int]] = [[] for _ in range(count)]
+    for rank, at in enumerate(graphs.by_rank):
+        ranks[at].append(rank)
+    for at, own in enumerate(ranks):
+        columns.add(f"g{at}.ranks", own)
+        tables = [graphs.tables[rank] for rank in own]
+        for place in range(len(tables[0][0])):
+            columns.add(f"g{at}.group{place}", [groups[place] for groups, _ in tables])
+        for place in range(len(tables[0][1])):
+            columns.add(f"g{at}.peer{place}", [peers[place] for _, peers in tables])
+
+
+def _embed_members(columns: Columns, groups: Sequence[tuple[int, Sequence[int]]]) -> bool:
+    """Add the ranks of all groups, unless they are too many; return whether they are there."""
+    if sum(len(members) for _, members in groups) > MOST_MEMBERS:
+        return False
+    columns.add("groups.id", [group for group, _ in groups])
+    columns.add("groups.size", [len(members) for _, members in groups])
+    columns.add("groups.member", [rank for _, members in groups for rank in members])
+    return True

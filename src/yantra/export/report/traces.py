@@ -1,0 +1,52 @@
+"""Model -> the traces its graphs were made of, for what a graph leaves out: every attribute.
+
+A graph keeps what executors read. A report also shows phase, layer, micro-batch, dtype and whatever
+else a trace says of its nodes. Reading the trace again costs less than keeping it in every run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yantra import chakra
+from yantra.chakra.trace import Trace
+from yantra.compile import Model
+from yantra.errors import YantraError
+from yantra.scenario import Templates, Traces, WorkloadFile
+from yantra.workloads.template import load
+
+
+def traces_of(model: Model) -> list[Trace | None]:
+    """Return the trace of each distinct graph; None where its file is no longer what it was."""
+    workload, graphs = model.scenario.workload, model.graphs
+    if isinstance(workload, WorkloadFile | Templates):
+        try:
+            made = load(workload.path) if isinstance(workload, WorkloadFile) else workload.workload
+            known = {made.where(name): name for name in made.templates}
+            traces = [made.template(known[source]) for source in graphs.sources]
+        except (YantraError, KeyError):
+            return [None] * len(graphs.distinct)
+    elif isinstance(workload, Traces):
+        ranks = [graphs.by_rank.index(at) for at in range(len(graphs.distinct))]
+        traces = [workload.traces[rank] for rank in ranks]
+    else:
+        traces = [_read(source) for source in graphs.sources]
+    pairs = zip(traces, graphs.distinct, strict=True)
+    return [trace if trace and _fits(trace, graph) else None for trace, graph in pairs]
+
+
+def records_of(trace: Trace, graph: Any) -> list[int]:
+    """Return the place in the trace of the record of each node of its graph."""
+    last = {id: place for place, id in enumerate(trace.native.id.tolist())}
+    return [last[id] for id in graph.id.tolist()]
+
+
+def _read(source: str) -> Trace | None:
+    try:
+        return chakra.read(source)
+    except YantraError:
+        return None
+
+
+def _fits(trace: Trace, graph: Any) -> bool:
+    return set(trace.native.id.tolist()) == set(graph.id.tolist())

@@ -1,0 +1,55 @@
+"""Result -> a timeline for Perfetto and chrome://tracing.
+
+A process per rank, tracks for its streams, a slice per node, arrows for messages, counters for the
+network and for memory, and the critical path. What a timeline shows is decided here, once for both
+formats; the core writes the bytes. Times are whole nanoseconds, as the formats count: picoseconds
+are rounded down, which keeps every order and every nesting.
+
+The parts: `shown` (which ranks), `tracks` (nodes to slices), `messages` (arrows), `cluster`
+(critical path and network), `memory` (counters), `sink` (the file).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from yantra.export.timeline.sink import Writer, open_sink
+from yantra.output import Path
+from yantra.result import Result
+
+MOST_MESSAGES = 100_000
+"""Arrows that a timeline has unless told otherwise; viewers of today become slow beyond."""
+
+
+def write(
+    result: Result,
+    path: Path,
+    writer: Writer,
+    *,
+    ranks: str | Iterable[int] | None = None,
+    messages: int = MOST_MESSAGES,
+    where: str = "ranks",
+) -> list[str]:
+    """Write a timeline; return what it leaves out and why, as texts for the user.
+
+    `ranks` are numbers, or a text such as `0,7-15` or `all`; by default all, of a folded run one of
+    each class. `messages` is how many arrows are drawn at most. Raises ConfigError, reported at
+    `where`, for ranks that do not exist and for more slices than a viewer can hold.
+    """
+    from yantra.export.timeline.cluster import write_cluster
+    from yantra.export.timeline.memory import Memory
+    from yantra.export.timeline.messages import Messages
+    from yantra.export.timeline.shown import choose
+    from yantra.export.timeline.tracks import Tracks
+
+    shown = choose(result, ranks, where)
+    arrows = Messages(result, shown, writer, messages)
+    with open_sink(path, writer) as sink:
+        notes = write_cluster(result, sink)
+        tracks, memory = Tracks(result, sink), Memory(result, sink)
+        for item in shown:
+            process = sink.process(item.rank, item.name)
+            tracks.write(item.rank, process, arrows)
+            memory.write(item.rank, process)
+            sink.flush()
+    return notes + arrows.notes

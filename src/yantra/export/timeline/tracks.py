@@ -1,0 +1,197 @@
+"""Nodes -> slices on the tracks of their rank.
+
+A rank has a track for its device (`compute`), for its CPU (`host`), for remote memory (`memory`),
+for sends, for receives, and one for the collectives of each group. Nodes of one track that overlap
+go to rows beside each other, which share its name. What never ran has no slice.
+
+What is the same for all ranks of a trace is worked out once per trace.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from yantra import _core
+from yantra.export.timeline.sink import Sink, Writer
+from yantra.result import Result
+from yantra.result.tables import COLLECTIVE_KINDS, NEVER, NODE_TYPES
+
+if TYPE_CHECKING:
+    from yantra.export.timeline.messages import Messages
+
+Wholes = np.ndarray[Any, np.dtype[np.uint64]]
+WHOLE, REAL, TEXT = range(3)
+ABSENT = np.uint64(2**64 - 1)
+_COMPUTE, _HOST, _MEMORY, _SENDS, _RECEIVES, _OTHER, _COLLECTIVES = range(7)
+_NAMES = (
+    "compute",
+    "host",
+    "memory",
+    "communication: sends",
+    "communication: receives",
+    "other",
+)
+_CATEGORIES = ("compute", "host", "memory", "send", "receive", "other", "collective")
+_TRACK_OF_TYPE = {
+    "COMP": _COMPUTE,
+    "MEM_LOAD": _MEMORY,
+    "MEM_STORE": _MEMORY,
+    "COMM_SEND": _SENDS,
+    "COMM_RECV": _RECEIVES,
+    "COMM_COLL": _COLLECTIVES,
+}
+_ALL_RANKS = "all ranks"
+
+
+class Trace(NamedTuple):
+    """What the slices of all ranks that run a trace share; columns are by node.
+
+    `track` counts the kinds of tracks, then from `_COLLECTIVES` on the groups of the trace: that of
+    all ranks, the first named one, and so on.
+    """
+
+    ids: Wholes
+    track: Wholes
+    names: Wholes
+    categories: Wholes
+    sizes: Wholes
+    arguments: list[tuple[int, int, Wholes]]
+
+
+def trace_columns(graph: Any, writer: Writer) -> Trace:
+    """Return the columns of a trace."""
+    types = np.asarray(graph.type)
+    kinds = np.full(len(NODE_TYPES), _OTHER, np.int64)
+    for name, kind in _TRACK_OF_TYPE.items():
+        kinds[NODE_TYPES.index(name)] = kind
+    known = (types >= 0) & (types < len(NODE_TYPES))
+    track: Any = np.where(known, kinds[np.where(known, types, 0)], _OTHER)
+    track[(track == _COMPUTE) & (integers(graph.is_cpu_op, len(graph)) == 1)] = _HOST
+    categories = np.array([writer.text(name) for name in _CATEGORIES], np.uint64)[track]
+    collective = track == _COLLECTIVES
+    groups = np.maximum(np.asarray(graph.pg_name).astype(np.int64), -1)
+    track = np.where(collective, _COLLECTIVES + 1 + groups, track).astype(np.uint64)
+    names = np.array([writer.text(graph.name(node)) for node in range(len(graph))], np.uint64)
+    sizes = integers(graph.comm_size, len(graph))
+    return Trace(
+        np.asarray(graph.id), track, names, categories, sizes, _arguments(graph, writer, collective)
+    )
+
+
+def integers(column: tuple[Any, Any], length: int) -> Wholes:
+    """Return an integer attribute by node, ABSENT where a node has none or a negative one."""
+    kinds, values = (np.asarray(part) for part in column)
+    if not len(kinds):
+        return np.full(length, ABSENT)
+    return np.where((kinds == 1) & (values < 2**63), values, ABSENT)
+
+
+def _arguments(graph: Any, writer: Writer, collective: Any) -> list[tuple[int, int, Wholes]]:
+    number = integers(graph.comm_type, len(graph))
+    texts = [writer.text(name) for name in COLLECTIVE_KINDS]
+    kinds = np.array([*texts, writer.text("unknown")], np.uint64)
+    named = kinds[np.minimum(number, np.uint64(len(COLLECTIVE_KINDS))).astype(np.int64)]
+    found = [
+        ("id", WHOLE, np.asarray(graph.id)),
+        ("collective", TEXT, np.where(collective, named, ABSENT)),
+        ("size_bytes", WHOLE, integers(graph.comm_size, len(graph))),
+        ("tensor_bytes", WHOLE, integers(graph.tensor_size, len(graph))),
+        ("operations", WHOLE, integers(graph.num_ops, len(graph))),
+        ("source", WHOLE, integers(graph.comm_src, len(graph))),
+        ("destination", WHOLE, integers(graph.comm_dst, len(graph))),
+        ("tag", WHOLE, integers(graph.comm_tag, len(graph))),
+    ]
+    return [
+        (writer.text(name), kind, values)
+        for name, kind, values in found
+        if np.any(values != ABSENT)
+    ]
+
+
+class Tracks:
+    """Writes the slices of ranks."""
+
+    def __init__(self, result: Result, sink: Sink) -> None:
+        self._model = result.model
+        self._sink = sink
+        self._first = result.outcome.first_node
+        self._start = np.asarray(result.outcome.start)
+        self._end = np.asarray(result.outcome.end)
+        self._traces: dict[int, Trace] = {}
+
+    def write(self, rank: int, process: int, messages: Messages) -> None:
+        """Write the tracks and slices of a rank, and the ends of its messages."""
+        trace = self._trace(rank)
+        first = self._first[rank]
+        start = self._start[first : first + len(trace.ids)]
+        end = self._end[first : first + len(trace.ids)]
+        ran = np.flatnonzero(end != NEVER)
+        rows = _core.rows_of(trace.track[ran], start[ran], end[ran])
+        order = np.asarray(rows.order).astype(np.int64)
+        nodes = ran[order]
+        tracks = self._open(rank, process, trace.track[nodes], np.asarray(rows.row)[order])
+        ticks = np.uint64(self._model.ticks_per_ns)
+        begins, ends = start[nodes] // ticks, end[nodes] // ticks
+        arguments = [(name, kind, values[nodes]) for name, kind, values in trace.arguments]
+        arguments += self._of_rank(rank, trace, nodes, end - start)
+        place = np.full(len(trace.ids), -1)
+        place[nodes] = np.arange(len(nodes))
+        self._sink.writer.slices(
+            tracks,
+            trace.names[nodes],
+            trace.categories[nodes],
+            begins,
+            ends,
+            arguments,
+            *messages.ends(rank, place),
+        )
+
+    def _trace(self, rank: int) -> Trace:
+        at = self._model.graphs.by_rank[rank]
+        if at not in self._traces:
+            graph = self._model.graphs.distinct[at]
+            self._traces[at] = trace_columns(graph, self._sink.writer)
+        return self._traces[at]
+
+    def _open(self, rank: int, process: int, track: Wholes, row: Wholes) -> Wholes:
+        """Make the tracks of a rank; return that of each slice. Slices stand by track."""
+        length = np.uint64(int(row.max()) + 1 if len(row) else 1)
+        rows, at = np.unique(track * length + row, return_inverse=True)
+        groups = self._model.graphs.group_names(rank)
+        made = [
+            self._sink.track(process, _name(int(key // length), groups)) for key in rows.tolist()
+        ]
+        return np.array(made, np.uint64)[at]
+
+    def _of_rank(
+        self, rank: int, trace: Trace, nodes: Any, duration: Any
+    ) -> list[tuple[int, int, Wholes]]:
+        """Return the arguments that differ between ranks of one trace."""
+        text = self._sink.writer.text
+        groups = ["", *self._model.graphs.group_names(rank)]
+        names = [text(name or _ALL_RANKS) for name in groups]
+        track = trace.track[nodes]
+        collective = track >= _COLLECTIVES
+        group = np.where(collective, track - np.uint64(_COLLECTIVES), 0).astype(np.int64)
+        named = np.where(collective, np.array(names, np.uint64)[group], ABSENT)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rate = trace.sizes[nodes] * float(self._model.ticks_per_ns) / duration[nodes]
+        known = collective & (trace.sizes[nodes] != ABSENT) & (duration[nodes] > 0)
+        return [
+            (text("group"), TEXT, named),
+            (
+                text("algorithm_bandwidth_gb_per_s"),
+                REAL,
+                np.where(known, rate.view(np.uint64), ABSENT),
+            ),
+        ]
+
+
+def _name(track: int, groups: Any) -> str:
+    if track < _COLLECTIVES:
+        return _NAMES[track]
+    group = track - _COLLECTIVES - 1
+    named = groups[group] if group >= 0 else ""
+    return f"communication: group {named}" if named else f"communication: {_ALL_RANKS}"

@@ -1,0 +1,111 @@
+"""Parts of a whole, in whole picoseconds and in percentages that add up; and how texts look.
+
+Shown percentages are rounded so that they add up to 100.0 (the method of the largest remainder,
+of Hamilton): each is rounded down, and the tenths that lack go to the largest remainders.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from textwrap import wrap
+
+from yantra.result.summary import Grid, plain_text
+
+_WIDTH = 80
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+_PS_PER_NS = 1000
+_STEPS = 1000  # tenths of a per cent
+
+KIND_TEXTS: Mapping[str, str] = {
+    "compute": "kernels",
+    "memory": "remote memory",
+    "host": "host work",
+    "latency": "latency of links",
+    "wire": "bytes on links",
+    "queued": "waiting for links",
+    "hand_over": "hand-overs at endpoints",
+    "reduction": "local reductions",
+    "waiting": "waiting for a slot or queue",
+    "other": "other",
+    "mixed": "mixed",
+}
+"""How texts call the kinds of the steps of a critical path."""
+
+PART_TEXTS: Mapping[str, str] = {
+    "compute": "kernels",
+    "exposed_communication": "communication that no kernel hides",
+    "exposed_memory": "remote memory that nothing hides",
+    "exposed_host": "host work that nothing hides",
+    "idle": "nothing",
+    "finished": "being done before the last rank",
+}
+"""How texts call the parts of a rank's time."""
+
+
+def kind_text(kind: str) -> str:
+    """Return how texts call a kind; a kind of a newer version by its own name."""
+    return KIND_TEXTS.get(kind, kind.replace("_", " "))
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Return `a, b and c`."""
+    if len(texts) < 2:
+        return "".join(texts)
+    return f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def ps_of(ns: float) -> int:
+    """Return nanoseconds as whole picoseconds, in which sums are exact."""
+    return round(ns * _PS_PER_NS)
+
+
+def ns_of(ps: int) -> float:
+    """Return picoseconds as nanoseconds, whole where they are."""
+    whole, rest = divmod(ps, _PS_PER_NS)
+    return ps / _PS_PER_NS if rest else whole
+
+
+def total(parts: Mapping[str, float]) -> float:
+    """Return the sum of parts in ns, exactly."""
+    return ns_of(sum(ps_of(part) for part in parts.values()))
+
+
+def merged(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Return the sums of several mappings, the largest first."""
+    sums: dict[str, int] = {}
+    for part in parts:
+        for key, ns in part.items():
+            sums[key] = sums.get(key, 0) + ps_of(ns)
+    ordered = sorted(sums.items(), key=lambda item: -item[1])
+    return {key: ns_of(ps) for key, ps in ordered}
+
+
+def tenths(parts: Sequence[float]) -> list[int]:
+    """Return the shares of parts in tenths of a per cent, which add up to 1000; of nothing, 0s."""
+    whole = sum(ps_of(part) for part in parts)
+    if whole <= 0:
+        return [0] * len(parts)
+    exact = [ps_of(part) * _STEPS for part in parts]
+    floors = [value // whole for value in exact]
+    by_remainder = sorted(range(len(parts)), key=lambda at: -(exact[at] % whole))
+    for at in by_remainder[: _STEPS - sum(floors)]:
+        floors[at] += 1
+    return floors
+
+
+def filled(text: str) -> str:
+    """Return a text in lines of at most 80 columns; a number stays with its unit."""
+    bound = re.sub(r"(?<=\d) (?=(?:%|ns|us|ms|s)\b|%)", _NO_BREAK, text)
+    return "\n".join(wrap(bound, _WIDTH)).replace(_NO_BREAK, " ")
+
+
+def block(title: str, grid: Grid) -> str:
+    """Return a table under its title."""
+    lines = plain_text(grid).splitlines()
+    return "\n".join([title, *(line.rstrip() for line in lines)])
+
+
+def percent(tenth: int) -> str:
+    """Write tenths of a per cent: `12.3 %`."""
+    return f"{tenth / 10:.1f} %"

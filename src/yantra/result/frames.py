@@ -1,0 +1,93 @@
+"""Table -> Arrow, and with it pandas and polars.
+
+Columns keep their kinds: whole numbers are int64, ids uint64, times and shares float64, texts
+string. A missing value is null. Parts of a table become record batches, so nothing but the Arrow
+table itself is ever whole in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+from yantra.errors import UnsupportedError
+from yantra.result.parts import NEVER, Coded, Part, Ticks
+from yantra.result.table import Kind, Table
+
+_ARROW_TYPES: dict[Kind, str] = {
+    "whole": "int64",
+    "id": "uint64",
+    "real": "float64",
+    "text": "string",
+}
+
+
+def needed(package: str, what: str, extra: str = "") -> Any:
+    """Return a package that is optional; raise UnsupportedError that says how to install it."""
+    try:
+        return import_module(package)
+    except ImportError:
+        name = package.partition(".")[0]
+        install = f"'yantra[{extra}]'" if extra else name
+        raise UnsupportedError(
+            f"{what}: needs the package {name}, which is not installed; run: pip install {install}"
+        ) from None
+
+
+def to_arrow(table: Table, what: str = "to_arrow") -> Any:
+    """Return a table as a `pyarrow.Table`."""
+    pyarrow = needed("pyarrow", what, "tables")
+    return pyarrow.Table.from_batches(list(batches(table, pyarrow)), schema_of(table, pyarrow))
+
+
+def to_pandas(table: Table) -> Any:
+    """Return a table as a `pandas.DataFrame`."""
+    needed("pandas", "to_pandas")
+    return to_arrow(table, "to_pandas").to_pandas()
+
+
+def to_polars(table: Table) -> Any:
+    """Return a table as a `polars.DataFrame`."""
+    polars = needed("polars", "to_polars")
+    return polars.from_arrow(to_arrow(table, "to_polars"))
+
+
+def schema_of(table: Table, pyarrow: Any) -> Any:
+    """Return the names and types of the columns."""
+    return pyarrow.schema(
+        [(column, _type(pyarrow, table.kind(column))) for column in table.columns]
+    )
+
+
+def batches(table: Table, pyarrow: Any) -> Iterator[Any]:
+    """Yield the rows as record batches."""
+    schema = schema_of(table, pyarrow)
+    kinds = [table.kind(column) for column in table.columns]
+    texts: dict[int, tuple[Any, Any]] = {}
+    for parts in table.parts():
+        arrays = [
+            _array(part, kind, pyarrow, texts) for part, kind in zip(parts, kinds, strict=True)
+        ]
+        yield pyarrow.record_batch(arrays, schema=schema)
+
+
+def _type(pyarrow: Any, kind: Kind) -> Any:
+    return pyarrow.type_for_alias(_ARROW_TYPES[kind])
+
+
+def _array(part: Part, kind: Kind, pyarrow: Any, texts: dict[int, tuple[Any, Any]]) -> Any:
+    """Return a part as an array of Arrow; `texts` keeps the texts of codes from part to part."""
+    import numpy as np
+
+    type = _type(pyarrow, kind)
+    if isinstance(part, list):
+        return pyarrow.array(part, type)
+    if isinstance(part, Ticks):
+        ticks = np.frombuffer(part.values, np.uint64)
+        return pyarrow.array(ticks / np.float64(part.per_ns), type, mask=ticks == NEVER)
+    if isinstance(part, Coded):
+        if id(part.texts) not in texts:
+            texts[id(part.texts)] = part.texts, pyarrow.array(part.texts, type)
+        return texts[id(part.texts)][1].take(pyarrow.array(np.frombuffer(part.codes, np.uint64)))
+    return pyarrow.array(np.frombuffer(part, np.uint64)).cast(type)

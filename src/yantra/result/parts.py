@@ -1,0 +1,143 @@
+"""Columns of many rows, without a Python object for each value.
+
+A column is a list, or an array of 64-bit numbers that stands for times (`Ticks`), texts (`Coded`)
+or whole numbers, or `Gathered` from one such array per rank. A part of any of them, some ten
+thousand rows, is one of the first four. Here is what can be made of a part: a list, an array of
+numpy, a column of Arrow, text.
+
+Trade-off: the arrays are of the standard library, so that writing CSV and JSON needs no numpy.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Union
+
+NEVER = 2**64 - 1
+"""What the core says of a time that never was."""
+
+DTYPES = {"whole": "int64", "id": "uint64", "real": "float64", "text": "str"}
+"""The type of numpy for each kind of column."""
+
+_WHOLE, _TICKS, _CODED, _GIVEN = 0, 1, 3, 4  # CellKind of the core
+
+
+class Ticks(NamedTuple):
+    """Times of the core: an array of ticks, so many to a nanosecond."""
+
+    values: Any
+    per_ns: int
+
+
+class Coded(NamedTuple):
+    """Texts: an array of places in a list of distinct ones."""
+
+    codes: Any
+    texts: Sequence[str]
+
+
+Part = Union[list[Any], Ticks, Coded, "array[int]"]
+
+
+class Gathered:
+    """A column put together from stretches, one after the other, when a part of it is asked for.
+
+    `begins` are the rows at which the stretches begin, and the number of rows. `stretch(i)` is a
+    buffer of the i-th's 64-bit numbers; `wrap` makes a part of gathered ones.
+    """
+
+    def __init__(
+        self,
+        begins: Sequence[int],
+        stretch: Callable[[int], Any],
+        wrap: Callable[[array[int]], Part] = lambda numbers: numbers,
+    ) -> None:
+        self._begins = begins
+        self._stretch = stretch
+        self._wrap = wrap
+
+    def part(self, start: int, stop: int) -> Part:
+        """Return the rows from `start` up to `stop`."""
+        numbers = array("Q")
+        at = bisect_right(self._begins, start) - 1
+        while start < stop:
+            until = min(stop, self._begins[at + 1])
+            begin = self._begins[at]
+            if until > start:
+                stretch = memoryview(self._stretch(at))
+                numbers.frombytes(stretch[start - begin : until - begin].cast("B"))
+                start = until
+            at += 1
+        return self._wrap(numbers)
+
+
+def nanoseconds(ticks: int, ticks_per_ns: int) -> int | float | None:
+    """Return a time of the core in ns, whole where it is; None for what never happened."""
+    if ticks == NEVER:
+        return None
+    whole, rest = divmod(ticks, ticks_per_ns)
+    return ticks / ticks_per_ns if rest else whole
+
+
+def part_of(column: Any, start: int, stop: int) -> Part:
+    """Return the rows of a column from `start` up to `stop`."""
+    if isinstance(column, list):
+        return column[start:stop]
+    if isinstance(column, Ticks):
+        return Ticks(_numbers(column.values, start, stop), column.per_ns)
+    if isinstance(column, Coded):
+        return Coded(_numbers(column.codes, start, stop), column.texts)
+    if isinstance(column, Gathered):
+        return column.part(start, stop)
+    return _numbers(column, start, stop)
+
+
+def as_list(part: Part) -> list[Any]:
+    """Return the values of a part; a missing one is None."""
+    if isinstance(part, list):
+        return part
+    if isinstance(part, Ticks):
+        return [nanoseconds(tick, part.per_ns) for tick in part.values]
+    if isinstance(part, Coded):
+        texts = part.texts
+        return [texts[code] for code in part.codes]
+    return part.tolist()
+
+
+def as_array(part: Part, kind: str) -> Any:
+    """Return a part as an array of numpy; a missing value is NaN."""
+    import numpy as np
+
+    if isinstance(part, list):
+        return np.array(part, dtype=DTYPES[kind])
+    if isinstance(part, Ticks):
+        ticks = np.frombuffer(part.values, np.uint64)
+        return np.where(ticks == NEVER, np.nan, ticks / np.float64(part.per_ns))
+    if isinstance(part, Coded):
+        return np.array(part.texts, dtype="str")[np.frombuffer(part.codes, np.uint64)]
+    return np.frombuffer(part, np.uint64).astype(DTYPES[kind], copy=False)
+
+
+def as_cells(part: Part, texts: Callable[[Sequence[str]], int]) -> tuple[int, Any, int]:
+    """Return a part as the core's writer of tables takes it.
+
+    `texts` gives the number under which the writer keeps the texts of codes.
+    """
+    if isinstance(part, list):
+        return _GIVEN, ["" if value is None else str(value) for value in part], 0
+    if isinstance(part, Ticks):
+        return _TICKS, part.values, part.per_ns
+    if isinstance(part, Coded):
+        return _CODED, part.codes, texts(part.texts)
+    return _WHOLE, part, 0
+
+
+def _numbers(column: Any, start: int, stop: int) -> array[int]:
+    piece = column[start:stop]
+    if isinstance(piece, memoryview) and piece.itemsize == 8:
+        numbers = array("Q")
+        numbers.frombytes(piece.cast("B"))
+        return numbers
+    return piece if isinstance(piece, array) and piece.typecode == "Q" else array("Q", piece)

@@ -1,0 +1,62 @@
+"""Table -> CSV, Parquet, Feather. Every file appears whole or not at all.
+
+Rows are written some ten thousand at a time, so memory does not follow the length of a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from yantra import _core
+from yantra.output import Path, whole_file
+from yantra.result.frames import batches, needed, schema_of
+from yantra.result.parts import as_cells
+from yantra.result.table import Table
+
+
+class Texts:
+    """Hands the texts of a column to a writer of the core once."""
+
+    def __init__(self, writer: _core.TableWriter) -> None:
+        self._writer = writer
+        self._known: dict[int, tuple[Sequence[str], int]] = {}
+
+    def __call__(self, texts: Sequence[str]) -> int:
+        if id(texts) not in self._known:
+            self._known[id(texts)] = texts, self._writer.texts(texts)
+        return self._known[id(texts)][1]
+
+
+def write_csv(table: Table, path: Path) -> None:
+    """Write a table as CSV (RFC 4180) with a line of names; a missing value is an empty field."""
+    writer = _core.TableWriter(json=False)
+    texts = Texts(writer)
+    with whole_file(path) as name, open(name, "wb") as file:
+        file.write((",".join(table.columns) + "\r\n").encode())
+        for parts in table.parts():
+            file.write(writer.rows([as_cells(part, texts) for part in parts]))
+
+
+def write_parquet(table: Table, path: Path) -> None:
+    """Write a table as Parquet; needs the extra `tables`."""
+    pyarrow = needed("pyarrow", "parquet", "tables")
+    from pyarrow import parquet  # type: ignore[import-untyped]
+
+    with whole_file(path) as name:
+        _write(table, parquet.ParquetWriter(name, schema_of(table, pyarrow)), pyarrow)
+
+
+def write_feather(table: Table, path: Path) -> None:
+    """Write a table as Feather (version 2, the file form of Arrow); needs the extra `tables`."""
+    pyarrow = needed("pyarrow", "feather", "tables")
+    schema = schema_of(table, pyarrow)
+    options = pyarrow.ipc.IpcWriteOptions(compression="lz4")
+    with whole_file(path) as name:
+        _write(table, pyarrow.ipc.new_file(name, schema, options=options), pyarrow)
+
+
+def _write(table: Table, writer: Any, pyarrow: Any) -> None:
+    with writer:
+        for batch in batches(table, pyarrow):
+            writer.write_batch(batch)

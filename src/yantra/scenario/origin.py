@@ -1,0 +1,131 @@
+"""Where a result comes from: its scenario as a plain tree, and the digests of the files it names.
+
+A result carries both, so that it can be run again and a changed file be told from the same one.
+Relative paths in them start from the folder of the result. Traces that were only in memory have no
+name: then the tree says how many there were, and cannot be run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from os import path as paths
+from typing import Any
+
+from yantra.documents import RESULT_FORMAT, Path, parse_own_json, read_text
+from yantra.errors import ConfigError, expected_got
+from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
+from yantra.scenario.types import (
+    ChakraFiles,
+    Custom,
+    Scenario,
+    Templates,
+    Traces,
+    WorkloadFile,
+)
+
+_IN_MEMORY = "in_memory"
+_BLOCK = 1 << 20
+
+
+def tree_of(scenario: Scenario, folder: Path = "") -> dict[str, Any]:
+    """Return the tree of a scenario file, as JSON holds it; relative paths start from `folder`."""
+    workload = scenario.workload
+    if not isinstance(workload, Traces | Templates):
+        return DOCUMENT.write(document_of(scenario), os.fspath(folder))
+    groups = workload.groups if isinstance(workload, Traces) else ()
+    named = ChakraFiles(prefix=_IN_MEMORY, groups=groups)
+    tree = DOCUMENT.write(document_of(scenario.replace(workload=named)), os.fspath(folder))
+    what = "traces" if isinstance(workload, Traces) else "a workload"
+    described = f"{what} of {scenario.topology.ranks} ranks, made in Python and not in a file"
+    tree["workload"] = {_IN_MEMORY: described, **tree["workload"]}
+    del tree["workload"]["traces"]
+    return tree
+
+
+def digests(scenario: Scenario, folder: Path = "") -> dict[str, str]:
+    """Return the SHA-256 of each file that a scenario names, by its path from `folder`."""
+    start = os.fspath(folder)
+    return {
+        paths.relpath(file, start) if start and not paths.isabs(file) else file: _digest(file)
+        for file in files_of(scenario)
+    }
+
+
+def changed(inputs: dict[str, str], folder: Path = "") -> list[str]:
+    """Return what is not as a result says it was, one text per file that changed or is gone."""
+    problems = []
+    for name, digest in inputs.items():
+        file = paths.join(folder, name)
+        if not paths.isfile(file):
+            problems.append(f"{file}: no longer there")
+        elif _digest(file) != digest:
+            problems.append(f"{file}: changed since it was written")
+    return problems
+
+
+def changed_inputs(path: Path) -> list[str]:
+    """Return what `changed` says of the files that a result names, if the file is a result."""
+    if not paths.isfile(path):
+        return []
+    text = read_text(path)
+    inputs = parse_own_json(text, os.fspath(path)).get("inputs") if is_result(text) else None
+    return changed(inputs, paths.dirname(path)) if isinstance(inputs, dict) else []
+
+
+def files_of(scenario: Scenario) -> Iterator[str]:
+    """Yield the paths of the files that a scenario names and a run of it reads."""
+    workload = scenario.workload
+    if isinstance(workload, WorkloadFile):
+        yield workload.path
+    elif isinstance(workload, ChakraFiles):
+        yield from (workload.path(rank) for rank in range(scenario.topology.ranks))
+    algorithms = scenario.collectives.by_type().values()
+    prefixes = [chosen.prefix for chosen in algorithms if isinstance(chosen, Custom)]
+    prefixes += [prefix for _, prefix in scenario.collectives.custom_per_node]
+    for prefix in dict.fromkeys(prefixes):
+        yield from _of_positions(prefix)
+
+
+def is_result(text: str) -> bool:
+    """Return whether the text of a file is that of a result, or of what was one."""
+    return text.lstrip()[:1] == "{" and f'"{RESULT_FORMAT}"' in text
+
+
+def scenario_of_result(text: str, name: str, folder: Path = "") -> Scenario:
+    """Return the scenario that the text of a result carries; `name` is its file, for errors."""
+    tree = parse_own_json(text, name).get("scenario")
+    where = f"{name}: scenario"
+    if tree is None:
+        raise ConfigError(where, "missing; an older version of Yantra wrote this result")
+    if not isinstance(tree, dict):
+        raise ConfigError(where, expected_got("a mapping", tree))
+    workload = tree.get("workload")
+    if isinstance(workload, dict) and _IN_MEMORY in workload:
+        raise ConfigError(
+            f"{where}.workload",
+            f"cannot be run again: {workload[_IN_MEMORY]}; write it to files before it runs",
+        )
+    try:
+        return scenario_of(DOCUMENT.read(tree, "", os.fspath(folder)))
+    except ConfigError as error:
+        raise ConfigError(f"{where}.{error.where}", error.problem) from None
+
+
+def _of_positions(prefix: str) -> Iterator[str]:
+    position = 0
+    while paths.isfile(file := f"{prefix}.{position}.et"):
+        yield file
+        position += 1
+
+
+def _digest(file: str) -> str:
+    digest = hashlib.sha256()
+    try:
+        with open(file, "rb", buffering=0) as stream:
+            while block := stream.read(_BLOCK):
+                digest.update(block)
+    except OSError as error:
+        raise ConfigError(file, f"cannot be read: {error.strerror}") from None
+    return digest.hexdigest()

@@ -1,0 +1,320 @@
+"""The report in a real browser: what is there, and what zoom, click, search and themes do.
+
+Needs Chromium (`apt-get install chromium`); without it the tests are skipped and say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.chromium import Chromium, Page, find_chromium
+from tests.reports import EVIL, forget, many, step, uneven
+from yantra.export.report import html
+
+pytestmark = pytest.mark.skipif(
+    find_chromium() is None, reason="no Chromium on this machine; apt-get install chromium"
+)
+
+SHIFT = 8
+MADE = {
+    "uneven": uneven,
+    "queueing": lambda: uneven("congestion_aware"),
+    "step": step,
+    "many": many,
+}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chromium]:
+    with Chromium() as running:
+        yield running
+    forget()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("reports")
+    written = {name: folder / f"{name}.html" for name in MADE}
+    for name, path in written.items():
+        path.write_text(html(MADE[name]()))
+    return written
+
+
+@pytest.fixture
+def opened(browser: Chromium, files: dict[str, Path]) -> Iterator[Any]:
+    pages: list[Page] = []
+
+    def open_page(name: str, **options: Any) -> Page:
+        pages.append(browser.open(files[name], **options))
+        assert pages[-1].evaluate("document.documentElement.dataset.ready") == "yes"
+        return pages[-1]
+
+    yield open_page
+    for page in pages:
+        assert page.problems() == []
+        assert [url for url in page.requests() if not url.startswith("file:")] == []
+        page.close()
+
+
+def view(page: Page) -> str:
+    """Return what the page says is in view."""
+    page.settle()
+    text: str = page.evaluate("document.getElementById('timeline-status').textContent")
+    return text
+
+
+def box(page: Page, query: str) -> dict[str, float]:
+    """Return where an element is in the window, which is scrolled to it."""
+    page.evaluate(f"document.querySelector('{query}').scrollIntoView({{block: 'center'}})")
+    page.settle()
+    found: dict[str, float] = page.evaluate(
+        f"document.querySelector('{query}').getBoundingClientRect().toJSON()"
+    )
+    return found
+
+
+def press(page: Page, query: str) -> None:
+    """Click in the middle of an element."""
+    at = box(page, query)
+    page.click(at["x"] + at["width"] / 2, at["y"] + at["height"] / 2)
+
+
+def details(page: Page) -> str:
+    """Return what the page tells of the selected node."""
+    text: str = page.evaluate("document.getElementById('details').innerText")
+    return text
+
+
+def row(page: Page, label: str) -> float:
+    """Return the height, in the window, of the middle of the first row of a stream's lanes."""
+    at = box(page, "#timeline-canvas")
+    tops = {"compute": 0, "collectives": 1}
+    return at["y"] + 26 + 24 + 22 + 8 + 19 * tops[label]
+
+
+def search(page: Page, text: str) -> str:
+    """Type into the search box; return how many it found."""
+    press(page, "#search")
+    page.evaluate("document.getElementById('search').value = ''")
+    page.call("Input.insertText", text=text)
+    page.settle()
+    found: str = page.evaluate("document.getElementById('search-found').textContent")
+    return found
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_every_section_is_there_and_every_picture_is_drawn(opened: Any, name: str) -> None:
+    page = opened(name)
+    titles = page.evaluate("[...document.querySelectorAll('h2')].map(e => e.textContent)")
+    assert titles == [
+        "Where the time goes",
+        "Timeline",
+        "Critical path",
+        "Communication",
+        "Network",
+        "Roofline",
+        "Memory",
+        "Ranks",
+        "Scenario",
+    ]
+    assert page.evaluate("document.querySelectorAll('#topology svg path').length") > 0
+    empty = "[...document.querySelectorAll('.chart')].filter(e => !e.querySelector('svg')).length"
+    assert page.evaluate(empty) == 0
+    inked = """(() => {
+        const canvas = document.getElementById('timeline-canvas');
+        const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        const colours = new Set();
+        for (let at = 0; at < data.length; at += 4)
+            colours.add(data[at] << 16 | data[at + 1] << 8 | data[at + 2]);
+        return colours.size;
+    })()"""
+    assert page.evaluate(inked) > 20
+
+
+def test_it_is_ready_and_answers_soon(opened: Any) -> None:
+    page = opened("step")
+    ready = "performance.getEntriesByType('navigation')[0].domInteractive"
+    assert page.evaluate(ready) < 10_000  # far above what it takes, for a busy machine
+
+
+def test_buttons_zoom_and_fit(opened: Any) -> None:
+    page = opened("step")
+    whole = view(page)
+    press(page, "#zoom-in")
+    near = view(page)
+    assert near != whole
+    press(page, "#zoom-out")
+    assert view(page) == whole
+    press(page, "#zoom-in")
+    press(page, "#zoom-fit")
+    assert view(page) == whole
+
+
+def test_the_wheel_zooms_once_the_timeline_has_the_focus(opened: Any) -> None:
+    page = opened("step")
+    whole = view(page)
+    at = box(page, "#timeline-canvas")
+    place = {"x": at["x"] + 600, "y": at["y"] + 100}
+    page.mouse("mouseWheel", **place, deltaX=0, deltaY=-300)
+    assert view(page) == whole
+    page.evaluate("document.getElementById('timeline-canvas').focus({preventScroll: true})")
+    at = box(page, "#timeline-canvas")
+    page.mouse("mouseWheel", x=at["x"] + 600, y=at["y"] + 100, deltaX=0, deltaY=-300)
+    assert view(page) != whole
+
+
+def test_keys_zoom_move_and_fit(opened: Any) -> None:
+    page = opened("step")
+    whole = view(page)
+    page.evaluate("document.getElementById('timeline-canvas').focus()")
+    page.key("+")
+    near = view(page)
+    page.key("ArrowRight")
+    right = view(page)
+    assert len({whole, near, right}) == 3
+    page.key("ArrowLeft")
+    assert view(page) == near
+    page.key("0")
+    assert view(page) == whole
+
+
+def test_dragging_moves_and_dragging_with_shift_zooms(opened: Any) -> None:
+    page = opened("step")
+    at = box(page, "#timeline-canvas")
+    left, right = (at["x"] + 400, at["y"] + 100), (at["x"] + 700, at["y"] + 100)
+    page.drag(left, right, modifiers=SHIFT)
+    near = view(page)
+    assert "0 ns to" not in near
+    page.drag(right, left)
+    assert view(page) not in (near, "")
+
+
+def test_a_click_on_a_node_tells_what_it_is_and_what_it_waited_for(opened: Any) -> None:
+    page = opened("uneven")
+    at = box(page, "#timeline-canvas")
+    page.click(at["x"] + 190, row(page, "compute"))
+    told = details(page)
+    assert EVIL in told
+    for text in ("COMP", "5.000 us", "num_ops", "nothing: it started with the run"):
+        assert text in told
+    page.key("n")
+    assert "tail" in details(page)
+    press(page, ".waited .to-node")
+    assert "comm_size" in details(page)
+    assert "wire: all_gather, rank 3 to rank 0" in details(page)
+
+
+def test_a_click_on_the_critical_path_leads_to_its_node(opened: Any) -> None:
+    page = opened("uneven")
+    at = box(page, "#timeline-canvas")
+    page.click(at["x"] + 190, at["y"] + 38)
+    assert "on rank 5" in details(page)
+    press(page, "#path tbody .to-node")
+    assert "on rank 5" in details(page)
+
+
+def test_search_finds_nodes_by_name_and_id_and_steps_through_them(opened: Any) -> None:
+    page = opened("uneven")
+    classes = page.evaluate("JSON.parse(document.getElementById('page-data').textContent)")["page"]
+    shown = len(classes["timeline"]["classes"])
+    assert search(page, "TAIL") == f"{shown} found"
+    press(page, "#search-next")
+    assert "tail" in details(page)
+    assert page.evaluate("document.getElementById('search-found').textContent").startswith("1 of")
+    assert search(page, "no such name") == "none found"
+    assert page.evaluate("document.getElementById('search-next').disabled")
+    assert search(page, "0") != "none found"
+
+
+def test_any_rank_is_shown_as_its_class_with_its_own_group(opened: Any) -> None:
+    page = opened("step")
+    at = box(page, "#timeline-canvas")
+    search(page, "all_gather")
+    press(page, "#search-next")
+    before = details(page)
+    assert "on rank 0 of" in before
+    page.evaluate(
+        "(() => { const box = document.getElementById('rank'); box.value = 6;"
+        " box.dispatchEvent(new Event('change')); })()"
+    )
+    after = details(page)
+    assert "on rank 6 of" in after
+    assert "\n6, 7" in after and "\n0, 1" in before
+    assert at["width"] > 0
+
+
+def test_the_theme_follows_the_system_and_the_button(opened: Any) -> None:
+    background = "getComputedStyle(document.body).backgroundColor"
+    light, dark = opened("uneven"), opened("uneven", dark=True)
+    assert light.evaluate(background) == "rgb(255, 255, 255)"
+    assert dark.evaluate(background) != "rgb(255, 255, 255)"
+    press(dark, "#theme")
+    assert dark.evaluate(background) == "rgb(255, 255, 255)"
+    press(dark, "#theme")  # as a browser remembers it for all files
+    dark.evaluate("localStorage.clear()")
+
+
+def test_text_stands_out_from_its_ground_in_both_themes(opened: Any) -> None:
+    ratio = """(() => {
+        const value = (name) => getComputedStyle(document.documentElement).getPropertyValue(name);
+        const light = (colour) => {
+            const parts = [1, 3, 5].map(at => parseInt(colour.trim().slice(at, at + 2), 16) / 255)
+                .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+            return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+        };
+        const against = (a, b) => {
+            const [low, high] = [light(value(a)), light(value(b))].sort((x, y) => x - y);
+            return (high + 0.05) / (low + 0.05);
+        };
+        return Math.min(against('--ink', '--paper'), against('--soft', '--paper'),
+            against('--soft', '--panel'), against('--link', '--panel'),
+            against('--warn-ink', '--warn-paper'));
+    })()"""
+    for dark in (False, True):
+        assert opened("uneven", dark=dark).evaluate(ratio) >= 4.5  # WCAG 2.1, 1.4.3
+
+
+def test_controls_have_names(opened: Any) -> None:
+    unnamed = """[...document.querySelectorAll('button, input, select, canvas, svg[role]')]
+        .filter(e => !(e.textContent.trim() || e.getAttribute('aria-label') || e.labels?.length))
+        .map(e => e.outerHTML)"""
+    assert opened("step").evaluate(unnamed) == []
+
+
+def test_a_table_sorts_and_unfolds(opened: Any) -> None:
+    page = opened("step")
+    values = (
+        "[...document.querySelector('#communication tbody').rows]"
+        ".map(row => Number(row.cells[2].dataset.key))"
+    )
+    press(page, "#communication th:nth-child(3) button")
+    sizes = page.evaluate(values)
+    assert sizes == sorted(sizes, reverse=True)
+    press(page, "#communication th:nth-child(3) button")
+    assert page.evaluate(values)[0] == min(sizes)
+    hidden = "[...document.querySelectorAll('#path tr.more')].filter(e => !e.offsetParent).length"
+    assert page.evaluate(hidden) > 0
+    press(page, "#path .show-more")
+    assert page.evaluate("document.querySelector('#path .unfolded tr.more').offsetParent !== null")
+
+
+def test_it_prints_on_white_paper(opened: Any) -> None:
+    page = opened("uneven", dark=True)
+    assert page.pdf().startswith(b"%PDF")
+    assert page.evaluate("document.documentElement.classList.contains('dark')")
+
+
+def test_131072_ranks_are_one_class_and_any_rank_is_found(opened: Any) -> None:
+    page = opened("many")
+    assert "131,072 in 1 class" in page.evaluate("document.querySelector('.facts').innerText")
+    at = box(page, "#timeline-canvas")
+    page.evaluate(
+        "(() => { const box = document.getElementById('rank'); box.value = 99999;"
+        " box.dispatchEvent(new Event('change')); })()"
+    )
+    page.click(at["x"] + 200, row(page, "compute"))
+    assert "on rank 99999 of ranks 0-131071" in details(page)

@@ -1,0 +1,138 @@
+"""The files that the examples of `--help` name, small ones, and the words of an example."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+from tests.cases import ASTRA_SIM_SYSTEM
+from tests.docs.pages import blocks
+from tests.oracles.gpu_program import write_pair
+from tests.oracles.msccl_writer import ring_allreduce
+from tests.unit.bad_inputs.workload_inputs import HF
+from tests.workloads.importers.test_simai import BODY, GRADIENTS, HEAD, LOSS, TEXT
+from yantra.chakra import CollectiveType, Node, Trace, TraceBuilder
+from yantra.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+SCENARIO = """
+workload: {traces: "job.{rank}.et"}
+cluster:
+  topology: [{kind: ring, size: 4, bandwidth: 50 GB/s, latency: 500 ns}]
+  device: {memory_bandwidth: 1 TB/s}
+collectives: {all_reduce: [ring], chunks: 4}
+"""
+TEXTS = {
+    "step.yaml": SCENARIO,
+    "other.yaml": SCENARIO.replace("50 GB/s", "100 GB/s"),
+    "system.json": json.dumps(ASTRA_SIM_SYSTEM),
+    "network.yml": "topology: [Ring]\nnpus_count: [4]\nbandwidth: [50.0]\nlatency: [500.0]\n",
+    "memory.json": '{"memory-type": "NO_MEMORY_EXPANSION"}',
+    "vgg16.txt": "DATA\n1\nonly -1 5 NONE 0 4 NONE 0 3 ALLREDUCE 1024 1\n",
+    "gpt13b.txt": TEXT,
+    "old.txt": f"{HEAD}checkpoints: 0 pp_comm: 4096.0\n13\n{GRADIENTS}{BODY * 3}{LOSS}",
+    "allreduce.xml": ring_allreduce(4),
+    "config.json": json.dumps(HF),
+    "pretrain.sh": "--num-layers 8 --hidden-size 512 --num-attention-heads 8 --seq-length 256 "
+    "--max-position-embeddings 256 --vocab-size 1000 --tensor-model-parallel-size 2\n",
+    "job.yaml": "model: llama3-8b\nplan: {tp: 2}\n",
+    "key.txt": "secret\n",
+}
+TENSOR = [3, 4, 0, 6, 4, "cpu"]
+ADD = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
+
+
+def words(example: str) -> list[str]:
+    """Return what a shell makes of an example, without the program."""
+    program, *rest = shlex.split(example.replace("\\\n", " "))
+    assert program == "yantra"
+    return rest
+
+
+def write(folder: Path) -> None:
+    """Write every file that an example reads."""
+    for name, text in TEXTS.items():
+        (folder / name).write_text(text)
+    _traces(folder)
+    _pytorch(folder)
+    _sheets(folder)
+    step = "workload train --hf-config config.json --tp 2 --dp 4 -o step.yw"
+    assert main(_in(folder, step)) == 0
+    for scenario, result in (("step.yaml", "result.json"), ("other.yaml", "other.json")):
+        assert main(["run", str(folder / scenario), "-o", str(folder / result)]) == 0
+
+
+def _in(folder: Path, line: str) -> list[str]:
+    return [str(folder / word) if (folder / word).exists() or "." in word else word
+            for word in line.split()]  # fmt: skip
+
+
+def _traces(folder: Path) -> None:
+    """Write job.0.et to job.3.et, the same as step.0.et, ... and with times as timed.0.et, ..."""
+    for rank in range(4):
+        step = TraceBuilder()
+        kernel = step.compute("matmul", duration_micros=150)
+        step.collective(CollectiveType.ALL_REDUCE, 4_000_000, after=kernel)
+        step.build().write(folder / f"job.{rank}.et")
+        step.build().write(folder / f"step.{rank}.et")
+        timed = [Node(0, "a", duration_micros=5, start_micros=1), Node(1, "b", 4, 5, [0])]
+        timed[1].start_micros = 7
+        Trace(timed).write(folder / f"timed.{rank}.et")
+    shutil.copy(ROOT / "tests/unit/old_traces/0.0.1.et", folder / "old.et")
+    assert main(["chakra", "json", str(folder / "job.0.et"), "-o", str(folder / "trace.json")]) == 0
+
+
+def _pytorch(folder: Path) -> None:
+    """Write host.json and device.json, of two ranks, and what links them."""
+    for rank in (0, 1):
+        write_pair(folder, operators=30, seed=rank)
+        device = json.loads((folder / "device.json").read_text())
+        device["distributedInfo"]["rank"] = rank
+        (folder / f"device.{rank}.json").write_text(json.dumps(device))
+        (folder / "host.json").rename(folder / f"host.{rank}.json")
+        ends = [f"--{kind}={folder / f'{kind}.{rank}.json'}" for kind in ("host", "device")]
+        linked = str(folder / f"linked.{rank}.json")
+        assert main(["chakra", "link", "-q", *ends, "-o", linked]) == 0
+    for kind in ("host", "device"):
+        shutil.copy(folder / f"{kind}.0.json", folder / f"{kind}.json")
+    (folder / "operators.json").write_text(json.dumps(_host_trace()))
+
+
+def _host_trace() -> dict[str, Any]:
+    """A host trace of one operator that PyTorch can run again."""
+    root = _operator(1, "[pytorch|profiler|execution_trace|process]", "", [], [])
+    add = _operator(
+        2, "aten::add", ADD, [TENSOR, TENSOR, 1], ["Tensor(float)", "Tensor(float)", "Int"]
+    )
+    head = {"schema": "1.1.0-chakra.0.0.4", "pid": 1, "time": "", "start_ts": 0, "finish_ts": 1}
+    return head | {"nodes": [root, add]}
+
+
+def _operator(
+    id: int, name: str, schema: str, values: list[Any], types: list[str]
+) -> dict[str, Any]:
+    shapes = [[2, 3] if kind.startswith("Tensor") else [] for kind in types]
+    attributes = {"rf_id": id, "tid": 1, "op_schema": schema}
+    none: dict[str, Any] = {"values": [], "shapes": [], "types": []}
+    return {
+        "id": id,
+        "name": name,
+        "ctrl_deps": 1,
+        "inputs": {"values": values, "shapes": shapes, "types": types},
+        "outputs": none,
+        "attrs": [
+            {"name": name, "type": "string" if isinstance(value, str) else "uint64", "value": value}
+            for name, value in attributes.items()
+        ],
+    }
+
+
+def _sheets(folder: Path) -> None:
+    """Write the sheets of one's own of the page on STG."""
+    for block in blocks(ROOT / "docs" / "reference" / "stg.md"):
+        if block.file is not None:
+            (folder / block.file).write_text(block.text)
+    shutil.copy(folder / "model.yaml", folder / "mine.yaml")

@@ -1,0 +1,34 @@
+"""Every example of every command is run, on small files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.cli.example_files import words
+from tests.cli.tree import EVERY
+from yantra.cli import main
+
+CASES = sorted({example for found in EVERY for example in found.examples})
+NEEDS_TORCH = "yantra chakra replay"
+COMMAND = "import sys; from yantra.cli import main; sys.exit(main())"
+
+
+@pytest.mark.parametrize("example", CASES)
+def test_an_example_runs(example: str, inputs: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    if example.startswith(NEEDS_TORCH):
+        if find_spec("torch") is None:
+            pytest.skip("PyTorch is not installed")
+        done = subprocess.run([sys.executable, "-c", COMMAND, *words(example)], check=False)
+        status = done.returncode
+    else:
+        status = main(words(example))
+    said = capfd.readouterr()
+    assert status in ((0, 1) if " chakra diff " in example else (0,)), said.err
+    assert "error:" not in said.err
+    assert [name for name in os.listdir(inputs) if name.endswith(".tmp")] == []

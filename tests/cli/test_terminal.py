@@ -1,0 +1,103 @@
+"""What is drawn where: rules, colours and bars on a terminal, nothing of it in a pipe."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminals import Seen, see
+
+pytest.importorskip("pty")
+COLOUR = re.compile(r"\x1b\[[0-9;]*(?:3|4|9|10)[0-7](?:;[0-9;]*)?m")
+PROGRESS = """
+import sys, time
+from yantra.cli import guarded, progress
+def work():
+    with progress.progress("working", counted={counted}) as tell:
+        for done in range({steps}):
+            time.sleep(0.05)
+            if tell:
+                tell(done, {steps})
+    return 0
+sys.exit(guarded(work, False))
+"""
+
+
+def run(folder: Path, **environment: str) -> Seen:
+    return see(["run", "step.yaml"], folder, environment=environment)
+
+
+def test_a_terminal_gets_rules_and_bold_text(inputs: Path) -> None:
+    shown = run(inputs).terminal
+    assert "rank (ns)" in shown and "─" in shown and "\x1b[1m" in shown
+
+
+def test_with_no_color_there_is_no_colour(inputs: Path) -> None:
+    shown = run(inputs, NO_COLOR="1").terminal
+    assert "─" in shown and not COLOUR.search(shown)
+    long = see([], inputs, code=PROGRESS.format(counted=True, steps=25))
+    assert COLOUR.search(long.terminal)
+    plain = see(
+        [], inputs, code=PROGRESS.format(counted=True, steps=25), environment={"NO_COLOR": "1"}
+    )
+    assert "working" in plain.terminal and not COLOUR.search(plain.terminal)
+    empty = run(inputs, NO_COLOR="").terminal
+    assert "\x1b[1m" in empty
+
+
+@pytest.mark.parametrize("terminal", ["dumb", "unknown"])
+def test_a_terminal_that_cannot_draw_gets_plain_text(terminal: str, inputs: Path) -> None:
+    shown = run(inputs, TERM=terminal).terminal
+    assert "rank (ns)" in shown and "\x1b" not in shown and "─" not in shown
+    long = see(
+        [], inputs, code=PROGRESS.format(counted=True, steps=20), environment={"TERM": "dumb"}
+    )
+    assert long.terminal == ""
+
+
+def test_a_pipe_gets_plain_text_and_no_escape_code(inputs: Path) -> None:
+    piped = see(["run", "step.yaml"], inputs, pipe="stdout")
+    assert piped.piped.startswith("rank (ns)") and "\x1b" not in piped.piped
+    assert piped.terminal == ""
+
+
+def test_force_color_styles_a_pipe(inputs: Path) -> None:
+    piped = see(["run", "step.yaml"], inputs, pipe="stdout", environment={"FORCE_COLOR": "1"})
+    assert "\x1b[1m" in piped.piped and "─" in piped.piped
+    unforced = see(["run", "step.yaml"], inputs, pipe="stdout", environment={"FORCE_COLOR": ""})
+    assert "\x1b" not in unforced.piped
+
+
+def test_json_is_the_same_on_a_terminal(inputs: Path) -> None:
+    shown = see(["run", "step.yaml", "--json"], inputs).terminal
+    assert json.loads(shown)["makespan_ns"] > 0 and "\x1b" not in shown
+
+
+def test_short_work_shows_no_bar(inputs: Path) -> None:
+    shown = see([], inputs, code=PROGRESS.format(counted=False, steps=2)).terminal
+    assert shown == ""
+
+
+@pytest.mark.parametrize(("counted", "said"), [(True, r"\d+/30"), (False, r"\d+%")])
+def test_long_work_shows_how_far_it_is_and_how_long_it_takes(
+    counted: bool, said: str, inputs: Path
+) -> None:
+    shown = see([], inputs, code=PROGRESS.format(counted=counted, steps=30)).terminal
+    assert "working" in shown and re.search(said, shown)
+    assert len(re.findall(r"\d:\d\d:\d\d", shown)) >= 2, "time taken and time left"
+    assert shown.rstrip().endswith("\x1b[2K"), "the bar is gone at the end"
+
+
+def test_a_pipe_gets_no_bar(inputs: Path) -> None:
+    piped = see([], inputs, code=PROGRESS.format(counted=True, steps=20), pipe="stderr")
+    assert (piped.piped, piped.terminal) == ("", "")
+
+
+def test_help_fits_the_terminal(inputs: Path) -> None:
+    for columns in ("60", "80"):
+        shown = see(["run", "--help"], inputs, environment={"COLUMNS": columns}).terminal
+        lines = [line for line in shown.splitlines() if "yantra run" not in line]
+        assert max(map(len, lines)) <= int(columns) + 2

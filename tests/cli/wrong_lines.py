@@ -1,0 +1,109 @@
+"""Command lines that go wrong, made from the examples of every command: one thing wrong in each.
+
+`python -m tests.cli.wrong_lines` writes anew what they say to `wrong_lines.txt`; read the
+difference before it is kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.cli import example_files
+from tests.cli.tree import COMMANDS, Found
+from yantra.cli import main
+
+RECORDED = Path(__file__).with_name("wrong_lines.txt")
+PROMPT = "$ yantra "
+RIGHT = "(right)\n\n"
+OUTPUTS = ("-o", "--output", "--csv", "--save-job", "--logging-folder")
+WRONG_INPUTS = ("missing", "folder", "empty")
+WRONG_OUTPUTS = ("file/out", "folder")
+
+
+class Outcome(NamedTuple):
+    """The exit status of a command line, what it printed and said."""
+
+    status: int
+    out: str
+    err: str
+
+
+def prepare(folder: Path) -> None:
+    """Add to the files of the examples those that are wrong."""
+    (folder / "folder").mkdir()
+    (folder / "empty").write_bytes(b"")
+    (folder / "file").write_bytes(b"")
+
+
+def lines(found: Found) -> Iterator[list[str]]:
+    """Yield the wrong lines of a command: each wrong thing in each place once."""
+    yield [*found.words, "--nosuch"]
+    yield list(found.words)
+    seen = set()
+    for example in found.examples:
+        for place, line in _changed(example_files.words(example)):
+            if place not in seen:
+                seen.add(place)
+                yield line
+
+
+def _changed(words: list[str]) -> Iterator[tuple[tuple[str, str], list[str]]]:
+    """Yield what is wrong, where, and the line."""
+    for at, word in enumerate(words):
+        option, equals, value = word.partition("=")
+        if not option.startswith("--") or not equals:
+            option, value = words[at - 1] if at else "", word
+        is_output = option in OUTPUTS
+        if not is_output and not _is_input(value):
+            continue
+        begin = word.removesuffix(value)
+        place = option if option.startswith("-") else "an argument"
+        for wrong in WRONG_OUTPUTS if is_output else WRONG_INPUTS:
+            yield (place, wrong), [*words[:at], begin + wrong, *words[at + 1 :]]
+
+
+def _is_input(name: str) -> bool:
+    return os.path.exists(name) or os.path.exists(name.replace("{rank}", "0")) or name == "step"
+
+
+def run(words: list[str]) -> Outcome:
+    """Run a line in this process and the current folder."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main(words)
+    return Outcome(status, out.getvalue(), err.getvalue())
+
+
+def recorded() -> dict[str, str]:
+    """Return what was said of each line; nothing of one that is not wrong at all."""
+    cases = RECORDED.read_text(encoding="utf-8").split(PROMPT)[1:]
+    return {line: said for line, _, said in (case.partition("\n") for case in cases)}
+
+
+def record() -> None:
+    """Run every line, each in a folder of its own, and write what it says."""
+    with tempfile.TemporaryDirectory() as made, open(RECORDED, "w", encoding="utf-8") as file:
+        example_files.write(Path(made))
+        prepare(Path(made))
+        for found in COMMANDS:
+            os.chdir(made)
+            for words in list(lines(found)):
+                with tempfile.TemporaryDirectory() as folder:
+                    at = Path(folder) / "inputs"
+                    shutil.copytree(made, at)
+                    os.chdir(at)
+                    outcome = run(words)
+                    os.chdir(made)
+                said = f"{outcome.err or outcome.out}\n" if outcome.status else RIGHT
+                file.write(f"{PROMPT}{' '.join(words)}\n{said}")
+
+
+if __name__ == "__main__":
+    record()

@@ -1,0 +1,86 @@
+"""The site of the documentation: its order names every page, what it makes of the code is whole."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs import api_pages, build, command_pages
+from tests.cli.tree import EVERY
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+_CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def targets(entries: list[Any]) -> Iterator[str]:
+    for entry in entries:
+        if isinstance(entry, str):
+            yield entry
+        else:
+            for below in entry.values():
+                yield from targets([below] if isinstance(below, str) else below)
+
+
+def test_the_order_names_every_page_once() -> None:
+    named = list(targets(build.navigation()))
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
+    assert sorted(pages - set(named)) == [], "name it in the README.md of its folder"
+    assert sorted(named) == sorted(pages | set(build.made_pages()))
+
+
+def test_the_command_pages_have_every_command_option_and_example() -> None:
+    text = "".join(command_pages.pages().values())
+    for found in EVERY[1:]:
+        assert re.search(rf"^#+ {re.escape(found.name)}$", text, re.MULTILINE), found.name
+        for example in found.examples:
+            assert example in text
+        for parameter in found.command.params:
+            if parameter.param_type_name == "option" and not getattr(parameter, "hidden", False):
+                assert parameter.opts[-1] in text
+
+
+def test_the_pages_of_python_have_every_public_name() -> None:
+    pages = api_pages.pages()
+    for name in api_pages.MODULES:
+        text = _CODE.sub("", pages[f"{name}.md"])
+        for public in api_pages.names_of(import_module(name)):
+            assert f"\n## {public}\n" in text, f"{name}.{public}"
+
+
+def test_every_public_package_of_yantra_has_a_page() -> None:
+    import yantra
+
+    homes = {f"yantra.{home}" for home in yantra._HOMES.values()}
+    assert homes | {f"yantra.{module}" for module in yantra._MODULES} <= set(api_pages.MODULES)
+
+
+@pytest.mark.skipif(find_spec("material") is None, reason="mkdocs-material is not installed")
+def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(
+    tmp_path: Path,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path)],
+        cwd=ROOT,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = list(tmp_path.rglob("*.html"))
+    assert len(pages) > len(list(DOCS.rglob("*.md")))
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r'<(?:script|img|iframe)[^>]* src="(?:https?:)?//', text), page
+        assert not re.search(r'<link[^>]* href="(?:https?:)?//', text), page
+        assert 'data-md-component="search-query"' in text

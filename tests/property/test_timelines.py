@@ -1,0 +1,109 @@
+"""A timeline says what the tables of its result say: slices, names, sizes, times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.cases import collectives
+from tests.clusters import dimension
+from tests.jobs import GROUPS, Job, jobs, traces
+from tests.oracles.timelines import Timeline, read
+from yantra.errors import DeadlockError
+from yantra.result import Result
+from yantra.scenario import RemoteMemory, Scenario, Topology, Traces
+from yantra.simulate import simulate
+
+TRACKS = {
+    "compute": "compute",
+    "host": "host",
+    "memory": "memory",
+    "send": "communication: sends",
+    "receive": "communication: receives",
+    "other": "other",
+}
+
+
+def _write(result: Result, path: Path, **options: Any) -> tuple[Timeline, list[str]]:
+    export = result.to_chrome if ".json" in path.name else result.to_perfetto
+    notes = export(path, **options)
+    return read(path), notes
+
+
+def _nodes(result: Result) -> dict[tuple[int, int], tuple[str, int, int]]:
+    """Name, start and end in whole ns of the nodes that ran, by rank and id."""
+    columns = ("rank", "id", "name", "start_ns", "end_ns")
+    rows = zip(*(result.nodes.values(column) for column in columns), strict=True)
+    return {
+        (rank, id): (name, int(start), int(end))
+        for rank, id, name, start, end in rows
+        if end is not None
+    }
+
+
+def _check_slices(timeline: Timeline, result: Result, ranks: set[int]) -> None:
+    nodes = {key: node for key, node in _nodes(result).items() if key[0] in ranks}
+    found = {
+        (slice.process, slice.args["id"]): (slice.name, slice.start, slice.end)
+        for slice in timeline.slices
+        if slice.category != "critical path" and slice.process in ranks
+    }
+    assert found == nodes
+    assert len(found) == sum(slice.process in ranks for slice in timeline.slices)
+
+
+def _check_rows(timeline: Timeline) -> None:
+    """Slices of a row follow each other, and rows of one name belong to one kind of node."""
+    until: Counter[int] = Counter()
+    for slice in sorted(timeline.slices, key=lambda slice: (slice.start, slice.end)):
+        assert until[slice.track] <= slice.start
+        until[slice.track] = slice.end or 0
+        if slice.category in TRACKS:
+            assert timeline.tracks[slice.track] == TRACKS[slice.category]
+
+
+def _check_collectives(timeline: Timeline, result: Result) -> None:
+    columns = ("rank", "node", "kind", "group", "size_bytes", "algorithm_bandwidth_gb_per_s")
+    rows = zip(*(result.collectives.values(column) for column in columns), strict=True)
+    slices = {
+        (slice.process, slice.args["id"]): slice
+        for slice in timeline.slices
+        if slice.category == "collective"
+    }
+    for rank, node, kind, group, size, rate in rows:
+        slice = slices[rank, node]
+        named = group or "all ranks"
+        assert (slice.args["collective"], slice.args["size_bytes"]) == (kind, size)
+        assert slice.args["group"] == named
+        assert slice.args.get("algorithm_bandwidth_gb_per_s") == pytest.approx(rate)
+        track = "communication: " + (f"group {group}" if group else "all ranks")
+        assert timeline.tracks[slice.track] == track
+
+
+@settings(max_examples=40)
+@given(job=jobs(), semantics=st.sampled_from(["yantra", "astra-sim"]))
+def test_the_timeline_of_any_job_is_its_tables(
+    job: Job, semantics: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    groups = tuple(sorted((int(name), ranks) for name, ranks in GROUPS.items()))
+    question = Scenario(
+        workload=Traces(traces=traces(job), groups=groups),
+        topology=Topology(dimensions=(dimension(),)),
+        collectives=collectives(),
+        memory=RemoteMemory(kind="per_npu", latency_ns=20, bytes_per_ns=7.0),
+        semantics=semantics,
+    )
+    try:
+        result = simulate(question)
+    except DeadlockError:
+        assume(False)
+    for name in ("t.pftrace", "t.json"):
+        timeline, _ = _write(result, tmp_path_factory.mktemp("t") / name)
+        _check_slices(timeline, result, set(range(4)))
+        _check_rows(timeline)
+        _check_collectives(timeline, result)

@@ -1,0 +1,77 @@
+"""Runs whose reports are tested: an evil name, a step of a model, one on a network that queues."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tests.cases import ALL_GATHER, ALL_REDUCE, cluster, collectives
+from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.result import Result
+from yantra.scenario import Device, Scenario, Templates, Topology, Traces, cluster_parts
+from yantra.simulate import simulate
+from yantra.workloads.plan import Plan
+from yantra.workloads.training import train
+
+EVIL = "</script><img src=x onerror=\"document.title='broken'\">"
+
+
+@cache
+def uneven(network: str = "congestion_unaware") -> Result:
+    """Eight ranks on two dimensions in two groups; rank 5 is slow; names are hostile."""
+    traces = []
+    for rank in range(8):
+        trace = TraceBuilder(rank=rank)
+        work = trace.compute(EVIL, duration_micros=9 if rank == 5 else 5)
+        work["num_ops"], work["tensor_size"] = 10**9, 10**7
+        all_ranks = trace.collective(ALL_REDUCE, 10**6, after=work)
+        group = str(1 + rank // 4)
+        gather = trace.collective(ALL_GATHER, 10**5, group=group, after=all_ranks)
+        trace.compute("tail", duration_micros=3, after=[gather, work])
+        if rank == 0:
+            trace.send(7, 4096, tag=3, after=gather)
+        if rank == 7:
+            trace.recv(0, 4096, tag=3, after=gather)
+        traces.append(trace.build())
+    return simulate(
+        Scenario(
+            workload=Traces(traces=tuple(traces), groups=((1, (0, 1, 2, 3)), (2, (4, 5, 6, 7)))),
+            topology=cluster(("ring", 4, 50.0, 500.0), ("switch", 2, 25.0, 900.0)),
+            device=Device(peak_flops=1e15, memory_bytes_per_s=2e12),
+            collectives=collectives("ring", 2, chunks=2),
+            network=network,  # type: ignore[arg-type]
+        ),
+        record=True,
+    )
+
+
+@cache
+def step(ranks: int = 16) -> Result:
+    """A training step with tensor and pipeline parallelism; every attribute a generator writes."""
+    plan = Plan(tp=2, pp=2, dp=ranks // 4, micro_batch=1, global_batch=ranks)
+    workload = train("llama2-7b", plan, sequence=512)
+    parts = cluster_parts("hgx-h100", ranks)
+    return simulate(Scenario(workload=Templates(workload=workload), **parts), record=True)
+
+
+@cache
+def many(ranks: int = 131_072) -> Result:
+    """One all-reduce over very many ranks, folded."""
+    trace = TraceBuilder()
+    work = trace.compute("work", duration_micros=5)
+    trace.collective(CollectiveType.ALL_REDUCE, 1 << 20, after=work)
+    topology: Topology = cluster(("ring", 16, 50.0, 500.0), ("switch", ranks // 16, 25.0, 900.0))
+    built = trace.build()
+    return simulate(
+        Scenario(
+            workload=Traces(traces=(built,) * ranks),
+            topology=topology,
+            collectives=collectives("halving_doubling", 2),
+        ),
+        record=True,
+    )
+
+
+def forget() -> None:
+    """Let go of all runs, so that none is alive when the interpreter ends."""
+    for made in (uneven, step, many):
+        made.cache_clear()

@@ -1,0 +1,346 @@
+"""What a report is made of adds up to the result; the file needs nothing but itself."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.reports import EVIL, forget, many, step, uneven
+from yantra.chakra import TraceBuilder
+from yantra.cli import main
+from yantra.export import local_memory
+from yantra.export.report import html, kernels, memory, network, page, path, shell, waits
+from yantra.export.report.classes import mean_parts
+from yantra.export.report.columns import Columns
+from yantra.export.report.communication import rows
+from yantra.export.report.markup import Html, element
+from yantra.export.report.run import Run
+from yantra.result import Result
+from yantra.result.tables import PARTS
+from yantra.scenario import Scenario, Traces
+from yantra.simulate import simulate
+
+RESULTS = [uneven, lambda: uneven("congestion_aware"), step]
+NAMES = ["uneven", "queueing", "step"]
+whole = pytest.mark.parametrize("made", RESULTS, ids=NAMES)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_run_outlives_the_tests() -> Iterator[None]:
+    yield
+    forget()
+
+
+def unpacked(columns: Columns) -> dict[str, list[Any]]:
+    """Read columns as the page does, one number after the other."""
+    content = zlib.decompress(base64.b64decode(columns.packed()))
+    found: dict[str, list[Any]] = {}
+    for name, (offset, count, planes, form) in columns.directory().items():
+        values, sum_ = [], 0
+        for at in range(int(count)):
+            raw = sum(
+                content[int(offset) + plane * int(count) + at] << 8 * plane
+                for plane in range(int(planes))
+            )
+            value = raw // 2 if raw % 2 == 0 else -(raw // 2) - 1
+            sum_ = sum_ + value if form == "delta" else value
+            values.append(sum_)
+        found[name] = values
+    return found
+
+
+@given(st.lists(st.integers(-(2**52), 2**52)), st.booleans())
+def test_a_column_comes_back_as_it_was(values: list[int], delta: bool) -> None:
+    columns = Columns()
+    columns.add("first", [7, 7, 7])
+    columns.add("values", values, delta=delta)
+    assert unpacked(columns)["values"] == values
+
+
+def test_a_number_that_a_page_cannot_hold_is_refused() -> None:
+    with pytest.raises(ValueError, match="cannot be shown"):
+        Columns().add("ids", [2**53])
+
+
+@whole
+def test_ranks_of_a_class_have_equal_times_and_no_others(made: Any) -> None:
+    result = made()
+    run = Run(result)
+    assert sum(one.size for one in run.classes) == result.model.ranks
+    times: dict[int, list[Any]] = {}
+    table = result.nodes
+    for rank, *row in zip(*map(table.values, ("rank", "id", "start_ns", "end_ns")), strict=True):
+        times.setdefault(rank, []).append(row)
+    for rank, at in enumerate(run.grouping.class_of):
+        for other, other_at in enumerate(run.grouping.class_of):
+            same = times[rank] == times[other]
+            same &= result.model.graphs.by_rank[rank] == result.model.graphs.by_rank[other]
+            assert same == (at == other_at)
+
+
+@whole
+def test_the_bar_of_all_ranks_is_the_mean_of_the_table_of_ranks(made: Any) -> None:
+    result = made()
+    means = mean_parts(Run(result).classes)
+    for part, mean in zip(PARTS, means, strict=True):
+        column = result.ranks.values(f"{part}_ns")
+        assert mean / result.model.ticks_per_ns == pytest.approx(sum(column) / len(column))
+
+
+@whole
+def test_collectives_add_up_to_the_table_of_collectives(made: Any) -> None:
+    result = made()
+    found = [row for row in rows(Run(result)) if row.kind not in ("send", "receive")]
+    table = result.collectives
+    assert sum(row.calls for row in found) == len(table)
+    lengths = zip(table.values("start_ns"), table.values("end_ns"), strict=True)
+    ticks = sum(round((end - start) * result.model.ticks_per_ns) for start, end in lengths)
+    assert sum(row.ticks for row in found) == ticks
+    assert sum(row.calls * row.size_bytes for row in found) == sum(table.values("size_bytes"))
+
+
+def test_collectives_are_told_by_the_shape_of_their_group() -> None:
+    found = {(row.kind, row.group, row.calls) for row in rows(Run(uneven()))}
+    assert found == {
+        ("all_reduce", "8 ranks", 8),
+        ("all_gather", "4 ranks", 8),
+        ("send", "", 1),
+        ("receive", "", 1),
+    }
+
+
+@whole
+def test_every_kernel_is_placed_or_counted_as_left_out(made: Any) -> None:
+    result = made()
+    found = kernels.find(Run(result))
+    table = result.nodes
+    computing = [kind == "COMP" for kind in table.values("type")]
+    assert sum(kernel.calls for kernel in found.placed) + found.without == sum(computing)
+
+
+def test_a_step_of_a_roofline_device_lies_on_the_roof() -> None:
+    result = step()
+    device = result.model.scenario.device
+    for kernel in kernels.find(Run(result)).placed:
+        rate = kernel.operations / kernel.ticks * result.model.ticks_per_ns * 1e9
+        roof = min(device.peak_flops, device.memory_bytes_per_s * kernel.operations / kernel.bytes)
+        assert rate == pytest.approx(roof, rel=1e-3)
+
+
+def test_saved_activations_are_all_gone_when_the_step_ends() -> None:
+    found = memory.find(Run(step()))
+    assert found.source == "activations"
+    for one in found.classes:
+        assert one.bytes[-1] == 0
+        assert min(one.bytes) >= 0
+        assert one.peak > sum(one.fixed.values()) > 0
+
+
+def test_followed_tensors_have_the_peak_of_their_trace() -> None:
+    trace = TraceBuilder()
+    first = trace.compute(duration_micros=1)
+    second = trace.compute(duration_micros=1, after=first)
+    first["inputs"], first["outputs"] = [], ["a", "800"]
+    second["inputs"], second["outputs"] = ["a", "800"], []
+    result = simulate(
+        Scenario(
+            workload=Traces(traces=(trace.build(),) * 8),
+            topology=uneven().model.scenario.topology,
+            track_local_memory=True,
+        )
+    )
+    (found,) = memory.find(Run(result)).classes
+    assert found.peak == local_memory.usage(result, 0).peak_bytes == 800
+
+
+@whole
+def test_the_critical_path_adds_up_to_the_makespan(made: Any) -> None:
+    result = made()
+    found = path.path_of(Run(result))
+    assert found is not None
+    assert sum(path.by_kind(found.steps).values()) == pytest.approx(result.makespan_ns)
+    assert sum(part.length_ns for part in found.stretches) == pytest.approx(result.makespan_ns)
+    assert [step for part in found.stretches for step in part.steps] == list(found.steps)
+
+
+def test_every_link_is_drawn_once_with_what_it_carried() -> None:
+    result = uneven("congestion_aware")
+    (drawing,) = network.drawings(Run(result))
+    assert len({link[:3] for link in drawing.links}) == len(drawing.links)
+    assert len(drawing.links) == sum(result.dimensions.values("links"))
+    assert sum(link.bytes for link in drawing.links) == sum(result.links.values("bytes"))
+    assert all(link.source in drawing.places for link in drawing.links)
+
+
+def test_a_large_network_is_drawn_by_one_group_of_each_dimension() -> None:
+    found = network.drawings(Run(many()))
+    assert [len(drawing.links) for drawing in found] == [32, 64]
+    assert "drawn with 32 of 8,192 members" in found[1].title
+
+
+def test_what_a_collective_waited_for_spans_its_time() -> None:
+    run = Run(uneven())
+    waits.as_data(run)
+    columns = unpacked(run.columns)
+    for at, one in enumerate(run.classes):
+        lengths = iter(columns[f"w{at}.length"])
+        steps = columns[f"w{at}.steps"]
+        for node, start, end in run.ran(one):
+            if steps[node]:
+                assert sum(next(lengths) for _ in range(steps[node])) == end - start
+
+
+class Reader(HTMLParser):
+    """Collects the elements of a page; all that are opened are closed."""
+
+    VOID = frozenset({"meta", "rect", "input", "line", "br"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.scripts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in ("script", "style"):
+            self.scripts.append(data)
+
+
+def read(text: str) -> Reader:
+    reader = Reader()
+    reader.feed(text)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+@whole
+def test_the_file_names_no_other_file_and_no_address(made: Any) -> None:
+    text = html(made())
+    reader = read(text)
+    for tag, attributes in reader.found:
+        assert tag not in ("link", "img", "iframe", "object")
+        assert "src" not in attributes
+        assert "style" not in attributes
+        assert (attributes.get("href") or "#").startswith("#")
+        assert not any(name.startswith("on") for name in attributes)
+    addresses = set(re.findall(r"https?://[^\s\"'`)]+", text))
+    assert addresses <= {"http://www.w3.org/2000/svg"}  # the name of a language
+
+
+def test_the_policy_allows_just_the_script_and_the_style_of_the_page() -> None:
+    reader = read(html(uneven()))
+    (policy,) = [
+        attributes["content"]
+        for _, attributes in reader.found
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert policy is not None and policy.startswith("default-src 'none'")
+    hashes = {base64.b64encode(sha256(text.encode()).digest()).decode() for text in reader.scripts}
+    allowed = set(re.findall(r"'sha256-([^']+)'", policy))
+    assert len(allowed) == 2 and allowed <= hashes
+
+
+def test_hostile_names_are_text() -> None:
+    text = html(uneven())
+    assert "<img" not in text
+    assert text.count("</script>") == len(re.findall(r"<script\b", text)) == 3
+    assert any(EVIL in text for text in _texts(text))
+
+
+def _texts(page_text: str) -> list[str]:
+    about = json.loads(_script(page_text, "page-data"))
+    content = zlib.decompress(base64.b64decode(_script(page_text, "page-columns")))
+    texts: list[str] = json.loads(content[about["texts_at"] :])
+    return texts
+
+
+def _script(page_text: str, name: str) -> str:
+    found = re.search(rf'<script [^>]*id="{name}">(.*?)</script>', page_text, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def test_markup_escapes_texts_and_attributes() -> None:
+    assert element("p", "<b>", title='"') == '<p title="&quot;">&lt;b&gt;</p>'
+    assert element("p", Html("<br>"), hidden=True, id=None) == "<p hidden><br></p>"
+
+
+def test_equal_results_give_equal_reports() -> None:
+    assert html(step()) == html(step())
+
+
+def test_a_run_that_was_not_recorded_says_what_is_missing() -> None:
+    text = html(simulate(uneven().model.scenario))
+    assert "was not recorded, so there is no critical path" in text
+    assert "Bandwidth over time needs a recorded run" in text
+
+
+def test_every_part_of_the_page_is_used_and_each_script_imports_earlier_ones() -> None:
+    folder = Path(page.__file__).parent / "parts"
+    scripts = [*shell._SHELL_SCRIPTS, *page._SCRIPTS]
+    styles = [*shell._SHELL_STYLES, *page._STYLES]
+    assert {file.name for file in folder.iterdir()} == {*scripts, *styles, "timeline.html"}
+    for at, name in enumerate(scripts):
+        text = shell.part(name)
+        assert text.startswith("// "), f"{name} does not say what it is"
+        for imported in re.findall(r'from "\./([^"]+)"', text):
+            assert imported in scripts[:at], f"{name} imports {imported}, which comes later"
+
+
+def test_a_report_of_131072_ranks_holds_classes_only() -> None:
+    result = many()
+    assert result.outcome.folded
+    text = html(result)
+    assert "131,072" in text
+    assert len(text) < 400_000
+    about = json.loads(_script(text, "page-data"))
+    assert [one["count"] for one in about["page"]["timeline"]["classes"]] == [131_072]
+
+
+def _lines(capsys: pytest.CaptureFixture[str]) -> Iterator[str]:
+    return iter(capsys.readouterr().err.splitlines())
+
+
+def test_the_command_writes_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trace = TraceBuilder()
+    trace.compute("kernel", duration_micros=5)
+    for rank in range(2):
+        trace.build().write(f"work.{rank}.et")
+    Path("question.yaml").write_text(
+        'workload: {traces: "work.{rank}.et"}\n'
+        "cluster: {topology: [{kind: ring, size: 2, bandwidth: 1 GB/s, latency: 1 ns}]}\n"
+    )
+    assert main(["run", "question.yaml", "--report", "report.html"]) == 0
+    text = Path("report.html").read_text()
+    assert "5.000 us" in text and "Critical path" in text
+    assert main(["run", "question.yaml", "--report", "nowhere/report.html"]) == 2
+    assert "nowhere/report.html" in next(_lines(capsys))
+
+
+def test_a_result_writes_its_report(tmp_path: Path) -> None:
+    result: Result = uneven()
+    result.to_report(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text() == html(result)

@@ -1,0 +1,145 @@
+"""Timelines, case by case: which ranks, which rows, memory, errors, the command."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tests.clusters import dimension, scenario
+from tests.oracles.timelines import read
+from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.cli import main
+from yantra.compile import compile
+from yantra.errors import ConfigError
+from yantra.export.timeline import shown
+from yantra.result import Result
+from yantra.scenario import Resources
+from yantra.simulate import run, simulate
+
+
+def _all_reduce(ranks: int) -> Result:
+    trace = TraceBuilder()
+    trace.compute("work", duration_micros=5)
+    trace.collective(CollectiveType.ALL_REDUCE, 1 << 20, after=trace.nodes[-1:])
+    return run(compile(scenario([trace] * ranks, dimension(size=ranks))), fold="auto")
+
+
+def test_a_folded_run_shows_one_rank_of_each_class(tmp_path: Path) -> None:
+    result = _all_reduce(16)
+    assert result.outcome.folded
+    result.to_perfetto(tmp_path / "t.pftrace")
+    timeline = read(tmp_path / "t.pftrace")
+    assert timeline.processes == {0: "rank 0 (class 0, 16 ranks)"}
+    result.to_perfetto(tmp_path / "t.pftrace", ranks="3,5-6")
+    timeline = read(tmp_path / "t.pftrace")
+    assert list(timeline.processes) == [3, 5, 6]
+    assert [[s.start for s in timeline.of_process(rank)] for rank in (3, 5, 6)] == [[0, 5000]] * 3
+    result.to_perfetto(tmp_path / "t.pftrace", ranks="all")
+    assert len(read(tmp_path / "t.pftrace").processes) == 16
+    result.to_perfetto(tmp_path / "t.pftrace", ranks=[1])
+    assert list(read(tmp_path / "t.pftrace").processes) == [1]
+
+
+def test_overlapping_nodes_of_a_track_go_to_rows_of_its_name(tmp_path: Path) -> None:
+    trace = TraceBuilder()
+    for duration in (3, 1, 1, 4):
+        trace.compute(duration_micros=duration)
+    question = scenario([trace] * 2, dimension(size=2), resources=Resources(compute_streams=2))
+    simulate(question).to_perfetto(tmp_path / "t.pftrace")
+    timeline = read(tmp_path / "t.pftrace")
+    slices = {slice.args["id"]: slice for slice in timeline.of_process(0)}
+    times = [(slices[id].start, slices[id].end) for id in range(4)]
+    assert times == [(0, 3000), (0, 1000), (1000, 2000), (2000, 6000)]
+    rows = [slices[id].track for id in range(4)]
+    assert rows[0] != rows[1] == rows[2] == rows[3]
+    assert {timeline.tracks[row] for row in rows} == {"compute"}
+
+
+def test_ranks_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    result = _all_reduce(16)
+    for ranks in ("16", [16], [-1], [], "x", "5-3"):
+        with pytest.raises(ConfigError, match="ranks: "):
+            result.to_perfetto(tmp_path / "t.pftrace", ranks=ranks)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_more_slices_than_a_viewer_holds_are_refused_with_a_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shown, "MOST_SLICES", 10)
+    result = _all_reduce(16)
+    result.to_chrome(tmp_path / "t.json")
+    said = (
+        "16 ranks have 32 slices, and a viewer holds about 10; choose some 5 of them, such as 0-4"
+    )
+    with pytest.raises(ConfigError, match=said):
+        result.to_chrome(tmp_path / "t.json", ranks="all")
+
+
+def test_a_name_with_gz_is_compressed_the_same_each_time(tmp_path: Path) -> None:
+    result = _all_reduce(4)
+    for name in ("t.pftrace", "t.json"):
+        export = result.to_chrome if name == "t.json" else result.to_perfetto
+        export(tmp_path / name)
+        export(tmp_path / f"{name}.gz")
+        packed = (tmp_path / f"{name}.gz").read_bytes()
+        assert gzip.decompress(packed) == (tmp_path / name).read_bytes()
+        export(tmp_path / f"{name}.gz")
+        assert (tmp_path / f"{name}.gz").read_bytes() == packed
+
+
+def test_saved_activations_are_counted_from_start_and_to_end(tmp_path: Path) -> None:
+    trace = TraceBuilder()
+    for alloc, free in ((100, 0), (20, 0), (0, 100), (0, 20)):
+        node = trace.compute(duration_micros=1, after=trace.nodes[-1:])
+        if alloc:
+            node["act_alloc"] = alloc
+        if free:
+            node["act_free"] = free
+    result = simulate(scenario([trace] * 2, dimension(size=2)))
+    result.to_perfetto(tmp_path / "t.pftrace")
+    counters = read(tmp_path / "t.pftrace").counters
+    expected = [(0, 100), (1000, 120), (3000, 20), (4000, 0)]
+    assert counters[0, "memory: saved activations (bytes)"] == expected
+    assert set(counters) == {(rank, "memory: saved activations (bytes)") for rank in (0, 1)}
+
+
+def test_live_tensors_are_counted_where_they_are_tracked(tmp_path: Path) -> None:
+    trace = TraceBuilder()
+    for inputs, outputs in (([], ["a", "8"]), (["a", "8"], [])):
+        node = trace.compute(duration_micros=1, after=trace.nodes[-1:])
+        node["inputs"], node["outputs"] = inputs, outputs
+    result = simulate(scenario([trace] * 2, dimension(size=2), track_local_memory=True))
+    result.to_chrome(tmp_path / "t.json")
+    counters = read(tmp_path / "t.json").counters
+    assert counters[1, "memory: tensors (bytes)"] == [(0, 8), (2000, 0)]
+
+
+@pytest.fixture
+def step(tmp_path: Path) -> str:
+    path = str(tmp_path / "step.yw")
+    sizes = "--model llama3-8b --tp 8 --pp 2 --global-batch 4"
+    main(["workload", "train", *sizes.split(), "-o", path])
+    return path
+
+
+def test_the_command_writes_timelines(
+    step: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = ["run", "--workload", step, "--cluster", "hgx-h100"]
+    for name in ("a.pftrace", "a.json", "a.pftrace.gz"):
+        assert main([*base, "--trace", str(tmp_path / name)]) == 0
+    both = [read(tmp_path / name) for name in ("a.pftrace", "a.json")]
+    assert both[0].processes == both[1].processes
+    assert [vars(s) | {"inner": 0} for s in both[0].slices] == [
+        vars(s) | {"inner": 0} for s in both[1].slices
+    ]
+    capsys.readouterr()
+    for options, problem in (
+        (["--trace", "a.txt"], "error: --trace: expected a name that ends in .pftrace or .json"),
+        (["--trace", "a.json", "--trace-ranks", "0,99"], "error: --trace-ranks: expected 0 to 15"),
+    ):
+        assert main([*base, *options]) == 2
+        assert problem in capsys.readouterr().err
