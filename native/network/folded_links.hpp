@@ -51,6 +51,7 @@ private:
     };
 
     u32 number_of(u32 link) const override { return one_of_class_[link]; }
+    std::vector<u32> link_classes() const override { return classes_.class_of; }
     void take_on(u32 message, bool passes);
     static bool in_one_order(const Offered& first, const Offered& second);
 

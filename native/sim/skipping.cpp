@@ -132,7 +132,7 @@ Simulation::Skipping::Counts Simulation::Skipping::count(u32 rank) {
     }
     Counts counts{r.done, open, r.next_priority, r.compute_busy, {}, r.turns};
     for (const Folding::Membership& in : run_.folding_->memberships[rank]) {
-        counts.streams.push_back(r.streams[in.communicator]);
+        counts.streams.push_back(run_.streams_made(rank, in.communicator));
     }
     return counts;
 }
@@ -153,8 +153,9 @@ bool Simulation::Skipping::tell_rank(u32 rank, State& state) {
     for (const RoundRobin& robin : r.robin) {
         words.insert(words.end(), {robin.any, robin.first, robin.last});
     }
-    for (u32 turn : r.turns) {
-        words.push_back(turn % 2);
+    words.push_back(r.turns.size());
+    for (const TurnCount& turn : r.turns) {
+        words.insert(words.end(), {turn.turn, turn.base, turn.count % 2});
     }
     const u64 queues = 2 * u64{run_.model_.system.queues_per_dimension};
     for (u64 streams : state.counts[rank].streams) {
@@ -189,7 +190,7 @@ void Simulation::Skipping::tell_turns(u32 rank, State& state) {
             state.words.insert(state.words.end(), {q.turn - turns.passed, turns.coming.size()});
             for (const Turn& turn : turns.coming) {
                 state.words.insert(state.words.end(),
-                                   {turn.stream - r.streams[in.communicator],
+                                   {turn.stream - run_.streams_made(rank, in.communicator),
                                     u64{turn.phase} << 32U | turn.members_left});
             }
         }
@@ -232,7 +233,7 @@ bool Simulation::Skipping::tell_stream(u32 stream, State& state) {
     std::vector<u64>& words = state.words;
     tell_node(s.rank, dataset.node, words);
     const bool given = run_.model_.system.priority == Priority::given;
-    words.insert(words.end(), {dataset.streams_left, m.number - r.streams[communicator],
+    words.insert(words.end(), {dataset.streams_left, m.number - run_.streams_made(s.rank, communicator),
                                static_cast<u64>(s.priority - (given ? 0 : r.next_priority)),
                                s.phase - s.first_phase, s.initialised, s.plan, m.left});
     for (u32 at = s.first_phase; at < s.end_phase; ++at) {
@@ -287,7 +288,7 @@ bool Simulation::Skipping::tell_batch(u32 batch, State& state) {
             const Stream& s = run_.streams_[event.a];
             tell_node(rank, run_.datasets_[s.dataset].node, state.words);
             state.words.push_back(run_.meetings_[s.meeting].number -
-                                  run_.ranks_[rank].streams[communicator_of(s)]);
+                                  run_.streams_made(rank, communicator_of(s)));
         } else {
             told = false;
         }
@@ -524,11 +525,12 @@ void Simulation::Skipping::move_rank(u32 rank, const State& now, u64 times) {
     r.next_priority += static_cast<i64>(times) * (counts.next_priority - before.next_priority);
     r.compute_busy += times * (counts.compute_busy - before.compute_busy);
     for (std::size_t i = 0; i < r.turns.size(); ++i) {
-        r.turns[i] += static_cast<u32>(times) * (counts.turns[i] - before.turns[i]);
+        r.turns[i].count += static_cast<u32>(times) * (counts.turns[i].count - before.turns[i].count);
     }
     const std::vector<Folding::Membership>& memberships = run_.folding_->memberships[rank];
     for (std::size_t i = 0; i < memberships.size(); ++i) {
-        r.streams[memberships[i].communicator] += times * (counts.streams[i] - before.streams[i]);
+        run_.streams_made(rank, memberships[i].communicator) +=
+            times * (counts.streams[i] - before.streams[i]);
     }
     const Ties::Open open = run_.ties_.open(rank);
     open.node += by;

@@ -36,7 +36,7 @@ private:
         i64 next_priority = 0;
         u64 compute_busy = 0;
         std::vector<u64> streams;      // by membership
-        std::vector<u32> turns;
+        std::vector<TurnCount> turns;
     };
     // A receive that waits for its message.
     struct Posted {
