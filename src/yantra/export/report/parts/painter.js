@@ -147,7 +147,9 @@ export class Painter {
     const { one } = group;
     context.fillStyle = this.ink.line;
     context.fillRect(0, y, view.width, 1);
-    this.label(`${group.isOpen ? "▾" : "▸"} ${nameOf(one)}`, 10, y + 12, true);
+    const name = `${group.isOpen ? "▾" : "▸"} ${nameOf(one)}`;
+    this.label(name, 10, y + 12, true);
+    const left = 10 + context.measureText(name).width;
     const many = one.count === 1 ? "1 rank" : `${one.count.toLocaleString("en-US")} ranks`;
     const shownAs = one.asRank !== one.rank ? `, shown as ${one.asRank}` : "";
     if (!group.isOpen) this.label(`${many}${shownAs}`, 24, y + 25, false);
@@ -160,7 +162,10 @@ export class Painter {
     else this.foldedRow(group, y);
     context.restore();
     if (!group.isOpen) return;
-    this.label(`${many}${shownAs}`, view.gutter - 8, y + 12, false, "right");
+    context.font = "11px system-ui, sans-serif";
+    if (left + context.measureText(`${many}${shownAs}`).width + 16 < view.gutter) {
+      this.label(`${many}${shownAs}`, view.gutter - 8, y + 12, false, "right");
+    }
     for (const row of group.streams) {
       this.label(this.job.about.streams[row.stream], 24, row.y - group.y + y + 8, false);
     }

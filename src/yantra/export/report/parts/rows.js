@@ -18,7 +18,7 @@ export class Rows {
     this.job = job;
     this.hasPath = hasPath;
     this.lanes = new Map();
-    const latest = Math.max(...job.classes.map((one) => one.finish));
+    const latest = job.classes.reduce((last, one) => Math.max(last, one.finish), 0);
     const few = job.classes.length <= 4;
     this.unfolded = new Set(
       job.classes.filter((one) => few || one.finish === latest).slice(0, 4).map((one) => one.at),
