@@ -112,7 +112,8 @@ export class Painter {
       if (x < view.gutter - 1) continue;
       context.fillRect(Math.round(x), AXIS - 5, 1, 5);
       const text = shortTime(this.job.ns(value));
-      if (x + 4 + context.measureText(text).width < view.width) context.fillText(text, x + 4, AXIS / 2);
+      if (x + 4 + context.measureText(text).width < view.width)
+        context.fillText(text, x + 4, AXIS / 2);
     }
     context.fillRect(0, AXIS - 1, view.width, 0.5);
   }
@@ -157,7 +158,8 @@ export class Painter {
     context.beginPath();
     context.rect(view.gutter, y, view.width - view.gutter, group.height);
     context.clip();
-    if (!one.shown) this.label("not embedded: the page would be too large", view.gutter + 8, y + 17, false);
+    if (!one.shown)
+      this.label("not embedded: the page would be too large", view.gutter + 8, y + 17, false);
     else if (group.isOpen) this.unfoldedRows(group, y);
     else this.foldedRow(group, y);
     context.restore();
@@ -279,7 +281,8 @@ export class Painter {
     context.fillStyle = isStrong ? this.ink.ink : this.ink.soft;
     context.textBaseline = "middle";
     context.textAlign = align;
-    const room = align === "right" ? view.gutter : x < view.gutter ? view.gutter - x - 6 : view.width;
+    const room =
+      align === "right" ? view.gutter : x < view.gutter ? view.gutter - x - 6 : view.width;
     context.fillText(shortened(context, text, room), x, y);
     context.textAlign = "left";
   }
