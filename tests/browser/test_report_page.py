@@ -51,6 +51,7 @@ def opened(browser: Chromium, files: dict[str, Path]) -> Iterator[Any]:
     def open_page(name: str, **options: Any) -> Page:
         pages.append(browser.open(files[name], **options))
         assert pages[-1].evaluate("document.documentElement.dataset.ready") == "yes"
+        pages[-1].settle()
         return pages[-1]
 
     yield open_page

@@ -188,6 +188,6 @@ export class Details {
 
 function ranksText(ranks, all) {
   if (ranks === null) return `all ${all.toLocaleString("en-US")}`;
-  const shown = [...ranks.subarray(0, 12)].join(", ");
-  return ranks.length > 12 ? `${shown}, ... (${ranks.length})` : shown;
+  const shown = [...ranks.subarray(0, 16)].join(", ");
+  return ranks.length > 16 ? `${shown}, ... (${ranks.length})` : shown;
 }
