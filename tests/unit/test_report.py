@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import ALL_REDUCE, cluster, collectives
 from tests.reports import EVIL, forget, many, step, uneven
 from yantra.chakra import TraceBuilder
 from yantra.cli import main
@@ -240,6 +241,27 @@ def test_every_link_is_drawn_once_with_what_it_carried() -> None:
     assert len(drawing.links) == sum(result.dimensions.values("links"))
     assert sum(link.bytes for link in drawing.links) == sum(result.links.values("bytes"))
     assert all(link.source in drawing.places for link in drawing.links)
+
+
+@pytest.mark.parametrize("network_model", ["congestion_unaware", "congestion_aware"])
+@pytest.mark.parametrize("kind", ["mesh", "hypercube", "two_level_tree2", "fully_connected"])
+def test_every_topology_can_be_drawn(kind: str, network_model: str) -> None:
+    trace = TraceBuilder()
+    trace.collective(ALL_REDUCE, 1 << 20)
+    result = simulate(
+        Scenario(
+            workload=Traces(traces=(trace.build(),) * 16),
+            topology=cluster((kind, 8, 50.0, 500.0), ("ring", 2, 25.0, 900.0)),
+            collectives=collectives("ring", 2),
+            network=network_model,  # type: ignore[arg-type]
+        )
+    )
+    (drawing,) = network.drawings(Run(result))
+    assert set(range(16)) <= set(drawing.places)
+    ends = {end for link in drawing.links for end in (link.source, link.destination)}
+    assert ends <= set(drawing.places)
+    carried = sum(result.links.values("bytes"))
+    assert not carried or sum(link.bytes for link in drawing.links) == carried
 
 
 def test_a_large_network_is_drawn_by_one_group_of_each_dimension() -> None:
