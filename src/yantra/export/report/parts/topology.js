@@ -59,10 +59,15 @@ function drawn([from, to, dimension, busy, bytes], devices, place, dimensions) {
   return withTooltip(path, () => told);
 }
 
-// Returns the point of a device, which may be a bar, that is nearest to another.
+// Returns the point of a device, which may be a bar, where a link to another ends: the middle of the
+// shorter one, or what is nearest to it.
 function nearest([, x1, y1, x2, y2], [, ox1, oy1, ox2, oy2]) {
-  const clamp = (low, value, high) => Math.min(Math.max(low, value), high);
-  return [clamp(x1, (ox1 + ox2) / 2, x2), clamp(y1, (oy1 + oy2) / 2, y2)];
+  return [meeting(x1, x2, ox1, ox2), meeting(y1, y2, oy1, oy2)];
+}
+
+function meeting(low, high, otherLow, otherHigh) {
+  if (high - low <= otherHigh - otherLow) return (low + high) / 2;
+  return Math.min(Math.max(low, (otherLow + otherHigh) / 2), high);
 }
 
 function dot(device, place) {
