@@ -446,6 +446,7 @@ private:
     u32 place_of(u32 rank, u32 node) const { return static_cast<u32>(ranks_[rank].first_node) + node; }
     u32 place_of(const Stream& s) const;
     void record_start();
+    void record_classes_of_links();
     void record_event(const Event& event);
     void record_local(u32 rank, const LocalEvent& event);
     void record_bus_event(u32 rank, const LocalEvent& event);
