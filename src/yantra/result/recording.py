@@ -6,6 +6,7 @@ its messages go to real ranks, and each stands for `alike` of them.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
@@ -178,11 +179,11 @@ class Recording:
             raise ConfigError(
                 "rank", f"there is no rank {rank}; ranks are 0 to {self._model.ranks - 1}"
             )
-        ids = list(self._model.graphs.of(rank).id)
-        if node_id not in ids:
+        ids = self._model.graphs.of(rank).id
+        node = bisect_left(ids, node_id)
+        if node == len(ids) or ids[node] != node_id:
             hint = did_you_mean(str(node_id), [str(other) for other in ids])
             raise ConfigError("node_id", f"rank {rank} has no node {node_id}{hint}")
-        node = ids.index(node_id)
         columns = self._native.waited_for(self._model.native, self._outcome, rank, node)
         first = 0 if last is None else max(len(columns.kind) - last, 0)
         return tuple(steps_of(self._model, columns, first))
