@@ -47,7 +47,7 @@ u64 makespan(const Outcome& outcome) {
 }
 
 u64 alike(const Recording& recording, const MessageLog& message) {
-    return recording.alike[actor_of(recording, message.node)];
+    return recording.alike[recording.actor_of(message.node)];
 }
 
 // Calls visit(hop, start, end) with the time that the bytes of each hop take on the link.
@@ -84,7 +84,7 @@ Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
         const u64 end = recording.moments[message.arrived].time;
         const u64 start = std::min(end, sent + delays.latency_of(message));
         for (u32 d = delays.lowest_dimension(message); d < grid.dimensions(); ++d) {
-            if (grid.coordinate(message.source, d) != grid.coordinate(message.destination, d)) {
+            if (grid.coordinate(recording.source_of(message), d) != grid.coordinate(message.destination, d)) {
                 filled.add(d, start, end, message.bytes, alike(recording, message));
             }
             if (model.quirks.lowest_dimension_only) {

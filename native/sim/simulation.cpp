@@ -5,6 +5,7 @@
 #include "base/ensure.hpp"
 #include "network/congested.hpp"
 #include "network/unaware.hpp"
+#include "sim/skipping.hpp"
 
 namespace yantra {
 
@@ -91,7 +92,12 @@ Simulation::Simulation(const Model& model, bool match_by_tag,
     if (system.bus.enabled) {
         buses_.resize(grid_.ranks());
     }
+    if (shortcuts_) {
+        skipping_ = std::make_unique<Skipping>(*this);
+    }
 }
+
+u64 Simulation::nodes_skipped() const { return skipping_ ? skipping_->skipped() : 0; }
 
 Simulation::~Simulation() = default;
 
@@ -122,6 +128,9 @@ bool Simulation::run_for(u64 events) {
         if (folded_) [[unlikely]] {
             if (mismatch_ || !ties_.found().empty()) {
                 return true;
+            }
+            if (may_repeat()) {
+                skipping_->look();
             }
             ties_.next_event();
         }

@@ -13,6 +13,7 @@
 //   folded.cpp     runs of one rank per class of equal ones
 //   recorded.cpp   what a recorded run notes of all that
 //   shortcuts.cpp  what such a run need not play
+//   skipping.cpp   what it does again and again
 //   diagnosis.cpp  what a run that cannot finish waits for
 #pragma once
 
@@ -66,6 +67,8 @@ public:
     u64 now() const { return queue_.now(); }
     Recorder& recorder() { return queue_.recorder(); }
     u64 nodes_done() const { return nodes_done_; }
+    // Nodes whose times were written down without events.
+    u64 nodes_skipped() const;
 
 private:
     // What happens at a rank at some tick.
@@ -281,6 +284,7 @@ private:
         std::vector<u32> turns;        // of levels whose streams alternate between two programs
         u64 first_node = 0;
         u64 compute_busy = 0;
+        u64 done = 0;                  // nodes, of a folded run
         u32 in_flight = 0;
         u32 rotation = 0;              // of the round-robin inter-dimension scheduler
         i64 next_priority = 0;
@@ -383,6 +387,10 @@ private:
     // --- shortcuts.cpp
     bool closes(u32 stream, const ExchangeProgram& machine);
     void add_closed(Outcome& out) const;
+    bool may_repeat() const { return ranks_[looked_at_].done >= next_look_ && queue_.tick_is_over(); }
+
+    // --- skipping.cpp
+    class Skipping;
 
     // --- custom.cpp
     static const CustomPosition& custom_position(const CustomCollective& custom, u32 rank);
@@ -459,7 +467,7 @@ private:
     void record_custom_issue(const Stream& s, u32 node);
     void record_custom_end(u32 state, const std::vector<u32>& children);
     void record_custom_phase_end(const Stream& s, u32 state);
-    void record_send(u32 message, bool fresh, u32 src, u32 dst);
+    void record_send(u32 message, bool fresh, u32 dst);
     void record_receive(u32 message, bool fresh);
     void record_delivery(u32 message);
     void record_sent_end(u32 message);
@@ -532,6 +540,9 @@ private:
     bool one_at_a_time_ = false;   // of folded runs
     std::shared_ptr<Records> records_;   // of recorded runs
     ClosedForms closed_;
+    std::unique_ptr<Skipping> skipping_;
+    u32 looked_at_ = 0;            // the rank whose nodes tell when to look for a repetition
+    u64 next_look_ = never;        // after so many of them
 };
 
 }  // namespace yantra

@@ -45,7 +45,11 @@ def test_a_result_in_json_is_recorded_and_no_time_changes() -> None:
     assert recorded["recorded"] and not plain["recorded"]
     path = recorded.pop("critical_path")
     assert path["length_ns"] == recorded["makespan_ns"]
-    assert recorded | {"recorded": False} == plain
+    assert path["by_kind"]["compute"] == 9000
+    for name, table in plain.pop("tables").items():
+        of_recorded = recorded["tables"][name]
+        assert {column: of_recorded[column] for column in table} == table
+    assert {key: recorded[key] for key in plain} == plain | {"recorded": True}
 
 
 def test_json_on_standard_output_is_recorded_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,7 +64,7 @@ def test_a_recording_beyond_the_bound_is_left_out_and_told(
     monkeypatch.setattr(recording, "MOST_BYTES", 1024)
     assert not form()["recorded"]
     assert capsys.readouterr().err == (
-        "warning: not recorded, so without a critical path: it takes more than 1 KiB; --record "
+        "warning: not recorded, so there is no critical path: it takes more than 1 KiB; --record "
         "keeps it all the same\n"
     )
     assert form("--record")["recorded"]

@@ -1,4 +1,4 @@
-"""Whether `yantra run` records: as asked, or where its output needs it and it is small.
+"""Whether `yantra run` records: as asked, or where what it writes shows the critical path.
 
 A recorded run keeps the cause of every event, at most 48 bytes of each. What a run needs is known
 when it has run, so where nobody asked, the recording may grow to a bound; beyond it the run is done
@@ -25,34 +25,35 @@ MOST_BYTES = 256 << 20
 option: Callable[[Callable[..., Any]], Any] = click.option(
     "--record/--no-record",
     default=None,
-    help="Keep the cause of every event: the critical path. Unless said, kept for --json, -o, "
-    "--report and --trace where it takes less than 256 MiB (5.6 million events).",
+    help="Keep the cause of every event: the critical path. Unless said, kept for --report, and "
+    "for --json, -o and --trace where it takes less than 256 MiB (5.6 million events).",
 )
 
 
 def run(
     model: Model,
     wanted: bool | None,
-    needed: bool,
+    needs: bool | int,
     *,
     progress: Progress | None,
     fold: Fold | None,
 ) -> Result:
-    """Run a model, recorded if `wanted`, or if that is not said, `needed` and small enough."""
+    """Run a model, recorded as `wanted`; if that is not said, as what is written `needs` it.
+
+    `needs` is what `yantra.simulate.run` takes: no, as far as memory goes, or up to so many bytes.
+    Where that is too little, the run is done without and that is told on stderr.
+    """
     from yantra.errors import UnsupportedError
     from yantra.simulate import run as simulated
     from yantra.units import format_size
 
-    if wanted is not None or not needed:
+    if wanted is not None or needs is False:
         return simulated(model, progress=progress, fold=fold, record=bool(wanted))
     try:
-        return simulated(model, progress=progress, fold=fold, record=MOST_BYTES)
-    except UnsupportedError:
+        return simulated(model, progress=progress, fold=fold, record=needs)
+    except UnsupportedError as error:
+        bound = f"it takes more than {format_size(needs)}; --record keeps it all the same"
+        why = str(error) if needs is True else bound
         result = simulated(model, progress=progress, fold=fold)
-    warn(
-        [
-            f"not recorded, so without a critical path: it takes more than "
-            f"{format_size(MOST_BYTES)}; --record keeps it all the same"
-        ]
-    )
+    warn([f"not recorded, so there is no critical path: {why}"])
     return result

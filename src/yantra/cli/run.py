@@ -134,8 +134,9 @@ def command(
     with progress("simulating") as report:
         if (csv or parquet) and table in RECORDED_TABLES and record is None:
             record = True
-        needed = bool(as_json or output or trace or html)
-        result = recording.run(model, record, needed, progress=report, fold=fold)
+        wants = bool(as_json or output or trace)
+        needs = True if html else recording.MOST_BYTES if wants else False
+        result = recording.run(model, record, needs, progress=report, fold=fold)
     if explain_folding:
         _explain(model, result, fold)
     if not as_json:
