@@ -15,8 +15,8 @@ _BINS, _FEWEST_BINS, _MOST_CELLS = 200, 20, 1_000_000
 _ENDS = ("dimension", "source", "destination")
 _NOTHING = np.zeros(0, np.uint64)
 _NOT_RECORDED = (
-    "no messages, no network over time and no critical path, for the run was not recorded; "
-    "from Python: run(model, record=True)"
+    "no messages, no network over time and no critical path, for the run was not recorded "
+    "(yantra run --record; from Python run(model, record=True))"
 )
 
 
