@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
+from operator import is_
 from typing import Any
 
 from yantra import _core
@@ -104,14 +106,16 @@ def _of_objects(graphs: Graphs, workload: Traces, ranks: int, quirks: frozenset[
         raise TraceError(
             f"workload: {len(workload.traces)} traces for {ranks} ranks of the cluster"
         )
-    names = list(map(id, workload.traces))
+    first = workload.traces[0] if workload.traces else None
+    shared = all(map(is_, workload.traces, repeat(first)))
+    names = [id(first)] if shared else list(map(id, workload.traces))
     places = {name: at for at, name in enumerate(dict.fromkeys(names))}
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
     for name in places:
         rank = names.index(name)
         graph = workload.traces[rank].graph(merge_duplicates=merge)
         graphs.add(graph, f"trace of rank {rank}", quirks)
-    graphs.by_rank = [0] * ranks if len(places) == 1 else [places[name] for name in names]
+    graphs.by_rank = [0] * ranks if shared else [places[name] for name in names]
 
 
 def read(content: bytes, where: str, quirks: frozenset[Quirk], *, tensors: bool = False) -> Any:
