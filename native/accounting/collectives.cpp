@@ -44,14 +44,14 @@ public:
 
 private:
     u32 doer_of(const Moment& moment) const {
-        return is_of_message(moment.why)
-                   ? recording_.messages[recording_.message_of(moment.subject)].node
-                   : moment.subject;
+        return is_of_message(moment.why())
+                   ? recording_.messages[recording_.message_of(moment.subject())].node
+                   : moment.subject();
     }
 
     void count(const Moment& moment, u64 from) {
         const u64 cause = recording_.moments[moment.cause].time;
-        switch (kind_of(moment.why)) {
+        switch (kind_of(moment.why())) {
             case StepKind::hand_over:
                 parts_.hand_over.back() += moment.time - from;
                 return;
@@ -67,8 +67,8 @@ private:
         }
         // What is no message is a timer in a collective's place: bytes, for want of a better account.
         u64 bytes_from = from;
-        if (moment.why == Why::carried) {
-            const u64 latency = delays_.latency(moment.subject, moment.time - cause);
+        if (moment.why() == Why::carried) {
+            const u64 latency = delays_.latency(moment.subject(), moment.time - cause);
             bytes_from = std::max(from, cause + latency);
         }
         parts_.latency.back() += bytes_from - from;
@@ -88,7 +88,7 @@ CollectiveParts collective_parts(const Model& model, const Outcome& outcome,
                                  const Recording& recording) {
     Account account(model, recording);
     for (std::size_t actor = 0; actor < recording.rank.size(); ++actor) {
-        const Graph& graph = *model.jobs[recording.rank[actor]]->graph;
+        const Graph& graph = *model.job(recording.rank[actor]).graph;
         for (u32 node = 0; node < graph.size(); ++node) {
             const u32 place = recording.first_node[actor] + node;
             if (graph.type[node] == collective_node && recording.ended[place] != none) {

@@ -21,7 +21,7 @@ u32 Delays::dimension(u32 subject) const {
 }
 
 u32 Delays::lowest_dimension(const MessageLog& message) const {
-    return grid_.lowest_difference(message.source, message.destination);
+    return grid_.lowest_difference(recording_.source_of(message), message.destination);
 }
 
 u32 Delays::dimension_of_link(u32 link) const {
@@ -33,7 +33,7 @@ u32 Delays::dimension_of_link(u32 link) const {
 u64 Delays::latency_of(const MessageLog& message) const {
     double ns = 0.0;
     for (u32 d = lowest_dimension(message); d < grid_.dimensions(); ++d) {
-        const u32 from = grid_.coordinate(message.source, d);
+        const u32 from = grid_.coordinate(recording_.source_of(message), d);
         const u32 to = grid_.coordinate(message.destination, d);
         if (from != to) {
             ns += grid_.hops(d, from, to) * grid_.dimension(d).latency_ns;

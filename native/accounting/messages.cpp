@@ -11,8 +11,8 @@ u64 id_of(const Model& model, const Recording& recording, u32 place) {
     if (place == none) {
         return never;
     }
-    const u32 actor = actor_of(recording, place);
-    return model.jobs[recording.rank[actor]]->graph->id[place - recording.first_node[actor]];
+    const u32 actor = recording.actor_of(place);
+    return model.job(recording.rank[actor]).graph->id[place - recording.first_node[actor]];
 }
 
 // How long each message lay before links: from its sending or the end of a hop to the next hop.
@@ -43,7 +43,7 @@ Messages messages(const Model& model, const Recording& recording) {
     m.queued = queued_on_links(model, recording);
     for (std::size_t i = 0; i < recording.messages.size(); ++i) {
         const MessageLog& log = recording.messages[i];
-        m.source.push_back(log.source);
+        m.source.push_back(recording.source_of(log));
         m.destination.push_back(log.destination);
         m.tag.push_back(log.tag);
         m.bytes.push_back(log.bytes);
@@ -52,7 +52,7 @@ Messages messages(const Model& model, const Recording& recording) {
         m.arrived.push_back(log.arrived == none ? never : recording.moments[log.arrived].time);
         m.node.push_back(id_of(model, recording, log.node));
         m.peer_node.push_back(id_of(model, recording, log.peer_node));
-        m.alike.push_back(recording.alike[actor_of(recording, log.node)]);
+        m.alike.push_back(recording.alike[recording.actor_of(log.node)]);
     }
     return m;
 }

@@ -14,23 +14,23 @@ std::vector<u64> slack(const Outcome& outcome, const Recording& recording) {
             late[moment] = makespan - recording.moments[moment].time;
         }
     }
+    std::size_t edge = recording.edges.size();
     for (auto at = static_cast<u32>(late.size()); at-- > 0;) {
-        if (late[at] == never) {
-            continue;
-        }
         const Moment& moment = recording.moments[at];
+        // `earlier` had to come by `due`.
         auto limit = [&](u32 earlier, u64 due) {
-            late[earlier] = std::min(late[earlier], late[at] + due - recording.moments[earlier].time);
+            const u64 early = due - recording.moments[earlier].time;
+            late[earlier] = std::min(late[earlier], late[at] == never ? never : late[at] + early);
         };
-        for (u64 edge = moment.first_edge; edge < recording.edges_end(at); ++edge) {
-            limit(recording.edges[edge], moment.time);
+        for (; edge > 0 && recording.edges[edge - 1].to == at; --edge) {
+            limit(recording.edges[edge - 1].from, moment.time);
         }
-        if (moment.cause == none) {
+        if (late[at] == never || moment.cause == none) {
             continue;
         }
         late[moment.cause] = std::min(late[moment.cause], late[at]);
-        if (recording.by_hop && is_of_message(moment.why)) {
-            const HopLog& hop = recording.hops[moment.subject];
+        if (recording.by_hop && is_of_message(moment.why())) {
+            const HopLog& hop = recording.hops[moment.subject()];
             if (hop.other != none) {
                 limit(hop.other, recording.moments[hop.begun].time);
             }

@@ -28,17 +28,17 @@ private:
         if (cause == moment.time) {
             return;
         }
-        const StepKind kind = kind_of(moment.why);
-        if (!is_of_message(moment.why)) {
-            push(of_node(moment.subject, kind), cause, moment.time, until);
+        const StepKind kind = kind_of(moment.why());
+        if (!is_of_message(moment.why())) {
+            push(of_node(moment.subject(), kind), cause, moment.time, until);
             return;
         }
-        Step step = of_message(moment.subject, kind);
-        if (moment.why != Why::carried) {
+        Step step = of_message(moment.subject(), kind);
+        if (moment.why() != Why::carried) {
             push(step, cause, moment.time, until);
             return;
         }
-        const u64 bytes_from = cause + delays_.latency(moment.subject, moment.time - cause);
+        const u64 bytes_from = cause + delays_.latency(moment.subject(), moment.time - cause);
         push(step, bytes_from, moment.time, until);
         step.kind = StepKind::latency;
         push(step, cause, bytes_from, until);
@@ -48,7 +48,7 @@ private:
         if (place == none) {
             return {0, 0, none, none, none, none, kind};
         }
-        const u32 actor = actor_of(recording_, place);
+        const u32 actor = recording_.actor_of(place);
         return {0, 0, recording_.rank[actor], place - recording_.first_node[actor], none, none, kind};
     }
 
@@ -114,11 +114,6 @@ StepKind kind_of(Why why) {
 
 bool is_of_message(Why why) {
     return why == Why::carried || why == Why::departed || why == Why::link;
-}
-
-u32 actor_of(const Recording& recording, u32 place) {
-    const auto& first = recording.first_node;
-    return static_cast<u32>(std::upper_bound(first.begin(), first.end(), place) - first.begin()) - 1;
 }
 
 u32 place_of(const Outcome& outcome, u32 rank, u32 node) {

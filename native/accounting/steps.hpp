@@ -41,7 +41,4 @@ bool is_of_message(Why why);
 // The place of a node among those of all ranks that ran.
 u32 place_of(const Outcome& outcome, u32 rank, u32 node);
 
-// The rank, or class, that runs the node at a place.
-u32 actor_of(const Recording& recording, u32 place);
-
 }  // namespace yantra

@@ -1,6 +1,8 @@
 #include "accounting/utilisation.hpp"
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 #include "accounting/delays.hpp"
 #include "accounting/steps.hpp"
@@ -47,7 +49,7 @@ u64 makespan(const Outcome& outcome) {
 }
 
 u64 alike(const Recording& recording, const MessageLog& message) {
-    return recording.alike[actor_of(recording, message.node)];
+    return recording.alike[recording.actor_of(message.node)];
 }
 
 // Calls visit(hop, start, end) with the time that the bytes of each hop take on the link.
@@ -61,6 +63,27 @@ void for_each_hop(const Model& model, const Recording& recording, const Delays& 
         const u64 bytes = recording.messages[hop.message].bytes;
         visit(hop, start, start + model.scale.ticks(static_cast<double>(bytes) / d.bytes_per_ns));
     }
+}
+
+// Gives the rows of links of a folded run, one of each class, to all links of their classes.
+Utilisation for_links_alike(Utilisation of_some, const std::vector<u32>& some,
+                            const std::vector<u32>& class_of_link) {
+    if (class_of_link.empty()) {
+        return of_some;
+    }
+    std::unordered_map<u32, std::size_t> row_of_class;
+    for (std::size_t row = 0; row < some.size(); ++row) {
+        row_of_class.emplace(class_of_link[some[row]], row);
+    }
+    const auto bins = static_cast<std::ptrdiff_t>(of_some.edges.size()) - 1;
+    Utilisation of_all{std::move(of_some.edges), {}};
+    for (u32 at : class_of_link) {
+        if (const auto found = row_of_class.find(at); found != row_of_class.end()) {
+            const auto first = of_some.bytes.begin() + static_cast<std::ptrdiff_t>(found->second) * bins;
+            of_all.bytes.insert(of_all.bytes.end(), first, first + bins);
+        }
+    }
+    return of_all;
 }
 
 }  // namespace
@@ -84,7 +107,7 @@ Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
         const u64 end = recording.moments[message.arrived].time;
         const u64 start = std::min(end, sent + delays.latency_of(message));
         for (u32 d = delays.lowest_dimension(message); d < grid.dimensions(); ++d) {
-            if (grid.coordinate(message.source, d) != grid.coordinate(message.destination, d)) {
+            if (grid.coordinate(recording.source_of(message), d) != grid.coordinate(message.destination, d)) {
                 filled.add(d, start, end, message.bytes, alike(recording, message));
             }
             if (model.quirks.lowest_dimension_only) {
@@ -109,7 +132,7 @@ Utilisation link_utilisation(const Model& model, const Outcome& outcome, const R
         const auto row = std::lower_bound(used.begin(), used.end(), hop.link) - used.begin();
         filled.add(static_cast<std::size_t>(row), start, end, recording.messages[hop.message].bytes, 1);
     });
-    return filled.take();
+    return for_links_alike(filled.take(), used, recording.class_of_link);
 }
 
 }  // namespace yantra

@@ -21,7 +21,7 @@ public:
 
     void push_back(const T& item) {
         if ((size_ & mask) == 0) [[unlikely]] {
-            blocks_.push_back(std::make_unique_for_overwrite<T[]>(mask + 1));
+            grow();
         }
         blocks_[size_ >> bits][size_ & mask] = item;
         ++size_;
@@ -30,11 +30,15 @@ public:
     T& operator[](std::size_t index) { return blocks_[index >> bits][index & mask]; }
     const T& operator[](std::size_t index) const { return blocks_[index >> bits][index & mask]; }
     std::size_t size() const { return size_; }
-    u64 bytes() const { return blocks_.size() * (mask + 1) * sizeof(T); }
+    u64 bytes() const { return size_ * sizeof(T); }
 
 private:
     static constexpr u32 bits = 16;
     static constexpr std::size_t mask = (std::size_t{1} << bits) - 1;
+
+    [[gnu::noinline]] void grow() {
+        blocks_.push_back(std::make_unique_for_overwrite<T[]>(mask + 1));
+    }
 
     std::vector<std::unique_ptr<T[]>> blocks_;
     std::size_t size_ = 0;

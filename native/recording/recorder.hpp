@@ -6,6 +6,7 @@
 // whatever came before has a lower number.
 #pragma once
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -115,14 +116,13 @@ public:
         if ((moment & 0xffff) == 0) {
             check_size();
         }
-        recording_.moments.push_back(
-            {time, cause, static_cast<u32>(recording_.edges.size()), subject, why});
+        recording_.moments.push_back({time, cause, Moment::tag(why, subject)});
         trail.cause = moment;
         pure_ = pure;
     }
 
-    // Adds an edge to the newest moment.
-    void edge(u32 from) { recording_.edges.push_back(from); }
+    // Adds an edge to the present moment, the newest.
+    void edge(u32 from) { recording_.edges.push_back({trail.cause, from}); }
 
     void push(MomentList& list, u32 moment) {
         const u32 link = links_.take_as_left();
@@ -145,9 +145,8 @@ public:
     }
 
     // A message that is sent now.
-    u32 message(u64 bytes, u32 source, u32 destination, u32 tag) {
-        recording_.messages.push_back(
-            {bytes, source, destination, tag, owner, none, trail.cause, none});
+    u32 message(u64 bytes, u32 destination, u32 tag) {
+        recording_.messages.push_back({bytes, destination, tag, owner, none, trail.cause, none});
         trail.detail = static_cast<u32>(recording_.messages.size() - 1);
         return trail.detail;
     }
@@ -171,9 +170,10 @@ private:
     bool is_newest(u32 moment) const { return moment + u64{1} == recording_.moments.size(); }
 
     void check_size() const {
-        constexpr u64 most = 0xfff00000u;   // that 32-bit indices allow
+        constexpr u64 most = 0xfff00000u;   // that the indices allow
+        const u64 subjects = std::max(recording_.messages.size(), recording_.hops.size());
         if (recording_.bytes() > most_bytes || recording_.moments.size() > most ||
-            recording_.edges.size() > most) {
+            subjects + 0xffff > Moment::no_subject) {
             throw RecordingTooLarge("a recording too large");
         }
     }

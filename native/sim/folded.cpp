@@ -120,6 +120,9 @@ void Simulation::keep_links_of_classes() {
         });
     folded_links_ = links.get();
     network_ = std::move(links);
+    if constexpr (recorded_run) {
+        record_classes_of_links();
+    }
 }
 
 std::function<std::vector<NetworkModel::LinkRecord>()> Simulation::links_on_demand() const {

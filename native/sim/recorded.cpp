@@ -78,7 +78,7 @@ u32 Simulation::place_of(const Stream& s) const {
 void Simulation::record_start() {
     records_ = std::make_shared<Records>();
     Records& r = *records_;
-    ensure(start_.size() < none, "more nodes than a recording numbers");
+    ensure(start_.size() < Moment::no_subject, "more nodes than a recording numbers");
     r.parents.resize(start_.size());
     r.slots.resize(ranks_.size() * model_.resources.capacity.size());
     r.queues.resize(ranks_.size() * ranks_.front().queues.size());
@@ -95,6 +95,10 @@ void Simulation::record_start() {
     }
     recording.first_node.push_back(static_cast<u32>(start_.size()));
     recorder().begin(0, none, Why::nothing, none, false);
+}
+
+void Simulation::record_classes_of_links() {
+    recorder().recording().class_of_link = folding_->links.class_of;
 }
 
 void Simulation::record_event(const Event& event) {
@@ -308,7 +312,7 @@ MomentList& Simulation::arrivals_of(const Stream& s, u32 slot) {
 }
 
 void Simulation::record_tell(const Stream& s) {
-    recorder().message(s.exchange.send_bytes, real(s.rank), s.exchange.to_rank, s.tag);
+    recorder().message(s.exchange.send_bytes, s.exchange.to_rank, s.tag);
 }
 
 void Simulation::record_post(const Stream& s, u32 slot, bool has_arrived) {
@@ -385,13 +389,13 @@ void Simulation::record_custom_phase_end(const Stream& s, u32 state) {
 
 // --- messages matched by tag
 
-void Simulation::record_send(u32 message, bool fresh, u32 src, u32 dst) {
+void Simulation::record_send(u32 message, bool fresh, u32 dst) {
     Records::OfMessage& of = at(records_->messages, message);
     if (fresh) {
         of = {};
     }
     const Message& m = messages_[message];
-    of.log = recorder().message(m.bytes, src, dst, m.tag);
+    of.log = recorder().message(m.bytes, dst, m.tag);
     if (!fresh) {
         recorder().received_by(of.log, of.receiver);
     }

@@ -71,7 +71,7 @@ void Simulation::send_as(const MatchKey& key, u32 src, u32 dst, Continuation the
         ++message_count_;
     }
     if constexpr (recorded_run) {
-        record_send(message, partner == none, src, dst);
+        record_send(message, partner == none, dst);
     }
     const bool departs = then.kind != Continuation::nobody && !model_.quirks.send_completes_on_arrival;
     network_->send(src, dst, key.bytes, {event::arrival, message},

@@ -7,6 +7,7 @@ order depends on time. Drawn from a seed, so that a failing case has a name.
 
 from __future__ import annotations
 
+from math import prod
 from random import Random
 from typing import Any
 
@@ -23,18 +24,30 @@ class SlackJob:
 
     def __init__(self, seed: int) -> None:
         draw = Random(seed)
-        self.ranks = draw.randrange(2, 7)
+        sizes = draw.choice(((2,), (3,), (4,), (6,), (2, 2), (3, 2), (2, 4)))
+        self.ranks = prod(sizes)
         self.steps = [self._step(draw) for _ in range(draw.randrange(2, 14))]
         self.kernels = [0] * self.ranks
-        block = draw.choice(("ring", "fully_connected", "switch"))
-        speed, latency = draw.choice((0.7, 8.0, 53.6870912)), draw.choice((0.0, 12.25, 500.0))
-        self.topology = cluster((block, self.ranks, speed, latency))
-        algorithm = draw.choice(("ring", "ring", "direct"))
+        self.topology = cluster(
+            *(
+                (
+                    draw.choice(("ring", "fully_connected", "switch")),
+                    size,
+                    draw.choice((0.7, 8.0, 53.6870912)),
+                    draw.choice((0.0, 12.25, 500.0)),
+                )
+                for size in sizes
+            )
+        )
+        algorithm = draw.choice(("ring", "direct", "double_binary_tree"))
         self.parts: dict[str, Any] = {
             "collectives": Collectives(
+                all_reduce=(algorithm,) * len(sizes),
                 **dict.fromkeys(
-                    ("all_reduce", "all_gather", "reduce_scatter", "all_to_all"), (algorithm,)
+                    ("all_gather", "reduce_scatter", "all_to_all"),
+                    ("direct" if algorithm == "direct" else "ring",) * len(sizes),
                 ),
+                all_reduce_shape="baseline" if "tree" in algorithm else "local_bw_aware",
                 chunks=draw.randrange(1, 4),
                 endpoint_delay_ns=draw.choice((0, 10)),
             ),
