@@ -98,7 +98,7 @@ void Simulation::exchange_free(u32 stream) {
     }
     if (machine.barrier_at > 0 && x.left <= machine.barrier_at) {
         if (folded_ && !machine.barrier_counts_hand_overs) {
-            ties_.meets_barrier(s.rank, queue_.now(), stream, true);
+            meet_barrier(s.rank, stream, true);
         }
         if (!passes_barrier(x)) {
             if constexpr (recorded_run) {

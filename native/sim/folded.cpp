@@ -80,10 +80,16 @@ void Simulation::tell_for_class(const Stream& s, const Notice& notice) {
     network_->send(real(s.rank), s.exchange.to_rank, s.exchange.send_bytes, notice, {});
 }
 
+// Of a new tick: what the last one left open is looked at first, as that forgets it.
+void Simulation::meet_barrier(u32 rank, u32 stream, bool looks) {
+    settle_ties(rank);
+    ties_.meets_barrier(rank, queue_.now(), stream, looks);
+}
+
 void Simulation::note_receipt(const Stream& s, u32 stream) {
     const ExchangeProgram& machine = *s.exchange.machine;
     if (machine.barrier_at > 0 && !machine.barrier_counts_hand_overs) {
-        ties_.meets_barrier(s.rank, queue_.now(), stream, false);
+        meet_barrier(s.rank, stream, false);
     }
 }
 

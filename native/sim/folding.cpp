@@ -159,6 +159,7 @@ private:
     std::string unfoldable() const;
     void read_jobs();
     bool refine();
+    bool nothing_differs();
     bool refine_ranks();
     bool next_round();
     bool links_agree();
@@ -547,7 +548,39 @@ bool Refinement::refine() {
     return settled;
 }
 
+// Whether a round could tell no two ranks apart: all run one job that names no rank and no group, on
+// levels that lie alike everywhere. So it is with single collectives, and needs no look at every rank.
+bool Refinement::nothing_differs() {
+    if (colors_ != 1 || uses_.size() != 1 || !uses_[0].peers.empty() ||
+        !model_.tables_of_ranks.empty()) {
+        return false;
+    }
+    for (const UsedCommunicator& used : uses_[0].communicators) {
+        for (u32 kind = 0; kind < collective_kinds; ++kind) {
+            const Communicator& communicator = model_.communicators[used.name];
+            if (!communicator.members.empty()) {
+                return false;
+            }
+            if ((used.kinds >> kind & 1) == 0) {
+                continue;
+            }
+            const Plan& plan = model_.plans[communicator.plan[kind]];
+            for (u32 level = 0; level < plan.levels.size(); ++level) {
+                if (plan.levels[level].size > 1 &&
+                    (neighbourhood(communicator.plan[kind], level).by_position ||
+                     !same_from_everywhere(plan, plan.levels[level]))) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
 bool Refinement::refine_ranks() {
+    if (nothing_differs()) {
+        return goes_on();
+    }
     while (goes_on()) {
         const bool stable = next_round();
         steps_ += color_.size();

@@ -391,6 +391,7 @@ private:
     void settle_ties(u32 rank);
     void count_alike(u32 rank);
     void tell_for_class(const Stream& s, const Notice& notice);
+    void meet_barrier(u32 rank, u32 stream, bool looks);
     void note_receipt(const Stream& s, u32 stream);
     void expand(Outcome& out) const;
     void keep_links_of_classes();

@@ -129,3 +129,11 @@ def test_what_comes_once_among_micro_batches_is_not_skipped() -> None:
     simulation, outcome = simulated(compile(scenario(cluster(("ring", 8, 50.0, 500.0)), write)))
     assert 0 < simulation.nodes_skipped < 60
     assert outcome.last_tick > 60 * 5_000_000 + 45_000_000
+
+
+def test_a_contested_slot_is_not_forgotten_for_a_barrier_that_follows() -> None:
+    """A send and a receive end in one tick; next comes a look for receipts (case 13519)."""
+    model = compile(repeated_case(13519))
+    assert not find(model).refusal
+    assert folded(model, shortcuts=False) is None
+    assert folded(model, shortcuts=True) is None

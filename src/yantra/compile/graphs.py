@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
+from operator import is_
 from typing import Any
 
 from yantra import _core
@@ -108,7 +110,9 @@ def _of_objects(graphs: Graphs, workload: Traces, ranks: int, quirks: frozenset[
         raise TraceError(
             f"workload: {len(workload.traces)} traces for {ranks} ranks of the cluster"
         )
-    names = list(map(id, workload.traces))
+    first = workload.traces[0] if workload.traces else None
+    shared = all(map(is_, workload.traces, repeat(first)))
+    names = [id(first)] if shared else list(map(id, workload.traces))
     places = {name: at for at, name in enumerate(dict.fromkeys(names))}
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
     for name in places:
@@ -116,9 +120,7 @@ def _of_objects(graphs: Graphs, workload: Traces, ranks: int, quirks: frozenset[
         graph = workload.traces[rank].graph(merge_duplicates=merge)
         graphs.add(graph, f"trace of rank {rank}", quirks)
     one = array("I", [0])
-    graphs.by_rank = (
-        one * ranks if len(places) == 1 else array("I", [places[name] for name in names])
-    )
+    graphs.by_rank = one * ranks if shared else array("I", [places[name] for name in names])
 
 
 def read(content: bytes, where: str, quirks: frozenset[Quirk], *, tensors: bool = False) -> Any:
