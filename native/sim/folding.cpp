@@ -551,23 +551,22 @@ bool Refinement::refine() {
 // Whether a round could tell no two ranks apart: all run one job that names no rank and no group, on
 // levels that lie alike everywhere. So it is with single collectives, and needs no look at every rank.
 bool Refinement::nothing_differs() {
-    if (colors_ != 1 || uses_.size() != 1 || !uses_[0].peers.empty() ||
-        !model_.tables_of_ranks.empty()) {
+    if (colors_ != 1 || uses_.size() != 1 || !uses_[0].peers.empty() || model_.rules[0] != nullptr) {
         return false;
     }
     for (const UsedCommunicator& used : uses_[0].communicators) {
+        if (used.name != 0) {   // not all ranks
+            return false;
+        }
         for (u32 kind = 0; kind < collective_kinds; ++kind) {
-            const Communicator& communicator = model_.communicators[used.name];
-            if (!communicator.members.empty()) {
-                return false;
-            }
             if ((used.kinds >> kind & 1) == 0) {
                 continue;
             }
-            const Plan& plan = model_.plans[communicator.plan[kind]];
+            const u32 at = model_.form_of(used.name).plan[kind];
+            const Plan& plan = model_.plans[at];
             for (u32 level = 0; level < plan.levels.size(); ++level) {
                 if (plan.levels[level].size > 1 &&
-                    (neighbourhood(communicator.plan[kind], level).by_position ||
+                    (neighbourhood(at, level).by_position ||
                      !same_from_everywhere(plan, plan.levels[level]))) {
                     return false;
                 }
