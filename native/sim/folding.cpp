@@ -160,6 +160,7 @@ private:
     void read_jobs();
     bool refine();
     bool nothing_differs();
+    bool looks_alike(u32 plan);
     bool refine_ranks();
     bool next_round();
     bool links_agree();
@@ -562,15 +563,23 @@ bool Refinement::nothing_differs() {
             if ((used.kinds >> kind & 1) == 0) {
                 continue;
             }
-            const u32 at = model_.form_of(used.name).plan[kind];
-            const Plan& plan = model_.plans[at];
-            for (u32 level = 0; level < plan.levels.size(); ++level) {
-                if (plan.levels[level].size > 1 &&
-                    (neighbourhood(at, level).by_position ||
-                     !same_from_everywhere(plan, plan.levels[level]))) {
-                    return false;
-                }
+            const u32 plan = model_.form_of(used.name).plan[kind];
+            if (!looks_alike(plan)) {
+                return false;
             }
+        }
+    }
+    return true;
+}
+
+// Whether the levels of a plan over all ranks are the same from each of them.
+bool Refinement::looks_alike(u32 plan_index) {
+    const Plan& plan = model_.plans[plan_index];
+    for (u32 at = 0; at < plan.levels.size(); ++at) {
+        const Level& level = plan.levels[at];
+        if (level.size > 1 &&
+            (neighbourhood(plan_index, at).by_position || !same_from_everywhere(plan, level))) {
+            return false;
         }
     }
     return true;
