@@ -43,11 +43,11 @@ class Bound(NamedTuple):
 
 def bound_by(model: Model, outcome: Any, uses: list[DimensionUse]) -> Bound:
     """Return what bounds the run, by the rules of this module."""
-    finish = list(outcome.finish)
+    finish = outcome.finish
     makespan = max(finish)
     if makespan == 0:
         return Bound("latency", "bound by nothing: the run takes no time")
-    last = finish.index(makespan)
+    last = next(rank for rank, at in enumerate(finish) if at == makespan)
     parts = breakdown(model, outcome, last)
     largest = max(range(len(PARTS)), key=lambda index: parts[index])
     part = PARTS[largest]

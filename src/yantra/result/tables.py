@@ -65,19 +65,29 @@ def rank_table(model: Model, outcome: Any) -> Table:
     under way: communication is exposed where the rank computes nothing on its device meanwhile.
     `communication_ns` is all time with a collective, send or receive under way, exposed or not.
     """
-    parts: list[tuple[int, ...]] = []
+    parts: list[tuple[Any, ...]] = []
+
+    def in_ns(ticks: int) -> Any:
+        return nanoseconds(ticks, model.ticks_per_ns)
+
+    def row(rank: int) -> tuple[Any, ...]:  # shared by the ranks of a class, numbers and all
+        return tuple(in_ns(ticks) for ticks in breakdown(model, outcome, rank))
 
     def part(index: int) -> Callable[[], list[Any]]:
         def make() -> list[Any]:
             if not parts:
-                parts.extend(per_rank(model, outcome, lambda rank: breakdown(model, outcome, rank)))
-            return [nanoseconds(row[index], model.ticks_per_ns) for row in parts]
+                parts.extend(per_rank(model, outcome, row))
+            return [row[index] for row in parts]
 
         return make
 
+    def finish() -> list[Any]:
+        ticks = outcome.finish
+        return per_rank(model, outcome, lambda rank: in_ns(ticks[rank]))
+
     columns: dict[str, Column] = {
-        "rank": ("whole", lambda: list(range(model.ranks))),
-        "finish_ns": ("real", lambda: [nanoseconds(t, model.ticks_per_ns) for t in outcome.finish]),
+        "rank": ("whole", lambda: array("Q", range(model.ranks))),
+        "finish_ns": ("real", finish),
     }
     columns |= {f"{name}_ns": ("real", part(index)) for index, name in enumerate(PARTS)}
     columns["communication_ns"] = ("real", lambda: _communication(model, outcome))
@@ -161,8 +171,8 @@ class Names:
 def _communication(model: Model, outcome: Any) -> list[Any]:
     roofline = _core.Roofline()
 
-    def ticks(rank: int) -> int:
+    def under_way(rank: int) -> Any:
         statistics = _core.rank_statistics(model.native, outcome, rank, roofline)
-        return int(statistics.class_ticks[_COMMUNICATION])
+        return nanoseconds(int(statistics.class_ticks[_COMMUNICATION]), model.ticks_per_ns)
 
-    return [nanoseconds(t, model.ticks_per_ns) for t in per_rank(model, outcome, ticks)]
+    return per_rank(model, outcome, under_way)
