@@ -12,7 +12,7 @@ u64 id_of(const Model& model, const Recording& recording, u32 place) {
         return never;
     }
     const u32 actor = recording.actor_of(place);
-    return model.jobs[recording.rank[actor]]->graph->id[place - recording.first_node[actor]];
+    return model.job(recording.rank[actor]).graph->id[place - recording.first_node[actor]];
 }
 
 // How long each message lay before links: from its sending or the end of a hop to the next hop.

@@ -106,7 +106,8 @@ std::vector<Cells> cells_of(const std::vector<CellTuple>& tuples) {
 void register_tables(nb::module_& module) {
     nb::class_<TableWriter>(module, "TableWriter")
         .def(nb::init<bool>(), "json"_a)
-        .def("texts", &TableWriter::texts, "texts"_a)
+        .def("new_texts", &TableWriter::new_texts)
+        .def("add_texts", &TableWriter::add_texts, "number"_a, "texts"_a)
         .def("rows", [](const TableWriter& self, const std::vector<CellTuple>& columns) {
             return as_bytes(self.rows(cells_of(columns)));
         }, "columns"_a)

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "bind/export_bind.hpp"
+#include "bind/layout_bind.hpp"
 #include "bind/recording_bind.hpp"
 #include "bind/sim_bind.hpp"
 #include "bind/template_bind.hpp"
@@ -12,6 +13,7 @@ NB_MODULE(_core, module) {
     yantra::register_trace(module);
     yantra::register_templates(module);
     yantra::register_simulation(module);
+    yantra::register_layout(module);
     yantra::register_export(module);
     yantra::register_recording(module);
 }

@@ -43,6 +43,9 @@ using OpTuple = std::tuple<u32, u32, u64, u64, u64, u64, std::vector<u32>, bool,
 using LevelTuple = std::tuple<u32, u32, u32, u32, bool, std::array<u32, collective_kinds>,
                               std::array<u32, collective_kinds>, u32>;
 
+// A number for every rank.
+using RankColumn = nb::ndarray<const u32, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 constexpr i32 collective_node = 7;  // Chakra's COMM_COLL_NODE
 
 u32 add_program(Model& model, Program program, const std::pair<u64, u64>& result, bool round_up) {
@@ -100,7 +103,7 @@ u32 add_graph(Model& model, const std::vector<std::vector<OpTuple>>& positions, 
     return add_program(model, {std::move(machine), {}, false}, result, round_up);
 }
 
-u32 add_plan(Model& model, const std::vector<LevelTuple>& levels, std::vector<u32> members,
+u32 add_plan(Model& model, const std::vector<LevelTuple>& levels, bool over_members,
              u32 communicator_size, std::optional<u32> custom, bool masked, bool shared_load) {
     Plan plan;
     for (const auto& [size, stride, index_stride, dimension, fixed, program, alternate, turn] : levels) {
@@ -109,7 +112,7 @@ u32 add_plan(Model& model, const std::vector<LevelTuple>& levels, std::vector<u3
             model.turns = std::max(model.turns, turn + 1);
         }
     }
-    plan.members = std::move(members);
+    plan.over_members = over_members;
     plan.communicator_size = communicator_size;
     plan.custom = custom.value_or(none);
     plan.masked = masked;
@@ -118,10 +121,9 @@ u32 add_plan(Model& model, const std::vector<LevelTuple>& levels, std::vector<u3
     return static_cast<u32>(model.plans.size() - 1);
 }
 
-u32 add_custom(Model& model, const std::vector<std::shared_ptr<Graph>>& graphs,
-               std::vector<u32> members) {
+u32 add_custom(Model& model, const std::vector<std::shared_ptr<Graph>>& graphs, bool over_members) {
     CustomCollective custom;
-    custom.members = std::move(members);
+    custom.over_members = over_members;
     custom.hash_order = model.quirks.hash_order_custom;
     for (const std::shared_ptr<Graph>& graph : graphs) {
         custom.positions.push_back(prepare_custom(graph));
@@ -270,7 +272,6 @@ void bind_model(nb::module_& module) {
         .def_rw("quirks", &Model::quirks)
         .def_rw("system", &Model::system)
         .def_rw("resources", &Model::resources)
-        .def_rw("lanes", &Model::lanes)
         .def("add_dimension", [](Model& m, u32 block, u32 size, double bytes_per_ns, double latency_ns,
                                 double weight) {
             m.dimensions.push_back(
@@ -289,26 +290,18 @@ void bind_model(nb::module_& module) {
         .def("add_exchange", &add_exchange, "runs"_a, "window"_a, "sends"_a, "barrier_at"_a,
              "barrier_receipts"_a, "barrier_counts_hand_overs"_a, "result"_a, "round_up"_a)
         .def("add_graph", &add_graph, "positions"_a, "symmetry"_a, "result"_a, "round_up"_a)
-        .def("add_plan", &add_plan, "levels"_a, "members"_a, "communicator_size"_a,
+        .def("add_plan", &add_plan, "levels"_a, "over_members"_a, "communicator_size"_a,
              "custom"_a, "masked"_a, "shared_load"_a)
-        .def("add_custom", &add_custom, "graphs"_a, "members"_a)
-        .def("add_communicator", [](Model& m, u64 first_stream, std::vector<u32> members,
-                                    const std::array<u32, collective_kinds>& plans) {
-            m.communicators.push_back({first_stream, std::move(members), plans});
-        })
+        .def("add_custom", &add_custom, "graphs"_a, "over_members"_a)
         .def("set_jobs", [](Model& m, const std::vector<std::shared_ptr<Job>>& jobs,
-                            const std::vector<u32>& by_rank) {
-            m.jobs.clear();
-            for (u32 at : by_rank) {
-                m.jobs.push_back(jobs.at(at));
-            }
-        }, "jobs"_a, "by_rank"_a)
+                            const RankColumn& job_of) {
+            m.distinct_jobs.assign(jobs.begin(), jobs.end());
+            m.rules.assign(jobs.size(), nullptr);
+            m.job_of.assign(job_of.data(), job_of.data() + job_of.size());
+        }, "jobs"_a, "job_of"_a)
         .def("check_ranks", [](const Model& m) {
             const auto [rank, problems] = check_ranks(m);
             return std::make_pair(rank, as_tuples(problems));
-        })
-        .def("add_tables", [](Model& m, std::vector<u32> communicators, std::vector<u32> peers) {
-            m.tables_of_ranks.push_back({std::move(communicators), std::move(peers)});
         });
 }
 

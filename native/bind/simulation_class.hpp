@@ -35,7 +35,8 @@ nanobind::class_<AnySimulation> bind_simulation_class(nanobind::module_& module,
                      : nb::object(nb::none());
         })
         .def_prop_ro("now", &AnySimulation::now)
-        .def_prop_ro("nodes_done", &AnySimulation::nodes_done);
+        .def_prop_ro("nodes_done", &AnySimulation::nodes_done)
+        .def_prop_ro("nodes_skipped", &AnySimulation::nodes_skipped);
 }
 
 }  // namespace yantra

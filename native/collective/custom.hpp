@@ -23,7 +23,7 @@ struct CustomPosition {
 
 struct CustomCollective {
     std::vector<CustomPosition> positions;
-    std::vector<u32> members;                 // real rank of each rank named in the graphs; empty: itself
+    bool over_members = false;                // ranks named in the graphs are positions in the communicator
     bool hash_order = true;
 };
 

@@ -1,7 +1,7 @@
 // Plan: over which levels a communicator runs one kind of collective, and with which programs.
 //
-// A level is a one-dimensional ring of members: every `stride`-th rank of the grid, or an explicit
-// list. The levels of a plan are the dimensions of a hierarchical collective, innermost first.
+// A level is a one-dimensional ring of members: every `stride`-th rank of the grid, or those of the
+// communicator. The levels of a plan are the dimensions of a hierarchical collective, innermost first.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ inline constexpr u32 no_program = none;
 
 struct Level {
     u32 size = 0;
-    u32 stride = 1;                  // ignored where the plan lists its members
+    u32 stride = 1;                  // ignored where the plan runs over the communicator's members
     u32 index_stride = 1;            // same, counting only members of the communicator
     u32 dimension = 0;               // whose queues the level uses
     bool fixed_hand_over = false;    // `group_hand_over_ticks` in place of the endpoint delay
@@ -29,7 +29,7 @@ struct Level {
 
 struct Plan {
     std::vector<Level> levels;
-    std::vector<u32> members;        // in ring order; empty: levels are strides of the grid
+    bool over_members = false;       // of the communicator, on one level; else levels are strides of the grid
     u32 communicator_size = 0;
     u32 custom = none;               // index of a custom collective that replaces the levels
     bool masked = true;              // the node's involved dimensions select among the levels
@@ -43,7 +43,7 @@ struct Place {
     u32 index_stride = 1;
     u32 base = 0;
     u32 position = 0;
-    const u32* members = nullptr;
+    const u32* offsets = nullptr;    // of the positions from `base`, where no stride gives them
 
     // The position so far along the ring, or that differs in these bits.
     u32 position_at(i32 offset, bool by_xor, bool clockwise) const {
@@ -60,7 +60,7 @@ struct Place {
         return static_cast<u32>(there);
     }
     u32 rank_at(u32 position_) const {
-        return members != nullptr ? members[position_] : base + position_ * stride;
+        return base + (offsets != nullptr ? offsets[position_] : position_ * stride);
     }
 };
 

@@ -55,6 +55,33 @@ public:
         return present_[head_++];
     }
 
+    // Whether all that was scheduled up to now has been taken.
+    bool tick_is_over() const { return head_ == present_.size(); }
+
+    // What is pending, in the order in which it will come. Precondition: tick_is_over().
+    std::vector<Event> pending() const {
+        std::vector<Event> all;
+        for (const std::vector<Event>& bucket : buckets_) {
+            all.insert(all.end(), bucket.begin(), bucket.end());
+        }
+        std::stable_sort(all.begin(), all.end(),
+                         [](const Event& a, const Event& b) { return a.time < b.time; });
+        return all;
+    }
+
+    // Moves the clock and all that is pending. Precondition: tick_is_over().
+    void leap(u64 ticks) {
+        const std::vector<Event> all = pending();
+        for (std::vector<Event>& bucket : buckets_) {
+            bucket.clear();
+        }
+        used_ = 0;
+        now_ += ticks;
+        for (const Event& event : all) {
+            schedule(event.time + ticks, event.kind, event.index);
+        }
+    }
+
 private:
     std::vector<Event>& bucket_of(u64 time) {
         const auto bit = static_cast<u32>(std::bit_width(time ^ now_) - 1);

@@ -67,6 +67,18 @@ public:
         batches_.give_back(batch);
     }
 
+    u32 rank_of(u32 batch) const { return batches_[batch].rank; }
+    void postpone(u32 batch, u64 ticks) { batches_[batch].tick += ticks; }
+
+    // Calls visit(event) for each event of a batch, which it may change.
+    template <class Visit>
+    void for_each(u32 batch, Visit&& visit) {
+        visit(batches_[batch].first);
+        for (u32 link = batches_[batch].more; link != none; link = links_[link].next) {
+            visit(links_[link].event);
+        }
+    }
+
 private:
     // Most batches hold one event, so the first lies in the batch itself.
     struct Batch {

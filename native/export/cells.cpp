@@ -13,7 +13,7 @@ namespace yantra {
 
 namespace {
 
-constexpr u64 missing = ~u64{0};
+constexpr u64 never_ticks = ~u64{0};
 
 // Nanoseconds, with the three decimals of picoseconds but no zeros at their end.
 void append_ticks(std::string& out, u64 ticks, u64 per_ns) {
@@ -61,9 +61,13 @@ void append_real(std::string& out, double value) {
     }
 }
 
-u64 TableWriter::texts(const std::vector<std::string>& texts) {
-    std::vector<std::string>& kept = texts_.emplace_back();
-    kept.reserve(texts.size());
+u64 TableWriter::new_texts() {
+    texts_.emplace_back();
+    return texts_.size() - 1;
+}
+
+void TableWriter::add_texts(u64 number, const std::vector<std::string>& texts) {
+    std::vector<std::string>& kept = texts_.at(number);
     for (const std::string& text : texts) {
         std::string& quoted = kept.emplace_back();
         if (json_) {
@@ -72,7 +76,6 @@ u64 TableWriter::texts(const std::vector<std::string>& texts) {
             append_field(quoted, text);
         }
     }
-    return texts_.size() - 1;
 }
 
 void TableWriter::append(std::string& out, const Cells& column, std::size_t at) const {
@@ -86,8 +89,9 @@ void TableWriter::append(std::string& out, const Cells& column, std::size_t at) 
         return;
     }
     const u64 value = column.values[at];
-    const bool none = column.kind == CellKind::real ? std::isnan(std::bit_cast<double>(value))
-                                                    : value == missing;
+    const bool none = column.kind == CellKind::real    ? std::isnan(std::bit_cast<double>(value))
+                      : column.kind == CellKind::ticks ? value == never_ticks
+                                                       : false;
     if (none) {
         out += json_ ? "null" : "";
         return;

@@ -19,7 +19,7 @@ enum class CellKind : u8 { whole, ticks, real, coded, given };
 
 struct Cells {
     CellKind kind = CellKind::whole;
-    std::span<const u64> values;          // all ones where there is none; of real, the bits
+    std::span<const u64> values;          // of ticks, all ones where there is none; of real, the bits
     u64 number = 0;                       // ticks in a nanosecond; of coded, which texts
     std::vector<std::string> given;       // as they stand; empty where there is none
 
@@ -30,8 +30,11 @@ class TableWriter {
 public:
     explicit TableWriter(bool json) : json_(json) {}
 
-    // Keeps the texts that codes of a column stand for; returns their number.
-    u64 texts(const std::vector<std::string>& texts);
+    // Returns the number of a new list of texts that codes of a column stand for.
+    u64 new_texts();
+
+    // Adds to such a list.
+    void add_texts(u64 number, const std::vector<std::string>& texts);
 
     // Rows of CSV.
     std::string rows(const std::vector<Cells>& columns) const;

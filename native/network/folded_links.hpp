@@ -16,12 +16,6 @@
 
 namespace yantra {
 
-struct LinkClasses {
-    std::vector<u32> class_of;    // by link; none where no message passes
-    std::vector<u32> dimension;   // by class
-    std::vector<u64> count;       // by class: its links
-};
-
 inline namespace YANTRA_RUN {
 
 class FoldedLinks final : public CongestedNetwork {

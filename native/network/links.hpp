@@ -90,4 +90,10 @@ private:
     std::vector<u32> first_switch_;  // of each dimension: what its first switch is called
 };
 
+struct LinkClasses {
+    std::vector<u32> class_of;    // by link; none where no message passes
+    std::vector<u32> dimension;   // by class
+    std::vector<u64> count;       // by class: its links
+};
+
 }  // namespace yantra

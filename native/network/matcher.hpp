@@ -62,6 +62,17 @@ public:
         }
     }
 
+    // Calls visit(key, side, message) for every message that waits, those of a key in their order.
+    template <class Next, class Visit>
+    void for_each_message(Next&& next, Visit&& visit) const {
+        for (const Slot& slot : slots_) {
+            for (u32 message = slot.side == 0 ? none : slot.first; message != none;
+                 message = message == slot.last ? none : next(message)) {
+                visit(slot.key, static_cast<Side>(slot.side), message);
+            }
+        }
+    }
+
 private:
     struct Slot {
         MatchKey key{};

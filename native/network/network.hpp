@@ -57,6 +57,11 @@ public:
         return std::nullopt;
     }
 
+    // Whether pending events are all there is to the model's state, so that a run may skip what comes
+    // again; `repeat` then counts what was carried since `before` so many times more.
+    virtual bool can_repeat() const { return false; }
+    virtual void repeat(const std::vector<LinkUse>&, u64) {}
+
     // The messages sent from here on count for so many alike.
     void stand_for(u64 messages) { alike_ = messages; }
 

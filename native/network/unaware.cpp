@@ -68,6 +68,13 @@ u64 UnawareNetwork::delay_across(u32 src, u32 dst, u64 bytes, u64 times,
     return scale_.ticks(latency + static_cast<double>(bytes) / bytes_per_ns);
 }
 
+void UnawareNetwork::repeat(const std::vector<LinkUse>& before, u64 times) {
+    for (u32 d = 0; d < grid_.dimensions(); ++d) {
+        use_[d].bytes += (use_[d].bytes - before[d].bytes) * times;
+        use_[d].messages += (use_[d].messages - before[d].messages) * times;
+    }
+}
+
 void UnawareNetwork::on_event(u32, u32) { ensure(false, "the network has no events of its own"); }
 
 }  // namespace yantra

@@ -30,6 +30,8 @@ public:
     void on_event(u32 kind, u32 index) override;
     std::optional<u64> alone(u32 src, u32 dst, u64 bytes, u64 times,
                              std::vector<LinkUse>& use) const override;
+    bool can_repeat() const override { return true; }
+    void repeat(const std::vector<LinkUse>& before, u64 times) override;
     std::vector<LinkRecord> links() const override { return {}; }
     std::vector<LinkUse> dimensions() const override { return use_; }
 

@@ -60,6 +60,7 @@ public:
     struct Used {
         std::optional<ClosedForm> form;
         u64 times = 0;
+        u64 marked = 0;   // of them
     };
 
     // `find` is asked the first time.
@@ -70,6 +71,18 @@ public:
             entry->second.form = find();
         }
         return entry->second;
+    }
+
+    // What was used since the last mark was used so many times more.
+    void mark() {
+        for (auto& [key, used] : known_) {
+            used.marked = used.times;
+        }
+    }
+    void repeat(u64 times) {
+        for (auto& [key, used] : known_) {
+            used.times += (used.times - used.marked) * times;
+        }
     }
 
     template <class Visit>

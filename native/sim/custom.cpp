@@ -19,21 +19,21 @@ u32 node_of(const Graph& graph, u64 id) {
 
 }  // namespace
 
-const CustomPosition& Simulation::custom_position(const CustomCollective& custom, u32 rank) {
-    if (custom.members.empty()) {
-        return custom.positions[rank];
+const CustomPosition& Simulation::custom_position(const Stream& s) const {
+    const CustomCollective& custom = model_.custom[s.custom];
+    if (!custom.over_members) {
+        return custom.positions[s.rank];
     }
-    std::vector<u32> sorted = custom.members;
-    std::sort(sorted.begin(), sorted.end());
-    const auto found = std::lower_bound(sorted.begin(), sorted.end(), rank);
-    return custom.positions[static_cast<std::size_t>(found - sorted.begin())];
+    const u32 communicator = communicator_of(s);
+    const u32 offset = s.rank - model_.communicators[communicator].base;
+    return custom.positions[model_.form_of(communicator).shape->place(offset)];
 }
 
 void Simulation::start_custom_phase(u32 stream) {
     const u32 state = custom_states_.take();
     Stream& s = streams_[stream];
     s.custom_state = state;
-    const CustomPosition& position = custom_position(model_.custom[s.custom], s.rank);
+    const CustomPosition& position = custom_position(s);
     custom_states_[state].waiting = position.graph->parent_count;
     custom_states_[state].ready = position.ready;
     if constexpr (recorded_run) {
@@ -50,7 +50,7 @@ void Simulation::start_custom_phase(u32 stream) {
 void Simulation::issue_custom(u32 stream) {
     const u32 state = streams_[stream].custom_state;
     const CustomCollective& custom = model_.custom[streams_[stream].custom];
-    const Graph& graph = *custom_position(custom, streams_[stream].rank).graph;
+    const Graph& graph = *custom_position(streams_[stream]).graph;
     std::vector<u64> ready = custom_states_[state].ready.keys();
     if (!custom.hash_order) {
         std::sort(ready.begin(), ready.end());
@@ -63,12 +63,16 @@ void Simulation::issue_custom(u32 stream) {
 }
 
 u32 Simulation::custom_rank(const Stream& s, u32 named) const {
-    const CustomCollective& custom = model_.custom[s.custom];
-    return custom.members.empty() ? named : custom.members[named];
+    if (!model_.custom[s.custom].over_members) {
+        return named;
+    }
+    const u32 communicator = communicator_of(s);
+    return model_.communicators[communicator].base +
+           model_.form_of(communicator).shape->offset(named);
 }
 
 u64 Simulation::custom_size(const Stream& s, u32 node) const {
-    const Graph& graph = *custom_position(model_.custom[s.custom], s.rank).graph;
+    const Graph& graph = *custom_position(s).graph;
     return custom_bytes(graph, node, op_of(s.rank, datasets_[s.dataset].node).bytes);
 }
 
@@ -78,7 +82,7 @@ u64 Simulation::custom_ticks(const Stream& s, u32 node) const {
     if (model_.system.custom_work_takes_no_time) {
         return 0;
     }
-    const Graph& graph = *custom_position(model_.custom[s.custom], s.rank).graph;
+    const Graph& graph = *custom_position(s).graph;
     u64 ns = graph.recorded_ns(node, model_.quirks.whole_microseconds);
     if (ns == 0 && has_chunks(graph, node)) {
         const u64 ticks = reduction_ticks(custom_size(s, node));
@@ -94,7 +98,7 @@ u64 Simulation::custom_ticks(const Stream& s, u32 node) const {
 
 void Simulation::issue_custom_node(u32 stream, u32 node) {
     const Stream& s = streams_[stream];
-    const Graph& graph = *custom_position(model_.custom[s.custom], s.rank).graph;
+    const Graph& graph = *custom_position(s).graph;
     const Continuation then{Continuation::custom_node, stream, node};
     const Recorder::Scope scope(recorder());
     if constexpr (recorded_run) {
@@ -115,8 +119,7 @@ void Simulation::issue_custom_node(u32 stream, u32 node) {
 
 void Simulation::custom_node_done(u32 stream, u32 node) {
     const u32 state = streams_[stream].custom_state;
-    const CustomPosition& position =
-        custom_position(model_.custom[streams_[stream].custom], streams_[stream].rank);
+    const CustomPosition& position = custom_position(streams_[stream]);
     --custom_states_[state].ongoing;
     if constexpr (recorded_run) {
         record_custom_end(state, position.children[node]);

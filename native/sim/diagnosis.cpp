@@ -174,10 +174,10 @@ private:
         if (!fresh) {
             return result;
         }
-        const std::vector<u32>& members = run_.model_.communicators[communicator].members;
-        const std::size_t count = members.empty() ? run_.ranks_.size() : members.size();
-        for (u32 i = 0; i < count; ++i) {
-            const u32 member = members.empty() ? i : members[i];
+        const u32 base = run_.model_.communicators[communicator].base;
+        const Shape& shape = *run_.model_.form_of(communicator).shape;
+        for (u32 i = 0; i < shape.size(); ++i) {
+            const u32 member = base + shape.offset(i);
             const std::vector<u32>& nodes = entered_[member][communicator];
             if (nodes.size() <= number) {
                 const bool may_still = has_one_to_come(member, communicator);
@@ -287,8 +287,7 @@ private:
             return;
         }
         const Stream& s = run_.streams_[w.inner_stream];
-        const CustomCollective& custom = run_.model_.custom[s.custom];
-        const Graph& graph = *custom_position(custom, s.rank).graph;
+        const Graph& graph = *run_.custom_position(s).graph;
         w.inner_node = graph.id[first];
         w.inner_name = graph.name(first);
         const IntColumn& peer = w.sends ? graph.comm_dst : graph.comm_src;

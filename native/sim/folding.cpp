@@ -151,8 +151,7 @@ public:
         : model_(model),
           worth_(worth),
           grid_(model.dimensions, model.tables),
-          links_(grid_, [this](u32 rank, const LinkPartition::To& to) { flows(rank, to); }),
-          positions_(model.plans.size()) {}
+          links_(grid_, [this](u32 rank, const LinkPartition::To& to) { flows(rank, to); }) {}
 
     Folding result();
 
@@ -181,15 +180,11 @@ private:
         signature_.push_back(value);
         about_.push_back({what, communicator});
     }
-    const JobUse& use(u32 rank) const { return uses_[use_of_rank_[rank]]; }
+    const JobUse& use(u32 rank) const { return uses_[model_.job_of[rank]]; }
     u32 communicator_at(u32 rank, u32 index) const {
-        const u32 name = use(rank).communicators[index].name;
-        return model_.tables_of_ranks.empty() ? name : model_.tables_of_ranks[rank].communicators[name];
+        return model_.communicator_at(rank, use(rank).communicators[index].name);
     }
-    u32 peer_at(u32 rank, u32 index) const {
-        const u32 name = use(rank).peers[index];
-        return model_.tables_of_ranks.empty() ? name : model_.tables_of_ranks[rank].peers[name];
-    }
+    u32 peer_at(u32 rank, u32 index) const { return model_.peer_at(rank, use(rank).peers[index]); }
     // The first of a rank's names for a communicator or peer; `nowhere` if it has none.
     u32 role_in(u32 rank, u32 communicator) const;
     u32 role_of(u32 rank, u32 peer) const;
@@ -198,7 +193,7 @@ private:
     }
     u32 plan_shape(u32 plan);
     const Neighbourhood& neighbourhood(u32 plan, u32 level);
-    Place place_of(u32 rank, const Plan& plan, u32 plan_index, u32 level);
+    Place place_of(u32 rank, u32 communicator, const Plan& plan, u32 level) const;
     bool same_from_everywhere(const Plan& plan, const Level& level) const;
     u64 distance(u32 from, u32 to);
 
@@ -209,7 +204,6 @@ private:
     Grid grid_;
     LinkPartition links_;
     std::vector<JobUse> uses_;
-    std::vector<u32> use_of_rank_;
     std::vector<u32> color_;
     u32 colors_ = 0;
     u32 round_ = 0;
@@ -217,7 +211,6 @@ private:
     std::vector<u64> signature_;
     std::vector<std::pair<Difference, u32>> about_;
     std::unordered_map<u64, u64> uniform_;                     // of the round
-    std::vector<std::vector<std::pair<u32, u32>>> positions_;  // by plan: sorted (member, position)
     std::map<std::vector<u64>, u32> shapes_;
     std::unordered_map<u32, u32> shape_of_plan_;
     std::map<std::pair<u32, u32>, Neighbourhood> neighbourhoods_;
@@ -262,13 +255,8 @@ std::string Refinement::unfoldable() const {
 
 // Jobs of equal content, up to the names of communicators and peers, count as one.
 void Refinement::read_jobs() {
-    std::unordered_map<const Job*, u32> known;
-    for (const auto& job : model_.jobs) {
-        const auto [entry, fresh] = known.try_emplace(job.get(), static_cast<u32>(uses_.size()));
-        if (fresh) {
-            uses_.push_back(use_of(*job));
-        }
-        use_of_rank_.push_back(entry->second);
+    for (const auto& job : model_.distinct_jobs) {
+        uses_.push_back(use_of(*job));
     }
     std::vector<u32> kind(uses_.size());
     std::unordered_multimap<u64, u32> by_hash;
@@ -285,9 +273,9 @@ void Refinement::read_jobs() {
     }
     std::vector<u32> number(uses_.size(), nowhere);
     std::vector<u32> first;
-    color_.resize(model_.jobs.size());
+    color_.resize(model_.job_of.size());
     for (u32 rank = 0; rank < color_.size(); ++rank) {
-        u32& at = number[kind[use_of_rank_[rank]]];
+        u32& at = number[kind[model_.job_of[rank]]];
         if (at == nowhere) {
             at = colors_++;
             first.push_back(rank);
@@ -325,7 +313,7 @@ u32 Refinement::plan_shape(u32 plan_index) {
     }
     const Plan& plan = model_.plans[plan_index];
     std::vector<u64> shape{plan.communicator_size, plan.masked, plan.shared_load,
-                           plan.members.empty()};
+                           !plan.over_members};
     for (const Level& level : plan.levels) {
         shape.insert(shape.end(), {level.size, level.stride, level.index_stride, level.dimension,
                                    level.fixed_hand_over, level.turn});
@@ -369,29 +357,17 @@ const Neighbourhood& Refinement::neighbourhood(u32 plan, u32 level_index) {
     return near;
 }
 
-Place Refinement::place_of(u32 rank, const Plan& plan, u32 plan_index, u32 level_index) {
+Place Refinement::place_of(u32 rank, u32 communicator, const Plan& plan, u32 level_index) const {
+    if (plan.over_members) {
+        return place_among(model_, communicator, rank);
+    }
     const Level& level = plan.levels[level_index];
     Place place;
     place.size = level.size;
     place.index_stride = level.index_stride;
-    if (plan.members.empty()) {
-        place.stride = level.stride;
-        place.position = rank / level.stride % level.size;
-        place.base = rank - place.position * level.stride;
-        return place;
-    }
-    auto& positions = positions_[plan_index];
-    if (positions.empty()) {
-        for (u32 at = 0; at < plan.members.size(); ++at) {
-            positions.emplace_back(plan.members[at], at);
-        }
-        std::sort(positions.begin(), positions.end());
-    }
-    const auto found =
-        std::lower_bound(positions.begin(), positions.end(), std::pair<u32, u32>{rank, 0});
-    ensure(found != positions.end() && found->first == rank, "rank is not in its communicator");
-    place.members = plan.members.data();
-    place.position = found->second;
+    place.stride = level.stride;
+    place.position = rank / level.stride % level.size;
+    place.base = rank - place.position * level.stride;
     return place;
 }
 
@@ -399,7 +375,7 @@ Place Refinement::place_of(u32 rank, const Plan& plan, u32 plan_index, u32 level
 // looks the same from each of its members.
 bool Refinement::same_from_everywhere(const Plan& plan, const Level& level) const {
     const Dimension& dimension = grid_.dimension(level.dimension);
-    return plan.members.empty() && dimension.block != Block::table &&
+    return !plan.over_members && dimension.block != Block::table &&
            level.size == dimension.size && level.stride == grid_.stride(level.dimension);
 }
 
@@ -444,7 +420,7 @@ void Refinement::add_level(u32 rank, u32 communicator, u32 plan_index, u32 level
     const Plan& plan = model_.plans[plan_index];
     const Level& level = plan.levels[level_index];
     const Neighbourhood& near = neighbourhood(plan_index, level_index);
-    const Place place = place_of(rank, plan, plan_index, level_index);
+    const Place place = place_of(rank, communicator, plan, level_index);
     if (near.by_position) {
         put(u64{communicator} << 32U | rank, Difference::position, communicator);
         return;
@@ -473,7 +449,7 @@ void Refinement::add_communicator(u32 rank, u32 used) {
         if ((kinds >> kind & 1) == 0) {
             continue;
         }
-        const u32 plan = model_.communicators[communicator].plan[kind];
+        const u32 plan = model_.form_of(communicator).plan[kind];
         put(plan_shape(plan), Difference::plan, communicator);
         for (u32 level = 0; level < model_.plans[plan].levels.size(); ++level) {
             if (model_.plans[plan].levels[level].size > 1) {
@@ -651,13 +627,13 @@ std::vector<u32> Refinement::programs_of(const Level& level, u32 kind) const {
 }
 
 void Refinement::add_flows(u32 rank, u32 communicator, u32 kind, const LinkPartition::To& to) {
-    const u32 plan_index = model_.communicators[communicator].plan[kind];
+    const u32 plan_index = model_.form_of(communicator).plan[kind];
     const Plan& plan = model_.plans[plan_index];
     for (u32 at = 0; at < plan.levels.size(); ++at) {
         if (plan.levels[at].size <= 1) {
             continue;
         }
-        const Place place = place_of(rank, plan, plan_index, at);
+        const Place place = place_of(rank, communicator, plan, at);
         for (u32 number : programs_of(plan.levels[at], kind)) {
             const Program& program = model_.programs[number];
             if (const auto* graph = std::get_if<GraphProgram>(&program.machine)) {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "network/folded_links.hpp"
+#include "network/links.hpp"
 #include "sim/model.hpp"
 
 namespace yantra {

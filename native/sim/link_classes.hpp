@@ -12,7 +12,6 @@
 #include <functional>
 #include <vector>
 
-#include "network/folded_links.hpp"
 #include "network/links.hpp"
 #include "topology/grid.hpp"
 

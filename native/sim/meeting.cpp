@@ -29,9 +29,10 @@ u32 Simulation::member_index(const Stream& s, const Plan& plan) const {
     if (plan.communicator_size == grid_.ranks()) {
         return s.rank;
     }
+    const ChunkPlace chunk = chunk_of(s);
     u32 index = 0;
     for (u32 level = 0; level < plan.levels.size(); ++level) {
-        const Place place = place_in(s.rank, plan, level);
+        const Place place = place_in(chunk, level);
         index += place.position * place.index_stride;
     }
     return index;

@@ -1,44 +1,34 @@
 #include "sim/model.hpp"
 
 #include <algorithm>
-#include <unordered_map>
+#include <utility>
 
 namespace yantra {
 
 namespace {
 
 // Whether it makes a difference to a job which rank runs it.
-bool names_ranks(const Job& job, const std::vector<std::vector<u32>>& members) {
-    return std::any_of(job.ops.begin(), job.ops.end(), [&](const Op& op) {
+bool names_ranks(const Job& job) {
+    return std::any_of(job.ops.begin(), job.ops.end(), [](const Op& op) {
         return op.kind == OpKind::send || op.kind == OpKind::receive ||
-               (op.kind == OpKind::collective && !members[op.communicator].empty());
+               (op.kind == OpKind::collective && op.communicator != 0);
     });
 }
 
 }  // namespace
 
 std::pair<u32, std::vector<Problem>> check_ranks(const Model& model) {
-    std::vector<std::vector<u32>> members;
-    for (const Communicator& communicator : model.communicators) {
-        members.push_back(communicator.members);
-        std::sort(members.back().begin(), members.back().end());
+    std::vector<bool> looks;
+    for (const auto& job : model.distinct_jobs) {
+        looks.push_back(names_ranks(*job));
     }
-    std::unordered_map<const Job*, bool> looked_at;
-    const Job* last = nullptr;
-    bool looks = false;
-    const u32 ranks = static_cast<u32>(model.jobs.size());
+    const u32 ranks = model.ranks();
     for (u32 rank = 0; rank < ranks; ++rank) {
-        const Job* const job = model.jobs[rank].get();
-        if (job != last) {
-            last = job;
-            const auto [entry, fresh] = looked_at.try_emplace(job);
-            if (fresh) {
-                entry->second = names_ranks(*job, members);
-            }
-            looks = entry->second;
+        if (!looks[model.job_of[rank]]) {
+            continue;
         }
-        std::vector<Problem> problems =
-            looks ? check_rank(*job, rank, ranks, members) : std::vector<Problem>{};
+        const auto is_member = [&](u32 communicator) { return model.is_member(rank, communicator); };
+        std::vector<Problem> problems = check_rank(model.job(rank), rank, ranks, is_member);
         if (!problems.empty()) {
             return {rank, std::move(problems)};
         }

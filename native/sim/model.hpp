@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "collective/communicator.hpp"
 #include "collective/custom.hpp"
 #include "collective/plan.hpp"
 #include "collective/program.hpp"
 #include "memory/remote.hpp"
 #include "topology/grid.hpp"
 #include "workload/job.hpp"
+#include "workload/rank_rules.hpp"
 
 namespace yantra {
 
@@ -62,12 +64,6 @@ struct SystemParameters {
     SharedBusParameters bus;
 };
 
-struct Communicator {
-    u64 first_stream = 0;            // tags of its collectives count from here
-    std::vector<u32> members;        // in ring order; empty: all ranks
-    std::array<u32, collective_kinds> plan{};   // into Model::plans; none where not offered
-};
-
 struct Model {
     TimeScale scale = TimeScale::truncated_nanoseconds();
     Quirks quirks;
@@ -80,13 +76,41 @@ struct Model {
     std::vector<Program> programs;
     std::vector<Plan> plans;
     u32 turns = 0;                   // counters that levels with two programs need
-    std::vector<Communicator> communicators;
+    std::vector<Form> forms;         // of communicators
+    std::vector<Communicator> communicators;   // the first is all ranks
     std::vector<u32> lanes;          // by communicator: those that share one share their queues
     std::vector<CustomCollective> custom;
-    std::vector<std::shared_ptr<const Job>> jobs;   // by rank
-    std::vector<RankTables> tables_of_ranks;        // by rank; empty unless the jobs are templates
+    std::vector<std::shared_ptr<const Job>> distinct_jobs;
+    std::vector<std::shared_ptr<const RankRules>> rules;   // by job; null unless it is a template's
+    std::vector<u32> job_of;         // by rank, into the distinct ones
     bool match_by_tag = false;       // tags of different communicators may collide
+
+    u32 ranks() const {
+        u32 product = 1;
+        for (const Dimension& dimension : dimensions) {
+            product *= dimension.size;
+        }
+        return product;
+    }
+    const Job& job(u32 rank) const { return *distinct_jobs[job_of[rank]]; }
+    // What the operations of a rank name.
+    u32 communicator_at(u32 rank, u32 name) const {
+        const RankRules* const of = rules[job_of[rank]].get();
+        return of == nullptr || name == 0 ? name : of->communicators[name - 1].of(rank);
+    }
+    u32 peer_at(u32 rank, u32 name) const {
+        const RankRules* const of = rules[job_of[rank]].get();
+        return of == nullptr ? name : of->peers[name].of(rank);
+    }
+    const Form& form_of(u32 communicator) const { return forms[communicators[communicator].form]; }
+    bool is_member(u32 rank, u32 communicator) const {
+        const Communicator& at = communicators[communicator];
+        return rank >= at.base && forms[at.form].shape->place(rank - at.base) != none;
+    }
 };
+
+// The place of a member in the ring that is its whole communicator.
+Place place_among(const Model& model, u32 communicator, u32 rank);
 
 // The first rank that cannot run its job, a peer or a group being wrong for it, and why.
 std::pair<u32, std::vector<Problem>> check_ranks(const Model& model);

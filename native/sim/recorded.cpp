@@ -232,7 +232,7 @@ void Simulation::record_service(u32 server, const MemoryRequest& request) {
 
 void Simulation::record_collective(u32 rank, u32 node) {
     const u32 communicator = communicator_of(rank, op_of(rank, node));
-    const std::pair<u32, u64> key{circle(rank, communicator), ranks_[rank].streams[communicator]};
+    const std::pair<u32, u64> key{circle(rank, communicator), streams_made(rank, communicator)};
     const auto number = static_cast<u32>(records_->instances.size());
     recorder().recording().instance[place_of(rank, node)] =
         records_->instances.try_emplace(key, number).first->second;

@@ -5,6 +5,7 @@
 #include "base/ensure.hpp"
 #include "network/congested.hpp"
 #include "network/unaware.hpp"
+#include "sim/skipping.hpp"
 
 namespace yantra {
 
@@ -42,9 +43,7 @@ Simulation::Simulation(const Model& model, bool match_by_tag,
         keep_links_of_classes();
     }
     one_at_a_time_ = has_one_collective_at_a_time();
-    ensure(model.jobs.size() == grid_.ranks(), "one job per rank");
-    ensure(model.tables_of_ranks.empty() || model.tables_of_ranks.size() == grid_.ranks(),
-           "tables of each rank or of none");
+    ensure(model.job_of.size() == grid_.ranks(), "one job per rank");
     const SystemParameters& system = model.system;
     const u32 queues = system.queues_per_dimension;
     queue_threshold_ = (system.active_chunks + queues - 1) / queues;
@@ -56,8 +55,10 @@ Simulation::Simulation(const Model& model, bool match_by_tag,
     u64 nodes = 0;
     for (u32 rank = 0; rank < ranks_.size(); ++rank) {
         Rank& r = ranks_[rank];
-        r.job = model.jobs[real(rank)].get();
-        r.tables = model.tables_of_ranks.empty() ? nullptr : &model.tables_of_ranks[real(rank)];
+        r.job = &model.job(real(rank));
+        if (const RankRules* const rules = model.rules[model.job_of[real(rank)]].get()) {
+            r.tables = tables_of(*rules, real(rank));
+        }
         const Graph& graph = *r.job->graph;
         r.waiting = graph.parent_count;
         r.ready = ReadySet(static_cast<u32>(model.resources.capacity.size()));
@@ -67,8 +68,7 @@ Simulation::Simulation(const Model& model, bool match_by_tag,
         for (RoundRobin& robin : r.robin) {
             robin.last = queues > 1 ? queues / 2 : 0;
         }
-        r.streams.resize(model.communicators.size());
-        r.turns.resize(model.turns);
+        r.streams.resize(circles);
         r.first_node = nodes;
         nodes += graph.size();
     }
@@ -76,14 +76,6 @@ Simulation::Simulation(const Model& model, bool match_by_tag,
     start_.assign(nodes, never);
     end_.assign(nodes, never);
     finish_.assign(ranks_.size(), never);
-    for (const Plan& plan : model.plans) {
-        std::vector<std::pair<u32, u32>> positions;
-        for (u32 position = 0; position < plan.members.size(); ++position) {
-            positions.emplace_back(plan.members[position], position);
-        }
-        std::sort(positions.begin(), positions.end());
-        positions_.push_back(std::move(positions));
-    }
     if (system.inter_dimension == InterDimension::themis ||
         system.inter_dimension == InterDimension::themis_flex) {
         themis_.emplace(grid_, system.inter_dimension == InterDimension::themis_flex);
@@ -91,7 +83,12 @@ Simulation::Simulation(const Model& model, bool match_by_tag,
     if (system.bus.enabled) {
         buses_.resize(grid_.ranks());
     }
+    if (shortcuts_) {
+        skipping_ = std::make_unique<Skipping>(*this);
+    }
 }
+
+u64 Simulation::nodes_skipped() const { return skipping_ ? skipping_->skipped() : 0; }
 
 Simulation::~Simulation() = default;
 
@@ -122,6 +119,9 @@ bool Simulation::run_for(u64 events) {
         if (folded_) [[unlikely]] {
             if (mismatch_ || !ties_.found().empty()) {
                 return true;
+            }
+            if (may_repeat()) {
+                skipping_->look();
             }
             ties_.next_event();
         }

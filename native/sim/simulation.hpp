@@ -13,6 +13,7 @@
 //   folded.cpp     runs of one rank per class of equal ones
 //   recorded.cpp   what a recorded run notes of all that
 //   shortcuts.cpp  what such a run need not play
+//   skipping.cpp   what it does again and again
 //   diagnosis.cpp  what a run that cannot finish waits for
 #pragma once
 
@@ -66,6 +67,8 @@ public:
     u64 now() const { return queue_.now(); }
     Recorder& recorder() { return queue_.recorder(); }
     u64 nodes_done() const { return nodes_done_; }
+    // Nodes whose times were written down without events.
+    u64 nodes_skipped() const;
 
 private:
     // What happens at a rank at some tick.
@@ -268,19 +271,27 @@ private:
         u32 last = 0;
     };
 
+    // Of the phases that a rank made on levels that take turns: those over the same members count as one.
+    struct TurnCount {
+        u32 turn;
+        u32 base;
+        u32 count;
+    };
+
     struct Rank {
         const Job* job = nullptr;
-        const RankTables* tables = nullptr;   // of a template
+        std::optional<RankTables> tables;   // of a template
         std::vector<u32> waiting;      // parents left, by node
         ReadySet ready{0};
         std::vector<u32> occupied;     // by slot
         std::vector<u32> freed;        // nodes freed during an issue pass
         std::vector<Queue> queues;
         std::vector<RoundRobin> robin; // by dimension
-        std::vector<u64> streams;      // made so far, by communicator
-        std::vector<u32> turns;        // of levels whose streams alternate between two programs
+        std::vector<u64> streams;      // made so far, by communicator or circle
+        std::vector<TurnCount> turns;  // of levels whose streams alternate between two programs
         u64 first_node = 0;
         u64 compute_busy = 0;
+        u64 done = 0;                  // nodes, of a folded run
         u32 in_flight = 0;
         u32 rotation = 0;              // of the round-robin inter-dimension scheduler
         i64 next_priority = 0;
@@ -310,9 +321,14 @@ private:
     void build_phases(u32 rank, const Op& op, const Plan& plan, u64 data, bool spread);
     void add_phase(const ChunkPlace& chunk, u32 level, CollectiveKind kind, Half half, u64& data);
     bool takes_alternate(const ChunkPlace& chunk, const Level& level);
+    u64 next_turn(const ChunkPlace& chunk, const Level& level);
+    // The streams that a rank made so far in a communicator.
+    u64& streams_made(u32 rank, u32 communicator) {
+        return ranks_[rank].streams[circle(rank, communicator)];
+    }
     void leave_out_phases(const ChunkPlace& chunk, CollectiveKind kind);
     void choose_queue_by_half(Rank& r, u32 dimension, Half half, Phase& phase) const;
-    void choose_queue_by_chunk(const ChunkPlace& chunk, Half half, Phase& phase) const;
+    void choose_queue_by_chunk(const ChunkPlace& chunk, Half half, Phase& phase);
     void order_levels(u32 rank, const Op& op, const Plan& plan);
     u32 store_phases();
     void proceed(u32 stream);
@@ -325,7 +341,7 @@ private:
     bool take_turn(Queue& q);
     void start_phase(u32 stream);
     void stream_finished(u32 dataset);
-    Place place_in(u32 of, const Plan& plan, u32 level) const;
+    Place place_in(const ChunkPlace& chunk, u32 level) const;
     u64 reduction_ticks(u64 bytes) const;
 
     // --- exchange.cpp
@@ -383,9 +399,13 @@ private:
     // --- shortcuts.cpp
     bool closes(u32 stream, const ExchangeProgram& machine);
     void add_closed(Outcome& out) const;
+    bool may_repeat() const { return ranks_[looked_at_].done >= next_look_ && queue_.tick_is_over(); }
+
+    // --- skipping.cpp
+    class Skipping;
 
     // --- custom.cpp
-    static const CustomPosition& custom_position(const CustomCollective& custom, u32 rank);
+    const CustomPosition& custom_position(const Stream& s) const;
     void start_custom_phase(u32 stream);
     void issue_custom(u32 stream);
     void issue_custom_node(u32 stream, u32 node);
@@ -476,14 +496,21 @@ private:
     void handle(const Event& event);
     void handle_local(u32 rank, const LocalEvent& event);
     const Phase& phase_of(const Stream& s) const { return phases_[s.phase]; }
+    u32 communicator_of(const Stream& s) const {
+        return communicator_of(s.rank, op_of(s.rank, datasets_[s.dataset].node));
+    }
+    ChunkPlace chunk_of(const Stream& s) const {
+        const Plan& plan = model_.plans[s.plan];
+        return {s.rank, plan.over_members ? communicator_of(s) : none, &plan};
+    }
     const Op& op_of(u32 rank, u32 node) const { return ranks_[rank].job->ops[node]; }
     u32 communicator_of(u32 rank, const Op& op) const {
-        const RankTables* const tables = ranks_[rank].tables;
-        return tables == nullptr ? op.communicator : tables->communicators[op.communicator];
+        const std::optional<RankTables>& tables = ranks_[rank].tables;
+        return tables ? tables->communicators[op.communicator] : op.communicator;
     }
     u32 peer_of(u32 rank, const Op& op) const {
-        const RankTables* const tables = ranks_[rank].tables;
-        return tables == nullptr ? op.peer : tables->peers[op.peer];
+        const std::optional<RankTables>& tables = ranks_[rank].tables;
+        return tables ? tables->peers[op.peer] : op.peer;
     }
 
     const Model& model_;
@@ -519,7 +546,6 @@ private:
     std::vector<std::vector<u32>> free_counters_;           // blocks given back, by level size
     Pool<GraphState> graph_states_;
     Pool<CustomState> custom_states_;
-    std::vector<std::vector<std::pair<u32, u32>>> positions_;  // by plan: sorted (member, position)
     std::optional<Themis> themis_;
     RemoteMemoryServers memory_;
     std::vector<SharedBus> buses_;
@@ -532,6 +558,9 @@ private:
     bool one_at_a_time_ = false;   // of folded runs
     std::shared_ptr<Records> records_;   // of recorded runs
     ClosedForms closed_;
+    std::unique_ptr<Skipping> skipping_;
+    u32 looked_at_ = 0;            // the rank whose nodes tell when to look for a repetition
+    u64 next_look_ = never;        // after so many of them
 };
 
 }  // namespace yantra

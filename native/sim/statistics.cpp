@@ -37,7 +37,7 @@ bool ran(const Outcome& outcome, u64 at) {
 std::vector<Interval> intervals_of(const Model& model, const Outcome& outcome, u32 rank,
                                    NodeClass node_class) {
     std::vector<Interval> intervals;
-    const Job& job = *model.jobs[rank];
+    const Job& job = model.job(rank);
     for (u32 node = 0; node < job.ops.size(); ++node) {
         const u64 at = outcome.first_node[rank] + node;
         if (job.ops[node].node_class == node_class && ran(outcome, at)) {
@@ -79,7 +79,7 @@ bool has_roofline(const Op& op, const Graph& graph, u32 node, const Roofline& ro
 
 void add_utilisations(const Model& model, const Outcome& outcome, u32 rank, const Roofline& roofline,
                       const std::vector<u32>& order, RankStatistics& statistics) {
-    const Job& job = *model.jobs[rank];
+    const Job& job = model.job(rank);
     const Graph& graph = *job.graph;
     u64 bound = 0;
     u64 total = 1;  // upstream's guard against dividing by zero
@@ -117,7 +117,7 @@ void add_utilisations(const Model& model, const Outcome& outcome, u32 rank, cons
 RankStatistics rank_statistics(const Model& model, const Outcome& outcome, u32 rank,
                                const Roofline& roofline) {
     RankStatistics statistics;
-    const Job& job = *model.jobs[rank];
+    const Job& job = model.job(rank);
     const std::vector<u32> order = in_upstream_order(*job.graph, outcome, rank);
     for (u32 node : order) {
         const NodeClass node_class = job.ops[node].node_class;

@@ -30,11 +30,11 @@ void Simulation::start_collective(u32 rank, u32 node) {
     if (model_.system.priority != Priority::given) {
         priority = model_.system.priority == Priority::lifo ? r.next_priority++ : r.next_priority--;
     }
-    const Communicator& communicator = model_.communicators[communicator_of(rank, op)];
+    const u32 communicator = communicator_of(rank, op);
     if (folded_) [[unlikely]] {
-        note_collective(rank, communicator_of(rank, op));
+        note_collective(rank, communicator);
     }
-    const u32 plan = communicator.plan[static_cast<std::size_t>(op.collective)];
+    const u32 plan = model_.form_of(communicator).plan[static_cast<std::size_t>(op.collective)];
     const u32 custom = op.custom != none ? op.custom : model_.plans[plan].custom;
     if (custom != none) {
         start_custom(rank, node, plan, custom, priority);
@@ -82,7 +82,7 @@ void Simulation::start_chunks(u32 rank, u32 node, u32 plan_index, i64 priority) 
     for (u64 piece = 0; balanced ? left > 0 : piece < pieces; ++piece) {
         u64 data = chunk;
         if (balanced) {
-            const u64 number = ranks_[rank].streams[communicator_of(rank, op)];
+            const u64 number = streams_made(rank, communicator_of(rank, op));
             ThemisDecision decision =
                 themis_->choose(number, left, chunk, op.collective, op.involved);
             data = decision.bytes;
@@ -161,7 +161,7 @@ void Simulation::leave_out_phases(const ChunkPlace& chunk, CollectiveKind kind) 
     for (std::size_t i = 0; i < planned_.size(); ++i) {
         Phase& phase = planned_[to_root ? i : planned_.size() - 1 - i];
         phase.idle = idle;
-        idle = idle || place_in(chunk.rank, *chunk.plan, phase.level).position != 0;
+        idle = idle || place_in(chunk, phase.level).position != 0;
     }
 }
 
@@ -198,10 +198,21 @@ void Simulation::add_phase(const ChunkPlace& chunk, u32 level_index, CollectiveK
 // Whether a phase runs the second of two programs: every second chunk of the communicator does, so
 // that its members agree. Upstream counts the phases of each rank.
 bool Simulation::takes_alternate(const ChunkPlace& chunk, const Level& level) {
-    Rank& r = ranks_[chunk.rank];
-    const u64 number = model_.quirks.phases_as_ready ? r.turns[level.turn]++
-                                                     : r.streams[chunk.communicator];
+    const u64 number = model_.quirks.phases_as_ready ? next_turn(chunk, level)
+                                                     : streams_made(chunk.rank, chunk.communicator);
     return number % 2 != 0;
+}
+
+u64 Simulation::next_turn(const ChunkPlace& chunk, const Level& level) {
+    std::vector<TurnCount>& turns = ranks_[chunk.rank].turns;
+    const u32 base = chunk.plan->over_members ? model_.communicators[chunk.communicator].base : 0;
+    auto found = std::find_if(turns.begin(), turns.end(), [&](const TurnCount& t) {
+        return t.turn == level.turn && t.base == base;
+    });
+    if (found == turns.end()) {
+        found = turns.insert(found, {level.turn, base, 0});
+    }
+    return found->count++;
 }
 
 // Counts the phases of each half of a dimension's queues, whatever their communicator.
@@ -229,9 +240,9 @@ void Simulation::choose_queue_by_half(Rank& r, u32 dimension, Half half, Phase& 
 
 // The number of the chunk within its communicator decides, so that all members agree on the queue
 // and on the direction around a ring.
-void Simulation::choose_queue_by_chunk(const ChunkPlace& chunk, Half half, Phase& phase) const {
+void Simulation::choose_queue_by_chunk(const ChunkPlace& chunk, Half half, Phase& phase) {
     const u32 queues = model_.system.queues_per_dimension;
-    const u64 number = ranks_[chunk.rank].streams[chunk.communicator];
+    const u64 number = streams_made(chunk.rank, chunk.communicator);
     const u32 queue = static_cast<u32>(number % queues);
     phase.clockwise = half == Half::any ? queues == 1 || queue < queues / 2 : half == Half::first;
     phase.queue += queue;
@@ -259,7 +270,7 @@ void Simulation::make_stream(u32 rank, u32 dataset, u32 plan, u32 custom, i64 pr
     const u32 stream = streams_.take();
     Stream& s = streams_[stream];
     const u32 communicator = communicator_of(rank, op_of(rank, datasets_[dataset].node));
-    s.id = model_.communicators[communicator].first_stream + ranks_[rank].streams[communicator]++;
+    s.id = model_.communicators[communicator].first_stream + streams_made(rank, communicator)++;
     s.tag = static_cast<u32>(s.id % tag_space) + tag_space;
     s.priority = priority;
     s.rank = rank;
@@ -525,7 +536,7 @@ void Simulation::start_phase(u32 stream) {
         local_.schedule(s.rank, 0, phase_done, stream, none);
         return;
     }
-    s.place = place_in(s.rank, model_.plans[s.plan], phase.level);
+    s.place = place_in(chunk_of(s), phase.level);
     const Program& program = model_.programs[phase.program];
     if (const auto* machine = std::get_if<ExchangeProgram>(&program.machine)) {
         if (shortcuts_ && closes(stream, *machine)) [[unlikely]] {
@@ -537,21 +548,15 @@ void Simulation::start_phase(u32 stream) {
     }
 }
 
-Place Simulation::place_in(u32 of, const Plan& plan, u32 level_index) const {
-    const u32 rank = real(of);
-    const Level& level = plan.levels[level_index];
+Place Simulation::place_in(const ChunkPlace& chunk, u32 level_index) const {
+    const u32 rank = real(chunk.rank);
+    if (chunk.plan->over_members) {
+        return place_among(model_, chunk.communicator, rank);
+    }
+    const Level& level = chunk.plan->levels[level_index];
     Place place;
     place.size = level.size;
     place.index_stride = level.index_stride;
-    if (!plan.members.empty()) {
-        const auto& positions = positions_[static_cast<std::size_t>(&plan - model_.plans.data())];
-        const auto found =
-            std::lower_bound(positions.begin(), positions.end(), std::pair<u32, u32>{rank, 0});
-        ensure(found != positions.end() && found->first == rank, "rank is not in its communicator");
-        place.members = plan.members.data();
-        place.position = found->second;
-        return place;
-    }
     place.stride = level.stride;
     place.position = rank / level.stride % level.size;
     place.base = rank - place.position * level.stride;

@@ -129,6 +129,18 @@ public:
         t.contested_queues.clear();
     }
 
+    // What was contested in a rank's latest tick and is still to be looked at.
+    struct Open {
+        u64 slots;
+        const std::vector<u32>& queues;
+        u32& node;
+        u32& other;
+    };
+    Open open(u32 rank) {
+        Touched& t = touched_[rank];
+        return {t.contested_slots, t.contested_queues, t.node, t.other};
+    }
+
     u64 event() const { return event_; }
     const std::string& found() const { return found_; }
     u32 rank() const { return rank_; }

@@ -90,6 +90,7 @@ void Simulation::skip(u32 rank, u32 node) {
         record_end(rank, node);
     }
     ++nodes_done_;
+    ++ranks_[rank].done;
     release_children(rank, node);
 }
 
@@ -129,6 +130,7 @@ void Simulation::complete_node(u32 rank, u32 node) {
         record_end(rank, node);
     }
     if (folded_) [[unlikely]] {
+        ++r.done;
         ties_.node_ends(rank, queue_.now(), node, slots_around(r, node));
     }
     release_children(rank, node);

@@ -484,14 +484,13 @@ std::vector<Problem> check_custom(const Graph& graph, u32 positions, bool whole_
 }
 
 std::vector<Problem> check_rank(const Job& job, u32 rank, u32 ranks,
-                                const std::vector<std::vector<u32>>& communicator_members) {
+                                const std::function<bool(u32)>& is_member) {
     std::vector<Problem> problems;
     const Graph& graph = *job.graph;
     for (u32 node = 0; node < job.ops.size(); ++node) {
         const Op& op = job.ops[node];
         if (op.kind == OpKind::collective) {
-            const std::vector<u32>& members = communicator_members[op.communicator];
-            if (!members.empty() && !std::binary_search(members.begin(), members.end(), rank)) {
+            if (!is_member(op.communicator)) {
                 problems.push_back({node, false,
                                     "rank " + std::to_string(rank) +
                                         " is not a member of the collective's group"});

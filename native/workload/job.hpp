@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -105,19 +106,12 @@ struct Job {
     std::vector<Op> ops;
 };
 
-// What a rank that runs a template puts in the places of communicators and peers.
-struct RankTables {
-    std::vector<u32> communicators;
-    std::vector<u32> peers;
-};
-
 std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const LowerOptions& options,
                                  std::vector<Problem>& problems);
 
-// Problems that depend on which rank runs the job: peers, own rank, group membership. The members are
-// sorted; none stands for all ranks.
+// Problems that depend on which rank runs the job: peers, own rank, membership of a communicator.
 std::vector<Problem> check_rank(const Job& job, u32 rank, u32 ranks,
-                                const std::vector<std::vector<u32>>& communicator_members);
+                                const std::function<bool(u32)>& is_member);
 
 // Problems of a trace that stands for a collective among `positions` ranks.
 std::vector<Problem> check_custom(const Graph& graph, u32 positions, bool whole_microseconds);

@@ -65,6 +65,15 @@ public:
         }
     }
 
+    // All nodes are those so much further on; their order stays.
+    void move_on(u32 by) {
+        for (std::vector<u32>& heap : heaps_) {
+            for (u32& node : heap) {
+                node += by;
+            }
+        }
+    }
+
 private:
     std::vector<std::vector<u32>> heaps_;
     std::size_t size_ = 0;

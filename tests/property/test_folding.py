@@ -163,6 +163,14 @@ def test_an_all_reduce_on_a_torus_gives_all_its_links_a_row() -> None:
     assert len(once.links) == 64 * 5  # the last dimension is gone round one way
 
 
+def test_a_recorded_run_tells_the_same_of_every_link_folded_and_not() -> None:
+    model = compile(all_reduce((4, 4), **LINKS))
+    once = run(model, fold="require", record=True).recording
+    whole = run(model, fold="off", record=True).recording
+    assert once.link_utilisation(7).as_dict() == whole.link_utilisation(7).as_dict()
+    assert once.utilisation(7).as_dict() == whole.utilisation(7).as_dict()
+
+
 def exchange(to: list[int]) -> Any:
     """Every rank sends to `to[rank]`; nobody sends to itself, and all receive once."""
 

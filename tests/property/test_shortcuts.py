@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from tests.cases import ALL_REDUCE, cluster, scenario
 from tests.oracles.folded_jobs import folded_case
 from tests.oracles.repeated_jobs import repeated_case
 from yantra import _core
+from yantra.chakra import TraceBuilder
 from yantra.compile import Model, compile
 from yantra.folding import find
+from yantra.scenario import Collectives
 from yantra.simulate import run_native
 
 CASES, BLOCK = 200, 50
@@ -57,3 +60,72 @@ def test_shortcuts_of_folded_runs_change_nothing(case: Any, first: int) -> None:
             assert got == columns(model, long), f"case {seed}"
             used += short.events < long.events
     assert used > BLOCK // 5
+
+
+def simulated(model: Model, *, recorded: bool = False) -> tuple[Any, Any]:
+    """Run one rank per class; return the simulation and its outcome, checked against all ranks."""
+    kind = _core.RecordedSimulation if recorded else _core.Simulation
+    simulation = kind(model.native, folding=find(model))
+    simulation.start()
+    assert simulation.run_for(ALL_EVENTS)
+    outcome = simulation.outcome()
+    assert columns(model, outcome) == columns(model, run_native(model))
+    return simulation, outcome
+
+
+@pytest.mark.parametrize("algorithm", ["ring", "direct", "direct3", "halving_doubling"])
+def test_a_phase_among_ranks_alike_takes_one_event(algorithm: str) -> None:
+    names = dict.fromkeys(("all_reduce", "reduce_scatter", "all_gather"), (algorithm,) * 2)
+    model = compile(
+        scenario(
+            cluster(("switch", 8, 50.0, 500.0), ("ring", 4, 25.0, 700.0)),
+            lambda trace, rank: trace.collective(ALL_REDUCE, 1 << 20),
+            collectives=Collectives(**names, chunks=4),
+        )
+    )
+    _, outcome = simulated(model)
+    assert outcome.events == 4 * 3  # chunks; reduce-scatter, all-reduce, all-gather
+    assert simulated(model, recorded=True)[1].events > outcome.events
+
+
+def microbatches(trace: TraceBuilder, rank: int) -> None:
+    """Four stages of four ranks: receive, work, add up within the stage, send on; 60 times."""
+    stage, last = rank // 4, ()
+    for step in range(60):
+        got = trace.recv(rank - 4, 1000, tag=step) if stage > 0 else None
+        after = tuple(node for node in (got, last) if node)
+        work = trace.compute(duration_micros=3 if stage > 0 else 4, after=after)
+        last = trace.collective(ALL_REDUCE, 4096, group=str(1 + stage), after=work)
+        if stage < 3:
+            trace.send(rank + 4, 1000, tag=step, after=last)
+
+
+def pipeline() -> Model:
+    groups = tuple((1 + stage, tuple(range(4 * stage, 4 * stage + 4))) for stage in range(4))
+    topology = cluster(("switch", 4, 50.0, 500.0), ("ring", 4, 25.0, 700.0))
+    return compile(scenario(topology, microbatches, groups=groups))
+
+
+def test_micro_batches_that_repeat_are_skipped_and_their_times_written_down() -> None:
+    model = pipeline()
+    simulation, outcome = simulated(model)
+    assert simulation.nodes_skipped > len(outcome.start) // 2
+
+
+def test_a_recorded_run_plays_every_event() -> None:
+    simulation, _ = simulated(pipeline(), recorded=True)
+    assert simulation.nodes_skipped == 0
+
+
+def test_what_comes_once_among_micro_batches_is_not_skipped() -> None:
+    """The 30th of 60 computations takes longer: the run repeats before and behind it."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        last: Any = ()
+        for step in range(60):
+            work = trace.compute(duration_micros=50 if step == 30 else 5, after=last)
+            last = trace.collective(ALL_REDUCE, 4096, after=work)
+
+    simulation, outcome = simulated(compile(scenario(cluster(("ring", 8, 50.0, 500.0)), write)))
+    assert 0 < simulation.nodes_skipped < 60
+    assert outcome.last_tick > 60 * 5_000_000 + 45_000_000

@@ -63,7 +63,7 @@ def _check_rows(timeline: Timeline) -> None:
     for slice in sorted(timeline.slices, key=lambda slice: (slice.start, slice.end)):
         assert until[slice.track] <= slice.start
         until[slice.track] = slice.end or 0
-        if slice.category in TRACKS:
+        if slice.category in TRACKS and timeline.processes[slice.process] != "cluster":
             assert timeline.tracks[slice.track] == TRACKS[slice.category]
 
 
@@ -85,10 +85,53 @@ def _check_collectives(timeline: Timeline, result: Result) -> None:
         assert timeline.tracks[slice.track] == track
 
 
-@settings(max_examples=40)
-@given(job=jobs(), semantics=st.sampled_from(["yantra", "astra-sim"]))
+def _check_recording(timeline: Timeline, result: Result, notes: list[str]) -> None:
+    """Arrows are the messages, their ends in the slices of their nodes; the path has no gap."""
+    messages = result.recording.messages
+    arrows = timeline.arrows()
+    drawn = 0
+    for number, row in enumerate(messages.rows(), start=1):
+        told = dict(zip(messages.columns, row, strict=True))
+        if number not in arrows:
+            continue
+        drawn += 1
+        leaves, arrives = arrows[number]
+        assert leaves.leaves and not arrives.leaves and leaves.time < arrives.time
+        for end, rank, node, exact in (
+            (leaves, "source", "node", "sent_ns"),
+            (arrives, "destination", "peer_node", "arrived_ns"),
+        ):
+            assert end.slice is not None and end.slice.end is not None
+            place = (end.slice.process, end.slice.args["id"])
+            assert place == (told[rank], told[node])
+            assert end.slice.start <= end.time <= end.slice.end
+            assert end.time == min(max(int(told[exact]), end.slice.start), end.slice.end)
+            assert end.args.items() >= {"bytes": told["bytes"], "tag": told["tag"]}.items()
+    left_out = sum(int(note.split()[0]) for note in notes)
+    assert drawn + left_out == len(messages)
+    path = [slice for slice in timeline.slices if slice.process == len(timeline.processes) - 1]
+    makespan = int(result.makespan_ns)
+    assert sum((slice.end or 0) - slice.start for slice in path) == makespan
+    until = 0
+    for slice in path:
+        assert slice.start == until
+        until = slice.end or 0
+    nodes = dict(
+        zip(
+            zip(result.nodes.values("rank"), result.nodes.values("id"), strict=True),
+            result.nodes.values("slack_ns"),
+            strict=True,
+        )
+    )
+    for slice in timeline.slices:
+        if slice.process < 4:
+            assert slice.args["slack_ns"] == nodes[slice.process, slice.args["id"]]
+
+
+@settings(max_examples=30)
+@given(job=jobs(), semantics=st.sampled_from(["yantra", "astra-sim"]), record=st.booleans())
 def test_the_timeline_of_any_job_is_its_tables(
-    job: Job, semantics: Any, tmp_path_factory: pytest.TempPathFactory
+    job: Job, semantics: Any, record: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     groups = tuple(sorted((int(name), ranks) for name, ranks in GROUPS.items()))
     question = Scenario(
@@ -99,11 +142,13 @@ def test_the_timeline_of_any_job_is_its_tables(
         semantics=semantics,
     )
     try:
-        result = simulate(question)
+        result = simulate(question, record=record)
     except DeadlockError:
         assume(False)
     for name in ("t.pftrace", "t.json"):
-        timeline, _ = _write(result, tmp_path_factory.mktemp("t") / name)
+        timeline, notes = _write(result, tmp_path_factory.mktemp("t") / name)
         _check_slices(timeline, result, set(range(4)))
         _check_rows(timeline)
         _check_collectives(timeline, result)
+        if record:
+            _check_recording(timeline, result, notes)

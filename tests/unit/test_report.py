@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from hashlib import sha256
 from html.parser import HTMLParser
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,14 @@ from tests.reports import EVIL, forget, many, step, uneven
 from yantra.chakra import TraceBuilder
 from yantra.cli import main
 from yantra.export import local_memory
-from yantra.export.report import html, kernels, memory, network, page, path, shell, waits
+from yantra.export.report import html, kernels, memory, network, page, path, shell, timeline, waits
 from yantra.export.report.classes import mean_parts
 from yantra.export.report.columns import Columns
 from yantra.export.report.communication import rows
 from yantra.export.report.markup import Html, element
 from yantra.export.report.run import Run
 from yantra.result import Result
+from yantra.result.accounting import COLLECTIVE_PARTS
 from yantra.result.tables import PARTS
 from yantra.scenario import Scenario, Traces
 from yantra.simulate import simulate
@@ -108,6 +110,62 @@ def test_collectives_add_up_to_the_table_of_collectives(made: Any) -> None:
     ticks = sum(round((end - start) * result.model.ticks_per_ns) for start, end in lengths)
     assert sum(row.ticks for row in found) == ticks
     assert sum(row.calls * row.size_bytes for row in found) == sum(table.values("size_bytes"))
+
+
+@whole
+def test_the_parts_of_collectives_add_up_to_their_time(made: Any) -> None:
+    result = made()
+    found = [row for row in rows(Run(result)) if row.kind not in ("send", "receive")]
+    assert all(sum(row.parts) == row.ticks for row in found)
+    for at, name in enumerate(COLLECTIVE_PARTS):
+        column = result.collectives.values(f"{name}_ns")
+        ticks = sum(round(value * result.model.ticks_per_ns) for value in column)
+        assert sum(row.parts[at] for row in found) == ticks
+
+
+@whole
+def test_the_timeline_holds_the_times_and_the_slack_of_the_table_of_nodes(made: Any) -> None:
+    result = made()
+    run = Run(result)
+    timeline.gather(run)
+    columns = unpacked(run.columns)
+    table, per_ns = result.nodes, result.model.ticks_per_ns
+    first = 0
+    for rank in range(result.model.ranks):
+        at = run.grouping.class_of[rank]
+        count = run.classes[at].nodes
+        times = {"start": "start_ns", "slack": "slack_ns"}
+        for column, name in times.items():
+            values = [value * per_ns for value in table.values(name)[first : first + count]]
+            assert columns[f"c{at}.{column}"] == [round(value) for value in values]
+        ends = [
+            start + length - 1
+            for start, length in zip(columns[f"c{at}.start"], columns[f"c{at}.length"], strict=True)
+        ]
+        told = table.values("end_ns")[first : first + count]
+        assert ends == [round(value * per_ns) for value in told]
+        first += count
+
+
+@whole
+def test_every_rank_finds_its_groups_and_peers(made: Any) -> None:
+    result = made()
+    run = Run(result)
+    about = timeline.gather(run)["meanings"]
+    columns = unpacked(run.columns)
+    begins = [0, *accumulate(columns["groups.size"])]
+    members = {
+        group: columns["groups.member"][begin:end]
+        for group, (begin, end) in zip(columns["groups.id"], pairwise(begins), strict=True)
+    }
+    assert members == {group: list(ranks) for group, ranks in result.model.groups}
+    for rank, at in enumerate(result.model.graphs.by_rank):
+        names = result.model.graphs.group_names(rank)
+        for place, name in enumerate(about["groups"][at]):
+            column = f"g{at}.group{place}"
+            if column in columns:
+                name = str(columns[column][columns[f"g{at}.ranks"].index(rank)])
+            assert name == names[place]
 
 
 def test_collectives_are_told_by_the_shape_of_their_group() -> None:

@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from tests.clusters import dimension, scenario
@@ -16,7 +17,7 @@ from yantra import __version__
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.errors import ConfigError, UnsupportedError
 from yantra.result import Result
-from yantra.result.files import TABLES, json_text
+from yantra.result.files import ALL_TABLES, RECORDED_TABLES, TABLES, json_text, table_of
 from yantra.simulate import simulate
 
 CAME_LATER = {"scenario", "inputs", "recorded"}  # members that older files of version 1 lack
@@ -31,55 +32,51 @@ def result(request: pytest.FixtureRequest) -> Result:
     return simulate(scenario([trace] * 4, dimension("switch"), network=request.param))
 
 
-def _check(value: Any, schema: dict[str, Any], where: str) -> None:
-    """Check the keywords of JSON Schema that ours uses."""
-    if "const" in schema:
-        assert value == schema["const"], where
-    if "enum" in schema:
-        assert value in schema["enum"], where
-    names = schema.get("type", [])
-    types: dict[str, Any] = {
-        "object": dict,
-        "array": list,
-        "string": str,
-        "boolean": bool,
-        "integer": int,
-        "number": (int, float),
-        "null": type(None),
-    }
-    allowed = [names] if isinstance(names, str) else names
-    assert not allowed or any(isinstance(value, types[name]) for name in allowed), where
-    assert value is None or "minimum" not in schema or value >= schema["minimum"], where
-    for name in schema.get("required", []):
-        assert name in value, f"{where}.{name}"
-    for name, member in schema.get("properties", {}).items():
-        if name in value:
-            _check(value[name], member, f"{where}.{name}")
-    for item in value if "items" in schema else []:
-        _check(item, schema["items"], where)
+@pytest.fixture(scope="module", params=["congestion_unaware", "congestion_aware"])
+def recorded(request: pytest.FixtureRequest) -> Result:
+    traces = []
+    for rank in range(4):
+        trace = TraceBuilder(rank=rank)
+        first = trace.collective(CollectiveType.ALL_REDUCE, 1 << 20)
+        if rank < 2:
+            send_or_receive = trace.send if rank == 0 else trace.recv
+            send_or_receive(1 - rank, 4096, after=first)
+        traces.append(trace)
+    return simulate(scenario(traces, dimension(), network=request.param), record=True)
 
 
-def test_the_json_form_keeps_its_schema(result: Result, tmp_path: Path) -> None:
-    result.to_json(tmp_path / "r.json")
-    form = json.loads((tmp_path / "r.json").read_text())
-    _check(form, SCHEMA, "result")
-    assert form == result.as_dict()
-    assert form["yantra_version"] == __version__
+def test_the_json_form_keeps_its_schema(result: Result, recorded: Result, tmp_path: Path) -> None:
+    for number, (answer, tables) in enumerate(((result, TABLES), (recorded, ALL_TABLES))):
+        answer.to_json(tmp_path / f"{number}.json", tables)
+        form = json.loads((tmp_path / f"{number}.json").read_text())
+        jsonschema.validate(form, SCHEMA)
+        assert form == answer.as_dict(tables)
+        assert form["yantra_version"] == __version__
 
 
-def test_the_schema_describes_every_member_and_column(result: Result) -> None:
+def test_the_schema_describes_every_member_and_column(result: Result, recorded: Result) -> None:
     form = result.as_dict()
     assert set(form) == set(SCHEMA["properties"]) - {"critical_path"}  # it was not recorded
     assert set(form) - CAME_LATER == set(SCHEMA["required"])
     tables = SCHEMA["properties"]["tables"]["properties"]
+    assert {name: table["required"] for name, table in tables.items() if name in TABLES} == {
+        name: [column for column in table if column not in ("overlap_ns",)]
+        for name, table in form["tables"].items()
+    }
     assert {name: list(table["properties"]) for name, table in tables.items()} == {
-        name: list(table) for name, table in form["tables"].items()
+        name: list(table) for name, table in recorded.as_dict(ALL_TABLES)["tables"].items()
     }
 
 
-def test_all_columns_of_a_table_have_one_length(result: Result) -> None:
-    for name in TABLES:
-        table = getattr(result, name)
+def test_only_a_recorded_run_has_messages(result: Result, tmp_path: Path) -> None:
+    for name in RECORDED_TABLES:
+        with pytest.raises(UnsupportedError, match="record=True"):
+            result.to_csv(tmp_path / "m.csv", name)
+
+
+def test_all_columns_of_a_table_have_one_length(recorded: Result) -> None:
+    for name in ALL_TABLES:
+        table = table_of(recorded, name)
         assert {len(table.values(column)) for column in table.columns} == {len(table)}
 
 
@@ -105,12 +102,54 @@ def test_a_missing_value_is_an_empty_field_of_csv(result: Result, tmp_path: Path
     assert all(missing) and len(missing) == len(result.links)
 
 
-def test_parquet_gives_back_the_columns(result: Result, tmp_path: Path) -> None:
+def test_parquet_and_feather_give_back_the_columns(recorded: Result, tmp_path: Path) -> None:
+    feather = pytest.importorskip("pyarrow.feather")
     parquet = pytest.importorskip("pyarrow.parquet")
-    for name in TABLES:
-        result.to_parquet(tmp_path / "t.parquet", name)
-        read = parquet.read_table(tmp_path / "t.parquet")
-        assert read.to_pydict() == getattr(result, name).as_dict()
+    for name in ALL_TABLES:
+        columns = table_of(recorded, name).as_dict()
+        recorded.to_parquet(tmp_path / "t.parquet", name)
+        assert parquet.read_table(tmp_path / "t.parquet").to_pydict() == columns
+        recorded.to_feather(tmp_path / "t.feather", name)
+        assert feather.read_table(tmp_path / "t.feather").to_pydict() == columns
+
+
+def test_frames_have_the_columns_and_nulls_of_the_table(recorded: Result) -> None:
+    pytest.importorskip("pyarrow")
+    for name in ALL_TABLES:
+        table = table_of(recorded, name)
+        assert table.to_arrow().to_pydict() == table.as_dict()
+        polars = pytest.importorskip("polars")
+        frame = table.to_polars()
+        assert (
+            isinstance(frame, polars.DataFrame)
+            and frame.to_dict(as_series=False) == table.as_dict()
+        )
+        pandas = pytest.importorskip("pandas")
+        frame = table.to_pandas()
+        assert isinstance(frame, pandas.DataFrame) and list(frame) == list(table.columns)
+        for column in table.columns:
+            told = [None if value != value else value for value in frame[column].tolist()]
+            assert told == table.values(column)
+
+
+@pytest.mark.parametrize(
+    ("package", "method", "install"),
+    [
+        ("pyarrow", "to_arrow", r"pip install 'yantra\[tables\]'"),
+        ("pandas", "to_pandas", "pip install pandas"),
+        ("polars", "to_polars", "pip install polars"),
+        ("pyarrow", "to_polars", r"pip install 'yantra\[tables\]'"),
+    ],
+)
+def test_a_frame_without_its_package_says_what_to_install(
+    result: Result, package: str, method: str, install: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if method == "to_polars":
+        pytest.importorskip("polars")
+    monkeypatch.setitem(sys.modules, package, None)
+    said = f"{method}: needs the package {package}, which is not installed; run: {install}"
+    with pytest.raises(UnsupportedError, match=said):
+        getattr(result.ranks, method)()
 
 
 def test_parquet_without_pyarrow_names_the_extra(

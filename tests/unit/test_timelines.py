@@ -120,7 +120,7 @@ def test_live_tensors_are_counted_where_they_are_tracked(tmp_path: Path) -> None
 @pytest.fixture
 def step(tmp_path: Path) -> str:
     path = str(tmp_path / "step.yw")
-    sizes = "--model llama3-8b --tp 8 --pp 2 --global-batch 4"
+    sizes = "--model llama3-8b --tp 8 --pp 2 --global-batch 1"
     main(["workload", "train", *sizes.split(), "-o", path])
     return path
 
@@ -128,7 +128,7 @@ def step(tmp_path: Path) -> str:
 def test_the_command_writes_timelines(
     step: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    base = ["run", "--workload", step, "--cluster", "hgx-h100"]
+    base = ["run", "--workload", step, "--cluster", "hgx-h100", "--trace-messages", "500"]
     for name in ("a.pftrace", "a.json", "a.pftrace.gz"):
         assert main([*base, "--trace", str(tmp_path / name)]) == 0
     both = [read(tmp_path / name) for name in ("a.pftrace", "a.json")]
@@ -136,10 +136,13 @@ def test_the_command_writes_timelines(
     assert [vars(s) | {"inner": 0} for s in both[0].slices] == [
         vars(s) | {"inner": 0} for s in both[1].slices
     ]
-    capsys.readouterr()
+    told = capsys.readouterr().err
+    assert "messages of collectives not drawn, for that is more than" in told
     for options, problem in (
         (["--trace", "a.txt"], "error: --trace: expected a name that ends in .pftrace or .json"),
         (["--trace", "a.json", "--trace-ranks", "0,99"], "error: --trace-ranks: expected 0 to 15"),
     ):
         assert main([*base, *options]) == 2
         assert problem in capsys.readouterr().err
+    assert main([*base, "--trace-ranks", "all"]) == 2
+    assert "--trace-ranks goes with --trace" in capsys.readouterr().err

@@ -14,12 +14,14 @@ from yantra.cli.command import WithExamples, json_option, print_json
     examples=[
         "yantra compare result.json other.json",
         "yantra compare result.json other.json --json",
+        "yantra compare result.json other.json --report changes.html",
     ],
 )
 @click.argument("a", type=click.Path())
 @click.argument("b", type=click.Path())
+@click.option("--report", type=click.Path(), help="Write it as one HTML file that opens offline.")
 @json_option("Print the comparison as JSON.")
-def command(a: str, b: str, as_json: bool) -> int:
+def command(a: str, b: str, report: str | None, as_json: bool) -> int:
     """Tell what changed from result A to result B, both in JSON.
 
     By how much, in which kinds, phases and nodes of the critical path, and what differs in the
@@ -28,6 +30,8 @@ def command(a: str, b: str, as_json: bool) -> int:
     from yantra.insight import compare
 
     comparison = compare(a, b)
+    if report:
+        comparison.to_report(report)
     if as_json:
         print_json(comparison.data)
     else:

@@ -10,7 +10,7 @@ import click
 from yantra.cli import recording, timeline_options, warn
 from yantra.cli.command import WithExamples
 from yantra.cli.complete import algorithms, clusters
-from yantra.result.files import TABLES, json_text
+from yantra.result.files import ALL_TABLES, RECORDED_TABLES, json_text
 
 if TYPE_CHECKING:
     from yantra.compile import Model
@@ -93,7 +93,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
 @click.option("--report", "html", type=click.Path(), help="Write a report as one HTML file.")
 @click.option(
     "--table",
-    type=click.Choice(TABLES),
+    type=click.Choice(ALL_TABLES),
     default="ranks",
     show_default=True,
     help="The table for --csv and --parquet.",
@@ -126,13 +126,14 @@ def command(
     from yantra.compile import compile
     from yantra.export import local_memory
 
+    timeline_options.check(trace, trace_ranks, trace_messages)
     _warn_of_changes(scenario)
-    if trace:
-        timeline_options.form_of(trace)
     model = compile(_scenario(context, scenario, workload, options))
     if not as_json:
         warn(model.warnings)
     with progress("simulating") as report:
+        if (csv or parquet) and table in RECORDED_TABLES and record is None:
+            record = True
         wants = bool(as_json or output or trace)
         needs = True if html else recording.MOST_BYTES if wants else False
         result = recording.run(model, record, needs, progress=report, fold=fold)

@@ -42,6 +42,17 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def check(path: str | None, ranks: str | None, messages: int | None) -> None:
+    """Raise an error, before anything runs, for options that cannot be done as they are."""
+    import click
+
+    if path:
+        form_of(path)
+    elif ranks is not None or messages is not None:
+        flag = "--trace-ranks" if ranks is not None else "--trace-messages"
+        raise click.UsageError(f"{flag} goes with --trace")
+
+
 def form_of(path: str) -> str:
     """Return the form that a file name asks for, perfetto or chrome. Raises ConfigError."""
     form = _FORMS.get(path.removesuffix(".gz").rpartition(".")[2])

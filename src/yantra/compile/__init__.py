@@ -14,10 +14,11 @@ from yantra import _core
 from yantra.callable_module import make_callable
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs, load_graphs
-from yantra.compile.jobs import lower_jobs
+from yantra.compile.jobs import lower_jobs, lower_templates, lowering
 from yantra.compile.network import add_dimensions
 from yantra.compile.plans import Planner
 from yantra.compile.removal import NOTHING, Without, checked, reduction_rate
+from yantra.compile.templates import TemplateGraphs
 from yantra.errors import ConfigError
 from yantra.quirks import ASTRA_SIM, Quirk, parse
 from yantra.scenario import Scenario
@@ -111,15 +112,25 @@ def _compile(
 ) -> Model:
     native = _core.Model()
     _set_cluster(native, scenario, quirks, without)
-    communicators = Communicators(graphs.groups, scenario.topology.ranks)
+    communicators = Communicators(native, scenario.topology.ranks)
     planner = Planner(native, scenario, quirks, communicators)
-    planner.plan(graphs)
+    if isinstance(graphs, TemplateGraphs):
+        communicators.add_families(graphs.workload.families(), len(graphs.groups))
+        communicators.set_slots(scenario.resources)
+        assignment = graphs.assign(native)
+        planner.plan(planner.kinds_of_bits(assignment.kinds))
+        options = lowering(native, scenario, quirks, planner, without)
+        lower_templates(native, options, graphs, assignment)
+    else:
+        communicators.add_groups(graphs.groups)
+        communicators.set_slots(scenario.resources)
+        planner.plan(planner.kinds_of_graphs(graphs))
+        options = lowering(native, scenario, quirks, planner, without)
+        lower_jobs(native, options, graphs, communicators)
     if scenario.semantics == "astra-sim" and communicators.tags_may_collide():
         native.match_by_tag()
-    native.resources = communicators.resource_map(scenario.resources)
-    in_one_lane = Quirk.PHASES_AS_READY in quirks
-    native.lanes = [0 if in_one_lane else colour for colour in communicators.colours]
-    lower_jobs(native, scenario, quirks, graphs, communicators, planner, without)
+    if Quirk.PHASES_AS_READY in quirks:
+        _core.share_lanes(native)
     return Model(scenario, quirks, graphs, native, without)
 
 

@@ -7,6 +7,7 @@ reading them.
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -17,17 +18,20 @@ from yantra.chakra.trace import read_graph
 from yantra.errors import TraceError
 from yantra.quirks import Quirk
 from yantra.scenario import Templates, Traces, WorkloadFile
-from yantra.scenario.types import Groups, Workload
+from yantra.scenario.types import Workload
 
 
 class Graphs:
-    """The graph of every rank: `by_rank[r]` indexes `distinct` and `sources`."""
+    """The graph of every rank: `by_rank[r]` indexes `distinct` and `sources`.
 
-    def __init__(self, groups: Groups = ()) -> None:
+    `groups` are the ids and ranks of the communicator groups, by ascending id.
+    """
+
+    def __init__(self, groups: Sequence[tuple[int, tuple[int, ...]]] = ()) -> None:
         self.groups = groups
         self.distinct: list[Any] = []
         self.sources: list[str] = []
-        self.by_rank: list[int] = []
+        self.by_rank = array("I")
         self.warnings: list[str] = []
 
     def of(self, rank: int) -> Any:
@@ -111,7 +115,10 @@ def _of_objects(graphs: Graphs, workload: Traces, ranks: int, quirks: frozenset[
         rank = names.index(name)
         graph = workload.traces[rank].graph(merge_duplicates=merge)
         graphs.add(graph, f"trace of rank {rank}", quirks)
-    graphs.by_rank = [0] * ranks if len(places) == 1 else [places[name] for name in names]
+    one = array("I", [0])
+    graphs.by_rank = (
+        one * ranks if len(places) == 1 else array("I", [places[name] for name in names])
+    )
 
 
 def read(content: bytes, where: str, quirks: frozenset[Quirk], *, tensors: bool = False) -> Any:

@@ -19,21 +19,10 @@ _SHOWN = 5
 
 
 def lower_jobs(
-    native: Any,
-    scenario: Scenario,
-    quirks: frozenset[Quirk],
-    graphs: Graphs,
-    communicators: Communicators,
-    planner: Planner,
-    without: Without,
+    native: _core.Model, options: Any, graphs: Graphs, communicators: Communicators
 ) -> None:
-    """Lower every distinct graph and give each rank its job."""
-    options = _options(native, scenario, quirks, communicators, planner)
-    options.takes_no_time = free_classes(without)
-    options.roofline = roofline_of(scenario, without)
-    if isinstance(graphs, TemplateGraphs):
-        _lower_templates(native, options, graphs)
-        return
+    """Lower every distinct graph and give each rank its job; `options` are from `lowering`."""
+    options.communicators = communicators.by_name
     jobs = []
     for graph, source in zip(graphs.distinct, graphs.sources, strict=True):
         job, problems = _core.lower(graph, options)
@@ -46,34 +35,27 @@ def lower_jobs(
         _refuse(problems, graphs.distinct[at], graphs.sources[at])
 
 
-def _lower_templates(native: Any, options: Any, graphs: TemplateGraphs) -> None:
+def lower_templates(
+    native: _core.Model, options: Any, graphs: TemplateGraphs, assignment: _core.Assignment
+) -> None:
     """Lower a template once for all ranks whose communicators occupy the same slots."""
-    slots = native.resources
-    by_communicator = slots.collective, slots.send
     options.is_template = True
-    places: dict[tuple[Any, ...], int] = {}
-    jobs: list[Any] = []
-    by_rank = []
-    for rank, at in enumerate(graphs.by_rank):
-        communicators, peers = graphs.tables[rank]
-        local = [0, *communicators]
-        taken = tuple(tuple(kind[i] for i in local) for kind in by_communicator)
-        if (at, taken) not in places:
-            options.resources = _with_slots(slots, *taken)
-            graph = graphs.distinct[at]
-            names = enumerate(graph.pg_names, start=1)
-            options.communicators = {"": 0} | {name: place for place, name in names}
-            options.peers = {name: place for place, name in enumerate(graph.peer_names)}
-            job, problems = _core.lower(graph, options)
-            _refuse(problems, graph, graphs.sources[at])
-            places[at, taken] = len(jobs)
-            jobs.append(job)
-        native.add_tables(local, peers)
-        by_rank.append(places[at, taken])
-    native.set_jobs(jobs, by_rank)
+    slots = native.resources
+    jobs = []
+    for at, _, collective, send in assignment.roles:
+        graph = graphs.distinct[at]
+        options.resources = _with_slots(slots, collective, send)
+        options.communicators = {"": 0} | {
+            name: place for place, name in enumerate(graph.pg_names, start=1)
+        }
+        options.peers = {name: place for place, name in enumerate(graph.peer_names)}
+        job, problems = _core.lower(graph, options)
+        _refuse(problems, graph, graphs.sources[at])
+        jobs.append(job)
+    _core.set_roles(native, assignment, jobs)
 
 
-def _with_slots(slots: Any, collective: tuple[int, ...], send: tuple[int, ...]) -> Any:
+def _with_slots(slots: Any, collective: list[int], send: list[int]) -> Any:
     """Return a resource map whose communicators are those that a template names."""
     own = _core.ResourceMap()
     own.capacity = slots.capacity
@@ -82,16 +64,19 @@ def _with_slots(slots: Any, collective: tuple[int, ...], send: tuple[int, ...]) 
     return own
 
 
-def _options(
-    native: Any,
+def lowering(
+    native: _core.Model,
     scenario: Scenario,
     quirks: frozenset[Quirk],
-    communicators: Communicators,
     planner: Planner,
+    without: Without,
 ) -> Any:
+    """Return how the nodes of a graph become operations, the names in it apart."""
     options = _core.LowerOptions()
     if Quirk.WHOLE_NANOSECONDS not in quirks:
         options.use_picoseconds()
+    options.takes_no_time = free_classes(without)
+    options.roofline = roofline_of(scenario, without)
     options.replay_only = scenario.replay_only
     options.cpu_slots_count = scenario.resources.cpu_slots is not None
     options.compute_slots_count = scenario.resources.compute_streams is not None
@@ -99,7 +84,6 @@ def _options(
     options.dimensions = len(scenario.topology.dimensions)
     options.remote_memory = scenario.memory.kind != "none"
     options.tracks_tensors = scenario.track_local_memory
-    options.communicators = communicators.by_name
     options.custom_by_node = planner.custom_by_node
     options.offered_kinds = planner.offered
     options.covered = planner.covered

@@ -6,6 +6,7 @@ harm until a collective needs it.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from yantra import _core
@@ -15,9 +16,8 @@ from yantra.collectives.algorithm import CollectiveAlgorithm
 from yantra.collectives.names import Implementation, parse_implementation
 from yantra.collectives.program import ExchangeProgram, GraphProgram, Program, RingKind
 from yantra.collectives.schedule import Kind
-from yantra.compile.communicators import Communicators
+from yantra.compile.communicators import Communicators, Form
 from yantra.compile.graphs import Graphs, check, read
-from yantra.compile.grid import Spans, lowest_dimension
 from yantra.errors import TraceError, UnsupportedError
 from yantra.quirks import Quirk
 from yantra.scenario import Collectives, Custom, Scenario
@@ -77,61 +77,72 @@ class Planner:
         self.impossible: dict[tuple[int, int, bool], str] = {}
         self.custom_by_node: dict[int, int] = {}
         self._programs: dict[tuple[str, Kind, int, RingKind], tuple[int, ...] | str] = {}
-        self._custom: dict[tuple[str, int], int] = {}
-        self._spans = Spans(scenario.topology)
+        self._custom: dict[tuple[str, Hashable], int] = {}
         self._whole: dict[tuple[Kind, frozenset[int]], int] = {}
-        self._turns: dict[tuple[Kind, int | tuple[int, ...]], int] = {}
+        self._turns: dict[tuple[Kind, Hashable], int] = {}
 
-    def plan(self, graphs: Graphs) -> None:
-        """Make the plans of all communicators for the kinds that the graphs use."""
-        used = self._used(graphs)
-        for index in range(len(self.communicators.ids)):
+    def plan(self, used: Mapping[int, set[Kind]]) -> None:
+        """Make the plans of all communicators; `used` are the kinds they run, by form."""
+        for form in self.communicators.forms:
             plans = [NONE] * len(KINDS)
-            for kind in sorted(used.get(index, ()), key=KINDS.index):
-                plan = self._plan(index, kind)
+            for kind in sorted(used.get(form.number, ()), key=KINDS.index):
+                plan = self._plan(form, kind)
                 if plan is not None:
                     plans[KINDS.index(kind)] = plan
                     self.offered |= 1 << KINDS.index(kind)
-            members = list(self.communicators.members[index])
-            self.native.add_communicator(self.communicators.first_stream(index), members, plans)
+            _core.set_plans(self.native, form.number, plans)
         for node, prefix in self.scenario.collectives.custom_per_node:
-            self.custom_by_node[node] = self._add_custom(prefix, 0)
+            self.custom_by_node[node] = self._add_custom(prefix, self.communicators.forms[0])
 
-    def _used(self, graphs: Graphs) -> dict[int, set[Kind]]:
+    def kinds_of_graphs(self, graphs: Graphs) -> dict[int, set[Kind]]:
+        """Return the kinds that the collectives of graphs run, by form of their communicators."""
         used: dict[int, set[Kind]] = {}
         for index, comm_type in graphs.collectives(self.communicators.find):
             if comm_type < len(_OF_COMM_TYPE):
-                used.setdefault(index, set()).add(_OF_COMM_TYPE[comm_type])
+                form = _core.form_of(self.native, index)
+                used.setdefault(form, set()).add(_OF_COMM_TYPE[comm_type])
         return used
 
-    def _plan(self, index: int, kind: Kind) -> int | None:
+    def kinds_of_bits(self, types_of_form: Sequence[int]) -> dict[int, set[Kind]]:
+        """Return the same of sets of comm_types, as bits, by form."""
+        return {
+            form: {kind for at, kind in enumerate(_OF_COMM_TYPE) if types >> at & 1}
+            for form, types in enumerate(types_of_form)
+        }
+
+    def _plan(self, form: Form, kind: Kind) -> int | None:
         chosen = self._algorithms(kind)
         if chosen is None:
             return None
-        size = self.communicators.size(index)
         if isinstance(chosen, Custom):
-            custom = self._add_custom(chosen.prefix, index)
-            return int(self.native.add_plan([], [], size, custom, False, False))
-        if self.communicators.spans_all(index):
-            levels = self._grid_levels(kind, chosen, index)
-            return int(self.native.add_plan(levels, [], size, None, index == 0, index == 0))
-        members = self.communicators.members[index]
-        if len(members) == 1:
-            return int(self.native.add_plan([], [], size, None, False, False))
+            return self._add_plan([], form, custom=self._add_custom(chosen.prefix, form))
+        if form.spans_all:
+            return self._add_plan(self._grid_levels(kind, chosen, form), form)
+        if form.size == 1:
+            return self._add_plan([], form)
         if Quirk.GROUP_RING in self.quirks:
             keeps = len(chosen) == 1 or chosen[0] == _ROOTED
-            level = self._flat_level(kind, chosen if keeps else ("ring",), members, 0)
-            return int(self.native.add_plan([level], list(members), size, None, False, False))
-        spanned = self._spans.of(members)
-        if spanned is not None and len(chosen) == len(self.scenario.topology.dimensions):
-            if (kind, spanned) not in self._whole:
-                levels = self._grid_levels(kind, chosen, index, spanned)
-                added = self.native.add_plan(levels, [], size, None, False, False)
-                self._whole[kind, spanned] = int(added)
-            return self._whole[kind, spanned]
-        dimension = lowest_dimension(self.scenario.topology, members)
-        level = self._flat_level(kind, chosen, members, dimension)
-        return int(self.native.add_plan([level], list(members), size, None, False, False))
+            level = self._flat_level(kind, chosen if keeps else ("ring",), form, 0)
+            return self._add_plan([level], form, over_members=True)
+        if form.whole is not None and len(chosen) == len(self.scenario.topology.dimensions):
+            if (kind, form.whole) not in self._whole:
+                levels = self._grid_levels(kind, chosen, form, form.whole)
+                self._whole[kind, form.whole] = self._add_plan(levels, form)
+            return self._whole[kind, form.whole]
+        level = self._flat_level(kind, chosen, form, form.lowest)
+        return self._add_plan([level], form, over_members=True)
+
+    def _add_plan(
+        self,
+        levels: list[Any],
+        form: Form,
+        *,
+        over_members: bool = False,
+        custom: int | None = None,
+    ) -> int:
+        masked = shared_load = form.is_world and bool(levels)
+        added = self.native.add_plan(levels, over_members, form.size, custom, masked, shared_load)
+        return int(added)
 
     def _algorithms(self, kind: Kind) -> tuple[str, ...] | Custom | None:
         collectives: Collectives = self.scenario.collectives
@@ -144,7 +155,7 @@ class Planner:
         return (_ROOTED,) * len(self.scenario.topology.dimensions)
 
     def _grid_levels(
-        self, kind: Kind, names: tuple[str, ...], index: int, only: frozenset[int] | None = None
+        self, kind: Kind, names: tuple[str, ...], form: Form, only: frozenset[int] | None = None
     ) -> list[Any]:
         levels = []
         stride = index_stride = 1
@@ -157,9 +168,9 @@ class Planner:
             if only is None or dimension in only:
                 place = (size, stride, index_stride, dimension)
                 is_last = None if only is None else dimension == max(only)
-                levels.append(self._level(kind, implementation, place, index, is_last))
+                levels.append(self._level(kind, implementation, place, form, is_last))
                 index_stride *= size
-                self.covered[KINDS.index(kind)] |= 1 << dimension if index == 0 else 0
+                self.covered[KINDS.index(kind)] |= 1 << dimension if form.is_world else 0
             if over_all:
                 break
             stride *= size
@@ -177,7 +188,7 @@ class Planner:
         kind: Kind,
         chosen: Implementation,
         place: tuple[int, int, int, int],
-        index: int,
+        form: Form,
         is_last: bool | None,
     ) -> Any:
         """One dimension. `is_last`: its place among those visited; None: the node decides."""
@@ -188,10 +199,10 @@ class Planner:
             if lacking is None or is_last not in (None, last):
                 continue
             reason = f"{kind.value} over dimension {dimension}: {chosen.algorithm}: {lacking}"
-            if index != 0:
+            if not form.is_world:
                 raise UnsupportedError(reason)
             self.impossible[KINDS.index(kind), dimension, last] = reason
-        fixed = self._hands_over_at_once(index)
+        fixed = self._hands_over_at_once(form)
         return (*place, fixed, made.programs, made.alternates, made.turn)
 
     def _roles(self, kind: Kind) -> dict[bool, tuple[Kind, ...]]:
@@ -210,21 +221,19 @@ class Planner:
             return dict.fromkeys((False, True), (kind, *halves))
         return {False: halves, True: (kind,)}
 
-    def _hands_over_at_once(self, index: int) -> bool:
+    def _hands_over_at_once(self, form: Form) -> bool:
         """Whether a communicator takes ASTRA-sim's 10 ns instead of the endpoint delay."""
-        return Quirk.GROUP_HAND_OVER in self.quirks and not self.communicators.spans_all(index)
+        return Quirk.GROUP_HAND_OVER in self.quirks and not form.spans_all
 
-    def _flat_level(
-        self, kind: Kind, names: tuple[str, ...], members: tuple[int, ...], dimension: int
-    ) -> Any:
+    def _flat_level(self, kind: Kind, names: tuple[str, ...], form: Form, dimension: int) -> Any:
         """A group that does not span whole dimensions: one ring of its members.
 
         It runs the algorithm that all dimensions name, or `ring` where they differ.
         """
         name = names[0] if len(set(names)) == 1 else "ring"
         chosen = self._implementation(name, kind, 0)
-        size = len(members)
-        made = self._level_programs(kind, chosen, size, "group", members)
+        size = form.size
+        made = self._level_programs(kind, chosen, size, "group", form.key)
         if kind in made.missing:
             raise UnsupportedError(
                 f"{kind.value} over a group of {size} ranks: {chosen.algorithm}: "
@@ -239,12 +248,12 @@ class Planner:
         chosen: Implementation,
         size: int,
         ring_kind: RingKind,
-        place: int | tuple[int, ...],
+        place: Hashable,
     ) -> _LevelPrograms:
         """Make the programs that a kind may need on a level.
 
-        The collectives of one kind over the same dimension, or over the members `place`, take turns
-        with one counter, also those of different communicators.
+        The collectives of one kind over the same dimension, or over the same members (whose offsets
+        are `place`), take turns with one counter, also those of different communicators.
         """
         made = _LevelPrograms([NONE] * len(KINDS), [NONE] * len(KINDS), NONE, {})
         alternating = False
@@ -287,16 +296,14 @@ class Planner:
             return f"{len(made)} programs that take turns; at most two can"
         return tuple(add_program(self.native, program) for program in made)
 
-    def _add_custom(self, prefix: str, index: int) -> int:
-        """Load a collective given by traces for a communicator, one per position."""
-        if (prefix, index) in self._custom:
-            return self._custom[prefix, index]
-        members = self.communicators.members[index]
-        subset = not self.communicators.spans_all(index)
-        positions = len(members) if subset else self.communicators.ranks
-        graphs = [self._custom_graph(f"{prefix}.{at}.et", positions) for at in range(positions)]
-        added = int(self.native.add_custom(graphs, list(members) if subset else []))
-        self._custom[prefix, index] = added
+    def _add_custom(self, prefix: str, form: Form) -> int:
+        """Load a collective given by traces for communicators of a form, one per position."""
+        place = None if form.spans_all else form.key
+        if (prefix, place) in self._custom:
+            return self._custom[prefix, place]
+        graphs = [self._custom_graph(f"{prefix}.{at}.et", form.size) for at in range(form.size)]
+        added = int(self.native.add_custom(graphs, not form.spans_all))
+        self._custom[prefix, place] = added
         return added
 
     def _custom_graph(self, path: str, positions: int) -> Any:

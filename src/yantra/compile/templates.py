@@ -1,12 +1,12 @@
 """Workloads of templates -> graphs: a template is decoded once, whatever number of ranks runs it.
 
-A rank has a small table of its own: what the groups and peers that its template names mean there.
+What the groups and peers that a template names mean for a rank follows from the rank by a rule.
 Simulating the templates gives, to the bit, what simulating the expanded traces gives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from yantra import _core
@@ -17,39 +17,57 @@ from yantra.errors import ConfigError
 from yantra.quirks import Quirk
 from yantra.scenario import Templates, WorkloadFile
 from yantra.workloads.template import Workload, load
+from yantra.workloads.template.rules import Sum
 
-Table = tuple[tuple[int, ...], tuple[int, ...]]
+_MOST_TYPES = 32
 
 
 class TemplateGraphs(Graphs):
-    """The graphs of templates; `tables[r]` holds, for the names of the graph of rank r in order,
-    the ids of its communicators and the ranks of its peers.
+    """The graphs of templates: `distinct` has one for each pair of a template and a grid.
+
+    `rules` are what the names of each mean for its ranks.
     """
 
     def __init__(self, workload: Workload) -> None:
-        super().__init__(tuple(workload.communicators().items()))
-        self.tables: list[Table] = []
+        super().__init__(workload.numbered_groups())
+        self.workload = workload
+        self.rules: list[tuple[list[Sum], list[Sum]]] = []
 
     def group_names(self, rank: int) -> Sequence[str]:
         """Return the names of groups that the graph of a rank refers to by place."""
-        return [str(number) for number in self.tables[rank][0]]
+        return [str(number) for number in self.table(rank)[0]]
 
-    def collectives(self, find: Callable[[str], int | None]) -> Iterator[tuple[int, int]]:
-        """Yield the place of the communicator and the comm_type of the collectives that occur."""
-        used = []
-        for graph in self.distinct:
-            names = ["", *graph.pg_names]
-            rows = _core.used_collectives(graph)
-            used.append([(names.index(name), comm_type) for name, comm_type in rows])
-        tables = [set[tuple[int, ...]]() for _ in self.distinct]
-        for at, (communicators, _) in zip(self.by_rank, self.tables, strict=True):
-            tables[at].add(communicators)
-        for at, distinct in enumerate(tables):
-            for place, comm_type in used[at]:
-                for index in {
-                    communicators[place - 1] if place else 0 for communicators in distinct
-                }:
-                    yield index, comm_type
+    def table(self, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the groups and the peers that the names of a rank's graph mean, in their order."""
+        meaning = self.workload.meaning(rank, names_of(self.of(rank)))
+        return tuple(meaning.groups.values()), tuple(meaning.peers.values())
+
+    def assign(self, native: _core.Model) -> _core.Assignment:
+        """Return which ranks can share a job, and what their communicators do.
+
+        Raises ConfigError where a name means nothing for a rank.
+        """
+        uses = [
+            (*rules, _collectives(graph))
+            for rules, graph in zip(self.rules, self.distinct, strict=True)
+        ]
+        assignment = _core.assign(native, uses, self.by_rank)
+        if assignment.faulty is not None:
+            rank = assignment.faulty
+            self.workload.meaning(rank, names_of(self.of(rank)))
+            raise ConfigError(self.workload.name, f"no meaning for the names of rank {rank}")
+        return assignment
+
+
+def _collectives(graph: Any) -> list[tuple[int, int]]:
+    """Return the places of the communicators in use, and the comm_types of each as bits."""
+    names = ["", *graph.pg_names]
+    used: dict[int, int] = {}
+    for name, comm_type in _core.used_collectives(graph):
+        if comm_type < _MOST_TYPES:
+            place = names.index(name)
+            used[place] = used.get(place, 0) | 1 << comm_type
+    return list(used.items())
 
 
 def load_templates(
@@ -60,7 +78,7 @@ def load_templates(
     tensors: bool,
     one_slot: bool,
 ) -> Graphs:
-    """Load the graph of every template, and the table of every rank.
+    """Load the graph of every template, and the rules of its names.
 
     With `one_slot` the collectives of a rank wait for each other in the order of the file: ranks
     that take two ready ones in different order would wait for each other forever. A workload whose
@@ -73,23 +91,26 @@ def load_templates(
     graphs = TemplateGraphs(workload)
     in_order = one_slot and workload.ordering == "serial"
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
-    templates = workload.template_of_ranks()
-    places = {template: at for at, template in enumerate(dict.fromkeys(templates))}
-    for template in places:
+    roles, graphs.by_rank = workload.roles()
+    known: dict[str, Any] = {}
+    for template, grid in roles:
         where = workload.where(template)
-        graph = read_graph(
-            workload.template_bytes(template),
-            where,
-            merge_duplicates=merge,
-            tensors=tensors,
-            collectives_in_order=in_order,
-        )
-        graphs.add(graph, where, quirks)
-    graphs.by_rank = [places[template] for template in templates]
-    names = {template: _names(graphs.distinct[at]) for template, at in places.items()}
-    graphs.tables = workload.tables(names)
+        if template in known:
+            graphs.distinct.append(known[template])
+            graphs.sources.append(where)
+        else:
+            known[template] = read_graph(
+                workload.template_bytes(template),
+                where,
+                merge_duplicates=merge,
+                tensors=tensors,
+                collectives_in_order=in_order,
+            )
+            graphs.add(known[template], where, quirks)
+        graphs.rules.append(workload.rules(template, grid, names_of(known[template])))
     return graphs
 
 
-def _names(graph: Any) -> Names:
+def names_of(graph: Any) -> Names:
+    """Return the groups and peers that the graph of a template names."""
     return Names(tuple(graph.pg_names), tuple(graph.peer_names))

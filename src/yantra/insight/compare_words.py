@@ -15,8 +15,7 @@ _NAMED_FROM = 0.05  # of the change: kinds that a sentence names
 
 def words(data: Mapping[str, Any]) -> str:
     """Return the text of a comparison (`Comparison.data`)."""
-    sentences = [_opening(data), _bounds(data), _causes(data), _place(data)]
-    blocks = [filled(" ".join(filter(None, sentences)))]
+    blocks = [filled(" ".join(sentences(data)))]
     grids = [
         ("What differs in the scenario", _fields(data)),
         ("Critical path by kind", _kinds(data)),
@@ -31,6 +30,11 @@ def words(data: Mapping[str, Any]) -> str:
     blocks += [block(title, grid) for title, grid in grids if grid.rows]
     blocks += [filled(f"missing: {text}") for text in data["missing"]]
     return "\n\n".join(blocks)
+
+
+def sentences(data: Mapping[str, Any]) -> list[str]:
+    """Return what changed and what explains it."""
+    return [text for text in (_opening(data), _bounds(data), _causes(data), _place(data)) if text]
 
 
 def _opening(data: Mapping[str, Any]) -> str:
@@ -82,14 +86,15 @@ def _more_or_less(change_ns: float, of: str) -> str:
     return f"{format_time(abs(change_ns))} {'more' if change_ns > 0 else 'less'} {of}"
 
 
-def _signed(change_ns: float) -> str:
+def signed(change_ns: float) -> str:
+    """Write a change with its sign."""
     if not change_ns:
         return "0 ns"
     return ("+" if change_ns > 0 else "-") + format_time(abs(change_ns))
 
 
 def _times(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    return format_time(row["a_ns"]), format_time(row["b_ns"]), _signed(row["change_ns"])
+    return format_time(row["a_ns"]), format_time(row["b_ns"]), signed(row["change_ns"])
 
 
 def _grid(head: str, rows: Sequence[tuple[str, ...]], left_out: int = 0) -> Grid:
@@ -100,12 +105,15 @@ def _grid(head: str, rows: Sequence[tuple[str, ...]], left_out: int = 0) -> Grid
 
 
 def _fields(data: Mapping[str, Any]) -> Grid:
-    rows = [(row["field"], *(_value(row[side]) for side in ("a", "b"))) for row in data["scenario"]]
+    rows = [
+        (row["field"], *(value_of(row[side]) for side in ("a", "b"))) for row in data["scenario"]
+    ]
     rows += [(row["file"], row["a"][:12], row["b"][:12]) for row in data["inputs"]]
     return Grid(("field", "first", "second"), rows)
 
 
-def _value(value: str | None) -> str:
+def value_of(value: str | None) -> str:
+    """Write the value of a field of a scenario."""
     return "(default)" if value is None else value
 
 
@@ -145,11 +153,11 @@ def _by_rank(data: Mapping[str, Any]) -> Grid:
     rows = data["by_rank"]
     if len({row["change_ns"] for row in rows}) < 2:
         return _grid("rank", [])
-    shown = [(_ranges(row["ranks"]), *_times(row)) for row in rows[:_SHOWN]]
+    shown = [(ranges_of(row["ranks"]), *_times(row)) for row in rows[:_SHOWN]]
     return _grid("rank", shown, max(len(rows) - _SHOWN, 0))
 
 
-def _ranges(ranges: Sequence[Sequence[int]]) -> str:
+def ranges_of(ranges: Sequence[Sequence[int]]) -> str:
     """Return `0-3, 8`, cut to a few."""
     texts = [f"{first}-{last}" if last > first else f"{first}" for first, last in ranges]
     return ", ".join(texts[:3]) + (", ..." if len(texts) > 3 else "")
@@ -157,13 +165,14 @@ def _ranges(ranges: Sequence[Sequence[int]]) -> str:
 
 def _collectives(data: Mapping[str, Any]) -> Grid:
     rows = [
-        (f"{_count(row)} {row['kind']} {format_size(row['size_bytes'])}", *_times(row))
+        (f"{count_of(row)} {row['kind']} {format_size(row['size_bytes'])}", *_times(row))
         for row in data["collectives"]["rows"][:_SHOWN]
     ]
     return _grid("collective", rows, max(data["collectives"]["in_all"] - _SHOWN, 0))
 
 
-def _count(row: Mapping[str, Any]) -> str:
+def count_of(row: Mapping[str, Any]) -> str:
+    """Write how many of something the average rank has: `3 x`."""
     counts = [f"{row[side]:g}" for side in ("a_per_rank", "b_per_rank")]
     return f"{counts[0]} x" if counts[0] == counts[1] else f"{counts[0]} and {counts[1]} x"
 
@@ -173,12 +182,13 @@ def _dimensions(data: Mapping[str, Any]) -> Grid:
     for row in data["dimensions"]:
         if row["a"] == row["b"]:
             continue
-        cells = [_carried(row[side]) for side in ("a", "b")]
+        cells = [carried(row[side]) for side in ("a", "b")]
         rows.append((str(row["dimension"]), *cells))
     return Grid(("dimension: kind, size, carried, busy", "first", "second"), rows)
 
 
-def _carried(use: Mapping[str, Any] | None) -> str:
+def carried(use: Mapping[str, Any] | None) -> str:
+    """Write what a dimension is and carried."""
     if use is None:
         return "none"
     busy = f"{100 * use['busy']:.1f} %"
@@ -187,6 +197,6 @@ def _carried(use: Mapping[str, Any] | None) -> str:
 
 def _nodes(data: Mapping[str, Any]) -> Grid:
     rows = [
-        (f"{_count(row)} {row['name']}", *_times(row)) for row in data["nodes"]["rows"][:_SHOWN]
+        (f"{count_of(row)} {row['name']}", *_times(row)) for row in data["nodes"]["rows"][:_SHOWN]
     ]
     return _grid("node", rows, max(data["nodes"]["in_all"] - _SHOWN, 0))

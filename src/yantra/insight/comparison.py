@@ -20,6 +20,7 @@ from yantra.documents import Path
 from yantra.errors import show
 from yantra.insight.parts import ns_of, ps_of, total
 from yantra.insight.stored import Form, read_result
+from yantra.output import write_text
 from yantra.result import Result
 from yantra.result.tables import PARTS
 
@@ -39,6 +40,12 @@ class Comparison:
         from yantra.insight.compare_words import words
 
         return words(self.data)
+
+    def to_report(self, path: Path) -> None:
+        """Write the same as one HTML file that opens offline; it appears whole or not at all."""
+        from yantra.insight.compare_page import page
+
+        write_text(path, page(self.data))
 
 
 def compare(a: Path | Result, b: Path | Result, names: Names | None = None) -> Comparison:

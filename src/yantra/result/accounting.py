@@ -6,13 +6,15 @@ docs/reference/accounting.md defines them. All but the overlap need a recorded r
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from yantra.compile import Model
+from yantra.result.collectives import by_collective
+from yantra.result.parts import Gathered
 from yantra.result.recording import Recording
-from yantra.result.table import Column, Table
-from yantra.result.tables import nanoseconds
+from yantra.result.table import Table
+from yantra.result.tables import node_times
 
 COLLECTIVE_PARTS = ("waiting_peers", "queued", "latency", "wire", "hand_over", "reducing")
 """Where the time of a collective goes on a rank; with `_ns` these are columns."""
@@ -29,50 +31,36 @@ def with_overlap(ranks: Table) -> Table:
         both = (ranks.values("communication_ns"), ranks.values("exposed_communication_ns"))
         return [_tidy(total - exposed) for total, exposed in zip(*both, strict=True)]
 
-    return _extended(ranks, {"overlap_ns": ("real", overlap)})
+    return ranks.extended({"overlap_ns": ("real", overlap)})
 
 
 def with_slack(nodes: Table, model: Model, outcome: Any, recording: Recording) -> Table:
     """Add `slack_ns`: how much later the node could have ended with the makespan unchanged."""
 
-    def slack() -> list[Any]:
-        ticks = recording.slack_ticks
-        values = []
-        for rank in range(model.ranks):
-            first = outcome.first_node[rank]
-            of_rank = ticks[first : first + len(model.graphs.of(rank))]
-            values += [nanoseconds(tick, model.ticks_per_ns) for tick in of_rank]
-        return values
-
-    return _extended(nodes, {"slack_ns": ("real", slack)})
+    return nodes.extended(
+        {"slack_ns": ("real", lambda: node_times(model, outcome, recording.slack_ticks))}
+    )
 
 
 def with_parts(collectives: Table, model: Model, outcome: Any, recording: Recording) -> Table:
     """Add the parts of each collective's time; they add up to `end_ns - start_ns` exactly."""
 
-    def part(name: str) -> Callable[[], list[Any]]:
-        def make() -> list[Any]:
+    def part(name: str) -> Callable[[], Gathered]:
+        def make() -> Gathered:
             parts = recording.collective_parts
-            ticks = getattr(parts, name)
-            values = []
-            for rank in range(model.ranks):
-                first = outcome.first_node[rank]
-                begin = bisect_left(parts.place, first)
-                end = bisect_left(parts.place, first + len(model.graphs.of(rank)))
-                values += [nanoseconds(tick, model.ticks_per_ns) for tick in ticks[begin:end]]
-            return values
+            ticks, place, first_node = getattr(parts, name), parts.place, outcome.first_node
+
+            def stretch(rank: int) -> Any:
+                first = first_node[rank]
+                begin = bisect_left(place, first)
+                end = bisect_left(place, first + len(model.graphs.of(rank)))
+                return ticks[begin:end]
+
+            return by_collective(model, outcome, stretch)
 
         return make
 
-    return _extended(collectives, {f"{name}_ns": ("real", part(name)) for name in COLLECTIVE_PARTS})
-
-
-def _extended(table: Table, columns: Mapping[str, Column]) -> Table:
-    def same(name: str) -> Column:
-        return (table.kind(name), lambda: table.values(name))
-
-    kept = {name: same(name) for name in table.columns}
-    return Table(table.name, len(table), kept | dict(columns))
+    return collectives.extended({f"{name}_ns": ("real", part(name)) for name in COLLECTIVE_PARTS})
 
 
 def _tidy(ns: float) -> float:

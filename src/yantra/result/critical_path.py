@@ -7,11 +7,12 @@ one that the engine handled last. docs/reference/accounting.md defines the kinds
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from yantra.compile import Model
+from yantra.result.table import Column, Kind, Table
 from yantra.result.tables import nanoseconds
 
 KINDS = (
@@ -82,8 +83,34 @@ class CriticalPath:
             ticks[KINDS[kind]] += end - start
         return {kind: _ns(sum_, self._model.ticks_per_ns) for kind, sum_ in ticks.items()}
 
+    def table(self) -> Table:
+        """Return the steps as a table, in their order."""
+        kinds: dict[str, Kind] = {
+            "kind": "text",
+            "rank": "real",
+            "node": "real",
+            "name": "text",
+            "start_ns": "real",
+            "end_ns": "real",
+            "peer": "real",
+            "dimension": "real",
+        }
+
+        def column(at: int) -> Callable[[], list[Any]]:
+            return lambda: [step[at] for step in self.steps]
+
+        columns: dict[str, Column] = {
+            name: (kind, column(Step._fields.index(name))) for name, kind in kinds.items()
+        }
+        return Table("critical_path", len(self), columns)
+
     def __len__(self) -> int:
         return len(self.columns.kind)
+
+    def _repr_html_(self) -> str:
+        from yantra.result.html import path_html
+
+        return path_html(self)
 
     def __repr__(self) -> str:
         return f"<CriticalPath: {len(self)} steps, {self.length_ns} ns>"

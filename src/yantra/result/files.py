@@ -24,13 +24,28 @@ if TYPE_CHECKING:
 FORMAT = RESULT_FORMAT
 VERSION = 1
 TABLES = ("ranks", "nodes", "collectives", "dimensions", "links")
+"""The tables of every result."""
+
+RECORDED_TABLES = ("messages", "utilisation", "link_utilisation", "critical_path")
+"""Those of a recorded run alone."""
+
+ALL_TABLES = TABLES + RECORDED_TABLES
 
 
 def table_of(result: Result, name: str) -> Table:
-    """Return a table of a result by its name."""
-    if name not in TABLES:
-        raise ConfigError("table", f"no table is named '{name}'{did_you_mean(name, TABLES)}")
-    table: Table = getattr(result, name)
+    """Return a table of a result by its name.
+
+    Raises ConfigError for a name that none has, UnsupportedError for what only a recorded run has.
+    """
+    if name not in ALL_TABLES:
+        hint = did_you_mean(name, ALL_TABLES)
+        raise ConfigError("table", f"no table is named '{name}'{hint}")
+    if name == "critical_path":
+        return result.critical_path.table()
+    if name in ("utilisation", "link_utilisation"):
+        binned: Table = getattr(result.recording, name)()
+        return binned
+    table: Table = getattr(result.recording if name in RECORDED_TABLES else result, name)
     return table
 
 

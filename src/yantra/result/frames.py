@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from yantra.errors import UnsupportedError
-from yantra.result.parts import NEVER, Coded, Part, Ticks
+from yantra.result.parts import NEVER, Coded, Part, Reals, Ticks
 from yantra.result.table import Kind, Table
 
 _ARROW_TYPES: dict[Kind, str] = {
@@ -87,7 +87,11 @@ def _array(part: Part, kind: Kind, pyarrow: Any, texts: dict[int, tuple[Any, Any
         ticks = np.frombuffer(part.values, np.uint64)
         return pyarrow.array(ticks / np.float64(part.per_ns), type, mask=ticks == NEVER)
     if isinstance(part, Coded):
-        if id(part.texts) not in texts:
-            texts[id(part.texts)] = part.texts, pyarrow.array(part.texts, type)
-        return texts[id(part.texts)][1].take(pyarrow.array(np.frombuffer(part.codes, np.uint64)))
+        known = texts.get(id(part.texts))
+        if known is None or len(known[1]) < len(part.texts):
+            known = texts[id(part.texts)] = part.texts, pyarrow.array(part.texts, type)
+        return known[1].take(pyarrow.array(np.frombuffer(part.codes, np.uint64)))
+    if isinstance(part, Reals):
+        doubles = np.frombuffer(part.bits, np.float64)
+        return pyarrow.array(doubles, type, mask=np.isnan(doubles))
     return pyarrow.array(np.frombuffer(part, np.uint64)).cast(type)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from yantra.result.tables import PARTS
 
 if TYPE_CHECKING:
+    from yantra.result.critical_path import CriticalPath
     from yantra.result.result import Result
     from yantra.result.summary import Grid
     from yantra.result.table import Table
@@ -59,6 +60,18 @@ def table_html(table: Table) -> str:
     cut = f", of which these are the first {len(cells)}" if len(table) > len(cells) else ""
     said = escape(f"{table.name}: {rows}{cut}")
     return f"<div>{_rows_html(table.columns, cells)}<p>{said}</p></div>"
+
+
+def path_html(path: CriticalPath) -> str:
+    """Return a critical path: its length by kind, and its longest steps."""
+    by_kind = path.by_kind()
+    kinds = {kind: length for kind, length in by_kind.items() if length > 0}
+    chart = bars_html([Bar("time by kind", kinds)], path.length_ns, colours_of(kinds))
+    longest = sorted(path.steps, key=lambda step: step.start_ns - step.end_ns)[:MOST_ROWS]
+    head = ("kind", "ns", "rank", "node", "name", "from", "until", "peer", "dimension")
+    rows = [[_cell(value) for value in (step.kind, step.length_ns, *step[1:])] for step in longest]
+    said = f"{len(path)} steps, {_number(path.length_ns)} ns; the longest:"
+    return f"<div>{chart}<p>{escape(said)}</p>{_rows_html(head, rows)}</div>"
 
 
 def grid_html(grid: Grid) -> str:

@@ -1,9 +1,9 @@
 """Columns of many rows, without a Python object for each value.
 
-A column is a list, or an array of 64-bit numbers that stands for times (`Ticks`), texts (`Coded`)
-or whole numbers, or `Gathered` from one such array per rank. A part of any of them, some ten
-thousand rows, is one of the first four. Here is what can be made of a part: a list, an array of
-numpy, a column of Arrow, text.
+A column is a list, or an array of 64-bit numbers that stands for times (`Ticks`), texts (`Coded`),
+real numbers (`Reals`) or whole ones, or `Gathered` from one such array per rank. A part of any of
+them, some ten thousand rows, is one of the first five. Here is what can be made of a part: a list,
+an array of numpy, the text of a file.
 
 Trade-off: the arrays are of the standard library, so that writing CSV and JSON needs no numpy.
 """
@@ -21,7 +21,7 @@ NEVER = 2**64 - 1
 DTYPES = {"whole": "int64", "id": "uint64", "real": "float64", "text": "str"}
 """The type of numpy for each kind of column."""
 
-_WHOLE, _TICKS, _CODED, _GIVEN = 0, 1, 3, 4  # CellKind of the core
+_WHOLE, _TICKS, _REAL, _CODED, _GIVEN = range(5)  # CellKind of the core
 
 
 class Ticks(NamedTuple):
@@ -38,7 +38,13 @@ class Coded(NamedTuple):
     texts: Sequence[str]
 
 
-Part = Union[list[Any], Ticks, Coded, "array[int]"]
+class Reals(NamedTuple):
+    """Real numbers: the bits of doubles, of not-a-number where there is none."""
+
+    bits: Any
+
+
+Part = Union[list[Any], Ticks, Coded, Reals, "array[int]"]
 
 
 class Gathered:
@@ -89,6 +95,8 @@ def part_of(column: Any, start: int, stop: int) -> Part:
         return Ticks(_numbers(column.values, start, stop), column.per_ns)
     if isinstance(column, Coded):
         return Coded(_numbers(column.codes, start, stop), column.texts)
+    if isinstance(column, Reals):
+        return Reals(_numbers(column.bits, start, stop))
     if isinstance(column, Gathered):
         return column.part(start, stop)
     return _numbers(column, start, stop)
@@ -103,6 +111,9 @@ def as_list(part: Part) -> list[Any]:
     if isinstance(part, Coded):
         texts = part.texts
         return [texts[code] for code in part.codes]
+    if isinstance(part, Reals):
+        doubles = memoryview(part.bits).cast("B").cast("d").tolist()
+        return [value if value == value else None for value in doubles]
     return part.tolist()
 
 
@@ -117,6 +128,8 @@ def as_array(part: Part, kind: str) -> Any:
         return np.where(ticks == NEVER, np.nan, ticks / np.float64(part.per_ns))
     if isinstance(part, Coded):
         return np.array(part.texts, dtype="str")[np.frombuffer(part.codes, np.uint64)]
+    if isinstance(part, Reals):
+        return np.frombuffer(part.bits, np.float64).copy()
     return np.frombuffer(part, np.uint64).astype(DTYPES[kind], copy=False)
 
 
@@ -131,6 +144,8 @@ def as_cells(part: Part, texts: Callable[[Sequence[str]], int]) -> tuple[int, An
         return _TICKS, part.values, part.per_ns
     if isinstance(part, Coded):
         return _CODED, part.codes, texts(part.texts)
+    if isinstance(part, Reals):
+        return _REAL, part.bits, 0
     return _WHOLE, part, 0
 
 

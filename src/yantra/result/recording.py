@@ -15,6 +15,7 @@ from yantra.compile import Model
 from yantra.errors import ConfigError, UnsupportedError, did_you_mean
 from yantra.result.critical_path import CriticalPath, Step, steps_of
 from yantra.result.network import dimension_uses
+from yantra.result.parts import Ticks
 from yantra.result.table import Column, Kind, Table
 from yantra.result.tables import nanoseconds
 
@@ -61,24 +62,21 @@ class Recording:
         columns = self.native.messages(self._model.native)
         ticks_per_ns = self._model.ticks_per_ns
 
-        def listed(column: Any) -> Any:
-            return lambda: list(column)
-
-        def time(column: Any) -> Any:
-            return lambda: [nanoseconds(tick, ticks_per_ns) for tick in column]
+        def times(ticks: Any) -> Column:
+            return "real", lambda: Ticks(ticks, ticks_per_ns)
 
         makers: dict[str, Column] = {
-            "source": ("whole", listed(columns.source)),
-            "destination": ("whole", listed(columns.destination)),
-            "tag": ("whole", listed(columns.tag)),
-            "bytes": ("whole", listed(columns.bytes)),
-            "dimension": ("whole", listed(columns.dimension)),
-            "sent_ns": ("real", time(columns.sent)),
-            "arrived_ns": ("real", time(columns.arrived)),
-            "queued_ns": ("real", time(columns.queued)),
-            "node": ("id", listed(columns.node)),
-            "peer_node": ("id", listed(columns.peer_node)),
-            "alike": ("whole", listed(columns.alike)),
+            "source": ("whole", lambda: columns.source),
+            "destination": ("whole", lambda: columns.destination),
+            "tag": ("whole", lambda: columns.tag),
+            "bytes": ("whole", lambda: columns.bytes),
+            "dimension": ("whole", lambda: columns.dimension),
+            "sent_ns": times(columns.sent),
+            "arrived_ns": times(columns.arrived),
+            "queued_ns": times(columns.queued),
+            "node": ("id", lambda: columns.node),
+            "peer_node": ("id", lambda: columns.peer_node),
+            "alike": ("whole", lambda: columns.alike),
         }
         return Table("messages", len(columns.source), makers)
 

@@ -16,6 +16,7 @@ from yantra.output import Path
 from yantra.registry import Registry
 from yantra.result import accounting, files, network, tables
 from yantra.result.bound import Bound, bound_by
+from yantra.result.collectives import collective_table
 from yantra.result.critical_path import CriticalPath
 from yantra.result.recording import Recording
 from yantra.result.summary import summarise
@@ -125,8 +126,8 @@ class Result:
 
     @cached_property
     def collectives(self) -> Table:
-        """One row per collective and rank; see `yantra.result.tables.collective_table`."""
-        table = tables.collective_table(self.model, self.outcome)
+        """One row per collective and rank; see `yantra.result.collectives`."""
+        table = collective_table(self.model, self.outcome)
         if self._recording is None:
             return table
         return accounting.with_parts(table, self.model, self.outcome, self._recording)

@@ -81,6 +81,15 @@ class Table:
             stop = min(start + _ROWS_OF_A_PART, self._length)
             yield [part_of(column, start, stop) for column in wanted]
 
+    def extended(self, columns: Mapping[str, Column]) -> Table:
+        """Return a table that has more columns."""
+
+        def same(name: str) -> Column:
+            return self.kind(name), lambda: self._column(name)
+
+        kept = {name: same(name) for name in self.columns}
+        return Table(self.name, self._length, kept | dict(columns))
+
     def to_csv(self, path: Path) -> None:
         """Write the table as CSV; see `yantra.result.table_files.write_csv`."""
         from yantra.result.table_files import write_csv

@@ -7,7 +7,7 @@ nanoseconds, else with the three decimals of its picoseconds. What never ran has
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -43,7 +43,6 @@ COLLECTIVE_KINDS = (
 PARTS = ("compute", "exposed_communication", "exposed_memory", "exposed_host", "idle")
 """Where a rank's time goes, in the order in which a moment with several counts for one."""
 
-_COLLECTIVE_NODE = NODE_TYPES.index("COMM_COLL")
 _COMMUNICATION = 2  # place of the class in the core's statistics
 _Value = TypeVar("_Value")
 
@@ -95,7 +94,7 @@ def node_table(model: Model, outcome: Any) -> Table:
     """One row per node of every rank's trace, by rank and then by id."""
     by_rank, distinct = model.graphs.by_rank, model.graphs.distinct
     lengths = [len(graph) for graph in distinct]
-    begins = array("Q", accumulate((lengths[at] for at in by_rank), initial=0))
+    begins = node_begins(model)
 
     def by_graph(column: Callable[[Any], Any], wrap: Any) -> Callable[[], Gathered]:
         def make() -> Gathered:
@@ -103,15 +102,6 @@ def node_table(model: Model, outcome: Any) -> Table:
             return Gathered(begins, lambda rank: stretches[by_rank[rank]], wrap)
 
         return make
-
-    first_node = outcome.first_node
-
-    def times(ticks: Any) -> Callable[[], Gathered]:
-        def stretch(rank: int) -> Any:
-            first = first_node[rank]
-            return ticks[first : first + lengths[by_rank[rank]]]
-
-        return lambda: Gathered(begins, stretch, lambda some: Ticks(some, model.ticks_per_ns))
 
     def ranks(rank: int) -> array[int]:
         return array("Q", [rank]) * lengths[by_rank[rank]]
@@ -125,14 +115,32 @@ def node_table(model: Model, outcome: Any) -> Table:
             "text",
             by_graph(lambda graph: array("Q", graph.type), lambda some: Coded(some, NODE_TYPES)),
         ),
-        "start_ns": ("real", times(outcome.start)),
-        "end_ns": ("real", times(outcome.end)),
+        "start_ns": ("real", lambda: node_times(model, outcome, outcome.start)),
+        "end_ns": ("real", lambda: node_times(model, outcome, outcome.end)),
     }
     return Table("nodes", begins[-1], columns)
 
 
+def node_begins(model: Model) -> array[int]:
+    """Return the row of the nodes table at which each rank begins, and the number of rows."""
+    lengths = [len(graph) for graph in model.graphs.distinct]
+    return array("Q", accumulate((lengths[at] for at in model.graphs.by_rank), initial=0))
+
+
+def node_times(model: Model, outcome: Any, ticks: Any) -> Gathered:
+    """Return ticks by place in the outcome as a column of the nodes table."""
+    lengths = [len(graph) for graph in model.graphs.distinct]
+    by_rank, first_node = model.graphs.by_rank, outcome.first_node
+
+    def stretch(rank: int) -> Any:
+        first = first_node[rank]
+        return ticks[first : first + lengths[by_rank[rank]]]
+
+    return Gathered(node_begins(model), stretch, lambda some: Ticks(some, model.ticks_per_ns))
+
+
 class Names:
-    """The distinct names of nodes, and those of a graph as places among them."""
+    """Distinct names, by place in `texts`."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -140,44 +148,14 @@ class Names:
 
     def of(self, graph: Any) -> array[int]:
         """Return the places of the names of a graph's nodes."""
-        return array("Q", (self._place(graph.name(node)) for node in range(len(graph))))
+        return array("Q", (self.place(graph.name(node)) for node in range(len(graph))))
 
-    def _place(self, name: str) -> int:
+    def place(self, name: str) -> int:
+        """Return the place of a name."""
         place = self._places.setdefault(name, len(self.texts))
         if place == len(self.texts):
             self.texts.append(name)
         return place
-
-
-def collective_table(model: Model, outcome: Any) -> Table:
-    """One row per collective and rank that took part, by rank and then by node id.
-
-    `size_bytes` is the trace's comm_size: the whole buffer of a rank, for an all-gather its shard.
-    `algorithm_bandwidth_gb_per_s` is that size over the time from issue to completion on the rank,
-    in 10^9 bytes per second (the "algbw" of NVIDIA's nccl-tests, doc/PERFORMANCE.md).
-    """
-    rows = list(_collectives(model, outcome))
-
-    def column(index: int) -> Callable[[], list[Any]]:
-        return lambda: [row[index] for row in rows]
-
-    def time(index: int) -> Callable[[], list[Any]]:
-        return lambda: [nanoseconds(row[index], model.ticks_per_ns) for row in rows]
-
-    def bandwidth() -> list[Any]:
-        return [_bytes_per_ns(row, model.ticks_per_ns) for row in rows]
-
-    columns: dict[str, Column] = {
-        "rank": ("whole", column(0)),
-        "node": ("id", column(1)),
-        "kind": ("text", column(2)),
-        "group": ("text", column(3)),
-        "size_bytes": ("whole", column(4)),
-        "start_ns": ("real", time(5)),
-        "end_ns": ("real", time(6)),
-        "algorithm_bandwidth_gb_per_s": ("real", bandwidth),
-    }
-    return Table("collectives", len(rows), columns)
 
 
 def _communication(model: Model, outcome: Any) -> list[Any]:
@@ -188,43 +166,3 @@ def _communication(model: Model, outcome: Any) -> list[Any]:
         return int(statistics.class_ticks[_COMMUNICATION])
 
     return [nanoseconds(t, model.ticks_per_ns) for t in per_rank(model, outcome, ticks)]
-
-
-def _collectives(model: Model, outcome: Any) -> Iterator[tuple[Any, ...]]:
-    distinct = [list(_collectives_of(graph)) for graph in model.graphs.distinct]
-    starts, ends = outcome.start, outcome.end
-    for rank, (at, first) in enumerate(zip(model.graphs.by_rank, outcome.first_node, strict=False)):
-        names = model.graphs.group_names(rank)
-        for node, id, kind, group, size_bytes in distinct[at]:
-            if ends[first + node] != NEVER:
-                name = names[group] if group >= 0 else ""
-                times = (starts[first + node], ends[first + node])
-                yield (rank, id, kind, name, size_bytes, *times)
-
-
-def _collectives_of(graph: Any) -> Iterator[tuple[int, int, str, int, int]]:
-    for node, node_type in enumerate(graph.type):
-        if node_type != _COLLECTIVE_NODE:
-            continue
-        yield (
-            node,
-            graph.id[node],
-            _kind(_integer(graph.comm_type, node)),
-            graph.pg_name[node],
-            _integer(graph.comm_size, node) or 0,
-        )
-
-
-def _integer(column: tuple[Any, Any], node: int) -> int | None:
-    kinds, values = column
-    return values[node] if len(kinds) and kinds[node] == 1 else None
-
-
-def _kind(number: int | None) -> str:
-    known = number is not None and number < len(COLLECTIVE_KINDS)
-    return COLLECTIVE_KINDS[number] if known and number is not None else "unknown"
-
-
-def _bytes_per_ns(row: tuple[Any, ...], ticks_per_ns: int) -> float | None:
-    size, start, end = row[4:]
-    return size * ticks_per_ns / (end - start) if end > start else None

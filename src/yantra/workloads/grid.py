@@ -52,12 +52,15 @@ class Group(Record):
         super().__init__(view=view, axes=tuple(axes), where=cuts, grid=grid)
 
 
-class _Axis(NamedTuple):
+class Axis(NamedTuple):
+    """An axis of a view: `stride` ranks lie between neighbours."""
+
     name: str
     size: int
     stride: int
 
     def coordinate(self, offset: int) -> int:
+        """Return the coordinate of the rank so far behind the first of the grid."""
         return offset // self.stride % self.size
 
 
@@ -107,25 +110,20 @@ class Grid(Record):
 
     def axes(self, view: str | None = None) -> dict[str, int]:
         """Return the sizes of the axes of a view, of the first one if none is named."""
-        return {axis.name: axis.size for axis in self._axes(view)}
+        return {axis.name: axis.size for axis in self.strided(view)}
 
     def coordinates(self, rank: int, view: str | None = None) -> dict[str, int]:
         """Return the coordinates of a rank in a view, of the first one if none is named."""
         offset = self._offset(rank)
-        return {axis.name: axis.coordinate(offset) for axis in self._axes(view)}
+        return {axis.name: axis.coordinate(offset) for axis in self.strided(view)}
 
     def coordinate(self, rank: int, axis: str) -> int:
         """Return one coordinate of a rank, in the first view that has the axis."""
-        return self._found(self.view_of((axis,)), axis).coordinate(self._offset(rank))
-
-    def column(self, axis: str, view: str) -> list[int]:
-        """Return one coordinate of every rank, in order."""
-        _, size, stride = self._found(view, axis)
-        return [offset // stride % size for offset in range(self.size)]
+        return self.axis(self.view_of((axis,)), axis).coordinate(self._offset(rank))
 
     def rank(self, coordinates: Mapping[str, int], view: str | None = None) -> int:
         """Return the rank at coordinates of a view; those not given are 0."""
-        axes = {axis.name: axis for axis in self._axes(view)}
+        axes = {axis.name: axis for axis in self.strided(view)}
         rank = self.first_rank
         for name, at in coordinates.items():
             if name not in axes:
@@ -154,14 +152,14 @@ class Grid(Record):
     def members(self, rank: int, group: Group) -> tuple[int, ...]:
         """Return the ranks of the group that `rank` is in, ascending; none where it is in none."""
         index = self.index(rank, group)
-        return () if index is None else self._members(index, group)
+        return () if index is None else self.members_at(index, group)
 
     def index(self, rank: int, group: Group) -> int | None:
         """Return the number of the group that `rank` is in among `groups_of`, None if in none."""
         offset = self._offset(rank)
         cuts = dict(group.where)
         index, factor = 0, 1
-        for axis in self._group_axes(group):
+        for axis in self.axes_of(group):
             at = axis.coordinate(offset)
             if axis.name not in group.axes:
                 index, factor = index + at * factor, factor * axis.size
@@ -181,7 +179,7 @@ class Grid(Record):
             else 1
             if axis.name in group.axes
             else axis.size
-            for axis in self._group_axes(group)
+            for axis in self.axes_of(group)
         )
 
     def smallest(self, group: Group) -> int:
@@ -189,13 +187,13 @@ class Grid(Record):
         cuts = dict(group.where)
         return prod(
             min(map(len, cuts[axis.name])) if axis.name in cuts else axis.size
-            for axis in self._group_axes(group)
+            for axis in self.axes_of(group)
             if axis.name in group.axes
         )
 
     def groups_of(self, group: Group) -> Iterator[tuple[int, ...]]:
         """Yield the members of every group of the rule, in the order of `index`."""
-        return (self._members(index, group) for index in range(self.count(group)))
+        return (self.members_at(index, group) for index in range(self.count(group)))
 
     def peer(self, rank: int, expression: str) -> int:
         """Return the rank that a peer expression without a grid means, seen from `rank`."""
@@ -204,33 +202,20 @@ class Grid(Record):
             raise ConfigError(f"comm_peer {show(expression)}", f"names the grid '{peer.grid}'")
         return self._moved(rank, peer, expression)
 
-    def peers(self, expression: str) -> list[int]:
-        """Return `peer` of every rank, in order."""
-        peer = parse_peer(expression)
-        if peer.grid not in (None, self.name):
-            raise ConfigError(f"comm_peer {show(expression)}", f"names the grid '{peer.grid}'")
-        view = self.view_of(step.axis for step in peer.steps)
-        offsets: Iterable[int] = range(self.size)
-        for step in peer.steps:
-            axis = self._found(view, step.axis)
-            size, stride = axis.size, axis.stride
-            shifts = [(_moved(at, step, axis, expression) - at) * stride for at in range(size)]
-            offsets = [offset + shifts[offset // stride % size] for offset in offsets]
-        return [self.first_rank + offset for offset in offsets]
-
     def _moved(self, rank: int, peer: Peer, expression: str) -> int:
         offset = self._offset(rank)
         view = self.view_of(step.axis for step in peer.steps)
         for step in peer.steps:
-            axis = self._found(view, step.axis)
+            axis = self.axis(view, step.axis)
             at = axis.coordinate(offset)
-            offset += (_moved(at, step, axis, expression) - at) * axis.stride
+            offset += (moved(at, step, axis, expression) - at) * axis.stride
         return self.first_rank + offset
 
-    def _members(self, index: int, group: Group) -> tuple[int, ...]:
+    def members_at(self, index: int, group: Group) -> tuple[int, ...]:
+        """Return the members of the group of a number among `groups_of`."""
         cuts = dict(group.where)
         ranks = [self.first_rank]
-        for axis in self._group_axes(group):
+        for axis in self.axes_of(group):
             places: Iterable[int]
             if axis.name not in group.axes:
                 index, at = divmod(index, axis.size)
@@ -243,8 +228,9 @@ class Grid(Record):
             ranks = [rank + at * axis.stride for at in places for rank in ranks]
         return tuple(sorted(ranks))
 
-    def _group_axes(self, group: Group) -> tuple[_Axis, ...]:
-        axes = self._axes(group.view)
+    def axes_of(self, group: Group) -> tuple[Axis, ...]:
+        """Return the axes of the view of a rule, fastest first; raise where it does not fit."""
+        axes = self.strided(group.view)
         known = {axis.name: axis for axis in axes}
         for name in group.axes:
             if name not in known:
@@ -257,7 +243,8 @@ class Grid(Record):
             _check_parts(f"grids.{self.name}", known[name], parts)
         return axes
 
-    def _axes(self, view: str | None) -> tuple[_Axis, ...]:
+    def strided(self, view: str | None = None) -> tuple[Axis, ...]:
+        """Return the axes of a view, fastest first; of the first view if none is named."""
         return _strided(self._view(view))
 
     def _view(self, view: str | None) -> Axes:
@@ -270,8 +257,9 @@ class Grid(Record):
         hint = did_you_mean(view, names) or f"; it has {', '.join(names)}"
         raise ConfigError(f"grids.{self.name}", f"no view is named '{view}'{hint}")
 
-    def _found(self, view: str, name: str) -> _Axis:
-        return next(axis for axis in self._axes(view) if axis.name == name)
+    def axis(self, view: str, name: str) -> Axis:
+        """Return an axis that a view has."""
+        return next(axis for axis in self.strided(view) if axis.name == name)
 
     def _offset(self, rank: int) -> int:
         if rank not in self.ranks:
@@ -327,23 +315,20 @@ def peer_of(grids: Sequence[Grid], rank: int, expression: str) -> int:
     """
     peer = parse_peer(expression)
     own = grid_of_rank(grids, rank)
-    if peer.grid is None or peer.grid == own.name:
+    other = target_of(grids, own, peer, expression)
+    if other is own:
         return own._moved(rank, peer, expression)
-    other = next((grid for grid in grids if grid.name == peer.grid), None)
-    if other is None:
-        hint = did_you_mean(peer.grid, [grid.name for grid in grids])
-        raise ConfigError(f"comm_peer {show(expression)}", f"no grid is named '{peer.grid}'{hint}")
     named = {step.axis: step for step in peer.steps}
     coordinates = {}
     view = other.view_of(named)
-    for axis in other._axes(view):
+    for axis in other.strided(view):
         if axis.name not in named or named[axis.name].how != "=":
-            at = _kept(own, rank, axis.name, expression)
+            at = kept(own, axis.name, expression).coordinate(rank - own.first_rank)
             if axis.name not in named:
                 coordinates[axis.name] = at
         if axis.name in named:
             start = 0 if named[axis.name].how == "=" else at
-            coordinates[axis.name] = _moved(start, named[axis.name], axis, expression)
+            coordinates[axis.name] = moved(start, named[axis.name], axis, expression)
         elif at >= axis.size:
             problem = f"{axis.name} of rank {rank} is {at}; the grid '{other.name}' has {axis.size}"
             raise ConfigError(f"comm_peer {show(expression)}", problem)
@@ -454,16 +439,17 @@ def _sharded(dense: Axes, shard: int, order: str) -> Axes:
 
 
 @lru_cache(maxsize=1024)
-def _strided(axes: Axes) -> tuple[_Axis, ...]:
+def _strided(axes: Axes) -> tuple[Axis, ...]:
     strided = []
     stride = 1
     for name, size in axes:
-        strided.append(_Axis(name, size, stride))
+        strided.append(Axis(name, size, stride))
         stride *= size
     return tuple(strided)
 
 
-def _moved(at: int, step: Step, axis: _Axis, expression: str) -> int:
+def moved(at: int, step: Step, axis: Axis, expression: str) -> int:
+    """Return the coordinate that a step of a peer expression leads to."""
     if step.how == "=":
         if step.amount >= axis.size:
             problem = f"{axis.name} is 0 to {axis.size - 1}"
@@ -472,9 +458,21 @@ def _moved(at: int, step: Step, axis: _Axis, expression: str) -> int:
     return (at + (step.amount if step.how == "+" else -step.amount)) % axis.size
 
 
-def _kept(own: Grid, rank: int, axis: str, expression: str) -> int:
+def target_of(grids: Sequence[Grid], own: Grid, peer: Peer, expression: str) -> Grid:
+    """Return the grid that a peer expression leads to from a rank of `own`."""
+    if peer.grid is None or peer.grid == own.name:
+        return own
+    other = next((grid for grid in grids if grid.name == peer.grid), None)
+    if other is None:
+        hint = did_you_mean(peer.grid, [grid.name for grid in grids])
+        raise ConfigError(f"comm_peer {show(expression)}", f"no grid is named '{peer.grid}'{hint}")
+    return other
+
+
+def kept(own: Grid, axis: str, expression: str) -> Axis:
+    """Return the axis of `own` whose coordinate a peer in another grid keeps."""
     try:
-        return own.coordinate(rank, axis)
+        return own.axis(own.view_of((axis,)), axis)
     except ConfigError:
         problem = f"must give {axis}, which the grid '{own.name}' does not have"
         raise ConfigError(f"comm_peer {show(expression)}", problem) from None
@@ -500,7 +498,7 @@ def _check_axes(where: str, axes: Axes) -> None:
         raise ConfigError(where, "an axis stands twice")
 
 
-def _check_parts(where: str, axis: _Axis, parts: Parts) -> None:
+def _check_parts(where: str, axis: Axis, parts: Parts) -> None:
     places = [at for part in parts for at in part]
     if not parts or not all(parts):
         raise ConfigError(where, f"'where' cuts {axis.name} into nothing")

@@ -12,14 +12,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from yantra.chakra.schema import NodeType
 from yantra.export.report import bars
 from yantra.export.report.bars import Piece
+from yantra.export.report.classes import RankClass
 from yantra.export.report.markup import Cell, Head, Html, element, join, table
 from yantra.export.report.nodes import integers
 from yantra.export.report.run import Run
 from yantra.result.accounting import COLLECTIVE_PARTS
-from yantra.result.tables import COLLECTIVE_KINDS
+from yantra.result.tables import COLLECTIVE_KINDS, NEVER
 from yantra.units import format_bandwidth, format_size
 
 PART_NAMES = {
@@ -33,6 +36,7 @@ PART_NAMES = {
 _BARS = 24
 _NS_PER_S = 1e9
 _EVERYONE = ("", "0")
+_BETWEEN_TWO = -2
 _POINT_TO_POINT = {NodeType.COMM_SEND: "send", NodeType.COMM_RECV: "receive"}
 
 
@@ -49,50 +53,102 @@ class Row(NamedTuple):
     parts: tuple[int, ...]  # as COLLECTIVE_PARTS; empty of messages and where nothing is recorded
 
 
-class _Call(NamedTuple):
-    """One call of a class: `ranks` make it; `place` is that of its node in the outcome."""
+class _Static(NamedTuple):
+    """The communication of a graph: which nodes, and for each its kind, group and size.
 
-    ranks: int
-    key: tuple[str, str, int]
-    ticks: int
-    place: int
+    `groups` are the places of the groups that the graph names, -1 all ranks, -2 between two ranks;
+    `kinds` are the distinct (kind, size), of which `kind_of` says the place.
+    """
+
+    nodes: Any
+    groups: Any
+    kinds: list[tuple[str, int]]
+    kind_of: Any
 
 
 def rows(run: Run) -> list[Row]:
     """Return collectives and messages, those that take longest in all first."""
-    parts = _parts(run)
-    gathered: dict[tuple[str, str, int], list[_Call]] = {}
-    for call in _calls(run):
-        gathered.setdefault(call.key, []).append(call)
-    found = [_row(key, calls, parts) for key, calls in gathered.items()]
-    return sorted(found, key=lambda row: (-row.ticks, row[:3]))
+    known: dict[tuple[str, str, int], Row] = {}
+    shapes = _Shapes(run)
+    graphs = [_static(graph.native) for graph in run.graphs]
+    for one in run.classes:
+        for row in _of_class(run, one, graphs[one.graph], shapes):
+            key = row.kind, row.group, row.size_bytes
+            known[key] = _added(known[key], row) if key in known else row
+    return sorted(known.values(), key=lambda row: (-row.ticks, row[:3]))
 
 
-def _row(key: tuple[str, str, int], calls: list[_Call], parts: dict[int, tuple[int, ...]]) -> Row:
-    each = [(call.ranks, parts[call.place]) for call in calls if call.place in parts]
-    return Row(
-        *key,
-        calls=sum(call.ranks for call in calls),
-        ticks=sum(call.ranks * call.ticks for call in calls),
-        shortest=min(call.ticks for call in calls),
-        longest=max(call.ticks for call in calls),
-        parts=_sums(each),
+def _added(a: Row, b: Row) -> Row:
+    return a._replace(
+        calls=a.calls + b.calls,
+        ticks=a.ticks + b.ticks,
+        shortest=min(a.shortest, b.shortest),
+        longest=max(a.longest, b.longest),
+        parts=tuple(x + y for x, y in zip(a.parts, b.parts, strict=True)),
     )
 
 
-def _sums(each: Iterable[tuple[int, tuple[int, ...]]]) -> tuple[int, ...]:
-    """Return the sum of parts, each counted so many times."""
-    columns = zip(*([count * part for part in parts] for count, parts in each), strict=True)
-    return tuple(sum(column) for column in columns)
+def _of_class(run: Run, one: RankClass, static: _Static, shapes: _Shapes) -> Iterator[Row]:
+    """Yield what the ranks of a class do together."""
+    start, end = (times[static.nodes] for times in run.times(one))
+    ran = end != np.uint64(NEVER)
+    if not ran.any():
+        return
+    of_group = shapes.of(one)  # by place of the group + 2
+    keys = static.kind_of * len(of_group) + static.groups + 2
+    found, key_of = np.unique(keys[ran], return_inverse=True)
+    order = np.argsort(key_of, kind="stable")
+    begins = np.searchsorted(key_of[order], np.arange(len(found)))
+    ticks = (end - start).astype(np.int64)[ran][order]
+    sums, low, high = (of.reduceat(ticks, begins) for of in (np.add, np.minimum, np.maximum))
+    counts = np.bincount(key_of)
+    parts = _parts(run, one, static.nodes[ran][order], begins)
+    for at, key in enumerate(found.tolist()):
+        kind, group = divmod(key, len(of_group))
+        yield Row(
+            static.kinds[kind][0],
+            of_group[group],
+            static.kinds[kind][1],
+            calls=int(counts[at]) * one.size,
+            ticks=int(sums[at]) * one.size,
+            shortest=int(low[at]),
+            longest=int(high[at]),
+            parts=tuple(int(part[at]) * one.size for part in parts) if group > 0 else (),
+        )
 
 
-def _parts(run: Run) -> dict[int, tuple[int, ...]]:
-    """Return where the time of each collective goes, by its place in the outcome."""
+def _parts(run: Run, one: RankClass, nodes: Any, begins: Any) -> list[Any]:
+    """Return the sums of each of COLLECTIVE_PARTS over runs of nodes; those of messages are 0."""
     if not run.result.recorded:
-        return {}
-    columns = run.result.recording.collective_parts
-    rows = zip(*(getattr(columns, name) for name in COLLECTIVE_PARTS), strict=True)
-    return dict(zip(columns.place, rows, strict=True))
+        return []
+    places, every = run.collective_parts
+    if not len(places):
+        return [np.zeros(len(begins), dtype=np.int64) for _ in COLLECTIVE_PARTS]
+    rows = np.minimum(np.searchsorted(places, nodes + one.first), len(places) - 1)
+    known = places[rows] == nodes + one.first
+    return [np.add.reduceat(np.where(known, values[rows], 0), begins) for values in every]
+
+
+def _sums(alike: Iterable[Row]) -> tuple[int, ...]:
+    """Return the sums of the parts of rows."""
+    return tuple(sum(column) for column in zip(*(row.parts for row in alike), strict=True))
+
+
+class _Shapes:
+    """What the groups of a class are called: by their number of ranks and how these lie."""
+
+    def __init__(self, run: Run) -> None:
+        self._graphs = run.result.model.graphs
+        self._groups = run.result.model.groups
+        self._known = dict.fromkeys(_EVERYONE, _shape(range(run.result.model.ranks)))
+
+    def of(self, one: RankClass) -> list[str]:
+        """Return the names for two ranks, for all ranks, and for each group that a class names."""
+        names = self._graphs.group_names(one.rank)
+        for name in names:
+            if name not in self._known:
+                self._known[name] = _shape(_members(self._groups, name))
+        return ["", self._known[""], *(self._known[name] for name in names)]
 
 
 def section(run: Run) -> Html:
@@ -120,7 +176,7 @@ def _breakdown(run: Run, found: list[Row]) -> Html | None:
     ranks = run.result.model.ranks
     drawn, used = [], set()
     for (kind, group), alike in gathered.items():
-        sums = _sums((1, row.parts) for row in alike)
+        sums = _sums(alike)
         used |= {at for at, ticks in enumerate(sums) if ticks}
         pieces = [
             Piece(PART_NAMES[name], name, ticks / ranks)
@@ -181,41 +237,29 @@ def _spoken(kind: str) -> str:
     return kind.replace("_", "-")
 
 
-def _calls(run: Run) -> Iterator[_Call]:
-    """Yield each call of each class."""
-    shapes = dict.fromkeys(_EVERYONE, _shape(range(run.result.model.ranks)))
-    groups = run.result.model.groups
-    of_graph = [_communication_of(graph.native) for graph in run.graphs]
-    for one in run.classes:
-        calls = of_graph[one.graph]
-        names = run.result.model.graphs.group_names(one.rank)
-        for node, start, end in run.ran(one):
-            if node in calls:
-                kind, group, size = calls[node]
-                between_two = group is None
-                name = names[group] if not between_two and group >= 0 else ""
-                if name not in shapes:
-                    shapes[name] = _shape(_members(groups, name))
-                shape = "" if between_two else shapes[name]
-                yield _Call(one.size, (kind, shape, size), end - start, one.first + node)
-
-
 def _members(groups: Sequence[tuple[int, Sequence[int]]], name: str) -> Sequence[int]:
     """Return the ranks of a group; the groups ascend by id."""
     return groups[bisect_left(groups, int(name), key=lambda group: group[0])][1]
 
 
-def _communication_of(graph: Any) -> dict[int, tuple[str, Any, int]]:
-    """Return kind, place of the group (None between two ranks) and size of nodes that do."""
+def _static(graph: Any) -> _Static:
     comm_type, size = integers(graph, "comm_type"), integers(graph, "comm_size")
-    groups = graph.pg_name.tolist()
-    found: dict[int, tuple[str, Any, int]] = {}
+    group = graph.pg_name.tolist()
+    nodes, groups, places = [], [], []
+    kinds: dict[tuple[str, int], int] = {}
     for node, node_type in enumerate(graph.type.tolist()):
         if node_type == NodeType.COMM_COLL:
-            found[node] = _kind(comm_type[node]), groups[node], size[node] or 0
+            kind = _kind(comm_type[node])
+            groups.append(group[node])
         elif node_type in _POINT_TO_POINT:
-            found[node] = _POINT_TO_POINT[node_type], None, size[node] or 0
-    return found
+            kind = _POINT_TO_POINT[node_type]
+            groups.append(_BETWEEN_TWO)
+        else:
+            continue
+        nodes.append(node)
+        places.append(kinds.setdefault((kind, size[node] or 0), len(kinds)))
+    whose, where, which = (np.array(column, dtype=np.int64) for column in (nodes, groups, places))
+    return _Static(whose, where, list(kinds), which)
 
 
 def _kind(number: int | None) -> str:

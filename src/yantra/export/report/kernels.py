@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from yantra.chakra.inspect.names import normalised
+from yantra.export.report.classes import RankClass
 from yantra.export.report.markup import Cell, Content, Head, Html, element, join, table
-from yantra.export.report.nodes import STREAMS, integers
+from yantra.export.report.nodes import STREAMS, Graph, integers
 from yantra.export.report.run import Run
+from yantra.result.tables import NEVER
 from yantra.units import format_bandwidth, format_flops, format_size, format_time
 
 _COMPUTE = STREAMS.index("compute")
@@ -39,22 +43,53 @@ class Kernels(NamedTuple):
 
 def find(run: Run) -> Kernels:
     """Return the kernels of all ranks, those that take longest in all first."""
-    calls: dict[tuple[int, int, int, str], int] = {}
+    placed: list[Kernel] = []
     without = 0
-    graphs = [_work(graph) for graph in run.graphs]
-    for one in run.classes:
-        work = graphs[one.graph]
-        for node, start, end in run.ran(one):
-            if node not in work:
-                continue
-            operations, size, name = work[node]
-            if operations and size and end > start:
-                key = operations, size, end - start, name
-                calls[key] = calls.get(key, 0) + one.size
-            else:
-                without += one.size
-    placed = [Kernel(*key, count) for key, count in calls.items()]
-    return Kernels(sorted(placed, key=lambda kernel: -kernel.calls * kernel.ticks), without)
+    for at, graph in enumerate(run.graphs):
+        classes = [one for one in run.classes if one.graph == at]
+        found, left = _of_graph(run, graph, classes)
+        placed += found
+        without += left
+    return Kernels(
+        sorted(_merged(placed), key=lambda kernel: -kernel.calls * kernel.ticks), without
+    )
+
+
+def _of_graph(run: Run, graph: Graph, classes: list[RankClass]) -> tuple[list[Kernel], int]:
+    """Return the kernels of the classes of one graph, and how many calls cannot be placed."""
+    nodes = np.flatnonzero(np.asarray(graph.stream) == _COMPUTE)
+    if not len(nodes) or not classes:
+        return [], 0
+    kinds, kind_of = _kinds(graph, nodes)
+    can = np.array([bool(operations and size) for operations, size, _ in kinds])[kind_of]
+    weights = np.array([one.size for one in classes])
+    ticks = np.empty((len(classes), len(nodes)), dtype=np.int64)
+    ran = np.empty(ticks.shape, dtype=bool)
+    for place, one in enumerate(classes):
+        start, end = (times[nodes] for times in run.times(one))
+        ran[place] = end != np.uint64(NEVER)
+        ticks[place] = np.where(ran[place], end - start, 0).astype(np.int64)
+    good = ran & can & (ticks > 0)
+    without = int((ran & ~good).sum(axis=1) @ weights)
+    lengths, length_of = np.unique(ticks[good], return_inverse=True)
+    rows, columns = np.nonzero(good)
+    keys, key_of = np.unique(kind_of[columns] * len(lengths) + length_of, return_inverse=True)
+    calls = np.bincount(key_of, weights=weights[rows]).astype(np.int64)
+    pairs = zip(keys.tolist(), calls.tolist(), strict=True)
+    found = []
+    for key, count in pairs:
+        kind, length = divmod(key, len(lengths))
+        operations, size, name = kinds[kind]
+        found.append(Kernel(operations, size, int(lengths[length]), name, count))
+    return found, without
+
+
+def _merged(kernels: list[Kernel]) -> list[Kernel]:
+    """Add up kernels of different graphs that are alike."""
+    calls: dict[tuple[int, int, int, str], int] = {}
+    for kernel in kernels:
+        calls[kernel[:4]] = calls.get(kernel[:4], 0) + kernel.calls
+    return [Kernel(*key, count) for key, count in calls.items()]
 
 
 def section(run: Run, kernels: Kernels) -> Html:
@@ -81,19 +116,20 @@ def as_data(run: Run, kernels: Kernels) -> dict[str, Any]:
     return {"peak": device.peak_flops, "memory": device.memory_bytes_per_s, "points": len(shown)}
 
 
-def _work(graph: Any) -> dict[int, tuple[int, int, str]]:
-    """Return operations, bytes and name of the kernels of a graph by node."""
+def _kinds(graph: Graph, nodes: Any) -> tuple[list[tuple[int, int, str]], Any]:
+    """Return the distinct (operations, bytes, name) of nodes, and which of them each node has."""
     native = graph.native
     operations, size = integers(native, "num_ops"), integers(native, "tensor_size")
-    known: dict[str, str] = {}
-    found = {}
-    for node, stream in enumerate(graph.stream):
-        if stream == _COMPUTE:
-            name = native.name(node)
-            if name not in known:
-                known[name] = normalised(name)
-            found[node] = (operations[node] or 0, size[node] or 0, known[name])
-    return found
+    names: dict[str, str] = {}
+    kinds: dict[tuple[int, int, str], int] = {}
+    places = []
+    for node in nodes.tolist():
+        name = native.name(node)
+        if name not in names:
+            names[name] = normalised(name)
+        key = (operations[node] or 0, size[node] or 0, names[name])
+        places.append(kinds.setdefault(key, len(kinds)))
+    return list(kinds), np.array(places)
 
 
 def _notes(run: Run, kernels: Kernels) -> list[str]:

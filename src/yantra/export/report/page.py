@@ -15,7 +15,7 @@ from yantra.export.report import (
     timeline,
     waits,
 )
-from yantra.export.report.markup import Html, element
+from yantra.export.report.markup import Html, element, join
 from yantra.export.report.run import Run
 from yantra.export.report.shell import Page, Section, part, render
 from yantra.output import Path, write_text
@@ -57,7 +57,7 @@ def html(result: Result, warnings: Sequence[str] = ()) -> str:
     lives = memory.find(run)
     head = element("section", overview.head(run, warnings), id="top", aria_label="The run")
     sections = [
-        Section("time", "Where the time goes", _TIME, overview.breakdown(run)),
+        Section("time", "Where the time goes", _TIME, _time(run, critical)),
         Section("timeline", "Timeline", _TIMELINE, Html(part("timeline.html"))),
         Section("path", "Critical path", _PATH, path.section(run, critical)),
         Section("communication", "Communication", _COMMUNICATION, communication.section(run)),
@@ -79,6 +79,14 @@ def html(result: Result, warnings: Sequence[str] = ()) -> str:
     return render(Page(title, head, sections, _SCRIPTS, _STYLES, data, run.columns))
 
 
+def _time(run: Run, critical: path.Path | None) -> Html:
+    """Return where the time of ranks goes, and what the run as a whole waits for."""
+    parts = [overview.breakdown(run)]
+    if critical is not None:
+        parts += [element("h3", "What the run waits for"), path.by_kind_bar(critical)]
+    return join(parts)
+
+
 _TIME = (
     "Each moment of a rank counts once: for compute, else for communication, memory or host work "
     "that nothing hides, else as idle. The bars end with the run."
@@ -87,8 +95,11 @@ _TIMELINE = (
     "One group of rows for each class of ranks that do the same at the same times. Click a node "
     "for what it is and what it waited for."
 )
-_PATH = "The chain of steps that ends with the run: only what shortens it shortens the run."
+_PATH = "The chain of steps that ends with the run; only what shortens it shortens the run."
 _COMMUNICATION = (
     "Calls of one kind, group and size over all ranks, from issue to completion on each rank."
 )
-_ROOFLINE = "Each point is a kernel: operations per byte against operations per second."
+_ROOFLINE = (
+    "Each point is a kernel: operations per byte against operations per second. Points at the "
+    "border lie beyond it."
+)

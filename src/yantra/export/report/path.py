@@ -7,7 +7,7 @@ stretches, each of the kind that takes most of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -68,14 +68,14 @@ def path_of(run: Run) -> Path | None:
 
 
 def section(run: Run, path: Path | None) -> Html:
-    """Return the bar by kind and the tables, or how to get them."""
+    """Return the tables, or how to get them."""
     if path is None:
         text = (
             "This run was not recorded, so there is no critical path: use yantra run --report, or "
             "simulate(scenario, record=True) in Python."
         )
         return element("p", text, class_="note")
-    return join([_by_kind(path.steps), _operations(path), _stretches(path)])
+    return join([_operations(path), _stretches(path)])
 
 
 def as_data(run: Run, path: Path | None) -> dict[str, Any] | None:
@@ -109,8 +109,9 @@ def by_kind(steps: Iterable[Step]) -> dict[str, float]:
     return {kind: sums[kind] for kind in KINDS if kind in sums}
 
 
-def _by_kind(steps: Sequence[Step]) -> Html:
-    sums = by_kind(steps)
+def by_kind_bar(path: Path) -> Html:
+    """Return a bar of the kinds of step on the path, and what each kind is."""
+    sums = by_kind(path.steps)
     whole = sum(sums.values())
     pieces = [Piece(_spoken(kind), f"step-{kind}", length) for kind, length in sums.items()]
     keys = [

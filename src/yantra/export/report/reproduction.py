@@ -8,11 +8,14 @@ from __future__ import annotations
 import platform
 import sys
 
-from yantra.export.report.markup import Html, element, facts, join
+from yantra.errors import ConfigError
+from yantra.export.report.markup import Head, Html, element, facts, join, table
 from yantra.export.report.run import Run
 from yantra.scenario import ChakraFiles, Scenario, Templates, Traces, WorkloadFile, text
+from yantra.scenario.origin import digests, files_of
 
 _MOST_GROUPS = 2_000
+_MOST_FILES = 64
 
 
 def section(run: Run) -> Html:
@@ -41,8 +44,23 @@ def section(run: Run) -> Html:
                 class_="copied",
             ),
             facts(versions),
+            _files(run.result.model.scenario),
         ]
     )
+
+
+def _files(scenario: Scenario) -> Html | None:
+    """Return the digests of the files the scenario names; of many files only how many they are."""
+    names = list(files_of(scenario))
+    if len(names) > _MOST_FILES:
+        return element("p", f"It reads {len(names):,} files.", class_="note")
+    try:
+        found = digests(scenario)
+    except ConfigError as error:
+        return element("p", f"No digests of its files: {error}", class_="note")
+    rows = [[name, element("code", digest)] for name, digest in found.items()]
+    heads = [Head("file", False), Head("SHA-256", False)]
+    return table("Files it reads", heads, rows) if rows else None
 
 
 def _with_files(scenario: Scenario) -> tuple[Scenario, str]:

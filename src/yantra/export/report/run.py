@@ -10,6 +10,7 @@ from yantra.export.report.columns import Columns
 from yantra.export.report.nodes import Graph, describe
 from yantra.export.report.traces import traces_of
 from yantra.result import Result
+from yantra.result.accounting import COLLECTIVE_PARTS
 from yantra.result.tables import NEVER
 from yantra.units import format_time
 
@@ -36,6 +37,15 @@ class Run:
         """The distinct graphs and what their traces say."""
         model = self.result.model
         return describe(model.graphs.distinct, traces_of(model))
+
+    @cached_property
+    def collective_parts(self) -> tuple[Any, list[Any]]:
+        """The places in the outcome of collectives, and each of COLLECTIVE_PARTS; if recorded."""
+        import numpy as np
+
+        columns = self.result.recording.collective_parts
+        parts = [np.asarray(getattr(columns, name), dtype=np.int64) for name in COLLECTIVE_PARTS]
+        return np.asarray(columns.place, dtype=np.int64), parts
 
     @property
     def ticks_per_ns(self) -> int:

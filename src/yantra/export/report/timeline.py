@@ -96,7 +96,7 @@ def _embed_tables(columns: Columns, graphs: TemplateGraphs, count: int) -> None:
         ranks[at].append(rank)
     for at, own in enumerate(ranks):
         columns.add(f"g{at}.ranks", own)
-        tables = [graphs.tables[rank] for rank in own]
+        tables = [graphs.table(rank) for rank in own]
         for place in range(len(tables[0][0])):
             columns.add(f"g{at}.group{place}", [groups[place] for groups, _ in tables])
         for place in range(len(tables[0][1])):

@@ -53,53 +53,64 @@ class Messages:
         `place` gives the slice of each node of the rank.
         """
         found = [self._of_rank(at, rank) for at in range(len(self._places))]
-        message = np.concatenate([*found, np.zeros(0, np.int64)])
+        drawn = np.concatenate([*found, np.zeros(0, np.int64)])
         arrives = np.repeat(np.arange(len(found)), [len(part) for part in found])
-        if self._sides is None or not len(message):
+        if self._sides is None or not len(drawn):
             nothing = np.zeros(0, np.uint64)
             return (nothing, nothing, nothing, nothing, nothing), []
         out, into = self._sides
-        slices = place[np.where(arrives == 1, into.node[message], out.node[message])]
-        time = np.where(arrives == 1, into.time[message], out.time[message])
-        order = np.lexsort((message, arrives, time, slices))
-        message, arrives = message[order], arrives[order]
+        slices = place[np.where(arrives == 1, into.node[drawn], out.node[drawn])]
+        time = np.where(arrives == 1, into.time[drawn], out.time[drawn])
+        order = np.lexsort((drawn, arrives, time, slices))
+        drawn, arrives = drawn[order], arrives[order]
         columns = (
             slices[order].astype(np.uint64),
             time[order],
-            self._names(message, arrives),
-            self._flow[message],
+            self._names(drawn, arrives),
+            self._flow[drawn],
             arrives.astype(np.uint64),
         )
-        return columns, self._arguments(message)
+        return columns, self._arguments(drawn)
 
     def _prepare(self, shown: list[int], most: int) -> None:
         """Choose the messages, and find both ends of each."""
-        table, model = self._table, self._result.model
-        self._number = np.arange(len(table))
+        table = self._table
         process = self._processes(shown)
-        exact = np.full(model.ranks, _NOWHERE)
+        exact = np.full(self._result.model.ranks, _NOWHERE)
         exact[shown] = shown
-        out = self._side(table["source"], exact, table["node"], table["sent_ns"])
-        into = self._side(table["destination"], process, table["peer_node"], table["arrived_ns"])
-        drawn = (out.rank != _NOWHERE) & (into.rank != _NOWHERE)
-        collective = self._types(out) == _COLLECTIVE
-        for which, what in ((~collective, "messages"), (collective, "messages of collectives")):
-            wanted = int((drawn & which).sum())
+        sent_by, sent_to = exact[table["source"]], process[table["destination"]]
+        received = (table["peer_node"] != ABSENT) & ~np.isnan(table["arrived_ns"])
+        lost = int((~received).sum())
+        if lost:
+            self.notes.append(f"{_messages(lost)} that no node received not drawn")
+        chosen = self._choose((sent_by != _NOWHERE) & (sent_to != _NOWHERE) & received, most)
+        self._message = chosen
+        out = Side(sent_by[chosen], *self._moments("source", "node", "sent_ns"))
+        into = Side(sent_to[chosen], *self._moments("destination", "peer_node", "arrived_ns"))
+        points = out.time < into.time
+        self._flow = np.where(points, chosen.astype(np.uint64) + np.uint64(1), ABSENT)
+        short = len(chosen) - int(points.sum())
+        if short:
+            self.notes.append(f"{_messages(short)} within one nanosecond drawn without an arrow")
+        self._sides = out, into
+        self._places = [_by_rank(side.rank) for side in (out, into)]
+
+    def _choose(self, drawn: Any, most: int) -> Any:
+        """Return the messages that are drawn; tell of those that are too many."""
+        if int(drawn.sum()) <= most:
+            return np.flatnonzero(drawn)
+        collective = (self._by_trace("source", "node", _is_collective) == 1) & drawn
+        for which, what in ((drawn & ~collective, ""), (collective, " of collectives")):
+            wanted = int(which.sum())
             if wanted > most:
-                drawn &= ~which
+                drawn = drawn & ~which
                 self.notes.append(
-                    f"{wanted} {what} are not drawn, for they are more than {most}; "
+                    f"{_messages(wanted)}{what} not drawn, for that is more than {most}; "
                     "choose fewer ranks or a higher bound on messages"
                 )
-            most -= int((drawn & which).sum())
-        self._sides = out, into
-        points = out.time < into.time
-        self._flow = np.where(points, self._number + 1, 0).astype(np.uint64)
-        self._flow[~points] = ABSENT
-        short = int((drawn & ~points).sum())
-        if short:
-            self.notes.append(f"{short} messages take less than a nanosecond and have no arrow")
-        self._places = [_by_rank(side.rank, drawn) for side in (out, into)]
+            else:
+                most -= wanted
+        return np.flatnonzero(drawn)
 
     def _processes(self, shown: list[int]) -> Any:
         """Return the shown rank that stands for each rank; -1 where none does."""
@@ -113,34 +124,38 @@ class Messages:
         process[shown] = shown
         return process
 
-    def _side(self, ranks: Any, process: Any, ids: Any, times: Any) -> Side:
-        """Return where messages end; a time outside its node is moved to the nearest within."""
+    def _moments(self, ranks: str, ids: str, times: str) -> tuple[Any, Any]:
+        """Return node and ns of one end; a time outside its node is moved to the nearest within."""
         model, outcome = self._result.model, self._result.outcome
-        of_rank = np.asarray(model.graphs.by_rank)[ranks]
-        node = np.zeros(len(ranks), np.int64)
-        for at in np.unique(of_rank).tolist():
-            which = of_rank == at
-            node[which] = np.searchsorted(np.asarray(model.graphs.distinct[at].id), ids[which])
-        where = np.asarray(outcome.first_node)[ranks].astype(np.int64) + node
+        node = self._by_trace(ranks, ids, _place, self._message)
+        first = np.asarray(outcome.first_node)[self._table[ranks][self._message]]
         ticks = np.uint64(model.ticks_per_ns)
-        begin, end = (np.asarray(times)[where] // ticks for times in (outcome.start, outcome.end))
-        return Side(process[ranks], node, np.clip(np.floor(times).astype(np.uint64), begin, end))
+        begin, end = (
+            np.asarray(column)[first.astype(np.int64) + node] // ticks
+            for column in (outcome.start, outcome.end)
+        )
+        moment = np.floor(self._table[times][self._message]).astype(np.uint64)
+        return node, np.clip(moment, begin, end)
 
-    def _types(self, side: Side) -> Any:
+    def _by_trace(self, ranks: str, ids: str, of: Any, message: Any = slice(None)) -> Any:
+        """Return `of(graph, ids)` for the node at one end of messages."""
         graphs = self._result.model.graphs
-        of_rank = np.asarray(graphs.by_rank)[self._table["source"]]
-        types = np.zeros(len(of_rank), np.int64)
-        for at in np.unique(of_rank).tolist():
+        of_rank = np.asarray(graphs.by_rank)[self._table[ranks][message]]
+        wanted = self._table[ids][message]
+        found = np.zeros(len(wanted), np.int64)
+        for at, graph in enumerate(graphs.distinct):
             which = of_rank == at
-            types[which] = np.asarray(graphs.distinct[at].type)[side.node[which]]
-        return types
+            if which.any():
+                found[which] = of(graph, wanted[which])
+        return found
 
     def _of_rank(self, side: int, rank: int) -> Any:
         order, ranks = self._places[side]
         low, high = np.searchsorted(ranks, [rank, rank + 1])
         return order[low:high]
 
-    def _names(self, message: Any, arrives: Any) -> Wholes:
+    def _names(self, drawn: Any, arrives: Any) -> Wholes:
+        message = self._message[drawn]
         peers = np.where(
             arrives == 1, self._table["source"][message], self._table["destination"][message]
         )
@@ -151,7 +166,8 @@ class Messages:
         ]
         return np.array(both, np.uint64)
 
-    def _arguments(self, message: Any) -> list[tuple[int, int, Wholes]]:
+    def _arguments(self, drawn: Any) -> list[tuple[int, int, Wholes]]:
+        message = self._message[drawn]
         found = []
         for name in ("source", "destination", "bytes", "tag", "dimension", "alike"):
             values = self._table[name][message]
@@ -163,8 +179,25 @@ class Messages:
         return [(self._writer.text(name), kind, values) for name, kind, values in found]
 
 
-def _by_rank(ranks: Any, drawn: Any) -> tuple[Any, Any]:
-    """Return the messages that are drawn by rank, and the rank of each."""
-    message = np.flatnonzero(drawn)
-    order = message[np.argsort(ranks[message], kind="stable")]
+def _by_rank(ranks: Any) -> tuple[Any, Any]:
+    """Return the messages by rank, and the rank of each."""
+    order = np.argsort(ranks, kind="stable")
     return order, ranks[order]
+
+
+def _place(graph: Any, ids: Any) -> Any:
+    """Return the places of nodes in their trace."""
+    known = np.asarray(graph.id)
+    if known[-1] < np.uint64(4 * len(known)):
+        places = np.zeros(int(known[-1]) + 1, np.int64)
+        places[known.astype(np.int64)] = np.arange(len(known))
+        return places[np.minimum(ids, known[-1]).astype(np.int64)]
+    return np.searchsorted(known, ids)
+
+
+def _is_collective(graph: Any, ids: Any) -> Any:
+    return (np.asarray(graph.type) == _COLLECTIVE)[_place(graph, ids)]
+
+
+def _messages(count: int) -> str:
+    return "1 message" if count == 1 else f"{count} messages"

@@ -15,7 +15,8 @@ import numpy as np
 
 from yantra import _core
 from yantra.export.timeline.sink import Sink, Writer
-from yantra.result import Result
+from yantra.result import Recording, Result
+from yantra.result.accounting import COLLECTIVE_PARTS
 from yantra.result.tables import COLLECTIVE_KINDS, NEVER, NODE_TYPES
 
 if TYPE_CHECKING:
@@ -120,6 +121,10 @@ class Tracks:
         self._start = np.asarray(result.outcome.start)
         self._end = np.asarray(result.outcome.end)
         self._traces: dict[int, Trace] = {}
+        self._recorded: dict[str, Wholes] = {}
+        self._parts_at = np.zeros(0, np.int64)
+        if result.recorded:
+            self._read_recording(result.recording)
 
     def write(self, rank: int, process: int, messages: Messages) -> None:
         """Write the tracks and slices of a rank, and the ends of its messages."""
@@ -136,6 +141,7 @@ class Tracks:
         begins, ends = start[nodes] // ticks, end[nodes] // ticks
         arguments = [(name, kind, values[nodes]) for name, kind, values in trace.arguments]
         arguments += self._of_rank(rank, trace, nodes, end - start)
+        arguments += self._accounts(first, len(trace.ids), nodes)
         place = np.full(len(trace.ids), -1)
         place[nodes] = np.arange(len(nodes))
         self._sink.writer.slices(
@@ -147,6 +153,30 @@ class Tracks:
             arguments,
             *messages.ends(rank, place),
         )
+
+    def _read_recording(self, recording: Recording) -> None:
+        self._recorded["slack"] = np.asarray(recording.slack_ticks)
+        parts = recording.collective_parts
+        self._parts_at = np.asarray(parts.place).astype(np.int64)
+        for name in COLLECTIVE_PARTS:
+            self._recorded[name] = np.asarray(getattr(parts, name))
+
+    def _accounts(self, first: int, count: int, nodes: Any) -> list[tuple[int, int, Wholes]]:
+        """Return slack, and the parts of a collective's time that are not 0, of a recorded run."""
+        found = []
+        low, high = np.searchsorted(self._parts_at, [first, first + count])
+        for name, ticks in self._recorded.items():
+            told = np.full(count, ABSENT)
+            if name == "slack":
+                told = ticks[first : first + count]
+            else:
+                told[self._parts_at[low:high] - first] = ticks[low:high]
+            told = told[nodes]
+            known = (told != ABSENT) & ((told > 0) | (name == "slack"))
+            exact = (told / np.float64(self._model.ticks_per_ns)).view(np.uint64)
+            text = self._sink.writer.text(f"{name}_ns")
+            found.append((text, REAL, np.where(known, exact, ABSENT)))
+        return found
 
     def _trace(self, rank: int) -> Trace:
         at = self._model.graphs.by_rank[rank]

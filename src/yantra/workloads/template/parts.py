@@ -6,7 +6,9 @@ number of ranks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -14,6 +16,7 @@ from math import prod
 from yantra.errors import ConfigError, did_you_mean
 from yantra.records import Record
 from yantra.workloads.grid import Grid, Group, check_name, grid_of_rank
+from yantra.workloads.template.rules import Family, Sum, families, group_rule
 
 _MOST_CELLS = 1 << 22
 MOST_RANKS = 1 << 31
@@ -92,27 +95,31 @@ class Layout:
         )
         return dict(enumerate(members, start=1))
 
-    def group_ids(self, name: str) -> list[int | None]:
-        """Return `group_id` of every rank, in order."""
-        group = self.groups[name]
-        ids: list[int | None] = [None] * self.ranks
-        members = self._by_name[group.grid].groups_of(group)
-        for number, ranks in enumerate(members, start=self._first_id[name]):
-            for rank in ranks:
-                ids[rank] = number
-        return ids
+    def families(self) -> Iterator[Family]:
+        """Yield the communicators of all rules, those that lie alike together."""
+        for name, group in self.groups.items():
+            yield from families(self._by_name[group.grid], group, self._first_id[name])
 
-    def classes_of_ranks(self) -> list[int]:
-        """Return `class_at` of every rank, in order."""
-        found = [0] * self.ranks
-        for grid in self.grids:
+    def group_rule(self, name: str) -> Sum:
+        """Return what a group name means for every rank of its grid."""
+        group = self.groups[name]
+        return group_rule(self._by_name[group.grid], group, self._first_id[name])
+
+    def members(self, number: int) -> tuple[int, ...]:
+        """Return the ranks of the communicator of an id."""
+        names = list(self._first_id)
+        name = names[bisect_right([self._first_id[name] for name in names], number) - 1]
+        group = self.groups[name]
+        return self._by_name[group.grid].members_at(number - self._first_id[name], group)
+
+    def column(self, of: Callable[[str, int], int]) -> array[int]:
+        """Return `of(grid, class)` for every rank, in order."""
+        column = array("I")
+        for grid in sorted(self.grids, key=lambda grid: grid.first_rank):
             view, axes, cells = self._cells[grid.name]
-            columns = [grid.column(axis, view) for axis in axes]
-            keys: Iterable[tuple[int, ...]] = (
-                zip(*columns, strict=True) if columns else [()] * grid.size
-            )
-            found[grid.ranks.start : grid.ranks.stop] = [cells[key] for key in keys]
-        return found
+            values = {cell: of(grid.name, at) for cell, at in cells.items()}
+            column += _spread(list(grid.axes(view).items()), axes, values, {})
+        return column
 
     @cached_property
     def ranks_of_class(self) -> tuple[int, ...]:
@@ -167,6 +174,28 @@ class Layout:
             what = f" ({where})" if where else ""
             raise ConfigError("classes", f"none matches rank {rank} of grid '{grid.name}'{what}")
         return view, axes, cells
+
+
+def _spread(
+    over: list[tuple[str, int]],
+    axes: tuple[str, ...],
+    values: Mapping[tuple[int, ...], int],
+    fixed: dict[str, int],
+) -> array[int]:
+    """Return the value of every point of a product of axes, the first the fastest.
+
+    `values` are by the coordinates of `axes`, of which `fixed` has those not in `over`. What does
+    not depend on an axis is made once and repeated.
+    """
+    if not over:
+        return array("I", [values[tuple(fixed[axis] for axis in axes)]])
+    *faster, (axis, size) = over
+    if axis not in axes:
+        return _spread(faster, axes, values, fixed) * size
+    column = array("I")
+    for at in range(size):
+        column += _spread(faster, axes, values, fixed | {axis: at})
+    return column
 
 
 def check_classes(

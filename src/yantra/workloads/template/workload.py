@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeGuard, get_args
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeGuard, get_args, overload
 
 from yantra.chakra import Trace
 from yantra.chakra.relative import (
@@ -25,6 +26,7 @@ from yantra.errors import ConfigError, did_you_mean, expected_got
 from yantra.workloads.grid import Grid, Group, peer_of
 from yantra.workloads.template import container, manifest
 from yantra.workloads.template.parts import Layout, RankClass, check_classes
+from yantra.workloads.template.rules import NONE, Family, Sum, peer_rule
 
 Ordering = Literal["serial", "streams"]
 """`serial`: the collectives of a rank one after the other, in the order of the file, as ASTRA-sim's
@@ -222,43 +224,43 @@ class Workload:
                 raise ConfigError(self.where(template), problem)
         return Meaning(rank, {name: number or 0 for name, number in groups.items()}, peers)
 
-    def template_of_ranks(self) -> list[str]:
-        """Return the template of every rank, in order."""
-        return [self.classes[at].template for at in self._layout.classes_of_ranks()]
+    def roles(self) -> tuple[list[tuple[str, str]], array[int]]:
+        """Return the pairs of a template and a grid that occur, and which one each rank is of."""
+        known: dict[tuple[str, str], int] = {}
 
-    def tables(self, names: Mapping[str, Names]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """Return, for every rank in order, what the names of its template mean: `meaning` at once.
+        def number(grid: str, at: int) -> int:
+            return known.setdefault((self.classes[at].template, grid), len(known))
 
-        `names` are those of each template. Raises ConfigError as `meaning` does.
+        column = self._layout.column(number)
+        roles = sorted(known, key=lambda role: column.index(known[role]))  # by their first ranks
+        if roles != list(known):
+            known = {role: at for at, role in enumerate(roles)}
+            column = self._layout.column(number)
+        return roles, column
+
+    def rules(self, template: str, grid: str, names: Names) -> tuple[list[Sum], list[Sum]]:
+        """Return what groups and peers that a template names mean for its ranks of a grid.
+
+        A rank for which a rule gives no number, or itself as its peer, has no `meaning`; where that
+        is so for all of them this raises ConfigError. A rule of another grid's groups gives none.
         """
-        ranks_of: dict[str, list[int]] = {name: [] for name in names}
-        for rank, template in enumerate(self.template_of_ranks()):
-            ranks_of[template].append(rank)
-        groups: dict[str, list[int | None]] = {}
-        peers: dict[str, list[int]] = {}
-        tables: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), ())] * self.ranks
-        for template, ranks in ranks_of.items():
-            self._checked(names[template], template)
-            for name in names[template].groups:
-                if name not in groups:
-                    groups[name] = self._layout.group_ids(name)
-            for name in names[template].peers:
-                if name not in peers:
-                    peers[name] = self._peers(name)
-            for rank in ranks:
-                own = tuple([groups[name][rank] for name in names[template].groups])
-                others = tuple([peers[name][rank] for name in names[template].peers])
-                if None in own or rank in others or -1 in others:
-                    meaning = self.meaning(rank, names[template])
-                    own, others = tuple(meaning.groups.values()), tuple(meaning.peers.values())
-                tables[rank] = own, others  # type: ignore[assignment]
-        return tables
+        self._checked(names, template)
+        own = next(one for one in self.grids if one.name == grid)
+        groups = [
+            self._layout.group_rule(name)
+            if self.groups[name].grid == grid
+            else Sum(0, 0, False, ((1, 1, 0, [NONE]),))
+            for name in names.groups
+        ]
+        return groups, [peer_rule(self.grids, own, name) for name in names.peers]
 
-    def _peers(self, name: str) -> list[int]:
-        """Return the rank a peer means for each rank, -1 where that is to be looked up alone."""
-        if len(self.grids) > 1:
-            return [-1] * self.ranks
-        return self.grids[0].peers(name)
+    def families(self) -> Iterator[Family]:
+        """Yield the communicators, those that lie alike together, without their members."""
+        return self._layout.families()
+
+    def numbered_groups(self) -> Sequence[tuple[int, tuple[int, ...]]]:
+        """Return the id and the ranks of every communicator, each made when it is looked at."""
+        return _NumberedGroups(self._layout)
 
     def trace(self, rank: int, ordering: Ordering | None = None) -> Trace:
         """Return the trace of one rank, with absolute peers and numbers of groups."""
@@ -317,6 +319,28 @@ class Workload:
 
     def __repr__(self) -> str:
         return f"<Workload of {self.ranks} ranks, {len(self._content)} templates>"
+
+
+class _NumberedGroups(Sequence[tuple[int, tuple[int, ...]]]):
+    """The communicators of a layout by ascending id from 1."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+
+    @overload
+    def __getitem__(self, at: int) -> tuple[int, tuple[int, ...]]: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[tuple[int, tuple[int, ...]]]: ...
+
+    def __getitem__(self, at: int | slice) -> Any:
+        number = range(1, len(self) + 1)[at]
+        if isinstance(number, range):
+            return [(one, self._layout.members(one)) for one in number]
+        return number, self._layout.members(number)
+
+    def __len__(self) -> int:
+        return self._layout.communicator_count
 
 
 def _known_ordering(ordering: Ordering) -> Ordering:

@@ -204,7 +204,7 @@ export class Painter {
 
   lane(one, lane, y, height) {
     const { context, view } = this;
-    const table = view.colouring.table(one.nodes);
+    const table = view.colouring.table(one);
     const marks = view.found?.of(one.graph);
     const { start, end, nodes } = lane;
     let at = lane.firstEndingAfter(view.from);

@@ -153,8 +153,9 @@ function* roofLines(roofs, scale, width) {
     const from = Math.max(left, 10 ** scale.low / roofs.memory);
     const to = Math.min(ridge ?? right, 10 ** scale.high / roofs.memory, right);
     yield line(scale, from, from * roofs.memory, to, to * roofs.memory);
-    const [x, y] = [scale.x(from), scale.y(from * roofs.memory)];
-    yield svg("text", { class: "name", x: x + 44, y: y - 34 < TOP ? y + 40 : y - 34 }, formatRate(roofs.memory, "B/s"));
+    const middle = Math.sqrt(from * to);
+    const [x, y] = [scale.x(middle), scale.y(middle * roofs.memory)];
+    yield svg("text", { class: "name", x: x - 8, y: y - 8, "text-anchor": "end" }, formatRate(roofs.memory, "B/s"));
   }
   if (roofs.peak) {
     yield line(scale, Math.max(ridge ?? left, left), roofs.peak, right, roofs.peak);

@@ -1,0 +1,54 @@
+// Communicator: a lowest rank, and a form that many communicators share.
+//
+// The groups of a training job lie alike: the same offsets from another rank. A form holds them once,
+// as a stride where they are evenly spaced, and the plans that go with them; a communicator is two
+// numbers. Trade-off: who asks for a member adds.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/types.hpp"
+#include "collective/kind.hpp"
+
+namespace yantra {
+
+// Offsets from the lowest member, in ring order.
+class Shape {
+public:
+    explicit Shape(std::vector<u32> offsets);
+
+    u32 size() const { return size_; }
+    // The distance of neighbours where all have the same, and the order is ascending; else 0.
+    u32 stride() const { return stride_; }
+    // The offsets where there is no stride; else null.
+    const u32* listed() const { return offsets_.empty() ? nullptr : offsets_.data(); }
+    u32 offset(u32 position) const { return stride_ != 0 ? position * stride_ : offsets_[position]; }
+    bool ascends() const { return sorted_.empty(); }
+    // The position of an offset in the ring; none where there is no such member.
+    u32 position(u32 offset) const;
+    // The place of an offset among them all, ascending; none where there is no such member.
+    u32 place(u32 offset) const;
+
+private:
+    u32 size_;
+    u32 stride_ = 0;
+    std::vector<u32> offsets_;
+    std::vector<std::pair<u32, u32>> sorted_;   // (offset, position), where the order is another
+};
+
+// What communicators that lie alike have in common.
+struct Form {
+    std::shared_ptr<const Shape> shape;
+    std::array<u32, collective_kinds> plan{};   // into Model::plans; none where not offered
+};
+
+struct Communicator {
+    u64 first_stream = 0;   // tags of its collectives count from here
+    u32 base = 0;           // its lowest rank
+    u32 form = 0;           // into Model::forms
+};
+
+}  // namespace yantra

@@ -1,0 +1,64 @@
+// Rank rules: what the names of a template mean for each of its ranks, by arithmetic.
+//
+// The ranks of a template are points of a grid, and its groups and peers follow from coordinates. A
+// number for every rank is a sum with one term per axis; the table that says the same would be as long
+// as the job. Trade-off: a division per axis where a table has a look-up, so a run makes the tables of
+// the ranks that it runs.
+#pragma once
+
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace yantra {
+
+class AxisSum {
+public:
+    // A rank's coordinate on the axis is (rank - first rank) / stride % size.
+    struct Axis {
+        u32 stride = 1;
+        u32 size = 1;
+        u32 factor = 0;            // added once per coordinate, where there are no values
+        std::vector<u32> values;   // by coordinate
+    };
+
+    // With `relative` the rank itself is added; else a value of `none` means that there is no number.
+    AxisSum(u32 first_rank, u32 base, bool relative, std::vector<Axis> axes);
+
+    // Modulo 2^32, so that values may stand for negative ones.
+    u32 of(u32 rank) const {
+        const u32 offset = rank - first_rank_;
+        u32 sum = relative_ ? base_ + rank : base_;
+        for (const Axis& axis : axes_) {
+            const u32 at = (axis.stride == 1 ? offset : offset / axis.stride) % axis.size;
+            const u32 value = axis.values.empty() ? axis.factor * at : axis.values[at];
+            if (value == none && !relative_) {
+                return none;
+            }
+            sum += value;
+        }
+        return sum;
+    }
+
+private:
+    u32 first_rank_;
+    u32 base_;
+    bool relative_;
+    std::vector<Axis> axes_;
+};
+
+// By the places of the names in the template; place 0 of the communicators, all ranks, has no rule.
+struct RankRules {
+    std::vector<AxisSum> communicators;
+    std::vector<AxisSum> peers;
+};
+
+// What they say for one rank.
+struct RankTables {
+    std::vector<u32> communicators;
+    std::vector<u32> peers;
+};
+
+RankTables tables_of(const RankRules& rules, u32 rank);
+
+}  // namespace yantra

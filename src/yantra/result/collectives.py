@@ -1,0 +1,134 @@
+"""Outcome -> the table of collectives: one row per collective and rank that took part.
+
+What the ranks of one trace share is kept once; of ranks that share a run, everything is but the
+names of groups.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from yantra.compile import Model
+from yantra.result.parts import Coded, Gathered, Part, Reals, Ticks
+from yantra.result.table import Column, Table
+from yantra.result.tables import COLLECTIVE_KINDS, NEVER, NODE_TYPES, Names
+
+_COLLECTIVE_NODE = NODE_TYPES.index("COMM_COLL")
+_KINDS = (*COLLECTIVE_KINDS, "unknown")
+
+
+class Block(NamedTuple):
+    """The collectives of the ranks that share a run, in columns of 64-bit numbers.
+
+    `group` counts the names of groups of the rank's trace from 1 on, 0 where there is none.
+    """
+
+    id: array[int]
+    kind: array[int]
+    group: array[int]
+    size: array[int]
+    start: array[int]
+    end: array[int]
+    rate: memoryview
+
+
+def collective_table(model: Model, outcome: Any) -> Table:
+    """One row per collective and rank that took part, by rank and then by node id.
+
+    `size_bytes` is the trace's comm_size: the whole buffer of a rank, for an all-gather its shard.
+    `algorithm_bandwidth_gb_per_s` is that size over the time from issue to completion on the rank,
+    in 10^9 bytes per second (the "algbw" of NVIDIA's nccl-tests, doc/PERFORMANCE.md).
+    """
+    blocks = _blocks(model, outcome)
+    begins = _begins(blocks)
+    names = Names()
+
+    def column(name: str, wrap: Callable[[array[int]], Part] = lambda some: some) -> Any:
+        return lambda: Gathered(begins, lambda rank: getattr(blocks[rank], name), wrap)
+
+    def ticks(some: array[int]) -> Part:
+        return Ticks(some, model.ticks_per_ns)
+
+    def groups(rank: int) -> array[int]:
+        of_rank = ["", *model.graphs.group_names(rank)]
+        places = [names.place(name) for name in of_rank]
+        return array("Q", [places[group] for group in blocks[rank].group])
+
+    def ranks(rank: int) -> array[int]:
+        return array("Q", [rank]) * len(blocks[rank].id)
+
+    columns: dict[str, Column] = {
+        "rank": ("whole", lambda: Gathered(begins, ranks)),
+        "node": ("id", column("id")),
+        "kind": ("text", column("kind", lambda some: Coded(some, _KINDS))),
+        "group": ("text", lambda: Gathered(begins, groups, lambda some: Coded(some, names.texts))),
+        "size_bytes": ("whole", column("size")),
+        "start_ns": ("real", column("start", ticks)),
+        "end_ns": ("real", column("end", ticks)),
+        "algorithm_bandwidth_gb_per_s": ("real", column("rate", Reals)),
+    }
+    return Table("collectives", begins[-1], columns)
+
+
+def by_collective(model: Model, outcome: Any, ticks: Callable[[int], Any]) -> Gathered:
+    """Return a column of times; `ticks` gives those of a rank's collectives that ended."""
+    begins = _begins(_blocks(model, outcome))
+    return Gathered(begins, ticks, lambda some: Ticks(some, model.ticks_per_ns))
+
+
+def _begins(blocks: list[Block]) -> array[int]:
+    return array("Q", accumulate((len(block.id) for block in blocks), initial=0))
+
+
+def _blocks(model: Model, outcome: Any) -> list[Block]:
+    """Return the block of every rank; ranks of one trace and one run share theirs."""
+    nodes = [_collectives_of(graph) for graph in model.graphs.distinct]
+    starts, ends = outcome.start, outcome.end
+    known: dict[tuple[int, int], Block] = {}
+    blocks = []
+    for key in zip(model.graphs.by_rank, outcome.first_node, strict=False):
+        if key not in known:
+            known[key] = _block(nodes[key[0]], starts, ends, key[1], model.ticks_per_ns)
+        blocks.append(known[key])
+    return blocks
+
+
+def _block(
+    rows: list[tuple[int, int, int, int, int]], starts: Any, ends: Any, first: int, per_ns: int
+) -> Block:
+    ended = [row for row in rows if ends[first + row[0]] != NEVER]
+    start = array("Q", [starts[first + row[0]] for row in ended])
+    end = array("Q", [ends[first + row[0]] for row in ended])
+    rate = array(
+        "d",
+        [
+            row[4] * per_ns / (until - since) if until > since else float("nan")
+            for row, since, until in zip(ended, start, end, strict=True)
+        ],
+    )
+    ids, kinds, groups, sizes = (array("Q", [row[at] for row in ended]) for at in range(1, 5))
+    return Block(ids, kinds, groups, sizes, start, end, memoryview(rate).cast("B").cast("Q"))
+
+
+def _collectives_of(graph: Any) -> list[tuple[int, int, int, int, int]]:
+    """Return place, id, kind, group and size of the collectives of a trace."""
+    types, sizes = graph.comm_type, graph.comm_size
+    return [
+        (
+            node,
+            graph.id[node],
+            min(_integer(types, node, len(COLLECTIVE_KINDS)), len(COLLECTIVE_KINDS)),
+            max(graph.pg_name[node], -1) + 1,
+            _integer(sizes, node, 0),
+        )
+        for node, node_type in enumerate(graph.type)
+        if node_type == _COLLECTIVE_NODE
+    ]
+
+
+def _integer(column: tuple[Any, Any], node: int, otherwise: int) -> int:
+    kinds, values = column
+    return values[node] if len(kinds) and kinds[node] == 1 else otherwise
