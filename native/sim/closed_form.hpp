@@ -52,6 +52,7 @@ public:
         u64 data;
         u32 rank;
         u32 plan;
+        u32 communicator;   // where the plan is over its members
         u32 level;
         u32 program;
         bool clockwise;
@@ -100,7 +101,7 @@ private:
             u64 hash = key.data * 0x9e3779b97f4a7c15ULL;
             hash ^= u64{key.rank} << 32U ^ u64{key.program} << 1U ^ u64{key.clockwise};
             hash *= 0xbf58476d1ce4e5b9ULL;
-            hash ^= u64{key.plan} << 32U ^ key.level ^ hash >> 29U;
+            hash ^= u64{key.plan} << 40U ^ u64{key.communicator} << 8U ^ key.level ^ hash >> 29U;
             return static_cast<std::size_t>(hash * 0x94d049bb133111ebULL >> 7U);
         }
     };

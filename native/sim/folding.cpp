@@ -160,6 +160,7 @@ private:
     void read_jobs();
     bool refine();
     bool nothing_differs();
+    bool looks_alike(u32 plan);
     bool refine_ranks();
     bool next_round();
     bool links_agree();
@@ -551,28 +552,34 @@ bool Refinement::refine() {
 // Whether a round could tell no two ranks apart: all run one job that names no rank and no group, on
 // levels that lie alike everywhere. So it is with single collectives, and needs no look at every rank.
 bool Refinement::nothing_differs() {
-    const auto of_template = [](const auto& rules) { return rules != nullptr; };
-    if (colors_ != 1 || uses_.size() != 1 || !uses_[0].peers.empty() ||
-        std::any_of(model_.rules.begin(), model_.rules.end(), of_template)) {
+    if (colors_ != 1 || uses_.size() != 1 || !uses_[0].peers.empty() || model_.rules[0] != nullptr) {
         return false;
     }
     for (const UsedCommunicator& used : uses_[0].communicators) {
+        if (used.name != 0) {   // not all ranks
+            return false;
+        }
         for (u32 kind = 0; kind < collective_kinds; ++kind) {
-            if (used.name != 0) {
-                return false;  // not all ranks
-            }
             if ((used.kinds >> kind & 1) == 0) {
                 continue;
             }
-            const u32 of_kind = model_.forms[model_.communicators[0].form].plan[kind];
-            const Plan& plan = model_.plans[of_kind];
-            for (u32 level = 0; level < plan.levels.size(); ++level) {
-                if (plan.levels[level].size > 1 &&
-                    (neighbourhood(of_kind, level).by_position ||
-                     !same_from_everywhere(plan, plan.levels[level]))) {
-                    return false;
-                }
+            const u32 plan = model_.form_of(used.name).plan[kind];
+            if (!looks_alike(plan)) {
+                return false;
             }
+        }
+    }
+    return true;
+}
+
+// Whether the levels of a plan over all ranks are the same from each of them.
+bool Refinement::looks_alike(u32 plan_index) {
+    const Plan& plan = model_.plans[plan_index];
+    for (u32 at = 0; at < plan.levels.size(); ++at) {
+        const Level& level = plan.levels[at];
+        if (level.size > 1 &&
+            (neighbourhood(plan_index, at).by_position || !same_from_everywhere(plan, level))) {
+            return false;
         }
     }
     return true;

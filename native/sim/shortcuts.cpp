@@ -14,7 +14,8 @@ bool Simulation::closes(u32 stream, const ExchangeProgram& machine) {
     const Phase& phase = phase_of(s);
     const bool round_up = model_.programs[phase.program].round_up;
     ClosedForms::Used& used = closed_.of(
-        {phase.data, s.rank, s.plan, phase.level, phase.program, phase.clockwise},
+        {phase.data, s.rank, s.plan, chunk_of(s).communicator, phase.level, phase.program,
+         phase.clockwise},
         [&]() -> std::optional<ClosedForm> {
             auto alike = [&](u32 rank) { return folding_->class_of[rank] == s.rank; };
             if (!all_peers(machine, s.place, alike)) {

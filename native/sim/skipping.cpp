@@ -130,9 +130,12 @@ Simulation::Skipping::Counts Simulation::Skipping::count(u32 rank) {
     while (open < r.waiting.size() && run_.end_[r.first_node + open] != never) {
         ++open;
     }
-    Counts counts{r.done, open, r.next_priority, r.compute_busy, {}, r.turns};
+    Counts counts{r.done, open, r.next_priority, r.compute_busy, {}, {}};
+    for (const TurnCount& turn : r.turns) {
+        counts.turns.push_back(turn.count);
+    }
     for (const Folding::Membership& in : run_.folding_->memberships[rank]) {
-        counts.streams.push_back(run_.streams_made(rank, in.communicator));
+        counts.streams.push_back(r.streams[in.circle]);
     }
     return counts;
 }
@@ -155,7 +158,7 @@ bool Simulation::Skipping::tell_rank(u32 rank, State& state) {
     }
     words.push_back(r.turns.size());
     for (const TurnCount& turn : r.turns) {
-        words.insert(words.end(), {turn.turn, turn.base, turn.count % 2});
+        words.insert(words.end(), {u64{turn.turn} << 32U | turn.base, turn.count % 2});
     }
     const u64 queues = 2 * u64{run_.model_.system.queues_per_dimension};
     for (u64 streams : state.counts[rank].streams) {
@@ -190,7 +193,7 @@ void Simulation::Skipping::tell_turns(u32 rank, State& state) {
             state.words.insert(state.words.end(), {q.turn - turns.passed, turns.coming.size()});
             for (const Turn& turn : turns.coming) {
                 state.words.insert(state.words.end(),
-                                   {turn.stream - run_.streams_made(rank, in.communicator),
+                                   {turn.stream - r.streams[in.circle],
                                     u64{turn.phase} << 32U | turn.members_left});
             }
         }
@@ -228,12 +231,11 @@ bool Simulation::Skipping::tell_stream(u32 stream, State& state) {
         return false;
     }
     const Dataset& dataset = run_.datasets_[s.dataset];
-    const u32 communicator = communicator_of(s);
     const Rank& r = run_.ranks_[s.rank];
     std::vector<u64>& words = state.words;
     tell_node(s.rank, dataset.node, words);
     const bool given = run_.model_.system.priority == Priority::given;
-    words.insert(words.end(), {dataset.streams_left, m.number - run_.streams_made(s.rank, communicator),
+    words.insert(words.end(), {dataset.streams_left, m.number - r.streams[m.communicator],
                                static_cast<u64>(s.priority - (given ? 0 : r.next_priority)),
                                s.phase - s.first_phase, s.initialised, s.plan, m.left});
     for (u32 at = s.first_phase; at < s.end_phase; ++at) {
@@ -288,7 +290,7 @@ bool Simulation::Skipping::tell_batch(u32 batch, State& state) {
             const Stream& s = run_.streams_[event.a];
             tell_node(rank, run_.datasets_[s.dataset].node, state.words);
             state.words.push_back(run_.meetings_[s.meeting].number -
-                                  run_.streams_made(rank, communicator_of(s)));
+                                  run_.ranks_[rank].streams[circle_of(s)]);
         } else {
             told = false;
         }
@@ -525,12 +527,11 @@ void Simulation::Skipping::move_rank(u32 rank, const State& now, u64 times) {
     r.next_priority += static_cast<i64>(times) * (counts.next_priority - before.next_priority);
     r.compute_busy += times * (counts.compute_busy - before.compute_busy);
     for (std::size_t i = 0; i < r.turns.size(); ++i) {
-        r.turns[i].count += static_cast<u32>(times) * (counts.turns[i].count - before.turns[i].count);
+        r.turns[i].count += static_cast<u32>(times) * (counts.turns[i] - before.turns[i]);
     }
     const std::vector<Folding::Membership>& memberships = run_.folding_->memberships[rank];
     for (std::size_t i = 0; i < memberships.size(); ++i) {
-        run_.streams_made(rank, memberships[i].communicator) +=
-            times * (counts.streams[i] - before.streams[i]);
+        r.streams[memberships[i].circle] += times * (counts.streams[i] - before.streams[i]);
     }
     const Ties::Open open = run_.ties_.open(rank);
     open.node += by;
@@ -542,17 +543,17 @@ void Simulation::Skipping::move_streams(u32 rank, const State& now, u64 times) {
     const i64 priority = static_cast<i64>(times) *
                          (now.counts[rank].next_priority - kept_->counts[rank].next_priority);
     const std::vector<Folding::Membership>& memberships = run_.folding_->memberships[rank];
-    std::vector<u64> by(run_.model_.communicators.size(), 0);
+    std::vector<u64> by(run_.folding_->circles.size(), 0);
     for (std::size_t i = 0; i < memberships.size(); ++i) {
-        by[memberships[i].communicator] =
+        by[memberships[i].circle] =
             times * (now.counts[rank].streams[i] - kept_->counts[rank].streams[i]);
     }
     for (const Queue& q : r.queues) {
         for (u32 stream : q.streams) {
             Stream& s = run_.streams_[stream];
-            s.id += by[communicator_of(s)];
+            s.id += by[circle_of(s)];
             s.priority += priority;
-            meetings_.emplace_back(s.meeting, by[communicator_of(s)]);
+            meetings_.emplace_back(s.meeting, by[circle_of(s)]);
             datasets_.push_back(s.dataset);
         }
     }

@@ -36,7 +36,7 @@ private:
         i64 next_priority = 0;
         u64 compute_busy = 0;
         std::vector<u64> streams;      // by membership
-        std::vector<TurnCount> turns;
+        std::vector<u32> turns;
     };
     // A receive that waits for its message.
     struct Posted {
@@ -77,9 +77,7 @@ private:
     bool tell_batch(u32 batch, State& state);
     bool tell_message(u32 message, std::vector<u64>& words);
     bool tell_waiting_messages(State& state);
-    u32 communicator_of(const Stream& s) const {
-        return run_.communicator_of(s.rank, run_.op_of(s.rank, run_.datasets_[s.dataset].node));
-    }
+    u32 circle_of(const Stream& s) const { return run_.meetings_[s.meeting].communicator; }
     void tell_node(u32 rank, u32 node, std::vector<u64>& words) const {
         words.push_back(u64{rank} << 32U | (node - static_cast<u32>(run_.ranks_[rank].done)));
     }
