@@ -10,7 +10,7 @@ import click
 from yantra.cli import recording, timeline_options, warn
 from yantra.cli.command import WithExamples
 from yantra.cli.complete import algorithms, clusters
-from yantra.result.files import ALL_TABLES, RECORDED_TABLES, json_text
+from yantra.result.files import ALL_TABLES, RECORDED_TABLES, json_pieces
 
 if TYPE_CHECKING:
     from yantra.compile import Model
@@ -156,7 +156,7 @@ def command(
     if model.scenario.track_local_memory:
         local_memory.write_traces(result)
     if as_json:
-        sys.stdout.write(json_text(result, _SHOWN_AS_JSON))
+        sys.stdout.writelines(json_pieces(result, _SHOWN_AS_JSON))
     else:
         show(result)
     return 0
