@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks import (
     bench_chakra_tools,
+    bench_export,
     bench_scale,
     bench_trace_decode,
     bench_workloads,
@@ -36,6 +37,7 @@ REPORTS: dict[str, Callable[[Path], bool]] = {
     "chakra": bench_chakra_tools.report,
     "workloads": bench_workloads.report,
     "scale": bench_scale.report,
+    "export": bench_export.report,
 }
 
 

@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from yantra.scenario import Scenario
+    from yantra.scenario.types import Network
 
 MEGABYTE = 1 << 20
+AWARE: Network = "congestion_aware"
 
 
 class Case(NamedTuple):
@@ -36,7 +38,7 @@ class Case(NamedTuple):
     fold: str = "require"
 
 
-def torus(*sizes: int) -> Callable[[Path], Scenario]:
+def torus(*sizes: int, network: Network = "congestion_unaware") -> Callable[[Path], Scenario]:
     """Return a maker of an all-reduce of 1 MB in 4 chunks, ring by ring on a torus."""
 
     def make(_: Path) -> Scenario:
@@ -55,12 +57,13 @@ def torus(*sizes: int) -> Callable[[Path], Scenario]:
             workload=Traces(traces=(builder.build(),) * topology.ranks),
             topology=topology,
             collectives=Collectives(all_reduce=("ring",) * len(sizes), chunks=4),
+            network=network,
         )
 
     return make
 
 
-def step(replicas: int) -> Callable[[Path], Scenario]:
+def step(replicas: int, network: Network = "congestion_unaware") -> Callable[[Path], Scenario]:
     """Return a maker of a step of Llama 3 405B, TP 8, PP 16, on HGX H100 servers."""
 
     def make(file: Path) -> Scenario:
@@ -74,7 +77,7 @@ def step(replicas: int) -> Callable[[Path], Scenario]:
 
             plan = Plan(tp=8, pp=16, dp=replicas, zero=1, global_batch=16 * replicas)
             train(find("llama3-405b"), plan).save(path)
-        return on_cluster(str(path), "hgx-h100", ignore_memory=True)
+        return on_cluster(str(path), "hgx-h100", network=network, ignore_memory=True)
 
     return make
 
@@ -88,6 +91,13 @@ CASES = {
     "Llama 3 405B, 1048576 ranks": Case(step(8192)),
     "all-reduce, torus 16 x 16 x 16, every rank": Case(torus(16, 16, 16), fold="off"),
     "Llama 3 405B, 512 ranks, every rank": Case(step(4), fold="off"),
+    "all-reduce, torus 16 x 16 x 16, links": Case(torus(16, 16, 16, network=AWARE)),
+    "Llama 3 405B, 16384 ranks, links": Case(step(128, AWARE)),
+    "Llama 3 405B, 131072 ranks, links": Case(step(1024, AWARE)),
+    "all-reduce, torus 16 x 16 x 16, links, every rank": Case(
+        torus(16, 16, 16, network=AWARE), fold="off"
+    ),
+    "Llama 3 405B, 512 ranks, links, every rank": Case(step(4, AWARE), fold="off"),
 }
 
 
@@ -129,7 +139,7 @@ def report(folder: Path) -> bool:
         met &= all(got < (goal or float("inf")) for got, goal in zip(measured, goals, strict=True))
         run, process, megabytes = measured
         print(
-            f"{name:44} run {run:7.3f} s, process {process:6.2f} s {megabytes:6.0f} MB"
+            f"{name:50} run {run:7.3f} s, process {process:6.2f} s {megabytes:6.0f} MB"
             + (f"  ({', '.join(wanted)})" if wanted else ""),
             flush=True,
         )

@@ -1,8 +1,6 @@
 #include "accounting/utilisation.hpp"
 
 #include <algorithm>
-#include <unordered_map>
-#include <utility>
 
 #include "accounting/delays.hpp"
 #include "accounting/steps.hpp"
@@ -65,27 +63,6 @@ void for_each_hop(const Model& model, const Recording& recording, const Delays& 
     }
 }
 
-// Gives the rows of links of a folded run, one of each class, to all links of their classes.
-Utilisation for_links_alike(Utilisation of_some, const std::vector<u32>& some,
-                            const std::vector<u32>& class_of_link) {
-    if (class_of_link.empty()) {
-        return of_some;
-    }
-    std::unordered_map<u32, std::size_t> row_of_class;
-    for (std::size_t row = 0; row < some.size(); ++row) {
-        row_of_class.emplace(class_of_link[some[row]], row);
-    }
-    const auto bins = static_cast<std::ptrdiff_t>(of_some.edges.size()) - 1;
-    Utilisation of_all{std::move(of_some.edges), {}};
-    for (u32 at : class_of_link) {
-        if (const auto found = row_of_class.find(at); found != row_of_class.end()) {
-            const auto first = of_some.bytes.begin() + static_cast<std::ptrdiff_t>(found->second) * bins;
-            of_all.bytes.insert(of_all.bytes.end(), first, first + bins);
-        }
-    }
-    return of_all;
-}
-
 }  // namespace
 
 Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
@@ -121,18 +98,34 @@ Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
 Utilisation link_utilisation(const Model& model, const Outcome& outcome, const Recording& recording,
                              u32 bins) {
     const Delays delays(model, recording);
+    const std::vector<u32>& classes = recording.link_class;
+    auto class_of = [&](u32 link) { return classes.empty() ? link : classes[link]; };
     std::vector<u32> used;
     for (std::size_t i = 0; i < recording.hops.size(); ++i) {
-        used.push_back(recording.hops[i].link);
+        used.push_back(class_of(recording.hops[i].link));
     }
     std::sort(used.begin(), used.end());
     used.erase(std::unique(used.begin(), used.end()), used.end());
+    auto row_of = [&](u32 link_class) {
+        return static_cast<std::size_t>(std::lower_bound(used.begin(), used.end(), link_class) -
+                                        used.begin());
+    };
     Bins filled(makespan(outcome), bins, used.size());
     for_each_hop(model, recording, delays, [&](const HopLog& hop, u64 start, u64 end) {
-        const auto row = std::lower_bound(used.begin(), used.end(), hop.link) - used.begin();
-        filled.add(static_cast<std::size_t>(row), start, end, recording.messages[hop.message].bytes, 1);
+        filled.add(row_of(class_of(hop.link)), start, end, recording.messages[hop.message].bytes, 1);
     });
-    return for_links_alike(filled.take(), used, recording.class_of_link);
+    Utilisation by_class = filled.take();
+    if (classes.empty()) {
+        return by_class;
+    }
+    Utilisation by_link{by_class.edges, {}};
+    for (u32 link_class : classes) {
+        if (std::binary_search(used.begin(), used.end(), link_class)) {
+            const auto row = by_class.bytes.begin() + static_cast<std::ptrdiff_t>(row_of(link_class) * bins);
+            by_link.bytes.insert(by_link.bytes.end(), row, row + bins);
+        }
+    }
+    return by_link;
 }
 
 }  // namespace yantra

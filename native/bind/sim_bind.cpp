@@ -108,9 +108,6 @@ u32 add_plan(Model& model, const std::vector<LevelTuple>& levels, bool over_memb
     Plan plan;
     for (const auto& [size, stride, index_stride, dimension, fixed, program, alternate, turn] : levels) {
         plan.levels.push_back({size, stride, index_stride, dimension, fixed, program, alternate, turn});
-        if (turn != none) {
-            model.turns = std::max(model.turns, turn + 1);
-        }
     }
     plan.over_members = over_members;
     plan.communicator_size = communicator_size;

@@ -71,6 +71,8 @@ protected:
     void record_free_link(u32 link);
     // The number among all links of one that the network keeps.
     virtual u32 number_of(u32 link) const { return link; }
+    // The class of every link, where one of each class is kept; else empty.
+    virtual std::vector<u32> link_classes() const { return {}; }
 
     const Grid& grid_;
     TimeScale scale_;

@@ -7,9 +7,10 @@
 namespace yantra {
 
 FoldedLinks::FoldedLinks(const Grid& grid, TimeScale scale, EventQueue& queue,
-                         const LinkClasses& classes, Clash clash)
+                         const LinkClasses& classes, InOneOrder in_one_order, Clash clash)
     : CongestedNetwork(grid, scale, queue, classes.dimension),
       classes_(classes),
+      sent_in_one_order_(std::move(in_one_order)),
       clash_(std::move(clash)),
       offered_(classes.dimension.size()) {
     if constexpr (recorded_run) {
@@ -58,12 +59,12 @@ void FoldedLinks::take_on(u32 message, bool passes) {
 }
 
 // Of three messages in one tick, the first and the third are in one order if both pairs between are.
-bool FoldedLinks::in_one_order(const Offered& first, const Offered& second) {
-    if (first.passes != second.passes) {
-        return false;
+bool FoldedLinks::in_one_order(const Offered& first, const Offered& second) const {
+    if (first.passes || second.passes) {
+        return first.passes && second.passes && first.cause != second.cause;
     }
-    return first.passes ? first.cause != second.cause
-                        : first.cause == second.cause && first.cause != unknown;
+    return first.cause != unknown && second.cause != unknown &&
+           sent_in_one_order_(first.cause, second.cause);
 }
 
 std::vector<LinkUse> FoldedLinks::uses() const {

@@ -2,9 +2,9 @@
 //
 // All links of a class are offered the same messages at the same ticks (sim/link_classes.hpp finds
 // them), so one of them shows what all do. That holds while all of them serve what they are offered
-// in one order. Two messages that come in one tick are in one order everywhere if one event or one
-// chunk sent both, or if they set out on their last hops in different ticks, for events of one tick
-// run in the order in which they were scheduled. Any other two are told as a clash, for their order
+// in one order. Two messages that come in one tick are in one order everywhere if their rank sends them
+// so (sim/send_order.hpp), or if they set out on their last hops in different ticks, for events of one
+// tick run in the order in which they were scheduled. Any other two are told as a clash, for their order
 // goes back to the numbers of ranks. A message that comes as the link becomes free is no clash: it
 // leaves in this tick either way.
 #pragma once
@@ -21,14 +21,15 @@ inline namespace YANTRA_RUN {
 class FoldedLinks final : public CongestedNetwork {
 public:
     using Clash = std::function<void(const Links& links, u32 link)>;
+    // Whether all ranks of a class send in this order what two causes stand for.
+    using InOneOrder = std::function<bool(u64 first, u64 second)>;
 
     static constexpr u64 unknown = ~u64{0};
 
     FoldedLinks(const Grid& grid, TimeScale scale, EventQueue& queue, const LinkClasses& classes,
-                Clash clash);
+                InOneOrder in_one_order, Clash clash);
 
-    // The next message is sent by what this number stands for: messages of one cause are sent in one
-    // order by all ranks of a class.
+    // The next message is sent by what this number stands for.
     void caused_by(u64 cause) { cause_ = cause; }
 
     void send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) override;
@@ -51,10 +52,12 @@ private:
     };
 
     u32 number_of(u32 link) const override { return one_of_class_[link]; }
+    std::vector<u32> link_classes() const override { return classes_.class_of; }
     void take_on(u32 message, bool passes);
-    static bool in_one_order(const Offered& first, const Offered& second);
+    bool in_one_order(const Offered& first, const Offered& second) const;
 
     const LinkClasses& classes_;
+    InOneOrder sent_in_one_order_;
     Clash clash_;
     u64 cause_ = unknown;
     std::vector<Offered> offered_;   // by class

@@ -18,6 +18,7 @@ void CongestedNetwork::record_send(u32 message) {
         records_->freed.assign(links_.size(), none);
         queue_.recorder().recording().by_hop = true;
         queue_.recorder().recording().first_link = routes_.first_of_dimensions();
+        queue_.recorder().recording().link_class = link_classes();
     }
     if (records_->transits.size() <= message) {
         records_->transits.resize(message + 1);
@@ -31,6 +32,7 @@ void CongestedNetwork::record_offer(u32 message) {
 
 void CongestedNetwork::record_free_link(u32 link) { records_->freed[link] = queue_.recorder().now(); }
 
+// The bytes start to cross when both they and the link are there.
 void CongestedNetwork::record_transmission(u32 link, u32 message) {
     Recorder& recorder = queue_.recorder();
     const Records::OfTransit& of = records_->transits[message];

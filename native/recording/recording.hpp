@@ -91,7 +91,7 @@ struct Recording {
     std::vector<u32> rank;         // or a class's representative
     std::vector<u64> alike;        // ranks of the class
     std::vector<u32> first_link;   // by dimension, where links are told apart
-    std::vector<u32> class_of_link;   // of a folded run, whose hops name one link of a class
+    std::vector<u32> link_class;   // of every link of a folded run, whose hops name one of each class
 
     u32 message_of(u32 subject) const { return by_hop ? hops[subject].message : subject; }
     // The rank, or class, that runs the node at a place.

@@ -43,6 +43,9 @@ void Simulation::start_exchange(u32 stream, const Program& program) {
     for (u64 i = 0; i < x.machine->window; ++i) {
         inject(s, stream);
     }
+    if (folded_) [[unlikely]] {
+        note_window(s, stream);
+    }
 }
 
 // Hands the next packet over to the memory agent.

@@ -50,7 +50,7 @@ void Simulation::message_on_channel(u32 rank, u32 node) {
     ties_.posts(rank, queue_.now(), sends ? key : MatchKey{op.bytes, op.tag, end, none});
     if (sends) {
         if (folded_links_ != nullptr && ties_.alone(rank, queue_.now())) {
-            folded_links_->caused_by(ties_.event() << 1U);
+            folded_links_->caused_by(send_order_.node_sends(rank, queue_.now(), ties_.event()));
         }
         send_as(key, real(rank), peer, then);
     } else {
@@ -61,6 +61,9 @@ void Simulation::message_on_channel(u32 rank, u32 node) {
 // Slots and queues of a rank are about to change: whether it mattered in which order they last did.
 void Simulation::settle_ties(u32 rank) {
     const Rank& r = ranks_[rank];
+    if (folded_links_ != nullptr && !send_order_.rank_changes(rank, queue_.now(), ties_.event())) {
+        ties_.note("chunks that start together send in the tick in which something else starts", rank);
+    }
     ties_.settle(rank, queue_.now(), r.ready.wanted([](u32) { return true; }), [&r](u32 queue) {
         return r.queues[queue].streams.size() > r.queues[queue].running;
     });
@@ -75,7 +78,8 @@ void Simulation::count_alike(u32 rank) {
 void Simulation::tell_for_class(const Stream& s, const Notice& notice) {
     count_alike(s.rank);
     if (folded_links_ != nullptr) {
-        folded_links_->caused_by(s.id << 1U | 1U);  // a chunk sends in the order of its program
+        const u32 stream = meetings_[s.meeting].stream[s.member];
+        folded_links_->caused_by(send_order_.chunk_sends(s.rank, queue_.now(), stream, s.id));
     }
     network_->send(real(s.rank), s.exchange.to_rank, s.exchange.send_bytes, notice, {});
 }
@@ -86,7 +90,38 @@ void Simulation::meet_barrier(u32 rank, u32 stream, bool looks) {
     ties_.meets_barrier(rank, queue_.now(), stream, looks);
 }
 
+// Notes how a packet gets from its hand-over, which is now, to the network.
+void Simulation::note_packet(const Stream& s, u32 stream, u32 run) {
+    const ExchangeState& x = s.exchange;
+    const Run& details = x.machine->runs[run];
+    SendOrder::Packet packet{ties_.event(), queue_.now(), queue_.now(), queue_.now() + x.hand_over_ticks,
+                             details.reduce.num != 0};
+    if (packet.reduced) {
+        packet.registered = packet.due;
+        packet.due += reduction_ticks(details.reduce.of(x.data, x.round_up));
+    }
+    send_order_.hand_over(s.rank, stream, packet);
+}
+
+// The packets that a phase hands over as it starts.
+void Simulation::note_window(const Stream& s, u32 stream) {
+    if (folded_links_ == nullptr) {
+        return;
+    }
+    send_order_.phase_starts(s.rank, queue_.now(), stream);
+    const ExchangeProgram& machine = *s.exchange.machine;
+    u64 left = machine.window;
+    for (u32 run = 0; left > 0; ++run) {
+        for (u64 i = std::min(left, machine.runs[run].count); i > 0; --i, --left) {
+            note_packet(s, stream, run);
+        }
+    }
+}
+
 void Simulation::note_receipt(const Stream& s, u32 stream) {
+    if (folded_links_ != nullptr) {
+        note_packet(s, stream, s.exchange.injected.run);
+    }
     const ExchangeProgram& machine = *s.exchange.machine;
     if (machine.barrier_at > 0 && !machine.barrier_counts_hand_overs) {
         meet_barrier(s.rank, stream, false);
@@ -115,14 +150,13 @@ void Simulation::note_collective(u32 rank, u32 communicator) {
 // Puts one link for each class of links in the place of all.
 void Simulation::keep_links_of_classes() {
     auto links = std::make_unique<FoldedLinks>(
-        grid_, model_.scale, queue_, folding_->links, [this](const Links& all, u32 link) {
+        grid_, model_.scale, queue_, folding_->links,
+        [this](u64 first, u64 second) { return send_order_.in_one_order(first, second); },
+        [this](const Links& all, u32 link) {
             ties_.note("two messages come in one tick to the link " + all.name(link), none);
         });
     folded_links_ = links.get();
     network_ = std::move(links);
-    if constexpr (recorded_run) {
-        record_classes_of_links();
-    }
 }
 
 std::function<std::vector<NetworkModel::LinkRecord>()> Simulation::links_on_demand() const {

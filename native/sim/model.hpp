@@ -75,7 +75,6 @@ struct Model {
     ResourceMap resources;
     std::vector<Program> programs;
     std::vector<Plan> plans;
-    u32 turns = 0;                   // counters that levels with two programs need
     std::vector<Form> forms;         // of communicators
     std::vector<Communicator> communicators;   // the first is all ranks
     std::vector<u32> lanes;          // by communicator: those that share one share their queues

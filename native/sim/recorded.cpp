@@ -97,10 +97,6 @@ void Simulation::record_start() {
     recorder().begin(0, none, Why::nothing, none, false);
 }
 
-void Simulation::record_classes_of_links() {
-    recorder().recording().class_of_link = folding_->links.class_of;
-}
-
 void Simulation::record_event(const Event& event) {
     const Trail& trail = event.trail;
     Recorder& to = recorder();

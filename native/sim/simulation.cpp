@@ -38,7 +38,8 @@ Simulation::Simulation(const Model& model, bool match_by_tag,
       network_(make_network(model, grid_, queue_)),
       match_by_tag_(match_by_tag || model.match_by_tag),
       memory_(model.memory, grid_.ranks(), model.scale),
-      ties_(folding_ ? static_cast<u32>(folding_->representative.size()) : 0) {
+      ties_(folding_ ? static_cast<u32>(folding_->representative.size()) : 0),
+      send_order_(folding_ ? static_cast<u32>(folding_->representative.size()) : 0) {
     if (folded_ && model.network == NetworkKind::congested) {
         keep_links_of_classes();
     }

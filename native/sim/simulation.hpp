@@ -35,6 +35,7 @@
 #include "sim/folding.hpp"
 #include "sim/model.hpp"
 #include "sim/outcome.hpp"
+#include "sim/send_order.hpp"
 #include "sim/shared_bus.hpp"
 #include "sim/ties.hpp"
 #include "sim/unsupported.hpp"
@@ -393,6 +394,8 @@ private:
     void tell_for_class(const Stream& s, const Notice& notice);
     void meet_barrier(u32 rank, u32 stream, bool looks);
     void note_receipt(const Stream& s, u32 stream);
+    void note_packet(const Stream& s, u32 stream, u32 run);
+    void note_window(const Stream& s, u32 stream);
     void expand(Outcome& out) const;
     void keep_links_of_classes();
     std::function<std::vector<NetworkModel::LinkRecord>()> links_on_demand() const;
@@ -447,7 +450,6 @@ private:
     u32 place_of(u32 rank, u32 node) const { return static_cast<u32>(ranks_[rank].first_node) + node; }
     u32 place_of(const Stream& s) const;
     void record_start();
-    void record_classes_of_links();
     void record_event(const Event& event);
     void record_local(u32 rank, const LocalEvent& event);
     void record_bus_event(u32 rank, const LocalEvent& event);
@@ -557,7 +559,8 @@ private:
     u64 nodes_done_ = 0;
     u32 queue_threshold_ = 1;
     Ties ties_;
-    bool one_at_a_time_ = false;   // of folded runs
+    bool one_at_a_time_ = false;   // of folded runs, as is the next
+    SendOrder send_order_;
     std::shared_ptr<Records> records_;   // of recorded runs
     ClosedForms closed_;
     std::unique_ptr<Skipping> skipping_;

@@ -87,8 +87,11 @@ def parse_own_json(text: str, name: str) -> dict[str, Any]:
     """
     import json
 
+    def constant(word: str) -> None:
+        raise _not_json(name, f"{word} is not a JSON value")
+
     try:
-        tree = json.loads(text)
+        tree = json.loads(text, parse_constant=constant)
     except json.JSONDecodeError as error:
         raise _at(name, error.lineno, error.colno, f"not JSON: {_lower(error.msg)}") from None
     except RecursionError:

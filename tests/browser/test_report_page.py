@@ -5,6 +5,7 @@ Needs Chromium (`apt-get install chromium`); without it the tests are skipped an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,7 @@ def opened(browser: Chromium, files: dict[str, Path]) -> Iterator[Any]:
     def open_page(name: str, **options: Any) -> Page:
         pages.append(browser.open(files[name], **options))
         assert pages[-1].evaluate("document.documentElement.dataset.ready") == "yes"
+        pages[-1].settle()
         return pages[-1]
 
     yield open_page
@@ -245,6 +247,21 @@ def test_any_rank_is_shown_as_its_class_with_its_own_group(opened: Any) -> None:
     assert "on rank 6 of" in after
     assert "\n6, 7" in after and "\n0, 1" in before
     assert at["width"] > 0
+
+
+def test_the_page_knows_the_members_of_every_group(opened: Any) -> None:
+    page, result = opened("step"), step()
+    box(page, "#timeline-canvas")
+    for text in ("all_gather", "reduce", "sum gradient norm"):
+        search(page, text)
+        press(page, "#search-next")
+        told = details(page)
+        rank = int(re.search(r"on rank (\d+)", told)[1])  # type: ignore[index]
+        found = re.search(r"\ngroup\n\w+ \((\d+)\)\nranks\n([\d, ]+)", told)
+        assert found is not None, told
+        members = dict(result.model.groups)[int(found[1])]
+        assert rank in members
+        assert [int(one) for one in found[2].split(", ")] == list(members)
 
 
 def test_the_theme_follows_the_system_and_the_button(opened: Any) -> None:

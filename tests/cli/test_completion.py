@@ -14,7 +14,7 @@ from tests.cli.tree import EVERY, Found, name
 from yantra import clusters
 from yantra.collectives import algorithms
 from yantra.quirks import Quirk
-from yantra.result.files import TABLES
+from yantra.result.files import ALL_TABLES
 from yantra.workloads import catalogue
 from yantra.workloads.schedules import schedules
 
@@ -99,7 +99,7 @@ def test_a_shell_offers_commands_options_and_names(
         ("yantra workload train --model ", catalogue.names()),
         ("yantra cluster show ", clusters.names()),
         ("yantra run --workload a.yw --cluster ", clusters.names()),
-        ("yantra run --table ", TABLES),
+        ("yantra run --table ", ALL_TABLES),
         ("yantra run --all-reduce ", algorithms.names()),
         ("yantra run --all-reduce ring,", [f"ring,{name}" for name in algorithms.names()]),
         ("yantra workload train --schedule ", schedules.names()),

@@ -22,7 +22,7 @@ from yantra.cli import main
 RECORDED = Path(__file__).with_name("wrong_lines.txt")
 PROMPT = "$ yantra "
 RIGHT = "(right)\n\n"
-OUTPUTS = ("-o", "--output", "--csv", "--save-job", "--logging-folder")
+OUTPUTS = ("-o", "--output", "--csv", "--save-job", "--report", "--trace")
 WRONG_INPUTS = ("missing", "folder", "empty")
 WRONG_OUTPUTS = ("file/out", "folder")
 

@@ -1,5 +1,7 @@
 """What ASTRA-sim printed for some 300 inputs, to the tick and in the order of its finish lines.
 
+Recorded runs give the same times, and their paths, slacks and parts add up.
+
 tests/golden/data holds the inputs in short and the answers of the binaries of ASTRA-sim master
 518bd51, congestion-unaware and -aware; `ext_unaware` is the same with the scheduling keys of
 ASTRA-sim 1.0 read again. The format is described in tests/golden/recorded.py. The cases were drawn
@@ -10,11 +12,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests import identities
 from tests.golden import recorded
-from yantra.simulate import run_native
+from yantra.compile import Model
+from yantra.simulate import run, run_native
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(DATA.glob("*.jsonl"))
@@ -30,9 +35,20 @@ def test_every_rank_finishes_when_and_in_the_order_that_astra_sim_printed(
         folder.mkdir()
         recorded.write(case, folder)
         for backend in case["expected"]:
-            outcome = run_native(recorded.model_of(case, backend, folder))
+            model = recorded.model_of(case, backend, folder)
+            outcome = run_native(model)
             said = recorded.expected(case, backend)
-            assert recorded.ticks_of(outcome) == said, f"{case['name']} on {backend}"
+            where = f"{case['name']} on {backend}"
+            assert recorded.ticks_of(outcome) == said, where
+            assert_the_record_holds(model, outcome, where)
+
+
+def assert_the_record_holds(model: Model, plain: Any, where: str) -> None:
+    """Recorded, the run has the same times, and what it says of them adds up."""
+    result = run(model, fold="off", record=True)
+    for column in ("finish", "finish_order", "start", "end"):
+        assert getattr(result.outcome, column) == getattr(plain, column), where
+    identities.hold(result, where)
 
 
 def test_the_record_covers_every_kind_of_input() -> None:

@@ -191,7 +191,7 @@ def test_run_writes_the_tables_asked_for(scenario: str, tmp_path: Path, capsys: 
     whole = json.loads(names[0].read_text())
     assert whole["makespan_ns"] == printed["makespan_ns"] > 0
     assert len(whole["tables"]["nodes"]["id"]) == 4
-    assert names[1].read_text().splitlines()[0] == "rank,id,name,type,start_ns,end_ns"
+    assert names[1].read_text().splitlines()[0] == "rank,id,name,type,start_ns,end_ns,slack_ns"
     assert names[2].read_bytes().startswith(b"PAR1")
 
 
@@ -218,6 +218,33 @@ def test_astra_sim_prints_the_result_as_json(tmp_path: Path, capsys: Captured) -
     assert captured.err == ""
     assert form["semantics"] == "astra-sim"
     assert any("all-to-all-implementation" in warning for warning in form["warnings"])
+
+
+def test_astra_sim_writes_tables_and_timelines_beside_its_lines(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    options = [*write("tutorial", tmp_path), f"--logging-folder={tmp_path / 'l'}"]
+    assert main(["astra-sim", *options]) == 0
+    plain = [line[26:] for line in capsys.readouterr().out.splitlines()]
+    files = {name: tmp_path / name for name in ("t.csv", "t.json")}
+    more = [f"--csv={files['t.csv']}", "--table=collectives", f"--trace={files['t.json']}"]
+    assert main(["astra-sim", *options, *more]) == 0
+    assert [line[26:] for line in capsys.readouterr().out.splitlines()] == plain
+    assert files["t.csv"].read_text().startswith("rank,node,kind,group,size_bytes,start_ns")
+    assert json.loads(files["t.json"].read_text())["displayTimeUnit"] == "ns"
+    assert main(["astra-sim", *options, "--table=rank", "--csv=x"]) == 2
+    assert main(["astra-sim", *options, "--trace=x.txt"]) == 2
+
+
+def test_tables_of_a_recorded_run_are_written_without_asking_for_the_recording(
+    scenario: str, tmp_path: Path, capsys: Captured
+) -> None:
+    path = tmp_path / "m.csv"
+    assert main(["run", scenario, "--csv", str(path), "--table", "messages"]) == 0
+    assert path.read_text().startswith("source,destination,tag,bytes,dimension,sent_ns")
+    refused = ["run", scenario, "--csv", str(path), "--table", "messages", "--no-record"]
+    assert main(refused) == 3
+    assert "the run was not recorded" in capsys.readouterr().err
 
 
 def test_astra_sim_warns_of_what_it_ignores(tmp_path: Path, capsys: Captured) -> None:

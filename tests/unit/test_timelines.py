@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,8 @@ from yantra.export.timeline import shown
 from yantra.result import Result
 from yantra.scenario import Resources
 from yantra.simulate import run, simulate
+
+ENDS = ("dimension", "source", "destination")
 
 
 def _all_reduce(ranks: int) -> Result:
@@ -115,6 +118,27 @@ def test_live_tensors_are_counted_where_they_are_tracked(tmp_path: Path) -> None
     result.to_chrome(tmp_path / "t.json")
     counters = read(tmp_path / "t.json").counters
     assert counters[1, "memory: tensors (bytes)"] == [(0, 8), (2000, 0)]
+
+
+@pytest.mark.parametrize("network", ["congestion_unaware", "congestion_aware"])
+def test_counters_of_the_network_are_the_tables_of_the_recording(
+    network: Any, tmp_path: Path
+) -> None:
+    trace = TraceBuilder()
+    trace.collective(CollectiveType.ALL_REDUCE, 1 << 20)
+    question = scenario([trace] * 4, dimension(), network=network)
+    result = simulate(question, record=True)
+    result.to_perfetto(tmp_path / "t.pftrace")
+    counters = read(tmp_path / "t.pftrace").counters
+    expected = [("network: dimension 0 (Ring 4) (%)", result.recording.utilisation(), 0)]
+    for at, row in enumerate(zip(*(result.links.values(n) for n in ENDS), strict=True)):
+        name = f"network: link {row[1]} to {row[2]} of dimension {row[0]} (%)"
+        expected.append((name, result.recording.link_utilisation(), 200 * at))
+    assert set(counters) == {(4, name) for name, _, _ in expected}
+    for name, table, first in expected:
+        rows = list(zip(table.values("from_ns"), table.values("utilisation"), strict=True))
+        told = [(int(start), 100 * share) for start, share in rows[first : first + 200]]
+        assert counters[4, name] == [*told, (int(result.makespan_ns), 0.0)]
 
 
 @pytest.fixture

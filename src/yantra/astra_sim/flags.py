@@ -41,6 +41,10 @@ class Flags(Record):
     quirks: tuple[tuple[str, bool], ...] = ()
     fold: Literal["auto", "off", "require"] = "auto"
     json: bool = False
+    csv: str = ""
+    table: str = "ranks"
+    report: str = ""
+    trace: str = ""
     help: bool = False
     warnings: tuple[str, ...] = ()
 
@@ -150,10 +154,13 @@ def _require(values: dict[str, Any]) -> None:
             raise ConfigError(f"--{option}", "missing; expected the path of a file")
 
 
+# As in yantra.result.files, which this must not import.
+_TABLES = ("ranks", "nodes", "collectives", "dimensions", "links")
 CHOICES = {
     "network-backend": ("congestion-unaware", "congestion-aware"),
     "scheduling-keys": ("ignore", "honour"),
     "fold": ("auto", "off", "require"),
+    "table": _TABLES,
 }
 """Options that take one of some names."""
 
@@ -194,6 +201,14 @@ OPTIONS: dict[str, tuple[str, Callable[[str, str], Any], str]] = {
         "run one rank of all that do the same; auto: never here (default: auto)",
     ),
     "json": ("json", _switch, "write the result as JSON"),
+    "csv": ("csv", _text, "write one table as CSV to this file, beside the lines"),
+    "table": (
+        "table",
+        _one_of(*_TABLES),
+        f"{', '.join(_TABLES[:-1])} or {_TABLES[-1]}, for --csv (default: ranks)",
+    ),
+    "report": ("report", _text, "write a report of the run to this file, HTML"),
+    "trace": ("trace", _text, "write a timeline, FILE.pftrace or FILE.json"),
     "help": ("help", _switch, "show this text"),
 }
 """Every option: the field of `Flags`, how its text is read, and what it means."""

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from yantra.astra_sim import flags as options
 from yantra.astra_sim import from_flags
 from yantra.astra_sim.flags import Flags, parse
-from yantra.cli import warn
+from yantra.cli import timeline_options, warn
 from yantra.quirks import ASTRA_SIM
 from yantra.quirks import parse as parse_quirks
 from yantra.scenario import Scenario
+
+if TYPE_CHECKING:
+    from yantra.compile import Model
+    from yantra.result import Result
+    from yantra.scenario.types import Fold
 
 PROGRAM = "yantra astra-sim"
 _FILES = """--workload-configuration=step \\
@@ -67,13 +73,14 @@ def _with_quirks(changes: Iterable[tuple[str, bool]]) -> frozenset[str]:
 def _run(scenario: Scenario, flags: Flags, warnings: list[str]) -> int:
     from yantra.compile import compile
     from yantra.export import astra_sim_log, local_memory, log_folder
-    from yantra.simulate import run
 
+    if flags.trace:
+        timeline_options.form_of(flags.trace)
     model = compile(scenario)
     if not flags.json:
         warn(model.warnings)
     # The log tells which rank finishes first within a tick, which a folded run does not know.
-    result = run(model, fold="require" if flags.fold == "require" else "off")
+    result = _simulate(model, "require" if flags.fold == "require" else "off", flags)
     if not flags.json:
         warn(result.run_warnings)
     lines = list(astra_sim_log.lines(result))
@@ -81,6 +88,7 @@ def _run(scenario: Scenario, flags: Flags, warnings: list[str]) -> int:
     log_folder.write(flags.logging_folder, (line.text(now) for line in lines))
     if scenario.track_local_memory:
         local_memory.write_traces(result)
+    _write_files(result, flags)
     if flags.json:
         from yantra.result.files import json_text
 
@@ -88,3 +96,24 @@ def _run(scenario: Scenario, flags: Flags, warnings: list[str]) -> int:
     else:
         sys.stdout.write("".join(f"{line.text(now)}\n" for line in lines if line.level != "debug"))
     return 0
+
+
+def _simulate(model: Model, fold: Fold, flags: Flags) -> Result:
+    """Run, and record what a report or a timeline shows beyond the tables."""
+    if not (flags.report or flags.trace):
+        from yantra.simulate import run
+
+        return run(model, fold=fold)
+    from yantra.cli import recording
+
+    return recording.run(model, None, True, progress=None, fold=fold)
+
+
+def _write_files(result: Result, flags: Flags) -> None:
+    """Write what Yantra's own options ask for."""
+    if flags.csv:
+        result.to_csv(flags.csv, flags.table)
+    if flags.report:
+        result.to_report(flags.report)
+    if flags.trace:
+        timeline_options.write(result, flags.trace, None, None)

@@ -31,6 +31,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
         "yantra run step.yaml --csv nodes.csv --table nodes",
         "yantra run step.yaml --json",
         "yantra run step.yaml --report report.html",
+        "yantra run step.yaml --trace run.pftrace",
         "yantra run --workload step.yw --cluster hgx-h100 --explain-folding",
     ],
     epilog="Many scenarios, on all cores: yantra sweep.",
@@ -94,9 +95,10 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
 @click.option(
     "--table",
     type=click.Choice(ALL_TABLES),
+    metavar="NAME",
     default="ranks",
     show_default=True,
-    help="The table for --csv and --parquet.",
+    help=f"The table for --csv and --parquet: {', '.join(ALL_TABLES)}.",
 )
 @recording.option
 @timeline_options.options

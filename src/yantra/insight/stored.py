@@ -6,12 +6,16 @@ a moment ago are explained and compared alike.
 
 from __future__ import annotations
 
+import json
 import os
+from functools import cache
+from importlib.resources import files
 from os import path as paths
 from typing import Any
 
 from yantra.documents import RESULT_FORMAT, Path, parse_own_json, read_text
 from yantra.errors import ConfigError, expected_got, show
+from yantra.insight.form_check import check_form
 from yantra.result.files import VERSION
 
 Form = dict[str, Any]
@@ -36,7 +40,11 @@ def result_of(text: str, name: str) -> Form:
     if version > VERSION:
         problem = f"{version} is newer than {VERSION}, the last that this version of Yantra reads"
         raise ConfigError(f"{name}: version", f"{problem}; update Yantra")
-    _check_members(form, name)
+    try:
+        check_form(form, _schema(), "")
+        _check_lengths(form)
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error.where}", error.problem) from None
     return form
 
 
@@ -46,32 +54,22 @@ def folder_of(path: Path) -> str:
 
 
 _HOW = "; yantra run SCENARIO -o result.json writes one"
-_NEEDED: dict[str, tuple[tuple[type, ...], str]] = {
-    "makespan_ns": ((int, float), "a number"),
-    "bound_by": ((dict,), "a mapping"),
-    "tables": ((dict,), "a mapping"),
-}
-_KNOWN: dict[str, tuple[tuple[type, ...], str]] = {
-    "scenario": ((dict,), "a mapping"),
-    "inputs": ((dict,), "a mapping"),
-    "critical_path": ((dict,), "a mapping"),
-}
 
 
-def _check_members(form: Form, name: str) -> None:
-    """Check what is read of a file, so that a damaged one is told of and nothing else breaks."""
-    for member, (kinds, expected) in (_NEEDED | _KNOWN).items():
-        if member not in form:
-            if member in _NEEDED:
-                raise ConfigError(f"{name}: {member}", f"missing; expected {expected}")
-        elif not isinstance(form[member], kinds) or isinstance(form[member], bool):
-            raise ConfigError(f"{name}: {member}", expected_got(expected, form[member]))
-    for table, columns in form["tables"].items():
-        lengths = (
-            {len(column) if isinstance(column, list) else -1 for column in columns.values()}
-            if isinstance(columns, dict)
-            else {-1}
-        )
-        if -1 in lengths or len(lengths) > 1:
-            problem = "expected lists of one length, one per column"
-            raise ConfigError(f"{name}: tables.{table}", problem)
+@cache
+def _schema() -> Form:
+    schema: Form = json.loads(files("yantra.result").joinpath("result.schema.json").read_text())
+    return schema
+
+
+def _check_lengths(form: Form) -> None:
+    """Check that the columns of a table are of one length."""
+    tables = {f"tables.{table}": columns for table, columns in form["tables"].items()}
+    if "critical_path" in form:
+        tables["critical_path.steps"] = form["critical_path"]["steps"]
+    for where, columns in tables.items():
+        if not isinstance(columns, dict):
+            raise ConfigError(where, expected_got("a mapping", columns))
+        lengths = {len(column) if isinstance(column, list) else None for column in columns.values()}
+        if None in lengths or len(lengths) > 1:
+            raise ConfigError(where, "expected lists of one length, one per column")

@@ -80,7 +80,9 @@ def _where(path: Mapping[str, Any], rank: str, parts: Mapping[str, float]) -> st
         return f"All of it is on rank {rank}{alike}."
     share = tenths([total(parts), path["length_ns"] - total(parts)])[0]
     told = f"Its longest part, {percent(share)}, is on rank {rank}{alike}"
-    crossings = path["crossings"]
+    crossings = path.get("crossings")
+    if crossings is None:
+        return f"{told}."
     if not crossings:
         return f"{told}; outside collectives it stays on one rank."
     times = "once" if crossings == 1 else f"{crossings} times"

@@ -55,27 +55,30 @@ class Step(NamedTuple):
 
 
 class CriticalPath:
-    """The steps from the start of a run to the finish of its last rank, and their sums."""
+    """The steps from the start of a run to the finish of its last rank, and their sums.
+
+    `columns` are the core's, in ticks, with places in KINDS and in the traces of ranks.
+    """
 
     def __init__(self, model: Model, columns: Any) -> None:
         self._model = model
-        self._columns = columns
+        self.columns = columns
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The steps in order; each starts where the one before ends."""
-        return tuple(steps_of(self._model, self._columns))
+        return tuple(steps_of(self._model, self.columns))
 
     @property
     def length_ns(self) -> float:
         """The sum of the steps: the makespan of the run."""
-        ends, starts = self._columns.end, self._columns.start
+        ends, starts = self.columns.end, self.columns.start
         return _ns(ends[-1] - starts[0], self._model.ticks_per_ns) if len(ends) else 0
 
     def by_kind(self) -> dict[str, float]:
         """Return the time of each kind in ns, of all kinds; they add up to `length_ns`."""
         ticks = dict.fromkeys(KINDS, 0)
-        columns = self._columns
+        columns = self.columns
         for kind, start, end in zip(columns.kind, columns.start, columns.end, strict=True):
             ticks[KINDS[kind]] += end - start
         return {kind: _ns(sum_, self._model.ticks_per_ns) for kind, sum_ in ticks.items()}
@@ -102,7 +105,7 @@ class CriticalPath:
         return Table("critical_path", len(self), columns)
 
     def __len__(self) -> int:
-        return len(self._columns.kind)
+        return len(self.columns.kind)
 
     def _repr_html_(self) -> str:
         from yantra.result.html import path_html

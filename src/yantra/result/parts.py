@@ -117,20 +117,20 @@ def as_list(part: Part) -> list[Any]:
     return part.tolist()
 
 
-def as_array(part: Part, kind: str) -> Any:
-    """Return a part as an array of numpy; a missing value is NaN."""
+def as_array(part: Any, kind: str) -> Any:
+    """Return a part, or a column that is an array, as an array of numpy; missing is NaN."""
     import numpy as np
 
     if isinstance(part, list):
         return np.array(part, dtype=DTYPES[kind])
     if isinstance(part, Ticks):
-        ticks = np.frombuffer(part.values, np.uint64)
+        ticks = np.asarray(part.values)
         return np.where(ticks == NEVER, np.nan, ticks / np.float64(part.per_ns))
     if isinstance(part, Coded):
-        return np.array(part.texts, dtype="str")[np.frombuffer(part.codes, np.uint64)]
+        return np.array(part.texts, dtype="str")[np.asarray(part.codes)]
     if isinstance(part, Reals):
         return np.frombuffer(part.bits, np.float64).copy()
-    return np.frombuffer(part, np.uint64).astype(DTYPES[kind], copy=False)
+    return np.asarray(part).astype(DTYPES[kind])
 
 
 def as_cells(part: Part, texts: Callable[[Sequence[str]], int]) -> tuple[int, Any, int]:

@@ -6,6 +6,7 @@ its messages go to real ranks, and each stands for `alike` of them.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
@@ -38,17 +39,17 @@ def memory_limit() -> int:
 
 
 class Recording:
-    """The messages of a run and what each of its events waited for."""
+    """The messages of a run and what each of its events waited for; `native` is the core's own."""
 
     def __init__(self, model: Model, outcome: Any, native: Any) -> None:
         self._model = model
         self._outcome = outcome
-        self._native = native
+        self.native = native
 
     @property
     def bytes(self) -> int:
         """The memory it takes."""
-        return int(self._native.bytes)
+        return int(self.native.bytes)
 
     @cached_property
     def messages(self) -> Table:
@@ -59,7 +60,7 @@ class Recording:
         that sent it and `peer_node` of the one that received it, 2^64 - 1 where none did. `alike`
         counts the messages it stands for in a folded run, itself among them.
         """
-        columns = self._native.messages(self._model.native)
+        columns = self.native.messages(self._model.native)
         ticks_per_ns = self._model.ticks_per_ns
 
         def times(ticks: Any) -> Column:
@@ -84,18 +85,18 @@ class Recording:
     def critical_path(self) -> CriticalPath:
         """What the last rank waited for, from the start of the run to its finish."""
         return CriticalPath(
-            self._model, self._native.critical_path(self._model.native, self._outcome)
+            self._model, self.native.critical_path(self._model.native, self._outcome)
         )
 
     @cached_property
     def collective_parts(self) -> Any:
         """The core's columns of `Result.collectives`, a row for each that ended, by place."""
-        return self._native.collective_parts(self._model.native, self._outcome)
+        return self.native.collective_parts(self._model.native, self._outcome)
 
     @cached_property
     def slack_ticks(self) -> Any:
         """The slack of every node that ran, by its place in the outcome."""
-        return self._native.slack(self._outcome).ticks
+        return self.native.slack(self._outcome).ticks
 
     def utilisation(self, bins: int = 200) -> Table:
         """Return how much each dimension carried in each of `bins` equal stretches of the run.
@@ -106,7 +107,7 @@ class Recording:
         counts for the last stretch.
         """
         _check_bins(bins)
-        columns = self._native.dimension_utilisation(self._model.native, self._outcome, bins)
+        columns = self.native.dimension_utilisation(self._model.native, self._outcome, bins)
         uses = dimension_uses(self._model, self._outcome, 0.0)
         dimensions = self._model.scenario.topology.dimensions
         capacity = [use.links * dimensions[use.dimension].bytes_per_ns for use in uses]
@@ -126,7 +127,7 @@ class Recording:
                 f"{len(links)} links in {bins} bins are more than ten million rows; ask for at "
                 f"most {_MOST_ROWS // len(links)} bins"
             )
-        columns = self._native.link_utilisation(self._model.native, self._outcome, bins)
+        columns = self.native.link_utilisation(self._model.native, self._outcome, bins)
         dimensions = self._model.scenario.topology.dimensions
         capacity = [dimensions[link[0]].bytes_per_ns for link in links]
         names: dict[str, tuple[Kind, list[Any]]] = {
@@ -178,12 +179,12 @@ class Recording:
             raise ConfigError(
                 "rank", f"there is no rank {rank}; ranks are 0 to {self._model.ranks - 1}"
             )
-        ids = list(self._model.graphs.of(rank).id)
-        if node_id not in ids:
+        ids = self._model.graphs.of(rank).id
+        node = bisect_left(ids, node_id)
+        if node == len(ids) or ids[node] != node_id:
             hint = did_you_mean(str(node_id), [str(other) for other in ids])
             raise ConfigError("node_id", f"rank {rank} has no node {node_id}{hint}")
-        node = ids.index(node_id)
-        columns = self._native.waited_for(self._model.native, self._outcome, rank, node)
+        columns = self.native.waited_for(self._model.native, self._outcome, rank, node)
         first = 0 if last is None else max(len(columns.kind) - last, 0)
         return tuple(steps_of(self._model, columns, first))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from yantra.errors import ConfigError, did_you_mean
 from yantra.output import Path
-from yantra.result.parts import Part, as_array, as_list, part_of
+from yantra.result.parts import Gathered, Part, as_array, as_list, part_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,7 +53,8 @@ class Table:
 
     def __getitem__(self, column: str) -> np.ndarray[Any, Any]:
         if column not in self._arrays:
-            part = part_of(self._column(column), 0, self._length)
+            made = self._column(column)
+            part = part_of(made, 0, self._length) if isinstance(made, Gathered) else made
             self._arrays[column] = as_array(part, self.kind(column))
             self._arrays[column].flags.writeable = False
         array: np.ndarray[Any, Any] = self._arrays[column]

@@ -187,14 +187,36 @@ def _placed(
             for rank in range(ranks)
         ]
     else:
-        points = [_in_grid(dimensions, rank) for rank in range(ranks)]
+        points = [_in_grid(dimensions, rank, _units(dimensions)) for rank in range(ranks)]
     places: dict[Device, Place] = {rank: (x, y, x, y) for rank, (x, y) in enumerate(points)}
     _place_switches(places, links, in_the_middle=len(sizes) == 1)
     return places, links
 
 
-def _in_grid(dimensions: tuple[Dimension, ...], rank: int) -> tuple[float, float]:
-    at, extent = [0.0, 0.0], [1.0, 1.0]
+def _units(dimensions: tuple[Dimension, ...]) -> tuple[float, float]:
+    """Return how far neighbours stand apart to the right and downwards: bars need room."""
+    units = [1.0, 1.0]
+    for d, dimension in enumerate(dimensions):
+        across = 1 - _axis(d)
+        units[across] = max(units[across], 1 + _height(dimension) - _ABOVE)
+    return units[0], units[1]
+
+
+def _height(dimension: Dimension) -> float:
+    """Return how far the bars of a dimension's switches reach beyond its ranks."""
+    links = list(find(dimension.kind).links(dimension.size))
+    reached = set(range(dimension.size))
+    height = 0.0
+    while level := {b for a, b in links if a in reached} - reached:
+        height += _ABOVE + (_BARS_APART * (len(level) - 1) if height else 0)
+        reached |= level
+    return height
+
+
+def _in_grid(
+    dimensions: tuple[Dimension, ...], rank: int, units: tuple[float, float]
+) -> tuple[float, float]:
+    at, extent = [0.0, 0.0], list(units)
     for d, dimension in enumerate(dimensions):
         axis = _axis(d)
         at[axis] += rank % dimension.size * extent[axis]

@@ -21,6 +21,7 @@ PART_NAMES = {
     "idle": "idle",
 }
 _BARS_SHOWN = 8
+_ROWS_SHOWN = 1_000
 _NETWORKS = {
     "congestion_unaware": "congestion-unaware: messages do not meet",
     "congestion_aware": "congestion-aware: messages queue for links",
@@ -86,9 +87,12 @@ def class_table(run: Run) -> Html:
             _time(run, one.communication),
             Cell(f"{one.nodes:,}", one.nodes),
         ]
-        for one in run.classes
+        for one in run.classes[:_ROWS_SHOWN]
     ]
-    return table("Classes of ranks that do the same at the same times", heads, rows)
+    name = "Classes of ranks that do the same at the same times"
+    if len(run.classes) > _ROWS_SHOWN:
+        name += f", the first {_ROWS_SHOWN:,} of {len(run.classes):,}"
+    return table(name, heads, rows)
 
 
 def _facts(run: Run) -> Iterable[tuple[str, Content]]:

@@ -17,9 +17,10 @@ from yantra.export.report import nodes
 from yantra.export.report.columns import Columns
 from yantra.export.report.run import Run
 from yantra.result.tables import COLLECTIVE_KINDS, NEVER, NODE_TYPES
+from yantra.workloads.template.rules import Sum
 
 MOST_NODES = 1_500_000
-MOST_MEMBERS = 3_000_000
+_WORD = 1 << 32
 
 
 def gather(run: Run) -> dict[str, Any]:
@@ -78,36 +79,45 @@ def _embed_times(run: Run, at: int) -> None:
 
 
 def _embed_meanings(run: Run) -> dict[str, Any]:
-    """Add what the groups and peers of a graph mean to each rank, and who is in each group."""
+    """Add what the groups and peers of a graph mean to each rank; return who is in each group."""
     graphs = run.result.model.graphs
-    names = [list(graph.native.pg_names) for graph in run.graphs]
-    meanings: dict[str, Any] = {"groups": names, "peers": [[] for _ in run.graphs]}
+    meanings: dict[str, Any] = {
+        "groups": [list(graph.native.pg_names) for graph in run.graphs],
+        "peers": [list(graph.native.peer_names) for graph in run.graphs],
+        "families": [],
+    }
     if isinstance(graphs, TemplateGraphs):
-        meanings["peers"] = [list(graph.native.peer_names) for graph in run.graphs]
-        _embed_tables(run.columns, graphs, len(run.graphs))
-    meanings["members"] = _embed_members(run.columns, graphs.groups)
+        _embed_rules(run.columns, graphs)
+        meanings["families"] = [list(family) for family in graphs.workload.families()]
+    else:
+        _embed_members(run.columns, graphs.groups)
     return meanings
 
 
-def _embed_tables(columns: Columns, graphs: TemplateGraphs, count: int) -> None:
+def _embed_rules(columns: Columns, graphs: TemplateGraphs) -> None:
     """Add for each graph its ranks, and per name of a group or peer what it means to them."""
-    ranks: list[list[int]] = [[] for _ in range(count)]
-    for rank, at in enumerate(graphs.by_rank):
-        ranks[at].append(rank)
-    for at, own in enumerate(ranks):
-        columns.add(f"g{at}.ranks", own)
-        tables = [graphs.table(rank) for rank in own]
-        for place in range(len(tables[0][0])):
-            columns.add(f"g{at}.group{place}", [groups[place] for groups, _ in tables])
-        for place in range(len(tables[0][1])):
-            columns.add(f"g{at}.peer{place}", [peers[place] for _, peers in tables])
+    graph_of = np.asarray(graphs.by_rank)
+    for at, (groups, peers) in enumerate(graphs.rules):
+        ranks = np.flatnonzero(graph_of == at)
+        columns.add(f"g{at}.ranks", ranks)
+        for what, rules in (("group", groups), ("peer", peers)):
+            for place, rule in enumerate(rules):
+                columns.add(f"g{at}.{what}{place}", numbers(rule, ranks))
 
 
-def _embed_members(columns: Columns, groups: Sequence[tuple[int, Sequence[int]]]) -> bool:
-    """Add the ranks of all groups, unless they are too many; return whether they are there."""
-    if sum(len(members) for _, members in groups) > MOST_MEMBERS:
-        return False
+def numbers(rule: Sum, ranks: Any) -> Any:
+    """Return what a rule gives for ranks; see `yantra.workloads.template.rules.Sum`."""
+    found = np.full(len(ranks), rule.base, dtype=np.int64)
+    if rule.relative:
+        found += ranks
+    for stride, size, each, values in rule.axes:
+        coordinate = (ranks - rule.first_rank) // stride % size
+        found += np.asarray(values, dtype=np.int64)[coordinate] if values else each * coordinate
+    return found % _WORD
+
+
+def _embed_members(columns: Columns, groups: Sequence[tuple[int, Sequence[int]]]) -> None:
+    """Add the ranks of all groups."""
     columns.add("groups.id", [group for group, _ in groups])
     columns.add("groups.size", [len(members) for _, members in groups])
     columns.add("groups.member", [rank for _, members in groups for rank in members])
-    return True

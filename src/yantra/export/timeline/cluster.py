@@ -8,12 +8,15 @@ import numpy as np
 
 from yantra.export.timeline.sink import Sink
 from yantra.export.timeline.tracks import ABSENT, REAL, TEXT, WHOLE, Wholes
-from yantra.result import Result
+from yantra.result import Result, Table
 
+_MOST_LINKS = 32
+_BINS, _FEWEST_BINS, _MOST_CELLS = 200, 20, 1_000_000
+_ENDS = ("dimension", "source", "destination")
 _NOTHING = np.zeros(0, np.uint64)
 _NOT_RECORDED = (
-    "no messages, no network over time and no critical path, for the run was not recorded; "
-    "from Python: run(model, record=True)"
+    "no messages, no network over time and no critical path, for the run was not recorded "
+    "(yantra run --record; from Python run(model, record=True))"
 )
 
 
@@ -23,8 +26,11 @@ def write_cluster(result: Result, sink: Sink) -> list[str]:
         return [_NOT_RECORDED]
     process = sink.process(result.model.ranks, "cluster", first=True)
     _critical_path(result, sink, process)
-    _utilisation(result, sink, process)
-    return []
+    table = result.recording.utilisation()
+    for use in result.dimension_uses:
+        rows = table["dimension"] == use.dimension
+        _counter(sink, process, f"network: {use.label}", table, rows)
+    return _links(result, sink, process)
 
 
 def _critical_path(result: Result, sink: Sink, process: int) -> None:
@@ -68,16 +74,31 @@ def _critical_path(result: Result, sink: Sink, process: int) -> None:
     )
 
 
-def _utilisation(result: Result, sink: Sink, process: int) -> None:
-    """Write a counter for each dimension, in percent; it is 0 from the end of the run on."""
-    table = result.recording.utilisation()
-    for use in result.dimension_uses:
-        of_use = table["dimension"] == use.dimension
-        begins, ends = table["from_ns"][of_use], table["to_ns"][of_use]
-        if not len(begins):
-            continue
-        times = np.floor(np.append(begins, ends[-1])).astype(np.uint64)
-        values = np.append(100 * table["utilisation"][of_use], 0.0)
-        track = sink.counter(process, f"network: {use.label}", "%")
-        kept = np.append(times[1:] != times[:-1], True)
-        sink.writer.values(track, times[kept], values[kept])
+def _links(result: Result, sink: Sink, process: int) -> list[str]:
+    """Write counters for the links that carried most; return what is told of the others."""
+    count = len(result.links)
+    if not count:
+        return []
+    if count * _FEWEST_BINS > _MOST_CELLS:
+        return [f"no link over time, for {count} links are too many to follow"]
+    bins = min(_BINS, _MOST_CELLS // count)
+    table = result.recording.link_utilisation(bins)
+    order = np.argsort(-result.links["bytes"], kind="stable")[:_MOST_LINKS].tolist()
+    names = list(zip(*(result.links.values(name) for name in _ENDS), strict=True))
+    for link in order:
+        dimension, source, destination = names[link]
+        ends = " to ".join("switch" if end is None else f"{end}" for end in (source, destination))
+        rows = np.zeros(len(table), bool)
+        rows[link * bins : (link + 1) * bins] = True
+        _counter(sink, process, f"network: link {ends} of dimension {dimension}", table, rows)
+    rest = count - len(order)
+    return [f"{rest} links that carried less have no counter"] if rest else []
+
+
+def _counter(sink: Sink, process: int, name: str, table: Table, rows: Any) -> None:
+    """Write the utilisation in some rows, in percent; it is 0 from the end of the run on."""
+    begins, ends = table["from_ns"][rows], table["to_ns"][rows]
+    times = np.floor(np.append(begins, ends[-1:])).astype(np.uint64)
+    values = np.append(100 * table["utilisation"][rows], [0.0] * len(ends[-1:]))
+    kept = np.append(times[1:] != times[:-1], True) if len(times) else np.zeros(0, bool)
+    sink.writer.values(sink.counter(process, name, "%"), times[kept], values[kept])

@@ -173,6 +173,8 @@ class Tracks:
                 told[self._parts_at[low:high] - first] = ticks[low:high]
             told = told[nodes]
             known = (told != ABSENT) & ((told > 0) | (name == "slack"))
+            if not known.any():
+                continue
             exact = (told / np.float64(self._model.ticks_per_ns)).view(np.uint64)
             text = self._sink.writer.text(f"{name}_ns")
             found.append((text, REAL, np.where(known, exact, ABSENT)))

@@ -19,9 +19,17 @@ export function drawBandwidth(page, columns) {
   const share = columns.numbers("use.share");
   dimension.forEach((d, at) => series[d].points.push([from[at], share[at]]));
   const end = page.makespan / page.ticks_per_ns;
-  drawnToFit(box, (width) => series.flatMap((one) => {
-    const highest = Math.max(...one.points.map(([, value]) => value), 0.01) * 1.08;
-    const about = { end, highest, height: HEIGHT, unit: formatPercent, label: `${one.name}: utilisation over time` };
-    return [el("div", {}, legendOf([one]), stepChart([one], about, width))];
-  }));
+  drawnToFit(box, (width) =>
+    series.flatMap((one) => {
+      const highest = Math.max(...one.points.map(([, value]) => value), 0.01) * 1.08;
+      const about = {
+        end,
+        highest,
+        height: HEIGHT,
+        unit: formatPercent,
+        label: `${one.name}: utilisation over time`,
+      };
+      return [el("div", {}, legendOf([one]), stepChart([one], about, width))];
+    }),
+  );
 }

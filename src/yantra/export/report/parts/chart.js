@@ -35,10 +35,20 @@ export function stepChart(series, about, width) {
     if (series.length <= 2) parts.push(svg("path", { d: area, class: `area ${one.series}` }));
     parts.push(svg("path", { d: `M${outline}`, class: `curve ${one.series}` }));
   }
-  const line = svg("line", { class: "cursor", y1: TOP, y2: TOP + plot.height, visibility: "hidden" });
+  const line = svg("line", {
+    class: "cursor",
+    y1: TOP,
+    y2: TOP + plot.height,
+    visibility: "hidden",
+  });
   const picture = svg(
     "svg",
-    { viewBox: `0 0 ${width} ${about.height}`, height: about.height, role: "img", "aria-label": about.label },
+    {
+      viewBox: `0 0 ${width} ${about.height}`,
+      height: about.height,
+      role: "img",
+      "aria-label": about.label,
+    },
     ...parts,
     line,
   );
@@ -50,7 +60,11 @@ export function stepChart(series, about, width) {
     line.setAttribute("x2", x(ns));
     line.setAttribute("visibility", "visible");
     const told = series.map((one) => `${one.name}: ${about.unit(valueAt(one.points, ns))}`);
-    showTooltip([`at ${formatTime(Math.round(ns))}`, ...told].join("\n"), event.clientX, event.clientY);
+    showTooltip(
+      [`at ${formatTime(Math.round(ns))}`, ...told].join("\n"),
+      event.clientX,
+      event.clientY,
+    );
   });
   picture.addEventListener("pointerleave", () => {
     line.setAttribute("visibility", "hidden");
@@ -72,7 +86,13 @@ function* axes(about, plot, x, y, width) {
     yield text(about.unit(value), LEFT - 8, y(value) + 4, "end");
   }
   for (const value of ticksBetween(0, about.end, plot.width / 120).values) {
-    yield svg("line", { class: "axis", x1: x(value), x2: x(value), y1: TOP + plot.height, y2: TOP + plot.height + 4 });
+    yield svg("line", {
+      class: "axis",
+      x1: x(value),
+      x2: x(value),
+      y1: TOP + plot.height,
+      y2: TOP + plot.height + 4,
+    });
     yield text(shortTime(value), x(value), about.height - 8, "middle");
   }
   yield svg("line", { class: "axis", x1: LEFT, x2: width - RIGHT, y1: y(0), y2: y(0) });
@@ -86,7 +106,10 @@ function steps(points, end, x, y) {
   const parts = [];
   points.forEach(([ns, value], at) => {
     const until = at + 1 < points.length ? points[at + 1][0] : end;
-    parts.push(`${x(ns).toFixed(1)},${y(value).toFixed(1)}`, `${x(until).toFixed(1)},${y(value).toFixed(1)}`);
+    parts.push(
+      `${x(ns).toFixed(1)},${y(value).toFixed(1)}`,
+      `${x(until).toFixed(1)},${y(value).toFixed(1)}`,
+    );
   });
   return parts.join("L");
 }
@@ -105,7 +128,8 @@ function thinned(points, end, width) {
       if (points[next][1] > points[high][1]) high = next;
       next += 1;
     }
-    for (const place of [...new Set([at, low, high, next - 1])].sort((a, b) => a - b)) kept.push(points[place]);
+    for (const place of [...new Set([at, low, high, next - 1])].sort((a, b) => a - b))
+      kept.push(points[place]);
     at = next;
   }
   return kept;

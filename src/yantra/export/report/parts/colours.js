@@ -47,7 +47,8 @@ function bySlack(job) {
     legend: SLACK_NAMES,
     classes: SLACK_COLOURS,
     table: (one) => {
-      if (!known.has(one.at)) known.set(one.at, Uint8Array.from(job.columns.numbers(`c${one.at}.slack`), level));
+      if (!known.has(one.at))
+        known.set(one.at, Uint8Array.from(job.columns.numbers(`c${one.at}.slack`), level));
       return known.get(one.at);
     },
   };

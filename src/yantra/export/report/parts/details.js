@@ -5,7 +5,14 @@ import { formatBytes, formatTime } from "./format.js";
 import { nameOf } from "./painter.js";
 
 const MOST = 40;
-const BYTES = new Set(["comm_size", "tensor_size", "bytes_read", "bytes_written", "act_alloc", "act_free"]);
+const BYTES = new Set([
+  "comm_size",
+  "tensor_size",
+  "bytes_read",
+  "bytes_written",
+  "act_alloc",
+  "act_free",
+]);
 const PEERS = new Set(["comm_dst", "comm_src"]);
 
 export class Details {
@@ -43,11 +50,17 @@ export class Details {
       ["duration", this.time(end[node] - start[node])],
     ];
     const slack = `c${one.at}.slack`;
-    if (this.job.columns.has(slack)) rows.push(["slack", this.time(this.job.columns.numbers(slack)[node])]);
+    if (this.job.columns.has(slack))
+      rows.push(["slack", this.time(this.job.columns.numbers(slack)[node])]);
     const group = this.job.groupOf(one, node);
     if (group) rows.push(["group", group.name], ["ranks", ranksText(group.ranks, this.job.ranks)]);
-    for (const [name, value] of graph.attributes(node)) rows.push([name, this.value(one, name, value)]);
-    return el("dl", {}, ...rows.map(([term, value]) => el("div", {}, el("dt", {}, term), el("dd", {}, value))));
+    for (const [name, value] of graph.attributes(node))
+      rows.push([name, this.value(one, name, value)]);
+    return el(
+      "dl",
+      {},
+      ...rows.map(([term, value]) => el("div", {}, el("dt", {}, term), el("dd", {}, value))),
+    );
   }
 
   value(one, name, value) {
@@ -71,7 +84,9 @@ export class Details {
       recorded ? el("h4", {}, "Then waited for") : null,
       recorded ? this.steps(recorded) : null,
       el("h4", {}, "Depends on"),
-      parents.length ? el("ol", {}, ...shown) : el("p", { class: "note" }, "nothing: it is ready at the start"),
+      parents.length
+        ? el("ol", {}, ...shown)
+        : el("p", { class: "note" }, "nothing: it is ready at the start"),
     ];
     return el("div", {}, ...parts);
   }
@@ -83,7 +98,13 @@ export class Details {
         "li",
         {},
         el("span", { class: `swatch step-${step.kind}` }),
-        el("span", { class: "what" }, `${step.kind.replace("_", "-")}: `, this.link(step), step.told),
+        el(
+          "span",
+          { class: "what" },
+          `${step.kind.replace("_", "-")}: `,
+          this.link(step),
+          step.told,
+        ),
         el("span", { class: "long" }, this.time(step.end - step.start)),
       ),
     );
@@ -94,20 +115,31 @@ export class Details {
   link(step) {
     const target = step.target;
     if (!target) return step.name;
-    return el("button", { type: "button", class: "to-node", onclick: () => this.show(target) }, step.name);
+    return el(
+      "button",
+      { type: "button", class: "to-node", onclick: () => this.show(target) },
+      step.name,
+    );
   }
 
   // What the times of one rank tell without a recording: the last parent, then who held the slot.
   withinRank(one, node, parents) {
     const { start, end } = this.job.times(one.at);
-    const last = parents.reduce((best, parent) => (best === null || end[parent] > end[best] ? parent : best), null);
+    const last = parents.reduce(
+      (best, parent) => (best === null || end[parent] > end[best] ? parent : best),
+      null,
+    );
     const ready = last === null ? 0 : end[last];
     const rows = [];
     if (last !== null) rows.push(this.reason(one, last, "ready when this ended: ", end[last]));
     if (start[node] > ready) {
       const holder = this.endedAt(one, start[node], one.nodes.stream[node]);
       const told = `then ${this.time(start[node] - ready)} until a slot was free`;
-      rows.push(holder === null ? el("li", {}, told) : this.reason(one, holder, `${told} of: `, end[holder]));
+      rows.push(
+        holder === null
+          ? el("li", {}, told)
+          : this.reason(one, holder, `${told} of: `, end[holder]),
+      );
     }
     if (rows.length === 0) rows.push(el("li", {}, "nothing: it started with the run"));
     return rows;
@@ -122,17 +154,31 @@ export class Details {
   }
 
   reason(one, node, told, when) {
-    return el("li", {}, el("span", { class: "what" }, told, this.button(one, node)), el("span", { class: "long" }, this.time(when)));
+    return el(
+      "li",
+      {},
+      el("span", { class: "what" }, told, this.button(one, node)),
+      el("span", { class: "long" }, this.time(when)),
+    );
   }
 
   parent(one, node) {
     const { end } = this.job.times(one.at);
-    return el("li", {}, el("span", { class: "what" }, this.button(one, node)), el("span", { class: "long" }, `ended ${this.time(end[node])}`));
+    return el(
+      "li",
+      {},
+      el("span", { class: "what" }, this.button(one, node)),
+      el("span", { class: "long" }, `ended ${this.time(end[node])}`),
+    );
   }
 
   button(one, node) {
     const text = `${one.nodes.name(node)} (${one.nodes.id(node)})`;
-    return el("button", { type: "button", class: "to-node", onclick: () => this.show({ at: one.at, node }) }, text);
+    return el(
+      "button",
+      { type: "button", class: "to-node", onclick: () => this.show({ at: one.at, node }) },
+      text,
+    );
   }
 
   time(ticks) {
@@ -142,6 +188,6 @@ export class Details {
 
 function ranksText(ranks, all) {
   if (ranks === null) return `all ${all.toLocaleString("en-US")}`;
-  const shown = [...ranks.subarray(0, 12)].join(", ");
-  return ranks.length > 12 ? `${shown}, ... (${ranks.length})` : shown;
+  const shown = [...ranks.subarray(0, 16)].join(", ");
+  return ranks.length > 16 ? `${shown}, ... (${ranks.length})` : shown;
 }

@@ -18,7 +18,8 @@ export function svg(tag, attributes = {}, ...children) {
 function filled(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") node.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value);
+    else if (value !== null && value !== undefined && value !== false)
+      node.setAttribute(name, value);
   }
   node.append(...children.filter((child) => child !== null && child !== undefined));
   return node;

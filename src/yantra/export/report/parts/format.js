@@ -1,8 +1,23 @@
 // Numbers with units for people, as the tables of the page write them.
 
-const TIMES = [[1e9, "s"], [1e6, "ms"], [1e3, "us"]];
-const BINARY = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
-const DECIMAL = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+const TIMES = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "us"],
+];
+const BINARY = [
+  [2 ** 40, "TiB"],
+  [2 ** 30, "GiB"],
+  [2 ** 20, "MiB"],
+  [2 ** 10, "KiB"],
+];
+const DECIMAL = [
+  [1e15, "P"],
+  [1e12, "T"],
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+];
 
 export function formatTime(ns) {
   for (const [size, unit] of TIMES) {
@@ -14,7 +29,9 @@ export function formatTime(ns) {
 // Returns a time without zeros behind its point, for axes.
 export function shortTime(ns) {
   if (ns === 0) return "0";
-  return formatTime(ns).replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " ");
+  return formatTime(ns)
+    .replace(/(\.\d*?)0+ /, "$1 ")
+    .replace(". ", " ");
 }
 
 export function formatBytes(bytes) {

@@ -41,7 +41,12 @@ async function start() {
 
 start().catch((error) => {
   document.documentElement.dataset.ready = "no";
-  const why = typeof DecompressionStream === "undefined" ? "this browser cannot unpack deflate streams; use one from 2023 or later" : error.message;
-  byId("content").prepend(el("p", { class: "warnings", role: "alert" }, `The pictures cannot be drawn: ${why}.`));
+  const why =
+    typeof DecompressionStream === "undefined"
+      ? "this browser cannot unpack deflate streams; use one from 2023 or later"
+      : error.message;
+  byId("content").prepend(
+    el("p", { class: "warnings", role: "alert" }, `The pictures cannot be drawn: ${why}.`),
+  );
   console.error(error);
 });

@@ -13,7 +13,8 @@ export function drawMemory(page, columns) {
     const points = [...ticks].map((tick, k) => [tick / page.ticks_per_ns, one.fixed + bytes[k]]);
     return { name: `ranks ${one.label}`, series: `s${at % 10}`, points };
   });
-  const highest = Math.max(...series.flatMap((one) => one.points.map(([, value]) => value)), 1) * 1.05;
+  const highest =
+    Math.max(...series.flatMap((one) => one.points.map(([, value]) => value)), 1) * 1.05;
   const about = {
     end: page.makespan / page.ticks_per_ns,
     highest,

@@ -144,8 +144,23 @@ export class Job {
     return this.columns.numbers(column)[row];
   }
 
+  // Finds a group among families of groups that lie alike (yantra.workloads.template.rules).
+  membersByRule(id) {
+    for (const [firstId, base, axes, offsets] of this.about.meanings.families) {
+      let rest = id - firstId;
+      let lowest = base;
+      for (const [count, step, idStep] of [...axes].sort((a, b) => b[2] - a[2])) {
+        const at = Math.min(Math.floor(rest / idStep), count - 1);
+        lowest += at * step;
+        rest -= at * idStep;
+      }
+      if (rest === 0) return sumsOfOffsets(lowest, offsets);
+    }
+    return null;
+  }
+
   members(id) {
-    if (!this.about.meanings.members) return null;
+    if (!this.columns.has("groups.id")) return this.membersByRule(id);
     const sizes = this.columns.numbers("groups.size");
     const at = this.columns.numbers("groups.id").indexOf(id);
     if (at < 0) return null;
@@ -153,6 +168,16 @@ export class Job {
     const begin = this.groupBegins[at];
     return this.columns.numbers("groups.member").subarray(begin, begin + sizes[at]);
   }
+}
+
+// Returns all sums of one offset of each axis: [count, step, list], the list in place of steps.
+function sumsOfOffsets(base, axes) {
+  let found = [base];
+  for (const [count, step, list] of axes) {
+    const offsets = list.length ? list : [...Array(count).keys()].map((at) => at * step);
+    found = offsets.flatMap((offset) => found.map((sum) => sum + offset));
+  }
+  return Float64Array.from(found).sort();
 }
 
 // Returns the place of a value in an ascending column.

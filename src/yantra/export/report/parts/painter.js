@@ -112,7 +112,8 @@ export class Painter {
       if (x < view.gutter - 1) continue;
       context.fillRect(Math.round(x), AXIS - 5, 1, 5);
       const text = shortTime(this.job.ns(value));
-      if (x + 4 + context.measureText(text).width < view.width) context.fillText(text, x + 4, AXIS / 2);
+      if (x + 4 + context.measureText(text).width < view.width)
+        context.fillText(text, x + 4, AXIS / 2);
     }
     context.fillRect(0, AXIS - 1, view.width, 0.5);
   }
@@ -147,7 +148,9 @@ export class Painter {
     const { one } = group;
     context.fillStyle = this.ink.line;
     context.fillRect(0, y, view.width, 1);
-    this.label(`${group.isOpen ? "▾" : "▸"} ${nameOf(one)}`, 10, y + 12, true);
+    const name = `${group.isOpen ? "▾" : "▸"} ${nameOf(one)}`;
+    this.label(name, 10, y + 12, true);
+    const left = 10 + context.measureText(name).width;
     const many = one.count === 1 ? "1 rank" : `${one.count.toLocaleString("en-US")} ranks`;
     const shownAs = one.asRank !== one.rank ? `, shown as ${one.asRank}` : "";
     if (!group.isOpen) this.label(`${many}${shownAs}`, 24, y + 25, false);
@@ -155,12 +158,16 @@ export class Painter {
     context.beginPath();
     context.rect(view.gutter, y, view.width - view.gutter, group.height);
     context.clip();
-    if (!one.shown) this.label("not embedded: the page would be too large", view.gutter + 8, y + 17, false);
+    if (!one.shown)
+      this.label("not embedded: the page would be too large", view.gutter + 8, y + 17, false);
     else if (group.isOpen) this.unfoldedRows(group, y);
     else this.foldedRow(group, y);
     context.restore();
     if (!group.isOpen) return;
-    this.label(`${many}${shownAs}`, view.gutter - 8, y + 12, false, "right");
+    context.font = "11px system-ui, sans-serif";
+    if (left + context.measureText(`${many}${shownAs}`).width + 16 < view.gutter) {
+      this.label(`${many}${shownAs}`, view.gutter - 8, y + 12, false, "right");
+    }
     for (const row of group.streams) {
       this.label(this.job.about.streams[row.stream], 24, row.y - group.y + y + 8, false);
     }
@@ -274,7 +281,8 @@ export class Painter {
     context.fillStyle = isStrong ? this.ink.ink : this.ink.soft;
     context.textBaseline = "middle";
     context.textAlign = align;
-    const room = align === "right" ? view.gutter : x < view.gutter ? view.gutter - x - 6 : view.width;
+    const room =
+      align === "right" ? view.gutter : x < view.gutter ? view.gutter - x - 6 : view.width;
     context.fillText(shortened(context, text, room), x, y);
     context.textAlign = "left";
   }

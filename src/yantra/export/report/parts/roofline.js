@@ -22,7 +22,13 @@ export function drawRoofline(page, columns) {
 
 function kernelsOf(page, columns) {
   const of = (name) => columns.numbers(`kernels.${name}`);
-  const [operations, bytes, ticks, calls, name] = ["operations", "bytes", "ticks", "calls", "name"].map(of);
+  const [operations, bytes, ticks, calls, name] = [
+    "operations",
+    "bytes",
+    "ticks",
+    "calls",
+    "name",
+  ].map(of);
   return [...operations].map((work, at) => ({
     name: columns.text(name[at]) ?? "",
     calls: calls[at],
@@ -40,7 +46,12 @@ function picture(kernels, roofs, width) {
   const points = spots.map((spot) => point(spot, most));
   return svg(
     "svg",
-    { viewBox: `0 0 ${width} ${HEIGHT}`, height: HEIGHT, role: "group", "aria-label": "Roofline of all kernels" },
+    {
+      viewBox: `0 0 ${width} ${HEIGHT}`,
+      height: HEIGHT,
+      role: "group",
+      "aria-label": "Roofline of all kernels",
+    },
     ...axes(scale, width),
     ...roofLines(roofs, scale, width),
     ...points,
@@ -56,9 +67,14 @@ function scales(kernels, roofs, width) {
   const [left, right] = decades(intensities);
   const [low, high] = decades(rates);
   return {
-    left, right, low, high,
-    x: (value) => LEFT + within((Math.log10(value) - left) / (right - left)) * (width - LEFT - RIGHT),
-    y: (value) => TOP + (1 - within((Math.log10(value) - low) / (high - low))) * (HEIGHT - TOP - BOTTOM),
+    left,
+    right,
+    low,
+    high,
+    x: (value) =>
+      LEFT + within((Math.log10(value) - left) / (right - left)) * (width - LEFT - RIGHT),
+    y: (value) =>
+      TOP + (1 - within((Math.log10(value) - low) / (high - low))) * (HEIGHT - TOP - BOTTOM),
   };
 }
 
@@ -135,14 +151,26 @@ function* axes(scale, width) {
   for (let power = scale.left; power <= scale.right; power += 1) {
     const x = scale.x(10 ** power);
     yield svg("line", { class: "grid", x1: x, x2: x, y1: TOP, y2: bottom });
-    yield svg("text", { x, y: bottom + 16, "text-anchor": "middle" }, power < 0 ? String(10 ** power) : formatCount(10 ** power));
+    yield svg(
+      "text",
+      { x, y: bottom + 16, "text-anchor": "middle" },
+      power < 0 ? String(10 ** power) : formatCount(10 ** power),
+    );
   }
   for (let power = scale.low; power <= scale.high; power += 1) {
     const y = scale.y(10 ** power);
     yield svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y, y2: y });
-    yield svg("text", { x: LEFT - 8, y: y + 4, "text-anchor": "end" }, formatRate(10 ** power, "FLOP/s"));
+    yield svg(
+      "text",
+      { x: LEFT - 8, y: y + 4, "text-anchor": "end" },
+      formatRate(10 ** power, "FLOP/s"),
+    );
   }
-  yield svg("text", { x: (LEFT + width) / 2, y: HEIGHT - 8, "text-anchor": "middle" }, "arithmetic intensity, FLOP per byte");
+  yield svg(
+    "text",
+    { x: (LEFT + width) / 2, y: HEIGHT - 8, "text-anchor": "middle" },
+    "arithmetic intensity, FLOP per byte",
+  );
 }
 
 function* roofLines(roofs, scale, width) {
@@ -155,14 +183,28 @@ function* roofLines(roofs, scale, width) {
     yield line(scale, from, from * roofs.memory, to, to * roofs.memory);
     const middle = Math.sqrt(from * to);
     const [x, y] = [scale.x(middle), scale.y(middle * roofs.memory)];
-    yield svg("text", { class: "name", x: x - 8, y: y - 8, "text-anchor": "end" }, formatRate(roofs.memory, "B/s"));
+    yield svg(
+      "text",
+      { class: "name", x: x - 8, y: y - 8, "text-anchor": "end" },
+      formatRate(roofs.memory, "B/s"),
+    );
   }
   if (roofs.peak) {
     yield line(scale, Math.max(ridge ?? left, left), roofs.peak, right, roofs.peak);
-    yield svg("text", { class: "name", x: width - RIGHT, y: scale.y(roofs.peak) - 6, "text-anchor": "end" }, formatRate(roofs.peak, "FLOP/s"));
+    yield svg(
+      "text",
+      { class: "name", x: width - RIGHT, y: scale.y(roofs.peak) - 6, "text-anchor": "end" },
+      formatRate(roofs.peak, "FLOP/s"),
+    );
   }
 }
 
 function line(scale, x1, y1, x2, y2) {
-  return svg("line", { class: "roof", x1: scale.x(x1), y1: scale.y(y1), x2: scale.x(x2), y2: scale.y(y2) });
+  return svg("line", {
+    class: "roof",
+    x1: scale.x(x1),
+    y1: scale.y(y1),
+    x2: scale.x(x2),
+    y2: scale.y(y2),
+  });
 }

@@ -18,10 +18,13 @@ export class Rows {
     this.job = job;
     this.hasPath = hasPath;
     this.lanes = new Map();
-    const latest = Math.max(...job.classes.map((one) => one.finish));
+    const latest = job.classes.reduce((last, one) => Math.max(last, one.finish), 0);
     const few = job.classes.length <= 4;
     this.unfolded = new Set(
-      job.classes.filter((one) => few || one.finish === latest).slice(0, 4).map((one) => one.at),
+      job.classes
+        .filter((one) => few || one.finish === latest)
+        .slice(0, 4)
+        .map((one) => one.at),
     );
     this.lay();
   }
@@ -106,7 +109,11 @@ export class Rows {
     for (const row of group.streams) {
       const place = row.lanes.findIndex((lane) => {
         const near = lane.firstStartingAt(lane.start[node], 0);
-        for (let k = near; k < lane.count && lane.start[lane.nodes[k]] <= lane.start[node]; k += 1) {
+        for (
+          let k = near;
+          k < lane.count && lane.start[lane.nodes[k]] <= lane.start[node];
+          k += 1
+        ) {
           if (lane.nodes[k] === node) return true;
         }
         return false;

@@ -180,7 +180,9 @@ export class Timeline {
   showLegend() {
     const { legend, classes } = this.state.colouring;
     const keys = legend.map((text, at) =>
-      text === null ? null : el("li", { class: "key" }, el("span", { class: `swatch ${classes[at]}` }), text),
+      text === null
+        ? null
+        : el("li", { class: "key" }, el("span", { class: `swatch ${classes[at]}` }), text),
     );
     byId("timeline-legend").replaceChildren(...keys.filter((key) => key !== null));
   }
@@ -218,7 +220,11 @@ export class Timeline {
     const { found, foundAt } = this;
     const count = found ? found.list.length : 0;
     const at = foundAt >= 0 ? `${formatCount(foundAt + 1)} of ` : "";
-    byId("search-found").textContent = found ? (count ? `${at}${formatCount(count)} found` : "none found") : "";
+    byId("search-found").textContent = found
+      ? count
+        ? `${at}${formatCount(count)} found`
+        : "none found"
+      : "";
   }
 
   step(by) {
@@ -234,7 +240,8 @@ export class Timeline {
     box.max = String(this.job.ranks - 1);
     box.addEventListener("change", () => {
       const rank = Number(box.value);
-      const isRank = box.value !== "" && Number.isInteger(rank) && rank >= 0 && rank < this.job.ranks;
+      const isRank =
+        box.value !== "" && Number.isInteger(rank) && rank >= 0 && rank < this.job.ranks;
       box.setCustomValidity(isRank || box.value === "" ? "" : `0 to ${this.job.ranks - 1}`);
       box.reportValidity();
       if (isRank) this.showRank(rank);
@@ -342,7 +349,8 @@ export class Timeline {
   hover(event) {
     const hit = event.buttons ? null : this.under(event);
     if (hit?.target) showTooltip(this.told(hit.target), event.clientX, event.clientY);
-    else if (hit?.step !== undefined) showTooltip(this.path.told(hit.step), event.clientX, event.clientY);
+    else if (hit?.step !== undefined)
+      showTooltip(this.path.told(hit.step), event.clientX, event.clientY);
     else hideTooltip();
   }
 

@@ -44,21 +44,30 @@ function drawn([from, to, dimension, busy, bytes], devices, place, dimensions) {
   const far = Math.hypot(x2 - x1, y2 - y1) || 1;
   const toBar = devices[from][0] < 0 || devices[to][0] < 0;
   const bend = far > UNIT * 1.5 && !toBar ? 0.2 * far : 4;
-  const [mx, my] = [(x1 + x2) / 2 + ((y2 - y1) / far) * bend, (y1 + y2) / 2 - ((x2 - x1) / far) * bend];
+  const [mx, my] = [
+    (x1 + x2) / 2 + ((y2 - y1) / far) * bend,
+    (y1 + y2) / 2 - ((x2 - x1) / far) * bend,
+  ];
   const path = svg("path", {
     class: `link ${busy === null ? "load-none" : `load-${levelOf(busy)}`}`,
     d: `M${x1.toFixed(1)},${y1.toFixed(1)}Q${mx.toFixed(1)},${my.toFixed(1)} ${x2.toFixed(1)},${y2.toFixed(1)}`,
     "stroke-width": busy === null ? 1 : 1.4 + 2.6 * Math.min(busy, 1),
   });
-  const load = busy === null ? "carried nothing" : `busy ${formatPercent(busy)}, ${formatBytes(bytes)}`;
+  const load =
+    busy === null ? "carried nothing" : `busy ${formatPercent(busy)}, ${formatBytes(bytes)}`;
   const told = `${nameOf(devices[from])} to ${nameOf(devices[to])}: ${load}\ndimension ${dimension} (${dimensions[dimension]})`;
   return withTooltip(path, () => told);
 }
 
-// Returns the point of a device, which may be a bar, that is nearest to another.
+// Returns the point of a device, which may be a bar, where a link to another ends: the middle of the
+// shorter one, or what is nearest to it.
 function nearest([, x1, y1, x2, y2], [, ox1, oy1, ox2, oy2]) {
-  const clamp = (low, value, high) => Math.min(Math.max(low, value), high);
-  return [clamp(x1, (ox1 + ox2) / 2, x2), clamp(y1, (oy1 + oy2) / 2, y2)];
+  return [meeting(x1, x2, ox1, ox2), meeting(y1, y2, oy1, oy2)];
+}
+
+function meeting(low, high, otherLow, otherHigh) {
+  if (high - low <= otherHigh - otherLow) return (low + high) / 2;
+  return Math.min(Math.max(low, (otherLow + otherHigh) / 2), high);
 }
 
 function dot(device, place) {

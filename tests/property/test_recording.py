@@ -1,0 +1,78 @@
+"""Recorded runs of random jobs: the same times, parts that add up, and slack that foretells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests import identities
+from tests.oracles.folded_jobs import folded_case
+from tests.oracles.slack_jobs import SlackJob
+from yantra.compile import compile
+from yantra.errors import UnsupportedError
+from yantra.simulate import run, run_native
+
+CASES, BLOCK = 60, 20
+SLACK_CASES = 60
+NETWORKS = ("congestion_unaware", "congestion_aware")
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("first", range(0, CASES, BLOCK))
+def test_recording_changes_no_time_and_adds_up(first: int, network: str) -> None:
+    for seed in range(first, first + BLOCK):
+        model = compile(folded_case(seed).replace(network=network))
+        plain = run_native(model)
+        result = run(model, fold="off", record=True)
+        assert result.outcome.end == plain.end, seed
+        assert result.outcome.events == plain.events, seed
+        identities.hold(result, f"case {seed}")
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_folded_run_records_what_the_whole_run_does(network: str) -> None:
+    """All but slack is equal; of two that come in one tick, either may be the one that waits."""
+    count = 0
+    for seed in range(CASES):
+        model = compile(folded_case(seed).replace(network=network))
+        try:
+            folded = run(model, fold="require", record=True)
+        except UnsupportedError:
+            continue
+        count += 1
+        identities.hold(folded, f"case {seed}")
+        whole = run(model, fold="off", record=True)
+        assert folded.collectives.as_dict() == whole.collectives.as_dict(), seed
+        assert folded.critical_path.length_ns == whole.critical_path.length_ns, seed
+        assert dimension_bytes(folded) == dimension_bytes(whole), seed
+    assert count > CASES // 4
+
+
+def dimension_bytes(result: Any) -> Any:
+    return result.recording.utilisation(11).as_dict()
+
+
+def test_a_kernel_may_take_longer_by_its_slack_and_no_more() -> None:
+    """Beyond its slack, the makespan grows by exactly the excess."""
+    longer, within = 0, 0
+    for seed in range(SLACK_CASES):
+        job = SlackJob(seed)
+        result = run(compile(job.scenario({})), fold="off", record=True)
+        makespan = max(result.outcome.finish)
+        rows = zip(
+            *(result.nodes.values(name) for name in ("rank", "name", "slack_ns")), strict=True
+        )
+        for rank, name, slack_ns in rows:
+            if not name.startswith("kernel"):
+                continue
+            slack = round(1000 * slack_ns)
+            for micros in {slack // 1_000_000, slack // 1_000_000 + 1} - {0}:
+                kernel = (rank, int(name.split()[1]))
+                now = max(run_native(compile(job.scenario({kernel: micros}))).finish)
+                growth = max(0, 1_000_000 * micros - slack)
+                assert now == makespan + growth, f"case {seed}, rank {rank}, {name}"
+                longer += growth > 0
+                within += growth == 0
+    assert longer > 100
+    assert within > 100
