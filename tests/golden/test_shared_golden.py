@@ -7,7 +7,8 @@ skipped (tests/golden/test_recorded.py needs nothing but the repository). One ar
   finish tick and the exposed communication of every rank are equal;
 * where upstream crashed, hung or refused, Yantra completes, or raises a YantraError that blames the
   input (2) or the model (3); both within a few seconds;
-* where upstream logged every node, the tick of each node's issue and completion is equal.
+* where upstream logged every node, the tick of each node's issue and completion is equal;
+* recorded, a small case takes the same time, and what its record says adds up.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ from typing import Any
 
 import pytest
 
+from tests import identities
 from yantra.astra_sim import from_files
 from yantra.compile import Model, compile
 from yantra.errors import YantraError
-from yantra.simulate import run_native
+from yantra.simulate import run, run_native
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "astra-sim"
 ARCHIVES = sorted(SHARED.glob("*.tar.gz"))
 LONGEST_FAILURE_S = 5.0
+MOST_RECORDED = 5_000  # events of a case that is recorded, too
 OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "num-queues-per-dim": ("num_queues_per_dim", int),
     "injection-scale": ("injection_scale", float),
@@ -82,6 +85,11 @@ def verdict(folder: Path, build: str, backend: str, said: dict[str, Any]) -> str
     exposed = [(tick - compute) % 2**64 for tick, compute in zip(finish, busy, strict=True)]
     if said["exposed"] is not None and exposed != said["exposed"]:
         return f"wrong: exposes {exposed[:4]}..., upstream {said['exposed'][:4]}..."
+    if outcome.events <= MOST_RECORDED:
+        record = run(model, fold="off", record=True)
+        if record.outcome.end != outcome.end:
+            return "wrong: recorded, its nodes end at other times"
+        identities.hold(record, f"{folder.name} {build}/{backend}")
     log = folder / f"trace.{build}.{backend}.json"
     return nodes(model, outcome, json.loads(log.read_text())) if log.exists() else "equal"
 
@@ -114,14 +122,14 @@ def test_every_case_equals_upstream(
     counts: Counter[str] = Counter()
     wrong = []
     for file in sorted(tmp_path.rglob("expected.json")):
-        for run, said in json.loads(file.read_text()).items():
-            build, backend = run.split("/")
+        for which, said in json.loads(file.read_text()).items():
+            build, backend = which.split("/")
             if build not in ("master", "ext"):
                 continue
             text = verdict(file.parent, build, backend, said)
             counts[text.split(":")[0]] += 1
             if text.startswith("wrong"):
-                wrong.append(f"{file.parent.name} {run}: {text}")
+                wrong.append(f"{file.parent.name} {which}: {text}")
     with capsys.disabled():
         print(f"\n{archive.name}: {dict(counts)}")
     assert counts
