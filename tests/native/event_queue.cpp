@@ -35,7 +35,7 @@ void run(u32 seed) {
     auto schedule = [&] {
         const u64 time = queue.now() + any_delay(random);
         queue.schedule(time, seed, scheduled);
-        pending.push_back({time, seed, scheduled});
+        pending.push_back({time, seed, scheduled, {}});
         ++scheduled;
     };
     for (u64 i = 0; i < 30; ++i) {

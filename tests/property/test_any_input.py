@@ -102,7 +102,7 @@ def test_any_text(folder: Path, name: str, text: str) -> None:
     read(folder, **{name: text})
 
 
-@given(st.lists(st.text(max_size=10) | st.sampled_from([f"--{name}" for name in flags._OPTIONS])))
+@given(st.lists(st.text(max_size=10) | st.sampled_from([f"--{name}" for name in flags.OPTIONS])))
 def test_any_command_line(arguments: list[str]) -> None:
     try:
         assert isinstance(flags.parse(arguments), flags.Flags)
