@@ -95,6 +95,11 @@ void Simulation::join_meeting(u32 stream, u32 communicator) {
     if (!m.early.empty()) {
         s.early = m.early[s.member];
         m.early[s.member] = none;
+        if constexpr (recorded_run) {
+            for (u32 at = s.early; at != none; at = early_[at].next) {
+                record_receiver(s, at);
+            }
+        }
     }
 }
 
@@ -241,6 +246,9 @@ void Simulation::exchange_arrived_early(u32 at) {
     Meeting& m = meetings_[arrival.meeting];
     const u32 stream = m.stream[arrival.member];
     if (stream != none) {
+        if constexpr (recorded_run) {
+            record_receiver(streams_[stream], at);
+        }
         early_.give_back(at);
         exchange_arrived(stream, arrival.mark);
         return;

@@ -330,6 +330,11 @@ void Simulation::record_arrival(const Stream& s, u32 slot, bool is_awaited) {
 
 void Simulation::record_early(u32 early) { at(records_->early, early).moment = recorder().now(); }
 
+// A message that was sent before its stream existed has found it.
+void Simulation::record_receiver(const Stream& s, u32 early) {
+    recorder().received_by(records_->early[early].message, place_of(s));
+}
+
 // Early arrivals come newest first.
 void Simulation::record_counted(const Stream& s, u32 early) {
     const Records::OfEarly& of = records_->early[early];

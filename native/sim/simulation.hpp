@@ -471,6 +471,7 @@ private:
     void record_tell(const Stream& s);
     void record_post(const Stream& s, u32 slot, bool has_arrived);
     void record_arrival(const Stream& s, u32 slot, bool is_awaited);
+    void record_receiver(const Stream& s, u32 early);
     void record_early(u32 early);
     void record_counted(const Stream& s, u32 early);
     MomentList& arrivals_of(const Stream& s, u32 slot);

@@ -158,3 +158,14 @@ def test_overlap_is_communication_under_a_kernel() -> None:
     total, exposed = ranks.values("communication_ns"), ranks.values("exposed_communication_ns")
     overlap = ranks.values("overlap_ns")
     assert [a - b for a, b in zip(total, exposed, strict=True)] == overlap
+
+
+@pytest.mark.parametrize("late", [0, 3])
+def test_every_message_names_its_receiver_even_if_that_came_late(late: int) -> None:
+    def write(trace: TraceBuilder, rank: int) -> None:
+        work = trace.compute(duration_micros=900 if rank == late else 1)
+        trace.collective(ALL_REDUCE, 4000, after=work)
+
+    messages = recorded(scenario(cluster(("ring", 4, 10.0, 50.0)), write)).recording.messages
+    assert len(messages)
+    assert set(messages.values("peer_node")) == {1}
