@@ -195,7 +195,6 @@ private:
     }
     u32 plan_shape(u32 plan);
     const Neighbourhood& neighbourhood(u32 plan, u32 level);
-    Place place_of(u32 rank, u32 communicator, const Plan& plan, u32 level) const;
     bool same_from_everywhere(const Plan& plan, const Level& level) const;
     u64 distance(u32 from, u32 to);
 
@@ -359,20 +358,6 @@ const Neighbourhood& Refinement::neighbourhood(u32 plan, u32 level_index) {
     return near;
 }
 
-Place Refinement::place_of(u32 rank, u32 communicator, const Plan& plan, u32 level_index) const {
-    if (plan.over_members) {
-        return place_among(model_, communicator, rank);
-    }
-    const Level& level = plan.levels[level_index];
-    Place place;
-    place.size = level.size;
-    place.index_stride = level.index_stride;
-    place.stride = level.stride;
-    place.position = rank / level.stride % level.size;
-    place.base = rank - place.position * level.stride;
-    return place;
-}
-
 // Whether all positions of a level lie alike in the network: it is one whole block of a kind that
 // looks the same from each of its members.
 bool Refinement::same_from_everywhere(const Plan& plan, const Level& level) const {
@@ -422,7 +407,7 @@ void Refinement::add_level(u32 rank, u32 communicator, u32 plan_index, u32 level
     const Plan& plan = model_.plans[plan_index];
     const Level& level = plan.levels[level_index];
     const Neighbourhood& near = neighbourhood(plan_index, level_index);
-    const Place place = place_of(rank, communicator, plan, level_index);
+    const Place place = place_on(model_, plan, level_index, communicator, rank);
     if (near.by_position) {
         put(u64{communicator} << 32U | rank, Difference::position, communicator);
         return;
@@ -674,7 +659,7 @@ void Refinement::add_flows(u32 rank, u32 communicator, u32 kind, const LinkParti
         if (plan.levels[at].size <= 1) {
             continue;
         }
-        const Place place = place_of(rank, communicator, plan, at);
+        const Place place = place_on(model_, plan, at, communicator, rank);
         for (u32 number : programs_of(plan.levels[at], kind)) {
             const Program& program = model_.programs[number];
             if (const auto* graph = std::get_if<GraphProgram>(&program.machine)) {

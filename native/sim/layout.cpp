@@ -87,8 +87,7 @@ private:
     std::vector<u32> key_;
 };
 
-}  // namespace
-
+// The place of a member in the ring that is its whole communicator.
 Place place_among(const Model& model, u32 communicator, u32 rank) {
     const Communicator& among = model.communicators[communicator];
     const Shape& shape = *model.forms[among.form].shape;
@@ -99,6 +98,22 @@ Place place_among(const Model& model, u32 communicator, u32 rank) {
     place.position = shape.position(rank - among.base);
     place.offsets = shape.listed();
     ensure(place.position != none, "rank is not in its communicator");
+    return place;
+}
+
+}  // namespace
+
+Place place_on(const Model& model, const Plan& plan, u32 level_index, u32 communicator, u32 rank) {
+    if (plan.over_members) {
+        return place_among(model, communicator, rank);
+    }
+    const Level& level = plan.levels[level_index];
+    Place place;
+    place.size = level.size;
+    place.index_stride = level.index_stride;
+    place.stride = level.stride;
+    place.position = rank / level.stride % level.size;
+    place.base = rank - place.position * level.stride;
     return place;
 }
 

@@ -108,8 +108,8 @@ struct Model {
     }
 };
 
-// The place of a member in the ring that is its whole communicator.
-Place place_among(const Model& model, u32 communicator, u32 rank);
+// The place of a rank on a level of a plan of its communicator.
+Place place_on(const Model& model, const Plan& plan, u32 level, u32 communicator, u32 rank);
 
 // The first rank that cannot run its job, a peer or a group being wrong for it, and why.
 std::pair<u32, std::vector<Problem>> check_ranks(const Model& model);

@@ -549,18 +549,7 @@ void Simulation::start_phase(u32 stream) {
 }
 
 Place Simulation::place_in(const ChunkPlace& chunk, u32 level_index) const {
-    const u32 rank = real(chunk.rank);
-    if (chunk.plan->over_members) {
-        return place_among(model_, chunk.communicator, rank);
-    }
-    const Level& level = chunk.plan->levels[level_index];
-    Place place;
-    place.size = level.size;
-    place.index_stride = level.index_stride;
-    place.stride = level.stride;
-    place.position = rank / level.stride % level.size;
-    place.base = rank - place.position * level.stride;
-    return place;
+    return place_on(model_, *chunk.plan, level_index, chunk.communicator, real(chunk.rank));
 }
 
 // One write and two reads of the reduced bytes (astra-sim-semantics 5.2). The order of the

@@ -17,7 +17,7 @@ from yantra import __version__
 from yantra.errors import YantraError, as_json, internal_error
 
 _JSON = frozenset({"--json", "--json=true", "--json=1"})
-_COMPLETING = "_YANTRA_COMPLETE"
+COMPLETING = "_YANTRA_COMPLETE"  # set by a shell that asks what may follow
 _IS_JSON: ContextVar[bool] = ContextVar("is_json", default=False)
 _INTERRUPTED = 130
 _TERMINATED = 143
@@ -26,10 +26,10 @@ _BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit status."""
-    if _COMPLETING in os.environ:
+    if COMPLETING in os.environ:
         from yantra.cli.complete import answer
 
-        return answer(_COMPLETING)
+        return answer(COMPLETING)
     arguments = sys.argv[1:] if argv is None else list(argv)
     return guarded(lambda: _dispatch(arguments), not _JSON.isdisjoint(arguments))
 

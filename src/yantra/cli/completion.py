@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from yantra.cli import COMPLETING
 from yantra.cli.command import WithExamples
 
 SHELLS = ("bash", "zsh", "fish")
@@ -33,5 +34,5 @@ def command(shell: str) -> int:
 
     kind = get_completion_class(shell)
     assert kind is not None
-    sys.stdout.write(kind(yantra, {}, "yantra", "_YANTRA_COMPLETE").source())
+    sys.stdout.write(kind(yantra, {}, "yantra", COMPLETING).source())
     return 0

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 
+from yantra.result.path import ns_of, ps_of
 from yantra.result.summary import Grid, plain_text
 
 _WIDTH = 80
 _NO_BREAK = "\N{NO-BREAK SPACE}"
-_PS_PER_NS = 1000
 _STEPS = 1000  # tenths of a per cent
 
 KIND_TEXTS: Mapping[str, str] = {
@@ -53,17 +53,6 @@ def listed(texts: Sequence[str]) -> str:
     if len(texts) < 2:
         return "".join(texts)
     return f"{', '.join(texts[:-1])} and {texts[-1]}"
-
-
-def ps_of(ns: float) -> int:
-    """Return nanoseconds as whole picoseconds, in which sums are exact."""
-    return round(ns * _PS_PER_NS)
-
-
-def ns_of(ps: int) -> float:
-    """Return picoseconds as nanoseconds, whole where they are."""
-    whole, rest = divmod(ps, _PS_PER_NS)
-    return ps / _PS_PER_NS if rest else whole
 
 
 def total(parts: Mapping[str, float]) -> float:

@@ -61,6 +61,12 @@ def document(
     paths in the scenario start from `folder`. Every file that the scenario names is read once more
     for its digest.
     """
+    columns = {name: table_of(result, name).as_dict() for name in tables}
+    return {**_head(result, warnings, folder), "tables": columns}
+
+
+def _head(result: Result, warnings: Iterable[str], folder: Path) -> dict[str, Any]:
+    """Return the run as a whole."""
     from yantra import __version__
     from yantra.scenario.origin import digests, tree_of
 
@@ -80,7 +86,6 @@ def document(
         "inputs": digests(scenario, folder),
         "recorded": result.recorded,
         **_path_member(result),
-        "tables": {name: table_of(result, name).as_dict() for name in tables},
     }
 
 
@@ -104,9 +109,7 @@ def json_pieces(
     """Yield the text of `document` piece by piece, one line per column."""
     import json
 
-    tables = list(tables)
-    head = document(result, (), warnings, folder)
-    del head["tables"]
+    head = _head(result, warnings, folder)
 
     def text(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)

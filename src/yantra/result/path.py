@@ -39,7 +39,7 @@ class _Sums:
             return -sum(item[1].values())
 
         return {
-            key: {kind: _ns(ps) for kind, ps in sorted(kinds.items(), key=lambda kind: -kind[1])}
+            key: {kind: ns_of(ps) for kind, ps in sorted(kinds.items(), key=lambda kind: -kind[1])}
             for key, kinds in sorted(self._ps.items(), key=total)
         }
 
@@ -56,7 +56,7 @@ def path_form(steps: Sequence[Step], phase_of: PhaseOf, most: int = MOST_STEPS) 
     before: Step | None = None
     for step in steps:
         key = (step.rank, step.node, step.name, step.kind)
-        parts[key] = parts.get(key, 0) + _ps(step.end_ns) - _ps(step.start_ns)
+        parts[key] = parts.get(key, 0) + ps_of(step.end_ns) - ps_of(step.start_ns)
         crossings += before is not None and _crosses(before, step)
         before = step
     kinds, phases, names, ranks = _Sums(), _Sums(), _Sums(), _Sums()
@@ -67,7 +67,7 @@ def path_form(steps: Sequence[Step], phase_of: PhaseOf, most: int = MOST_STEPS) 
         ranks.add(_text(rank), kind, ps)
     by_phase = phases.form()
     form = {
-        "length_ns": _ns(sum(parts.values())),
+        "length_ns": ns_of(sum(parts.values())),
         "by_kind": kinds.form().get("", {}),
         "by_name": names.form(),
         "by_rank": ranks.form(),
@@ -134,10 +134,12 @@ def _text(rank: int | None) -> str:
     return "" if rank is None else str(rank)
 
 
-def _ps(ns: float) -> int:
+def ps_of(ns: float) -> int:
+    """Return nanoseconds as whole picoseconds, in which sums are exact."""
     return round(ns * _PS_PER_NS)
 
 
-def _ns(ps: int) -> float:
+def ns_of(ps: int) -> float:
+    """Return picoseconds as nanoseconds, whole where they are."""
     whole, rest = divmod(ps, _PS_PER_NS)
     return ps / _PS_PER_NS if rest else whole

@@ -168,11 +168,14 @@ class Names:
         return place
 
 
-def _communication(model: Model, outcome: Any) -> list[Any]:
-    roofline = _core.Roofline()
+def communication_ticks(model: Model, outcome: Any, rank: int) -> int:
+    """Return for how many ticks a rank has communication under way, exposed or not."""
+    statistics = _core.rank_statistics(model.native, outcome, rank, _core.Roofline())
+    return int(statistics.class_ticks[_COMMUNICATION])
 
+
+def _communication(model: Model, outcome: Any) -> list[Any]:
     def under_way(rank: int) -> Any:
-        statistics = _core.rank_statistics(model.native, outcome, rank, roofline)
-        return nanoseconds(int(statistics.class_ticks[_COMMUNICATION]), model.ticks_per_ns)
+        return nanoseconds(communication_ticks(model, outcome, rank), model.ticks_per_ns)
 
     return per_rank(model, outcome, under_way)

@@ -12,12 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from yantra import _core
 from yantra.result import Result
-from yantra.result.tables import PARTS, breakdown
+from yantra.result.tables import PARTS, breakdown, communication_ticks
 
 _RUNS_SHOWN = 4
-_COMMUNICATION = 2  # place of the class in the core's statistics
 
 
 class RankClass(NamedTuple):
@@ -79,7 +77,6 @@ def _class(result: Result, ranks: Any) -> RankClass:
     model, outcome = result.model, result.outcome
     rank = int(ranks[0])
     graph = model.graphs.by_rank[rank]
-    statistics = _core.rank_statistics(model.native, outcome, rank, _core.Roofline())
     return RankClass(
         graph=graph,
         rank=rank,
@@ -89,7 +86,7 @@ def _class(result: Result, ranks: Any) -> RankClass:
         nodes=len(model.graphs.distinct[graph]),
         finish=outcome.finish[rank],
         parts=breakdown(model, outcome, rank),
-        communication=statistics.class_ticks[_COMMUNICATION],
+        communication=communication_ticks(model, outcome, rank),
     )
 
 
