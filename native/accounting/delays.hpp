@@ -4,9 +4,9 @@
 // take the rest, so the two add up exactly and what rounding adds or takes away is theirs.
 #pragma once
 
-#include "recording/recording.hpp"
-#include "sim/model.hpp"
-#include "topology/grid.hpp"
+#include "record/recording.hpp"
+#include "run/model.hpp"
+#include "fabric/grid.hpp"
 
 namespace yantra {
 

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "recording/recording.hpp"
-#include "sim/model.hpp"
-#include "sim/outcome.hpp"
+#include "record/recording.hpp"
+#include "run/model.hpp"
+#include "run/outcome.hpp"
 
 namespace yantra {
 

@@ -8,8 +8,8 @@
 
 #include <vector>
 
-#include "recording/recording.hpp"
-#include "sim/outcome.hpp"
+#include "record/recording.hpp"
+#include "run/outcome.hpp"
 
 namespace yantra {
 

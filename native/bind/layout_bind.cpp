@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/layout.hpp"
+#include "run/layout.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

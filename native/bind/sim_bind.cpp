@@ -22,11 +22,11 @@
 
 #include "bind/columns.hpp"
 #include "bind/simulation_class.hpp"
-#include "sim/folding.hpp"
-#include "sim/model.hpp"
-#include "sim/outcome.hpp"
+#include "fold/folding.hpp"
+#include "run/model.hpp"
+#include "run/outcome.hpp"
 #include "sim/simulation.hpp"
-#include "sim/statistics.hpp"
+#include "accounting/statistics.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

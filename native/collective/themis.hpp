@@ -12,7 +12,7 @@
 
 #include "base/types.hpp"
 #include "collective/kind.hpp"
-#include "topology/grid.hpp"
+#include "fabric/grid.hpp"
 
 namespace yantra {
 

@@ -8,7 +8,7 @@ namespace yantra {
 
 FoldedLinks::FoldedLinks(const Grid& grid, TimeScale scale, EventQueue& queue,
                          const LinkClasses& classes, InOneOrder in_one_order, Clash clash)
-    : CongestedNetwork(grid, scale, queue, classes.dimension),
+    : StoreAndForwardNetwork(grid, scale, queue, classes.dimension),
       classes_(classes),
       sent_in_one_order_(std::move(in_one_order)),
       clash_(std::move(clash)),

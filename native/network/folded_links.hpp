@@ -12,13 +12,13 @@
 #include <functional>
 #include <vector>
 
-#include "network/congested.hpp"
+#include "network/store_and_forward.hpp"
 
 namespace yantra {
 
 inline namespace YANTRA_RUN {
 
-class FoldedLinks final : public CongestedNetwork {
+class FoldedLinks final : public StoreAndForwardNetwork {
 public:
     using Clash = std::function<void(const Links& links, u32 link)>;
     // Whether all ranks of a class send in this order what two causes stand for.

@@ -1,9 +1,11 @@
 // What a recorded run notes of messages on the congestion-aware network: who held a link before.
-#include "network/congested.hpp"
+#include "network/store_and_forward.hpp"
+
+#ifdef YANTRA_RECORDED
 
 namespace yantra {
 
-struct CongestedNetwork::Records {
+struct StoreAndForwardNetwork::Records {
     struct OfTransit {
         u32 message = none;
         u32 offered = none;      // moment at which it came to the link it waits for
@@ -12,7 +14,7 @@ struct CongestedNetwork::Records {
     std::vector<u32> freed;      // by link: moment at which it was last free again
 };
 
-void CongestedNetwork::record_send(u32 message) {
+void StoreAndForwardNetwork::record_send(u32 message) {
     if (records_ == nullptr) {
         records_ = std::make_shared<Records>();
         records_->freed.assign(links_.size(), none);
@@ -26,14 +28,14 @@ void CongestedNetwork::record_send(u32 message) {
     records_->transits[message].message = queue_.recorder().trail.detail;
 }
 
-void CongestedNetwork::record_offer(u32 message) {
+void StoreAndForwardNetwork::record_offer(u32 message) {
     records_->transits[message].offered = queue_.recorder().now();
 }
 
-void CongestedNetwork::record_free_link(u32 link) { records_->freed[link] = queue_.recorder().now(); }
+void StoreAndForwardNetwork::record_free_link(u32 link) { records_->freed[link] = queue_.recorder().now(); }
 
 // The bytes start to cross when both they and the link are there.
-void CongestedNetwork::record_transmission(u32 link, u32 message) {
+void StoreAndForwardNetwork::record_transmission(u32 link, u32 message) {
     Recorder& recorder = queue_.recorder();
     const Records::OfTransit& of = records_->transits[message];
     const bool waited = of.offered != recorder.now();
@@ -41,3 +43,5 @@ void CongestedNetwork::record_transmission(u32 link, u32 message) {
 }
 
 }  // namespace yantra
+
+#endif

@@ -3,12 +3,12 @@
 
 #include "base/ensure.hpp"
 #include "sim/simulation.hpp"
+#include "transport/tags.hpp"
 
 namespace yantra {
 
 namespace {
 
-constexpr u32 tag_space = 500'000'000;
 constexpr i32 send_node = 5;
 constexpr i32 receive_node = 6;
 

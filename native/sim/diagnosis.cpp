@@ -8,14 +8,13 @@
 #include <tuple>
 
 #include "sim/simulation.hpp"
+#include "transport/tags.hpp"
 
 namespace yantra {
 
 namespace {
 
 constexpr std::size_t shown_at_most = 10;
-constexpr u32 point_to_point_tags = 500'000'000;     // collective tags lie above
-constexpr u32 rendezvous_tag_offset = 1'000'000'000; // and those of control messages above these
 
 }  // namespace
 
@@ -117,7 +116,7 @@ private:
         std::vector<Offer> found;
         run_.matcher_.for_each([&](const MatchKey& key, Matcher::Side side, u32 first) {
             const bool control = key.tag >= rendezvous_tag_offset;
-            if (!control && key.tag < point_to_point_tags && key.src == src && key.dst == dst &&
+            if (!control && key.tag < tag_space && key.src == src && key.dst == dst &&
                 side == (w.sends ? Matcher::Side::receive : Matcher::Side::send)) {
                 found.push_back({key.bytes, key.tag});
             }
@@ -125,7 +124,7 @@ private:
             if (control && !w.sends && key.src == dst && key.dst == src &&
                 side == Matcher::Side::receive) {
                 const Rendezvous& send = run_.rendezvous_[run_.messages_[first].received.a];
-                if (send.tag < point_to_point_tags) {
+                if (send.tag < tag_space) {
                     found.push_back({send.bytes, send.tag});
                 }
             }
@@ -292,7 +291,7 @@ private:
         w.inner_name = graph.name(first);
         const IntColumn& peer = w.sends ? graph.comm_dst : graph.comm_src;
         explain_message(w, run_.custom_rank(s, static_cast<u32>(peer.value[first])),
-                        static_cast<u32>(graph.comm_tag.value[first] % point_to_point_tags),
+                        static_cast<u32>(graph.comm_tag.value[first] % tag_space),
                         run_.custom_size(s, first));
     }
 
@@ -309,7 +308,7 @@ private:
 std::vector<Unreceived> Simulation::unreceived() const {
     std::vector<Unreceived> messages;
     matcher_.for_each([&](const MatchKey& key, Matcher::Side side, u32 message) {
-        if (side != Matcher::Side::send || key.tag >= point_to_point_tags) {
+        if (side != Matcher::Side::send || key.tag >= tag_space) {
             return;
         }
         for (; message != none; message = messages_[message].next) {

@@ -7,6 +7,8 @@
 #include "base/ensure.hpp"
 #include "sim/simulation.hpp"
 
+#ifdef YANTRA_RECORDED
+
 namespace yantra {
 
 namespace {
@@ -455,3 +457,5 @@ void Simulation::record_bus_event(u32 rank, const LocalEvent& event) {
 }
 
 }  // namespace yantra
+
+#endif

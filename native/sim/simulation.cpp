@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/ensure.hpp"
-#include "network/congested.hpp"
-#include "network/unaware.hpp"
+#include "network/store_and_forward.hpp"
+#include "network/analytical.hpp"
 #include "sim/skipping.hpp"
 
 namespace yantra {
@@ -13,11 +13,11 @@ namespace {
 
 std::unique_ptr<NetworkModel> make_network(const Model& model, const Grid& grid, EventQueue& queue) {
     switch (model.network) {
-        case NetworkKind::unaware:
-            return std::make_unique<UnawareNetwork>(grid, model.scale, queue,
+        case NetworkKind::analytical:
+            return std::make_unique<AnalyticalNetwork>(grid, model.scale, queue,
                                                     model.quirks.lowest_dimension_only);
-        case NetworkKind::congested:
-            return std::make_unique<CongestedNetwork>(grid, model.scale, queue);
+        case NetworkKind::store_and_forward:
+            return std::make_unique<StoreAndForwardNetwork>(grid, model.scale, queue);
     }
     ensure(false, "unknown network model");
     return nullptr;
@@ -40,7 +40,7 @@ Simulation::Simulation(const Model& model, bool match_by_tag,
       memory_(model.memory, grid_.ranks(), model.scale),
       ties_(folding_ ? static_cast<u32>(folding_->representative.size()) : 0),
       send_order_(folding_ ? static_cast<u32>(folding_->representative.size()) : 0) {
-    if (folded_ && model.network == NetworkKind::congested) {
+    if (folded_ && model.network == NetworkKind::store_and_forward) {
         keep_links_of_classes();
     }
     one_at_a_time_ = has_one_collective_at_a_time();

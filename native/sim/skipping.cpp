@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "base/ensure.hpp"
-#include "sim/repetition.hpp"
+#include "fold/repetition.hpp"
 
 namespace yantra {
 

@@ -4,12 +4,11 @@
 
 #include "base/ensure.hpp"
 #include "sim/simulation.hpp"
+#include "transport/tags.hpp"
 
 namespace yantra {
 
 namespace {
-
-constexpr u32 tag_space = 500'000'000;  // collective tags lie above all point-to-point tags
 
 bool gathers_or_scatters(CollectiveKind kind) {
     return kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter;

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/types.hpp"
-#include "network/matcher.hpp"
+#include "transport/matcher.hpp"
 
 namespace yantra {
 

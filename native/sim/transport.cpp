@@ -1,12 +1,12 @@
 // Messages: matching of sends and receives, and rendezvous (astra-sim-semantics 0.3, 5.9).
 #include "base/ensure.hpp"
 #include "sim/simulation.hpp"
+#include "transport/tags.hpp"
 
 namespace yantra {
 
 namespace {
 
-constexpr u32 rendezvous_tag_offset = 1'000'000'000;
 constexpr u64 rendezvous_control_bytes = 8192;
 
 }  // namespace

@@ -26,7 +26,7 @@ constexpr std::size_t max_count = std::numeric_limits<std::uint32_t>::max() - 1;
 std::uint32_t narrow(std::size_t count) { return static_cast<std::uint32_t>(count); }
 
 // Which records make up which node. Records of one node are adjacent in `records`, in file order.
-struct Layout {
+struct NodeOrder {
     std::vector<std::uint32_t> records;
     std::vector<std::uint32_t> record_begin;  // n + 1
     std::vector<std::uint32_t> node_of_record;
@@ -40,28 +40,28 @@ struct Layout {
     std::uint32_t last(std::uint32_t node) const { return records[record_begin[node + 1] - 1]; }
 };
 
-Layout lay_out(const Trace& trace) {
-    Layout layout;
+NodeOrder order_nodes(const Trace& trace) {
+    NodeOrder order;
     const std::vector<std::uint64_t>& id = trace.id;
-    layout.records.resize(id.size());
-    std::iota(layout.records.begin(), layout.records.end(), 0U);
+    order.records.resize(id.size());
+    std::iota(order.records.begin(), order.records.end(), 0U);
     const auto by_id = [&](std::uint32_t a, std::uint32_t b) {
         return std::pair(id[a], a) < std::pair(id[b], b);
     };
     if (!std::is_sorted(id.begin(), id.end())) {
-        std::sort(layout.records.begin(), layout.records.end(), by_id);
+        std::sort(order.records.begin(), order.records.end(), by_id);
     }
-    layout.node_of_record.resize(id.size());
-    layout.record_begin.reserve(id.size() + 1);
+    order.node_of_record.resize(id.size());
+    order.record_begin.reserve(id.size() + 1);
     for (std::uint32_t i = 0; i < id.size(); ++i) {
-        const std::uint32_t record = layout.records[i];
-        if (i == 0 || id[record] != id[layout.records[i - 1]]) {
-            layout.record_begin.push_back(i);
+        const std::uint32_t record = order.records[i];
+        if (i == 0 || id[record] != id[order.records[i - 1]]) {
+            order.record_begin.push_back(i);
         }
-        layout.node_of_record[record] = narrow(layout.record_begin.size() - 1);
+        order.node_of_record[record] = narrow(order.record_begin.size() - 1);
     }
-    layout.record_begin.push_back(narrow(id.size()));
-    return layout;
+    order.record_begin.push_back(narrow(id.size()));
+    return order;
 }
 
 // "comm_size" and the like: where the column of an attribute name lies in the graph.
@@ -108,7 +108,7 @@ public:
             trace_.ctrl_dep.size() > max_count - trace_.data_dep.size()) {
             throw TraceFault(0, "more than 4,294,967,294 nodes or dependencies in one trace");
         }
-        layout_ = lay_out(trace_);
+        order_ = order_nodes(trace_);
         bodies();
         names();
         duplicates();
@@ -122,14 +122,14 @@ public:
     }
 
 private:
-    std::uint32_t size() const { return layout_.nodes(); }
+    std::uint32_t size() const { return order_.nodes(); }
 
     void bodies() {
         graph_.id.resize(size());
         graph_.type.resize(size());
         graph_.duration_micros.resize(size());
         for (std::uint32_t node = 0; node < size(); ++node) {
-            const std::uint32_t record = layout_.last(node);
+            const std::uint32_t record = order_.last(node);
             graph_.id[node] = trace_.id[record];
             graph_.type[node] = trace_.type[record];
             graph_.duration_micros[node] = trace_.duration_micros[record];
@@ -141,7 +141,7 @@ private:
         graph_.name_begin.push_back(0);
         graph_.name_bytes.reserve(trace_.name_bytes.size());
         for (std::uint32_t node = 0; node < size(); ++node) {
-            graph_.name_bytes.append(trace_.name(layout_.last(node)));
+            graph_.name_bytes.append(trace_.name(order_.last(node)));
             graph_.name_begin.push_back(graph_.name_bytes.size());
         }
     }
@@ -151,7 +151,7 @@ private:
             return;
         }
         for (std::uint32_t node = 0; node < size(); ++node) {
-            const std::size_t times = layout_.records_of(node).size();
+            const std::size_t times = order_.records_of(node).size();
             if (times > 1) {
                 report(merge_duplicates_ ? Severity::warning : Severity::error, "duplicate-id", node,
                        [&] {
@@ -165,8 +165,8 @@ private:
     void file_order() {
         graph_.file_order.reserve(size());
         for (std::uint32_t record = 0; record < trace_.size(); ++record) {
-            const std::uint32_t node = layout_.node_of_record[record];
-            if (layout_.first(node) == record) {
+            const std::uint32_t node = order_.node_of_record[record];
+            if (order_.first(node) == record) {
                 graph_.file_order.push_back(node);
             }
         }
@@ -192,7 +192,7 @@ private:
             }
         };
         for (std::uint32_t node = 0; node < size(); ++node) {
-            for (const std::uint32_t record : layout_.records_of(node)) {
+            for (const std::uint32_t record : order_.records_of(node)) {
                 take(node, trace_.data_deps(record), "data");
                 take(node, trace_.ctrl_deps(record), "control");
             }
@@ -228,7 +228,7 @@ private:
         graph_.pg_name.assign(size(), Graph::group_absent);
         learn_roles();
         for (std::uint32_t node = 0; node < size(); ++node) {
-            for (const Attribute& attribute : trace_.attributes_of(layout_.last(node))) {
+            for (const Attribute& attribute : trace_.attributes_of(order_.last(node))) {
                 lift(node, attribute);
             }
             close_tensors(graph_.inputs, node);
@@ -404,14 +404,14 @@ private:
     void report(Severity severity, const char* code, std::uint32_t node, const Words& words) {
         if (findings_.has_room(code)) {
             findings_.add({severity, code, graph_.id[node], std::string(graph_.name(node)),
-                           trace_.byte_offset[layout_.last(node)], words()});
+                           trace_.byte_offset[order_.last(node)], words()});
         }
     }
 
     const Trace& trace_;
     bool merge_duplicates_;
     Graph graph_;
-    Layout layout_;
+    NodeOrder order_;
     DiagnosticList findings_;
     std::vector<std::pair<Role, IntColumn*>> roles_;  // by attribute name index
     Interner groups_;

@@ -11,7 +11,7 @@ namespace yantra {
 
 namespace {
 
-enum class Role : std::uint8_t { none, group, peer };
+enum class NameRole : std::uint8_t { none, group, peer };
 
 bool is_type(const Trace& trace, std::size_t record, NodeType type) {
     return trace.type[record] == static_cast<std::int32_t>(type);
@@ -22,16 +22,16 @@ bool sends_or_receives(const Trace& trace, std::size_t record) {
 }
 
 // What an attribute of a communication node is.
-Role role_of(const Trace& trace, std::size_t record, const Attribute& item) {
+NameRole role_of(const Trace& trace, std::size_t record, const Attribute& item) {
     const bool is_message = sends_or_receives(trace, record);
     if (item.kind != AttributeKind::string ||
         (!is_message && !is_type(trace, record, NodeType::comm_coll))) {
-        return Role::none;
+        return NameRole::none;
     }
     const std::string& name = trace.attribute_name(item);
-    return name == "pg_name"                      ? Role::group
-           : name == peer_attribute && is_message ? Role::peer
-                                                  : Role::none;
+    return name == "pg_name"                      ? NameRole::group
+           : name == peer_attribute && is_message ? NameRole::peer
+                                                  : NameRole::none;
 }
 
 template <typename Value>
@@ -90,9 +90,9 @@ private:
 
     void resolve(std::size_t record, const Attribute& item) {
         switch (role_of(trace_, record, item)) {
-            case Role::none: copy({&item, 1}); return;
-            case Role::group: group(record, item); return;
-            case Role::peer: peer(record, item); return;
+            case NameRole::none: copy({&item, 1}); return;
+            case NameRole::group: group(record, item); return;
+            case NameRole::peer: peer(record, item); return;
         }
     }
 
@@ -142,9 +142,9 @@ RelativeNames relative_names(const Trace& trace) {
     Interner peers;
     for (std::size_t record = 0; record < trace.size(); ++record) {
         for (const Attribute& item : trace.attributes_of(record)) {
-            const Role role = role_of(trace, record, item);
-            if (role != Role::none) {
-                (role == Role::group ? groups : peers).intern(trace.text_of(item));
+            const NameRole role = role_of(trace, record, item);
+            if (role != NameRole::none) {
+                (role == NameRole::group ? groups : peers).intern(trace.text_of(item));
             }
         }
     }

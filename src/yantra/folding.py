@@ -1,6 +1,6 @@
 """Folding in words: which ranks do the same, why others do not, and why a run was not folded.
 
-The classes are found by the core (`native/sim/folding.cpp`); here they are only told. Everything is
+The classes are found by the core (`native/fold/folding.cpp`); here they are only told. Everything is
 said of ranks, communicators and nodes as the workload numbers and names them.
 """
 

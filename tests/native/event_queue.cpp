@@ -1,7 +1,7 @@
 // EventQueue hands out events by time, and in the order of scheduling within a time.
 //
 // The oracle keeps all pending events in a vector and sorts it stably for every event.
-#include "des/event_queue.hpp"
+#include "engine/event_queue.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -2,7 +2,7 @@
 //
 // The oracle is a map from keys to what waits for them. Few keys make long queues, many keys make the
 // table grow and its probes wrap around.
-#include "network/matcher.hpp"
+#include "transport/matcher.hpp"
 
 #include <deque>
 #include <map>

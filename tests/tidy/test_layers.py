@@ -33,10 +33,12 @@ IMPORTS_THE_CORE = {"chakra", "compile", "deadlock", "folding", "simulate", "res
 
 NATIVE_LAYERS = [
     ("base",),
-    ("recording",),
-    ("des", "trace", "topology", "export"),
-    ("collective", "compute", "memory", "network"),
-    ("workload",),
+    ("record",),
+    ("engine", "fabric", "trace", "export"),
+    ("network", "memory", "collective"),
+    ("transport", "workload"),
+    ("run",),
+    ("fold",),
     ("sim",),
     ("accounting",),
     ("bind",),

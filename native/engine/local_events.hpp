@@ -11,7 +11,7 @@
 #include "base/pool.hpp"
 #include "base/types.hpp"
 #include "base/variant.hpp"
-#include "des/event_queue.hpp"
+#include "engine/event_queue.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 

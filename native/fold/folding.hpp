@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "network/links.hpp"
-#include "sim/model.hpp"
+#include "fabric/links.hpp"
+#include "run/model.hpp"
 
 namespace yantra {
 

@@ -1,10 +1,11 @@
-#include "sim/link_classes.hpp"
+#include "fold/link_classes.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
 
 #include "base/ensure.hpp"
+#include "base/hash.hpp"
 
 namespace yantra {
 
@@ -12,11 +13,6 @@ namespace {
 
 constexpr u64 most_crossings = 50'000'000;
 constexpr u32 next_flow = none;
-
-u64 mix(u64 hash, u64 value) {
-    hash ^= value + 0x9e3779b97f4a7c15ULL + (hash << 6U) + (hash >> 2U);
-    return hash * 0xbf58476d1ce4e5b9ULL;
-}
 
 }  // namespace
 

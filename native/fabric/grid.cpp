@@ -1,4 +1,4 @@
-#include "topology/grid.hpp"
+#include "fabric/grid.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "network/congested.hpp"
+#include "network/store_and_forward.hpp"
 
 #include <algorithm>
 
@@ -19,10 +19,10 @@ std::vector<u32> dimension_of_links(const Grid& grid) {
 
 }  // namespace
 
-CongestedNetwork::CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue& queue)
-    : CongestedNetwork(grid, scale, queue, dimension_of_links(grid)) {}
+StoreAndForwardNetwork::StoreAndForwardNetwork(const Grid& grid, TimeScale scale, EventQueue& queue)
+    : StoreAndForwardNetwork(grid, scale, queue, dimension_of_links(grid)) {}
 
-CongestedNetwork::CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue& queue,
+StoreAndForwardNetwork::StoreAndForwardNetwork(const Grid& grid, TimeScale scale, EventQueue& queue,
                                    const std::vector<u32>& dimension_of_links)
     : grid_(grid),
       scale_(scale),
@@ -35,7 +35,7 @@ CongestedNetwork::CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue
     }
 }
 
-u32 CongestedNetwork::accept(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) {
+u32 StoreAndForwardNetwork::accept(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) {
     ensure(src != dst, "a message to its own sender");
     const u32 message = transits_.take_as_left();
     Transit& transit = transits_[message];
@@ -51,11 +51,11 @@ u32 CongestedNetwork::accept(u32 src, u32 dst, u64 bytes, Notice arrived, Notice
     return message;
 }
 
-void CongestedNetwork::send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) {
+void StoreAndForwardNetwork::send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) {
     go_on(accept(src, dst, bytes, arrived, departed));
 }
 
-void CongestedNetwork::on_event(u32 kind, u32 index) {
+void StoreAndForwardNetwork::on_event(u32 kind, u32 index) {
     if (kind == link_free) {
         free_link(index);
     } else {
@@ -63,12 +63,12 @@ void CongestedNetwork::on_event(u32 kind, u32 index) {
     }
 }
 
-void CongestedNetwork::go_on(u32 message) {
+void StoreAndForwardNetwork::go_on(u32 message) {
     Transit& transit = transits_[message];
     offer(routes_.next(transit.stop, transit.dst), message);
 }
 
-void CongestedNetwork::offer(u32 index, u32 message) {
+void StoreAndForwardNetwork::offer(u32 index, u32 message) {
     transits_[message].behind = none;
     if constexpr (recorded_run) {
         record_offer(message);
@@ -84,7 +84,7 @@ void CongestedNetwork::offer(u32 index, u32 message) {
     }
 }
 
-void CongestedNetwork::transmit(u32 index, u32 message) {
+void StoreAndForwardNetwork::transmit(u32 index, u32 message) {
     Link& link = links_[index];
     link.busy = true;
     Transit& transit = transits_[message];
@@ -110,7 +110,7 @@ void CongestedNetwork::transmit(u32 index, u32 message) {
     queue_.schedule(now + times.busy, link_free, index);
 }
 
-const CongestedNetwork::Times& CongestedNetwork::times_of(u32 d, u64 bytes) {
+const StoreAndForwardNetwork::Times& StoreAndForwardNetwork::times_of(u32 d, u64 bytes) {
     Times& times = times_[d];
     if (times.bytes != bytes) {
         const Dimension& dimension = grid_.dimension(d);
@@ -121,7 +121,7 @@ const CongestedNetwork::Times& CongestedNetwork::times_of(u32 d, u64 bytes) {
     return times;
 }
 
-void CongestedNetwork::free_link(u32 index) {
+void StoreAndForwardNetwork::free_link(u32 index) {
     Link& link = links_[index];
     link.busy = false;
     if constexpr (recorded_run) {
@@ -138,7 +138,7 @@ void CongestedNetwork::free_link(u32 index) {
     transmit(index, message);
 }
 
-std::vector<LinkUse> CongestedNetwork::dimensions() const {
+std::vector<LinkUse> StoreAndForwardNetwork::dimensions() const {
     std::vector<LinkUse> total(grid_.dimensions());
     for (const Link& link : links_) {
         LinkUse& sum = total[link.dimension];
@@ -149,7 +149,7 @@ std::vector<LinkUse> CongestedNetwork::dimensions() const {
     return total;
 }
 
-std::vector<u64> CongestedNetwork::busiest() const {
+std::vector<u64> StoreAndForwardNetwork::busiest() const {
     std::vector<u64> ticks(grid_.dimensions());
     for (const Link& link : links_) {
         ticks[link.dimension] = std::max(ticks[link.dimension], link.use.busy_ticks);
@@ -157,7 +157,7 @@ std::vector<u64> CongestedNetwork::busiest() const {
     return ticks;
 }
 
-std::vector<NetworkModel::LinkRecord> CongestedNetwork::links() const {
+std::vector<NetworkModel::LinkRecord> StoreAndForwardNetwork::links() const {
     std::vector<LinkRecord> records;
     for (u32 link = 0; link < links_.size(); ++link) {
         if (links_[link].use.messages > 0) {

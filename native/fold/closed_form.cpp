@@ -1,8 +1,8 @@
-#include "sim/closed_form.hpp"
+#include "fold/closed_form.hpp"
 
 #include <algorithm>
 
-#include "des/event_queue.hpp"
+#include "engine/event_queue.hpp"
 
 namespace yantra {
 

@@ -1,7 +1,9 @@
-#include "sim/repetition.hpp"
+#include "fold/repetition.hpp"
 
 #include <algorithm>
 #include <vector>
+
+#include "base/hash.hpp"
 
 namespace yantra {
 
@@ -10,11 +12,6 @@ namespace {
 constexpr u32 fewest_times = 4;   // a block must follow itself, for its repetition to be looked for
 
 bool is_message(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::receive; }
-
-u64 mix(u64 hash, u64 value) {
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
-    return hash ^ hash >> 32U;
-}
 
 // Equal for nodes that are the same again, and hardly ever for others.
 std::vector<u64> prints(const Job& job) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/grid.hpp"
+#include "fabric/grid.hpp"
 
 namespace yantra {
 

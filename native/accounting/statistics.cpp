@@ -1,4 +1,4 @@
-#include "sim/statistics.hpp"
+#include "accounting/statistics.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -13,7 +13,7 @@
 #include "base/pool.hpp"
 #include "base/types.hpp"
 #include "base/variant.hpp"
-#include "recording/recording.hpp"
+#include "record/recording.hpp"
 
 namespace yantra {
 

@@ -1,4 +1,4 @@
-#include "network/links.hpp"
+#include "fabric/links.hpp"
 
 #include <algorithm>
 

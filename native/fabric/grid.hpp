@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/types.hpp"
-#include "topology/table.hpp"
+#include "fabric/table.hpp"
 
 namespace yantra {
 

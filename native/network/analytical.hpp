@@ -10,15 +10,15 @@
 
 #include "base/clock.hpp"
 #include "base/variant.hpp"
-#include "des/event_queue.hpp"
+#include "engine/event_queue.hpp"
 #include "network/network.hpp"
-#include "topology/grid.hpp"
+#include "fabric/grid.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
-class UnawareNetwork final : public NetworkModel {
+class AnalyticalNetwork final : public NetworkModel {
 public:
-    UnawareNetwork(const Grid& grid, TimeScale scale, EventQueue& queue, bool lowest_dimension_only)
+    AnalyticalNetwork(const Grid& grid, TimeScale scale, EventQueue& queue, bool lowest_dimension_only)
         : grid_(grid),
           scale_(scale),
           queue_(queue),

@@ -1,4 +1,4 @@
-#include "sim/layout.hpp"
+#include "run/layout.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "sim/folding.hpp"
+#include "fold/folding.hpp"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "base/ensure.hpp"
-#include "sim/link_classes.hpp"
+#include "base/hash.hpp"
+#include "fold/link_classes.hpp"
 
 namespace yantra {
 
@@ -31,11 +32,6 @@ struct JobUse {
     bool has_memory = false;
     u64 hash = 0;
 };
-
-u64 mix(u64 hash, u64 value) {
-    hash ^= value + 0x9e3779b97f4a7c15ULL + (hash << 6U) + (hash >> 2U);
-    return hash * 0xbf58476d1ce4e5b9ULL;
-}
 
 bool exchanges(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::receive; }
 
@@ -375,7 +371,7 @@ u64 Refinement::distance(u32 from, u32 to) {
         if (a != b) {
             crossed.insert(crossed.end(), {d, grid_.hops(d, a, b)});
         }
-        if (model_.network == NetworkKind::unaware && model_.quirks.lowest_dimension_only &&
+        if (model_.network == NetworkKind::analytical && model_.quirks.lowest_dimension_only &&
             !crossed.empty()) {
             break;
         }
@@ -528,7 +524,7 @@ bool Refinement::next_round() {
 // False if so many classes are left that folding is of no use, or the search takes too long.
 bool Refinement::refine() {
     bool settled = refine_ranks();
-    while (settled && model_.network == NetworkKind::congested && !links_agree()) {
+    while (settled && model_.network == NetworkKind::store_and_forward && !links_agree()) {
         settled = refine_ranks();
     }
     return settled;
@@ -759,7 +755,7 @@ void Refinement::finish(Folding& out) {
     }
     add_channels(out);
     add_circles(out);
-    if (model_.network == NetworkKind::congested) {
+    if (model_.network == NetworkKind::store_and_forward) {
         out.refusal = out.refusal.empty() ? too_shared() : out.refusal;
         out.links = std::move(links_.classes());
     }

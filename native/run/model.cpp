@@ -1,4 +1,4 @@
-#include "sim/model.hpp"
+#include "run/model.hpp"
 
 #include <algorithm>
 #include <utility>

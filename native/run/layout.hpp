@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/model.hpp"
+#include "run/model.hpp"
 
 namespace yantra {
 

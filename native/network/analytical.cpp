@@ -1,4 +1,4 @@
-#include "network/unaware.hpp"
+#include "network/analytical.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -7,7 +7,7 @@
 
 namespace yantra {
 
-void UnawareNetwork::send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) {
+void AnalyticalNetwork::send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) {
     const u32 first = grid_.lowest_difference(src, dst);
     ensure(first < grid_.dimensions(), "a message to its own sender");
     if (departed.kind != none) {
@@ -20,7 +20,7 @@ void UnawareNetwork::send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice de
     queue_.schedule(queue_.now() + delay, arrived.kind, arrived.index);
 }
 
-u64 UnawareNetwork::delay_in(u32 d, u32 hops, u64 bytes) {
+u64 AnalyticalNetwork::delay_in(u32 d, u32 hops, u64 bytes) {
     use_[d].bytes += bytes * alike_;
     use_[d].messages += alike_;
     Memo& memo = memo_[d];
@@ -30,13 +30,13 @@ u64 UnawareNetwork::delay_in(u32 d, u32 hops, u64 bytes) {
     return memo.ticks;
 }
 
-u64 UnawareNetwork::ticks_in(u32 d, u32 hops, u64 bytes) const {
+u64 AnalyticalNetwork::ticks_in(u32 d, u32 hops, u64 bytes) const {
     const Dimension& dimension = grid_.dimension(d);
     return scale_.ticks(hops * dimension.latency_ns +
                         static_cast<double>(bytes) / dimension.bytes_per_ns);
 }
 
-std::optional<u64> UnawareNetwork::alone(u32 src, u32 dst, u64 bytes, u64 times,
+std::optional<u64> AnalyticalNetwork::alone(u32 src, u32 dst, u64 bytes, u64 times,
                                          std::vector<LinkUse>& use) const {
     use.resize(grid_.dimensions());
     if (!crosses_one()) {
@@ -49,7 +49,7 @@ std::optional<u64> UnawareNetwork::alone(u32 src, u32 dst, u64 bytes, u64 times,
     return ticks_in(d, grid_.hops(d, grid_.coordinate(src, d), grid_.coordinate(dst, d)), bytes);
 }
 
-u64 UnawareNetwork::delay_across(u32 src, u32 dst, u64 bytes, u64 times,
+u64 AnalyticalNetwork::delay_across(u32 src, u32 dst, u64 bytes, u64 times,
                                  std::vector<LinkUse>& use) const {
     double latency = 0.0;
     double bytes_per_ns = std::numeric_limits<double>::infinity();
@@ -68,13 +68,13 @@ u64 UnawareNetwork::delay_across(u32 src, u32 dst, u64 bytes, u64 times,
     return scale_.ticks(latency + static_cast<double>(bytes) / bytes_per_ns);
 }
 
-void UnawareNetwork::repeat(const std::vector<LinkUse>& before, u64 times) {
+void AnalyticalNetwork::repeat(const std::vector<LinkUse>& before, u64 times) {
     for (u32 d = 0; d < grid_.dimensions(); ++d) {
         use_[d].bytes += (use_[d].bytes - before[d].bytes) * times;
         use_[d].messages += (use_[d].messages - before[d].messages) * times;
     }
 }
 
-void UnawareNetwork::on_event(u32, u32) { ensure(false, "the network has no events of its own"); }
+void AnalyticalNetwork::on_event(u32, u32) { ensure(false, "the network has no events of its own"); }
 
 }  // namespace yantra

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/types.hpp"
-#include "sim/model.hpp"
-#include "sim/outcome.hpp"
+#include "run/model.hpp"
+#include "run/outcome.hpp"
 
 namespace yantra {
 

@@ -12,8 +12,8 @@
 #include <functional>
 #include <vector>
 
-#include "network/links.hpp"
-#include "topology/grid.hpp"
+#include "fabric/links.hpp"
+#include "fabric/grid.hpp"
 
 namespace yantra {
 

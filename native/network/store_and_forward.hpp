@@ -11,16 +11,16 @@
 #include "base/clock.hpp"
 #include "base/pool.hpp"
 #include "base/variant.hpp"
-#include "des/event_queue.hpp"
-#include "network/links.hpp"
+#include "engine/event_queue.hpp"
+#include "fabric/links.hpp"
 #include "network/network.hpp"
-#include "topology/grid.hpp"
+#include "fabric/grid.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
-class CongestedNetwork : public NetworkModel {
+class StoreAndForwardNetwork : public NetworkModel {
 public:
-    CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue& queue);
+    StoreAndForwardNetwork(const Grid& grid, TimeScale scale, EventQueue& queue);
 
     void send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) override;
     void on_event(u32 kind, u32 index) override;
@@ -55,7 +55,7 @@ protected:
     static constexpr u32 link_free = event::network_second;
 
     // `dimension_of_links`: of as many links as the network keeps.
-    CongestedNetwork(const Grid& grid, TimeScale scale, EventQueue& queue,
+    StoreAndForwardNetwork(const Grid& grid, TimeScale scale, EventQueue& queue,
                      const std::vector<u32>& dimension_of_links);
 
     u32 accept(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed);

@@ -1,4 +1,4 @@
-#include "topology/table.hpp"
+#include "fabric/table.hpp"
 
 #include <algorithm>
 #include <utility>

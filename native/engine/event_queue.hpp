@@ -18,7 +18,7 @@
 #include "base/ensure.hpp"
 #include "base/types.hpp"
 #include "base/variant.hpp"
-#include "recording/recorder.hpp"
+#include "record/recorder.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 

@@ -17,7 +17,7 @@
 
 #include "collective/plan.hpp"
 #include "network/network.hpp"
-#include "sim/outcome.hpp"
+#include "run/outcome.hpp"
 
 namespace yantra {
 
