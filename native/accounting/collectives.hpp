@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "record/recording.hpp"
-#include "run/model.hpp"
+#include "model/model.hpp"
 #include "run/outcome.hpp"
 
 namespace yantra {

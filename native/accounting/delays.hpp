@@ -5,7 +5,7 @@
 #pragma once
 
 #include "record/recording.hpp"
-#include "run/model.hpp"
+#include "model/model.hpp"
 #include "fabric/grid.hpp"
 
 namespace yantra {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "record/recording.hpp"
-#include "run/model.hpp"
+#include "model/model.hpp"
 #include "run/outcome.hpp"
 
 namespace yantra {

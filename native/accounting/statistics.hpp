@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/types.hpp"
-#include "run/model.hpp"
+#include "model/model.hpp"
 #include "run/outcome.hpp"
 
 namespace yantra {

@@ -1,9 +1,9 @@
 // A run is compiled twice: plain, and recorded with the cause of every event.
 //
-// What a recorded run adds stands behind `recorded_run`, in `if constexpr` or in members that are empty
-// types of a plain run, so a plain run costs not one instruction more. The types that differ lie in an
-// inline namespace of their own; CMakeLists.txt says which files are compiled twice. Trade-off: the
-// engine's part of a build takes twice as long.
+// What a recorded run notes stands in the probes of the components. In a plain run a probe is an empty
+// type with empty functions, so a plain run costs not one instruction more. The types that differ lie
+// in an inline namespace of their own; CMakeLists.txt says which folders are compiled twice. Trade-off:
+// these parts of a build take twice as long.
 #pragma once
 
 #ifdef YANTRA_RECORDED
@@ -12,12 +12,5 @@
 #define YANTRA_RUN plain
 #endif
 
-namespace yantra::inline YANTRA_RUN {
-
-#ifdef YANTRA_RECORDED
-inline constexpr bool recorded_run = true;
-#else
-inline constexpr bool recorded_run = false;
-#endif
-
-}  // namespace yantra
+// Opens the inline namespace, so that others can name it.
+namespace yantra::inline YANTRA_RUN {}

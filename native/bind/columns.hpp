@@ -10,9 +10,9 @@ namespace yantra {
 template <typename Value>
 using Column = nanobind::ndarray<nanobind::memview, const Value, nanobind::ndim<1>>;
 
-template <typename Class, typename Owner, typename Value>
-void column(Class& in, const char* name, std::vector<Value> Owner::* member) {
-    in.def_prop_ro(name, [member](const Owner& self) {
+template <typename Class, typename Base, typename Value>
+void column(nanobind::class_<Class>& in, const char* name, std::vector<Value> Base::* member) {
+    in.def_prop_ro(name, [member](const Class& self) {
         const std::vector<Value>& values = self.*member;
         return Column<Value>(values.data(), {values.size()}, nanobind::find(self));
     });

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "run/layout.hpp"
+#include "model/layout.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -117,9 +117,9 @@ void register_recording(nb::module_& module) {
                                     u32 bins) {
             return link_utilisation(model, outcome, r, bins);
         }, "model"_a, "outcome"_a, "bins"_a, unlocked);
-    bind_simulation_class<Simulation>(module, "RecordedSimulation")
-        .def("limit", [](Simulation& s, u64 bytes) { s.recorder().most_bytes = bytes; }, "bytes"_a)
-        .def("recording", [](Simulation& s) {
+    bind_simulation_class(module, "RecordedSimulation")
+        .def("limit", [](AnyRun& s, u64 bytes) { s.recorder().most_bytes = bytes; }, "bytes"_a)
+        .def("recording", [](AnyRun& s) {
             return std::make_shared<Recording>(std::move(s.recorder().recording()));
         });
 }

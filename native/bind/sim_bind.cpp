@@ -20,12 +20,12 @@
 #include <tuple>
 #include <vector>
 
+#include "base/unsupported.hpp"
 #include "bind/columns.hpp"
 #include "bind/simulation_class.hpp"
 #include "fold/folding.hpp"
-#include "run/model.hpp"
+#include "model/model.hpp"
 #include "run/outcome.hpp"
-#include "sim/simulation.hpp"
 #include "accounting/statistics.hpp"
 
 namespace nb = nanobind;
@@ -329,7 +329,7 @@ void bind_waiting(nb::module_& module) {
         .def_prop_ro("other_node", [](const Waiting& w) { return unless_none(w.other_node); })
         .def_ro("other_kind", &Waiting::other_kind)
         .def_prop_ro("inner_node", [](const Waiting& w) {
-            return w.inner_stream == none ? nb::none() : nb::cast(w.inner_node);
+            return w.inner_chunk == none ? nb::none() : nb::cast(w.inner_node);
         })
         .def_ro("inner_name", &Waiting::inner_name);
 }
@@ -356,7 +356,7 @@ void bind_outcome(nb::module_& module) {
         .def_ro("last_tick", &Outcome::last_tick)
         .def_prop_ro("links", [](const Outcome& o) {
             nb::list rows;
-            for (const NetworkModel::LinkRecord& link : o.links_on_demand ? o.links_on_demand() : o.links) {
+            for (const LinkRecord& link : o.links_on_demand ? o.links_on_demand() : o.links) {
                 rows.append(nb::make_tuple(link.dimension, link.from == none ? nb::none() : nb::cast(link.from),
                                            link.to == none ? nb::none() : nb::cast(link.to), link.use.bytes,
                                            link.use.messages, link.use.busy_ticks));
@@ -418,7 +418,7 @@ void register_simulation(nb::module_& module) {
     bind_waiting(module);
     bind_outcome(module);
     bind_folding(module);
-    bind_simulation_class<Simulation>(module, "Simulation");
+    bind_simulation_class(module, "Simulation");
 }
 
 }  // namespace yantra

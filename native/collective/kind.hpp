@@ -19,4 +19,8 @@ enum class CollectiveKind : u8 {
 
 inline constexpr u32 collective_kinds = 9;
 
+inline bool gathers_or_scatters(CollectiveKind kind) {
+    return kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter;
+}
+
 }  // namespace yantra

@@ -18,16 +18,10 @@
 #include "base/ensure.hpp"
 #include "base/types.hpp"
 #include "base/variant.hpp"
+#include "engine/event.hpp"
 #include "record/recorder.hpp"
 
 namespace yantra::inline YANTRA_RUN {
-
-struct Event {
-    u64 time;
-    u32 kind;
-    u32 index;
-    [[no_unique_address]] Trail trail;
-};
 
 class EventQueue {
 public:
@@ -35,7 +29,7 @@ public:
     u64 processed() const { return processed_; }
     bool empty() const { return head_ == present_.size() && used_ == 0; }
 
-    void schedule(u64 time, u32 kind, u32 index) {
+    void schedule(u64 time, EventKind kind, u32 index) {
         if (time == now_) {
             present_.emplace_back(time, kind, index, recorder_.trail);
             return;
@@ -43,6 +37,8 @@ public:
         ensure(time > now_, "event scheduled in the past");
         bucket_of(time).emplace_back(time, kind, index, recorder_.trail);
     }
+
+    void schedule(u64 time, const Notice& notice) { schedule(time, notice.kind, notice.index); }
 
     Recorder& recorder() { return recorder_; }
 

@@ -730,14 +730,14 @@ void Refinement::add_circles(Folding& out) {
         for (u32 i = 0; first[at] + i < first[at + 1]; ++i) {
             const auto [entry, fresh] = circle.try_emplace(root(first[at] + i), circle.size());
             if (fresh) {
-                out.circles.emplace_back();
+                out.communicator_classes.emplace_back();
             }
-            out.circles[entry->second].push_back(at);
+            out.communicator_classes[entry->second].push_back(at);
             memberships.push_back({communicator_at(out.representative[at], i), entry->second});
         }
         out.memberships.push_back(std::move(memberships));
     }
-    for (const std::vector<u32>& classes : out.circles) {
+    for (const std::vector<u32>& classes : out.communicator_classes) {
         if (std::adjacent_find(classes.begin(), classes.end()) != classes.end()) {
             out.refusal = "a class of ranks holds two roles in communicators alike";
         }
@@ -779,33 +779,6 @@ Folding Refinement::result() {
 }
 
 }  // namespace
-
-u32 Folding::circle_of(u32 actor, u32 communicator) const {
-    for (const Membership& membership : memberships[actor]) {
-        if (membership.communicator == communicator) {
-            return membership.circle;
-        }
-    }
-    ensure(false, "a communicator that its class does not use");
-    return none;
-}
-
-u32 Folding::place_in(u32 circle, u32 actor) const {
-    const std::vector<u32>& classes = circles[circle];
-    const auto found = std::lower_bound(classes.begin(), classes.end(), actor);
-    ensure(found != classes.end() && *found == actor, "a class that is not in the circle");
-    return static_cast<u32>(found - classes.begin());
-}
-
-const Folding::Channel& Folding::channel(u32 actor, u32 peer) const {
-    for (const Channel& channel : channels[actor]) {
-        if (channel.peer == peer) {
-            return channel;
-        }
-    }
-    ensure(false, "a peer that its class does not name");
-    return channels[actor].front();
-}
 
 Folding fold(const Model& model, u32 worth) { return Refinement(model, worth).result(); }
 

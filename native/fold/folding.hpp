@@ -14,8 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/actors.hpp"
 #include "fabric/links.hpp"
-#include "run/model.hpp"
+#include "model/model.hpp"
 
 namespace yantra {
 
@@ -31,33 +32,13 @@ struct Split {
     u32 classes = 0;           // there are after the round in which it was found
 };
 
-struct Folding {
-    // Both ends of the messages to and from one peer, as the matcher tells them apart.
-    struct Channel {
-        u32 peer;
-        u32 out;
-        u32 in;
-    };
-    // A communicator of a class, and the circle it is an example of.
-    struct Membership {
-        u32 communicator;
-        u32 circle;
-    };
-
+struct Folding : RankClasses {
     std::string refusal;                // why nothing is folded; empty where something is
-    std::vector<u32> class_of;          // by rank
-    std::vector<u32> representative;    // by class: its lowest rank
-    std::vector<u64> count;             // by class: its ranks
-    std::vector<std::vector<Channel>> channels;        // by class
-    std::vector<std::vector<Membership>> memberships;  // by class
-    std::vector<std::vector<u32>> circles;   // the classes that meet in communicators alike, ascending
     LinkClasses links;                       // of the congestion-aware network
     std::vector<Split> splits;
 
     bool folds() const { return refusal.empty(); }
-    u32 circle_of(u32 actor, u32 communicator) const;
-    u32 place_in(u32 circle, u32 actor) const;
-    const Channel& channel(u32 actor, u32 peer) const;
+    bool links_are_folded() const { return !links.class_of.empty(); }
 };
 
 // Never fails: what cannot be folded is told in `refusal`, and so is what would leave fewer than

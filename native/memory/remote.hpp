@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/types.hpp"
+#include "base/ids.hpp"
+#include "engine/event.hpp"
 
 namespace yantra {
 
@@ -23,8 +24,10 @@ struct RemoteMemory {
 };
 
 struct MemoryRequest {
-    u32 rank = none;
-    u32 node = none;
+    ActorId actor;
+    u32 place = none;    // of the node that waits, among those of all actors
+    EventKind done;      // comes when it is served, with `a`
+    u32 a = none;
     u64 ticks = 0;
 };
 

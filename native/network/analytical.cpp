@@ -7,27 +7,30 @@
 
 namespace yantra {
 
-void AnalyticalNetwork::send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) {
+void AnalyticalNetwork::send(const Message& message, Notice arrived, Notice departed) {
+    const u32 src = message.src.index();
+    const u32 dst = message.dst.index();
     const u32 first = grid_.lowest_difference(src, dst);
     ensure(first < grid_.dimensions(), "a message to its own sender");
-    if (departed.kind != none) {
-        const double serialisation = static_cast<double>(bytes) / grid_.dimension(first).bytes_per_ns;
-        queue_.schedule(queue_.now() + scale_.ticks(serialisation), departed.kind, departed.index);
+    if (!departed.kind.is_none()) {
+        const double serialisation =
+            static_cast<double>(message.bytes) / grid_.dimension(first).bytes_per_ns;
+        queue_.schedule(queue_.now() + scale_.ticks(serialisation), departed);
     }
     const u32 hops = grid_.hops(first, grid_.coordinate(src, first), grid_.coordinate(dst, first));
-    const u64 delay = crosses_one() ? delay_in(first, hops, bytes)
-                                    : delay_across(src, dst, bytes, alike_, use_);
-    queue_.schedule(queue_.now() + delay, arrived.kind, arrived.index);
+    const u64 delay = crosses_one() ? delay_in(first, hops, message)
+                                    : delay_across(message, message.ranks, use_);
+    queue_.schedule(queue_.now() + delay, arrived);
 }
 
-u64 AnalyticalNetwork::delay_in(u32 d, u32 hops, u64 bytes) {
-    use_[d].bytes += bytes * alike_;
-    use_[d].messages += alike_;
-    Memo& memo = memo_[d];
-    if (memo.bytes != bytes || memo.hops != hops) {
-        memo = {bytes, ticks_in(d, hops, bytes), hops};
+u64 AnalyticalNetwork::delay_in(u32 d, u32 hops, const Message& message) {
+    use_[d].bytes += message.bytes * message.ranks;
+    use_[d].messages += message.ranks;
+    LastDelay& last = last_[d];
+    if (last.bytes != message.bytes || last.hops != hops) {
+        last = {message.bytes, ticks_in(d, hops, message.bytes), hops};
     }
-    return memo.ticks;
+    return last.ticks;
 }
 
 u64 AnalyticalNetwork::ticks_in(u32 d, u32 hops, u64 bytes) const {
@@ -36,36 +39,38 @@ u64 AnalyticalNetwork::ticks_in(u32 d, u32 hops, u64 bytes) const {
                         static_cast<double>(bytes) / dimension.bytes_per_ns);
 }
 
-std::optional<u64> AnalyticalNetwork::alone(u32 src, u32 dst, u64 bytes, u64 times,
-                                         std::vector<LinkUse>& use) const {
+u64 AnalyticalNetwork::alone(const Message& message, u64 times, std::vector<LinkUse>& use) const {
+    const u32 src = message.src.index();
+    const u32 dst = message.dst.index();
     use.resize(grid_.dimensions());
     if (!crosses_one()) {
-        return delay_across(src, dst, bytes, times, use);
+        return delay_across(message, times, use);
     }
     const u32 d = grid_.lowest_difference(src, dst);
     ensure(d < grid_.dimensions(), "a message to its own sender");
-    use[d].bytes += bytes * times;
+    use[d].bytes += message.bytes * times;
     use[d].messages += times;
-    return ticks_in(d, grid_.hops(d, grid_.coordinate(src, d), grid_.coordinate(dst, d)), bytes);
+    return ticks_in(d, grid_.hops(d, grid_.coordinate(src, d), grid_.coordinate(dst, d)),
+                    message.bytes);
 }
 
-u64 AnalyticalNetwork::delay_across(u32 src, u32 dst, u64 bytes, u64 times,
-                                 std::vector<LinkUse>& use) const {
+u64 AnalyticalNetwork::delay_across(const Message& message, u64 times,
+                                    std::vector<LinkUse>& use) const {
     double latency = 0.0;
     double bytes_per_ns = std::numeric_limits<double>::infinity();
     for (u32 d = 0; d < grid_.dimensions(); ++d) {
-        const u32 from = grid_.coordinate(src, d);
-        const u32 to = grid_.coordinate(dst, d);
+        const u32 from = grid_.coordinate(message.src.index(), d);
+        const u32 to = grid_.coordinate(message.dst.index(), d);
         if (from == to) {
             continue;
         }
         const Dimension& dimension = grid_.dimension(d);
         latency += grid_.hops(d, from, to) * dimension.latency_ns;
         bytes_per_ns = std::min(bytes_per_ns, dimension.bytes_per_ns);
-        use[d].bytes += bytes * times;
+        use[d].bytes += message.bytes * times;
         use[d].messages += times;
     }
-    return scale_.ticks(latency + static_cast<double>(bytes) / bytes_per_ns);
+    return scale_.ticks(latency + static_cast<double>(message.bytes) / bytes_per_ns);
 }
 
 void AnalyticalNetwork::repeat(const std::vector<LinkUse>& before, u64 times) {
@@ -75,6 +80,6 @@ void AnalyticalNetwork::repeat(const std::vector<LinkUse>& before, u64 times) {
     }
 }
 
-void AnalyticalNetwork::on_event(u32, u32) { ensure(false, "the network has no events of its own"); }
+void AnalyticalNetwork::handle(const Event&) { fail("the analytical network has no events of its own"); }
 
 }  // namespace yantra

@@ -19,95 +19,94 @@ std::vector<u32> dimension_of_links(const Grid& grid) {
 
 }  // namespace
 
-StoreAndForwardNetwork::StoreAndForwardNetwork(const Grid& grid, TimeScale scale, EventQueue& queue)
-    : StoreAndForwardNetwork(grid, scale, queue, dimension_of_links(grid)) {}
+StoreAndForwardNetwork::StoreAndForwardNetwork(const Grid& grid, TimeScale scale, Engine& engine)
+    : StoreAndForwardNetwork(grid, scale, engine, dimension_of_links(grid)) {}
 
-StoreAndForwardNetwork::StoreAndForwardNetwork(const Grid& grid, TimeScale scale, EventQueue& queue,
-                                   const std::vector<u32>& dimension_of_links)
+StoreAndForwardNetwork::StoreAndForwardNetwork(const Grid& grid, TimeScale scale, Engine& engine,
+                                               const std::vector<u32>& links)
     : grid_(grid),
       scale_(scale),
-      queue_(queue),
+      queue_(engine.queue),
       routes_(grid),
-      links_(dimension_of_links.size()),
-      times_(grid.dimensions()) {
+      links_(links.size()),
+      times_(grid.dimensions()),
+      probe_(engine.recorder()) {
     for (u32 link = 0; link < links_.size(); ++link) {
-        links_[link].dimension = dimension_of_links[link];
+        links_[link].dimension = links[link];
     }
+    probe_.keeps(routes_.first_of_dimensions(), links_.size());
 }
 
-u32 StoreAndForwardNetwork::accept(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) {
-    ensure(src != dst, "a message to its own sender");
-    const u32 message = transits_.take_as_left();
-    Transit& transit = transits_[message];
-    transit.bytes = bytes;
-    transit.stop.at = src;
+u32 StoreAndForwardNetwork::accept(const Message& message, Notice arrived, Notice departed) {
+    ensure(message.src != message.dst, "a message to its own sender");
+    const u32 at = transits_.take_as_left();
+    Transit& transit = transits_[at];
+    transit.bytes = message.bytes;
+    transit.stop.at = message.src.index();
     transit.stop.in_switch_of = none;
-    transit.dst = dst;
+    transit.dst = message.dst.index();
     transit.arrived = arrived;
     transit.departed = departed;
-    if constexpr (recorded_run) {
-        record_send(message);
-    }
-    return message;
+    probe_.accepted(at);
+    return at;
 }
 
-void StoreAndForwardNetwork::send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) {
-    go_on(accept(src, dst, bytes, arrived, departed));
+void StoreAndForwardNetwork::send(const Message& message, Notice arrived, Notice departed) {
+    const u32 transit = accept(message, arrived, departed);
+    offer(routes_.next(transits_[transit].stop, transits_[transit].dst), transit);
 }
 
-void StoreAndForwardNetwork::on_event(u32 kind, u32 index) {
-    if (kind == link_free) {
-        free_link(index);
+void StoreAndForwardNetwork::handle(const Event& event) {
+    if (event.kind.kind() == link_free) {
+        probe_.link_free(event);
+        free_link(event.index);
     } else {
-        go_on(index);
+        probe_.hop_done(event);
+        take_on(event.index);
     }
 }
 
-void StoreAndForwardNetwork::go_on(u32 message) {
-    Transit& transit = transits_[message];
-    offer(routes_.next(transit.stop, transit.dst), message);
+void StoreAndForwardNetwork::take_on(u32 at) {
+    Transit& transit = transits_[at];
+    offer(routes_.next(transit.stop, transit.dst), at);
 }
 
-void StoreAndForwardNetwork::offer(u32 index, u32 message) {
-    transits_[message].behind = none;
-    if constexpr (recorded_run) {
-        record_offer(message);
-    }
+void StoreAndForwardNetwork::offer(u32 index, u32 transit) {
+    transits_[transit].behind = none;
+    probe_.offered(transit);
     Link& link = links_[index];
     if (!link.busy) {
-        transmit(index, message);
+        transmit(index, transit);
     } else if (link.first == none) {
-        link.first = link.last = message;
+        link.first = link.last = transit;
     } else {
-        transits_[link.last].behind = message;
-        link.last = message;
+        transits_[link.last].behind = transit;
+        link.last = transit;
     }
 }
 
-void StoreAndForwardNetwork::transmit(u32 index, u32 message) {
+void StoreAndForwardNetwork::transmit(u32 index, u32 at) {
     Link& link = links_[index];
     link.busy = true;
-    Transit& transit = transits_[message];
+    Transit& transit = transits_[at];
     const Times& times = times_of(link.dimension, transit.bytes);
     const u64 now = queue_.now();
-    if constexpr (recorded_run) {
-        record_transmission(index, message);
-    }
+    probe_.begins_to_cross(index, at);
     link.use.bytes += transit.bytes;
     link.use.messages += 1;
     link.use.busy_ticks += times.busy;
-    if (transit.departed.kind != none) {
-        queue_.schedule(now + times.busy, transit.departed.kind, transit.departed.index);
+    if (!transit.departed.kind.is_none()) {
+        queue_.schedule(now + times.busy, transit.departed);
         transit.departed = {};
     }
     // Arrival first, then the link: with no latency the next message finds the link still busy.
     if (transit.stop.is(transit.dst)) {
-        queue_.schedule(now + times.hop, transit.arrived.kind, transit.arrived.index);
-        transits_.give_back(message);
+        queue_.schedule(now + times.hop, transit.arrived);
+        transits_.give_back(at);
     } else {
-        queue_.schedule(now + times.hop, hop_done, message);
+        queue_.schedule(now + times.hop, {Owner::network, hop_done}, at);
     }
-    queue_.schedule(now + times.busy, link_free, index);
+    queue_.schedule(now + times.busy, {Owner::network, link_free}, index);
 }
 
 const StoreAndForwardNetwork::Times& StoreAndForwardNetwork::times_of(u32 d, u64 bytes) {
@@ -124,18 +123,16 @@ const StoreAndForwardNetwork::Times& StoreAndForwardNetwork::times_of(u32 d, u64
 void StoreAndForwardNetwork::free_link(u32 index) {
     Link& link = links_[index];
     link.busy = false;
-    if constexpr (recorded_run) {
-        record_free_link(index);
-    }
-    const u32 message = link.first;
-    if (message == none) {
+    probe_.freed(index);
+    const u32 transit = link.first;
+    if (transit == none) {
         return;
     }
-    link.first = transits_[message].behind;
+    link.first = transits_[transit].behind;
     if (link.first == none) {
         link.last = none;
     }
-    transmit(index, message);
+    transmit(index, transit);
 }
 
 std::vector<LinkUse> StoreAndForwardNetwork::dimensions() const {
@@ -157,7 +154,7 @@ std::vector<u64> StoreAndForwardNetwork::busiest() const {
     return ticks;
 }
 
-std::vector<NetworkModel::LinkRecord> StoreAndForwardNetwork::links() const {
+std::vector<LinkRecord> StoreAndForwardNetwork::links() const {
     std::vector<LinkRecord> records;
     for (u32 link = 0; link < links_.size(); ++link) {
         if (links_[link].use.messages > 0) {

@@ -1,29 +1,30 @@
-// Congestion-aware network: whole messages, one FIFO per directed link, store and forward.
+// Store-and-forward network: whole messages, one FIFO per directed link. ASTRA-sim's congestion-aware
+// network.
 //
 // Each hop takes latency + size / bandwidth; the link is free again after size / bandwidth
 // (astra-sim-semantics 2.4). Which links there are and which a message takes: links.hpp. Costs two
 // events per hop.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/pool.hpp"
 #include "base/variant.hpp"
-#include "engine/event_queue.hpp"
+#include "engine/engine.hpp"
+#include "fabric/grid.hpp"
 #include "fabric/links.hpp"
 #include "network/network.hpp"
-#include "fabric/grid.hpp"
+#include "network/store_and_forward_probe.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
 class StoreAndForwardNetwork : public NetworkModel {
 public:
-    StoreAndForwardNetwork(const Grid& grid, TimeScale scale, EventQueue& queue);
+    StoreAndForwardNetwork(const Grid& grid, TimeScale scale, Engine& engine);
 
-    void send(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed) override;
-    void on_event(u32 kind, u32 index) override;
+    void send(const Message& message, Notice arrived, Notice departed) override;
+    void handle(const Event& event) override;
     std::vector<LinkRecord> links() const override;
     std::vector<LinkUse> dimensions() const override;
     std::vector<u64> busiest() const override;
@@ -51,28 +52,13 @@ protected:
         u64 busy = 0;
     };
 
-    static constexpr u32 hop_done = event::network_first;
-    static constexpr u32 link_free = event::network_second;
+    // `links`: the dimension of each link that the network keeps.
+    StoreAndForwardNetwork(const Grid& grid, TimeScale scale, Engine& engine,
+                           const std::vector<u32>& links);
 
-    // `dimension_of_links`: of as many links as the network keeps.
-    StoreAndForwardNetwork(const Grid& grid, TimeScale scale, EventQueue& queue,
-                     const std::vector<u32>& dimension_of_links);
-
-    u32 accept(u32 src, u32 dst, u64 bytes, Notice arrived, Notice departed);
+    u32 accept(const Message& message, Notice arrived, Notice departed);
     const Times& times_of(u32 dimension, u64 bytes);
-    void offer(u32 link, u32 message);
-    void free_link(u32 link);
-
-    // Of recorded runs alone, in recorded.cpp.
-    struct Records;
-    void record_send(u32 message);
-    void record_offer(u32 message);
-    void record_transmission(u32 link, u32 message);
-    void record_free_link(u32 link);
-    // The number among all links of one that the network keeps.
-    virtual u32 number_of(u32 link) const { return link; }
-    // The class of every link, where one of each class is kept; else empty.
-    virtual std::vector<u32> link_classes() const { return {}; }
+    void offer(u32 link, u32 transit);
 
     const Grid& grid_;
     TimeScale scale_;
@@ -81,11 +67,15 @@ protected:
     std::vector<Link> links_;
     std::vector<Times> times_;  // by dimension
     Pool<Transit> transits_;
-    std::shared_ptr<Records> records_;
+    StoreAndForwardProbe probe_;
 
 private:
-    void go_on(u32 message);
-    void transmit(u32 link, u32 message);
+    enum Kind : u32 { hop_done, link_free };
+
+    // Where a message goes when its last hop is done: by default, on to its next link.
+    virtual void take_on(u32 transit);
+    void transmit(u32 link, u32 transit);
+    void free_link(u32 link);
 };
 
 }  // namespace yantra

@@ -5,12 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "base/never.hpp"
 #include "base/types.hpp"
 #include "network/network.hpp"
 
 namespace yantra {
-
-inline constexpr u64 never = ~u64{0};
 
 // What the oldest waiting node of an unfinished rank waits for.
 struct Waiting {
@@ -38,7 +37,7 @@ struct Waiting {
     u32 other_node = none;
     u32 other_kind = none;
     // A node of a collective given by traces, which waits for the message above.
-    u32 inner_stream = none;
+    u32 inner_chunk = none;
     u64 inner_node = 0;
     std::string inner_name;
 };
@@ -70,8 +69,8 @@ struct Outcome {
     std::vector<u64> start;
     std::vector<u64> end;
     std::vector<LinkUse> dimensions;
-    std::vector<NetworkModel::LinkRecord> links;
-    std::function<std::vector<NetworkModel::LinkRecord>()> links_on_demand;   // of a folded run
+    std::vector<LinkRecord> links;
+    std::function<std::vector<LinkRecord>()> links_on_demand;   // of a folded run
     std::vector<u64> busiest;        // by dimension: ticks of its busiest link
     std::vector<Waiting> waiting;    // of unfinished ranks: causes first, then oldest first; ten at most
     std::vector<Unreceived> unreceived;

@@ -34,8 +34,8 @@ void run(u32 seed) {
     u32 scheduled = 0;
     auto schedule = [&] {
         const u64 time = queue.now() + any_delay(random);
-        queue.schedule(time, seed, scheduled);
-        pending.push_back({time, seed, scheduled, {}});
+        queue.schedule(time, {Owner::network, seed}, scheduled);
+        pending.push_back({time, {Owner::network, seed}, scheduled, {}});
         ++scheduled;
     };
     for (u64 i = 0; i < 30; ++i) {
@@ -62,11 +62,11 @@ void run(u32 seed) {
 
 void the_past_is_refused() {
     EventQueue queue;
-    queue.schedule(10, 0, 0);
+    queue.schedule(10, {Owner::network, 0}, 0);
     queue.next();
     bool thrown = false;
     try {
-        queue.schedule(9, 0, 0);
+        queue.schedule(9, {Owner::network, 0}, 0);
     } catch (const std::exception&) {
         thrown = true;
     }

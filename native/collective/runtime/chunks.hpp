@@ -1,0 +1,133 @@
+// Chunks: the collectives under way, cut into chunks, and the phases that each chunk goes through.
+//
+// ASTRA-sim calls a chunk a stream and what it is cut from a dataset (astra-sim-semantics 4). What the
+// packets of a phase need lies apart, with the machine that runs it.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/pool.hpp"
+#include "base/types.hpp"
+#include "collective/kind.hpp"
+#include "engine/completion.hpp"
+
+namespace yantra {
+
+struct Phase {
+    u64 data = 0;
+    u32 level = 0;
+    u32 program = none;
+    u32 queue = 0;
+    CollectiveKind kind = CollectiveKind::all_reduce;
+    bool clockwise = true;
+    bool fixed_hand_over = false;
+    bool idle = false;           // the rank has nothing to do in it
+};
+
+// A collective that one actor has entered.
+struct CollectiveInstance {
+    Completion then;             // a: the actor, b: its node
+    ActorId actor;
+    NodeId node;
+    u32 place = none;            // of the node among those of all actors
+    u32 communicator = 0;
+    u64 bytes = 0;
+    u32 chunks_left = 0;
+};
+
+struct Chunk {
+    ActorId actor;
+    u32 instance = none;
+    u32 plan = none;
+    u32 communicator = 0;
+    u32 custom = none;           // collective given by traces; none for all others
+    u32 first_phase = 0;
+    u32 end_phase = 0;
+    u32 phase = none;            // running or waiting to run; none before the first
+    u32 queue = none;
+    u32 table = none;            // of peers; none where messages are matched
+    u32 member = none;           // of the table
+    u32 tag = 0;
+    u64 id = 0;                  // among the chunks of all communicators
+    i64 priority = 0;
+    bool started = false;        // its phase runs
+};
+
+class Chunks {
+public:
+    struct State {
+        Pool<Chunk> chunks;
+        Pool<CollectiveInstance> instances;
+        std::vector<Phase> phases;
+        std::vector<std::vector<u32>> free_phases;   // blocks given back, by length
+    };
+
+    Chunk& operator[](ChunkId chunk) { return state_.chunks[chunk.index()]; }
+    const Chunk& operator[](ChunkId chunk) const { return state_.chunks[chunk.index()]; }
+    CollectiveInstance& instance(const Chunk& chunk) { return state_.instances[chunk.instance]; }
+    const CollectiveInstance& instance(const Chunk& chunk) const {
+        return state_.instances[chunk.instance];
+    }
+    const Phase& phase(u32 at) const { return state_.phases[at]; }
+    const Phase& phase_of(const Chunk& chunk) const { return state_.phases[chunk.phase]; }
+    // Which of its phases a chunk is in, from 0.
+    static u32 phase_number(const Chunk& chunk) { return chunk.phase - chunk.first_phase; }
+
+    u32 enter(const CollectiveInstance& instance) { return state_.instances.take(instance); }
+    // One chunk less: true, and what it was, if that was the last.
+    bool chunk_ends(u32 instance, CollectiveInstance& ended) {
+        if (--state_.instances[instance].chunks_left > 0) {
+            return false;
+        }
+        ended = state_.instances[instance];
+        state_.instances.give_back(instance);
+        return true;
+    }
+    u32 place_of(u32 instance) const { return state_.instances[instance].place; }
+    u32 chunks_left(u32 instance) const { return state_.instances[instance].chunks_left; }
+
+    // A chunk of an instance with these phases, before the first.
+    ChunkId make(u32 instance, const std::vector<Phase>& phases) {
+        const ChunkId chunk(state_.chunks.take());
+        Chunk& c = (*this)[chunk];
+        CollectiveInstance& of = state_.instances[instance];
+        c.instance = instance;
+        c.actor = of.actor;
+        c.communicator = of.communicator;
+        c.first_phase = store(phases);
+        c.end_phase = c.first_phase + static_cast<u32>(phases.size());
+        ++of.chunks_left;
+        return chunk;
+    }
+    void give_back(ChunkId chunk) {
+        const Chunk& c = (*this)[chunk];
+        state_.free_phases[c.end_phase - c.first_phase].push_back(c.first_phase);
+        state_.chunks.give_back(chunk.index());
+    }
+
+    State& state() { return state_; }
+
+private:
+    u32 store(const std::vector<Phase>& phases) {
+        const std::size_t length = phases.size();
+        if (state_.free_phases.size() <= length) {
+            state_.free_phases.resize(length + 1);
+        }
+        u32 first;
+        if (state_.free_phases[length].empty()) {
+            first = static_cast<u32>(state_.phases.size());
+            state_.phases.resize(state_.phases.size() + length);
+        } else {
+            first = state_.free_phases[length].back();
+            state_.free_phases[length].pop_back();
+        }
+        std::copy(phases.begin(), phases.end(), state_.phases.begin() + first);
+        return first;
+    }
+
+    State state_;
+};
+
+}  // namespace yantra

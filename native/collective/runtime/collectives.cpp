@@ -1,0 +1,241 @@
+#include "collective/runtime/collectives.hpp"
+
+#include <vector>
+
+#include "base/ensure.hpp"
+#include "transport/tags.hpp"
+
+namespace yantra {
+
+Collectives::Collectives(const Model& model, const Grid& grid, const Actors& actors, Engine& engine,
+                         Transport& transport, SharedBus& bus, Completions& completions,
+                         const Options& options)
+    : model_(model),
+      actors_(actors),
+      engine_(engine),
+      completions_(completions),
+      options_(options),
+      planner_(model, grid, actors),
+      tables_(actors.communicator_classes()),
+      queues_(model, grid, actors, engine, chunks_, options.watcher),
+      exchange_(model, actors, engine, transport, tables_, bus, *this, options.watcher),
+      graph_(model, actors, engine, transport, bus, *this),
+      custom_(model, actors, engine, transport, chunks_, *this),
+      probe_(engine.recorder()),
+      ranks_(grid.ranks()) {
+    state_.next_priority.resize(actors.count());
+}
+
+void Collectives::start(const CollectiveRequest& request) {
+    planner_.collective_starts(request.actor, engine_.now());
+    probe_.collective_starts(
+        request.place, actors_.communicator_class(request.actor, request.communicator),
+        planner_.chunks_made(request.actor, request.communicator));
+    const i64 priority = take_priority(request);
+    if (options_.watcher != nullptr) [[unlikely]] {
+        options_.watcher->collective_starts(request.actor, request.communicator);
+    }
+    const std::size_t kind = static_cast<std::size_t>(request.kind);
+    const u32 plan_index = model_.form_of(request.communicator).plan[kind];
+    const Plan& plan = model_.plans[plan_index];
+    const u32 custom = request.custom != none ? request.custom : plan.custom;
+    u32 instance = none;
+    auto enter = [&] {
+        if (instance == none) {
+            instance = chunks_.enter({request.then, request.actor, request.node, request.place,
+                                      request.communicator, request.bytes, 0});
+        }
+        return instance;
+    };
+    if (custom != none) {
+        make_chunk(enter(), plan_index, custom, std::vector<Phase>(1), priority);
+        return;
+    }
+    const bool does_something = planner_.cut(request, plan, [&](const std::vector<Phase>& phases) {
+        make_chunk(enter(), plan_index, none, phases, priority);
+    });
+    if (!does_something) {
+        engine_.of_ranks.schedule(request.actor, 0, request.then.kind, request.then.b);
+    }
+}
+
+i64 Collectives::take_priority(const CollectiveRequest& request) {
+    if (model_.system.priority == Priority::given) {
+        return request.priority;
+    }
+    i64& next = state_.next_priority[request.actor];
+    return model_.system.priority == Priority::lifo ? next++ : next--;
+}
+
+// A chunk enters the queues at once: nothing limits how many of them wait there.
+void Collectives::make_chunk(u32 instance, u32 plan, u32 custom, const std::vector<Phase>& phases,
+                             i64 priority) {
+    const ChunkId chunk = chunks_.make(instance, phases);
+    Chunk& c = chunks_[chunk];
+    c.id = model_.communicators[c.communicator].first_stream +
+           planner_.chunks_made(c.actor, c.communicator)++;
+    c.tag = static_cast<u32>(c.id % tag_space) + tag_space;
+    c.priority = priority;
+    c.plan = plan;
+    c.custom = custom;
+    if (custom == none && !options_.match_by_tag) {
+        join_table(chunk);
+        // Chunks that share no table do not hear of each other, whatever their numbers and sizes.
+        if (!model_.quirks.mismatched_collectives_meet) {
+            c.tag = c.table % tag_space + tag_space;
+        }
+    }
+    proceed(chunk);
+}
+
+void Collectives::join_table(ChunkId chunk) {
+    Chunk& c = chunks_[chunk];
+    std::vector<PhaseShape> phases;
+    for (u32 at = c.first_phase; at < c.end_phase; ++at) {
+        const Phase& phase = chunks_.phase(at);
+        phases.push_back({phase.program, phase.level, phase.data});
+    }
+    const u32 of_class = actors_.communicator_class(c.actor, c.communicator);
+    const u64 number = c.id - model_.communicators[c.communicator].first_stream;
+    const u32 members = actors_.members(of_class, model_.plans[c.plan].communicator_size);
+    ChunkId other;
+    c.table = tables_.find(of_class, number, phases, members, other);
+    if (!other.is_none() && !state_.mismatch) {
+        const CollectiveInstance& here = chunks_.instance(c);
+        const CollectiveInstance& there = chunks_.instance(chunks_[other]);
+        state_.mismatch = {here.actor, here.node, there.actor, there.node};
+    }
+    c.member = actors_.member(of_class, c.actor, [&] { return member_of(c); });
+    exchange_.join(chunk, chunks_.instance(c).place, tables_.join(c.table, c.member, chunk));
+}
+
+// The member of its communicator that a chunk's rank is, by its place on each level.
+u32 Collectives::member_of(const Chunk& chunk) const {
+    const Plan& plan = model_.plans[chunk.plan];
+    if (plan.communicator_size == ranks_) {
+        return actors_.rank(chunk.actor).index();
+    }
+    u32 member = 0;
+    for (u32 level = 0; level < plan.levels.size(); ++level) {
+        const Place place = planner_.place_on(plan, level, chunk.communicator, chunk.actor);
+        member += place.position * place.index_stride;
+    }
+    return member;
+}
+
+// Takes the chunk to its next phase, or to its end. The completion of the collective, and all the
+// work this starts, comes before the chunk leaves its queue. The place it held in the old queue is
+// filled before it starts in the new one.
+void Collectives::proceed(ChunkId chunk) {
+    const ActorId actor = chunks_[chunk].actor;
+    const u32 old_queue = chunks_[chunk].queue;
+    const u32 phase =
+        chunks_[chunk].phase == none ? chunks_[chunk].first_phase : chunks_[chunk].phase + 1;
+    const bool ended = phase == chunks_[chunk].end_phase;
+    if (options_.watcher != nullptr) [[unlikely]] {
+        options_.watcher->actor_changes(actor);
+    }
+    if (ended) {
+        instance_advances(chunks_[chunk].instance);
+    }
+    if (old_queue != none) {
+        queues_.leave(actor, old_queue, chunk);
+    }
+    if (ended) {
+        queues_.place_free(actor, old_queue);
+        start_queue(actor, old_queue);
+        end(chunk);
+        return;
+    }
+    Chunk& c = chunks_[chunk];
+    c.phase = phase;
+    c.queue = chunks_.phase(phase).queue;
+    c.started = false;
+    const u32 queue = c.queue;
+    queues_.enter(chunk);
+    if (old_queue != none) {
+        queues_.place_free(actor, old_queue);
+        start_queue(actor, old_queue);
+    }
+    start_queue(actor, queue);
+}
+
+void Collectives::end(ChunkId chunk) {
+    const Chunk& c = chunks_[chunk];
+    if (c.table != none) {
+        tables_.leave(c.table, c.member);
+    }
+    chunks_.give_back(chunk);
+}
+
+void Collectives::instance_advances(u32 instance) {
+    const Recorder::Scope scope(engine_.recorder());
+    probe_.chunk_ends(instance, chunks_, engine_.now());
+    CollectiveInstance ended;
+    if (chunks_.chunk_ends(instance, ended)) {
+        completions_.completed(ended.then);
+    }
+}
+
+void Collectives::start_queue(ActorId actor, u32 queue) {
+    for (;;) {
+        const ChunkId chunk = queues_.next(actor, queue);
+        if (chunk.is_none()) {
+            return;
+        }
+        const Recorder::Scope scope(engine_.recorder());
+        queues_.starts(actor, queue, chunk);
+        start_phase(chunk);
+        queues_.has_started(actor, queue);
+    }
+}
+
+void Collectives::start_phase(ChunkId chunk) {
+    const Chunk& c = chunks_[chunk];
+    if (c.custom != none) {
+        custom_.start(chunk);
+        return;
+    }
+    const Phase& phase = chunks_.phase_of(c);
+    if (phase.idle) {
+        engine_.of_ranks.schedule(c.actor, 0, {Owner::collectives, phase_done}, chunk.index());
+        return;
+    }
+    const Plan& plan = model_.plans[c.plan];
+    const Program& program = model_.programs[phase.program];
+    const u32 communicator = plan.over_members ? c.communicator : none;
+    const PhaseInput input{.actor = c.actor,
+                           .program = program,
+                           .data = phase.data,
+                           .place = planner_.place_on(plan, phase.level, communicator, c.actor),
+                           .clockwise = phase.clockwise,
+                           .fixed_hand_over = phase.fixed_hand_over,
+                           .plan = c.plan,
+                           .level = phase.level,
+                           .communicator = communicator,
+                           .table = c.table,
+                           .member = c.member,
+                           .phase = Chunks::phase_number(c),
+                           .tag = c.tag,
+                           .number = c.id,
+                           .node = chunks_.instance(c).place};
+    if (!std::holds_alternative<ExchangeProgram>(program.machine)) {
+        graph_.start(chunk, input);
+        return;
+    }
+    if (options_.times != nullptr && exchange_.counts_arrivals(c.table)) [[unlikely]] {
+        if (const std::optional<u64> ticks = options_.times->ticks(input)) {
+            engine_.of_ranks.schedule(c.actor, *ticks, {Owner::collectives, phase_done}, chunk.index());
+            return;
+        }
+    }
+    exchange_.start(chunk, input);
+}
+
+void Collectives::handle(const RankEvent& event) {
+    const ChunkId chunk(event.a);
+    probe_.phase_done(event, engine_.now(), chunks_.instance(chunks_[chunk]).place);
+    proceed(chunk);
+}
+
+}  // namespace yantra

@@ -1,0 +1,97 @@
+// Collectives: the collective operations of a run, cut into chunks, queued and run phase by phase
+// (astra-sim-semantics 4).
+//
+// A chunk's phases are planned when its collective starts (planner.hpp). Each waits in a queue of its
+// dimension (queues.hpp) and is then run by one of three machines: exchange, graph or custom.
+#pragma once
+
+#include <optional>
+
+#include "collective/runtime/chunks.hpp"
+#include "collective/runtime/collectives_probe.hpp"
+#include "collective/runtime/custom_machine.hpp"
+#include "collective/runtime/exchange.hpp"
+#include "collective/runtime/graph_machine.hpp"
+#include "collective/runtime/phase_times.hpp"
+#include "collective/runtime/planner.hpp"
+#include "collective/runtime/queues.hpp"
+#include "transport/peer_tables.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+// Two nodes whose collectives of one communicator differ where they should be the same.
+struct MismatchedNodes {
+    ActorId actor;
+    NodeId node;
+    ActorId other_actor;
+    NodeId other_node;
+};
+
+class Collectives final : private PhaseEnd {
+public:
+    struct Options {
+        bool match_by_tag = false;           // pair messages by tag and size alone, as upstream does
+        OrderWatcher* watcher = nullptr;
+        PhaseTimes* times = nullptr;
+    };
+    struct State {
+        IdVector<ActorId, i64> next_priority;
+        std::optional<MismatchedNodes> mismatch;   // the first
+    };
+
+    Collectives(const Model& model, const Grid& grid, const Actors& actors, Engine& engine,
+                Transport& transport, SharedBus& bus, Completions& completions,
+                const Options& options);
+
+    void start(const CollectiveRequest& request);
+
+    void handle(const RankEvent& event);
+    Exchange& exchange() { return exchange_; }
+    GraphMachine& graph() { return graph_; }
+    CustomMachine& custom() { return custom_; }
+
+    const std::optional<MismatchedNodes>& mismatch() const { return state_.mismatch; }
+    const Chunks& chunks() const { return chunks_; }
+    const ChunkQueues& queues() const { return queues_; }
+    const CustomMachine& custom() const { return custom_; }
+
+    // For whoever compares states of a run: visit_state() in collective/runtime/state.hpp.
+    Chunks& chunks() { return chunks_; }
+    ChunkQueues& queues() { return queues_; }
+    Planner& planner() { return planner_; }
+    PeerTables& tables() { return tables_; }
+    State& state() { return state_; }
+
+private:
+    enum Kind : u32 { phase_done };   // of an actor's events; a: the chunk
+
+    void phase_ends(ChunkId chunk) override { proceed(chunk); }
+
+    i64 take_priority(const CollectiveRequest& request);
+    void make_chunk(u32 instance, u32 plan, u32 custom, const std::vector<Phase>& phases, i64 priority);
+    void join_table(ChunkId chunk);
+    void proceed(ChunkId chunk);
+    void end(ChunkId chunk);
+    void start_queue(ActorId actor, u32 queue);
+    void start_phase(ChunkId chunk);
+    void instance_advances(u32 instance);
+    u32 member_of(const Chunk& chunk) const;
+
+    const Model& model_;
+    const Actors& actors_;
+    Engine& engine_;
+    Completions& completions_;
+    Options options_;
+    Chunks chunks_;
+    Planner planner_;
+    PeerTables tables_;
+    ChunkQueues queues_;
+    Exchange exchange_;
+    GraphMachine graph_;
+    CustomMachine custom_;
+    CollectivesProbe probe_;
+    State state_;
+    u32 ranks_;
+};
+
+}  // namespace yantra

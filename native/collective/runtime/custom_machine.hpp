@@ -1,0 +1,67 @@
+// CustomMachine: phases given as Chakra traces, one for each position (astra-sim-semantics 8).
+#pragma once
+
+#include <vector>
+
+#include "base/ids.hpp"
+#include "collective/custom.hpp"
+#include "collective/runtime/chunks.hpp"
+#include "collective/runtime/graph_probe.hpp"
+#include "collective/runtime/phase_end.hpp"
+#include "engine/actors.hpp"
+#include "engine/engine.hpp"
+#include "model/model.hpp"
+#include "transport/transport.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+class CustomMachine {
+public:
+    CustomMachine(const Model& model, const Actors& actors, Engine& engine, Transport& transport,
+                  Chunks& chunks, PhaseEnd& phases)
+        : model_(model),
+          actors_(actors),
+          engine_(engine),
+          transport_(transport),
+          chunks_(chunks),
+          phases_(phases),
+          probe_(engine.recorder()) {}
+
+    void start(ChunkId chunk);
+    void handle(const RankEvent& event);
+    void completed(const Completion& completion);
+
+    // The trace that a chunk plays, the rank that a number in it stands for, and the bytes of a node.
+    const Graph& trace_of(const Chunk& chunk) const { return *position_of(chunk).graph; }
+    RankId rank_named(const Chunk& chunk, u32 number) const;
+    u64 bytes_of(const Chunk& chunk, u32 node) const;
+
+private:
+    // Of an actor's events and of completions; a: the chunk, b: the node.
+    enum Kind : u32 { node_done, nothing_to_do };
+
+    struct Phase {
+        std::vector<u32> waiting;   // parents left, by node
+        UnorderedOrder ready;
+        u32 ongoing = 0;
+    };
+
+    Phase& of(ChunkId chunk) { return phases_of_chunks_[chunk.index()]; }
+    u32 node_of(ChunkId chunk) const { return chunks_.instance(chunks_[chunk]).place; }
+    const CustomPosition& position_of(const Chunk& chunk) const;
+    u64 ticks_of(const Chunk& chunk, u32 node) const;
+    void issue(ChunkId chunk);
+    void issue_node(ChunkId chunk, u32 node);
+    void node_ends(ChunkId chunk, u32 node);
+
+    const Model& model_;
+    const Actors& actors_;
+    Engine& engine_;
+    Transport& transport_;
+    Chunks& chunks_;
+    PhaseEnd& phases_;
+    GraphProbe probe_;
+    std::vector<Phase> phases_of_chunks_;
+};
+
+}  // namespace yantra

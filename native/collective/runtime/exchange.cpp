@@ -1,0 +1,363 @@
+#include "collective/runtime/exchange.hpp"
+
+#include <limits>
+
+#include "base/ensure.hpp"
+#include "collective/runtime/reduction.hpp"
+
+namespace yantra {
+
+namespace {
+
+// Moves a cursor one packet on; true if that led to another run.
+bool advance(Exchange::Cursor& cursor, const std::vector<Run>& runs) {
+    if (++cursor.done < runs[cursor.run].count) {
+        return false;
+    }
+    cursor.done = 0;
+    ++cursor.run;
+    return true;
+}
+
+// Whether a packet can go: handed over, with a send left for it.
+bool can_send(const Exchange::Packets& x) { return x.pending > 0 && x.left > 0 && x.free > 0; }
+
+bool counts_receipts(const ExchangeProgram& machine) {
+    return machine.barrier_at > 0 && !machine.barrier_counts_hand_overs;
+}
+
+}  // namespace
+
+void Exchange::join(ChunkId chunk, u32 node, u32 early) {
+    if (state_.chunks.size() <= chunk.index()) {
+        state_.chunks.resize(chunk.index() + 1);
+    }
+    Packets& x = of(chunk);
+    x.started = none;
+    x.early = early;
+    x.node = node;
+    for (u32 at = early; at != none; at = tables_.early(at).next) {
+        probe_.receiver_joins(at, node);
+    }
+}
+
+void Exchange::start(ChunkId chunk, const PhaseInput& start) {
+    if (state_.chunks.size() <= chunk.index()) {
+        state_.chunks.resize(chunk.index() + 1);
+    }
+    Packets& x = of(chunk);
+    const u32 early = x.early;
+    x = {};
+    x.early = early;
+    x.machine = std::get_if<ExchangeProgram>(&start.program.machine);
+    ensure(x.machine->sends + x.machine->window < std::numeric_limits<u32>::max(),
+           "more packets in a phase than 32 bits count");
+    x.actor = start.actor;
+    x.rank = actors_.rank(start.actor).index();
+    x.table = start.table;
+    x.member = start.member;
+    x.phase = start.phase;
+    x.tag = start.tag;
+    x.number = start.number;
+    x.node = start.node;
+    x.place = start.place;
+    x.data = start.data;
+    x.round_up = start.program.round_up;
+    x.clockwise = start.clockwise;
+    x.left = static_cast<u32>(x.machine->sends);
+    x.hand_over_ticks = hand_over_ticks(start.fixed_hand_over);
+    x.by_bus = model_.system.bus.enabled && !start.fixed_hand_over;
+    if (counts_arrivals(x.table)) {
+        open_counters(chunk, x);
+    }
+    resolve_peer(x);
+    if (watcher_ != nullptr) [[unlikely]] {
+        watcher_->exchange_starts(x.actor, chunk);
+    }
+    for (u64 i = 0; i < x.machine->window; ++i) {
+        inject(chunk, x);
+    }
+}
+
+void Exchange::open_counters(ChunkId chunk, Packets& x) {
+    const u32 size = x.place.size;
+    ensure(size <= counter_mask, "a group too large for its arrival counters");
+    ensure(x.phase < most_phases, "more phases than an event tells apart");
+    if (!x.machine->neighbours_only) {
+        if (state_.free_counters.size() <= size) {
+            state_.free_counters.resize(size + 1);
+        }
+        if (state_.free_counters[size].empty()) {
+            x.counters = static_cast<u32>(state_.counters.size());
+            state_.counters.resize(state_.counters.size() + size);
+        } else {
+            x.counters = state_.free_counters[size].back();
+            state_.free_counters[size].pop_back();
+        }
+    }
+    x.started = x.phase;
+    u32* link = &x.early;
+    while (*link != none) {
+        const u32 at = *link;
+        const PeerTables::Early arrival = tables_.early(at);
+        if (arrival.mark >> counter_bits == x.started) {
+            const u32 slot = arrival.mark & counter_mask;
+            ++counter(x, slot);
+            probe_.early_counted(chunk, x.counters, slot, at);
+            *link = arrival.next;
+            tables_.forget_early(at);
+        } else {
+            link = &tables_.early(at).next;
+        }
+    }
+}
+
+// All counters are zero again: every message of the phase has met its receive.
+void Exchange::close_counters(Packets& x) {
+    x.started = none;
+    if (x.counters != none) {
+        state_.free_counters[x.place.size].push_back(x.counters);
+    }
+}
+
+// Settles whom the next sends of the run go to, and where they and the receives are counted.
+void Exchange::resolve_peer(Packets& x) {
+    const Run& run = x.machine->runs[x.sent.run];
+    x.send_bytes = run.bytes.of(x.data, x.round_up);
+    const u32 to = x.place.position_at(run.out, run.by_xor, x.clockwise);
+    x.to_rank = x.place.rank_at(to);
+    if (!counts_arrivals(x.table)) {
+        x.from_rank = x.place.rank_at(x.place.position_at(run.into, run.by_xor, x.clockwise));
+        return;
+    }
+    const i32 out = x.clockwise ? run.out : -run.out;
+    const i32 into = x.clockwise ? run.into : -run.into;
+    x.to_member = actors_.member(
+        tables_.communicator_class(x.table), actors_.of(RankId(x.to_rank)),
+        [&] { return x.member + (to - x.place.position) * x.place.index_stride; });
+    x.to_chunk = tables_.chunk(x.table, x.to_member);
+    const ExchangeProgram& machine = *x.machine;
+    x.to_mark = x.phase << counter_bits | machine.counter_of(-out, run.by_xor, x.place.size);
+    x.from_counter = machine.counter_of(into, run.by_xor, x.place.size);
+}
+
+void Exchange::handle(const Event& event) {
+    const u32 mark = event.kind.kind();
+    if (mark < early_arrival) [[likely]] {
+        const ChunkId chunk(event.index);
+        probe_.arrived(event, of(chunk).node);
+        arrive(chunk, mark);
+    } else if (mark == receive_ready) {
+        const ChunkId chunk(event.index);
+        probe_.receive_ready(event, of(chunk).node);
+        receive(chunk);
+    } else {
+        probe_.arrived_early(event);
+        arrive_early(event.index);
+    }
+}
+
+void Exchange::handle(const RankEvent& event) {
+    const ChunkId chunk(event.a);
+    if (event.kind.kind() == handed_over) {
+        probe_.handed_over(event, engine_.now(), of(chunk).node);
+        hand_over_ends(chunk, event.b);
+    } else {
+        probe_.reduced(event, engine_.now(), of(chunk).node);
+        packet_is_free(chunk);
+    }
+}
+
+void Exchange::completed(const Completion& completion) {
+    const ChunkId chunk(completion.a);
+    switch (static_cast<Kind>(completion.kind.kind())) {
+        case handed_over:
+            hand_over_ends(chunk, completion.b);
+            return;
+        case reduced:
+            packet_is_free(chunk);
+            return;
+        case received:
+            receive(chunk);
+            return;
+    }
+    fail("a completion that the exchange does not know");
+}
+
+// Hands the next packet over to the memory agent.
+void Exchange::inject(ChunkId chunk, Packets& x) {
+    const u32 run = x.injected.run;
+    if (watcher_ != nullptr) [[unlikely]] {
+        const Run& packet = x.machine->runs[run];
+        const u64 reduction = packet.reduce.num == 0
+                                  ? OrderWatcher::not_reduced
+                                  : reduction_ticks(model_, packet.reduce.of(x.data, x.round_up));
+        watcher_->packet_handed_over(x.actor, chunk, x.hand_over_ticks, reduction);
+    }
+    ++x.pending;
+    advance(x.injected, x.machine->runs);
+    if (x.by_bus) [[unlikely]] {
+        hand_over_by_bus(chunk, x, run);
+        return;
+    }
+    engine_.of_ranks.schedule(x.actor, x.hand_over_ticks, {Owner::exchange, handed_over},
+                              chunk.index(), run);
+}
+
+// The bus charges the reduction. Upstream charges it again when the packet is delivered.
+void Exchange::hand_over_by_bus(ChunkId chunk, const Packets& x, u32 run) {
+    const Run& packet = x.machine->runs[run];
+    const Kind then = model_.quirks.bus_charges_reduction_twice ? handed_over : reduced;
+    bus_.cross({.actor = x.actor,
+                .from_memory = packet.from_memory,
+                .reduces = packet.reduce.num != 0,
+                .back = packet.back,
+                .bytes = packet.bytes.of(x.data, x.round_up),
+                .node = x.node,
+                .then = {{Owner::exchange, then}, chunk.index(), run}});
+}
+
+// A reduction is an event of its own even where it takes no time.
+void Exchange::hand_over_ends(ChunkId chunk, u32 run) {
+    Packets& x = of(chunk);
+    const Run& packet = x.machine->runs[run];
+    if (packet.reduce.num == 0) {
+        packet_is_free(chunk);
+        return;
+    }
+    if (x.reduce_run != run) {
+        x.reduce_run = run;
+        x.reduce_ticks = reduction_ticks(model_, packet.reduce.of(x.data, x.round_up));
+    }
+    engine_.of_ranks.schedule(x.actor, x.reduce_ticks, {Owner::exchange, reduced}, chunk.index());
+}
+
+// Hand-overs of received packets come after those of the window of own ones.
+bool Exchange::passes_barrier(const Packets& x) const {
+    const ExchangeProgram& machine = *x.machine;
+    if (!machine.barrier_counts_hand_overs) {
+        return x.receipts >= machine.barrier_receipts;
+    }
+    const u64 sent = machine.sends - x.left;
+    return sent + x.free >= machine.window + machine.barrier_receipts;
+}
+
+// One more packet is free to go.
+void Exchange::packet_is_free(ChunkId chunk) {
+    Packets& x = of(chunk);
+    const ExchangeProgram& machine = *x.machine;
+    ++x.free;
+    if (x.left == 0) {
+        probe_.packet_waits(chunk);
+    }
+    if (machine.barrier_at > 0 && x.left <= machine.barrier_at) {
+        if (watcher_ != nullptr && counts_receipts(machine)) [[unlikely]] {
+            watcher_->barrier_met(x.actor, chunk, true);
+        }
+        if (!passes_barrier(x)) {
+            probe_.packet_waits(chunk);
+            return;
+        }
+        probe_.barrier_passed(chunk, x.node, engine_.now());
+        for (u64 i = 0; i < machine.window && can_send(x); ++i) {
+            send(chunk, x);
+        }
+    } else if (can_send(x)) {
+        send(chunk, x);
+    }
+    if (x.left == 0 && x.free == machine.window) {
+        probe_.last_packet(chunk, x.node, engine_.now());
+        close_counters(x);
+        phases_.phase_ends(chunk);
+    }
+}
+
+void Exchange::send(ChunkId chunk, Packets& x) {
+    --x.left;
+    --x.pending;
+    --x.free;
+    probe_.sends(x.node);
+    if (!counts_arrivals(x.table)) {
+        const RankId here(x.rank);
+        const RankId to(x.to_rank);
+        const RankId from(x.from_rank);
+        transport_.send({here.index(), to.index()}, here, to, x.send_bytes, x.tag, {});
+        transport_.receive({from.index(), here.index()}, here, from, x.send_bytes, x.tag,
+                           {{Owner::exchange, received}, chunk.index(), none});
+    } else {
+        send_counted(chunk, x);
+        post(chunk, x);
+    }
+    if (advance(x.sent, x.machine->runs) && x.left > 0) {
+        resolve_peer(x);
+    }
+}
+
+// Sends to the current peer. The message will count at the peer's counter for this rank.
+void Exchange::send_counted(ChunkId chunk, Packets& x) {
+    if (x.to_chunk.is_none()) {
+        x.to_chunk = tables_.chunk(x.table, x.to_member);
+    }
+    Notice notice{{Owner::exchange, x.to_mark}, x.to_chunk.index()};
+    if (x.to_chunk.is_none()) {
+        notice = {{Owner::exchange, early_arrival},
+                  tables_.keep_early({x.table, x.to_member, x.to_mark, none})};
+    }
+    probe_.message_sent(x.send_bytes, x.to_rank, x.tag);
+    if (watcher_ != nullptr) [[unlikely]] {
+        watcher_->chunk_sends(x.actor, chunk, x.number);
+    }
+    transport_.pass({RankId(x.rank), RankId(x.to_rank), x.send_bytes, actors_.ranks_of(x.actor)},
+                    notice);
+}
+
+void Exchange::post(ChunkId chunk, Packets& x) {
+    const bool has_arrived = counter(x, x.from_counter)-- > 0;
+    probe_.receive_posted(chunk, x.counters, x.from_counter, has_arrived);
+    if (has_arrived) {
+        engine_.queue.schedule(engine_.now(), {Owner::exchange, receive_ready}, chunk.index());
+    }
+}
+
+void Exchange::arrive(ChunkId chunk, u32 mark) {
+    Packets& x = of(chunk);
+    if (x.started != mark >> counter_bits) {
+        x.early = tables_.keep_early({none, none, mark, x.early});
+        probe_.kept_early(x.early);
+        return;
+    }
+    const u32 slot = mark & counter_mask;
+    const bool is_awaited = ++counter(x, slot) <= 0;
+    probe_.counted(chunk, x.counters, slot, is_awaited, x.node, engine_.now());
+    if (is_awaited) {
+        receive(chunk);
+    }
+}
+
+void Exchange::arrive_early(u32 at) {
+    probe_.kept_early(at);
+    const PeerTables::Early arrival = tables_.early(at);
+    const ChunkId chunk = tables_.chunk(arrival.table, arrival.member);
+    if (chunk.is_none()) {
+        tables_.wait_for_member(at);
+        return;
+    }
+    probe_.receiver_joins(at, of(chunk).node);
+    tables_.forget_early(at);
+    arrive(chunk, arrival.mark);
+}
+
+void Exchange::receive(ChunkId chunk) {
+    Packets& x = of(chunk);
+    ++x.receipts;
+    const ExchangeProgram& machine = *x.machine;
+    if (counts_receipts(machine) && x.receipts <= machine.barrier_receipts) {
+        probe_.packet_waits(chunk);
+    }
+    inject(chunk, x);
+    if (watcher_ != nullptr && counts_receipts(machine)) [[unlikely]] {
+        watcher_->barrier_met(x.actor, chunk, false);
+    }
+}
+
+}  // namespace yantra

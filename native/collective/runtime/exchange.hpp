@@ -1,0 +1,154 @@
+// Exchange: the machine of ring, direct and halving-doubling phases (astra-sim-semantics 5.2 to 5.5).
+//
+// A window of packets is handed over to the memory agent at the start and one more for every receipt.
+// Every hand-over is followed, where data is reduced, by the reduction, and then by a send and the
+// posting of a receive. This is where a run spends its time, so what every packet touches lies in two
+// cache lines, and everything that a phase settles is settled when it starts.
+#pragma once
+
+#include <vector>
+
+#include "base/ids.hpp"
+#include "collective/runtime/exchange_probe.hpp"
+#include "collective/runtime/phase_end.hpp"
+#include "collective/runtime/phase_input.hpp"
+#include "engine/actors.hpp"
+#include "engine/engine.hpp"
+#include "engine/order_watcher.hpp"
+#include "memory/shared_bus.hpp"
+#include "model/model.hpp"
+#include "transport/peer_tables.hpp"
+#include "transport/transport.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+class Exchange {
+public:
+    // Position within a program's runs.
+    struct Cursor {
+        u32 done = 0;   // packets of the run
+        u32 run = 0;
+    };
+    // Of a chunk. What every packet touches comes first.
+    struct alignas(64) Packets {
+        const ExchangeProgram* machine = nullptr;
+        u64 hand_over_ticks = 0;
+        u64 reduce_ticks = 0;      // of run `reduce_run`
+        u64 send_bytes = 0;        // of the current send run, as are the next four
+        u32 to_rank = none;
+        ChunkId to_chunk;          // none until it has joined the table
+        u32 to_mark = 0;           // phase and the peer's counter
+        u32 from_counter = 0;
+        // Arrivals less receives posted: of the next and the previous rank, or by peer in `counters`.
+        i32 near[2] = {0, 0};
+        u32 counters = none;
+        u32 left = 0;              // sends
+        u32 receipts = 0;
+        u32 pending = 0;           // packets handed over or about to be, not yet sent
+        u32 free = 0;              // hand-overs finished and not yet used
+        u32 reduce_run = none;
+        Cursor injected;
+        Cursor sent;
+        ActorId actor;
+        u32 rank = none;
+        u32 started = none;        // phase whose arrivals are counted; none between phases
+        u32 table = none;
+        u32 member = none;
+        u32 early = none;          // newest arrival for a later phase
+        // Seldom looked at.
+        u32 to_member = none;
+        u32 from_rank = none;
+        u64 data = 0;
+        u64 number = 0;
+        u32 phase = 0;
+        u32 tag = 0;
+        u32 node = none;
+        bool round_up = false;
+        bool clockwise = true;
+        bool by_bus = false;
+        Place place;
+    };
+    struct State {
+        std::vector<Packets> chunks;
+        std::vector<i32> counters;
+        std::vector<std::vector<u32>> free_counters;   // blocks given back, by size of the level
+    };
+
+    Exchange(const Model& model, const Actors& actors, Engine& engine, Transport& transport,
+             PeerTables& tables, SharedBus& bus, PhaseEnd& phases, OrderWatcher* watcher)
+        : model_(model),
+          actors_(actors),
+          engine_(engine),
+          transport_(transport),
+          tables_(tables),
+          bus_(bus),
+          phases_(phases),
+          watcher_(watcher),
+          probe_(engine.recorder()) {}
+
+    // A chunk joins a peer table; `early` is what came for it before.
+    void join(ChunkId chunk, u32 node, u32 early);
+    void start(ChunkId chunk, const PhaseInput& start);
+    // Ticks of a hand-over to the memory agent that does not cross the shared bus.
+    u64 hand_over_ticks(bool fixed) const {
+        return fixed ? model_.system.group_hand_over : model_.system.endpoint_delay;
+    }
+    // Under the rendezvous protocol every message needs its receive, which only the matcher knows.
+    bool counts_arrivals(u32 table) const { return table != none && !transport_.is_rendezvous(); }
+
+    // Whether no packet of a chunk is under way.
+    bool is_between_phases(ChunkId chunk) const {
+        const Packets& x = state_.chunks[chunk.index()];
+        return x.started == none && x.early == none;
+    }
+
+    void handle(const Event& event);
+    void handle(const RankEvent& event);
+    void completed(const Completion& completion);
+
+    const State& state() const { return state_; }
+    State& state() { return state_; }
+
+private:
+    // Kinds of events: an arrival is its mark, phase and counter of the peer. No phase has the highest
+    // number, which stands for the other two.
+    static constexpr u32 counter_bits = 20;
+    static constexpr u32 counter_mask = (1u << counter_bits) - 1;
+    static constexpr u32 most_phases = (1u << (EventKind::kind_bits - counter_bits)) - 1;
+    static constexpr u32 early_arrival = most_phases << counter_bits;
+    static constexpr u32 receive_ready = early_arrival + 1;
+    enum Kind : u32 { handed_over, reduced, received };   // of an actor's events, and completions
+
+    Packets& of(ChunkId chunk) { return state_.chunks[chunk.index()]; }
+    i32& counter(Packets& x, u32 slot) {
+        return x.counters == none ? x.near[slot] : state_.counters[x.counters + slot];
+    }
+
+    void open_counters(ChunkId chunk, Packets& x);
+    void close_counters(Packets& x);
+    void resolve_peer(Packets& x);
+    void inject(ChunkId chunk, Packets& x);
+    void hand_over_by_bus(ChunkId chunk, const Packets& x, u32 run);
+    void hand_over_ends(ChunkId chunk, u32 run);
+    void packet_is_free(ChunkId chunk);
+    bool passes_barrier(const Packets& x) const;
+    void send(ChunkId chunk, Packets& x);
+    void send_counted(ChunkId chunk, Packets& x);
+    void post(ChunkId chunk, Packets& x);
+    void arrive(ChunkId chunk, u32 mark);
+    void arrive_early(u32 early);
+    void receive(ChunkId chunk);
+
+    const Model& model_;
+    const Actors& actors_;
+    Engine& engine_;
+    Transport& transport_;
+    PeerTables& tables_;
+    SharedBus& bus_;
+    PhaseEnd& phases_;
+    OrderWatcher* watcher_;
+    ExchangeProbe probe_;
+    State state_;
+};
+
+}  // namespace yantra

@@ -1,0 +1,73 @@
+// GraphMachine: phases given as sends, receives and local work with dependencies. Trees and algorithms
+// that users add run here (astra-sim-semantics 5.6).
+#pragma once
+
+#include <vector>
+
+#include "base/ids.hpp"
+#include "collective/runtime/graph_probe.hpp"
+#include "collective/runtime/phase_end.hpp"
+#include "collective/runtime/phase_input.hpp"
+#include "engine/actors.hpp"
+#include "engine/engine.hpp"
+#include "memory/shared_bus.hpp"
+#include "model/model.hpp"
+#include "transport/transport.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+class GraphMachine {
+public:
+    GraphMachine(const Model& model, const Actors& actors, Engine& engine, Transport& transport,
+                 SharedBus& bus, PhaseEnd& phases)
+        : model_(model),
+          actors_(actors),
+          engine_(engine),
+          transport_(transport),
+          bus_(bus),
+          phases_(phases),
+          probe_(engine.recorder()) {}
+
+    void start(ChunkId chunk, const PhaseInput& input);
+    void handle(const RankEvent& event);
+    void completed(const Completion& completion);
+
+private:
+    // Of an actor's events and of completions; a: the chunk, b: the operation.
+    enum Kind : u32 { handed_over, done, nothing_to_do };
+
+    // The phase that a chunk runs here.
+    struct Phase {
+        const Program* program = nullptr;
+        ActorId actor;
+        RankId rank;
+        u64 data = 0;
+        u64 serial = 0;             // unlike that of any other phase; 0 when it has ended
+        u32 tag = 0;
+        u32 node = none;
+        bool fixed_hand_over = false;
+        Place place;
+        std::vector<u32> waiting;   // dependencies left, by operation
+        u32 done = 0;
+    };
+
+    Phase& of(ChunkId chunk) { return phases_of_chunks_[chunk.index()]; }
+    const GraphOp& op_of(const Phase& phase, u32 op) const;
+    void run(ChunkId chunk, u32 op);
+    void run_local(ChunkId chunk, u32 op);
+    bool goes_back(const Phase& phase, const GraphOp& op) const;
+    void hand_over_ends(ChunkId chunk, u32 op);
+    void op_ends(ChunkId chunk, u32 op);
+
+    const Model& model_;
+    const Actors& actors_;
+    Engine& engine_;
+    Transport& transport_;
+    SharedBus& bus_;
+    PhaseEnd& phases_;
+    GraphProbe probe_;
+    std::vector<Phase> phases_of_chunks_;
+    u64 serials_ = 0;
+};
+
+}  // namespace yantra

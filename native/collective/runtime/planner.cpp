@@ -1,0 +1,231 @@
+#include "collective/runtime/planner.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/ensure.hpp"
+
+namespace yantra {
+
+namespace {
+
+bool has_root_at_end(CollectiveKind kind) {
+    return kind == CollectiveKind::reduce || kind == CollectiveKind::gather;
+}
+
+bool has_root_at_start(CollectiveKind kind) {
+    return kind == CollectiveKind::broadcast || kind == CollectiveKind::scatter;
+}
+
+}  // namespace
+
+Planner::Planner(const Model& model, const Grid& grid, const Actors& actors)
+    : model_(model), grid_(grid), actors_(actors) {
+    const InterDimension order = model.system.inter_dimension;
+    if (order == InterDimension::themis || order == InterDimension::themis_flex) {
+        themis_.emplace(grid, order == InterDimension::themis_flex);
+    }
+    const u32 queues = model.system.queues_per_dimension;
+    OfActor fresh;
+    fresh.robin.resize(grid.dimensions());
+    for (RoundRobin& robin : fresh.robin) {
+        robin.last = queues > 1 ? queues / 2 : 0;
+    }
+    fresh.chunks.resize(actors.communicator_classes());
+    state_.actors.assign(actors.count(), fresh);
+}
+
+void Planner::collective_starts(ActorId actor, u64 now) {
+    if (themis_) {
+        themis_->collective_starts(actors_.rank(actor).index(), now);
+    }
+}
+
+Planner::Cut Planner::cut_of(const CollectiveRequest& request) const {
+    const u64 splits = model_.system.chunks;
+    Cut cut;
+    cut.left = request.bytes;
+    if (!model_.quirks.padded_chunks) {
+        cut.chunk = (cut.left + splits - 1) / splits;
+        const bool whole = request.kind == CollectiveKind::barrier;   // a signal is not cut
+        cut.pieces = whole ? 1 : std::max<u64>(1, std::min(splits, cut.left));
+        return cut;
+    }
+    cut.chunk = cut.left / splits;
+    if (request.kind != CollectiveKind::all_gather && grid_.ranks() > cut.chunk) {
+        cut.chunk = grid_.ranks();
+        cut.left = splits * cut.chunk;
+    }
+    cut.chunk = std::max<u64>(cut.chunk, 1);   // an all-gather of fewer bytes than chunks: endless upstream
+    cut.pieces = (cut.left + cut.chunk - 1) / cut.chunk;
+    return cut;
+}
+
+bool Planner::is_balanced(const CollectiveRequest& request, const Plan& plan, const Cut& cut) const {
+    return themis_ && plan.shared_load && cut.left > 0 &&
+           (gathers_or_scatters(request.kind) || request.kind == CollectiveKind::all_reduce);
+}
+
+// Takes the next chunk, of the size and in the order that balance the load of the dimensions.
+u64 Planner::take_balanced(const CollectiveRequest& request, Cut& cut) {
+    const u64 number = chunks_made(request.actor, request.communicator);
+    ThemisDecision decision =
+        themis_->choose(number, cut.left, cut.chunk, request.kind, request.involved);
+    cut.left -= decision.bytes;
+    order_ = std::move(decision.order);
+    return decision.bytes;
+}
+
+// The levels in the order in which a chunk visits them: data that grows takes the inner ones last,
+// and so does what spreads from one rank.
+void Planner::order_levels(const CollectiveRequest& request, const Plan& plan) {
+    order_.resize(plan.levels.size());
+    for (u32 level = 0; level < order_.size(); ++level) {
+        order_[level] = level;
+    }
+    if (request.kind == CollectiveKind::all_gather || request.kind == CollectiveKind::gather ||
+        request.kind == CollectiveKind::broadcast) {
+        std::reverse(order_.begin(), order_.end());
+    }
+    if (model_.system.inter_dimension == InterDimension::round_robin && plan.shared_load) {
+        u32& rotation = state_.actors[request.actor].rotation;
+        std::rotate(order_.begin(), order_.begin() + rotation, order_.end());
+        rotation = (rotation + 1) % static_cast<u32>(order_.size());
+    }
+}
+
+void Planner::plan_phases(const CollectiveRequest& request, const Plan& plan, u64 data,
+                          bool balanced) {
+    const Member member{request.actor, request.communicator, plan};
+    phases_.clear();
+    usable_.clear();
+    for (u32 level : order_) {
+        const u32 dimension = plan.levels[level].dimension;
+        const bool involved = !plan.masked || (request.involved >> dimension & 1) != 0;
+        if (involved && plan.levels[level].size > 1) {
+            usable_.push_back(level);
+        }
+    }
+    ensure(!usable_.empty(), "a collective over no dimension");
+    const bool hierarchical =
+        request.kind == CollectiveKind::all_reduce && model_.system.local_bw_aware;
+    if (!hierarchical) {
+        for (u32 level : usable_) {
+            add_phase(member, level, request.kind, Half::any, data);
+        }
+        leave_out_phases(member, request.kind);
+        return;
+    }
+    const std::size_t scattered = balanced ? usable_.size() : usable_.size() - 1;
+    for (std::size_t i = 0; i < scattered; ++i) {
+        add_phase(member, usable_[i], CollectiveKind::reduce_scatter, Half::first, data);
+    }
+    if (!balanced) {
+        add_phase(member, usable_.back(), CollectiveKind::all_reduce, Half::first, data);
+    }
+    for (std::size_t i = scattered; i-- > 0;) {
+        add_phase(member, usable_[i], CollectiveKind::all_gather, Half::last, data);
+    }
+}
+
+// Of a collective with a root, a rank takes part in a phase only if it has data there: on the way to
+// the root if it was first in all phases before, on the way from the root if it is first in all after.
+void Planner::leave_out_phases(const Member& member, CollectiveKind kind) {
+    const bool to_root = has_root_at_end(kind);
+    if (!to_root && !has_root_at_start(kind)) {
+        return;
+    }
+    bool idle = false;
+    for (std::size_t i = 0; i < phases_.size(); ++i) {
+        Phase& phase = phases_[to_root ? i : phases_.size() - 1 - i];
+        phase.idle = idle;
+        const Place place = place_on(member.plan, phase.level, member.communicator, member.actor);
+        idle = idle || place.position != 0;
+    }
+}
+
+void Planner::add_phase(const Member& member, u32 level_index, CollectiveKind kind, Half half,
+                        u64& data) {
+    const Level& level = member.plan.levels[level_index];
+    Phase phase;
+    phase.data = data;
+    phase.level = level_index;
+    phase.kind = kind;
+    phase.fixed_hand_over = level.fixed_hand_over;
+    phase.program = level.program[static_cast<std::size_t>(kind)];
+    if (level.turn != none && takes_alternate(member, level)) {
+        phase.program = level.alternate[static_cast<std::size_t>(kind)];
+    }
+    ensure(phase.program != no_program, "a phase without a program");
+    const u32 per_set = grid_.dimensions() * model_.system.queues_per_dimension;
+    phase.queue = model_.lanes[member.communicator] * per_set +
+                  level.dimension * model_.system.queues_per_dimension;
+    if (model_.quirks.half_queues) {
+        choose_queue_by_half(member.actor, level.dimension, half, phase);
+    } else {
+        choose_queue_by_chunk(member, half, phase);
+    }
+    const Program& program = model_.programs[phase.program];
+    // Upstream's tree runs an all-reduce whatever asked for it, and the schedulers see what runs.
+    if (gathers_or_scatters(kind) && program.result.num == program.result.den) {
+        phase.kind = CollectiveKind::all_reduce;
+    }
+    data = program.result.of(data, program.round_up);
+    phases_.push_back(phase);
+}
+
+// Whether a phase runs the second of two programs: every second chunk of the communicator does, so
+// that its members agree. Upstream counts the phases of each rank.
+bool Planner::takes_alternate(const Member& member, const Level& level) {
+    const u64 number = model_.quirks.phases_as_ready
+                           ? next_alternation(member, level)
+                           : chunks_made(member.actor, member.communicator);
+    return number % 2 != 0;
+}
+
+u64 Planner::next_alternation(const Member& member, const Level& level) {
+    std::vector<AlternationCount>& counts = state_.actors[member.actor].alternations;
+    const u32 base = member.plan.over_members ? model_.communicators[member.communicator].base : 0;
+    auto found = std::find_if(counts.begin(), counts.end(), [&](const AlternationCount& c) {
+        return c.counter == level.turn && c.base == base;
+    });
+    if (found == counts.end()) {
+        found = counts.insert(found, {level.turn, base, 0});
+    }
+    return found->count++;
+}
+
+// Counts the phases of each half of a dimension's queues, whatever their communicator.
+void Planner::choose_queue_by_half(ActorId actor, u32 dimension, Half half, Phase& phase) {
+    const u32 queues = model_.system.queues_per_dimension;
+    RoundRobin& robin = state_.actors[actor].robin[dimension];
+    u32 queue;
+    if (half == Half::any) {
+        queue = robin.any;
+        robin.any = (robin.any + 1) % queues;
+        phase.clockwise = queues == 1 || queue < queues / 2;
+    } else if (half == Half::first) {
+        queue = robin.first;
+        robin.first = queues > 1 ? (robin.first + 1) % (queues / 2) : 0;
+        phase.clockwise = true;
+    } else {
+        queue = robin.last;
+        robin.last = queues > 1 && robin.last + 1 < queues ? robin.last + 1
+                     : queues > 1                          ? queues / 2
+                                                           : 0;
+        phase.clockwise = false;
+    }
+    phase.queue += queue;
+}
+
+// The number of the chunk within its communicator decides, so that all members agree on the queue
+// and on the direction around a ring.
+void Planner::choose_queue_by_chunk(const Member& member, Half half, Phase& phase) {
+    const u32 queues = model_.system.queues_per_dimension;
+    const u64 number = chunks_made(member.actor, member.communicator);
+    const u32 queue = static_cast<u32>(number % queues);
+    phase.clockwise = half == Half::any ? queues == 1 || queue < queues / 2 : half == Half::first;
+    phase.queue += queue;
+}
+
+}  // namespace yantra

@@ -1,0 +1,140 @@
+// Planner: which phases a chunk of a collective goes through, in which order and in which queues
+// (astra-sim-semantics 4).
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/variant.hpp"
+#include "collective/plan.hpp"
+#include "collective/runtime/chunks.hpp"
+#include "collective/themis.hpp"
+#include "engine/actors.hpp"
+#include "model/model.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+// What an actor asks for.
+struct CollectiveRequest {
+    CollectiveKind kind = CollectiveKind::all_reduce;
+    u32 communicator = 0;
+    u64 bytes = 0;
+    u64 involved = ~u64{0};   // dimensions, as bits
+    i64 priority = 0;         // where the workload gives priorities
+    u32 custom = none;        // collective given by traces, of this node alone
+    ActorId actor;
+    NodeId node;
+    u32 place = none;         // of the node among those of all actors
+    Completion then;
+};
+
+class Planner {
+public:
+    // A dimension's queues are used in turn: all of them, or each half for one kind of phase.
+    struct RoundRobin {
+        u32 any = 0;
+        u32 first = 0;
+        u32 last = 0;
+    };
+    // The phases that an actor made on levels that alternate between two programs. Those over the same
+    // members count as one.
+    struct AlternationCount {
+        u32 counter;
+        u32 base;
+        u32 count;
+    };
+    struct OfActor {
+        std::vector<RoundRobin> robin;         // by dimension
+        std::vector<u64> chunks;               // made so far, by communicator class
+        std::vector<AlternationCount> alternations;
+        u32 rotation = 0;                      // of the round-robin inter-dimension scheduler
+    };
+    struct State {
+        IdVector<ActorId, OfActor> actors;
+    };
+
+    Planner(const Model& model, const Grid& grid, const Actors& actors);
+
+    // To be called when an actor enters a collective.
+    void collective_starts(ActorId actor, u64 now);
+    // Cuts a collective: calls `make(phases)` for each chunk; false if there is nothing to do.
+    template <class Make>
+    bool cut(const CollectiveRequest& request, const Plan& plan, Make&& make);
+
+    // The chunks that an actor made so far in a communicator.
+    u64& chunks_made(ActorId actor, u32 communicator) {
+        return state_.actors[actor].chunks[actors_.communicator_class(actor, communicator)];
+    }
+    Place place_on(const Plan& plan, u32 level, u32 communicator, ActorId actor) const {
+        return yantra::place_on(model_, plan, level, communicator, actors_.rank(actor).index());
+    }
+
+    State& state() { return state_; }
+    const State& state() const { return state_; }
+
+private:
+    // Which of a dimension's queues a phase may use.
+    enum class Half : u8 { any, first, last };
+    // Whose chunk is planned.
+    struct Member {
+        ActorId actor;
+        u32 communicator;
+        const Plan& plan;
+    };
+    // How a collective is cut.
+    struct Cut {
+        u64 pieces = 0;
+        u64 chunk = 0;
+        u64 left = 0;
+    };
+
+    Cut cut_of(const CollectiveRequest& request) const;
+    bool is_balanced(const CollectiveRequest& request, const Plan& plan, const Cut& cut) const;
+    u64 take_balanced(const CollectiveRequest& request, Cut& cut);
+    void order_levels(const CollectiveRequest& request, const Plan& plan);
+    void plan_phases(const CollectiveRequest& request, const Plan& plan, u64 data, bool balanced);
+    void add_phase(const Member& member, u32 level, CollectiveKind kind, Half half, u64& data);
+    bool takes_alternate(const Member& member, const Level& level);
+    u64 next_alternation(const Member& member, const Level& level);
+    void leave_out_phases(const Member& member, CollectiveKind kind);
+    void choose_queue_by_half(ActorId actor, u32 dimension, Half half, Phase& phase);
+    void choose_queue_by_chunk(const Member& member, Half half, Phase& phase);
+
+    const Model& model_;
+    const Grid& grid_;
+    const Actors& actors_;
+    std::optional<Themis> themis_;
+    State state_;
+    // Of the chunk being planned.
+    std::vector<Phase> phases_;
+    std::vector<u32> order_;      // its levels
+    std::vector<u32> usable_;     // those of them that take part
+};
+
+// Upstream gives every chunk the same size, at least one byte per rank of the whole system, and
+// rounds their number up; without the quirk the chunks add up to the collective's size.
+template <class Make>
+bool Planner::cut(const CollectiveRequest& request, const Plan& plan, Make&& make) {
+    Cut cut = cut_of(request);
+    if (plan.levels.empty() || cut.pieces == 0) {   // a group of one rank, or no bytes
+        return false;
+    }
+    const bool balanced = is_balanced(request, plan, cut);
+    for (u64 piece = 0; balanced ? cut.left > 0 : piece < cut.pieces; ++piece) {
+        u64 data = cut.chunk;
+        if (balanced) {
+            data = take_balanced(request, cut);
+        } else {
+            if (!model_.quirks.padded_chunks) {
+                data = cut.left / cut.pieces + (piece < cut.left % cut.pieces ? 1 : 0);
+            }
+            order_levels(request, plan);
+        }
+        plan_phases(request, plan, data, balanced);
+        make(phases_);
+    }
+    return true;
+}
+
+}  // namespace yantra

@@ -1,0 +1,207 @@
+#include "collective/runtime/queues.hpp"
+
+#include <algorithm>
+
+namespace yantra {
+
+ChunkQueues::ChunkQueues(const Model& model, const Grid& grid, const Actors& actors, Engine& engine,
+                         Chunks& chunks, OrderWatcher* watcher)
+    : model_(model),
+      actors_(actors),
+      engine_(engine),
+      chunks_(chunks),
+      watcher_(watcher),
+      queues_per_set_(grid.dimensions() * model.system.queues_per_dimension),
+      most_running_((model.system.active_chunks + model.system.queues_per_dimension - 1) /
+                    model.system.queues_per_dimension),
+      probe_(engine.recorder()) {
+    const u32 sets = *std::max_element(model.lanes.begin(), model.lanes.end()) + 1;
+    state_.queues.assign(actors.count(), std::vector<Queue>(sets * queues_per_set_));
+    state_.orders.assign(actors.communicator_classes(), std::vector<PhaseOrder>(queues_per_set_));
+    probe_.keeps(actors.count(), sets * queues_per_set_, most_running_);
+}
+
+void ChunkQueues::enter(ChunkId id) {
+    const Chunk& chunk = chunks_[id];
+    std::vector<ChunkId>& queue = state_.queues[chunk.actor][chunk.queue].chunks;
+    const std::size_t at = insertion_point(queue, chunk);
+    queue.insert(queue.begin() + static_cast<std::ptrdiff_t>(at), id);
+    probe_.enters(id);
+    if (watcher_ != nullptr) [[unlikely]] {
+        watcher_->chunk_enters(chunk.actor, chunk.queue, queue.back() == id);
+    }
+}
+
+void ChunkQueues::leave(ActorId actor, u32 queue, ChunkId chunk) {
+    if (watcher_ != nullptr) [[unlikely]] {
+        watcher_->chunk_leaves(actor, queue);
+    }
+    std::vector<ChunkId>& chunks = state_.queues[actor][queue].chunks;
+    chunks.erase(std::find(chunks.begin(), chunks.end(), chunk));
+}
+
+void ChunkQueues::place_free(ActorId actor, u32 queue) {
+    --state_.queues[actor][queue].running;
+    probe_.place_free(actor, queue);
+}
+
+ChunkId ChunkQueues::next(ActorId actor, u32 queue) {
+    Queue& q = state_.queues[actor][queue];
+    if (q.running >= most_running_ || q.running >= q.chunks.size()) {
+        return ChunkId::none;
+    }
+    if (!model_.quirks.phases_as_ready && !move_next_to_front(actor, q)) {
+        return ChunkId::none;
+    }
+    const ChunkId chunk = q.chunks[q.running];
+    Chunk& c = chunks_[chunk];
+    c.started = true;
+    return chunk;
+}
+
+// All members of a communicator start the phases of its chunks in one order, that of the member which
+// comes first to each. Were each to start what is ready, two ranks that are not in step would run
+// different chunks and wait for each other for ever. This cannot: take, of the phases that have begun
+// somewhere and not ended everywhere, the one that began first. The phase before it has ended, and
+// so has all that comes before it in its queue, so every member can start it.
+//
+// Moves the chunk whose turn it is to the front of those that wait; false if it has yet to come.
+bool ChunkQueues::move_next_to_front(ActorId actor, Queue& q) {
+    const Chunk& head = chunks_[q.chunks[q.running]];
+    if (head.end_phase - head.first_phase == 1) {
+        return true;  // chunks of one phase are in order anyway
+    }
+    const u32 of_class = actors_.communicator_class(actor, head.communicator);
+    PhaseOrder& order = state_.orders[of_class][head.queue % queues_per_set_];
+    PhaseStart& start = phase_to_start(head, q, order, of_class);
+    const u32 communicator = head.communicator;
+    const auto waiting = q.chunks.begin() + q.running;
+    const auto found = std::find_if(waiting, q.chunks.end(), [&](ChunkId id) {
+        const Chunk& c = chunks_[id];
+        return c.id - model_.communicators[communicator].first_stream == start.chunk &&
+               Chunks::phase_number(c) == start.phase;
+    });
+    if (watcher_ != nullptr && found != waiting) [[unlikely]] {
+        watcher_->phase_overtakes(actor, start.tick);
+    }
+    if (found == q.chunks.end()) {
+        return false;
+    }
+    std::rotate(waiting, found, found + 1);
+    ++q.next_start;
+    --start.members_left;
+    for (; !order.coming.empty() && order.coming.front().members_left == 0; ++order.passed) {
+        order.coming.erase(order.coming.begin());
+    }
+    return true;
+}
+
+// The phase that the communicator has agreed to start next in a queue. Who comes first decides.
+ChunkQueues::PhaseStart& ChunkQueues::phase_to_start(const Chunk& head, Queue& q, PhaseOrder& order,
+                                                     u32 of_class) {
+    if (q.next_start == order.passed + order.coming.size()) {
+        if (watcher_ != nullptr) [[unlikely]] {
+            watcher_->phase_order_grows(head.actor, of_class, head.queue % queues_per_set_,
+                                        order.coming.empty() ? ~u64{0} : order.coming.back().tick);
+        }
+        const u32 ranks = model_.plans[head.plan].communicator_size;
+        order.coming.push_back({number_of(head), Chunks::phase_number(head),
+                                actors_.members(of_class, ranks), engine_.now()});
+    }
+    return order.coming[q.next_start - order.passed];
+}
+
+std::size_t ChunkQueues::insertion_point(const std::vector<ChunkId>& queue, const Chunk& chunk) const {
+    const bool by_policy = model_.system.intra_dimension != IntraDimension::fifo &&
+                           chunk.custom == none && gathers_or_scatters(chunks_.phase_of(chunk).kind);
+    return by_policy ? policy_point(queue, chunk) : priority_point(queue, chunk);
+}
+
+// Behind everything that runs or has at least the same priority.
+std::size_t ChunkQueues::priority_point(const std::vector<ChunkId>& queue, const Chunk& chunk) const {
+    if (model_.system.intra_dimension == IntraDimension::fifo) {
+        // The waiting part is sorted, so look from the back, where the point usually is.
+        std::size_t at = queue.size();
+        while (at > 0 && !chunks_[queue[at - 1]].started &&
+               chunks_[queue[at - 1]].priority < chunk.priority) {
+            --at;
+        }
+        return at;
+    }
+    std::size_t at = 0;
+    while (at < queue.size() &&
+           (chunks_[queue[at]].started || chunks_[queue[at]].priority >= chunk.priority)) {
+        ++at;
+    }
+    return at;
+}
+
+u64 ChunkQueues::largest_side(const Chunk& chunk) const {
+    const Phase& phase = chunks_.phase_of(chunk);
+    const Program& program = model_.programs[phase.program];
+    return std::max(phase.data, program.result.of(phase.data, program.round_up));
+}
+
+// Where a reduce-scatter or all-gather phase waits under the other intra-dimension policies
+// (astra-sim-semantics 4.7; Themis, ISCA 2022, section 4.3 for smallest chunk first).
+std::size_t ChunkQueues::policy_point(const std::vector<ChunkId>& queue, const Chunk& chunk) const {
+    auto phases_after = [](const Chunk& c) { return c.end_phase - c.phase - 1; };
+    std::size_t at = 0;
+    switch (model_.system.intra_dimension) {
+        case IntraDimension::smallest_first: {
+            if (phases_after(chunk) == 1) {
+                return queue.size();
+            }
+            const u64 own = largest_side(chunk);
+            while (at < queue.size() &&
+                   (chunks_[queue[at]].started || largest_side(chunks_[queue[at]]) < own)) {
+                ++at;
+            }
+            return at;
+        }
+        case IntraDimension::less_remaining_phase_first:
+            while (at < queue.size() && (chunks_[queue[at]].started ||
+                                         phases_after(chunks_[queue[at]]) < phases_after(chunk))) {
+                ++at;
+            }
+            return at;
+        case IntraDimension::rg:
+            return alternating_point(queue, chunk);
+        case IntraDimension::fifo:
+            break;
+    }
+    return priority_point(queue, chunk);
+}
+
+// RG: keeps reduce-scatters and all-gathers alternating. A pair of both kinds that ends with the
+// element looked at is left in one piece.
+std::size_t ChunkQueues::alternating_point(const std::vector<ChunkId>& queue,
+                                           const Chunk& chunk) const {
+    CollectiveKind before = CollectiveKind::barrier;
+    CollectiveKind current = CollectiveKind::barrier;
+    std::size_t at = 0;
+    auto look = [&] {
+        before = current;
+        current = chunks_.phase_of(chunks_[queue[at]]).kind;
+    };
+    while (at < queue.size()) {
+        look();
+        const Chunk& other = chunks_[queue[at]];
+        if (other.started) {
+            ++at;
+            if (at < queue.size() && !chunks_[queue[at]].started) {
+                look();
+                ++at;
+            }
+        } else if (other.priority > chunk.priority ||
+                   (gathers_or_scatters(before) && gathers_or_scatters(current) &&
+                    before != current)) {
+            ++at;
+        } else {
+            break;
+        }
+    }
+    return at;
+}
+
+}  // namespace yantra

@@ -1,0 +1,93 @@
+// ChunkQueues: where the chunks of an actor wait for their turn on a dimension.
+//
+// Each queue runs a few chunks at a time. In which order they wait is the intra-dimension policy; in
+// which order the members of a communicator start their phases is agreed between them, unless the
+// quirk phases-as-ready says otherwise (astra-sim-semantics 4.6, 4.7).
+#pragma once
+
+#include <vector>
+
+#include "base/ids.hpp"
+#include "collective/runtime/chunks.hpp"
+#include "collective/runtime/queue_probe.hpp"
+#include "engine/actors.hpp"
+#include "engine/engine.hpp"
+#include "engine/order_watcher.hpp"
+#include "model/model.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+class ChunkQueues {
+public:
+    struct Queue {
+        std::vector<ChunkId> chunks;   // those that run first
+        u64 next_start = 0;            // of the phase to start next, in the order of the communicator
+        u32 running = 0;
+    };
+    // The next phases that members of a communicator class will start in one queue, in their order.
+    struct PhaseStart {
+        u64 chunk;                     // its number in the communicator
+        u32 phase;
+        u32 members_left;
+        u64 tick;                      // at which the first member started it
+    };
+    struct PhaseOrder {
+        std::vector<PhaseStart> coming;   // those that some member has yet to start
+        u64 passed = 0;
+    };
+    struct State {
+        IdVector<ActorId, std::vector<Queue>> queues;
+        std::vector<std::vector<PhaseOrder>> orders;   // by communicator class and queue of a set
+    };
+
+    ChunkQueues(const Model& model, const Grid& grid, const Actors& actors, Engine& engine,
+                Chunks& chunks, OrderWatcher* watcher);
+
+    // A chunk enters the queue of its phase, or leaves the one it is in. The place it held there is
+    // free only when `place_free` says so.
+    void enter(ChunkId chunk);
+    void leave(ActorId actor, u32 queue, ChunkId chunk);
+    void place_free(ActorId actor, u32 queue);
+
+    // The chunk that is to start its phase now; none if none may. `starts` and, when the phase is under
+    // way, `has_started` follow.
+    ChunkId next(ActorId actor, u32 queue);
+    void starts(ActorId actor, u32 queue, ChunkId chunk) {
+        probe_.starts(actor, queue, chunk, engine_.now(), chunks_.instance(chunks_[chunk]).place);
+    }
+    void has_started(ActorId actor, u32 queue) { ++state_.queues[actor][queue].running; }
+
+    // Whether chunks wait in a queue that do not run.
+    bool waits(ActorId actor, u32 queue) const {
+        const Queue& q = state_.queues[actor][queue];
+        return q.chunks.size() > q.running;
+    }
+    // The queues of each set: one for each dimension and queue of it.
+    u32 queues_per_set() const { return queues_per_set_; }
+
+    State& state() { return state_; }
+
+private:
+    std::size_t insertion_point(const std::vector<ChunkId>& queue, const Chunk& chunk) const;
+    std::size_t priority_point(const std::vector<ChunkId>& queue, const Chunk& chunk) const;
+    std::size_t policy_point(const std::vector<ChunkId>& queue, const Chunk& chunk) const;
+    std::size_t alternating_point(const std::vector<ChunkId>& queue, const Chunk& chunk) const;
+    u64 largest_side(const Chunk& chunk) const;
+    bool move_next_to_front(ActorId actor, Queue& queue);
+    PhaseStart& phase_to_start(const Chunk& head, Queue& queue, PhaseOrder& order, u32 of_class);
+    u64 number_of(const Chunk& chunk) const {
+        return chunk.id - model_.communicators[chunk.communicator].first_stream;
+    }
+
+    const Model& model_;
+    const Actors& actors_;
+    Engine& engine_;
+    Chunks& chunks_;
+    OrderWatcher* watcher_;
+    u32 queues_per_set_;
+    u32 most_running_;
+    QueueProbe probe_;
+    State state_;
+};
+
+}  // namespace yantra

@@ -1,0 +1,174 @@
+// What of the collectives the future of a run depends on; see engine/state.hpp.
+//
+// A chunk is described while it waits for a phase, or runs one whose end is known, not while packets of
+// its phase are under way.
+#pragma once
+
+#include <algorithm>
+
+#include "collective/runtime/collectives.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+template <class Visitor>
+void visit_state(Visitor& v, ActorId actor, Planner::OfActor& of, u32 queues_per_dimension) {
+    auto& [robin, chunks, alternations, rotation] = of;
+    v.each(robin, [&v](Planner::RoundRobin& at) {
+        auto& [any, first, last] = at;
+        v.same(any);
+        v.same(first);
+        v.same(last);
+    });
+    v.chunks_made(actor, chunks, 2 * u64{queues_per_dimension});
+    v.each(alternations, [&v](Planner::AlternationCount& at) {
+        auto& [counter, base, count] = at;
+        v.same(counter);
+        v.same(base);
+        v.count(count, 2);
+    });
+    v.same(rotation);
+}
+
+template <class Visitor>
+void visit_instance(Visitor& v, Chunks& chunks, u32 at) {
+    if (!v.comes_to_instance(at)) {
+        return;
+    }
+    auto& [then, actor, node, place, communicator, bytes, chunks_left] = chunks.state().instances[at];
+    auto& [kind, of_actor, then_node] = then;
+    v.same(kind);
+    v.fixed(of_actor);
+    v.node(actor, then_node);
+    v.fixed(actor);
+    v.node(actor, node);
+    v.place(actor, place);
+    v.same(communicator);
+    v.same(bytes);
+    v.same(chunks_left);
+}
+
+template <class Visitor>
+void visit_table(Visitor& v, PeerTables::State& state, u32 at) {
+    if (!v.comes_to_table(at)) {
+        return;
+    }
+    auto& [number, communicator_class, next, left, phases, chunk, early] = state.tables[at];
+    v.must(next == none);
+    v.fixed(next);
+    v.same(communicator_class);
+    v.table_number(at, communicator_class, number);
+    v.same(left);
+    v.fixed(phases);   // those of the chunks
+    v.fixed(chunk);
+    v.each(chunk, [&v](ChunkId id) { v.word(!id.is_none()); });
+    v.must(std::all_of(early.begin(), early.end(), [](u32 arrival) { return arrival == none; }));
+    v.fixed(early);
+}
+
+template <class Visitor>
+void visit_phase(Visitor& v, Phase& phase) {
+    auto& [data, level, program, queue, kind, clockwise, fixed_hand_over, idle] = phase;
+    v.same(data);
+    v.same(level);
+    v.same(program);
+    v.same(queue);
+    v.same(kind);
+    v.same(clockwise);
+    v.same(fixed_hand_over);
+    v.same(idle);
+}
+
+template <class Visitor>
+void visit_chunk(Visitor& v, Collectives& collectives, ChunkId id) {
+    Chunks& chunks = collectives.chunks();
+    auto& [actor, instance, plan, communicator, custom, first_phase, end_phase, phase, queue, table,
+           member, tag, number, priority, started] = chunks[id];
+    v.must(table != none && custom == none && collectives.exchange().is_between_phases(id));
+    if (!v.possible()) {
+        return;
+    }
+    v.fixed(actor);
+    v.fixed(instance);
+    visit_instance(v, chunks, instance);
+    v.same(plan);
+    v.same(communicator);
+    v.fixed(custom);
+    v.word(end_phase - first_phase);
+    v.word(phase - first_phase);
+    v.fixed(phase);
+    for (u32 at = first_phase; at < end_phase; ++at) {
+        visit_phase(v, chunks.state().phases[at]);
+    }
+    v.fixed(first_phase);
+    v.fixed(end_phase);
+    v.same(queue);
+    v.fixed(table);
+    const u32 communicator_class = collectives.tables().communicator_class(table);
+    visit_table(v, collectives.tables().state(), table);
+    v.same(member);
+    v.scratch(tag);   // of messages that are matched, of which a chunk with a table has none
+    v.chunk_number(communicator_class, number);
+    v.priority(actor, priority);
+    v.same(started);
+}
+
+template <class Visitor>
+void visit_state(Visitor& v, ActorId, ChunkQueues::Queue& queue, Collectives& collectives) {
+    auto& [chunks, next_start, running] = queue;
+    v.elsewhere(next_start);   // with the orders, below
+    v.same(running);
+    v.each(chunks, [&](ChunkId id) { visit_chunk(v, collectives, id); });
+}
+
+// The order of phases in one queue of a communicator class.
+template <class Visitor>
+void visit_order(Visitor& v, u32 communicator_class, ChunkQueues::PhaseOrder& order) {
+    auto& [coming, passed] = order;
+    v.fixed(passed);   // only how far members are from it counts
+    v.each(coming, [&](ChunkQueues::PhaseStart& start) {
+        auto& [chunk, phase, members_left, tick] = start;
+        v.chunk_number(communicator_class, chunk);
+        v.same(phase);
+        v.same(members_left);
+        v.scratch(tick);
+    });
+}
+
+template <class Visitor>
+void visit_state(Visitor& v, Collectives& collectives, const Model& model) {
+    Collectives::State& own = collectives.state();
+    auto& [next_priority, mismatch] = own;
+    v.must(!mismatch.has_value());
+    v.fixed(mismatch);
+    v.each(next_priority, [&v](ActorId, i64& next) { v.count(next); });
+    v.each(collectives.planner().state().actors, [&](ActorId actor, Planner::OfActor& of) {
+        visit_state(v, actor, of, model.system.queues_per_dimension);
+    });
+    auto& [queues, orders] = collectives.queues().state();
+    v.each(queues, [&](ActorId actor, std::vector<ChunkQueues::Queue>& of) {
+        for (u32 at = 0; at < of.size(); ++at) {
+            if (!of[at].chunks.empty()) {
+                v.word(at);
+                visit_state(v, actor, of[at], collectives);
+            }
+        }
+        v.word(~u64{0});
+    });
+    if (model.quirks.phases_as_ready) {
+        return;   // there are no orders
+    }
+    const u32 set = collectives.queues().queues_per_set();
+    for (u32 of_class = 0; of_class < orders.size(); ++of_class) {
+        for (ChunkQueues::PhaseOrder& order : orders[of_class]) {
+            visit_order(v, of_class, order);
+        }
+    }
+    v.each_membership([&](ActorId actor, u32 communicator, u32 of_class) {
+        for (u32 at = 0; at < set; ++at) {
+            const u64 next_start = queues[actor][model.lanes[communicator] * set + at].next_start;
+            v.word(next_start - orders[of_class][at].passed);
+        }
+    });
+}
+
+}  // namespace yantra

@@ -1,0 +1,25 @@
+// Engine: the clock and the two lists of what is to come, which every component of a run schedules on.
+#pragma once
+
+#include "base/variant.hpp"
+#include "engine/event_queue.hpp"
+#include "engine/rank_events.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+struct Engine {
+    explicit Engine(u32 actors) : of_ranks(queue, actors) {}
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    u64 now() const { return queue.now(); }
+    Recorder& recorder() { return queue.recorder(); }
+    // Ends the slice of the run that goes on, after the present event.
+    void pause() { paused = true; }
+
+    EventQueue queue;
+    RankEvents of_ranks;
+    bool paused = false;
+};
+
+}  // namespace yantra

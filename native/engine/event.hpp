@@ -1,0 +1,63 @@
+// Event: what happens when, to whom. An event names the component that handles it and one of that
+// component's own kinds; nobody else reads the kind.
+#pragma once
+
+#include "base/types.hpp"
+#include "base/variant.hpp"
+#include "record/recorder.hpp"
+
+namespace yantra {
+
+// The components of a run.
+enum class Owner : u8 {
+    rank_events,   // a batch of what actors do: see rank_events.hpp
+    exchange,
+    graph,
+    custom,
+    collectives,
+    execution,
+    transport,
+    network,
+    memory,
+    bus,
+    arrivals,
+};
+
+// Owner and kind in one number. A kind has 28 bits, so it can carry a few bits of its owner's own.
+class EventKind {
+public:
+    static constexpr u32 kind_bits = 28;
+
+    constexpr EventKind() = default;   // no event
+    template <class Kind>
+    constexpr EventKind(Owner owner, Kind kind)
+        : packed_(static_cast<u32>(owner) << kind_bits | static_cast<u32>(kind)) {}
+
+    constexpr Owner owner() const { return static_cast<Owner>(packed_ >> kind_bits); }
+    constexpr u32 kind() const { return packed_ & ((1u << kind_bits) - 1); }
+    constexpr u32 packed() const { return packed_; }
+    constexpr bool is_none() const { return packed_ == none; }
+    friend constexpr bool operator==(EventKind, EventKind) = default;
+
+private:
+    u32 packed_ = none;
+};
+
+// An event that somebody else is to schedule when the time comes; by default none.
+struct Notice {
+    EventKind kind;
+    u32 index = none;
+};
+
+inline namespace YANTRA_RUN {
+
+struct Event {
+    u64 time;
+    EventKind kind;
+    u32 index;
+    [[no_unique_address]] Trail trail;
+};
+
+}  // namespace YANTRA_RUN
+
+}  // namespace yantra

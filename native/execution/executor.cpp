@@ -1,0 +1,320 @@
+#include "execution/executor.hpp"
+
+#include <algorithm>
+
+#include "base/ensure.hpp"
+
+namespace yantra {
+
+Executor::Executor(const Model& model, const Actors& actors, Engine& engine, Transport& transport,
+                   Memory& memory, Collectives& collectives, OrderWatcher* watcher)
+    : model_(model),
+      actors_(actors),
+      engine_(engine),
+      transport_(transport),
+      memory_(memory),
+      collectives_(collectives),
+      watcher_(watcher),
+      probe_(engine.recorder()) {
+    const std::vector<u32>& capacity = model.resources.capacity;
+    state_.actors.resize(actors.count());
+    state_.finish.assign(actors.count(), never);
+    for (u32 at = 0; at < actors.count(); ++at) {
+        const ActorId actor(at);
+        OfActor& a = state_.actors[actor];
+        a.ready = ReadySet(static_cast<u32>(capacity.size()));
+        a.occupied.resize(capacity.size());
+        add_part(actor, model.distinct_jobs[model.job_of[actors.rank(actor).index()]], none);
+    }
+    probe_.keeps(capacity, actors.count(), state_.start.size());
+    for (u32 at = 0; at < actors.count(); ++at) {
+        probe_.plays(state_.actors[ActorId(at)].parts.front().first_place,
+                     actors.rank(ActorId(at)), actors.ranks_of(ActorId(at)));
+    }
+    probe_.plays_no_more(static_cast<u32>(state_.start.size()));
+}
+
+void Executor::add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arrival) {
+    OfActor& a = state_.actors[actor];
+    Part part;
+    part.first = static_cast<u32>(a.waiting.size());
+    part.first_place = static_cast<u32>(state_.start.size());
+    part.arrival = arrival;
+    const u32 rank = actors_.rank(actor).index();
+    if (const RankRules* const rules = model_.rules[model_.job_of[rank]].get();
+        rules != nullptr && arrival == none) {
+        part.tables = tables_of(*rules, rank);
+    }
+    const Graph& graph = *job->graph;
+    a.waiting.insert(a.waiting.end(), graph.parent_count.begin(), graph.parent_count.end());
+    ensure(state_.start.size() + graph.size() < none, "more nodes in a run than 32 bits count");
+    state_.start.resize(state_.start.size() + graph.size(), never);
+    state_.end.resize(state_.end.size() + graph.size(), never);
+    part.job = std::move(job);
+    a.parts.push_back(std::move(part));
+}
+
+void Executor::start() {
+    for (u32 at = 0; at < actors_.count(); ++at) {
+        make_roots_ready(ActorId(at), state_.actors[ActorId(at)].parts.front());
+    }
+    for (u32 at = 0; at < actors_.count(); ++at) {
+        issue_ready(ActorId(at));
+        finish_if_done(ActorId(at));
+    }
+}
+
+u32 Executor::accept(std::vector<std::pair<ActorId, std::shared_ptr<const Job>>> jobs) {
+    Arrival made;
+    for (const auto& [actor, job] : jobs) {
+        made.nodes_left += job->graph->size();
+    }
+    made.jobs = std::move(jobs);
+    arrivals_.push_back(std::move(made));
+    return static_cast<u32>(arrivals_.size() - 1);
+}
+
+void Executor::begin(u32 at) {
+    Arrival& arrival = arrivals_[at];
+    arrival.begun = engine_.now();
+    const auto jobs = arrival.jobs;
+    for (const auto& [actor, job] : jobs) {
+        OfActor& a = state_.actors[actor];
+        if (a.finished) {
+            a.finished = false;
+            state_.finish[actor] = never;
+            std::erase(state_.finish_order, actor);
+        }
+        add_part(actor, job, at);
+        arrivals_[at].first_place.push_back(a.parts.back().first_place);
+        probe_.grows(state_.start.size());
+        make_roots_ready(actor, a.parts.back());
+    }
+    if (arrivals_[at].nodes_left == 0) {
+        arrivals_[at].ended = engine_.now();
+        ended_.push_back(at);
+        engine_.pause();
+    }
+    for (const auto& [actor, job] : jobs) {
+        issue_ready(actor);
+        finish_if_done(actor);
+    }
+}
+
+void Executor::make_roots_ready(ActorId actor, const Part& part) {
+    const u32 nodes = part.job->graph->size();
+    for (u32 node = part.first; node < part.first + nodes; ++node) {
+        if (state_.actors[actor].waiting[node] == 0) {
+            make_ready(actor, NodeId(node));
+        }
+    }
+}
+
+const Executor::Part& Executor::later_part_of(const std::vector<Part>& parts, NodeId node) {
+    const auto after = std::upper_bound(
+        parts.begin(), parts.end(), node.index(),
+        [](u32 number, const Part& part) { return number < part.first; });
+    return *(after - 1);
+}
+
+u32 Executor::communicator_of(ActorId actor, NodeId node) const {
+    const Part& part = part_of(actor, node);
+    const u32 name = part.job->ops[node.index() - part.first].communicator;
+    return part.tables ? part.tables->communicators[name] : name;
+}
+
+RankId Executor::peer_of(ActorId actor, NodeId node) const {
+    const Part& part = part_of(actor, node);
+    const u32 name = part.job->ops[node.index() - part.first].peer;
+    return RankId(part.tables ? part.tables->peers[name] : name);
+}
+
+void Executor::handle(ActorId actor, const RankEvent& event) {
+    const NodeId node(event.a);
+    probe_.node_done(event, engine_.now(), place(actor, node), op(actor, node).node_class);
+    complete(actor, node);
+}
+
+void Executor::completed(const Completion& completion) {
+    complete(ActorId(completion.a), NodeId(completion.b));
+}
+
+// Issues, in ascending id, every ready node whose slot is free. A skipped node that does not wake
+// its rank leaves its children for the next pass. Where nothing is in flight no next pass would
+// come, so it follows at once (upstream stalls there for good).
+void Executor::issue_ready(ActorId actor) {
+    OfActor& a = state_.actors[actor];
+    a.issuing = true;
+    for (;;) {
+        const u32 node = a.ready.take_first([&](u32 slot) { return slot_open(a, slot); });
+        if (node != none) {
+            issue(actor, NodeId(node));
+            continue;
+        }
+        if (a.freed.empty() || a.in_flight > 0) {
+            break;
+        }
+        for (NodeId freed : std::exchange(a.freed, {})) {
+            make_ready(actor, freed);
+        }
+    }
+    for (NodeId freed : std::exchange(a.freed, {})) {
+        make_ready(actor, freed);
+    }
+    a.issuing = false;
+}
+
+void Executor::make_ready(ActorId actor, NodeId node) {
+    OfActor& a = state_.actors[actor];
+    const u8 slot = op(actor, node).resource;
+    a.ready.insert(slot == unlimited ? static_cast<u32>(a.occupied.size()) : slot, node.index());
+}
+
+void Executor::issue(ActorId actor, NodeId node) {
+    OfActor& a = state_.actors[actor];
+    const Op& op = this->op(actor, node);
+    const u32 at = place(actor, node);
+    const Recorder::Scope scope(engine_.recorder());
+    probe_.issued(actor, at, engine_.now(), op);
+    state_.start[at] = engine_.now();
+    if (op.kind == OpKind::skip) {
+        skip(actor, node);
+        return;
+    }
+    if (op.resource != unlimited) {
+        ++a.occupied[op.resource];
+    }
+    ++a.in_flight;
+    const EventKind done(Owner::execution, node_done);
+    switch (op.kind) {
+        case OpKind::timed:
+            a.compute_busy += op.busy_ticks;
+            engine_.of_ranks.schedule(actor, op.ticks, done, node.index());
+            return;
+        case OpKind::collective:
+            enter_collective(actor, node, op);
+            return;
+        case OpKind::send:
+        case OpKind::receive:
+            post_message(actor, node, op);
+            return;
+        case OpKind::memory:
+            memory_.access({actor, actors_.rank(actor), op.bytes, at, done, node.index()});
+            return;
+        case OpKind::skip:
+            break;
+    }
+    fail("an operation of no known kind");
+}
+
+void Executor::enter_collective(ActorId actor, NodeId node, const Op& op) {
+    collectives_.start({.kind = op.collective,
+                        .communicator = communicator_of(actor, node),
+                        .bytes = op.bytes,
+                        .involved = op.involved,
+                        .priority = op.priority,
+                        .custom = op.custom,
+                        .actor = actor,
+                        .node = node,
+                        .place = place(actor, node),
+                        .then = {{Owner::execution, node_done}, actor.index(), node.index()}});
+}
+
+void Executor::post_message(ActorId actor, NodeId node, const Op& op) {
+    const bool sends = op.kind == OpKind::send;
+    const RankId rank = actors_.rank(actor);
+    const RankId peer = peer_of(actor, node);
+    const Actors::Ends ends = actors_.ends(actor, peer, sends);
+    const Completion then{{Owner::execution, node_done}, actor.index(), node.index()};
+    if (watcher_ != nullptr) [[unlikely]] {
+        watcher_->message_posted(actor, op.bytes, op.tag, sends ? ends.src : ends.dst, sends);
+    }
+    if (sends) {
+        transport_.send(ends, rank, peer, op.bytes, op.tag, then);
+    } else {
+        transport_.receive(ends, rank, peer, op.bytes, op.tag, then);
+    }
+}
+
+// Finishes a node that takes no time: no slot is held and, with the quirk, no issue pass follows.
+void Executor::skip(ActorId actor, NodeId node) {
+    const u32 at = place(actor, node);
+    state_.end[at] = engine_.now();
+    probe_.ended(actor, at, op(actor, node));
+    ++state_.nodes_done;
+    ++state_.actors[actor].done;
+    release_children(actor, node);
+    node_of_arrival_ends(part_of(actor, node));
+}
+
+void Executor::release_children(ActorId actor, NodeId node) {
+    OfActor& a = state_.actors[actor];
+    const Part& part = part_of(actor, node);
+    const Graph& graph = *part.job->graph;
+    const u32 in_job = node.index() - part.first;
+    const bool deferred = a.issuing && !part.job->ops[in_job].wakes;
+    for (u32 i = graph.child_begin[in_job]; i < graph.child_begin[in_job + 1]; ++i) {
+        const u32 child = part.first + graph.child[i];
+        probe_.frees(part.first_place + graph.child[i]);
+        if (--a.waiting[child] > 0) {
+            continue;
+        }
+        if (deferred) {
+            a.freed.push_back(NodeId(child));
+        } else {
+            make_ready(actor, NodeId(child));
+        }
+    }
+}
+
+void Executor::complete(ActorId actor, NodeId node) {
+    OfActor& a = state_.actors[actor];
+    const Op& op = this->op(actor, node);
+    const u32 at = place(actor, node);
+    if (watcher_ != nullptr) [[unlikely]] {
+        watcher_->actor_changes(actor);
+    }
+    if (op.resource != unlimited) {
+        --a.occupied[op.resource];
+    }
+    --a.in_flight;
+    ++state_.nodes_done;
+    ++a.done;
+    state_.end[at] = engine_.now();
+    probe_.ended(actor, at, op);
+    if (watcher_ != nullptr) [[unlikely]] {
+        watcher_->node_ends(actor, node);
+    }
+    release_children(actor, node);
+    node_of_arrival_ends(part_of(actor, node));
+    issue_ready(actor);
+    finish_if_done(actor);
+}
+
+// The run pauses where jobs that arrived have ended, so that whoever sent them hears of it.
+void Executor::node_of_arrival_ends(const Part& part) {
+    if (part.arrival == none) [[likely]] {
+        return;
+    }
+    Arrival& arrival = arrivals_[part.arrival];
+    if (--arrival.nodes_left == 0) {
+        arrival.ended = engine_.now();
+        ended_.push_back(part.arrival);
+        engine_.pause();
+    }
+}
+
+// An actor is done when nothing runs and nothing is ready. Nodes on a cycle never become ready. With
+// the astra-sim semantics they are dropped, as upstream drops them (the reader warns of them).
+void Executor::finish_if_done(ActorId actor) {
+    OfActor& a = state_.actors[actor];
+    if (a.finished || a.in_flight > 0 || !a.ready.empty()) {
+        return;
+    }
+    a.finished = true;
+    state_.finish[actor] = engine_.now();
+    probe_.finished(actor);
+    state_.finish_order.push_back(actor);
+}
+
+}  // namespace yantra

@@ -1,0 +1,35 @@
+// What of the executor the future of a run depends on; see engine/state.hpp.
+#pragma once
+
+#include "execution/executor.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+template <class Visitor>
+void visit_state(Visitor& v, ActorId actor, Executor::OfActor& of) {
+    auto& [parts, waiting, ready, occupied, freed, compute_busy, done, in_flight, issuing, finished] =
+        of;
+    v.fixed(parts);
+    v.elsewhere(waiting);
+    v.nodes(actor, ready);
+    v.all_same(occupied);
+    v.must_be_empty(freed);
+    v.count(compute_busy);
+    v.count(done);
+    v.count(in_flight);
+    v.same(issuing);
+    v.same(finished);
+}
+
+template <class Visitor>
+void visit_state(Visitor& v, Executor::State& state) {
+    auto& [actors, start, end, finish, finish_order, nodes_done] = state;
+    v.elsewhere(start);
+    v.elsewhere(end);
+    v.fixed(finish);
+    v.fixed(finish_order);
+    v.count(nodes_done);
+    v.each(actors, [&v](ActorId actor, Executor::OfActor& of) { visit_state(v, actor, of); });
+}
+
+}  // namespace yantra

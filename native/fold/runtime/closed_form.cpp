@@ -1,0 +1,211 @@
+#include "fold/runtime/closed_form.hpp"
+
+#include <algorithm>
+
+#include "engine/event_queue.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+namespace {
+
+constexpr u64 longest = u64{1} << 60U;   // ticks; what the clock can still add to
+
+// A run with its sizes, ways and counters settled.
+struct Steps {
+    u64 count = 0;       // hand-overs
+    u64 sends = 0;       // of them followed by a send
+    u64 hand_over = 0;   // ticks, with the reduction
+    u64 message = 0;     // ticks
+    u32 to = 0;          // counter for the sender where the message arrives
+    u32 from = 0;        // counter for the sender of the message that is then waited for
+};
+
+// Empty where messages may wait for each other.
+std::vector<Steps> settle(const LonePhase& phase, const NetworkModel& network, ClosedForm& form) {
+    if (!network.capabilities().messages_never_wait) {
+        return {};
+    }
+    std::vector<Steps> settled;
+    const ExchangeProgram& machine = phase.machine;
+    const Place& place = phase.place;
+    auto counter = [&](i32 offset, bool by_xor) {
+        return machine.counter_of(phase.clockwise ? offset : -offset, by_xor, place.size);
+    };
+    u64 packets = machine.sends + machine.window;
+    u64 sends = machine.sends;
+    for (const Run& run : machine.runs) {
+        Steps steps;
+        steps.count = std::min(run.count, packets);
+        steps.sends = std::min(run.count, sends);
+        packets -= steps.count;
+        sends -= steps.sends;
+        steps.hand_over = phase.hand_over_ticks;
+        if (run.reduce.num != 0) {
+            steps.hand_over += phase.reduction_ticks(run.reduce.of(phase.data, phase.round_up));
+        }
+        if (steps.sends > 0) {
+            const u32 to = place.position_at(run.out, run.by_xor, phase.clockwise);
+            const Message message{RankId(place.rank_at(place.position)), RankId(place.rank_at(to)),
+                                  run.bytes.of(phase.data, phase.round_up)};
+            steps.message = network.alone(message, steps.sends, form.use);
+        }
+        steps.to = counter(-run.out, run.by_xor);
+        steps.from = counter(run.into, run.by_xor);
+        settled.push_back(steps);
+    }
+    form.messages = machine.sends;
+    return settled;
+}
+
+// Hand-overs, reductions and messages one after the other; `never` if that is too long.
+u64 sum(const std::vector<Steps>& all) {
+    u64 ticks = 0;
+    for (const Steps& steps : all) {
+        u64 handed = 0;
+        u64 sent = 0;
+        if (__builtin_mul_overflow(steps.count, steps.hand_over, &handed) ||
+            __builtin_mul_overflow(steps.sends, steps.message, &sent) || handed > longest ||
+            sent > longest || ticks > longest) {
+            return never;
+        }
+        ticks += handed + sent;
+    }
+    return ticks;
+}
+
+// The packets of one rank on a clock that starts with the phase. What of Exchange decides when.
+class Clocked {
+public:
+    Clocked(const ExchangeProgram& machine, const std::vector<Steps>& steps, u32 size)
+        : machine_(machine), steps_(steps), waiting_(machine.counters(size)), left_(machine.sends) {}
+
+    // `never` if the order of events of one tick decides.
+    u64 play() {
+        for (u64 i = 0; i < machine_.window; ++i) {
+            inject();
+        }
+        while (possible_ && !queue_.empty()) {
+            const Event event = queue_.next();
+            if (event.kind.kind() == handed_over) {
+                free_one();
+            } else if (event.kind.kind() == ready || ++waiting_[event.index] <= 0) {
+                receive();
+            }
+        }
+        return possible_ ? end_ : never;
+    }
+
+private:
+    enum Kind : u32 { handed_over, arrival, ready };
+    struct Cursor {
+        u64 done = 0;
+        u32 run = 0;
+    };
+
+    const Steps& advance(Cursor& cursor) const {
+        const Steps& steps = steps_[cursor.run];
+        if (++cursor.done == steps.count) {
+            cursor = {0, cursor.run + 1};
+        }
+        return steps;
+    }
+
+    void schedule(u64 ticks, Kind kind, u32 index) {
+        possible_ = possible_ && ticks <= longest && queue_.now() <= longest;
+        if (possible_) {
+            queue_.schedule(queue_.now() + ticks, {Owner::exchange, kind}, index);
+        }
+    }
+
+    void inject() { schedule(advance(injected_).hand_over, handed_over, 0); }
+
+    void receive() {
+        ++receipts_;
+        receipt_tick_ = queue_.now();
+        possible_ = possible_ && !(counts_receipts() && look_tick_ == queue_.now());
+        inject();
+    }
+
+    // Whether a receipt and a look for it in one tick may come in either order.
+    bool counts_receipts() const {
+        return machine_.barrier_at > 0 && !machine_.barrier_counts_hand_overs;
+    }
+
+    bool passes_barrier() {
+        if (counts_receipts()) {
+            look_tick_ = queue_.now();
+            possible_ = possible_ && receipt_tick_ != queue_.now();
+            return receipts_ >= machine_.barrier_receipts;
+        }
+        return machine_.sends - left_ + free_ >= machine_.window + machine_.barrier_receipts;
+    }
+
+    void free_one() {
+        ++free_;
+        if (machine_.barrier_at > 0 && left_ <= machine_.barrier_at) {
+            if (!passes_barrier()) {
+                return;
+            }
+            for (u64 i = 0; i < machine_.window && left_ > 0 && free_ > 0; ++i) {
+                send();
+            }
+        } else if (left_ > 0) {
+            send();
+        }
+        if (left_ == 0 && free_ == machine_.window) {
+            end_ = queue_.now();
+        }
+    }
+
+    void send() {
+        --left_;
+        --free_;
+        const Steps& steps = advance(sent_);
+        schedule(steps.message, arrival, steps.to);
+        if (waiting_[steps.from]-- > 0) {
+            schedule(0, ready, 0);
+        }
+    }
+
+    const ExchangeProgram& machine_;
+    const std::vector<Steps>& steps_;
+    EventQueue queue_;
+    std::vector<i64> waiting_;   // arrivals less receives posted, by counter
+    Cursor injected_;
+    Cursor sent_;
+    u64 left_;
+    u64 receipts_ = 0;
+    u64 free_ = 0;
+    u64 receipt_tick_ = never;   // of the last
+    u64 look_tick_ = never;
+    u64 end_ = never;
+    bool possible_ = true;
+};
+
+}  // namespace
+
+std::optional<ClosedForm> closed_form(const LonePhase& phase, const NetworkModel& network) {
+    ClosedForm form;
+    const ExchangeProgram& machine = phase.machine;
+    const std::vector<Steps> steps = settle(phase, network, form);
+    if (steps.empty()) {
+        return std::nullopt;
+    }
+    const bool one_at_a_time =
+        machine.window == 1 && machine.barrier_at == 0 &&
+        std::all_of(steps.begin(), steps.end(), [](const Steps& s) { return s.to == s.from; });
+    form.ticks = one_at_a_time ? sum(steps) : Clocked(machine, steps, phase.place.size).play();
+    return form.ticks <= longest ? std::optional(std::move(form)) : std::nullopt;
+}
+
+bool all_peers(const ExchangeProgram& machine, const Place& place,
+               const std::function<bool(u32)>& alike) {
+    return std::all_of(machine.runs.begin(), machine.runs.end(), [&](const Run& run) {
+        return alike(place.rank_at(place.position_at(run.out, run.by_xor, true))) &&
+               alike(place.rank_at(place.position_at(run.out, run.by_xor, false))) &&
+               alike(place.rank_at(place.position_at(run.into, run.by_xor, true))) &&
+               alike(place.rank_at(place.position_at(run.into, run.by_xor, false)));
+    });
+}
+
+}  // namespace yantra

@@ -1,0 +1,499 @@
+#include "fold/runtime/fast_forward.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "base/ensure.hpp"
+#include "collective/runtime/state.hpp"
+#include "execution/state.hpp"
+#include "fold/repetition.hpp"
+#include "transport/state.hpp"
+
+namespace yantra {
+
+namespace {
+
+constexpr u32 fewest_nodes = 24;      // of a job, for its repetition to be looked for
+constexpr u64 words_per_event = 4;    // that looking may cost before it waits for more events
+constexpr u64 words_for_nothing = 10'000;
+
+}  // namespace
+
+FastForward::FastForward(const Model& model, const RankClasses& classes, Simulation& run,
+                         OrderGuard& guard, KnownPhases& phases)
+    : model_(model),
+      classes_(classes),
+      run_(run),
+      guard_(guard),
+      phases_(phases),
+      first_open_(actors(), 0),
+      shifts_(actors()) {
+    ActorId longest(0);
+    for (u32 at = 0; at < actors(); ++at) {
+        if (job(ActorId(at)).ops.size() > job(longest).ops.size()) {
+            longest = ActorId(at);
+        }
+    }
+    const Repeats repeats =
+        job(longest).ops.size() < fewest_nodes ? Repeats{} : find_repeats(job(longest));
+    if (repeats.period > 0) {
+        period_ = repeats.period;
+        looked_at_ = longest;
+        next_look_ = period_;
+    }
+}
+
+const Executor::OfActor& FastForward::of(ActorId actor) const {
+    return run_.executor().state().actors[actor];
+}
+
+u64* FastForward::starts(ActorId actor) {
+    return run_.executor().state().start.data() + of(actor).parts.front().first_place;
+}
+
+u64* FastForward::ends(ActorId actor) {
+    return run_.executor().state().end.data() + of(actor).parts.front().first_place;
+}
+
+void FastForward::look() {
+    const u64 done = of(looked_at_).done;
+    while (next_look_ <= done) {
+        next_look_ += period_;
+    }
+    if (words_written_ > words_for_nothing + words_per_event * run_.engine().queue.processed()) {
+        return;
+    }
+    std::optional<State> now = state();
+    if (!now) {
+        ++next_look_;  // another moment of the block may be easier to describe
+        return;
+    }
+    words_written_ += now->words.size();
+    if (kept_ && kept_->words == now->words && step_of_tags(*now)) {
+        bool same = true;
+        for (u32 at = 0; at < actors() && same; ++at) {
+            same = settle(ActorId(at), *now);
+        }
+        const u64 skippable = same ? times() : 0;
+        if (skippable > 0) {
+            skip(*now, skippable);
+        }
+        if (same) {
+            next_look_ = never;
+            return;
+        }
+    }
+    if (!kept_ || ++since_kept_ == keep_after_) {
+        keep_after_ *= kept_ ? 2 : 1;
+        keep(std::move(*now));
+    }
+}
+
+void FastForward::keep(State&& state) {
+    state.waiting.clear();
+    for (u32 at = 0; at < actors(); ++at) {
+        const std::vector<u32>& waiting = of(ActorId(at)).waiting;
+        words_written_ += waiting.size() / 8;
+        state.waiting.add(waiting);
+    }
+    state.use = run_.network().dimensions();
+    phases_.mark();
+    kept_ = std::move(state);
+    since_kept_ = 0;
+}
+
+// --- What a state is
+
+std::optional<FastForward::State> FastForward::state() {
+    State state;
+    state.tick = run_.now();
+    const bool given = model_.system.priority == Priority::given;
+    for (u32 at = 0; at < actors(); ++at) {
+        const ActorId actor(at);
+        u32& open = first_open_[actor];
+        while (open < of(actor).waiting.size() && ends(actor)[open] != never) {
+            ++open;
+        }
+        const i64 next = run_.collectives().state().next_priority[actor];
+        state.actors.add({of(actor).done, open, next});
+        state.origins.nodes_done.add(of(actor).done);
+        state.origins.next_priority.add(given ? 0 : next);
+    }
+    if (!in_step(state)) {
+        return std::nullopt;
+    }
+    StateWriter writer(classes_, state.origins);
+    visit(writer);
+    if (!writer.possible() || !list_posted(state)) {
+        return std::nullopt;
+    }
+    state.words = std::move(writer.words);
+    state.counts = std::move(writer.counts);
+    state.tags = std::move(writer.tags);
+    return state;
+}
+
+// Whether the classes that meet in a communicator class have all entered its last collective. Else one
+// of them may have left a peer table that another has yet to join.
+bool FastForward::in_step(State& state) {
+    std::vector<u64>& made = state.origins.chunks_made;
+    made.assign(classes_.communicator_classes.size(), never);
+    for (u32 at = 0; at < actors(); ++at) {
+        const std::vector<u64>& chunks = run_.collectives().planner().state().actors[ActorId(at)].chunks;
+        for (const RankClasses::Membership& in : classes_.memberships[at]) {
+            u64& known = made[in.communicator_class];
+            if (known != never && known != chunks[in.communicator_class]) {
+                return false;
+            }
+            known = chunks[in.communicator_class];
+        }
+    }
+    return true;
+}
+
+template <class Visitor>
+void FastForward::visit(Visitor& v) {
+    visit_state(v, run_.executor().state());
+    visit_state(v, run_.collectives(), model_);
+    visit_guard(v);
+    visit_events(v);
+    visit_state(v, run_.transport().state());
+}
+
+template <class Visitor>
+void FastForward::visit_guard(Visitor& v) {
+    for (u32 at = 0; at < actors(); ++at) {
+        const TickOrder::Open open = guard_.found().open(at);
+        v.word(open.slots);
+        v.word(open.queues.size());
+        for (u32 queue : open.queues) {
+            v.word(queue);
+        }
+        if (open.slots != 0) {
+            v.node(ActorId(at), open.node);
+            v.node(ActorId(at), open.other);
+        }
+    }
+}
+
+template <class Visitor>
+void FastForward::visit_events(Visitor& v) {
+    for (const Event& event : run_.engine().queue.pending()) {
+        v.word(event.time - run_.now());
+        v.same(event.kind);
+        if (event.kind.owner() == Owner::rank_events) {
+            RankEvents& events = run_.engine().of_ranks;
+            const ActorId actor = events.actor_of(event.index);
+            events.for_each(event.index,
+                            [&](RankEvent& of_actor) { visit_event_of_actor(v, actor, of_actor); });
+        } else if (event.kind.owner() == Owner::transport) {
+            visit_flight(v, run_.transport().state(), event.index);
+        } else {
+            v.must(false);
+        }
+    }
+}
+
+template <class Visitor>
+void FastForward::visit_event_of_actor(Visitor& v, ActorId actor, RankEvent& event) {
+    v.same(event.kind);
+    if (event.kind.owner() == Owner::execution) {
+        v.node(actor, event.a);
+    } else if (event.kind.owner() == Owner::collectives) {
+        // The chunk moves in its queue. Here is said only which it is.
+        const Chunk& chunk = run_.collectives().chunks()[ChunkId(event.a)];
+        u32 node = run_.collectives().chunks().instance(chunk).node.index();
+        u64 number = chunk.id;
+        v.node(actor, node);
+        v.chunk_number(run_.collectives().tables().communicator_class(chunk.table), number);
+    } else {
+        v.must(false);
+    }
+}
+
+// Receives that wait for their message, in the order of their keys: false if one is no node's.
+bool FastForward::list_posted(State& state) {
+    Transport::State& transport = run_.transport().state();
+    std::vector<Posted> all;
+    bool possible = true;
+    auto next = [&](u32 at) { return transport.flights[at].next; };
+    transport.matcher.for_each_message(next, [&](const MatchKey& key, Matcher::Side side, u32 at) {
+        if (side == Matcher::Side::receive) {
+            const Completion& then = transport.flights[at].received;
+            possible = possible && then.kind.owner() == Owner::execution;
+            all.push_back({key, at, then.b});
+        }
+    });
+    std::stable_sort(all.begin(), all.end(), [](const Posted& a, const Posted& b) {
+        return std::tie(a.key.src, a.key.dst, a.key.bytes, a.key.tag) <
+               std::tie(b.key.src, b.key.dst, b.key.bytes, b.key.tag);
+    });
+    state.posted.resize(actors());
+    for (const Posted& receive : all) {
+        if (possible) {
+            state.posted[ActorId(transport.flights[receive.flight].received.a)].push_back(receive);
+        }
+    }
+    return possible;
+}
+
+// --- Whether the rest of the run goes as it went from the state kept
+
+// The tags of all messages must be equally higher. What a step is, where there is none yet, the jobs
+// say.
+bool FastForward::step_of_tags(const State& now) {
+    tag_step_.reset();
+    for (std::size_t i = 0; i < now.tags.size(); ++i) {
+        const u32 step = now.tags[i] - kept_->tags[i];
+        if (step != tag_step_.value_or(step)) {
+            return false;
+        }
+        tag_step_ = step;
+    }
+    return true;
+}
+
+// Finds what an actor did between the two states, and how far its nodes are again what they were.
+bool FastForward::settle(ActorId actor, const State& now) {
+    const Counts& before = kept_->actors[actor];
+    Shift& shift = shifts_[actor];
+    shift = {};
+    shift.by = static_cast<u32>(now.actors[actor].done - before.done);
+    if (now.actors[actor].first_open - before.first_open != shift.by) {
+        return false;
+    }
+    follow(actor);
+    compare_nodes(actor, now);
+    compare_posted(actor, now);
+    return shift.by > 0 || shift.started.empty();
+}
+
+// What started and ended after the state kept, and the last node whose parents did.
+void FastForward::follow(ActorId actor) {
+    const Graph& graph = *job(actor).graph;
+    const u64* const start = starts(actor);
+    const u64* const end = ends(actor);
+    Shift& shift = shifts_[actor];
+    for (u32 node = kept_->actors[actor].first_open; node < graph.size(); ++node) {
+        if (start[node] != never && start[node] > kept_->tick) {
+            shift.started.push_back(node);
+            shift.highest = std::max(shift.highest, node);
+        }
+        if (end[node] != never && end[node] > kept_->tick) {
+            shift.ended.push_back(node);
+            shift.highest = std::max(shift.highest, node);
+            for (u32 i = graph.child_begin[node]; i < graph.child_begin[node + 1]; ++i) {
+                shift.highest = std::max(shift.highest, graph.child[i]);
+            }
+        }
+    }
+    shift.more_in_flight =
+        static_cast<i64>(shift.started.size()) - static_cast<i64>(shift.ended.size());
+}
+
+void FastForward::compare_nodes(ActorId actor, const State& now) {
+    const std::vector<Op>& ops = job(actor).ops;
+    const std::vector<u32>& waiting = of(actor).waiting;
+    const u64* const start = starts(actor);
+    const u64* const end = ends(actor);
+    Shift& shift = shifts_[actor];
+    auto had = [this](u64 tick) { return tick != never && tick <= kept_->tick; };
+    for (shift.end = now.actors[actor].first_open; shift.end < waiting.size(); ++shift.end) {
+        const u32 later = shift.end;
+        const u32 node = later - shift.by;
+        const Op& op = ops[later];
+        if (!tag_step_ && (op.kind == OpKind::send || op.kind == OpKind::receive)) {
+            tag_step_ = op.tag - ops[node].tag;
+        }
+        if (waiting[later] != kept_->waiting[actor][node] ||
+            (start[later] != never) != had(start[node]) ||
+            (end[later] != never) != had(end[node]) ||
+            (shift.by > 0 && !repeats(job(actor), node, later, tag_step_.value_or(0)))) {
+            break;
+        }
+    }
+}
+
+// The receives that wait must be those that waited, in their order, up to the first that is not: there
+// the nodes end that are what they were.
+void FastForward::compare_posted(ActorId actor, const State& now) {
+    Shift& shift = shifts_[actor];
+    std::vector<Posted> before = kept_->posted[actor];
+    for (Posted& receive : before) {
+        receive.node += shift.by;
+        receive.key.tag += tag_step_.value_or(0);
+    }
+    std::vector<Posted> after = now.posted[actor];
+    const u64* const start = starts(actor);
+    for (const Posted& receive : after) {
+        if (start[receive.node] <= kept_->tick) {
+            shift.last_posted = std::max(shift.last_posted, receive.node);
+        }
+    }
+    for (;;) {
+        auto beyond = [&shift](const Posted& receive) { return receive.node >= shift.end; };
+        std::erase_if(before, beyond);
+        std::erase_if(after, beyond);
+        const auto [a, b] = std::mismatch(
+            before.begin(), before.end(), after.begin(), after.end(),
+            [](const Posted& x, const Posted& y) { return x.node == y.node && x.key == y.key; });
+        if (a == before.end() && b == after.end()) {
+            return;
+        }
+        shift.end = std::min(a == before.end() ? none : a->node, b == after.end() ? none : b->node);
+    }
+}
+
+// How often all actors can do so before one touches a node that is not as it was. An actor of which ever
+// fewer receives wait must keep one, so that it is never without work where it was not before.
+u64 FastForward::times() const {
+    u64 fewest = never;
+    for (const Shift& shift : shifts_) {
+        if (shift.by == 0) {
+            continue;
+        }
+        const u32 end = shift.more_in_flight == 0 ? shift.end : std::min(shift.end, shift.last_posted);
+        fewest = std::min<u64>(fewest, end > shift.highest ? (end - 1 - shift.highest) / shift.by : 0);
+    }
+    return fewest == never ? 0 : fewest;
+}
+
+// --- Moving on
+
+void FastForward::skip(const State& now, u64 times) {
+    const u64 ticks = now.tick - kept_->tick;
+    ensure(now.counts.size() == kept_->counts.size(), "two states alike that count different things");
+    Moves moves{.nodes = {},
+                .priority = {},
+                .chunks = {},
+                .tags = static_cast<u32>(times) * tag_step_.value_or(0),
+                .before = kept_->counts,
+                .after = now.counts,
+                .times = times};
+    for (u32 at = 0; at < actors(); ++at) {
+        const ActorId actor(at);
+        write_times(actor, ticks, times);
+        move_waiting(actor, now, times);
+        moves.nodes.add(moved(actor, 0, times));
+        moves.priority.add(static_cast<i64>(times) * (now.origins.next_priority[actor] -
+                                                      kept_->origins.next_priority[actor]));
+    }
+    const std::vector<u64>& made = now.origins.chunks_made;
+    for (std::size_t at = 0; at < made.size(); ++at) {
+        moves.chunks.push_back(times * (made[at] - kept_->origins.chunks_made[at]));
+    }
+    std::vector<std::pair<MatchKey, u32>> sent;
+    Transport::State& transport = run_.transport().state();
+    auto next = [&](u32 at) { return transport.flights[at].next; };
+    transport.matcher.for_each_message(next, [&](const MatchKey& key, Matcher::Side side, u32 at) {
+        if (side == Matcher::Side::send) {
+            sent.emplace_back(key, at);
+        }
+    });
+    StateMover mover(classes_, moves);
+    visit(mover);
+    ensure(mover.counted() == now.counts.size(), "a state that was not moved as it was written");
+    move_events(ticks * times);
+    move_tables(mover.tables);
+    match_again(now, moves.tags, times, sent);
+    run_.network().repeat(kept_->use, times);
+    phases_.repeat(times);
+    for (u32 at = 0; at < actors(); ++at) {
+        skipped_ += times * shifts_[ActorId(at)].by;
+    }
+}
+
+void FastForward::write_times(ActorId actor, u64 ticks, u64 times) {
+    const Shift& shift = shifts_[actor];
+    u64* const start = starts(actor);
+    u64* const end = ends(actor);
+    for (u64 time = 1; time <= times; ++time) {
+        const u64 by = time * shift.by;
+        for (u32 node : shift.started) {
+            start[node + by] = start[node] + time * ticks;
+        }
+        for (u32 node : shift.ended) {
+            end[node + by] = end[node] + time * ticks;
+        }
+    }
+}
+
+// What nodes wait for: of those between the first that has not ended and the last that was touched.
+void FastForward::move_waiting(ActorId actor, const State& now, u64 times) {
+    std::vector<u32>& waiting = run_.executor().state().actors[actor].waiting;
+    const Shift& shift = shifts_[actor];
+    const u32 first = now.actors[actor].first_open;
+    const u32 by = moved(actor, 0, times);
+    if (by > 0 && shift.highest >= first) {
+        const auto from = waiting.begin() + first;
+        const auto last = waiting.begin() + shift.highest + 1;
+        std::copy_backward(from, last, last + by);
+    }
+}
+
+void FastForward::move_events(u64 ticks) {
+    for (const Event& event : run_.engine().queue.pending()) {
+        if (event.kind.owner() == Owner::rank_events) {
+            run_.engine().of_ranks.postpone(event.index, ticks);
+        }
+    }
+    run_.engine().queue.leap(ticks);
+}
+
+void FastForward::move_tables(const std::vector<std::pair<u32, u64>>& tables) {
+    PeerTables::State& state = run_.collectives().tables().state();
+    for (const auto& [at, by] : tables) {
+        const PeerTables::Table& table = state.tables[at];
+        state.by_number[table.communicator_class][table.number] = none;
+    }
+    for (const auto& [at, by] : tables) {
+        PeerTables::Table& table = state.tables[at];
+        table.number += by;
+        std::vector<u32>& by_number = state.by_number[table.communicator_class];
+        if (by_number.size() <= table.number) {
+            by_number.resize(table.number + 1, none);
+        }
+        by_number[table.number] = at;
+    }
+}
+
+// Messages that were sent move on with their nodes. Of the receives that wait, each that would wait
+// again after so many times does, in place of those that waited up to where nodes differ.
+void FastForward::match_again(const State& now, u32 tags, u64 times,
+                              const std::vector<std::pair<MatchKey, u32>>& sent) {
+    Transport::State& transport = run_.transport().state();
+    transport.matcher = {};
+    for (auto [key, flight] : sent) {
+        key.tag += tags;
+        wait_again(key, Matcher::Side::send, flight);
+    }
+    for (u32 at = 0; at < actors(); ++at) {
+        const ActorId actor(at);
+        const u32 end = shifts_[actor].end;
+        for (Posted receive : now.posted[actor]) {
+            const u32 node = moved(actor, receive.node, times);
+            if (receive.node < end && node < end) {
+                transport.flights[receive.flight].received.b = node;
+                receive.key.tag += tags;
+                wait_again(receive.key, Matcher::Side::receive, receive.flight);
+            } else if (receive.node < end) {
+                transport.flights.give_back(receive.flight);
+            }
+        }
+        for (const Posted& receive : now.posted[actor]) {
+            if (receive.node >= end) {
+                wait_again(receive.key, Matcher::Side::receive, receive.flight);
+            }
+        }
+    }
+}
+
+void FastForward::wait_again(const MatchKey& key, Matcher::Side side, u32 flight) {
+    Transport::State& transport = run_.transport().state();
+    const u32 partner = transport.matcher.match(
+        key, side, flight, [&](u32 at) -> u32& { return transport.flights[at].next; });
+    ensure(partner == none, "a message waits where its other half does");
+}
+
+}  // namespace yantra

@@ -1,0 +1,129 @@
+// FastForward: a folded run that is back in a state it has been in, some nodes further on, does the same
+// again, as often as its jobs say so. Those times are written down without events.
+//
+// A state is everything that a run's future depends on. Each component describes its own
+// (engine/state.hpp), with times counted from now, nodes from those that the actor has ended, and
+// chunks, priorities and tags from the latest. Two states are the same if all that is equal. If besides
+// the operations that the second state has yet to run are those of the first, so far on, then by
+// induction its future is that of the first, so far on and so much later, up to the first node that
+// differs. Receives that are posted long before their messages come are compared that far. States are
+// compared whole, never by hash. When to look is guessed from the longest job (fold/repetition.hpp), and
+// how far back by Brent's algorithm ("An improved Monte Carlo factorization algorithm", BIT 20, 1980,
+// section 2): one state is kept and replaced after 1, 2, 4, ... others.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "fold/runtime/known_phases.hpp"
+#include "fold/runtime/order_guard.hpp"
+#include "fold/runtime/state_visitors.hpp"
+#include "run/simulation.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+class FastForward {
+public:
+    FastForward(const Model& model, const RankClasses& classes, Simulation& run, OrderGuard& guard,
+                KnownPhases& phases);
+
+    // Whether it is time to look. Between two ticks alone.
+    bool is_due() {
+        return run_.executor().state().actors[looked_at_].done >= next_look_ &&
+               run_.engine().queue.tick_is_over();
+    }
+    // Compares the state with one kept, and skips what comes again.
+    void look();
+    u64 nodes_skipped() const { return skipped_; }
+
+private:
+    // A receive that waits for its message.
+    struct Posted {
+        MatchKey key;
+        u32 flight;
+        u32 node;
+    };
+    // What an actor has counted.
+    struct Counts {
+        u64 done = 0;
+        u32 first_open = 0;            // the first node that has not ended
+        i64 next_priority = 0;
+    };
+    struct State {
+        u64 tick = 0;
+        std::vector<u64> words;
+        std::vector<u64> counts;
+        std::vector<u32> tags;
+        Origins origins;
+        IdVector<ActorId, Counts> actors;
+        IdVector<ActorId, std::vector<Posted>> posted;       // by key, those of one in their order
+        IdVector<ActorId, std::vector<u32>> waiting;         // of kept states
+        std::vector<LinkUse> use;
+    };
+    // How an actor's nodes moved on from one state to the next.
+    struct Shift {
+        u32 by = 0;
+        i64 more_in_flight = 0;
+        u32 last_posted = 0;           // receive that waits since before
+        u32 highest = 0;               // node that was touched meanwhile
+        u32 end = 0;                   // from here on nodes are not those `by` before
+        std::vector<u32> started;      // meanwhile
+        std::vector<u32> ended;
+    };
+
+    u32 actors() const { return static_cast<u32>(classes_.representative.size()); }
+    const Executor::OfActor& of(ActorId actor) const;
+    const Job& job(ActorId actor) const { return *of(actor).parts.front().job; }
+    u64* starts(ActorId actor);
+    u64* ends(ActorId actor);
+
+    std::optional<State> state();
+    bool in_step(State& state);
+    bool list_posted(State& state);
+    template <class Visitor>
+    void visit(Visitor& v);
+    template <class Visitor>
+    void visit_events(Visitor& v);
+    template <class Visitor>
+    void visit_event_of_actor(Visitor& v, ActorId actor, RankEvent& event);
+    template <class Visitor>
+    void visit_guard(Visitor& v);
+
+    void keep(State&& state);
+    bool step_of_tags(const State& now);
+    bool settle(ActorId actor, const State& now);
+    void follow(ActorId actor);
+    void compare_nodes(ActorId actor, const State& now);
+    void compare_posted(ActorId actor, const State& now);
+    u64 times() const;
+    void skip(const State& now, u64 times);
+    void write_times(ActorId actor, u64 ticks, u64 times);
+    void move_waiting(ActorId actor, const State& now, u64 times);
+    void move_events(u64 ticks);
+    void move_tables(const std::vector<std::pair<u32, u64>>& tables);
+    void match_again(const State& now, u32 tags, u64 times,
+                     const std::vector<std::pair<MatchKey, u32>>& sent);
+    void wait_again(const MatchKey& key, Matcher::Side side, u32 flight);
+    u32 moved(ActorId actor, u32 node, u64 times) const {
+        return node + static_cast<u32>(times) * shifts_[actor].by;
+    }
+
+    const Model& model_;
+    const RankClasses& classes_;
+    Simulation& run_;
+    OrderGuard& guard_;
+    KnownPhases& phases_;
+    ActorId looked_at_{0};             // whose nodes tell when to look
+    u64 next_look_ = never;            // after so many of them
+    u32 period_ = 0;                   // nodes of that actor
+    IdVector<ActorId, u32> first_open_;   // as far as looked
+    std::optional<State> kept_;
+    u64 since_kept_ = 0;
+    u64 keep_after_ = 1;
+    u64 words_written_ = 0;            // which looking has cost
+    std::optional<u32> tag_step_;
+    IdVector<ActorId, Shift> shifts_;
+    u64 skipped_ = 0;                  // nodes
+};
+
+}  // namespace yantra

@@ -1,0 +1,53 @@
+// FoldedRun: a run of one rank for each class of ranks that do the same.
+//
+// A client of the run: it hands in the classes as actors, a network that keeps one link per class, a
+// guard over the order of events of one tick and, unless the run is recorded, what spares events:
+// closed forms of phases and fast-forward. A message of a representative to rank p stands for those of
+// its whole class. It reaches the representative of p's class as the message of that one's own peer:
+// from the same class, over the same distance, so in the same tick.
+#pragma once
+
+#include <memory>
+
+#include "fold/folding.hpp"
+#include "fold/runtime/fast_forward.hpp"
+#include "fold/runtime/known_phases.hpp"
+#include "fold/runtime/order_guard.hpp"
+#include "run/simulation.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+class FoldedRun {
+public:
+    // `shortcuts`: leave out what such a run can know otherwise.
+    FoldedRun(const Model& model, std::shared_ptr<const Folding> folding, bool shortcuts);
+
+    void start() { run_.start(); }
+    // Handles at most `events` events. True when none is left, when ranks entered different
+    // collectives, or when the order of two events is not that of all ranks they stand for.
+    bool run_for(u64 events);
+
+    // What every rank did, by that of its class.
+    Outcome outcome() const;
+    // Why the run tells nothing of the whole; empty if it does.
+    const TickOrder& order() const { return guard_.found(); }
+    std::optional<Mismatch> mismatch() const { return run_.mismatch(); }
+    u64 now() const { return run_.now(); }
+    u64 nodes_done() const { return run_.nodes_done(); }
+    // Nodes whose times were written down without events.
+    u64 nodes_skipped() const { return fast_forward_ ? fast_forward_->nodes_skipped() : 0; }
+    Recorder& recorder() { return run_.recorder(); }
+
+private:
+    Cast cast(bool shortcuts);
+
+    const Model& model_;
+    std::shared_ptr<const Folding> folding_;
+    OrderGuard guard_;
+    KnownPhases phases_;
+    FoldedLinks* links_ = nullptr;
+    Simulation run_;
+    std::unique_ptr<FastForward> fast_forward_;
+};
+
+}  // namespace yantra

@@ -1,0 +1,151 @@
+#include "fold/runtime/order_guard.hpp"
+
+#include <algorithm>
+
+namespace yantra {
+
+OrderGuard::OrderGuard(const Model& model, const RankClasses& classes)
+    : model_(model),
+      ticks_(static_cast<u32>(classes.representative.size())),
+      sends_(static_cast<u32>(classes.representative.size())),
+      one_at_a_time_(has_one_collective_at_a_time()),
+      grew_in_(classes.communicator_classes.size()) {}
+
+void OrderGuard::watch(const Engine& engine, const Executor& executor, const ChunkQueues& queues,
+                       FoldedLinks* links) {
+    engine_ = &engine;
+    executor_ = &executor;
+    queues_ = &queues;
+    links_ = links;
+    for (std::vector<u64>& grew_in : grew_in_) {
+        grew_in.assign(queues.queues_per_set(), 0);
+    }
+    if (links != nullptr) {
+        links->report_to(
+            [this](u64 first, u64 second) { return sends_.in_one_order(first, second); },
+            [this](const Links& all, u32 link) {
+                ticks_.note("two messages come in one tick to the link " + all.name(link), none);
+            });
+    }
+}
+
+// Whether a queue never holds chunks of two collectives, and keeps them in order: then all that wait
+// in it have one priority, and what enters it is last.
+bool OrderGuard::has_one_collective_at_a_time() const {
+    const ResourceMap& slots = model_.resources;
+    const bool in_one_slot = std::all_of(
+        slots.collective.begin(), slots.collective.end(),
+        [&](u8 slot) { return slot == slots.collective.front() && slots.capacity[slot] == 1; });
+    return model_.system.intra_dimension == IntraDimension::fifo &&
+           (in_one_slot || !model_.quirks.phases_as_ready);
+}
+
+// What the last tick left open is looked at first, as a new tick forgets it.
+void OrderGuard::actor_changes(ActorId actor) {
+    const ReadySet& ready = executor_->state().actors[actor].ready;
+    if (links_ != nullptr && !sends_.actor_changes(actor.index(), now(), ticks_.event())) {
+        ticks_.note("chunks that start together send in the tick in which something else starts",
+                    actor.index());
+    }
+    ticks_.settle(actor.index(), now(), ready.wanted([](u32) { return true; }),
+                  [&](u32 queue) { return queues_->waits(actor, queue); });
+}
+
+// The slots that the end of a node frees and that its children want, as bits, and those that stand
+// open although somebody wants them, as the quirk of skipped nodes leaves them.
+u64 OrderGuard::slots_around(ActorId actor, NodeId node) const {
+    const Executor::OfActor& a = executor_->state().actors[actor];
+    const Job& job = *a.parts.front().job;
+    const Graph& graph = *job.graph;
+    u64 slots = a.ready.wanted([&](u32 slot) { return executor_->slot_open(a, slot); });
+    auto add = [&slots](const Op& op) {
+        if (op.resource != unlimited) {
+            slots |= u64{1} << (op.resource % 64u);
+        }
+    };
+    const u32 at = node.index();
+    add(job.ops[at]);
+    for (u32 i = graph.child_begin[at]; i < graph.child_begin[at + 1]; ++i) {
+        const Op& child = job.ops[graph.child[i]];
+        add(child);
+        if (child.kind == OpKind::skip) {
+            return TickOrder::everything;  // it ends at once, and what follows starts
+        }
+    }
+    return slots;
+}
+
+void OrderGuard::node_ends(ActorId actor, NodeId node) {
+    ticks_.node_ends(actor.index(), now(), node.index(), slots_around(actor, node));
+}
+
+void OrderGuard::message_posted(ActorId actor, u64 bytes, u32 tag, u32 channel_end, bool sends) {
+    ticks_.posts(actor.index(), now(), {bytes, tag, channel_end, sends ? channel_end : none});
+    if (sends && links_ != nullptr && ticks_.alone(actor.index(), now())) {
+        links_->caused_by(sends_.node_sends(actor.index(), now(), ticks_.event()));
+    }
+}
+
+// Collectives that start in one tick may start in any order only if they share neither numbers nor
+// queues.
+void OrderGuard::collective_starts(ActorId actor, u32 communicator) {
+    const bool apart = !model_.quirks.phases_as_ready && !model_.quirks.half_queues &&
+                       model_.system.inter_dimension == InterDimension::ascending;
+    ticks_.collective_starts(actor.index(), now(), apart ? communicator : none);
+}
+
+void OrderGuard::chunk_leaves(ActorId actor, u32 queue) {
+    ticks_.leaves(actor.index(), now(), queue);
+}
+
+void OrderGuard::chunk_enters(ActorId actor, u32 queue, bool last) {
+    ticks_.enters(actor.index(), now(), queue, one_at_a_time_ && last,
+                  model_.system.intra_dimension == IntraDimension::rg);
+}
+
+void OrderGuard::phase_order_grows(ActorId actor, u32 communicator_class, u32 queue,
+                                   u64 latest_tick) {
+    u64& grew_in = grew_in_[communicator_class][queue];
+    if (latest_tick == now() && grew_in != ticks_.event()) {
+        ticks_.note("chunks take the turns of a group in one tick", actor.index());
+    }
+    grew_in = ticks_.event();
+}
+
+void OrderGuard::phase_overtakes(ActorId actor, u64 tick) {
+    if (tick == now()) {
+        ticks_.note("members of a group would start different chunks in one tick", actor.index());
+    }
+}
+
+void OrderGuard::exchange_starts(ActorId actor, ChunkId chunk) {
+    if (links_ != nullptr) {
+        sends_.phase_starts(actor.index(), now(), chunk.index());
+    }
+}
+
+void OrderGuard::packet_handed_over(ActorId actor, ChunkId chunk, u64 ticks, u64 reduction_ticks) {
+    if (links_ == nullptr) {
+        return;
+    }
+    SendOrder::Packet packet{ticks_.event(), now(), now(), now() + ticks,
+                             reduction_ticks != not_reduced};
+    if (packet.reduced) {
+        packet.registered = packet.due;
+        packet.due += reduction_ticks;
+    }
+    sends_.hand_over(actor.index(), chunk.index(), packet);
+}
+
+void OrderGuard::barrier_met(ActorId actor, ChunkId chunk, bool looks) {
+    actor_changes(actor);
+    ticks_.meets_barrier(actor.index(), now(), chunk.index(), looks);
+}
+
+void OrderGuard::chunk_sends(ActorId actor, ChunkId chunk, u64 number) {
+    if (links_ != nullptr) {
+        links_->caused_by(sends_.chunk_sends(actor.index(), now(), chunk.index(), number));
+    }
+}
+
+}  // namespace yantra

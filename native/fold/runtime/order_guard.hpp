@@ -1,0 +1,62 @@
+// OrderGuard: watches that the order of events of one tick matters to no rank of a class.
+//
+// Looks at the actors of a folded run through the headers of executor and queues, and notes what could
+// have gone the other way: of nodes and chunks in tick_order.hpp, of messages on the links of a
+// store-and-forward network in send_order.hpp. What it finds ends the folded run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "collective/runtime/queues.hpp"
+#include "engine/order_watcher.hpp"
+#include "execution/executor.hpp"
+#include "fold/runtime/folded_links.hpp"
+#include "fold/runtime/send_order.hpp"
+#include "fold/runtime/tick_order.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+class OrderGuard final : public OrderWatcher {
+public:
+    OrderGuard(const Model& model, const RankClasses& classes);
+    // What it looks at. `links` is null where the network has no links that messages wait for.
+    void watch(const Engine& engine, const Executor& executor, const ChunkQueues& queues,
+               FoldedLinks* links);
+
+    const TickOrder& found() const { return ticks_; }
+    TickOrder& found() { return ticks_; }
+
+    void event_begins() override { ticks_.next_event(); }
+    void actor_changes(ActorId actor) override;
+    void node_ends(ActorId actor, NodeId node) override;
+    void message_posted(ActorId actor, u64 bytes, u32 tag, u32 channel_end, bool sends) override;
+    void collective_starts(ActorId actor, u32 communicator) override;
+    void chunk_leaves(ActorId actor, u32 queue) override;
+    void chunk_enters(ActorId actor, u32 queue, bool last) override;
+    void phase_order_grows(ActorId actor, u32 communicator_class, u32 queue,
+                           u64 latest_tick) override;
+    void phase_overtakes(ActorId actor, u64 tick) override;
+    void exchange_starts(ActorId actor, ChunkId chunk) override;
+    void packet_handed_over(ActorId actor, ChunkId chunk, u64 ticks, u64 reduction_ticks) override;
+    void barrier_met(ActorId actor, ChunkId chunk, bool looks) override;
+    void chunk_sends(ActorId actor, ChunkId chunk, u64 number) override;
+
+private:
+    u64 now() const { return engine_->now(); }
+    u64 slots_around(ActorId actor, NodeId node) const;
+    bool has_one_collective_at_a_time() const;
+
+    const Model& model_;
+    const Engine* engine_ = nullptr;
+    const Executor* executor_ = nullptr;
+    const ChunkQueues* queues_ = nullptr;
+    FoldedLinks* links_ = nullptr;
+    TickOrder ticks_;
+    SendOrder sends_;
+    bool one_at_a_time_;
+    // By communicator class and queue: the event in which the order of phases grew last.
+    std::vector<std::vector<u64>> grew_in_;
+};
+
+}  // namespace yantra

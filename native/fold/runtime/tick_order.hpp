@@ -1,0 +1,240 @@
+// TickOrder: whether the order of events of one tick could matter to an actor of a folded run.
+//
+// A run orders events of one tick by when they were scheduled, and that goes back to the order of rank
+// numbers at the start: it is not the same on all ranks of a class. A representative therefore stands
+// for its class only where the order of two events of one tick on one rank makes no difference. Most
+// events commute: they touch one chunk each, or count. Those that may not are noted here: ends of nodes
+// that want the same slots, chunks that enter one queue or pass each other in it, collectives that
+// draw from one counter, messages that could stand for each other. Slots and queues matter only if
+// somebody still waits for them when the tick is over. Else all got in, in whatever order. What
+// matters ends the folded run. Conservative: some of it would have commuted.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/types.hpp"
+#include "transport/matcher.hpp"
+
+namespace yantra {
+
+class TickOrder {
+public:
+    static constexpr u64 everything = ~u64{0};
+
+    explicit TickOrder(u32 actors) : touched_(actors) {}
+
+    // What follows belongs to another event.
+    void next_event() { ++event_; }
+
+    // A node ends that holds, or whose children want, these slots; `everything` for any.
+    void node_ends(u32 actor, u64 tick, u32 node, u64 slots) {
+        Touched& t = at(actor, tick);
+        for (const End& end : t.ends) {
+            if (end.event == event_ || (end.slots & slots) == 0) {
+                continue;
+            }
+            if (t.contested_slots == 0) {
+                t.node = end.node;
+                t.other = node;
+            }
+            t.contested_slots |= end.slots & slots;
+            if (slots == everything || end.slots == everything || shares_counter(t)) {
+                note("two operations that end in one tick may start what follows in any order", actor,
+                     end.node, node);
+            }
+        }
+        t.ends.push_back({event_, slots, node});
+    }
+
+    // A chunk enters a queue, `behind` all that wait there or not. `strict`: the order of those that
+    // run counts, too.
+    void enters(u32 actor, u64 tick, u32 queue, bool behind, bool strict) {
+        if (visit(at(actor, tick), {event_, queue, true, behind}) && strict) {
+            note("two chunks move in one queue in one tick", actor);
+        }
+    }
+
+    void leaves(u32 actor, u64 tick, u32 queue) {
+        visit(at(actor, tick), {event_, queue, false, true});
+    }
+
+    // A collective starts; those of one `counter` take their numbers and queues in order.
+    void collective_starts(u32 actor, u64 tick, u32 counter) {
+        Touched& t = at(actor, tick);
+        for (const auto& [event, other] : t.starts) {
+            if (other == counter && (event != event_ || t.contested_slots != 0)) {
+                note("two collectives start in one tick", actor);
+            }
+        }
+        t.starts.emplace_back(event_, counter);
+    }
+
+    // A chunk counts a receipt, or looks whether it has them all; which comes first decides.
+    void meets_barrier(u32 actor, u64 tick, u32 stream, bool looks) {
+        for (const auto& [other, looked] : at(actor, tick).barriers) {
+            if (other == stream && looked != looks) {
+                note("a chunk counts a message and looks for it in one tick", actor);
+            }
+        }
+        touched_[actor].barriers.emplace_back(stream, looks);
+    }
+
+    // A message is sent or a receive posted that others of its key could stand for.
+    void posts(u32 actor, u64 tick, const MatchKey& key) {
+        Touched& t = at(actor, tick);
+        for (const Post& post : t.posts) {
+            if (post.key == key && (post.event != event_ || t.contested_slots != 0)) {
+                note("two messages alike are sent or received in one tick", actor);
+            }
+        }
+        t.posts.push_back({event_, key});
+    }
+
+    // Whether nothing but what goes on has ended a node of an actor in this tick: then what it sends, it
+    // sends in one order in all of its class.
+    bool alone(u32 actor, u64 tick) {
+        const std::vector<End>& ends = at(actor, tick).ends;
+        return std::all_of(ends.begin(), ends.end(),
+                           [this](const End& end) { return end.event == event_; });
+    }
+
+    void note(const std::string& what, u32 actor, u32 node = none, u32 other = none) {
+        if (found_.empty()) {
+            found_ = what;
+            actor_ = actor;
+            node_ = node;
+            other_ = other;
+        }
+    }
+    // Before the slots and queues of an actor change: looks at those that were contested in an earlier tick.
+    template <class StillWaits>
+    void settle(u32 actor, u64 tick, u64 wanted_slots, StillWaits&& waits_in) {
+        Touched& t = touched_[actor];
+        if (t.tick == tick) {
+            return;
+        }
+        if ((t.contested_slots & wanted_slots) != 0) {
+            note("two operations that end in one tick free or want a slot that more wait for", actor,
+                 t.node, t.other);
+        }
+        for (u32 queue : t.contested_queues) {
+            if (waits_in(queue)) {
+                note("two chunks move in one queue in one tick, where more wait", actor);
+            }
+        }
+        t.contested_slots = 0;
+        t.contested_queues.clear();
+    }
+
+    // What was contested in the latest tick of an actor and is still to be looked at.
+    struct Open {
+        u64 slots;
+        const std::vector<u32>& queues;
+        u32& node;
+        u32& other;
+    };
+    Open open(u32 actor) {
+        Touched& t = touched_[actor];
+        return {t.contested_slots, t.contested_queues, t.node, t.other};
+    }
+
+    u64 event() const { return event_; }
+    const std::string& found() const { return found_; }
+    u32 actor() const { return actor_; }
+    // The nodes that end in one tick, where that is what was found.
+    u32 node() const { return node_; }
+    u32 other() const { return other_; }
+
+private:
+    struct End {
+        u64 event;
+        u64 slots;
+        u32 node;
+    };
+    struct Visit {
+        u64 event;
+        u32 queue;
+        bool enters;
+        bool behind;
+    };
+    struct Post {
+        u64 event;
+        MatchKey key;
+    };
+    // What the events of an actor in its latest tick touched.
+    struct Touched {
+        u64 tick = ~u64{0};
+        u32 node = none;             // these two contested the slots first
+        u32 other = none;
+        u64 contested_slots = 0;
+        std::vector<u32> contested_queues;
+        std::vector<End> ends;
+        std::vector<Visit> visits;
+        std::vector<std::pair<u64, u32>> starts;
+        std::vector<Post> posts;
+        std::vector<std::pair<u32, bool>> barriers;
+    };
+
+    Touched& at(u32 actor, u64 tick) {
+        Touched& t = touched_[actor];
+        if (t.tick != tick) {
+            t.tick = tick;
+            t.contested_slots = 0;
+            t.contested_queues.clear();
+            t.ends.clear();
+            t.visits.clear();
+            t.starts.clear();
+            t.posts.clear();
+            t.barriers.clear();
+        }
+        return t;
+    }
+
+    // True if the order of this visit and an earlier one may count.
+    bool visit(Touched& t, const Visit& now) {
+        bool contested = false;
+        for (const Visit& before : t.visits) {
+            const bool both_enter = now.enters && before.enters;
+            const bool passes = now.enters != before.enters && !(now.behind && before.behind);
+            // Which of the last chunks of a collective ends it, and so starts the next in its own
+            // event, is open: what enters may pass what leaves in one event as in two.
+            const bool apart = before.event != now.event;
+            if (before.queue == now.queue && (passes || (both_enter && apart))) {
+                t.contested_queues.push_back(now.queue);
+                contested = true;
+            }
+        }
+        t.visits.push_back(now);
+        return contested;
+    }
+
+    static bool shares_counter(const Touched& t) {
+        for (std::size_t i = 0; i < t.starts.size(); ++i) {
+            for (std::size_t j = 0; j < i; ++j) {
+                if (t.starts[i].second == t.starts[j].second) {
+                    return true;
+                }
+            }
+        }
+        for (std::size_t i = 0; i < t.posts.size(); ++i) {
+            for (std::size_t j = 0; j < i; ++j) {
+                if (t.posts[i].key == t.posts[j].key) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    u64 event_ = 0;
+    std::vector<Touched> touched_;
+    std::string found_;
+    u32 actor_ = none;
+    u32 node_ = none;
+    u32 other_ = none;
+};
+
+}  // namespace yantra

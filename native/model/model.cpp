@@ -1,0 +1,39 @@
+#include "model/model.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace yantra {
+
+namespace {
+
+// Whether it makes a difference to a job which rank runs it.
+bool names_ranks(const Job& job) {
+    return std::any_of(job.ops.begin(), job.ops.end(), [](const Op& op) {
+        return op.kind == OpKind::send || op.kind == OpKind::receive ||
+               (op.kind == OpKind::collective && op.communicator != 0);
+    });
+}
+
+}  // namespace
+
+std::pair<u32, std::vector<Problem>> check_ranks(const Model& model) {
+    std::vector<bool> looks;
+    for (const auto& job : model.distinct_jobs) {
+        looks.push_back(names_ranks(*job));
+    }
+    const u32 ranks = model.ranks();
+    for (u32 rank = 0; rank < ranks; ++rank) {
+        if (!looks[model.job_of[rank]]) {
+            continue;
+        }
+        const auto is_member = [&](u32 communicator) { return model.is_member(rank, communicator); };
+        std::vector<Problem> problems = check_rank(model.job(rank), rank, ranks, is_member);
+        if (!problems.empty()) {
+            return {rank, std::move(problems)};
+        }
+    }
+    return {none, {}};
+}
+
+}  // namespace yantra

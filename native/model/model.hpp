@@ -1,0 +1,110 @@
+// Model: everything a run reads and never writes. Any number of runs may share one.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "collective/communicator.hpp"
+#include "collective/custom.hpp"
+#include "collective/plan.hpp"
+#include "collective/program.hpp"
+#include "memory/remote.hpp"
+#include "memory/shared_bus_parameters.hpp"
+#include "fabric/grid.hpp"
+#include "workload/job.hpp"
+#include "workload/rank_rules.hpp"
+
+namespace yantra {
+
+enum class NetworkKind : u8 { analytical, store_and_forward };
+enum class Priority : u8 { lifo, fifo, given };
+enum class InterDimension : u8 { ascending, round_robin, themis, themis_flex };
+enum class IntraDimension : u8 { fifo, rg, smallest_first, less_remaining_phase_first };
+
+// Oddities of upstream that act during a run; the reference page docs/reference/quirks.md has one
+// line for each.
+struct Quirks {
+    bool padded_chunks = false;
+    bool half_queues = false;
+    bool send_completes_on_arrival = false;
+    bool lowest_dimension_only = false;
+    bool sizes_of_32_bits = false;
+    bool bus_charges_reduction_twice = false;
+    bool hash_order_custom = false;
+    bool phases_as_ready = false;
+    bool no_duration_takes_a_nanosecond = false;
+    bool mismatched_collectives_meet = false;
+    bool whole_microseconds = false;
+};
+
+struct SystemParameters {
+    Priority priority = Priority::lifo;
+    InterDimension inter_dimension = InterDimension::ascending;
+    IntraDimension intra_dimension = IntraDimension::fifo;
+    bool local_bw_aware = true;      // all-reduce as reduce-scatter, all-reduce, all-gather
+    u32 chunks = 1;
+    u32 active_chunks = 1;
+    u32 queues_per_dimension = 1;
+    u64 endpoint_delay = 0;          // ticks
+    u64 group_hand_over = 0;         // ticks, of levels with `fixed_hand_over`
+    u64 local_reduction_delay = 1;   // per 100 bytes, shared bus only
+    double memory_bytes_per_s = 0.0;
+    bool rendezvous = false;
+    bool custom_work_takes_no_time = false;   // what if: of collectives given by traces
+    SharedBusParameters bus;
+};
+
+struct Model {
+    TimeScale scale = TimeScale::truncated_nanoseconds();
+    Quirks quirks;
+    std::vector<Dimension> dimensions;
+    std::vector<std::shared_ptr<const BlockTable>> tables;   // by dimension; null where none
+    NetworkKind network = NetworkKind::analytical;
+    SystemParameters system;
+    RemoteMemory memory;
+    ResourceMap resources;
+    std::vector<Program> programs;
+    std::vector<Plan> plans;
+    std::vector<Form> forms;         // of communicators
+    std::vector<Communicator> communicators;   // the first is all ranks
+    std::vector<u32> lanes;          // by communicator: those that share one share their queues
+    std::vector<CustomCollective> custom;
+    std::vector<std::shared_ptr<const Job>> distinct_jobs;
+    std::vector<std::shared_ptr<const RankRules>> rules;   // by job; null unless it is a template's
+    std::vector<u32> job_of;         // by rank, into the distinct ones
+    bool match_by_tag = false;       // tags of different communicators may collide
+
+    u32 ranks() const {
+        u32 product = 1;
+        for (const Dimension& dimension : dimensions) {
+            product *= dimension.size;
+        }
+        return product;
+    }
+    const Job& job(u32 rank) const { return *distinct_jobs[job_of[rank]]; }
+    // What the operations of a rank name.
+    u32 communicator_at(u32 rank, u32 name) const {
+        const RankRules* const of = rules[job_of[rank]].get();
+        return of == nullptr || name == 0 ? name : of->communicators[name - 1].of(rank);
+    }
+    u32 peer_at(u32 rank, u32 name) const {
+        const RankRules* const of = rules[job_of[rank]].get();
+        return of == nullptr ? name : of->peers[name].of(rank);
+    }
+    const Form& form_of(u32 communicator) const { return forms[communicators[communicator].form]; }
+    bool is_member(u32 rank, u32 communicator) const {
+        const Communicator& at = communicators[communicator];
+        return rank >= at.base && forms[at.form].shape->place(rank - at.base) != none;
+    }
+};
+
+// The place of a rank on a level of a plan of its communicator.
+Place place_on(const Model& model, const Plan& plan, u32 level, u32 communicator, u32 rank);
+
+// The first rank that cannot run its job, a peer or a group being wrong for it, and why.
+std::pair<u32, std::vector<Problem>> check_ranks(const Model& model);
+
+}  // namespace yantra

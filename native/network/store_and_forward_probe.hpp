@@ -1,0 +1,80 @@
+// What a recorded run notes of messages that wait for links: who held a link before.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "engine/event.hpp"
+#include "record/recorder.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+#ifndef YANTRA_RECORDED
+
+struct StoreAndForwardProbe {
+    explicit StoreAndForwardProbe(Recorder&) {}
+    void keeps(const std::vector<u32>&, std::size_t) {}
+    void stand_for(const std::vector<u32>&, std::vector<u32>) {}
+    void accepted(u32) {}
+    void offered(u32) {}
+    void begins_to_cross(u32, u32) {}
+    void freed(u32) {}
+    void hop_done(const Event&) {}
+    void link_free(const Event&) {}
+};
+
+#else
+
+class StoreAndForwardProbe {
+public:
+    explicit StoreAndForwardProbe(Recorder& recorder) : recorder_(recorder) {}
+
+    // The first link of each dimension, and how many links the network keeps.
+    void keeps(std::vector<u32> first_of_dimensions, std::size_t links) {
+        recorder_.recording().by_hop = true;
+        recorder_.recording().first_link = std::move(first_of_dimensions);
+        freed_.assign(links, none);
+    }
+    // The class of every link, and of each class a link; where one link of each class is kept.
+    void stand_for(const std::vector<u32>& class_of, std::vector<u32> one_of_class) {
+        recorder_.recording().link_class = class_of;
+        one_of_class_ = std::move(one_of_class);
+    }
+
+    void accepted(u32 transit) {
+        if (transits_.size() <= transit) {
+            transits_.resize(transit + 1);
+        }
+        transits_[transit].message = recorder_.trail.detail;
+    }
+    void offered(u32 transit) { transits_[transit].offered = recorder_.now(); }
+    // The bytes start to cross when both they and the link are there.
+    void begins_to_cross(u32 link, u32 transit) {
+        const OfTransit& of = transits_[transit];
+        const bool waited = of.offered != recorder_.now();
+        const u32 number = one_of_class_.empty() ? link : one_of_class_[link];
+        recorder_.hop(of.message, number, waited ? of.offered : freed_[link]);
+    }
+    void freed(u32 link) { freed_[link] = recorder_.now(); }
+
+    void hop_done(const Event& event) {
+        recorder_.begin(event.time, event.trail.cause, Why::carried, event.trail.detail, false);
+    }
+    void link_free(const Event& event) {
+        recorder_.begin(event.time, event.trail.cause, Why::link, event.trail.detail, false);
+    }
+
+private:
+    struct OfTransit {
+        u32 message = none;
+        u32 offered = none;      // moment at which it came to the link it waits for
+    };
+    Recorder& recorder_;
+    std::vector<OfTransit> transits_;
+    std::vector<u32> freed_;     // by link: moment at which it was last free again
+    std::vector<u32> one_of_class_;
+};
+
+#endif
+
+}  // namespace yantra

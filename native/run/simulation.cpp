@@ -1,0 +1,182 @@
+#include "run/simulation.hpp"
+
+#include "base/ensure.hpp"
+#include "network/make.hpp"
+#include "run/diagnosis.hpp"
+
+namespace yantra {
+
+namespace {
+
+SharedBusParameters bus_of(const SystemParameters& system) {
+    SharedBusParameters bus = system.bus;
+    bus.reduction_delay = system.local_reduction_delay;
+    return bus;
+}
+
+Actors all_ranks(const Model& model, const Grid& grid) {
+    return Actors(grid.ranks(), static_cast<u32>(model.communicators.size()));
+}
+
+}  // namespace
+
+Simulation::Simulation(const Model& model, bool match_by_tag, Cast cast)
+    : model_(model),
+      grid_(model.dimensions, model.tables),
+      actors_(cast.actors ? std::move(*cast.actors) : all_ranks(model, grid_)),
+      engine_(actors_.count()),
+      network_(cast.network ? cast.network(grid_, engine_) : make_network(model, grid_, engine_)),
+      watcher_(cast.watcher),
+      transport_(engine_, actors_, *network_, *this,
+                 {model.system.rendezvous, model.quirks.send_completes_on_arrival,
+                  model.quirks.sizes_of_32_bits},
+                 cast.watcher),
+      memory_(engine_, model.memory, grid_.ranks(), model.scale),
+      bus_(engine_, *this, bus_of(model.system), model.scale, model.quirks.sizes_of_32_bits,
+           actors_.count()),
+      collectives_(model, grid_, actors_, engine_, transport_, bus_, *this,
+                   {match_by_tag || model.match_by_tag, cast.watcher, cast.times}),
+      executor_(model, actors_, engine_, transport_, memory_, collectives_, cast.watcher) {
+    ensure(model.job_of.size() == grid_.ranks(), "one job per rank");
+}
+
+void Simulation::start() { executor_.start(); }
+
+bool Simulation::run_for(u64 events) {
+    engine_.paused = false;
+    for (u64 i = 0; i < events && !over() && !engine_.paused; ++i) {
+        handle(engine_.queue.next());
+    }
+    return over();
+}
+
+void Simulation::handle(const Event& event) {
+    switch (event.kind.owner()) {
+        case Owner::rank_events:
+            engine_.of_ranks.run(event.index, [this](ActorId actor, const RankEvent& of_rank) {
+                handle(actor, of_rank);
+            });
+            return;
+        case Owner::exchange:
+            collectives_.exchange().handle(event);
+            return;
+        case Owner::transport:
+            transport_.handle(event);
+            return;
+        case Owner::network:
+            network_->handle(event);
+            return;
+        case Owner::arrivals:
+            if (const u32 arrival = timers_.expire(event.index); arrival != none) {
+                executor_.begin(arrival);
+            }
+            return;
+        default:
+            fail("an event of a component that has none of its own");
+    }
+}
+
+void Simulation::handle(ActorId actor, const RankEvent& event) {
+    if (watcher_ != nullptr) [[unlikely]] {
+        watcher_->event_begins();
+    }
+    switch (event.kind.owner()) {
+        case Owner::exchange:
+            collectives_.exchange().handle(event);
+            return;
+        case Owner::graph:
+            collectives_.graph().handle(event);
+            return;
+        case Owner::custom:
+            collectives_.custom().handle(event);
+            return;
+        case Owner::collectives:
+            collectives_.handle(event);
+            return;
+        case Owner::execution:
+            executor_.handle(actor, event);
+            return;
+        case Owner::memory:
+            memory_.handle(event);
+            return;
+        case Owner::bus:
+            bus_.handle(actor, event);
+            return;
+        default:
+            fail("an actor's event of a component that has none");
+    }
+}
+
+void Simulation::completed(const Completion& completion) {
+    switch (completion.kind.owner()) {
+        case Owner::execution:
+            executor_.completed(completion);
+            return;
+        case Owner::exchange:
+            collectives_.exchange().completed(completion);
+            return;
+        case Owner::graph:
+            collectives_.graph().completed(completion);
+            return;
+        case Owner::custom:
+            collectives_.custom().completed(completion);
+            return;
+        default:
+            fail("a completion that nobody waits for");
+    }
+}
+
+u32 Simulation::submit(const Jobs& jobs, u64 tick) {
+    ensure(actors_.classes() == nullptr, "jobs cannot arrive where one rank stands for many");
+    ensure(tick >= engine_.now(), "jobs for a time that has passed");
+    std::vector<std::pair<ActorId, std::shared_ptr<const Job>>> of_actors;
+    for (const auto& [rank, job] : jobs) {
+        ensure(rank.index() < grid_.ranks(), "a job for a rank that is not there");
+        of_actors.emplace_back(actors_.of(rank), job);
+    }
+    const u32 arrival = executor_.accept(std::move(of_actors));
+    arrivals_.push_back(timers_.set(arrival));
+    engine_.queue.schedule(tick, {Owner::arrivals, 0}, arrivals_.back().slot);
+    return arrival;
+}
+
+std::optional<Mismatch> Simulation::mismatch() const {
+    const std::optional<MismatchedNodes>& found = collectives_.mismatch();
+    if (!found) {
+        return std::nullopt;
+    }
+    return Mismatch{actors_.rank(found->actor).index(), found->node.index(),
+                    actors_.rank(found->other_actor).index(), found->other_node.index()};
+}
+
+Outcome Simulation::outcome() const {
+    const Executor::State& state = executor_.state();
+    Outcome out;
+    out.finish = state.finish.values();
+    for (ActorId actor : state.finish_order) {
+        out.finish_order.push_back(actor.index());
+    }
+    u32 nodes = 0;
+    for (const Executor::OfActor& actor : state.actors) {
+        out.compute_busy.push_back(actor.compute_busy);
+        out.first_node.push_back(actor.parts.front().first_place);
+        nodes += actor.parts.front().job->graph->size();
+    }
+    out.first_node.push_back(nodes);
+    out.start = state.start;
+    out.end = state.end;
+    out.dimensions = network_->dimensions();
+    out.busiest = network_->busiest();
+    out.links = network_->links();
+    out.finished = state.finish_order.size() == actors_.count();
+    if (!out.finished && actors_.classes() == nullptr) {
+        out.waiting = diagnose(model_, grid_, executor_, transport_, collectives_);
+    }
+    out.unreceived = unreceived(transport_);
+    out.events = engine_.queue.processed();
+    out.messages = transport_.state().messages;
+    out.last_tick = engine_.now();
+    return out;
+}
+
+}  // namespace yantra

@@ -1,0 +1,101 @@
+// Simulation: one run of a Model. The components, and the loop that gives each its events.
+//
+// Components do not know each other's kinds; here is where they are put together. What a component
+// asked another for comes back through `completed`. Whoever plays one rank for many
+// (fold/runtime/folded_run.hpp) hands in the actors, the network, a watcher and a knower of phases.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "collective/runtime/collectives.hpp"
+#include "engine/actors.hpp"
+#include "engine/engine.hpp"
+#include "engine/timers.hpp"
+#include "execution/executor.hpp"
+#include "memory/memory.hpp"
+#include "memory/shared_bus.hpp"
+#include "network/network.hpp"
+#include "model/model.hpp"
+#include "run/outcome.hpp"
+#include "transport/transport.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+// Who runs, and who looks on. By default every rank, and nobody.
+struct Cast {
+    std::optional<Actors> actors;
+    // Makes the network; by default the one that the model names.
+    std::function<std::unique_ptr<NetworkModel>(const Grid&, Engine&)> network;
+    OrderWatcher* watcher = nullptr;
+    PhaseTimes* times = nullptr;
+};
+
+class Simulation final : private Completions {
+public:
+    using Jobs = std::vector<std::pair<RankId, std::shared_ptr<const Job>>>;
+
+    // `match_by_tag`: pair the messages of collectives by tag and size alone, as upstream does.
+    explicit Simulation(const Model& model, bool match_by_tag = false, Cast cast = {});
+    Simulation(const Simulation&) = delete;
+    Simulation& operator=(const Simulation&) = delete;
+
+    // Starts the run; then run_for until it returns true.
+    void start();
+    // Handles at most `events` events. True when none is left, or when two ranks entered different
+    // collectives and the quirk asks for a run that matches by tag. It returns early where jobs that
+    // arrived have ended; see take_ended().
+    bool run_for(u64 events);
+    // The next event. Precondition: not over().
+    void step() { handle(engine_.queue.next()); }
+    bool over() const { return engine_.queue.empty() || must_match_by_tag(); }
+
+    // Jobs for ranks, to begin at a tick that has not passed; returns their number. Ranks share their
+    // slots among all their jobs. A group is one of the model's.
+    u32 submit(const Jobs& jobs, u64 tick);
+    // Whether jobs that have not begun were taken back.
+    bool withdraw(u32 arrival) { return timers_.cancel(arrivals_[arrival]); }
+    std::vector<u32> take_ended() { return executor_.take_ended(); }
+    const Executor::Arrival& arrival(u32 number) const { return executor_.arrival(number); }
+
+    Outcome outcome() const;
+    std::optional<Mismatch> mismatch() const;
+    u64 now() const { return engine_.now(); }
+    u64 nodes_done() const { return executor_.state().nodes_done; }
+    Recorder& recorder() { return engine_.recorder(); }
+
+    // The components, for whoever looks on.
+    Engine& engine() { return engine_; }
+    NetworkModel& network() { return *network_; }
+    const NetworkModel& network() const { return *network_; }
+    Transport& transport() { return transport_; }
+    Collectives& collectives() { return collectives_; }
+    Executor& executor() { return executor_; }
+
+private:
+    void completed(const Completion& completion) override;
+    void handle(const Event& event);
+    void handle(ActorId actor, const RankEvent& event);
+    bool must_match_by_tag() const {
+        return collectives_.mismatch() && model_.quirks.mismatched_collectives_meet;
+    }
+
+    const Model& model_;
+    Grid grid_;
+    Actors actors_;
+    Engine engine_;
+    std::unique_ptr<NetworkModel> network_;
+    OrderWatcher* watcher_;
+    Transport transport_;
+    Memory memory_;
+    SharedBus bus_;
+    Collectives collectives_;
+    Executor executor_;
+    Timers timers_;
+    std::vector<Timers::Handle> arrivals_;
+};
+
+}  // namespace yantra

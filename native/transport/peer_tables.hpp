@@ -1,0 +1,144 @@
+// PeerTables: how the messages of a collective's chunk find that chunk on other ranks.
+//
+// Matching by (tag, source, destination, size) costs a table of everything in flight. Within an
+// exchange the k-th message from a peer always belongs to the k-th receive posted for it, so one
+// counter per peer does: arrivals less receives posted. This is exact as long as all members run the
+// same phases, which is what sharing a peer table stands for: same communicator, same number of the
+// chunk in it, same phases. Chunks that differ share no table and the run ends in a deadlock; upstream,
+// which pairs messages by tag and size alone, may let different collectives complete each other, so
+// with that quirk the run is started again with tags.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/pool.hpp"
+
+namespace yantra {
+
+// What members must have in common of each phase of a chunk.
+struct PhaseShape {
+    u32 program = none;
+    u32 level = 0;
+    u64 data = 0;
+    bool operator==(const PhaseShape&) const = default;
+};
+
+class PeerTables {
+public:
+    struct Table {
+        u64 number = 0;                  // of the chunk within its communicator
+        u32 communicator_class = none;
+        u32 next = none;                 // another table of the same number, with other phases
+        u32 left = 0;                    // members that have ended
+        std::vector<PhaseShape> phases;
+        std::vector<ChunkId> chunk;      // by member; none before it joins, and when it has left
+        std::vector<u32> early;          // by member: newest early arrival; empty if there is none
+    };
+    // An arrival for a chunk that has not reached its phase, or does not exist yet.
+    struct Early {
+        u32 table = none;
+        u32 member = none;
+        u32 mark = 0;                    // phase and counter
+        u32 next = none;
+    };
+    struct State {
+        Pool<Table> tables;
+        std::vector<std::vector<u32>> by_number;   // by communicator class and number: the first table
+        Pool<Early> early;
+    };
+
+    explicit PeerTables(u32 communicator_classes) { state_.by_number.resize(communicator_classes); }
+
+    // The table of a chunk with these phases, made if there is none; `other`, if it is not none, is
+    // then a member of another table of the same number: the two run different phases.
+    u32 find(u32 communicator_class, u64 number, std::span<const PhaseShape> phases, u32 members,
+             ChunkId& other) {
+        std::vector<u32>& by_number = state_.by_number[communicator_class];
+        if (by_number.size() <= number) {
+            by_number.resize(number + 1, none);
+        }
+        u32& first = by_number[number];
+        for (u32 table = first; table != none; table = state_.tables[table].next) {
+            if (std::equal(phases.begin(), phases.end(), state_.tables[table].phases.begin(),
+                           state_.tables[table].phases.end())) {
+                return table;
+            }
+        }
+        if (first != none) {
+            other = any_chunk(state_.tables[first]);
+        }
+        const u32 table = state_.tables.take_as_left();
+        Table& t = state_.tables[table];
+        t.number = number;
+        t.communicator_class = communicator_class;
+        t.next = first;
+        t.left = 0;
+        t.phases.assign(phases.begin(), phases.end());
+        t.chunk.assign(members, ChunkId::none);
+        t.early.clear();
+        first = table;
+        return table;
+    }
+
+    // Returns the newest early arrival for the member; the others hang on it.
+    u32 join(u32 table, u32 member, ChunkId chunk) {
+        Table& t = state_.tables[table];
+        t.chunk[member] = chunk;
+        if (t.early.empty()) {
+            return none;
+        }
+        const u32 early = t.early[member];
+        t.early[member] = none;
+        return early;
+    }
+
+    // The table goes when all members have left.
+    void leave(u32 table, u32 member) {
+        Table& t = state_.tables[table];
+        t.chunk[member] = ChunkId::none;
+        if (++t.left < t.chunk.size()) {
+            return;
+        }
+        u32* link = &state_.by_number[t.communicator_class][t.number];
+        while (*link != table) {
+            link = &state_.tables[*link].next;
+        }
+        *link = t.next;
+        state_.tables.give_back(table);
+    }
+
+    ChunkId chunk(u32 table, u32 member) const { return state_.tables[table].chunk[member]; }
+    u32 communicator_class(u32 table) const { return state_.tables[table].communicator_class; }
+
+    u32 keep_early(const Early& early) { return state_.early.take(early); }
+    // Hangs an arrival on its member, which has yet to join.
+    void wait_for_member(u32 early) {
+        Early& arrival = state_.early[early];
+        Table& t = state_.tables[arrival.table];
+        if (t.early.empty()) {
+            t.early.assign(t.chunk.size(), none);
+        }
+        arrival.next = t.early[arrival.member];
+        t.early[arrival.member] = early;
+    }
+    const Early& early(u32 at) const { return state_.early[at]; }
+    Early& early(u32 at) { return state_.early[at]; }
+    void forget_early(u32 at) { state_.early.give_back(at); }
+
+    const State& state() const { return state_; }
+    State& state() { return state_; }
+
+private:
+    static ChunkId any_chunk(const Table& table) {
+        const auto found = std::find_if(table.chunk.begin(), table.chunk.end(),
+                                        [](ChunkId chunk) { return !chunk.is_none(); });
+        return found == table.chunk.end() ? ChunkId::none : *found;
+    }
+
+    State state_;
+};
+
+}  // namespace yantra

@@ -1,0 +1,73 @@
+// What of the transport the future of a run depends on; see engine/state.hpp.
+#pragma once
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "transport/transport.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+// Only messages between nodes are described, not those of collectives.
+template <class Visitor>
+void visit_completion(Visitor& v, Completion& completion) {
+    auto& [kind, a, b] = completion;
+    v.must(kind.is_none() || kind.owner() == Owner::execution);
+    v.same(kind);
+    v.fixed(a);
+    if (!kind.is_none()) {
+        v.node(ActorId(a), b);
+    } else {
+        v.fixed(b);
+    }
+}
+
+template <class Visitor>
+void visit_flight(Visitor& v, Transport::State& state, u32 at) {
+    if (!v.comes_to_flight(at)) {
+        return;
+    }
+    auto& [bytes, src, dst, tag, next, sent, received, receive_posted, delivered] = state.flights[at];
+    v.must(!sent.kind.is_none() || !received.kind.is_none());
+    v.same(bytes);
+    v.fixed(src);
+    v.fixed(dst);
+    v.tag(tag);
+    v.elsewhere(next);
+    visit_completion(v, sent);
+    visit_completion(v, received);
+    v.same(receive_posted);
+    v.same(delivered);
+}
+
+// Flights that wait for their receive. No table keeps an order of keys, so they are sorted, tags last.
+// Receives that wait for their message are the business of whoever compares.
+template <class Visitor>
+void visit_state(Visitor& v, Transport::State& state) {
+    auto& [flights, matcher, rendezvous, messages] = state;
+    v.elsewhere(flights);
+    v.fixed(rendezvous);
+    v.count(messages);
+    std::vector<std::pair<MatchKey, u32>> waiting;
+    auto next = [&](u32 at) { return state.flights[at].next; };
+    v.elsewhere(matcher);
+    matcher.for_each_message(next, [&](const MatchKey& key, Matcher::Side side, u32 at) {
+        if (side == Matcher::Side::send) {
+            waiting.emplace_back(key, at);
+        }
+    });
+    std::stable_sort(waiting.begin(), waiting.end(), [](const auto& a, const auto& b) {
+        return std::tie(a.first.bytes, a.first.src, a.first.dst, a.first.tag) <
+               std::tie(b.first.bytes, b.first.src, b.first.dst, b.first.tag);
+    });
+    v.word(waiting.size());
+    for (auto& [key, at] : waiting) {
+        v.word(key.bytes);
+        v.word(u64{key.src} << 32U | key.dst);
+        visit_flight(v, state, at);
+    }
+}
+
+}  // namespace yantra

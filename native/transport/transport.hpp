@@ -1,0 +1,104 @@
+// Transport: messages between ranks, their two halves matched, and the rendezvous protocol.
+//
+// A send and a receive of the same key pair up, the k-th with the k-th (astra-sim-semantics 0.3).
+// Under the rendezvous protocol the sender first waits for a control message that says the receive is
+// posted (5.9). Messages whose receiver counts arrivals by itself (peer_tables.hpp) only pass through.
+#pragma once
+
+#include "base/pool.hpp"
+#include "engine/actors.hpp"
+#include "engine/completion.hpp"
+#include "engine/engine.hpp"
+#include "engine/order_watcher.hpp"
+#include "network/network.hpp"
+#include "transport/matcher.hpp"
+#include "transport/transport_probe.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+struct TransportParameters {
+    bool rendezvous = false;
+    bool send_completes_on_arrival = false;   // quirk
+    bool sizes_of_32_bits = false;            // quirk
+};
+
+class Transport {
+public:
+    // A message of which one half or both are there.
+    struct Flight {
+        u64 bytes = 0;
+        u32 src = none;   // ranks
+        u32 dst = none;
+        u32 tag = 0;
+        u32 next = none;  // that waits for the same key
+        Completion sent;
+        Completion received;
+        bool receive_posted = false;
+        bool delivered = false;
+    };
+    // What waits for a control message, at either end.
+    struct Rendezvous {
+        u64 bytes = 0;
+        Actors::Ends ends{};
+        RankId src;
+        RankId dst;
+        u32 tag = 0;
+        Completion then;
+    };
+    struct State {
+        Pool<Flight> flights;
+        Matcher matcher;
+        Pool<Rendezvous> rendezvous;
+        u64 messages = 0;   // sent so far, by all ranks
+    };
+
+    Transport(Engine& engine, const Actors& actors, NetworkModel& network, Completions& completions,
+              const TransportParameters& parameters, OrderWatcher* watcher)
+        : engine_(engine),
+          actors_(actors),
+          network_(network),
+          completions_(completions),
+          parameters_(parameters),
+          watcher_(watcher),
+          probe_(engine.recorder()) {}
+
+    // `ends` is how the two halves find each other. `then` completes when the sender may go on.
+    void send(const Actors::Ends& ends, RankId from, RankId to, u64 bytes, u32 tag, Completion then);
+    void receive(const Actors::Ends& ends, RankId at, RankId from, u64 bytes, u32 tag, Completion then);
+
+    // Sends what nobody matches.
+    void pass(const Message& message, Notice arrived) {
+        state_.messages += message.ranks;
+        network_.send(message, arrived, {});
+    }
+
+    void handle(const Event& event);
+
+    bool is_rendezvous() const { return parameters_.rendezvous; }
+    // Of a completion that waits for a control message: the send behind it; else null.
+    const Rendezvous* send_behind(const Completion& completion) const;
+    const State& state() const { return state_; }
+    State& state() { return state_; }
+
+private:
+    enum Kind : u32 { arrived, departed, receive_ready };
+    enum Step : u32 { may_send, may_receive };
+
+    void send_now(const MatchKey& key, RankId from, RankId to, Completion then);
+    void receive_now(const MatchKey& key, Completion then);
+    u64 carried(u64 bytes) const;
+    void arrive(u32 flight);
+    void complete(const Completion& then);
+    u32 meet(const MatchKey& key, Matcher::Side side, bool& fresh);
+
+    Engine& engine_;
+    const Actors& actors_;
+    NetworkModel& network_;
+    Completions& completions_;
+    TransportParameters parameters_;
+    OrderWatcher* watcher_;
+    TransportProbe probe_;
+    State state_;
+};
+
+}  // namespace yantra
