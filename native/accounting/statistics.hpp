@@ -7,6 +7,7 @@
 #include "base/types.hpp"
 #include "model/model.hpp"
 #include "run/outcome.hpp"
+#include "workload/lowering.hpp"
 
 namespace yantra {
 

@@ -27,6 +27,8 @@
 #include "model/model.hpp"
 #include "run/outcome.hpp"
 #include "accounting/statistics.hpp"
+#include "workload/checks.hpp"
+#include "workload/lowering.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -405,7 +407,7 @@ void bind_folding(nb::module_& module) {
     column(folding, "class_of", &Folding::class_of);
     column(folding, "representative", &Folding::representative);
     column(folding, "count", &Folding::count);
-    module.def("fold", &fold, "model"_a, "worth"_a = 2, nb::call_guard<nb::gil_scoped_release>());
+    module.def("fold", &fold, "model"_a, "least_ranks_per_class"_a = 2, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 namespace yantra {
 
 // The tables of a run of one rank per class.
-struct RankClasses {
+struct ActorClasses {
     // Both ends of the messages to and from one peer, as the matcher tells them apart.
     struct Channel {
         u32 peer;
@@ -71,7 +71,7 @@ public:
 
     // Every rank, in `communicators` of which each is a class of its own.
     Actors(u32 ranks, u32 communicators) : count_(ranks), communicator_classes_(communicators) {}
-    explicit Actors(std::shared_ptr<const RankClasses> classes)
+    explicit Actors(std::shared_ptr<const ActorClasses> classes)
         : count_(static_cast<u32>(classes->representative.size())),
           communicator_classes_(static_cast<u32>(classes->communicator_classes.size())),
           classes_(std::move(classes)) {}
@@ -105,17 +105,17 @@ public:
         if (!classes_) {
             return sends ? Ends{actor.index(), peer.index()} : Ends{peer.index(), actor.index()};
         }
-        const RankClasses::Channel& channel = classes_->channel(actor.index(), peer.index());
+        const ActorClasses::Channel& channel = classes_->channel(actor.index(), peer.index());
         return sends ? Ends{channel.out, channel.out} : Ends{channel.in, channel.in};
     }
 
     // The tables, where actors are classes; else null.
-    const RankClasses* classes() const { return classes_.get(); }
+    const ActorClasses* classes() const { return classes_.get(); }
 
 private:
     u32 count_;
     u32 communicator_classes_;
-    std::shared_ptr<const RankClasses> classes_;
+    std::shared_ptr<const ActorClasses> classes_;
 };
 
 }  // namespace yantra

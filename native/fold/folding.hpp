@@ -1,48 +1,37 @@
-// Folding: ranks that do the same at the same times, found before a run so that one of each class runs.
+// Folding: ranks that do the same at the same times form a class, and one rank of each class runs.
 //
-// Ranks are refined into classes until the members of a class run equal graphs, hold equal places in
-// their communicators, lie as far from the same neighbours, and exchange messages with the same classes
-// (an equitable partition; "Paige and Tarjan, Three partition refinement algorithms, SIAM J. Comput.
-// 1987" for the method, Boldi and Vigna, "Fibrations of graphs", Discrete Math. 2002, for why the ranks of
-// a class cannot tell each other apart). What a representative sends to one member of a class then
-// stands for what each of its class sends to its own. Trade-off: only neighbours that programs name are
-// looked at, so a partition may be coarser than the symmetries of the whole model, and never is finer
-// than what positions of unlike neighbours ask for.
+// The classes are found before the run. Ranks are divided until all members of a class run equal
+// graphs, hold equal places in their communicators, are equally far from the same neighbours, and
+// exchange messages with the same classes. Such a partition is called equitable. The method is that of
+// Paige and Tarjan ("Three partition refinement algorithms", SIAM J. Comput. 1987). Why ranks of one
+// class cannot tell each other apart is shown by Boldi and Vigna ("Fibrations of graphs", Discrete Math.
+// 2002). So what a representative sends to a member of another class stands for what each rank of its
+// own class sends. Trade-off: only neighbours that programs name are compared. Two ranks can be of one
+// class even if no symmetry of the whole cluster maps one to the other.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/actors.hpp"
 #include "fabric/links.hpp"
+#include "fold/rank_classes.hpp"
 #include "model/model.hpp"
 
 namespace yantra {
 
-// In what the members of two classes differ.
-enum class Difference : u8 { graph, peers, plan, position, neighbours, distance, exchange, links };
-
-// Why `rank` is not in the class of `other`.
-struct Split {
-    u32 rank = none;
-    u32 other = none;
-    Difference difference = Difference::graph;
-    u32 communicator = none;   // in which they differ, where it is one
-    u32 classes = 0;           // there are after the round in which it was found
-};
-
-struct Folding : RankClasses {
-    std::string refusal;                // why nothing is folded; empty where something is
-    LinkClasses links;                       // of the congestion-aware network
-    std::vector<Split> splits;
+// The classes, as actors of a run, and what else such a run needs.
+struct Folding : ActorClasses {
+    std::string refusal;                // why nothing is folded; empty if the run can be folded
+    LinkClasses links;                  // where the network keeps one link per class
+    std::vector<Split> splits;          // why ranks are in different classes
 
     bool folds() const { return refusal.empty(); }
     bool links_are_folded() const { return !links.class_of.empty(); }
 };
 
-// Never fails: what cannot be folded is told in `refusal`, and so is what would leave fewer than
-// `worth` ranks to a class.
-Folding fold(const Model& model, u32 worth = 2);
+// Never fails: `refusal` says why a model cannot be folded. It is refused, too, if a class would have
+// fewer ranks than `least_ranks_per_class` on average.
+Folding fold(const Model& model, u32 least_ranks_per_class = 2);
 
 }  // namespace yantra

@@ -16,53 +16,41 @@ constexpr u32 next_flow = none;
 
 }  // namespace
 
-// Calls cross(link) for each hop of each flow of a rank, and cross(next_flow) before each flow.
-template <class Cross>
-void LinkPartition::walk(u32 rank, Cross&& cross) const {
+// Calls visit(link) for each hop of each flow of a rank, and visit(next_flow) before each flow.
+template <class Visit>
+void LinkPartition::for_each_hop(u32 rank, Visit&& visit) const {
     flows_(rank, [&](u32 dst) {
-        cross(next_flow);
+        visit(next_flow);
         for (Links::Stop stop{rank, none}; !stop.is(dst);) {
-            cross(routes_.next(stop, dst));
+            visit(routes_.next(stop, dst));
         }
     });
 }
 
-bool LinkPartition::cut(const std::vector<u32>& class_of_rank, u32 classes) {
+bool LinkPartition::divide(const std::vector<u32>& class_of_rank, u32 classes) {
     class_of_rank_ = class_of_rank;
-    if (!write_down(class_of_rank, classes)) {
+    if (!record_crossings(class_of_rank, classes)) {
         return false;
     }
-    compare();
+    group_links();
     return true;
 }
 
-// The k-th crossing of a rank is one flow at one hop for all ranks of its class whose ways are alike,
-// and gets one number for all of them; the ways of the others will tell them apart.
-bool LinkPartition::write_down(const std::vector<u32>& class_of_rank, u32 classes) {
-    std::vector<u64> most(classes);   // by class: crossings of a rank
-    begin_.assign(routes_.count() + 1, 0);
-    u64 total = 0;
-    for (u32 rank = 0; rank < class_of_rank.size(); ++rank) {
-        u64 here = 0;
-        walk(rank, [&](u32 link) {
-            if (link != next_flow) {
-                ++begin_[link + 1];
-                ++here;
-            }
-        });
-        total += here;
-        most[class_of_rank[rank]] = std::max(most[class_of_rank[rank]], here);
-        if (total > most_crossings) {
-            return false;
-        }
+// Numbers the crossings of each rank from the same number for all ranks of a class. If the routes of two
+// of them correspond hop by hop, the k-th crossing of either is the same hop of the same flow. If they do
+// not, the ranks will be told apart by the classes on their routes.
+bool LinkPartition::record_crossings(const std::vector<u32>& class_of_rank, u32 classes) {
+    std::vector<u64> first(classes, 0);   // by class: at first the most crossings of a rank
+    if (!count_crossings(first)) {
+        return false;
     }
-    std::exclusive_scan(most.begin(), most.end(), most.begin(), u64{0});
+    std::exclusive_scan(first.begin(), first.end(), first.begin(), u64{0});
     std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
     std::vector<u32> at(begin_.begin(), begin_.end() - 1);
-    crossings_.resize(total);
+    crossings_.resize(begin_.back());
     for (u32 rank = 0; rank < class_of_rank.size(); ++rank) {
-        u64 number = most[class_of_rank[rank]];
-        walk(rank, [&](u32 link) {
+        u64 number = first[class_of_rank[rank]];
+        for_each_hop(rank, [&](u32 link) {
             if (link != next_flow) {
                 crossings_[at[link]++] = static_cast<u32>(number++);
             }
@@ -71,7 +59,29 @@ bool LinkPartition::write_down(const std::vector<u32>& class_of_rank, u32 classe
     return true;
 }
 
-void LinkPartition::compare() {
+// Leaves the crossings of each link in begin_, one place further on; false if there are too many.
+bool LinkPartition::count_crossings(std::vector<u64>& most_of_a_rank) {
+    begin_.assign(routes_.count() + 1, 0);
+    u64 total = 0;
+    for (u32 rank = 0; rank < class_of_rank_.size(); ++rank) {
+        u64 here = 0;
+        for_each_hop(rank, [&](u32 link) {
+            if (link != next_flow) {
+                ++begin_[link + 1];
+                ++here;
+            }
+        });
+        u64& most = most_of_a_rank[class_of_rank_[rank]];
+        most = std::max(most, here);
+        total += here;
+        if (total > most_crossings) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void LinkPartition::group_links() {
     classes_ = {};
     classes_.class_of.assign(routes_.count(), none);
     std::vector<u32> first;   // by class: a link of it
@@ -83,23 +93,18 @@ void LinkPartition::compare() {
             continue;
         }
         std::sort(from, to);
-        const u32 dimension = routes_.dimension_of(link);
-        u64 hash = dimension;
+        u64 hash = routes_.dimension_of(link);
         std::for_each(from, to, [&hash](u32 crossing) { hash = mix(hash, crossing); });
         u32 found = none;
         const auto [begin, end] = by_hash.equal_range(hash);
         for (auto it = begin; it != end && found == none; ++it) {
-            const u32 other = first[it->second];
-            const bool same = classes_.dimension[it->second] == dimension &&
-                              std::equal(from, to, crossings_.begin() + begin_[other],
-                                         crossings_.begin() + begin_[other + 1]);
-            found = same ? it->second : none;
+            found = crossed_alike(link, first[it->second]) ? it->second : none;
         }
         if (found == none) {
             found = static_cast<u32>(first.size());
             by_hash.emplace(hash, found);
             first.push_back(link);
-            classes_.dimension.push_back(dimension);
+            classes_.dimension.push_back(routes_.dimension_of(link));
             classes_.count.push_back(0);
         }
         classes_.class_of[link] = found;
@@ -107,15 +112,21 @@ void LinkPartition::compare() {
     }
 }
 
-std::vector<u32> LinkPartition::way_of(u32 rank) const {
-    std::vector<u32> way;
-    walk(rank, [&](u32 link) {
-        way.push_back(link == next_flow ? next_flow : classes_.class_of[link]);
-    });
-    return way;
+bool LinkPartition::crossed_alike(u32 link, u32 other) const {
+    return routes_.dimension_of(link) == routes_.dimension_of(other) &&
+           std::equal(crossings_.begin() + begin_[link], crossings_.begin() + begin_[link + 1],
+                      crossings_.begin() + begin_[other], crossings_.begin() + begin_[other + 1]);
 }
 
-LinkPartition::Shared LinkPartition::shared() const {
+std::vector<u32> LinkPartition::classes_on_routes(u32 rank) const {
+    std::vector<u32> found;
+    for_each_hop(rank, [&](u32 link) {
+        found.push_back(link == next_flow ? none : classes_.class_of[link]);
+    });
+    return found;
+}
+
+LinkPartition::Shared LinkPartition::shared_link() const {
     Shared found;
     for (u32 link = 0; link < routes_.count() && found.link == none; ++link) {
         const auto from = crossings_.begin() + begin_[link];
@@ -128,7 +139,7 @@ LinkPartition::Shared LinkPartition::shared() const {
     std::unordered_map<u64, u32> crossed_by;   // by class and number of the crossing: a rank
     for (u32 rank = 0; rank < class_of_rank_.size() && found.other == none; ++rank) {
         u32 number = 0;
-        walk(rank, [&](u32 link) {
+        for_each_hop(rank, [&](u32 link) {
             number += link == next_flow ? 0 : 1;
             if (link == found.link) {
                 const u64 key = u64{class_of_rank_[rank]} << 32U | number;
@@ -140,7 +151,7 @@ LinkPartition::Shared LinkPartition::shared() const {
             }
         });
     }
-    ensure(found.other != none, "a crossing of two ranks, of which there is one");
+    ensure(found.other != none, "two ranks cross a link at the same hop, but only one was found");
     return found;
 }
 

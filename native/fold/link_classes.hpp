@@ -1,61 +1,65 @@
-// LinkPartition: which links of the congestion-aware network are offered the same messages.
+// LinkPartition: which links of a network are offered the same messages at the same times.
 //
-// Extends a partition of the ranks to the links. A flow is what a class of ranks sends in one role: to
-// the neighbour that a step of a program names, or to a peer; each rank of the class sends a message
-// of it over links of its own. Links are of one class if they are crossed by the same flows at the same
-// hops, each once. The two partitions together are equitable (see folding.hpp) if the flows of all
-// ranks of a class cross links of the same classes, hop by hop. Trade-off: every crossing of every
-// flow is written down once, so that classes are compared and not hashed; that is more than the
-// partition of the ranks takes, and ends the search where a network has too many.
+// Divides the links into classes as folding.hpp divides the ranks. All ranks of a class send the same
+// messages, each to destinations of its own. A flow is one of these messages: all ranks of the class
+// send it, each over the links of its own route. Links are of one class if the same flows cross them at the
+// same hops, each flow once. The classes of ranks and links are sound together if the routes of all
+// ranks of a class cross links of the same classes, hop by hop. Trade-off: every crossing is recorded
+// once, so that classes are compared and not only hashed. This takes more memory than the classes of
+// ranks, and the search gives up where a network has too many crossings.
 #pragma once
 
 #include <functional>
+#include <utility>
 #include <vector>
 
-#include "fabric/links.hpp"
 #include "fabric/grid.hpp"
+#include "fabric/links.hpp"
 
 namespace yantra {
 
 class LinkPartition {
 public:
-    using To = std::function<void(u32 dst)>;
-    // Calls the second with the destination of each flow of a rank. The ranks of a class have equally
-    // many, in order of their roles.
-    using Flows = std::function<void(u32 rank, const To&)>;
+    using VisitDestination = std::function<void(u32 dst)>;
+    // Visits the destination of each flow of a rank. The ranks of a class have equally many flows, in
+    // the same order.
+    using Flows = std::function<void(u32 rank, const VisitDestination&)>;
 
-    // A link that two ranks of one class send the same flow over.
+    // A link over which two ranks of one class send the same flow at the same hop.
     struct Shared {
         u32 link = none;
         u32 rank = none;
         u32 other = none;
     };
 
-    LinkPartition(const Grid& grid, Flows flows) : grid_(grid), routes_(grid), flows_(std::move(flows)) {}
+    LinkPartition(const Grid& grid, Flows flows) : routes_(grid), flows_(std::move(flows)) {}
 
-    // Partitions the links by classes of ranks; false if there are too many crossings.
-    bool cut(const std::vector<u32>& class_of_rank, u32 classes);
-    // The classes of the links that a rank's flows cross, hop by hop, in numbers that tell flows apart.
-    std::vector<u32> way_of(u32 rank) const;
-    // What the last cut found, if anything, that no partition of the ranks by their ways settles.
-    Shared shared() const;
+    // Finds the classes of links that follow from classes of ranks; false if there are too many
+    // crossings.
+    bool divide(const std::vector<u32>& class_of_rank, u32 classes);
+    // The classes of the links on the routes of a rank, hop by hop. `none` stands between two flows.
+    std::vector<u32> classes_on_routes(u32 rank) const;
+    // A link that ranks of one class share; `link` is none if there is no such link. Dividing the ranks
+    // by the classes on their routes cannot remove it.
+    Shared shared_link() const;
 
     const Links& routes() const { return routes_; }
     LinkClasses& classes() { return classes_; }
 
 private:
-    template <class Cross>
-    void walk(u32 rank, Cross&& cross) const;
-    bool write_down(const std::vector<u32>& class_of_rank, u32 classes);
-    void compare();
+    template <class Visit>
+    void for_each_hop(u32 rank, Visit&& visit) const;
+    bool record_crossings(const std::vector<u32>& class_of_rank, u32 classes);
+    bool count_crossings(std::vector<u64>& most_of_a_rank);
+    void group_links();
+    bool crossed_alike(u32 link, u32 other) const;
 
-    const Grid& grid_;
     Links routes_;
     Flows flows_;
     std::vector<u32> class_of_rank_;
     LinkClasses classes_;
-    std::vector<u32> begin_;      // by link: its crossings below
-    std::vector<u32> crossings_;  // flow and hop in one number, by link, ascending
+    std::vector<u32> begin_;      // by link: where its crossings begin; one more at the end
+    std::vector<u32> crossings_;  // by link, ascending; a number stands for a flow and a hop of it
 };
 
 }  // namespace yantra

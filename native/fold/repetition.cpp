@@ -11,8 +11,6 @@ namespace {
 
 constexpr u32 fewest_times = 4;   // a block must follow itself, for its repetition to be looked for
 
-bool is_message(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::receive; }
-
 // Equal for nodes that are the same again, and hardly ever for others.
 std::vector<u64> prints(const Job& job) {
     const Graph& graph = *job.graph;

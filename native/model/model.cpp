@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "workload/checks.hpp"
+
 namespace yantra {
 
 namespace {

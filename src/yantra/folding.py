@@ -1,6 +1,6 @@
 """Folding in words: which ranks do the same, why others do not, and why a run was not folded.
 
-The classes are found by the core (`native/fold/folding.cpp`); here they are only told. Everything is
+The classes are found by the core (`native/fold/`); here they are only told. Everything is
 said of ranks, communicators and nodes as the workload numbers and names them.
 """
 
@@ -12,8 +12,8 @@ from yantra import _core
 from yantra.compile import Model
 
 WORTH = 8
-"""With `auto` a run is folded if it has so many times more ranks than classes: a folded run that
-must be given up has then cost no more than an eighth of the whole."""
+"""With `auto` a run is folded only if it has at least eight times as many ranks as classes. A
+folded run that must be given up has then cost no more than an eighth of the whole run."""
 
 _SHOWN = 20
 _NONE = 2**32 - 1
@@ -30,12 +30,12 @@ _DIFFERENCES = (
 )
 
 
-def find(model: Model, worth: int = 2) -> _core.Folding:
+def find(model: Model, least_ranks_per_class: int = 2) -> _core.Folding:
     """Return the classes of ranks of a model, or why there are none.
 
-    The search ends where there are fewer than `worth` ranks to a class.
+    There are none where a class would have fewer ranks than that on average.
     """
-    return _core.fold(model.native, worth)
+    return _core.fold(model.native, least_ranks_per_class)
 
 
 def explain(model: Model, folding: _core.Folding, not_folded: str = "") -> list[str]:

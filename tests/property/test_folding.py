@@ -233,6 +233,19 @@ def test_messages_that_come_to_a_link_in_one_tick_end_a_folded_run() -> None:
     assert "two messages come in one tick to the link from rank 0 to rank 1 (dimension 0)" in told
 
 
+def test_a_search_ends_where_messages_cross_more_links_than_it_can_record() -> None:
+    """A direct exchange on a long ring: each of 512 ranks sends to all, over up to 256 links."""
+    model = compile(
+        scenario(
+            cluster(("ring", 512, 50.0, 500.0)),
+            lambda trace, rank: trace.collective(ALL_REDUCE, 1 << 20),
+            collectives=collectives("direct", dimensions=1),
+            **LINKS,
+        )
+    )
+    assert find(model).refusal == "telling the classes of ranks apart would take too long"
+
+
 def test_memory_that_ranks_share_is_not_folded() -> None:
     model = compile(
         scenario(

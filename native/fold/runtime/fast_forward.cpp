@@ -20,7 +20,7 @@ constexpr u64 words_for_nothing = 10'000;
 
 }  // namespace
 
-FastForward::FastForward(const Model& model, const RankClasses& classes, Simulation& run,
+FastForward::FastForward(const Model& model, const ActorClasses& classes, Simulation& run,
                          OrderGuard& guard, KnownPhases& phases)
     : model_(model),
       classes_(classes),
@@ -141,7 +141,7 @@ bool FastForward::in_step(State& state) {
     made.assign(classes_.communicator_classes.size(), never);
     for (u32 at = 0; at < actors(); ++at) {
         const std::vector<u64>& chunks = run_.collectives().planner().state().actors[ActorId(at)].chunks;
-        for (const RankClasses::Membership& in : classes_.memberships[at]) {
+        for (const ActorClasses::Membership& in : classes_.memberships[at]) {
             u64& known = made[in.communicator_class];
             if (known != never && known != chunks[in.communicator_class]) {
                 return false;

@@ -24,7 +24,7 @@ namespace yantra::inline YANTRA_RUN {
 
 class FastForward {
 public:
-    FastForward(const Model& model, const RankClasses& classes, Simulation& run, OrderGuard& guard,
+    FastForward(const Model& model, const ActorClasses& classes, Simulation& run, OrderGuard& guard,
                 KnownPhases& phases);
 
     // Whether it is time to look. Between two ticks alone.
@@ -109,7 +109,7 @@ private:
     }
 
     const Model& model_;
-    const RankClasses& classes_;
+    const ActorClasses& classes_;
     Simulation& run_;
     OrderGuard& guard_;
     KnownPhases& phases_;

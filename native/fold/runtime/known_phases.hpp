@@ -13,7 +13,7 @@ namespace yantra::inline YANTRA_RUN {
 
 class KnownPhases final : public PhaseTimes {
 public:
-    KnownPhases(const Model& model, const RankClasses& classes) : model_(model), classes_(classes) {}
+    KnownPhases(const Model& model, const ActorClasses& classes) : model_(model), classes_(classes) {}
     void ask(const NetworkModel& network, const Exchange& exchange) {
         network_ = &network;
         exchange_ = &exchange;
@@ -68,7 +68,7 @@ private:
     }
 
     const Model& model_;
-    const RankClasses& classes_;
+    const ActorClasses& classes_;
     const NetworkModel* network_ = nullptr;
     const Exchange* exchange_ = nullptr;
     ClosedForms forms_;

@@ -4,7 +4,7 @@
 
 namespace yantra {
 
-OrderGuard::OrderGuard(const Model& model, const RankClasses& classes)
+OrderGuard::OrderGuard(const Model& model, const ActorClasses& classes)
     : model_(model),
       ticks_(static_cast<u32>(classes.representative.size())),
       sends_(static_cast<u32>(classes.representative.size())),

@@ -19,7 +19,7 @@ namespace yantra::inline YANTRA_RUN {
 
 class OrderGuard final : public OrderWatcher {
 public:
-    OrderGuard(const Model& model, const RankClasses& classes);
+    OrderGuard(const Model& model, const ActorClasses& classes);
     // What it looks at. `links` is null where the network has no links that messages wait for.
     void watch(const Engine& engine, const Executor& executor, const ChunkQueues& queues,
                FoldedLinks* links);

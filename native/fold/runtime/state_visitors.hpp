@@ -59,27 +59,27 @@ public:
     template <class Visit>
     void each_membership(Visit&& visit) {
         for (u32 actor = 0; actor < classes_.memberships.size(); ++actor) {
-            for (const RankClasses::Membership& in : classes_.memberships[actor]) {
+            for (const ActorClasses::Membership& in : classes_.memberships[actor]) {
                 visit(ActorId(actor), in.communicator, in.communicator_class);
             }
         }
     }
     void chunks_made(ActorId actor, std::vector<u64>& made, u64 period) {
-        for (const RankClasses::Membership& in : classes_.memberships[actor.index()]) {
+        for (const ActorClasses::Membership& in : classes_.memberships[actor.index()]) {
             self().count(made[in.communicator_class], period);
         }
     }
 
 protected:
-    explicit StateVisitor(const RankClasses& classes) : classes_(classes) {}
+    explicit StateVisitor(const ActorClasses& classes) : classes_(classes) {}
     Visitor& self() { return static_cast<Visitor&>(*this); }
 
-    const RankClasses& classes_;
+    const ActorClasses& classes_;
 };
 
 class StateWriter : public StateVisitor<StateWriter> {
 public:
-    StateWriter(const RankClasses& classes, const Origins& origins)
+    StateWriter(const ActorClasses& classes, const Origins& origins)
         : StateVisitor(classes), origins_(origins) {}
 
     bool possible() const { return possible_; }
@@ -146,7 +146,7 @@ private:
 
 class StateMover : public StateVisitor<StateMover> {
 public:
-    StateMover(const RankClasses& classes, const Moves& moves) : StateVisitor(classes), moves_(moves) {}
+    StateMover(const ActorClasses& classes, const Moves& moves) : StateVisitor(classes), moves_(moves) {}
 
     bool possible() const { return true; }
     void must(bool) {}

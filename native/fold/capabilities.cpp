@@ -1,0 +1,121 @@
+#include "fold/capabilities.hpp"
+
+namespace yantra {
+
+namespace {
+
+// Each switch below lists the kinds that are known. A kind that is not listed gets this sentence.
+std::string nothing_known_of(const std::string& component) {
+    return "it is not known whether this " + component + " treats ranks that do the same alike";
+}
+
+FoldingCapabilities::Network network_of(const Model& model) {
+    FoldingCapabilities::Network network;
+    switch (model.network) {
+        case NetworkKind::analytical:
+            network.messages_never_wait = true;
+            network.lowest_dimension_only = model.quirks.lowest_dimension_only;
+            break;
+        case NetworkKind::store_and_forward:
+            network.links_by_class = true;
+            break;
+    }
+    return network;
+}
+
+bool looks_same_from_each_member(Block block) {
+    switch (block) {
+        case Block::ring:
+        case Block::fully_connected:
+        case Block::switched:
+            return true;
+        case Block::table:
+            return false;
+    }
+    return false;
+}
+
+std::string why_not(InterDimension order) {
+    switch (order) {
+        case InterDimension::ascending:
+        case InterDimension::round_robin:
+            return "";
+        case InterDimension::themis:
+        case InterDimension::themis_flex:
+            return "Themis balances the load of all ranks in one table";
+    }
+    return nothing_known_of("order of dimensions");
+}
+
+std::string why_not(Priority priority, IntraDimension order) {
+    switch (priority) {
+        case Priority::lifo:
+        case Priority::fifo:
+        case Priority::given:
+            break;
+        default:
+            return nothing_known_of("priority of collectives");
+    }
+    switch (order) {
+        case IntraDimension::fifo:
+        case IntraDimension::rg:
+        case IntraDimension::smallest_first:
+        case IntraDimension::less_remaining_phase_first:
+            return "";
+    }
+    return nothing_known_of("order of chunks");
+}
+
+std::string why_not(RemoteMemoryKind memory) {
+    switch (memory) {
+        case RemoteMemoryKind::absent:
+        case RemoteMemoryKind::per_rank:
+            return "";
+        case RemoteMemoryKind::per_node:
+        case RemoteMemoryKind::pool:
+            return "remote memory that ranks share serves what comes first, which can depend on their "
+                   "numbers";
+    }
+    return nothing_known_of("remote memory");
+}
+
+}  // namespace
+
+FoldingCapabilities capabilities_of(const Model& model) {
+    const SystemParameters& system = model.system;
+    FoldingCapabilities found;
+    found.network = network_of(model);
+    for (const Dimension& dimension : model.dimensions) {
+        found.uniform_dimension.push_back(looks_same_from_each_member(dimension.block));
+    }
+    FoldingCapabilities::WhyNot& why = found.why_not;
+    if (!found.network.messages_never_wait && !found.network.links_by_class) {
+        why.network = nothing_known_of("network");
+    }
+    why.dimension_order = why_not(system.inter_dimension);
+    why.chunk_order = why_not(system.priority, system.intra_dimension);
+    if (system.bus.enabled) {
+        why.bus = "the shared bus serves what comes first, which can depend on the numbers of ranks";
+    }
+    if (system.rendezvous) {
+        why.protocol = "the rendezvous protocol is not folded";
+    }
+    if (model.match_by_tag) {
+        why.tags = "groups have numbers so high that ASTRA-sim's tags of two of them may be equal";
+    }
+    why.memory = why_not(model.memory.kind);
+    why.custom_collectives = "collectives given by traces are not folded";
+    return found;
+}
+
+const std::string& FoldingCapabilities::refusal() const {
+    for (const std::string* reason : {&why_not.network, &why_not.dimension_order, &why_not.chunk_order,
+                                      &why_not.bus, &why_not.protocol}) {
+        if (!reason->empty()) {
+            return *reason;
+        }
+    }
+    return why_not.tags;
+}
+
+}  // namespace yantra

@@ -1,0 +1,48 @@
+// FoldingCapabilities: what folding may rely on in the components of one model.
+//
+// Folding is sound only if every component treats ranks that do the same alike, so each must be known
+// to do so. This record is asked in place of the components, and its only maker is the one place of
+// folding that knows kinds of components by name. Whatever it does not know is refused: every rank is
+// run, and the sentence here says why. Trade-off: a new component is run whole until it gets a line in
+// capabilities.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/model.hpp"
+
+namespace yantra {
+
+struct FoldingCapabilities {
+    struct Network {
+        // The time of a message follows from its ends and its size alone.
+        bool messages_never_wait = false;
+        // Messages wait for nothing but links, and one link can stand for a class of links.
+        bool links_by_class = false;
+        // Of the dimensions in which the ends of a message differ, only the lowest counts.
+        bool lowest_dimension_only = false;
+    };
+    // Why a component cannot be folded; empty if it can.
+    struct WhyNot {
+        std::string network;
+        std::string dimension_order;     // the scheduler that orders the dimensions of a collective
+        std::string chunk_order;         // the schedulers that order chunks and collectives
+        std::string bus;
+        std::string protocol;            // of point-to-point messages
+        std::string tags;                // how messages are matched
+        std::string memory;              // counts only if a job accesses remote memory
+        std::string custom_collectives;  // counts only if there are any
+    };
+
+    Network network;
+    std::vector<bool> uniform_dimension;   // whether it looks the same from each of its members
+    WhyNot why_not;
+
+    // Why no run of this model can be folded, whatever its jobs do; empty if some can.
+    const std::string& refusal() const;
+};
+
+FoldingCapabilities capabilities_of(const Model& model);
+
+}  // namespace yantra

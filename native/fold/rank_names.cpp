@@ -1,0 +1,141 @@
+#include "fold/rank_names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "base/hash.hpp"
+
+namespace yantra {
+
+namespace {
+
+u32 index_of(const std::vector<u32>& names, u32 name) {
+    return static_cast<u32>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+u32 index_of(const std::vector<NamedCommunicator>& named, u32 name) {
+    const auto found = std::find_if(named.begin(), named.end(),
+                                    [name](const NamedCommunicator& c) { return c.name == name; });
+    return static_cast<u32>(found - named.begin());
+}
+
+// An operation, with indices in place of the names of its communicator and its peer.
+std::array<u64, 12> without_names(const JobNames& names, const Op& op) {
+    const bool collective = op.kind == OpKind::collective;
+    return {static_cast<u64>(op.kind) << 8U | static_cast<u64>(op.node_class),
+            static_cast<u64>(op.resource) << 1U | u64{op.wakes},
+            static_cast<u64>(op.collective),
+            collective ? index_of(names.communicators, op.communicator) : 0,
+            is_message(op) ? index_of(names.peers, op.peer) : 0,
+            op.tag,
+            op.custom,
+            op.bytes,
+            op.ticks,
+            op.busy_ticks,
+            op.involved,
+            static_cast<u64>(op.priority)};
+}
+
+void add_communicator(JobNames& names, const Op& op) {
+    const u32 index = index_of(names.communicators, op.communicator);
+    if (index == names.communicators.size()) {
+        names.communicators.push_back({op.communicator, 0});
+    }
+    names.communicators[index].kinds |= 1u << static_cast<u32>(op.collective);
+}
+
+void add_peer(JobNames& names, u32 index, const Op& op) {
+    if (index == names.peers.size()) {
+        names.peers.push_back(op.peer);
+        names.sends.push_back(false);
+    }
+    names.sends[index] = names.sends[index] || op.kind == OpKind::send;
+}
+
+JobNames names_of(const Job& job) {
+    JobNames names;
+    names.job = &job;
+    u32 last_peer = none;
+    u32 last_index = none;
+    for (const Op& op : job.ops) {
+        names.has_custom_collective |= op.custom != none;
+        names.accesses_memory |= op.kind == OpKind::memory;
+        if (op.kind == OpKind::collective) {
+            add_communicator(names, op);
+        } else if (is_message(op)) {
+            if (op.peer != last_peer) {
+                last_peer = op.peer;
+                last_index = index_of(names.peers, op.peer);
+            }
+            add_peer(names, last_index, op);
+        }
+    }
+    for (const Op& op : job.ops) {
+        for (u64 value : without_names(names, op)) {
+            names.hash = mix(names.hash, value);
+        }
+    }
+    return names;
+}
+
+bool equal(const JobNames& a, const JobNames& b) {
+    const Graph& x = *a.job->graph;
+    const Graph& y = *b.job->graph;
+    if (a.hash != b.hash || a.job->ops.size() != b.job->ops.size() ||
+        x.parent_count != y.parent_count || x.child_begin != y.child_begin || x.child != y.child) {
+        return false;
+    }
+    for (std::size_t i = 0; i < a.job->ops.size(); ++i) {
+        if (without_names(a, a.job->ops[i]) != without_names(b, b.job->ops[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+RankNames::RankNames(const Model& model) : model_(model) {
+    for (const auto& job : model.distinct_jobs) {
+        jobs_.push_back(names_of(*job));
+    }
+}
+
+u32 RankNames::communicator_index(u32 rank, u32 communicator) const {
+    const std::vector<NamedCommunicator>& named = of(rank).communicators;
+    for (u32 index = 0; index < named.size(); ++index) {
+        if (model_.communicator_at(rank, named[index].name) == communicator) {
+            return index;
+        }
+    }
+    return none;
+}
+
+u32 RankNames::peer_index(u32 rank, u32 peer) const {
+    const std::vector<u32>& named = of(rank).peers;
+    for (u32 index = 0; index < named.size(); ++index) {
+        if (model_.peer_at(rank, named[index]) == peer) {
+            return index;
+        }
+    }
+    return none;
+}
+
+std::vector<u32> RankNames::first_equal_job() const {
+    std::vector<u32> first(jobs_.size(), none);
+    std::unordered_multimap<u64, u32> by_hash;
+    for (u32 job = 0; job < jobs_.size(); ++job) {
+        const auto [begin, end] = by_hash.equal_range(jobs_[job].hash);
+        for (auto it = begin; it != end && first[job] == none; ++it) {
+            first[job] = equal(jobs_[it->second], jobs_[job]) ? it->second : none;
+        }
+        if (first[job] == none) {
+            first[job] = job;
+            by_hash.emplace(jobs_[job].hash, job);
+        }
+    }
+    return first;
+}
+
+}  // namespace yantra

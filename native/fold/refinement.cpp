@@ -1,0 +1,188 @@
+#include "fold/refinement.hpp"
+
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/hash.hpp"
+
+namespace yantra {
+
+namespace {
+
+// One class for all ranks with equal jobs.
+RankClasses classes_by_job(const Model& model, const RankNames& names) {
+    const std::vector<u32> first_equal = names.first_equal_job();
+    std::vector<u32> class_of_job(first_equal.size(), none);
+    std::vector<u32> first_rank;   // by class
+    std::vector<u32> class_of(model.job_of.size());
+    for (u32 rank = 0; rank < class_of.size(); ++rank) {
+        u32& found = class_of_job[first_equal[model.job_of[rank]]];
+        if (found == none) {
+            found = static_cast<u32>(first_rank.size());
+            first_rank.push_back(rank);
+        }
+        class_of[rank] = found;
+    }
+    RankClasses classes(std::move(class_of), static_cast<u32>(first_rank.size()));
+    for (u32 i = 1; i < first_rank.size(); ++i) {
+        classes.note({first_rank[i], first_rank[0], Difference::graph});
+    }
+    classes.date_splits();
+    return classes;
+}
+
+// The new classes of one round, numbered in the order in which they are found.
+struct ClassesBySignature {
+    std::vector<std::vector<u64>> signature;   // by new class
+    std::unordered_multimap<u64, u32> by_hash;
+
+    // The class with this signature, and whether it is new.
+    std::pair<u32, bool> find_or_add(const std::vector<u64>& wanted) {
+        u64 hash = 0;
+        for (u64 value : wanted) {
+            hash = mix(hash, value);
+        }
+        const auto [begin, end] = by_hash.equal_range(hash);
+        for (auto it = begin; it != end; ++it) {
+            if (signature[it->second] == wanted) {
+                return {it->second, false};
+            }
+        }
+        const u32 added = static_cast<u32>(signature.size());
+        by_hash.emplace(hash, added);
+        signature.push_back(wanted);
+        return {added, true};
+    }
+};
+
+}  // namespace
+
+Refinement::Refinement(const Model& model, const RankNames& names,
+                       const FoldingCapabilities& capabilities, u32 least_ranks_per_class)
+    : model_(model),
+      names_(names),
+      capabilities_(capabilities),
+      least_ranks_per_class_(least_ranks_per_class),
+      grid_(model.dimensions, model.tables),
+      classes_(classes_by_job(model, names)),
+      neighbourhoods_(model, grid_, capabilities),
+      signatures_(model, names, classes_, grid_, neighbourhoods_, budget_),
+      destinations_(model, names),
+      links_(grid_, [this](u32 rank, const LinkPartition::VisitDestination& visit) {
+          destinations_.for_each(rank, visit);
+      }) {}
+
+bool Refinement::run() {
+    bool settled = divide_ranks();
+    while (settled && capabilities_.network.links_by_class && divide_by_links()) {
+        settled = divide_ranks();
+    }
+    return settled && goes_on();
+}
+
+// Divides the ranks by signatures until no class changes; false if it gave up.
+bool Refinement::divide_ranks() {
+    if (nothing_can_differ()) {
+        return goes_on();
+    }
+    while (goes_on()) {
+        const bool divided = divide_by_signatures();
+        budget_.spend(classes_.ranks());
+        if (!divided) {
+            return goes_on();
+        }
+        first_round_ = false;
+    }
+    return false;
+}
+
+// Divides every class by the signatures of its members; false if all members agree.
+bool Refinement::divide_by_signatures() {
+    signatures_.start_round(first_round_);
+    ClassesBySignature found;
+    std::vector<u32> first_of(classes_.count(), none);   // by old class: its first rank
+    std::vector<u32> class_of(classes_.ranks());
+    for (u32 rank = 0; rank < classes_.ranks() && !budget_.is_spent(); ++rank) {
+        const auto [number, fresh] = found.find_or_add(signatures_.of(rank));
+        if (fresh) {
+            u32& first = first_of[classes_.of(rank)];
+            if (first == none) {
+                first = rank;
+            } else if (classes_.wants_more_splits()) {
+                classes_.note(signatures_.difference(rank, first));
+            }
+        }
+        class_of[rank] = number;
+    }
+    const u32 count = static_cast<u32>(found.signature.size());
+    const bool divided = count != classes_.count();
+    classes_.replace(std::move(class_of), count);
+    return divided;
+}
+
+// Divides the links by the classes of ranks, then the ranks by the classes of links on their routes;
+// false if no class of ranks changed.
+bool Refinement::divide_by_links() {
+    if (!links_.divide(classes_.by_rank(), classes_.count())) {
+        budget_.give_up();
+        return false;
+    }
+    std::map<std::pair<u32, std::vector<u32>>, u32> found;
+    std::vector<u32> first_of(classes_.count(), none);   // by old class: its first rank
+    std::vector<u32> class_of(classes_.ranks());
+    for (u32 rank = 0; rank < classes_.ranks(); ++rank) {
+        const u32 old = classes_.of(rank);
+        const auto [entry, fresh] =
+            found.try_emplace({old, links_.classes_on_routes(rank)}, found.size());
+        u32& first = first_of[old];
+        if (first == none) {
+            first = rank;
+        } else if (fresh && classes_.wants_more_splits()) {
+            classes_.note({rank, first, Difference::links});
+        }
+        class_of[rank] = entry->second;
+    }
+    const u32 count = static_cast<u32>(found.size());
+    const bool divided = count != classes_.count();
+    classes_.replace(std::move(class_of), count);
+    return divided;
+}
+
+// Whether no signature can tell two ranks apart: all ranks run one job, which names no rank and no
+// group, on levels that look the same from each rank. This is so for single collectives, and saves a
+// look at every rank.
+bool Refinement::nothing_can_differ() {
+    const std::vector<JobNames>& jobs = names_.by_job();
+    if (classes_.count() != 1 || jobs.size() != 1 || !jobs[0].peers.empty() ||
+        model_.rules[0] != nullptr) {
+        return false;
+    }
+    for (const NamedCommunicator& named : jobs[0].communicators) {
+        if (named.name != 0) {   // not all ranks
+            return false;
+        }
+        for (u32 kind = 0; kind < collective_kinds; ++kind) {
+            if ((named.kinds >> kind & 1) != 0 &&
+                !looks_same_from_each(model_.form_of(named.name).plan[kind])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// Whether the levels of a plan over all ranks look the same from each rank.
+bool Refinement::looks_same_from_each(u32 plan_index) {
+    const Plan& plan = model_.plans[plan_index];
+    for (u32 at = 0; at < plan.levels.size(); ++at) {
+        const Level& level = plan.levels[at];
+        if (level.size > 1 && (neighbourhoods_.of(plan_index, at).by_position ||
+                               !neighbourhoods_.looks_same_from_each(plan, level))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace yantra

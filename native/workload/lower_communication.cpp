@@ -1,0 +1,174 @@
+#include "workload/lower_communication.hpp"
+
+#include "workload/lower_compute.hpp"
+
+namespace yantra {
+
+namespace {
+
+constexpr u64 barrier_type = 9;
+constexpr u64 tag_space = 500'000'000;  // upstream takes point-to-point tags modulo this
+
+const char* collective_name(u64 comm_type) {
+    constexpr const char* names[] = {"ALL_REDUCE", "REDUCE",     "ALL_GATHER",     "GATHER",
+                                     "SCATTER",    "BROADCAST",  "ALL_TO_ALL",     "REDUCE_SCATTER",
+                                     "REDUCE_SCATTER_BLOCK",     "BARRIER"};
+    return comm_type < 10 ? names[comm_type] : "unknown";
+}
+
+std::optional<CollectiveKind> collective_kind(u64 comm_type) {
+    constexpr CollectiveKind kinds[] = {
+        CollectiveKind::all_reduce, CollectiveKind::reduce,     CollectiveKind::all_gather,
+        CollectiveKind::gather,     CollectiveKind::scatter,    CollectiveKind::broadcast,
+        CollectiveKind::all_to_all, CollectiveKind::reduce_scatter,
+        CollectiveKind::reduce_scatter, CollectiveKind::barrier};
+    return comm_type < 10 ? std::optional(kinds[comm_type]) : std::nullopt;
+}
+
+void set_communicator(NodeReader& reader, Op& op) {
+    const Graph& graph = reader.graph;
+    const i32 group = graph.pg_name[reader.node];
+    if (group == Graph::group_other) {
+        reader.fail("attribute 'pg_name' is not a string");
+        return;
+    }
+    const std::string name =
+        group == Graph::group_absent ? "" : graph.pg_names[static_cast<std::size_t>(group)];
+    const auto found = reader.options.communicators.find(name);
+    if (found != reader.options.communicators.end()) {
+        op.communicator = found->second;
+    } else if (reader.type() == NodeType::comm_coll) {
+        reader.fail("communicator group '" + name + "' is not defined");
+    }
+}
+
+u32 peer_of_template(NodeReader& reader) {
+    const Graph& graph = reader.graph;
+    const auto& peers = reader.options.peers;
+    const i32 name = graph.comm_peer.empty() ? Graph::group_absent : graph.comm_peer[reader.node];
+    const auto found =
+        name < 0 ? peers.end() : peers.find(graph.peer_names[static_cast<std::size_t>(name)]);
+    if (found == peers.end()) {
+        reader.fail("attribute 'comm_peer' is missing or not a string");
+        return 0;
+    }
+    return found->second;
+}
+
+void lower_message(NodeReader& reader, Op& op) {
+    const Graph& graph = reader.graph;
+    const bool sends = reader.type() == NodeType::comm_send;
+    op.kind = sends ? OpKind::send : OpKind::receive;
+    op.bytes = reader.integer(graph.comm_size, "comm_size", true).value_or(0);
+    op.tag = static_cast<u32>(
+        static_cast<u32>(reader.integer(graph.comm_tag, "comm_tag", true).value_or(0)) % tag_space);
+    if (reader.options.is_template) {
+        op.peer = peer_of_template(reader);
+        return;
+    }
+    const std::optional<u64> peer = sends ? reader.integer(graph.comm_dst, "comm_dst", true)
+                                          : reader.integer(graph.comm_src, "comm_src", true);
+    op.peer = static_cast<u32>(peer.value_or(0));
+}
+
+// Takes the dimensions that a collective of all ranks asks for. A group names its ranks itself.
+void set_involved(NodeReader& reader, Op& op) {
+    const Graph& graph = reader.graph;
+    const LowerOptions& options = reader.options;
+    if (graph.involved_len.empty() || graph.involved_len[reader.node] == 0) {
+        return;
+    }
+    const u8 length = graph.involved_len[reader.node];
+    if (length == Graph::involved_other) {
+        reader.fail("attribute 'involved_dim' is not a list of at most 64 booleans");
+        return;
+    }
+    if (op.communicator != 0 || op.custom != none) {
+        return;
+    }
+    if (length < options.dimensions) {
+        reader.fail("attribute 'involved_dim' has " + std::to_string(length) +
+                    " entries, but the network has " + std::to_string(options.dimensions) +
+                    " dimensions");
+        return;
+    }
+    op.involved = graph.involved_mask[reader.node];
+    if ((op.involved & options.covered[static_cast<std::size_t>(op.collective)]) == 0) {
+        reader.fail("attribute 'involved_dim' selects no dimension that the collective's algorithms "
+                    "cover, so it could never end");
+    }
+}
+
+void check_algorithms(NodeReader& reader, const Op& op) {
+    const LowerOptions& options = reader.options;
+    if (op.communicator != 0 || op.custom != none) {
+        return;
+    }
+    const u32 kind = static_cast<u32>(op.collective);
+    const u64 visited = op.involved & options.covered[kind];
+    for (u32 d = 0; d < options.dimensions; ++d) {
+        const bool last = visited >> d == 1;
+        const auto reason = options.impossible.find({kind, d, last});
+        if ((visited >> d & 1) != 0 && reason != options.impossible.end()) {
+            reader.not_supported(reason->second);
+        }
+    }
+}
+
+void lower_collective(NodeReader& reader, Op& op) {
+    const Graph& graph = reader.graph;
+    const LowerOptions& options = reader.options;
+    op.kind = OpKind::collective;
+    const std::optional<u64> type = reader.integer(graph.comm_type, "comm_type", true);
+    const bool carries_data = type != barrier_type;
+    op.bytes = reader.integer(graph.comm_size, "comm_size", carries_data).value_or(0);
+    op.priority =
+        static_cast<i64>(reader.integer(graph.comm_priority, "comm_priority", false).value_or(0));
+    if (!type) {
+        return;
+    }
+    const std::optional<CollectiveKind> kind = collective_kind(*type);
+    if (!kind) {
+        reader.fail("attribute 'comm_type' is " + std::to_string(*type) + ", not a collective (0 to 9)");
+        return;
+    }
+    if (*kind == CollectiveKind::broadcast && options.broadcast_is_a_timer) {
+        make_timed(op, recorded_ticks(reader), false);
+        return;
+    }
+    op.collective = *kind;
+    const auto custom = options.custom_by_node.find(graph.id[reader.node]);
+    if (custom != options.custom_by_node.end()) {
+        op.custom = custom->second;
+    } else if ((options.offered_kinds >> static_cast<u32>(*kind) & 1) == 0) {
+        reader.not_supported(std::string(collective_name(*type)) +
+                             " has no algorithm here; give it one in the collectives of the scenario");
+    }
+    set_involved(reader, op);
+    check_algorithms(reader, op);
+}
+
+}  // namespace
+
+void lower_communication(NodeReader& reader, Op& op, bool on_cpu) {
+    if (on_cpu && reader.options.missing_is_cpu_op_means_cpu) {
+        if (skipped_by_tutorial(reader)) {
+            make_skipped(op, true);
+        } else {
+            make_timed(op, recorded_ticks(reader), false);
+        }
+        return;
+    }
+    if (on_cpu) {
+        reader.fail("a communication node with 'is_cpu_op' true; communication runs on the device");
+        return;
+    }
+    set_communicator(reader, op);
+    if (reader.type() == NodeType::comm_coll) {
+        lower_collective(reader, op);
+    } else {
+        lower_message(reader, op);
+    }
+}
+
+}  // namespace yantra

@@ -1,0 +1,106 @@
+#include "workload/lowering.hpp"
+
+#include <string>
+#include <utility>
+
+#include "workload/lower_communication.hpp"
+#include "workload/lower_compute.hpp"
+#include "workload/node_reader.hpp"
+#include "workload/slots.hpp"
+
+namespace yantra {
+
+namespace {
+
+NodeClass class_of(const NodeReader& reader, bool on_cpu) {
+    switch (reader.type()) {
+        case NodeType::mem_load:
+        case NodeType::mem_store:
+            return NodeClass::memory;
+        case NodeType::comp:
+            return on_cpu ? NodeClass::cpu : NodeClass::gpu;
+        case NodeType::comm_send:
+        case NodeType::comm_recv:
+        case NodeType::comm_coll:
+            return NodeClass::communication;
+        default:
+            return NodeClass::invalid;
+    }
+}
+
+void require_tensors(NodeReader& reader) {
+    for (const auto& [column, name] : {std::pair{&reader.graph.inputs, "inputs"},
+                                       std::pair{&reader.graph.outputs, "outputs"}}) {
+        if (column->kind.empty() || column->kind[reader.node] == TensorColumn::absent) {
+            reader.fail(std::string("attribute '") + name +
+                        "' is missing; tracking local memory needs it on every node");
+        }
+    }
+}
+
+void lower_memory(NodeReader& reader, Op& op) {
+    op.kind = OpKind::memory;
+    op.bytes = reader.integer(reader.graph.tensor_size, "tensor_size", true).value_or(0);
+    if (!reader.options.remote_memory) {
+        reader.fail("a remote memory access, but the cluster has no remote memory");
+    }
+}
+
+void lower_by_type(NodeReader& reader, Op& op, bool on_cpu) {
+    switch (reader.type()) {
+        case NodeType::mem_load:
+        case NodeType::mem_store:
+            lower_memory(reader, op);
+            break;
+        case NodeType::comp:
+            lower_compute(reader, op, on_cpu);
+            break;
+        case NodeType::comm_send:
+        case NodeType::comm_recv:
+        case NodeType::comm_coll:
+            lower_communication(reader, op, on_cpu);
+            break;
+        case NodeType::invalid:
+        case NodeType::metadata:
+            make_skipped(op, !reader.options.skipped_nodes_do_not_wake);
+            break;
+        default:
+            reader.fail("node type " + std::to_string(reader.graph.type[reader.node]) + " is not one of 0 to 7");
+    }
+}
+
+Op lower_node(NodeReader& reader) {
+    const LowerOptions& options = reader.options;
+    Op op;
+    const bool on_cpu = reader.is_on_cpu();
+    op.node_class = class_of(reader, on_cpu);
+    if (options.tracks_tensors) {
+        require_tensors(reader);
+    }
+    if (options.replay_only) {
+        make_timed(op, recorded_ticks(reader), !on_cpu);
+    } else {
+        lower_by_type(reader, op, on_cpu);
+    }
+    op.resource = slot_of(reader, op, on_cpu);
+    if (op.kind == OpKind::timed && options.takes_no_time[static_cast<std::size_t>(op.node_class)]) {
+        op.ticks = op.busy_ticks = 0;
+    }
+    return op;
+}
+
+}  // namespace
+
+std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const LowerOptions& options,
+                                 std::vector<Problem>& problems) {
+    auto job = std::make_shared<Job>();
+    job->ops.reserve(graph->size());
+    NodeReader reader{*graph, options, problems};
+    for (; reader.node < graph->size(); ++reader.node) {
+        job->ops.push_back(lower_node(reader));
+    }
+    job->graph = std::move(graph);
+    return job;
+}
+
+}  // namespace yantra

@@ -1,0 +1,65 @@
+// Lowering: turns the nodes of a trace into operations that a rank executes.
+//
+// Names, attributes, units and quirks of a trace are settled here, once per trace. A node that cannot
+// be run is a Problem, and the pass goes on, so that all problems are found at once. What a compute
+// node becomes stands in lower_compute.cpp, a communication node in lower_communication.cpp.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "collective/kind.hpp"
+#include "trace/graph.hpp"
+#include "workload/job.hpp"
+
+namespace yantra {
+
+struct Roofline {
+    bool enabled = false;
+    double peak_flops = 0.0;
+    double memory_bytes_per_s = 0.0;
+};
+
+struct LowerOptions {
+    TimeScale scale = TimeScale::truncated_nanoseconds();
+    bool replay_only = false;
+    // Whether operations hold a slot although their trace orders all of them. A replay never does.
+    bool cpu_slots_count = true;
+    bool compute_slots_count = true;
+    Roofline roofline;
+    ResourceMap resources;
+    u32 dimensions = 1;
+    bool remote_memory = false;
+    bool tracks_tensors = false;
+    std::unordered_map<std::string, u32> communicators;   // by group name; "" is all ranks
+    // In a template, communicators and peers are indices into tables of the rank that runs it.
+    bool is_template = false;
+    std::unordered_map<std::string, u32> peers;   // by comm_peer
+    std::unordered_map<u64, u32> custom_by_node;
+    u32 offered_kinds = 0;          // bit set of the CollectiveKinds that have a plan
+    std::array<u64, collective_kinds> covered{};    // by kind: bit set of the dimensions its plan covers
+    // By kind, dimension and whether it is the last dimension visited: why the algorithm cannot run there.
+    std::map<std::tuple<u32, u32, bool>, std::string> impossible;
+    // Quirks (see docs/reference/quirks.md).
+    bool missing_is_cpu_op_means_cpu = false;
+    bool skipped_nodes_do_not_wake = false;
+    bool broadcast_is_a_timer = false;
+    bool zero_op_kernel_never_ends = false;
+    bool zero_byte_kernel_is_skipped = false;
+    bool no_duration_takes_a_nanosecond = false;
+    bool whole_microseconds = false;
+    // For what-if runs, by NodeClass: whether operations with a duration of their own take no time.
+    std::array<bool, node_classes> takes_no_time{};
+};
+
+// Appends what is wrong with the graph to `problems`; if that is anything, the job is not to be run.
+std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const LowerOptions& options,
+                                 std::vector<Problem>& problems);
+
+}  // namespace yantra

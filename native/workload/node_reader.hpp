@@ -1,0 +1,63 @@
+// NodeReader: the attributes of one node of a trace, and where to say what is wrong with them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trace/schema.hpp"
+#include "workload/lowering.hpp"
+
+namespace yantra {
+
+struct NodeReader {
+    const Graph& graph;
+    const LowerOptions& options;
+    std::vector<Problem>& problems;
+    u32 node = 0;
+
+    // May be a number that the schema does not have.
+    NodeType type() const { return static_cast<NodeType>(graph.type[node]); }
+
+    void fail(std::string text) { problems.push_back({node, false, std::move(text)}); }
+    void not_supported(std::string text) { problems.push_back({node, true, std::move(text)}); }
+
+    // The value of an attribute; none if it is absent or no integer.
+    std::optional<u64> integer(const IntColumn& column, const char* name, bool required) {
+        switch (column.kind_of(node)) {
+            case IntColumn::integer:
+                return column.value[node];
+            case IntColumn::other:
+                fail(std::string("attribute '") + name + "' is not an integer");
+                return std::nullopt;
+            case IntColumn::absent:
+                break;
+        }
+        if (required) {
+            fail(std::string("attribute '") + name + "' is missing");
+        }
+        return std::nullopt;
+    }
+
+    bool is_on_cpu() {
+        if (graph.is_cpu_op.kind_of(node) == IntColumn::absent) {
+            return options.missing_is_cpu_op_means_cpu;
+        }
+        return integer(graph.is_cpu_op, "is_cpu_op", false).value_or(0) != 0;
+    }
+};
+
+// Operations that any node can become.
+inline void make_timed(Op& op, u64 ticks, bool counts_as_compute) {
+    op.kind = OpKind::timed;
+    op.ticks = ticks;
+    op.busy_ticks = counts_as_compute ? ticks : 0;
+}
+
+inline void make_skipped(Op& op, bool wakes) {
+    op.kind = OpKind::skip;
+    op.wakes = wakes;
+}
+
+}  // namespace yantra
