@@ -6,13 +6,14 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src native -type
 WORKERS ?= $(shell nproc)
 SECONDS ?= 600
 
-.PHONY: help demo test docs lint bench bench-scale sanitize fuzz clean
+.PHONY: help demo test docs lint stub bench bench-scale sanitize fuzz clean
 
 help:
 	@echo "make demo      install into $(VENV) and run the demonstration"
 	@echo "make test      install with the test tools and run the suite"
 	@echo "make docs      the site of the documentation, into build/site; warnings are errors"
 	@echo "make lint      ruff and mypy alone"
+	@echo "make stub      the types of the core, src/yantra/_core.pyi, from the built module"
 	@echo "make bench     benchmarks, each beside its goal"
 	@echo "make bench-scale  of them, those of many ranks; draws how cost grows with ranks"
 	@echo "make sanitize  the suite under AddressSanitizer and UndefinedBehaviourSanitizer"
@@ -32,6 +33,9 @@ lint: $(VENV)/.test-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+stub: $(VENV)/.test-installed
+	$(BIN)/python native/bind/stub.py
 
 bench: $(VENV)/.test-installed
 	$(BIN)/python -m benchmarks

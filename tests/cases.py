@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
+from yantra import _core
 from yantra.chakra import CollectiveType, Trace, TraceBuilder
 from yantra.compile import Model, compile
 from yantra.quirks import Quirk
@@ -110,7 +111,22 @@ class Run:
         uses = [(use.bytes, use.messages, use.busy_ticks) for use in out.dimensions]
         arrays = (out.finish, out.finish_order, out.compute_busy, out.start, out.end)
         counts = (out.events, out.messages, out.last_tick)
-        return (*(array.tolist() for array in arrays), uses, list(out.links), *counts)
+        return (*(array.tolist() for array in arrays), uses, link_rows(out), *counts)
+
+
+def link_rows(outcome: _core.Outcome) -> list[tuple[int | None, ...]]:
+    """Dimension, both ends, bytes, messages and busy ticks of each link that carried something."""
+    return [
+        (
+            link.dimension,
+            link.source,
+            link.destination,
+            link.use.bytes,
+            link.use.messages,
+            link.use.busy_ticks,
+        )
+        for link in outcome.links
+    ]
 
 
 def run(topology: Topology, write: Write, **parts: Any) -> Run:

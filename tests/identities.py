@@ -64,7 +64,7 @@ def bytes_add_up(result: Result, where: str, bins: int) -> None:
     assert sums.tolist() == [use.bytes for use in outcome.dimensions], where
     of_links = native.link_utilisation(result.model.native, outcome, bins).bytes
     sums = np.asarray(of_links).reshape(-1, bins).sum(axis=1)
-    assert sums.tolist() == [link[3] for link in outcome.links], where
+    assert sums.tolist() == [link.use.bytes for link in outcome.links], where
 
 
 def messages_take_their_time(result: Result, where: str) -> None:

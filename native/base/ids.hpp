@@ -87,13 +87,12 @@ using MessageId = Id<struct MessageTag>;
 using LinkId = Id<struct LinkTag>;
 
 // What a model is made of.
-using DimensionId = Id<struct DimensionTag>;
 using ProgramId = Id<struct ProgramTag>;
+using PhaseCounterId = Id<struct PhaseCounterTag>;   // of collectives that take programs in turns
 using PlanId = Id<struct PlanTag>;
 using LayoutId = Id<struct LayoutTag>;    // of communicators
 using CommunicatorId = Id<struct CommunicatorTag>;
 using CustomId = Id<struct CustomTag>;    // a collective given by traces
-using JobId = Id<struct JobTag>;
 
 }  // namespace yantra
 

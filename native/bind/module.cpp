@@ -1,19 +1,26 @@
 // The extension module yantra._core: one register function per part of the core.
-#include <nanobind/nanobind.h>
-
-#include "bind/export_bind.hpp"
-#include "bind/layout_bind.hpp"
-#include "bind/recording_bind.hpp"
-#include "bind/sim_bind.hpp"
-#include "bind/template_bind.hpp"
-#include "bind/trace_bind.hpp"
+//
+// Classes that others name in their signatures come first. A violated `ensure` is InternalFault.
+#include "base/ensure.hpp"
+#include "bind/parts.hpp"
+#include "base/unsupported.hpp"
 
 NB_MODULE(_core, module) {
+    namespace nb = nanobind;
     module.doc() = "Native core of Yantra; an implementation detail.";
+    nb::exception<yantra::InternalFault>(module, "InternalFault", PyExc_RuntimeError);
+    nb::exception<yantra::Unsupported>(module, "Unsupported");
+    yantra::register_graph(module);
     yantra::register_trace(module);
+    yantra::register_recorder(module);
     yantra::register_templates(module);
+    yantra::register_parameters(module);
+    yantra::register_jobs(module);
+    yantra::register_builder(module);
+    yantra::register_outcome(module);
+    yantra::register_folding(module);
     yantra::register_simulation(module);
-    yantra::register_layout(module);
-    yantra::register_export(module);
     yantra::register_recording(module);
+    yantra::register_timelines(module);
+    yantra::register_tables(module);
 }

@@ -1,6 +1,5 @@
+// Python's view of recorded runs and of what follows from their recordings.
 #define YANTRA_RECORDED  // the simulation here is the recorded one
-#include "bind/recording_bind.hpp"
-
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -12,6 +11,7 @@
 #include "accounting/steps.hpp"
 #include "accounting/utilisation.hpp"
 #include "bind/columns.hpp"
+#include "bind/parts.hpp"
 #include "bind/simulation_class.hpp"
 
 namespace nb = nanobind;
@@ -50,6 +50,17 @@ StepColumns in_columns(const std::vector<Step>& steps) {
 }
 
 void bind_columns(nb::module_& module) {
+    nb::enum_<StepKind>(module, "StepKind")
+        .value("COMPUTE", StepKind::compute)
+        .value("MEMORY", StepKind::memory)
+        .value("HOST", StepKind::host)
+        .value("LATENCY", StepKind::latency)
+        .value("WIRE", StepKind::wire)
+        .value("QUEUED", StepKind::queued)
+        .value("HAND_OVER", StepKind::hand_over)
+        .value("REDUCTION", StepKind::reduction)
+        .value("WAITING", StepKind::waiting)
+        .value("OTHER", StepKind::other);
     nb::class_<StepColumns> steps(module, "Steps");
     column(steps, "kind", &StepColumns::kind);
     column(steps, "rank", &StepColumns::rank);

@@ -2,21 +2,43 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <memory>
-#include <tuple>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "base/unsupported.hpp"
+#include "bind/optional.hpp"
 #include "fold/runtime/folded_run.hpp"
 #include "run/simulation.hpp"
 
-namespace yantra::inline YANTRA_RUN {
+namespace yantra {
+
+// Why a folded run cannot go on: what happened in an order that may differ between the ranks of a class.
+struct Tie {
+    std::string reason;
+    u32 rank_class = none;
+    u32 node = none;         // that it is about, and another
+    u32 other_node = none;
+};
+
+// Jobs that arrived together: when they began and ended, and where the times of their nodes are.
+struct ArrivedJobs {
+    u64 begun = never;
+    u64 ended = never;
+    std::vector<u32> first_node;   // by job, in the order in which they were submitted
+};
+
+inline namespace YANTRA_RUN {
 
 #ifdef YANTRA_RECORDED
-inline constexpr bool recorded_run = true;   // which plays every event
+inline constexpr bool plays_every_event = true;
 #else
-inline constexpr bool recorded_run = false;
+inline constexpr bool plays_every_event = false;
 #endif
 
 class AnyRun {
@@ -25,26 +47,50 @@ public:
         if (folding == nullptr) {
             whole_ = std::make_unique<Simulation>(model, match_by_tag);
         } else {
-            folded_ = std::make_unique<FoldedRun>(model, std::make_shared<const Folding>(*folding), shortcuts && !recorded_run);
+            folded_ = std::make_unique<FoldedRun>(model, std::make_shared<const Folding>(*folding),
+                                                  shortcuts && !plays_every_event);
         }
     }
+
     void start() { whole_ ? whole_->start() : folded_->start(); }
     bool run_for(u64 events) { return whole_ ? whole_->run_for(events) : folded_->run_for(events); }
     Outcome outcome() const { return whole_ ? whole_->outcome() : folded_->outcome(); }
-    std::optional<Mismatch> mismatch() const { return whole_ ? whole_->mismatch() : folded_->mismatch(); }
+    std::optional<Mismatch> mismatch() const {
+        return whole_ ? whole_->mismatch() : folded_->mismatch();
+    }
+    std::optional<Tie> tie() const {
+        if (whole_ || folded_->order().found().empty()) {
+            return std::nullopt;
+        }
+        const TickOrder& order = folded_->order();
+        return Tie{order.found(), order.actor(), order.node(), order.other()};
+    }
     u64 now() const { return whole_ ? whole_->now() : folded_->now(); }
     u64 nodes_done() const { return whole_ ? whole_->nodes_done() : folded_->nodes_done(); }
     u64 nodes_skipped() const { return whole_ ? 0 : folded_->nodes_skipped(); }
     Recorder& recorder() { return whole_ ? whole_->recorder() : folded_->recorder(); }
-    std::tuple<std::string, u32, u32, u32> tie() const {
-        if (whole_) {
-            return {"", none, none, none};
+
+    u32 submit(const std::vector<u32>& ranks, const std::vector<std::shared_ptr<Job>>& jobs, u64 tick) {
+        ensure(ranks.size() == jobs.size(), "a rank for each job");
+        Simulation::Jobs of_ranks;
+        for (std::size_t i = 0; i < jobs.size(); ++i) {
+            of_ranks.emplace_back(ranks[i], jobs[i]);
         }
-        const TickOrder& order = folded_->order();
-        return {order.found(), order.actor(), order.node(), order.other()};
+        return whole().submit(of_ranks, tick);
+    }
+    bool withdraw(u32 arrival) { return whole().withdraw(arrival); }
+    std::vector<u32> take_ended() { return whole().take_ended(); }
+    ArrivedJobs arrival(u32 number) {
+        const Executor::Arrival& of = whole().arrival(number);
+        return {of.begun, of.ended, of.first_place};
     }
 
 private:
+    Simulation& whole() {
+        ensure(whole_ != nullptr, "jobs cannot arrive where one rank stands for many");
+        return *whole_;
+    }
+
     std::unique_ptr<Simulation> whole_;
     std::unique_ptr<FoldedRun> folded_;
 };
@@ -52,24 +98,27 @@ private:
 inline nanobind::class_<AnyRun> bind_simulation_class(nanobind::module_& module, const char* name) {
     namespace nb = nanobind;
     using namespace nb::literals;
+    using Unlocked = nb::call_guard<nb::gil_scoped_release>;
     return nb::class_<AnyRun>(module, name)
         .def("__init__", [](AnyRun* self, const Model& model, bool match_by_tag,
                             const Folding* folding, bool shortcuts) {
-            nb::gil_scoped_release release;
+            const nb::gil_scoped_release unlocked;
             new (self) AnyRun(model, match_by_tag, folding, shortcuts);
         }, "model"_a, "match_by_tag"_a = false, "folding"_a = nb::none(), "shortcuts"_a = true, nb::keep_alive<1, 2>())
         .def_prop_ro("tie", &AnyRun::tie)
-        .def("start", &AnyRun::start, nb::call_guard<nb::gil_scoped_release>())
-        .def("run_for", &AnyRun::run_for, "events"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def("start", &AnyRun::start, Unlocked())
+        .def("run_for", &AnyRun::run_for, "events"_a, Unlocked())
         .def("outcome", &AnyRun::outcome)
-        .def_prop_ro("mismatch", [](const AnyRun& s) -> nb::object {
-            const std::optional<Mismatch> m = s.mismatch();
-            return m ? nb::object(nb::make_tuple(m->rank, m->node, m->other_rank, m->other_node))
-                     : nb::object(nb::none());
-        })
+        .def_prop_ro("mismatch", &AnyRun::mismatch)
         .def_prop_ro("now", &AnyRun::now)
         .def_prop_ro("nodes_done", &AnyRun::nodes_done)
-        .def_prop_ro("nodes_skipped", &AnyRun::nodes_skipped);
+        .def_prop_ro("nodes_skipped", &AnyRun::nodes_skipped)
+        .def("submit", &AnyRun::submit, "ranks"_a, "jobs"_a, "tick"_a)
+        .def("withdraw", &AnyRun::withdraw, "arrival"_a)
+        .def("take_ended", &AnyRun::take_ended)
+        .def("arrival", &AnyRun::arrival, "number"_a);
 }
+
+}  // namespace YANTRA_RUN
 
 }  // namespace yantra

@@ -1,21 +1,17 @@
 // Python's view of templates. std::invalid_argument becomes ValueError, for the Python side to reword.
-#include "bind/template_bind.hpp"
-
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unordered_map.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "bind/parts.hpp"
 #include "trace/relative.hpp"
 #include "trace/stamp.hpp"
 #include "trace/totals.hpp"
@@ -27,16 +23,9 @@ namespace yantra {
 
 namespace {
 
-using EdgeRow = std::tuple<std::uint64_t, std::uint64_t, bool>;
-
 std::uint64_t stamp(Stamper& self, const std::shared_ptr<Trace>& block,
-                    const std::vector<EdgeRow>& rows, std::optional<std::int64_t> microbatch,
+                    std::vector<StampEdge> edges, std::optional<std::int64_t> microbatch,
                     std::int64_t tag_base) {
-    std::vector<StampEdge> edges;
-    edges.reserve(rows.size());
-    for (const auto& [place, earlier, is_ctrl] : rows) {
-        edges.push_back({place, earlier, is_ctrl});
-    }
     const nb::gil_scoped_release unlocked;
     return self.stamp(block, std::move(edges), microbatch, tag_base);
 }
@@ -49,25 +38,32 @@ std::shared_ptr<Trace> resolve_for(const Trace& trace, std::uint32_t rank,
     return std::make_shared<Trace>(resolve(trace, meaning));
 }
 
-// ([(op_class, phase, count, operations, bytes)], [(type, comm_type, group, count, bytes)], peak, [bytes])
-nb::tuple totals_of(const Trace& trace, std::size_t parts) {
-    const Totals totals = total(trace, parts);
-    nb::list compute;
-    for (const ComputeTotal& sum : totals.compute) {
-        compute.append(
-            nb::make_tuple(sum.op_class, sum.phase, sum.count, sum.operations, sum.bytes));
-    }
-    nb::list communication;
-    for (const CommunicationTotal& sum : totals.communication) {
-        communication.append(
-            nb::make_tuple(sum.type, sum.comm_type, sum.group, sum.count, sum.bytes));
-    }
-    return nb::make_tuple(compute, communication, totals.activations_peak, totals.activations);
+void bind_totals(nb::module_& module) {
+    nb::class_<ComputeTotal>(module, "ComputeTotal")
+        .def_ro("op_class", &ComputeTotal::op_class)
+        .def_ro("phase", &ComputeTotal::phase)
+        .def_ro("count", &ComputeTotal::count)
+        .def_ro("operations", &ComputeTotal::operations)
+        .def_ro("bytes", &ComputeTotal::bytes);
+    nb::class_<CommunicationTotal>(module, "CommunicationTotal")
+        .def_ro("type", &CommunicationTotal::type)
+        .def_ro("comm_type", &CommunicationTotal::comm_type)
+        .def_ro("group", &CommunicationTotal::group)
+        .def_ro("count", &CommunicationTotal::count)
+        .def_ro("bytes", &CommunicationTotal::bytes);
+    nb::class_<Totals>(module, "Totals")
+        .def_ro("compute", &Totals::compute)
+        .def_ro("communication", &Totals::communication)
+        .def_ro("activations_peak", &Totals::activations_peak)
+        .def_ro("activations", &Totals::activations);
+    module.def("totals", &total, "trace"_a, "parts"_a);
 }
 
 }  // namespace
 
 void register_templates(nb::module_& module) {
+    nb::class_<StampEdge>(module, "StampEdge")
+        .def(nb::init<std::uint64_t, std::uint64_t, bool>(), "place"_a, "earlier"_a, "is_ctrl"_a);
     nb::class_<Stamper>(module, "Stamper")
         .def(nb::init<const Trace&>(), "head"_a)
         .def("stamp", &stamp, "block"_a, "edges"_a, "microbatch"_a.none(), "tag_base"_a)
@@ -75,11 +71,11 @@ void register_templates(nb::module_& module) {
         .def("bytes", [](const Stamper& self) {
             return nb::bytes(self.bytes().data(), self.bytes().size());
         });
-    module.def("relative_names", [](const Trace& trace) {
-        RelativeNames names = relative_names(trace);
-        return std::make_pair(std::move(names.groups), std::move(names.peers));
-    }, "trace"_a);
-    module.def("totals", &totals_of, "trace"_a, "parts"_a);
+    nb::class_<RelativeNames>(module, "RelativeNames")
+        .def_ro("groups", &RelativeNames::groups)
+        .def_ro("peers", &RelativeNames::peers);
+    module.def("relative_names", &relative_names, "trace"_a);
+    bind_totals(module);
     module.def("resolve", &resolve_for, "trace"_a, "rank"_a, "groups"_a, "peers"_a);
     module.def("with_collectives_in_order", [](const Trace& trace) {
         return std::make_shared<Trace>(with_collectives_in_order(trace));

@@ -1,8 +1,9 @@
-// Communicator: a lowest rank, and a form that many communicators share.
+// Communicator: a lowest rank, and a layout that many communicators share.
 //
-// The groups of a training job lie alike: the same offsets from another rank. A form holds them once,
+// The groups of a training job lie alike: the same offsets from another rank. A layout holds them once,
 // as a stride where they are evenly spaced, and the plans that go with them; a communicator is two
-// numbers. Trade-off: who asks for a member adds.
+// numbers. Trade-off: who asks for a member adds. ("Class" would be the other word for it, but a class
+// of communicators is what a folded run makes of them.)
 #pragma once
 
 #include <array>
@@ -40,15 +41,15 @@ private:
 };
 
 // What communicators that lie alike have in common.
-struct Form {
+struct GroupLayout {
     std::shared_ptr<const Shape> shape;
     std::array<u32, collective_kinds> plan{};   // into Model::plans; none where not offered
 };
 
 struct Communicator {
-    u64 first_stream = 0;   // tags of its collectives count from here
+    u64 first_chunk = 0;   // tags of its collectives count from here
     u32 base = 0;           // its lowest rank
-    u32 form = 0;           // into Model::forms
+    u32 layout = 0;         // into Model::layouts
 };
 
 }  // namespace yantra

@@ -23,8 +23,8 @@ struct Level {
     u32 dimension = 0;               // whose queues the level uses
     bool fixed_hand_over = false;    // `group_hand_over_ticks` in place of the endpoint delay
     std::array<u32, collective_kinds> program{};    // by kind; no_program where not offered
-    std::array<u32, collective_kinds> alternate{};  // of every second phase, where `turn` is set
-    u32 turn = none;                 // index of the rank's counter of phases made on this level
+    std::array<u32, collective_kinds> alternate{};  // of every second phase, where `alternation` is set
+    u32 alternation = none;          // index of the counter of phases made on this level by a rank
 };
 
 struct Plan {

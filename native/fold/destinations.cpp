@@ -49,7 +49,7 @@ void Destinations::for_each(u32 rank, const LinkPartition::VisitDestination& vis
 
 void Destinations::for_each_of_collective(u32 rank, u32 communicator, u32 kind,
                                           const LinkPartition::VisitDestination& visit) const {
-    const Plan& plan = model_.plans[model_.form_of(communicator).plan[kind]];
+    const Plan& plan = model_.plans[model_.layout_of(communicator).plan[kind]];
     for (u32 level = 0; level < plan.levels.size(); ++level) {
         if (plan.levels[level].size <= 1) {
             continue;
@@ -76,7 +76,7 @@ std::vector<u32> Destinations::programs_of(const Level& level, u32 kind) const {
     }
     std::vector<u32> programs;
     for (u32 each : kinds) {
-        for (u32 number : {level.program[each], level.turn == none ? no_program : level.alternate[each]}) {
+        for (u32 number : {level.program[each], level.alternation == none ? no_program : level.alternate[each]}) {
             if (number != no_program) {
                 programs.push_back(number);
             }

@@ -14,7 +14,7 @@ std::vector<u64> content_of(const Plan& plan) {
                              !plan.over_members};
     for (const Level& level : plan.levels) {
         content.insert(content.end(), {level.size, level.stride, level.index_stride, level.dimension,
-                                       level.fixed_hand_over, level.turn});
+                                       level.fixed_hand_over, level.alternation});
         content.insert(content.end(), level.program.begin(), level.program.end());
         content.insert(content.end(), level.alternate.begin(), level.alternate.end());
     }

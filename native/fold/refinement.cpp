@@ -164,7 +164,7 @@ bool Refinement::nothing_can_differ() {
         }
         for (u32 kind = 0; kind < collective_kinds; ++kind) {
             if ((named.kinds >> kind & 1) != 0 &&
-                !looks_same_from_each(model_.form_of(named.name).plan[kind])) {
+                !looks_same_from_each(model_.layout_of(named.name).plan[kind])) {
                 return false;
             }
         }

@@ -40,12 +40,12 @@ Split Signatures::difference(u32 rank, u32 other) {
 void Signatures::add_communicator(u32 rank, u32 index) {
     const u32 communicator = names_.communicator(rank, index);
     const u32 kinds = names_.of(rank).communicators[index].kinds;
-    put(model_.lanes[communicator], Difference::plan, communicator);
+    put(model_.queue_sets[communicator], Difference::plan, communicator);
     for (u32 kind = 0; kind < collective_kinds; ++kind) {
         if ((kinds >> kind & 1) == 0) {
             continue;
         }
-        const u32 plan = model_.form_of(communicator).plan[kind];
+        const u32 plan = model_.layout_of(communicator).plan[kind];
         put(neighbourhoods_.plan_number(plan), Difference::plan, communicator);
         for (u32 level = 0; level < model_.plans[plan].levels.size(); ++level) {
             if (model_.plans[plan].levels[level].size > 1) {

@@ -14,7 +14,7 @@ constexpr u32 word_bits = 32;
 
 template <typename Visit>
 void each_member(const Model& model, const Communicator& communicator, Visit visit) {
-    const Shape& shape = *model.forms[communicator.form].shape;
+    const Shape& shape = *model.layouts[communicator.layout].shape;
     for (u32 at = 0; at < shape.size(); ++at) {
         visit(communicator.base + shape.offset(at));
     }
@@ -35,7 +35,7 @@ class Assigner {
 public:
     Assigner(const Model& model, const std::vector<TemplateUse>& templates)
         : model_(model), templates_(templates), ranks_(model.ranks()) {
-        out_.kinds.resize(model.forms.size());
+        out_.comm_types.resize(model.layouts.size());
     }
 
     Assignment run(const std::vector<u32>& template_of) {
@@ -74,8 +74,8 @@ private:
             out_.roles.push_back(std::move(role));
         }
         out_.role_of.push_back(known->second);
-        for (const auto& [place, kinds] : use.collectives) {
-            out_.kinds[model_.communicators[tables.communicators[place]].form] |= kinds;
+        for (const auto& [place, types] : use.collectives) {
+            out_.comm_types[model_.communicators[tables.communicators[place]].layout] |= types;
         }
     }
 
@@ -90,7 +90,7 @@ private:
 // The place of a member in the ring that is its whole communicator.
 Place place_among(const Model& model, u32 communicator, u32 rank) {
     const Communicator& among = model.communicators[communicator];
-    const Shape& shape = *model.forms[among.form].shape;
+    const Shape& shape = *model.layouts[among.layout].shape;
     Place place;
     place.size = shape.size();
     place.stride = shape.stride();
@@ -117,8 +117,7 @@ Place place_on(const Model& model, const Plan& plan, u32 level_index, u32 commun
     return place;
 }
 
-Span span_of(const Model& model, const Form& form) {
-    const Shape& shape = *form.shape;
+Span span_of(const Model& model, const Shape& shape) {
     Span span;
     u64 whole = 0;
     u64 product = 1;
@@ -156,11 +155,11 @@ void add_communicators(Model& model, const Family& family) {
     for (;;) {
         const std::size_t index = std::size_t{family.first_index} + step;
         if (model.communicators.size() <= index) {
-            model.communicators.resize(index + 1);
+            model.communicators.resize(index + 1, Communicator{0, 0, none});
         }
-        const bool aligned = lies_at_zero(model, base, family.whole);
-        model.communicators[index] = {family.first_stream + step * family.streams_each, base,
-                                      aligned ? family.aligned_form : family.form};
+        const bool is_aligned = lies_at_zero(model, base, family.whole);
+        model.communicators[index] = {family.first_chunk + step * family.chunks_each, base,
+                                      is_aligned ? family.aligned_layout : family.layout};
         std::size_t axis = 0;
         for (; axis < at.size(); ++axis) {
             const Family::Axis& along = family.axes[axis];
@@ -179,13 +178,13 @@ void add_communicators(Model& model, const Family& family) {
     }
 }
 
-u32 colour(Model& model) {
+u32 number_queue_sets(Model& model) {
     const u32 ranks = model.ranks();
     std::size_t words = 1;
     std::vector<u32> taken(ranks, 1);   // by rank, `words` each: bits of the numbers in use there
     std::vector<u32> used;
     u32 most = 0;
-    model.lanes.assign(1, 0);
+    model.queue_sets.assign(1, 0);
     for (std::size_t index = 1; index < model.communicators.size(); ++index) {
         used.assign(words, 0);
         each_member(model, model.communicators[index], [&](u32 rank) {
@@ -208,7 +207,7 @@ u32 colour(Model& model) {
         each_member(model, model.communicators[index], [&](u32 rank) {
             taken[rank * words + lowest / word_bits] |= 1u << lowest % word_bits;
         });
-        model.lanes.push_back(lowest);
+        model.queue_sets.push_back(lowest);
         most = std::max(most, lowest);
     }
     return most + 1;

@@ -13,14 +13,14 @@
 
 namespace yantra {
 
-// Which dimensions of the network the members of a form differ in.
+// Which dimensions of the network the members of a layout differ in.
 struct Span {
-    u32 lowest = 0;              // of those dimensions
+    u32 lowest = none;           // of those dimensions
     std::optional<u64> whole;    // as bits, where the members that lie at 0 are exactly their product
 };
 
-// Precondition: the model has its dimensions, and the form two members or more.
-Span span_of(const Model& model, const Form& form);
+// Precondition: the model has its dimensions.
+Span span_of(const Model& model, const Shape& shape);
 
 // Communicators `first_index` and on, one for each point of a product of axes: `count` steps of
 // `base_stride` ranks and `index_stride` communicators.
@@ -31,25 +31,27 @@ struct Family {
         u32 index_stride = 0;
     };
     u32 first_index = 0;
-    u64 first_stream = 0;
-    u64 streams_each = 0;
+    u64 first_chunk = 0;
+    u64 chunks_each = 0;
     u32 base = 0;
     std::vector<Axis> axes;
-    u32 form = 0;
-    u32 aligned_form = 0;        // of those whose base lies at 0 in the dimensions of `whole`
+    u32 layout = 0;
+    u32 aligned_layout = 0;      // of those whose base lies at 0 in the dimensions of `whole`
     u64 whole = 0;
 };
 
 void add_communicators(Model& model, const Family& family);
 
-// Gives communicators numbers so that those that share a rank differ, the lowest free one to each in
-// turn; returns how many numbers there are. Communicator 0 has number 0, and all ranks.
-u32 colour(Model& model);
+// Gives communicators the numbers of queue sets so that those that share a rank differ, the lowest free
+// one to each in turn (greedy colouring); returns how many there are. Communicator 0 has number 0, and
+// all ranks.
+u32 number_queue_sets(Model& model);
 
 // A template, as far as it matters which of its ranks can share a job.
 struct TemplateUse {
     std::shared_ptr<const RankRules> rules;
-    std::vector<std::pair<u32, u32>> collectives;   // (place of the communicator, bit set of comm_types)
+    // Place of the communicator, and the comm_types in use there as bits.
+    std::vector<std::pair<u32, u32>> collectives;
 };
 
 struct Assignment {
@@ -62,7 +64,7 @@ struct Assignment {
     };
     std::vector<Role> roles;
     std::vector<u32> role_of;                 // by rank
-    std::vector<u32> kinds;                   // by form: bit set of comm_types in use
+    std::vector<u32> comm_types;              // by layout: those in use, as bits
     u32 faulty = none;                        // a rank for which a name means nothing
 };
 

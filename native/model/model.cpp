@@ -19,7 +19,7 @@ bool names_ranks(const Job& job) {
 
 }  // namespace
 
-std::pair<u32, std::vector<Problem>> check_ranks(const Model& model) {
+std::optional<RankProblems> check_ranks(const Model& model) {
     std::vector<bool> looks;
     for (const auto& job : model.distinct_jobs) {
         looks.push_back(names_ranks(*job));
@@ -32,10 +32,10 @@ std::pair<u32, std::vector<Problem>> check_ranks(const Model& model) {
         const auto is_member = [&](u32 communicator) { return model.is_member(rank, communicator); };
         std::vector<Problem> problems = check_rank(model.job(rank), rank, ranks, is_member);
         if (!problems.empty()) {
-            return {rank, std::move(problems)};
+            return RankProblems{rank, std::move(problems)};
         }
     }
-    return {none, {}};
+    return std::nullopt;
 }
 
 }  // namespace yantra

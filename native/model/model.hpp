@@ -1,9 +1,11 @@
 // Model: everything a run reads and never writes. Any number of runs may share one.
+//
+// A ModelBuilder makes it; from then on it is const, and whoever holds it sees the same numbers for ever.
 #pragma once
 
 #include <array>
 #include <memory>
-#include <utility>
+#include <optional>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -68,9 +70,9 @@ struct Model {
     ResourceMap resources;
     std::vector<Program> programs;
     std::vector<Plan> plans;
-    std::vector<Form> forms;         // of communicators
+    std::vector<GroupLayout> layouts;
     std::vector<Communicator> communicators;   // the first is all ranks
-    std::vector<u32> lanes;          // by communicator: those that share one share their queues
+    std::vector<u32> queue_sets;     // by communicator: those that share one share their queues
     std::vector<CustomCollective> custom;
     std::vector<std::shared_ptr<const Job>> distinct_jobs;
     std::vector<std::shared_ptr<const RankRules>> rules;   // by job; null unless it is a template's
@@ -94,17 +96,25 @@ struct Model {
         const RankRules* const of = rules[job_of[rank]].get();
         return of == nullptr ? name : of->peers[name].of(rank);
     }
-    const Form& form_of(u32 communicator) const { return forms[communicators[communicator].form]; }
+    const GroupLayout& layout_of(u32 communicator) const {
+        return layouts[communicators[communicator].layout];
+    }
     bool is_member(u32 rank, u32 communicator) const {
         const Communicator& at = communicators[communicator];
-        return rank >= at.base && forms[at.form].shape->place(rank - at.base) != none;
+        return rank >= at.base && layouts[at.layout].shape->place(rank - at.base) != none;
     }
 };
 
 // The place of a rank on a level of a plan of its communicator.
 Place place_on(const Model& model, const Plan& plan, u32 level, u32 communicator, u32 rank);
 
-// The first rank that cannot run its job, a peer or a group being wrong for it, and why.
-std::pair<u32, std::vector<Problem>> check_ranks(const Model& model);
+// A rank that cannot run its job, a peer or a group being wrong for it, and why.
+struct RankProblems {
+    u32 rank = none;
+    std::vector<Problem> problems;
+};
+
+// The first such rank.
+std::optional<RankProblems> check_ranks(const Model& model);
 
 }  // namespace yantra

@@ -183,7 +183,7 @@ private:
             return result;
         }
         const u32 base = model_.communicators[communicator].base;
-        const Shape& shape = *model_.form_of(communicator).shape;
+        const Shape& shape = *model_.layout_of(communicator).shape;
         for (u32 i = 0; i < shape.size(); ++i) {
             const u32 member = base + shape.offset(i);
             const std::vector<u32>& nodes = entered_[member][communicator];

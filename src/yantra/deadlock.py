@@ -6,12 +6,10 @@ One line for a rank, the causes first: where, since when, what it waits for and 
 from __future__ import annotations
 
 from yantra import _core
-from yantra.collectives.schedule import Kind
 from yantra.compile import Model
 from yantra.quirks import Quirk
 from yantra.units import format_size, format_time
 
-_KINDS = tuple(Kind)
 _TANGLED = "which all its ranks entered but whose chunks wait for each other"
 
 
@@ -63,9 +61,9 @@ def _partner(model: Model, entry: _core.Waiting) -> str:
 
 
 def _collective(model: Model, entry: _core.Waiting, finished: set[int]) -> str:
-    text = f"the {_KINDS[entry.kind].value} of {format_size(entry.collective_bytes)}"
-    if entry.communicator:
-        text += f" in group {model.groups[entry.communicator - 1][0]}"
+    text = f"the {_kind(entry.kind)} of {format_size(entry.collective_bytes)}"
+    if entry.communicator is not None and entry.communicator.index > 0:
+        text += f" in group {model.groups[entry.communicator.index - 1][0]}"
     if entry.other_rank is not None and entry.other_node is not None:
         node = named(model, entry.other_rank, entry.other_node)
         other = f"rank {entry.other_rank} entered {_other(entry)}, node {node}"
@@ -83,7 +81,11 @@ def _other(entry: _core.Waiting) -> str:
     size = entry.other_bytes or 0
     if entry.other_kind == entry.kind and size == entry.collective_bytes:
         return "one over other dimensions or with another algorithm"
-    return f"the {_KINDS[entry.other_kind].value} of {format_size(size)}"
+    return f"the {_kind(entry.other_kind)} of {format_size(size)}"
+
+
+def _kind(kind: _core.CollectiveKind | None) -> str:
+    return "collective" if kind is None else kind.name.lower()
 
 
 def _missing(entry: _core.Waiting, finished: set[int]) -> str:

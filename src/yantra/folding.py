@@ -1,7 +1,7 @@
 """Folding in words: which ranks do the same, why others do not, and why a run was not folded.
 
-The classes are found by the core (`native/fold/`); here they are only told. Everything is
-said of ranks, communicators and nodes as the workload numbers and names them.
+The classes are found by the core (`native/fold/`); here they are put in words, of ranks,
+communicators and nodes as the workload numbers and names them.
 """
 
 from __future__ import annotations
@@ -9,25 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from yantra import _core
+from yantra._core import Difference
 from yantra.compile import Model
 
-WORTH = 8
+RANKS_PER_CLASS = 8
 """With `auto` a run is folded only if it has at least eight times as many ranks as classes. A
 folded run that must be given up has then cost no more than an eighth of the whole run."""
 
 _SHOWN = 20
-_NONE = 2**32 - 1
 _ORDER = "their order follows the numbers of ranks, so it may differ within a class"
-_DIFFERENCES = (
-    "they run different operations (kinds, sizes, durations, tags or dependencies)",
-    "peers that are two ranks for one are the same rank for the other",
-    "their collectives{group} run over different dimensions, sizes or algorithms",
-    "the algorithm{group} gives every position work of its own",
-    "their neighbours{group} are of different classes",
-    "their messages{group} cross different distances of the network",
-    "they exchange messages with ranks of different classes",
-    "their messages share the links they cross with different messages",
-)
+_DIFFERENCES = {
+    Difference.GRAPH: (
+        "they run different operations (kinds, sizes, durations, tags or dependencies)"
+    ),
+    Difference.PEERS: "peers that are two ranks for one are the same rank for the other",
+    Difference.PLAN: "their collectives{group} run over different dimensions, sizes or algorithms",
+    Difference.POSITION: "the algorithm{group} gives every position work of its own",
+    Difference.NEIGHBOURS: "their neighbours{group} are of different classes",
+    Difference.DISTANCE: "their messages{group} cross different distances of the network",
+    Difference.EXCHANGE: "they exchange messages with ranks of different classes",
+    Difference.LINKS: "their messages share the links they cross with different messages",
+}
 
 
 def find(model: Model, least_ranks_per_class: int = 2) -> _core.Folding:
@@ -39,7 +41,7 @@ def find(model: Model, least_ranks_per_class: int = 2) -> _core.Folding:
 
 
 def explain(model: Model, folding: _core.Folding, not_folded: str = "") -> list[str]:
-    """Return lines that tell the classes and, for each split, why.
+    """Return lines that name the classes and, for each split, say why.
 
     `not_folded` is what only the run found (`Result.not_folded`).
     """
@@ -59,16 +61,16 @@ def explain(model: Model, folding: _core.Folding, not_folded: str = "") -> list[
     return lines
 
 
-def tie(model: Model, folding: _core.Folding, found: tuple[str, int, int, int]) -> str:
+def tie(model: Model, folding: _core.Folding, found: _core.Tie) -> str:
     """Return in words what the core found when it gave a folded run up."""
-    what, at, *nodes = found
-    if at == _NONE:
-        return f"{what}; {_ORDER}"
-    rank = folding.representative[at]
+    if found.rank_class is None:
+        return f"{found.reason}; {_ORDER}"
+    rank = folding.representative[found.rank_class]
     graph = model.graphs.of(rank)
+    nodes = [node for node in (found.node, found.other_node) if node is not None]
     named = [f"'{graph.name(node)}' ({graph.id[node]})" for node in nodes if node < len(graph)]
     which = f" (nodes {' and '.join(named)})" if named else ""
-    return f"on rank {rank} {what}{which}; {_ORDER}"
+    return f"on rank {rank} {found.reason}{which}; {_ORDER}"
 
 
 def _classes(folding: _core.Folding) -> list[list[int]]:
@@ -79,15 +81,15 @@ def _classes(folding: _core.Folding) -> list[list[int]]:
 
 
 def _split(model: Model, split: _core.Split) -> str:
-    group = f" of {_group(model, split.communicator)}" if split.communicator is not None else ""
+    group = "" if split.communicator is None else f" of {_group(model, split.communicator)}"
     why = _DIFFERENCES[split.difference].format(group=group)
     return f"rank {split.rank} is not in the class of rank {split.other}: {why}"
 
 
-def _group(model: Model, communicator: int) -> str:
-    if communicator == 0:
+def _group(model: Model, communicator: _core.CommunicatorId) -> str:
+    if communicator.index == 0:
         return "all ranks"
-    group, members = model.groups[communicator - 1]
+    group, members = model.groups[communicator.index - 1]
     return f"group {group} ({_ranges(sorted(members))})"
 
 

@@ -140,7 +140,7 @@ def _has_operations(traces: Sequence[Trace]) -> bool:
     """Whether a roofline can time every computation."""
     for trace in _distinct(traces):
         graph = trace.graph(merge_duplicates=True)
-        for kinds, _ in (graph.num_ops, graph.tensor_size):
+        for kinds in (graph.num_ops.kind, graph.tensor_size.kind):
             if NodeType.COMP in graph.type and not len(kinds):
                 return False
             if any(not k for k, t in zip(kinds, graph.type, strict=False) if t == NodeType.COMP):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from yantra import _core, folding
 from yantra.callable_module import make_callable
@@ -68,29 +67,29 @@ def run(
 
 def _run_folded(
     model: Model, progress: Progress | None, always: bool, record: bool | int
-) -> tuple[Any, Recording | None, str]:
+) -> tuple[_core.Outcome | None, Recording | None, str]:
     """Return the outcome of one rank per class, or None and why it is not that of all ranks.
 
-    A run that ends with something to tell, a deadlock or a message nobody received, tells it of
-    all ranks.
+    What a deadlock or a message nobody received is about are single ranks, so such a run is made
+    again with all of them.
     """
-    classes = folding.find(model, 2 if always else folding.WORTH)
+    classes = folding.find(model, 2 if always else folding.RANKS_PER_CLASS)
     if classes.refusal:
         return None, None, classes.refusal
     simulation = _simulation(model, record, folding=classes)
     ranks = list(classes.representative) if progress else ()
     _run(simulation, sum(len(model.graphs.of(rank)) for rank in ranks), progress)
-    if simulation.tie[0]:
+    if simulation.tie is not None:
         return None, None, folding.tie(model, classes, simulation.tie)
     outcome = simulation.outcome()
-    if simulation.mismatch or not outcome.finished or outcome.unreceived:
+    if simulation.mismatch is not None or not outcome.finished or outcome.unreceived:
         return None, None, "it ends with something to tell of single ranks"
     return outcome, _recording(model, outcome, simulation), ""
 
 
 def run_native(
     model: Model, progress: Progress | None = None, warnings: list[str] | None = None
-) -> Any:
+) -> _core.Outcome:
     """Run a model to its end and return the core's outcome.
 
     What only the run could find worth telling is added to `warnings`. Raises DeadlockError, which
@@ -102,11 +101,11 @@ def run_native(
 
 def _run_whole(
     model: Model, progress: Progress | None, warnings: list[str] | None, record: bool | int
-) -> tuple[Any, Recording | None]:
+) -> tuple[_core.Outcome, Recording | None]:
     total = sum(len(model.graphs.of(rank)) for rank in range(model.ranks)) if progress else 0
     simulation = _simulation(model, record)
     _run(simulation, total, progress)
-    if simulation.mismatch and Quirk.MISMATCHED_COLLECTIVES_MEET in model.quirks:
+    if simulation.mismatch is not None and Quirk.MISMATCHED_COLLECTIVES_MEET in model.quirks:
         if warnings is not None:
             warnings.append(_mismatch(model, simulation.mismatch))
         simulation = _simulation(model, record, match_by_tag=True)
@@ -119,15 +118,23 @@ def _run_whole(
     return outcome, _recording(model, outcome, simulation)
 
 
-def _simulation(model: Model, record: bool | int, **options: Any) -> _AnySimulation:
+def _simulation(
+    model: Model,
+    record: bool | int,
+    *,
+    match_by_tag: bool = False,
+    folding: _core.Folding | None = None,
+) -> _AnySimulation:
     if not record:
-        return _core.Simulation(model.native, **options)
-    simulation = _core.RecordedSimulation(model.native, **options)
+        return _core.Simulation(model.native, match_by_tag, folding)
+    simulation = _core.RecordedSimulation(model.native, match_by_tag, folding)
     simulation.limit(memory_limit() if record is True else record)
     return simulation
 
 
-def _recording(model: Model, outcome: Any, simulation: _AnySimulation) -> Recording | None:
+def _recording(
+    model: Model, outcome: _core.Outcome, simulation: _AnySimulation
+) -> Recording | None:
     if isinstance(simulation, _core.RecordedSimulation):
         return Recording(model, outcome, simulation.recording())
     return None
@@ -149,21 +156,22 @@ def _run(simulation: _AnySimulation, total: int, progress: Progress | None) -> N
         ) from None
 
 
-def _mismatch(model: Model, mismatch: tuple[int, int, int, int]) -> str:
-    rank, node, other_rank, other_node = mismatch
+def _mismatch(model: Model, found: _core.Mismatch) -> str:
+    node = named(model, found.rank, found.node)
+    other_node = named(model, found.other_rank, found.other_node)
     return (
-        f"rank {rank} enters node {named(model, rank, node)} where rank {other_rank} enters node "
-        f"{named(model, other_rank, other_node)}, another collective; as in ASTRA-sim, their "
-        "messages meet wherever sizes are equal"
+        f"rank {found.rank} enters node {node} where rank {found.other_rank} enters node "
+        f"{other_node}, another collective; as in ASTRA-sim, their messages meet wherever sizes "
+        "are equal"
     )
 
 
-def _unreceived(messages: list[tuple[int, int, int, int]]) -> str:
-    src, dst, tag, size = messages[0]
+def _unreceived(messages: list[_core.Unreceived]) -> str:
+    first = messages[0]
     others = f"; so were {len(messages) - 1} more messages" if len(messages) > 1 else ""
     return (
-        f"rank {src} sent a message to rank {dst} (tag {tag}, {format_size(size)}) that was never "
-        f"received{others}"
+        f"rank {first.source} sent a message to rank {first.destination} (tag {first.tag}, "
+        f"{format_size(first.bytes)}) that was never received{others}"
     )
 
 

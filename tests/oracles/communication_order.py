@@ -48,7 +48,7 @@ def rank_of(trace: Trace) -> Rank:
     assert not graph.has_errors
 
     def column(name: str) -> Array:
-        return np.asarray(getattr(graph, name)[1])
+        return np.asarray(getattr(graph, name).value)
 
     return Rank(
         np.asarray(graph.type),

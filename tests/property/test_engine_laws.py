@@ -24,12 +24,12 @@ from tests.cases import (
     run,
     scenario,
 )
-from yantra import _core
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.collectives import find
 from yantra.collectives.program import scaled
 from yantra.collectives.schedule import Kind
 from yantra.compile import compile
+from yantra.result.tables import breakdown
 from yantra.scenario import Device, RemoteMemory, Topology
 from yantra.simulate import run_native
 
@@ -128,7 +128,7 @@ def test_every_rank_finishes_and_its_time_is_the_sum_of_its_parts(parts: dict[st
     done = run(**parts)
     out = done.outcome
     for rank, finish in enumerate(out.finish):
-        assert sum(_core.breakdown(done.model.native, out, rank)) == finish
+        assert sum(breakdown(done.model, out, rank)) == finish
         first, last = out.first_node[rank], out.first_node[rank + 1]
         assert finish == max(out.end[first:last], default=0)
 
@@ -179,7 +179,7 @@ def test_a_dimension_carries_the_bytes_of_its_programs(
     assert use.bytes == sum(bytes for _, _, bytes in messages)
     assert use.messages == done.outcome.messages == len(messages)
     if network == "congestion_aware":
-        by_link = {(link[1], link[2]): link[3] for link in done.outcome.links}
+        by_link = {(link.source, link.destination): link.use.bytes for link in done.outcome.links}
         pairs = {(src, dst) for src, dst, _ in messages}
         assert by_link == {pair: sum(m[2] for m in messages if m[:2] == pair) for pair in pairs}
 

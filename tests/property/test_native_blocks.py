@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import link_rows
 from tests.clusters import scenario
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.compile import compile
@@ -147,7 +148,7 @@ def everything(asked: Scenario) -> Any:
         list(column)
         for column in (outcome.finish, outcome.finish_order, outcome.start, outcome.end)
     ]
-    links = sorted(outcome.links, key=str)
+    links = sorted(link_rows(outcome), key=str)
     return columns, uses, links, outcome.events, outcome.messages, outcome.last_tick
 
 

@@ -29,8 +29,8 @@ def folded(model: Model, *, shortcuts: bool) -> Any:
     simulation.start()
     assert simulation.run_for(ALL_EVENTS)
     outcome = simulation.outcome()
-    told = simulation.tie[0] or simulation.mismatch or not outcome.finished or outcome.unreceived
-    return None if told else outcome
+    gave_up = simulation.tie is not None or simulation.mismatch is not None
+    return None if gave_up or not outcome.finished or outcome.unreceived else outcome
 
 
 def columns(model: Model, outcome: Any) -> tuple[Any, ...]:

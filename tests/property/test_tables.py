@@ -123,14 +123,15 @@ def _json(table: Table) -> list[str]:
 def test_numbers_are_written_as_python_writes_them(real: float, whole: int, ticks: int) -> None:
     core = _core.TableWriter(json=False)
 
-    def written(kind: int, value: int, number: int = 0) -> str:
-        return core.rows([(kind, array("Q", [value]), number)]).decode().strip()
+    def written(kind: _core.CellKind, value: int, number: int = 0) -> str:
+        cells = _core.Cells.numbers(kind, array("Q", [value]), number)
+        return core.rows([cells]).decode().strip()
 
     (bits,) = struct.unpack("<Q", struct.pack("<d", real))
-    assert written(2, bits) == repr(real)
-    assert written(0, whole) == str(whole)
+    assert written(_core.CellKind.REAL, bits) == repr(real)
+    assert written(_core.CellKind.WHOLE, whole) == str(whole)
     if ticks != NEVER:
-        assert float(written(1, ticks, 1000)) == ticks / 1000
+        assert float(written(_core.CellKind.TICKS, ticks, 1000)) == ticks / 1000
 
 
 def test_a_table_with_more_columns_keeps_those_it_had(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tests.oracles.timelines import Timeline, read_chrome, read_perfetto
 from yantra import _core
 
 ABSENT = 2**64 - 1
+WHOLE, REAL, TEXT = _core.ArgumentKind.WHOLE, _core.ArgumentKind.REAL, _core.ArgumentKind.TEXT
 FORMS = {
     "perfetto": (_core.PerfettoWriter, read_perfetto),
     "chrome": (_core.ChromeWriter, read_chrome),
@@ -38,6 +39,13 @@ def rows(draw: st.DrawFn) -> list[tuple[int, int, list[int]]]:
 
 def _column(values: list[Any]) -> Any:
     return np.array(values, np.uint64)
+
+
+def _ends(columns: list[Any], arguments: list[_core.Argument]) -> _core.MessageEnds:
+    slice_, time, name, flow, arrives = columns
+    return _core.MessageEnds(
+        slice=slice_, time=time, name=name, flow=flow, arrives=arrives, arguments=arguments
+    )
 
 
 def _bits(value: float) -> int:
@@ -79,20 +87,22 @@ def test_what_is_written_is_read_back(form: str, data: st.DataObject) -> None:
             for column, value in zip(columns, row, strict=True):
                 column.append(value)
     track_of, names, categories, starts, stops, wholes, reals, texts = columns
-    writer.slices(
-        _column(track_of),
-        _column([writer.text(name) for name in names]),
-        _column([writer.text(category) for category in categories]),
-        _column(starts),
-        _column(stops),
-        [
-            (writer.text("whole"), 0, _column([ABSENT if v is None else v for v in wholes])),
-            (writer.text("real"), 1, _column([_bits(value) for value in reals])),
-            (writer.text("text"), 2, _column([writer.text(text) for text in texts])),
-        ],
-        tuple(_column([end[at] for end in ends]) for at in range(5)),
-        [(writer.text("size"), 0, _column(list(range(len(ends)))))],
+    named = [writer.text(text) for text in texts]
+    arguments = [
+        (writer.text("whole"), WHOLE, _column([ABSENT if v is None else v for v in wholes])),
+        (writer.text("real"), REAL, _column([_bits(value) for value in reals])),
+        (writer.text("text"), TEXT, _column(named)),
+    ]
+    slices = _core.Slices(
+        track=_column(track_of),
+        name=_column([writer.text(name) for name in names]),
+        category=_column([writer.text(category) for category in categories]),
+        start=_column(starts),
+        end=_column(stops),
+        arguments=[_core.Argument(*argument) for argument in arguments],
     )
+    sizes = _core.Argument(writer.text("size"), WHOLE, _column(list(range(len(ends)))))
+    writer.slices(slices, _ends([_column([end[at] for end in ends]) for at in range(5)], [sizes]))
     counted = data.draw(st.lists(st.tuples(st.integers(0, 2**40), REALS), max_size=4), "counter")
     writer.counter(99, 1, "full", "%")
     writer.values(99, _column([t for t, _ in counted]), np.array([v for _, v in counted], float))
@@ -129,8 +139,12 @@ def test_a_writer_refuses_what_no_viewer_could_show(form: str) -> None:
         writer.process(1, 0, "rank 0", 0)
         writer.track(2, 1, "compute")
         one = _column([writer.text("x")])
-        ends = (_column([0]), _column([moment]), one, _column([1]), _column([0]))
-        writer.slices(_column([2]), one, one, _column([start]), _column([end]), [], ends, [])
+        ends = _ends([_column([0]), _column([moment]), one, _column([1]), _column([0])], [])
+        begin, stop = _column([start]), _column([end])
+        slices = _core.Slices(
+            track=_column([2]), name=one, category=one, start=begin, end=stop, arguments=[]
+        )
+        writer.slices(slices, ends)
 
     write(3, 5, 5)
     with pytest.raises(Exception, match="ends before it starts"):

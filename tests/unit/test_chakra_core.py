@@ -82,10 +82,10 @@ def test_a_duplicate_id_is_one_node_with_the_last_body_and_all_dependencies() ->
 
 def test_an_integer_column_exists_only_if_a_node_has_the_attribute() -> None:
     graph = _core.decode_trace(trace_bytes(node(1, "a", COMM_SIZE), node(2, "b"))).graph()
-    kinds, values = graph.comm_size
+    kinds, values = graph.comm_size.kind, graph.comm_size.value
     assert kinds.tolist() == [1, 0]
     assert values.tolist() == [1 << 20, 0]
-    assert [column.tolist() for column in graph.num_ops] == [[], []]
+    assert [graph.num_ops.kind.tolist(), graph.num_ops.value.tolist()] == [[], []]
 
 
 def test_one_cycle_is_named_from_its_smallest_id() -> None:
@@ -141,16 +141,17 @@ def string_list(name: str, *values: bytes) -> bytes:
     ],
 )
 def test_an_integer_of_any_kind_is_lifted_as_64_bits(value: bytes, bits: int) -> None:
-    kinds, values = graph_of(attribute("comm_tag", value)).comm_tag
+    tags = graph_of(attribute("comm_tag", value)).comm_tag
+    kinds, values = tags.kind, tags.value
     assert kinds.tolist() == [1, 0]
     assert values.tolist() == [bits, 0]
 
 
 def test_the_first_attribute_of_a_name_counts_even_if_it_is_of_a_wrong_type() -> None:
     graph = graph_of(string("comm_size", b"1"), COMM_SIZE)
-    assert graph.comm_size[0].tolist() == [2, 0]
+    assert graph.comm_size.kind.tolist() == [2, 0]
     graph = graph_of(COMM_SIZE, string("comm_size", b"1"))
-    assert graph.comm_size[0].tolist() == [1, 0]
+    assert graph.comm_size.kind.tolist() == [1, 0]
     assert graph.diagnostics == []
 
 
@@ -179,18 +180,19 @@ def test_tensors_are_pairs_of_name_and_bytes() -> None:
     graph = graph_of(
         string_list("inputs", b"x", b"64", b"y", b"262144.0"), string_list("outputs", b"y", b"8")
     )
-    kind, begin, tensor, size_bytes = graph.inputs
+    inputs = graph.inputs
+    kind, begin, tensor, size_bytes = inputs.kind, inputs.begin, inputs.tensor, inputs.size_bytes
     assert kind.tolist() == [1, 0]
     assert begin.tolist() == [0, 2, 2]
     assert [graph.tensor_names[index] for index in tensor] == ["x", "y"]
     assert size_bytes.tolist() == [64, 262144]
-    assert graph.tensor_names[graph.outputs[2][0]] == "y"
+    assert graph.tensor_names[graph.outputs.tensor[0]] == "y"
 
 
 @pytest.mark.parametrize("value", [block(30, b""), b""])
 def test_an_empty_tensor_list_is_a_list(value: bytes) -> None:
     graph = graph_of(attribute("inputs", value))
-    assert graph.inputs[0].tolist() == [1, 0]
+    assert graph.inputs.kind.tolist() == [1, 0]
     assert graph.diagnostics == []
 
 

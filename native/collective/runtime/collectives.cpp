@@ -36,7 +36,7 @@ void Collectives::start(const CollectiveRequest& request) {
         options_.watcher->collective_starts(request.actor, request.communicator);
     }
     const std::size_t kind = static_cast<std::size_t>(request.kind);
-    const u32 plan_index = model_.form_of(request.communicator).plan[kind];
+    const u32 plan_index = model_.layout_of(request.communicator).plan[kind];
     const Plan& plan = model_.plans[plan_index];
     const u32 custom = request.custom != none ? request.custom : plan.custom;
     u32 instance = none;
@@ -72,7 +72,7 @@ void Collectives::make_chunk(u32 instance, u32 plan, u32 custom, const std::vect
                              i64 priority) {
     const ChunkId chunk = chunks_.make(instance, phases);
     Chunk& c = chunks_[chunk];
-    c.id = model_.communicators[c.communicator].first_stream +
+    c.id = model_.communicators[c.communicator].first_chunk +
            planner_.chunks_made(c.actor, c.communicator)++;
     c.tag = static_cast<u32>(c.id % tag_space) + tag_space;
     c.priority = priority;
@@ -96,7 +96,7 @@ void Collectives::join_table(ChunkId chunk) {
         phases.push_back({phase.program, phase.level, phase.data});
     }
     const u32 of_class = actors_.communicator_class(c.actor, c.communicator);
-    const u64 number = c.id - model_.communicators[c.communicator].first_stream;
+    const u64 number = c.id - model_.communicators[c.communicator].first_chunk;
     const u32 members = actors_.members(of_class, model_.plans[c.plan].communicator_size);
     ChunkId other;
     c.table = tables_.find(of_class, number, phases, members, other);

@@ -27,7 +27,7 @@ const CustomPosition& CustomMachine::position_of(const Chunk& chunk) const {
         return custom.positions[rank];
     }
     const u32 offset = rank - model_.communicators[chunk.communicator].base;
-    return custom.positions[model_.form_of(chunk.communicator).shape->place(offset)];
+    return custom.positions[model_.layout_of(chunk.communicator).shape->place(offset)];
 }
 
 RankId CustomMachine::rank_named(const Chunk& chunk, u32 number) const {
@@ -35,7 +35,7 @@ RankId CustomMachine::rank_named(const Chunk& chunk, u32 number) const {
         return RankId(number);
     }
     return RankId(model_.communicators[chunk.communicator].base +
-                  model_.form_of(chunk.communicator).shape->offset(number));
+                  model_.layout_of(chunk.communicator).shape->offset(number));
 }
 
 u64 CustomMachine::bytes_of(const Chunk& chunk, u32 node) const {

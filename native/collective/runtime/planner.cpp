@@ -153,12 +153,12 @@ void Planner::add_phase(const Member& member, u32 level_index, CollectiveKind ki
     phase.kind = kind;
     phase.fixed_hand_over = level.fixed_hand_over;
     phase.program = level.program[static_cast<std::size_t>(kind)];
-    if (level.turn != none && takes_alternate(member, level)) {
+    if (level.alternation != none && takes_alternate(member, level)) {
         phase.program = level.alternate[static_cast<std::size_t>(kind)];
     }
     ensure(phase.program != no_program, "a phase without a program");
     const u32 per_set = grid_.dimensions() * model_.system.queues_per_dimension;
-    phase.queue = model_.lanes[member.communicator] * per_set +
+    phase.queue = model_.queue_sets[member.communicator] * per_set +
                   level.dimension * model_.system.queues_per_dimension;
     if (model_.quirks.half_queues) {
         choose_queue_by_half(member.actor, level.dimension, half, phase);
@@ -187,10 +187,10 @@ u64 Planner::next_alternation(const Member& member, const Level& level) {
     std::vector<AlternationCount>& counts = state_.actors[member.actor].alternations;
     const u32 base = member.plan.over_members ? model_.communicators[member.communicator].base : 0;
     auto found = std::find_if(counts.begin(), counts.end(), [&](const AlternationCount& c) {
-        return c.counter == level.turn && c.base == base;
+        return c.counter == level.alternation && c.base == base;
     });
     if (found == counts.end()) {
-        found = counts.insert(found, {level.turn, base, 0});
+        found = counts.insert(found, {level.alternation, base, 0});
     }
     return found->count++;
 }

@@ -15,7 +15,7 @@ ChunkQueues::ChunkQueues(const Model& model, const Grid& grid, const Actors& act
       most_running_((model.system.active_chunks + model.system.queues_per_dimension - 1) /
                     model.system.queues_per_dimension),
       probe_(engine.recorder()) {
-    const u32 sets = *std::max_element(model.lanes.begin(), model.lanes.end()) + 1;
+    const u32 sets = *std::max_element(model.queue_sets.begin(), model.queue_sets.end()) + 1;
     state_.queues.assign(actors.count(), std::vector<Queue>(sets * queues_per_set_));
     state_.orders.assign(actors.communicator_classes(), std::vector<PhaseOrder>(queues_per_set_));
     probe_.keeps(actors.count(), sets * queues_per_set_, most_running_);
@@ -78,7 +78,7 @@ bool ChunkQueues::move_next_to_front(ActorId actor, Queue& q) {
     const auto waiting = q.chunks.begin() + q.running;
     const auto found = std::find_if(waiting, q.chunks.end(), [&](ChunkId id) {
         const Chunk& c = chunks_[id];
-        return c.id - model_.communicators[communicator].first_stream == start.chunk &&
+        return c.id - model_.communicators[communicator].first_chunk == start.chunk &&
                Chunks::phase_number(c) == start.phase;
     });
     if (watcher_ != nullptr && found != waiting) [[unlikely]] {

@@ -76,7 +76,7 @@ private:
     bool move_next_to_front(ActorId actor, Queue& queue);
     PhaseStart& phase_to_start(const Chunk& head, Queue& queue, PhaseOrder& order, u32 of_class);
     u64 number_of(const Chunk& chunk) const {
-        return chunk.id - model_.communicators[chunk.communicator].first_stream;
+        return chunk.id - model_.communicators[chunk.communicator].first_chunk;
     }
 
     const Model& model_;

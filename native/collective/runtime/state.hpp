@@ -165,7 +165,7 @@ void visit_state(Visitor& v, Collectives& collectives, const Model& model) {
     }
     v.each_membership([&](ActorId actor, u32 communicator, u32 of_class) {
         for (u32 at = 0; at < set; ++at) {
-            const u64 next_start = queues[actor][model.lanes[communicator] * set + at].next_start;
+            const u64 next_start = queues[actor][model.queue_sets[communicator] * set + at].next_start;
             v.word(next_start - orders[of_class][at].passed);
         }
     });

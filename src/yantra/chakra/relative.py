@@ -65,8 +65,8 @@ class Totals(NamedTuple):
 
 def names_of(trace: Trace) -> Names:
     """Return the groups and peers that a trace names."""
-    groups, peers = _core.relative_names(trace.native)
-    return Names(tuple(groups), tuple(peers))
+    names = _core.relative_names(trace.native)
+    return Names(tuple(names.groups), tuple(names.peers))
 
 
 def resolve(trace: Trace, meaning: Meaning, where: str = "trace") -> Trace:
@@ -90,16 +90,19 @@ def collectives_in_order(trace: Trace) -> Trace:
 
 def totals_of(trace: Trace, parts: int = 64) -> Totals:
     """Add up the nodes of a trace."""
-    compute, communication, peak, activations = _core.totals(trace.native, parts)
+    totals = _core.totals(trace.native, parts)
     return Totals(
         len(trace),
-        tuple(Compute(*row) for row in compute),
         tuple(
-            Communication(_kind(type, comm_type), group, nodes, size)
-            for type, comm_type, group, nodes, size in communication
+            Compute(sum_.op_class, sum_.phase, sum_.count, sum_.operations, sum_.bytes)
+            for sum_ in totals.compute
         ),
-        peak,
-        tuple(activations),
+        tuple(
+            Communication(_kind(sum_.type, sum_.comm_type), sum_.group, sum_.count, sum_.bytes)
+            for sum_ in totals.communication
+        ),
+        totals.activations_peak,
+        tuple(totals.activations),
     )
 
 

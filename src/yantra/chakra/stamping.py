@@ -51,7 +51,8 @@ class TemplateBuilder:
         TraceError for a block or an edge that does not fit; nothing is added then.
         """
         try:
-            return self._native.stamp(block.native, list(edges), microbatch, tag_base)
+            native = [_core.StampEdge(*edge) for edge in edges]
+            return self._native.stamp(block.native, native, microbatch, tag_base)
         except (ValueError, TypeError) as error:
             reason = error if isinstance(error, ValueError) else "numbers from 0 to 2^63 - 1 only"
             raise TraceError(f"stamp: {reason}") from None

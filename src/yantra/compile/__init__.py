@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import inf
-from typing import Any
 
 from yantra import _core
 from yantra.callable_module import make_callable
@@ -23,11 +22,10 @@ from yantra.errors import ConfigError
 from yantra.quirks import ASTRA_SIM, Quirk, parse
 from yantra.scenario import Scenario
 
-_NETWORKS = {"congestion_unaware": 0, "congestion_aware": 1}
-_MEMORIES = {"none": 0, "per_npu": 1, "per_node": 2, "pool": 3}
-_PRIORITIES = {"lifo": 0, "fifo": 1, "explicit": 2}
-_INTER_DIMENSION = {"ascending": 0, "round_robin": 1, "themis": 2, "themis_flex": 3}
-_INTRA_DIMENSION = {"fifo": 0, "rg": 1, "smallest_first": 2, "less_remaining_phase_first": 3}
+_NETWORKS = {
+    "congestion_unaware": _core.NetworkKind.ANALYTICAL,
+    "congestion_aware": _core.NetworkKind.STORE_AND_FORWARD,
+}
 _GROUP_HAND_OVER_NS = 10
 _RUN_QUIRKS = {
     "padded_chunks": Quirk.PADDED_CHUNKS,
@@ -56,7 +54,7 @@ class Model:
         scenario: Scenario,
         quirks: frozenset[Quirk],
         graphs: Graphs,
-        native: Any,
+        native: _core.Model,
         without: Without = NOTHING,
     ) -> None:
         self.scenario = scenario
@@ -110,65 +108,70 @@ def compile_without(model: Model, causes: Iterable[str]) -> Model:
 def _compile(
     scenario: Scenario, quirks: frozenset[Quirk], graphs: Graphs, without: Without
 ) -> Model:
-    native = _core.Model()
-    _set_cluster(native, scenario, quirks, without)
-    communicators = Communicators(native, scenario.topology.ranks)
-    planner = Planner(native, scenario, quirks, communicators)
+    whole_ns = Quirk.WHOLE_NANOSECONDS in quirks
+    make_scale = _core.TimeScale.truncated_nanoseconds if whole_ns else _core.TimeScale.picoseconds
+    scale = make_scale()
+    builder = _core.ModelBuilder(scale)
+    _set_cluster(builder, scenario, quirks, without, scale.ticks_per_ns)
+    communicators = Communicators(builder, scenario.topology.ranks)
+    planner = Planner(builder, scenario, quirks, communicators)
     if isinstance(graphs, TemplateGraphs):
         communicators.add_families(graphs.workload.families(), len(graphs.groups))
         communicators.set_slots(scenario.resources)
-        assignment = graphs.assign(native)
-        planner.plan(planner.kinds_of_bits(assignment.kinds))
-        options = lowering(native, scenario, quirks, planner, without)
-        lower_templates(native, options, graphs, assignment)
+        assignment = graphs.assign(builder)
+        planner.plan(planner.kinds_of_templates(assignment))
+        options = lowering(scale, builder, scenario, quirks, planner, without)
+        lower_templates(builder, options, graphs, assignment)
     else:
         communicators.add_groups(graphs.groups)
         communicators.set_slots(scenario.resources)
         planner.plan(planner.kinds_of_graphs(graphs))
-        options = lowering(native, scenario, quirks, planner, without)
-        lower_jobs(native, options, graphs, communicators)
+        options = lowering(scale, builder, scenario, quirks, planner, without)
+        lower_jobs(builder, options, graphs, communicators)
     if scenario.semantics == "astra-sim" and communicators.tags_may_collide():
-        native.match_by_tag()
+        builder.match_by_tag()
     if Quirk.PHASES_AS_READY in quirks:
-        _core.share_lanes(native)
-    return Model(scenario, quirks, graphs, native, without)
+        builder.share_queue_sets()
+    return Model(scenario, quirks, graphs, builder.build(), without)
 
 
 def _set_cluster(
-    native: Any, scenario: Scenario, quirks: frozenset[Quirk], without: Without
+    builder: _core.ModelBuilder,
+    scenario: Scenario,
+    quirks: frozenset[Quirk],
+    without: Without,
+    ticks_per_ns: int,
 ) -> None:
-    ticks_per_ns = 1
-    if Quirk.WHOLE_NANOSECONDS not in quirks:
-        native.use_picoseconds()
-        ticks_per_ns = 1000
     flags = _core.Quirks()
     for name, quirk in _RUN_QUIRKS.items():
         setattr(flags, name, quirk in quirks)
-    native.quirks = flags
-    add_dimensions(native, scenario.topology, without)
+    builder.set_quirks(flags)
+    add_dimensions(builder, scenario.topology, without)
     network = "congestion_unaware" if "contention" in without else scenario.network
-    native.set_network(_NETWORKS[network])
+    builder.set_network(_NETWORKS[network])
     memory = scenario.memory
     if memory.kind == "per_node" and memory.ranks_per_node < 1:
         raise ConfigError(
             "cluster.memory.ranks_per_node", f"must be at least 1; got {memory.ranks_per_node}"
         )
     is_free = "remote_memory" in without
-    native.set_memory(
-        _MEMORIES[memory.kind],
-        0 if is_free else memory.latency_ns,
-        inf if is_free else memory.bytes_per_ns,
-        max(memory.ranks_per_node, 1),
+    builder.set_memory(
+        _core.RemoteMemory(
+            kind=_core.RemoteMemoryKind[memory.kind.upper()],
+            latency_ns=0 if is_free else memory.latency_ns,
+            bytes_per_ns=inf if is_free else memory.bytes_per_ns,
+            ranks_per_node=max(memory.ranks_per_node, 1),
+        )
     )
-    native.system = _system(scenario, ticks_per_ns, without)
+    builder.set_system(_system(scenario, ticks_per_ns, without))
 
 
-def _system(scenario: Scenario, ticks_per_ns: int, without: Without) -> Any:
+def _system(scenario: Scenario, ticks_per_ns: int, without: Without) -> _core.SystemParameters:
     collectives = scenario.collectives
     system = _core.SystemParameters()
-    system.priority = _PRIORITIES[collectives.priority]
-    system.inter_dimension = _INTER_DIMENSION[collectives.inter_dimension]
-    system.intra_dimension = _INTRA_DIMENSION[collectives.intra_dimension]
+    system.priority = _core.Priority[collectives.priority.upper()]
+    system.inter_dimension = _core.InterDimension[collectives.inter_dimension.upper()]
+    system.intra_dimension = _core.IntraDimension[collectives.intra_dimension.upper()]
     system.local_bw_aware = collectives.all_reduce_shape == "local_bw_aware"
     system.chunks = collectives.chunks
     system.active_chunks = collectives.active_chunks
@@ -184,11 +187,11 @@ def _system(scenario: Scenario, ticks_per_ns: int, without: Without) -> Any:
     system.rendezvous = collectives.rendezvous
     bus = collectives.shared_bus
     if bus is not None and "hand_overs" not in without:
-        system.set_bus(
-            bus.l_ns * ticks_per_ns,
-            bus.o_ns * ticks_per_ns,
-            bus.g_ns * ticks_per_ns,
-            bus.big_g_ns_per_byte * ticks_per_ns,
+        system.bus = _core.SharedBus(
+            latency=bus.l_ns * ticks_per_ns,
+            overhead=bus.o_ns * ticks_per_ns,
+            gap=bus.g_ns * ticks_per_ns,
+            gap_per_byte=bus.big_g_ns_per_byte * ticks_per_ns,
         )
     return system
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import repeat
 from operator import is_
-from typing import Any
 
 from yantra import _core
 from yantra.chakra import files
@@ -31,32 +30,25 @@ class Graphs:
 
     def __init__(self, groups: Sequence[tuple[int, tuple[int, ...]]] = ()) -> None:
         self.groups = groups
-        self.distinct: list[Any] = []
+        self.distinct: list[_core.Graph] = []
         self.sources: list[str] = []
         self.by_rank = array("I")
         self.warnings: list[str] = []
 
-    def of(self, rank: int) -> Any:
+    def of(self, rank: int) -> _core.Graph:
         """Return the graph of a rank."""
         return self.distinct[self.by_rank[rank]]
 
     def group_names(self, rank: int) -> Sequence[str]:
         """Return the names of groups that the graph of a rank refers to by place."""
-        names: list[str] = self.of(rank).pg_names
-        return names
+        return self.of(rank).pg_names
 
-    def collectives(self, find: Callable[[str], int | None]) -> Iterator[tuple[int, int]]:
-        """Yield the place of the communicator and the comm_type of the collectives that occur.
-
-        `find` gives the place of a communicator by name, None where there is none.
-        """
+    def collectives(self) -> Iterator[_core.UsedCollective]:
+        """Yield the group and the comm_type of the collectives that occur."""
         for graph in self.distinct:
-            for name, comm_type in _core.used_collectives(graph):
-                index = find(name)
-                if index is not None:
-                    yield index, comm_type
+            yield from _core.used_collectives(graph)
 
-    def add(self, graph: Any, where: str, quirks: frozenset[Quirk]) -> None:
+    def add(self, graph: _core.Graph, where: str, quirks: frozenset[Quirk]) -> None:
         """Add a distinct graph and its warnings; raise TraceError for its first error."""
         self.warnings.extend(check(graph, where, quirks))
         self.distinct.append(graph)
@@ -123,13 +115,15 @@ def _of_objects(graphs: Graphs, workload: Traces, ranks: int, quirks: frozenset[
     graphs.by_rank = one * ranks if shared else array("I", [places[name] for name in names])
 
 
-def read(content: bytes, where: str, quirks: frozenset[Quirk], *, tensors: bool = False) -> Any:
+def read(
+    content: bytes, where: str, quirks: frozenset[Quirk], *, tensors: bool = False
+) -> _core.Graph:
     """Decode and resolve the content of a trace file for a run."""
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
     return read_graph(content, where, merge_duplicates=merge, tensors=tensors)
 
 
-def check(graph: Any, where: str, quirks: frozenset[Quirk]) -> list[str]:
+def check(graph: _core.Graph, where: str, quirks: frozenset[Quirk]) -> list[str]:
     """Return the warnings about a graph; raise TraceError for its first error."""
     warnings = []
     for finding in from_native(graph.diagnostics):

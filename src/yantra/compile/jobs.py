@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any
 
 from yantra import _core
 from yantra.compile.communicators import Communicators
@@ -19,76 +18,81 @@ _SHOWN = 5
 
 
 def lower_jobs(
-    native: _core.Model, options: Any, graphs: Graphs, communicators: Communicators
+    builder: _core.ModelBuilder,
+    options: _core.LowerOptions,
+    graphs: Graphs,
+    communicators: Communicators,
 ) -> None:
     """Lower every distinct graph and give each rank its job; `options` are from `lowering`."""
-    options.communicators = communicators.by_name
+    options.name_groups(communicators.by_name)
     jobs = []
     for graph, source in zip(graphs.distinct, graphs.sources, strict=True):
-        job, problems = _core.lower(graph, options)
-        _refuse(problems, graph, source)
-        jobs.append(job)
-    native.set_jobs(jobs, graphs.by_rank)
-    rank, problems = native.check_ranks()
-    if problems:
-        at = graphs.by_rank[rank]
-        _refuse(problems, graphs.distinct[at], graphs.sources[at])
+        lowered = _core.lower(graph, options)
+        _refuse(lowered.problems, graph, source)
+        jobs.append(lowered.job)
+    builder.set_jobs(jobs, graphs.by_rank)
+    found = builder.check_ranks()
+    if found is not None:
+        at = graphs.by_rank[found.rank]
+        _refuse(found.problems, graphs.distinct[at], graphs.sources[at])
 
 
 def lower_templates(
-    native: _core.Model, options: Any, graphs: TemplateGraphs, assignment: _core.Assignment
+    builder: _core.ModelBuilder,
+    options: _core.LowerOptions,
+    graphs: TemplateGraphs,
+    assignment: _core.Assignment,
 ) -> None:
     """Lower a template once for all ranks whose communicators occupy the same slots."""
-    options.is_template = True
-    slots = native.resources
+    slots = builder.slots
     jobs = []
-    for at, _, collective, send in assignment.roles:
-        graph = graphs.distinct[at]
-        options.resources = _with_slots(slots, collective, send)
-        options.communicators = {"": 0} | {
-            name: place for place, name in enumerate(graph.pg_names, start=1)
-        }
-        options.peers = {name: place for place, name in enumerate(graph.peer_names)}
-        job, problems = _core.lower(graph, options)
-        _refuse(problems, graph, graphs.sources[at])
-        jobs.append(job)
-    _core.set_roles(native, assignment, jobs)
+    for role in assignment.roles:
+        graph = graphs.distinct[role.in_template]
+        options.resources = _with_slots(slots, role)
+        options.name_in_template(graph.pg_names, graph.peer_names)
+        lowered = _core.lower(graph, options)
+        _refuse(lowered.problems, graph, graphs.sources[role.in_template])
+        jobs.append(lowered.job)
+    builder.set_role_jobs(assignment, jobs)
 
 
-def _with_slots(slots: Any, collective: list[int], send: list[int]) -> Any:
+def _with_slots(slots: _core.ResourceMap, role: _core.Role) -> _core.ResourceMap:
     """Return a resource map whose communicators are those that a template names."""
-    own = _core.ResourceMap()
-    own.capacity = slots.capacity
-    own.cpu, own.compute, own.memory = slots.cpu, slots.compute, slots.memory
-    own.collective, own.send = collective, send
-    return own
+    return _core.ResourceMap(
+        capacity=slots.capacity,
+        cpu=slots.cpu,
+        compute=slots.compute,
+        memory=slots.memory,
+        collective=role.collective,
+        send=role.send,
+    )
 
 
 def lowering(
-    native: _core.Model,
+    scale: _core.TimeScale,
+    builder: _core.ModelBuilder,
     scenario: Scenario,
     quirks: frozenset[Quirk],
     planner: Planner,
     without: Without,
-) -> Any:
+) -> _core.LowerOptions:
     """Return how the nodes of a graph become operations, the names in it apart."""
-    options = _core.LowerOptions()
-    if Quirk.WHOLE_NANOSECONDS not in quirks:
-        options.use_picoseconds()
-    options.takes_no_time = free_classes(without)
+    options = _core.LowerOptions(scale)
+    for node_class in free_classes(without):
+        options.takes_no_time(node_class)
     options.roofline = roofline_of(scenario, without)
     options.replay_only = scenario.replay_only
     options.cpu_slots_count = scenario.resources.cpu_slots is not None
     options.compute_slots_count = scenario.resources.compute_streams is not None
-    options.resources = native.resources
+    options.resources = builder.slots
     options.dimensions = len(scenario.topology.dimensions)
     options.remote_memory = scenario.memory.kind != "none"
     options.tracks_tensors = scenario.track_local_memory
-    options.custom_by_node = planner.custom_by_node
-    options.offered_kinds = planner.offered
-    options.covered = planner.covered
-    for (kind, dimension, last), reason in planner.impossible.items():
-        options.set_impossible(kind, dimension, last, reason)
+    options.set_custom_by_node(planner.custom_by_node)
+    for kind in planner.offered:
+        options.offer(kind, sorted(planner.covered.get(kind, ())))
+    for (kind, dimension, is_last), reason in planner.impossible.items():
+        options.set_impossible(kind, dimension, is_last, reason)
     options.missing_is_cpu_op_means_cpu = Quirk.TUTORIAL_HOTI2024 in quirks
     options.skipped_nodes_do_not_wake = Quirk.SKIPPED_NODES_DO_NOT_WAKE in quirks
     options.broadcast_is_a_timer = Quirk.BROADCAST_IS_A_TIMER in quirks
@@ -99,7 +103,7 @@ def lowering(
     return options
 
 
-def roofline_of(scenario: Scenario, without: Without = NOTHING) -> Any:
+def roofline_of(scenario: Scenario, without: Without = NOTHING) -> _core.Roofline:
     """Return the roofline of the scenario's devices, less what takes no time."""
     device = scenario.device
     roofline = _core.Roofline()
@@ -110,14 +114,14 @@ def roofline_of(scenario: Scenario, without: Without = NOTHING) -> Any:
     return roofline
 
 
-def _refuse(problems: list[tuple[int, bool, str]], graph: Any, source: str) -> None:
+def _refuse(problems: list[_core.Problem], graph: _core.Graph, source: str) -> None:
     if not problems:
         return
     lines = [
-        f"{source}: node {graph.id[node]} '{graph.name(node)}': {text}"
-        for node, _, text in problems[:_SHOWN]
+        f"{source}: node {graph.id[problem.node]} '{graph.name(problem.node)}': {problem.text}"
+        for problem in problems[:_SHOWN]
     ]
     if len(problems) > _SHOWN:
         lines.append(f"{source}: {len(problems) - _SHOWN} more problems")
-    unsupported = all(flag for _, flag, _ in problems)
+    unsupported = all(problem.unsupported for problem in problems)
     raise (UnsupportedError if unsupported else TraceError)("\n".join(lines))

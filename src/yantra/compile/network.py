@@ -10,29 +10,29 @@ from yantra.topologies import find
 from yantra.topologies.routes import TopologyError, table_of
 from yantra.topologies.topology import Block
 
-_NATIVE = {"ring": 0, "fully_connected": 1, "switch": 2}
-_TABLE = 3
 
-
-def add_dimensions(native: _core.Model, topology: Topology, without: Without) -> None:
-    """Put the dimensions of a topology into a native model, less what takes no time in it."""
+def add_dimensions(builder: _core.ModelBuilder, topology: Topology, without: Without) -> None:
+    """Add the dimensions of a topology to a model, less what takes no time in it."""
     tables: dict[tuple[str, int], _core.BlockTable] = {}
     for at, dimension in enumerate(topology.dimensions):
         where = f"cluster.topology[{at}].kind"
         block = find(dimension.kind, where)
-        kind = _TABLE if block.native is None else _NATIVE[block.native]
-        native.add_dimension(
-            kind,
-            dimension.size,
-            bandwidth_of(dimension, without),
-            latency_of(dimension, without),
-            _gib_per_s(dimension.bytes_per_ns),
-        )
-        if kind == _TABLE:
+        table = None
+        if block.native is None:
             key = (dimension.kind, dimension.size)
             if key not in tables:
                 tables[key] = _table(block, *key, where)
-            native.set_table(at, tables[key])
+            table = tables[key]
+        builder.add_dimension(
+            _core.Dimension(
+                block=_core.Block[(block.native or "table").upper()],
+                size=dimension.size,
+                bytes_per_ns=bandwidth_of(dimension, without),
+                latency_ns=latency_of(dimension, without),
+                weight=_gib_per_s(dimension.bytes_per_ns),
+            ),
+            table,
+        )
 
 
 def _table(block: Block, name: str, size: int, where: str) -> _core.BlockTable:

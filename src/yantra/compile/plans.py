@@ -6,24 +6,24 @@ harm until a collective needs it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 from yantra import _core
 from yantra.chakra import files
 from yantra.collectives import find
 from yantra.collectives.algorithm import CollectiveAlgorithm
 from yantra.collectives.names import Implementation, parse_implementation
-from yantra.collectives.program import ExchangeProgram, GraphProgram, Program, RingKind
+from yantra.collectives.program import ExchangeProgram, Op, Program, RingKind, Run
 from yantra.collectives.schedule import Kind
-from yantra.compile.communicators import Communicators, Form
+from yantra.compile.communicators import Communicators, Layout
 from yantra.compile.graphs import Graphs, check, read
 from yantra.errors import TraceError, UnsupportedError
 from yantra.quirks import Quirk
 from yantra.scenario import Collectives, Custom, Scenario
 from yantra.scenario.types import COLLECTIVE_TYPES
 
-NONE = 0xFFFFFFFF
 KINDS = tuple(Kind)
 _OF_COMM_TYPE = (
     Kind.ALL_REDUCE,
@@ -37,112 +37,134 @@ _OF_COMM_TYPE = (
     Kind.REDUCE_SCATTER,
     Kind.BARRIER,
 )
+_OPERATIONS = {
+    "send": _core.OperationKind.SEND,
+    "recv": _core.OperationKind.RECV,
+    "local": _core.OperationKind.LOCAL,
+}
 _ROOTED = "binomial_tree"
-_OP_KINDS = {"send": 0, "recv": 1, "local": 2}
-_SYMMETRIES = {"none": 0, "add": 1, "xor": 2}
+
+_Programs = dict[_core.CollectiveKind, _core.ProgramId]
 
 
 class _LevelPrograms(NamedTuple):
     """Programs by kind, those that take turns with them, their counter, and why others lack."""
 
-    programs: list[int]
-    alternates: list[int]
-    turn: int
+    programs: _Programs
+    alternates: _Programs
+    counter: _core.PhaseCounterId | None
     missing: dict[Kind, str]
 
 
-class Planner:
-    """Fills a native model with programs, plans, communicators and custom collectives.
+class _Place(NamedTuple):
+    """Where a level lies: its members in the grid, and whose queues it uses."""
 
-    After `plan`: `offered` is the bit set of kinds that have a plan, `covered[kind]` the dimensions
-    the all-rank plan covers, `impossible[kind, dimension, last]` why an algorithm cannot run there
+    size: int
+    stride: int
+    index_stride: int
+    dimension: int
+
+
+class Planner:
+    """Adds programs, plans and custom collectives to a model.
+
+    After `plan`: `offered` are the kinds that have a plan, `covered[kind]` the dimensions the
+    all-rank plan covers, `impossible[kind, dimension, is_last]` why an algorithm cannot run there
     as the last dimension visited or before it, and `custom_by_node` the custom collectives of
     single nodes.
     """
 
     def __init__(
         self,
-        native: Any,
+        builder: _core.ModelBuilder,
         scenario: Scenario,
         quirks: frozenset[Quirk],
         communicators: Communicators,
     ) -> None:
-        self.native = native
+        self.builder = builder
         self.scenario = scenario
         self.quirks = quirks
         self.communicators = communicators
         self.faithful = Quirk.UNEVEN_REDUCTIONS in quirks
-        self.offered = 0
-        self.covered = [0] * len(KINDS)
-        self.impossible: dict[tuple[int, int, bool], str] = {}
-        self.custom_by_node: dict[int, int] = {}
-        self._programs: dict[tuple[str, Kind, int, RingKind], tuple[int, ...] | str] = {}
-        self._custom: dict[tuple[str, Hashable], int] = {}
-        self._whole: dict[tuple[Kind, frozenset[int]], int] = {}
-        self._turns: dict[tuple[Kind, Hashable], int] = {}
+        self.offered: set[_core.CollectiveKind] = set()
+        self.covered: dict[_core.CollectiveKind, set[int]] = {}
+        self.impossible: dict[tuple[_core.CollectiveKind, int, bool], str] = {}
+        self.custom_by_node: dict[int, _core.CustomId] = {}
+        self._programs: dict[
+            tuple[str, Kind, int, RingKind], tuple[_core.ProgramId, ...] | str
+        ] = {}
+        self._custom: dict[tuple[str, Hashable], _core.CustomId] = {}
+        self._whole: dict[tuple[Kind, frozenset[int]], _core.PlanId] = {}
+        self._counters: dict[tuple[Kind, Hashable], _core.PhaseCounterId] = {}
 
-    def plan(self, used: Mapping[int, set[Kind]]) -> None:
-        """Make the plans of all communicators; `used` are the kinds they run, by form."""
-        for form in self.communicators.forms:
-            plans = [NONE] * len(KINDS)
-            for kind in sorted(used.get(form.number, ()), key=KINDS.index):
-                plan = self._plan(form, kind)
+    def plan(self, used: Mapping[_core.LayoutId, set[Kind]]) -> None:
+        """Make the plans of all communicators; `used` are the kinds they run, by layout."""
+        for layout in self.communicators.layouts:
+            for kind in sorted(used.get(layout.id, ()), key=KINDS.index):
+                plan = self._plan(layout, kind)
                 if plan is not None:
-                    plans[KINDS.index(kind)] = plan
-                    self.offered |= 1 << KINDS.index(kind)
-            _core.set_plans(self.native, form.number, plans)
+                    self.builder.set_plan(layout.id, native_kind(kind), plan)
+                    self.offered.add(native_kind(kind))
         for node, prefix in self.scenario.collectives.custom_per_node:
-            self.custom_by_node[node] = self._add_custom(prefix, self.communicators.forms[0])
+            self.custom_by_node[node] = self._add_custom(prefix, self.communicators.layouts[0])
 
-    def kinds_of_graphs(self, graphs: Graphs) -> dict[int, set[Kind]]:
-        """Return the kinds that the collectives of graphs run, by form of their communicators."""
-        used: dict[int, set[Kind]] = {}
-        for index, comm_type in graphs.collectives(self.communicators.find):
-            if comm_type < len(_OF_COMM_TYPE):
-                form = _core.form_of(self.native, index)
-                used.setdefault(form, set()).add(_OF_COMM_TYPE[comm_type])
+    def kinds_of_graphs(self, graphs: Graphs) -> dict[_core.LayoutId, set[Kind]]:
+        """Return the kinds that the collectives of graphs run, by layout of their communicators."""
+        used: dict[_core.LayoutId, set[Kind]] = {}
+        for collective in graphs.collectives():
+            communicator = self.communicators.find(collective.group)
+            if communicator is not None and collective.comm_type < len(_OF_COMM_TYPE):
+                layout = self.builder.layout_of(communicator)
+                used.setdefault(layout, set()).add(_OF_COMM_TYPE[collective.comm_type])
         return used
 
-    def kinds_of_bits(self, types_of_form: Sequence[int]) -> dict[int, set[Kind]]:
-        """Return the same of sets of comm_types, as bits, by form."""
+    def kinds_of_templates(self, assignment: _core.Assignment) -> dict[_core.LayoutId, set[Kind]]:
+        """Return the same of templates whose ranks are assigned."""
+        known = len(_OF_COMM_TYPE)
         return {
-            form: {kind for at, kind in enumerate(_OF_COMM_TYPE) if types >> at & 1}
-            for form, types in enumerate(types_of_form)
+            layout.id: {_OF_COMM_TYPE[at] for at in assignment.comm_types(layout.id) if at < known}
+            for layout in self.communicators.layouts
         }
 
-    def _plan(self, form: Form, kind: Kind) -> int | None:
+    def _plan(self, layout: Layout, kind: Kind) -> _core.PlanId | None:
         chosen = self._algorithms(kind)
         if chosen is None:
             return None
         if isinstance(chosen, Custom):
-            return self._add_plan([], form, custom=self._add_custom(chosen.prefix, form))
-        if form.spans_all:
-            return self._add_plan(self._grid_levels(kind, chosen, form), form)
-        if form.size == 1:
-            return self._add_plan([], form)
+            return self._add_plan([], layout, custom=self._add_custom(chosen.prefix, layout))
+        if layout.spans_all:
+            return self._add_plan(self._grid_levels(kind, chosen, layout), layout)
+        if layout.size == 1:
+            return self._add_plan([], layout)
         if Quirk.GROUP_RING in self.quirks:
             keeps = len(chosen) == 1 or chosen[0] == _ROOTED
-            level = self._flat_level(kind, chosen if keeps else ("ring",), form, 0)
-            return self._add_plan([level], form, over_members=True)
-        if form.whole is not None and len(chosen) == len(self.scenario.topology.dimensions):
-            if (kind, form.whole) not in self._whole:
-                levels = self._grid_levels(kind, chosen, form, form.whole)
-                self._whole[kind, form.whole] = self._add_plan(levels, form)
-            return self._whole[kind, form.whole]
-        level = self._flat_level(kind, chosen, form, form.lowest)
-        return self._add_plan([level], form, over_members=True)
+            level = self._flat_level(kind, chosen if keeps else ("ring",), layout, 0)
+            return self._add_plan([level], layout, over_members=True)
+        if layout.whole is not None and len(chosen) == len(self.scenario.topology.dimensions):
+            if (kind, layout.whole) not in self._whole:
+                levels = self._grid_levels(kind, chosen, layout, layout.whole)
+                self._whole[kind, layout.whole] = self._add_plan(levels, layout)
+            return self._whole[kind, layout.whole]
+        level = self._flat_level(kind, chosen, layout, layout.lowest or 0)
+        return self._add_plan([level], layout, over_members=True)
 
     def _add_plan(
         self,
-        levels: list[Any],
-        form: Form,
+        levels: list[_core.Level],
+        layout: Layout,
         *,
         over_members: bool = False,
-        custom: int | None = None,
-    ) -> int:
-        masked = shared_load = form.is_world and bool(levels)
-        added = self.native.add_plan(levels, over_members, form.size, custom, masked, shared_load)
-        return int(added)
+        custom: _core.CustomId | None = None,
+    ) -> _core.PlanId:
+        over_grid = layout.is_world and bool(levels)
+        return self.builder.add_plan(
+            levels=levels,
+            over_members=over_members,
+            communicator_size=layout.size,
+            custom=custom,
+            masked=over_grid,
+            shared_load=over_grid,
+        )
 
     def _algorithms(self, kind: Kind) -> tuple[str, ...] | Custom | None:
         collectives: Collectives = self.scenario.collectives
@@ -155,8 +177,12 @@ class Planner:
         return (_ROOTED,) * len(self.scenario.topology.dimensions)
 
     def _grid_levels(
-        self, kind: Kind, names: tuple[str, ...], form: Form, only: frozenset[int] | None = None
-    ) -> list[Any]:
+        self,
+        kind: Kind,
+        names: tuple[str, ...],
+        layout: Layout,
+        only: frozenset[int] | None = None,
+    ) -> list[_core.Level]:
         levels = []
         stride = index_stride = 1
         for dimension, name in enumerate(names):
@@ -166,11 +192,12 @@ class Planner:
             if over_all:
                 size, stride, index_stride = self.scenario.topology.ranks, 1, 1
             if only is None or dimension in only:
-                place = (size, stride, index_stride, dimension)
+                place = _Place(size, stride, index_stride, dimension)
                 is_last = None if only is None else dimension == max(only)
-                levels.append(self._level(kind, implementation, place, form, is_last))
+                levels.append(self._level(kind, implementation, place, layout, is_last))
                 index_stride *= size
-                self.covered[KINDS.index(kind)] |= 1 << dimension if form.is_world else 0
+                if layout.is_world:
+                    self.covered.setdefault(native_kind(kind), set()).add(dimension)
             if over_all:
                 break
             stride *= size
@@ -187,23 +214,22 @@ class Planner:
         self,
         kind: Kind,
         chosen: Implementation,
-        place: tuple[int, int, int, int],
-        form: Form,
+        place: _Place,
+        layout: Layout,
         is_last: bool | None,
-    ) -> Any:
+    ) -> _core.Level:
         """One dimension. `is_last`: its place among those visited; None: the node decides."""
-        size, _, _, dimension = place
-        made = self._level_programs(kind, chosen, size, "usual", dimension)
+        dimension = place.dimension
+        made = self._level_programs(kind, chosen, place.size, "usual", dimension)
         for last, needed in self._roles(kind).items():
             lacking = next((made.missing[part] for part in needed if part in made.missing), None)
             if lacking is None or is_last not in (None, last):
                 continue
             reason = f"{kind.value} over dimension {dimension}: {chosen.algorithm}: {lacking}"
-            if not form.is_world:
+            if not layout.is_world:
                 raise UnsupportedError(reason)
-            self.impossible[KINDS.index(kind), dimension, last] = reason
-        fixed = self._hands_over_at_once(form)
-        return (*place, fixed, made.programs, made.alternates, made.turn)
+            self.impossible[native_kind(kind), dimension, last] = reason
+        return _level(place, self._hands_over_at_once(layout), made)
 
     def _roles(self, kind: Kind) -> dict[bool, tuple[Kind, ...]]:
         """Return what a dimension must run if it is the last one visited, and if it is not.
@@ -221,26 +247,28 @@ class Planner:
             return dict.fromkeys((False, True), (kind, *halves))
         return {False: halves, True: (kind,)}
 
-    def _hands_over_at_once(self, form: Form) -> bool:
+    def _hands_over_at_once(self, layout: Layout) -> bool:
         """Whether a communicator takes ASTRA-sim's 10 ns instead of the endpoint delay."""
-        return Quirk.GROUP_HAND_OVER in self.quirks and not form.spans_all
+        return Quirk.GROUP_HAND_OVER in self.quirks and not layout.spans_all
 
-    def _flat_level(self, kind: Kind, names: tuple[str, ...], form: Form, dimension: int) -> Any:
+    def _flat_level(
+        self, kind: Kind, names: tuple[str, ...], layout: Layout, dimension: int
+    ) -> _core.Level:
         """A group that does not span whole dimensions: one ring of its members.
 
         It runs the algorithm that all dimensions name, or `ring` where they differ.
         """
         name = names[0] if len(set(names)) == 1 else "ring"
         chosen = self._implementation(name, kind, 0)
-        size = form.size
-        made = self._level_programs(kind, chosen, size, "group", form.key)
+        size = layout.size
+        made = self._level_programs(kind, chosen, size, "group", layout.key)
         if kind in made.missing:
             raise UnsupportedError(
                 f"{kind.value} over a group of {size} ranks: {chosen.algorithm}: "
                 f"{made.missing[kind]}"
             )
         fixed = Quirk.GROUP_HAND_OVER in self.quirks
-        return (size, 1, 1, dimension, fixed, made.programs, made.alternates, made.turn)
+        return _level(_Place(size, 1, 1, dimension), fixed, made)
 
     def _level_programs(
         self,
@@ -255,19 +283,21 @@ class Planner:
         The collectives of one kind over the same dimension, or over the same members (whose offsets
         are `place`), take turns with one counter, also those of different communicators.
         """
-        made = _LevelPrograms([NONE] * len(KINDS), [NONE] * len(KINDS), NONE, {})
+        made = _LevelPrograms({}, {}, None, {})
         alternating = False
         for needed in self._needed(kind):
             programs = self._program(chosen, needed, size, ring_kind)
             if isinstance(programs, str):
                 made.missing[needed] = programs
                 continue
-            made.programs[KINDS.index(needed)] = programs[0]
-            made.alternates[KINDS.index(needed)] = programs[-1]
+            made.programs[native_kind(needed)] = programs[0]
+            made.alternates[native_kind(needed)] = programs[-1]
             alternating |= len(programs) > 1
         if not alternating:
             return made
-        return made._replace(turn=self._turns.setdefault((kind, place), len(self._turns)))
+        if (kind, place) not in self._counters:
+            self._counters[kind, place] = self.builder.add_phase_counter()
+        return made._replace(counter=self._counters[kind, place])
 
     def _needed(self, kind: Kind) -> tuple[Kind, ...]:
         roles = self._roles(kind)
@@ -277,7 +307,7 @@ class Planner:
 
     def _program(
         self, chosen: Implementation, kind: Kind, n: int, ring_kind: RingKind
-    ) -> tuple[int, ...] | str:
+    ) -> tuple[_core.ProgramId, ...] | str:
         name = chosen.algorithm + ("" if chosen.window is None else str(chosen.window))
         key = (name, kind, n, ring_kind)
         if key not in self._programs:
@@ -286,7 +316,7 @@ class Planner:
 
     def _make(
         self, algorithm: CollectiveAlgorithm, kind: Kind, n: int, ring_kind: RingKind
-    ) -> tuple[int, ...] | str:
+    ) -> tuple[_core.ProgramId, ...] | str:
         faithful = self.faithful and kind.value in COLLECTIVE_TYPES
         reason = algorithm.supports(kind, n, faithful=faithful)
         if reason is not None:
@@ -294,19 +324,20 @@ class Planner:
         made = algorithm.programs(kind, n, faithful=faithful, ring_kind=ring_kind)
         if len(made) > 2:
             return f"{len(made)} programs that take turns; at most two can"
-        return tuple(add_program(self.native, program) for program in made)
+        return tuple(add_program(self.builder, program) for program in made)
 
-    def _add_custom(self, prefix: str, form: Form) -> int:
-        """Load a collective given by traces for communicators of a form, one per position."""
-        place = None if form.spans_all else form.key
+    def _add_custom(self, prefix: str, layout: Layout) -> _core.CustomId:
+        """Load a collective given by traces for communicators of a layout, one per position."""
+        place = None if layout.spans_all else layout.key
         if (prefix, place) in self._custom:
             return self._custom[prefix, place]
-        graphs = [self._custom_graph(f"{prefix}.{at}.et", form.size) for at in range(form.size)]
-        added = int(self.native.add_custom(graphs, not form.spans_all))
+        size = layout.size
+        graphs = [self._custom_graph(f"{prefix}.{at}.et", size) for at in range(size)]
+        added = self.builder.add_custom(graphs, not layout.spans_all)
         self._custom[prefix, place] = added
         return added
 
-    def _custom_graph(self, path: str, positions: int) -> Any:
+    def _custom_graph(self, path: str, positions: int) -> _core.Graph:
         try:
             graph = read(files.load(path), path, self.quirks)
         except TraceError as error:
@@ -315,66 +346,80 @@ class Planner:
             ) from None
         check(graph, path, self.quirks)
         whole_microseconds = Quirk.WHOLE_MICROSECONDS in self.quirks
-        for node, _, text in _core.check_custom(graph, positions, whole_microseconds):
-            raise TraceError(f"{path}: node {graph.id[node]} '{graph.name(node)}': {text}")
+        for problem in _core.check_custom(graph, positions, whole_microseconds):
+            node = problem.node
+            raise TraceError(f"{path}: node {graph.id[node]} '{graph.name(node)}': {problem.text}")
         return graph
 
 
-def add_program(native: Any, program: Program) -> int:
-    """Put a program into a native model; return its number."""
-    result = (program.final_num, program.final_den)
-    if isinstance(program, ExchangeProgram):
-        runs = [
-            (
-                run.count,
-                run.out,
-                run.into,
-                run.peer == "xor",
-                run.num,
-                run.den,
-                run.reduce_num,
-                run.reduce_den,
-                run.side == "nz",
-                run.back,
-            )
-            for run in program.runs
-        ]
-        receipts = program.n - 1 if program.barrier_at else 0
-        return int(
-            native.add_exchange(
-                runs,
-                program.window,
-                program.sends,
-                program.barrier_at,
-                receipts,
-                program.barrier_counts == "hand_overs",
-                result,
-                program.round_up,
-            )
-        )
-    return int(
-        native.add_graph(
-            [_position(program, at) for at in range(len(program.ops))],
-            _SYMMETRIES[program.symmetry],
-            result,
-            program.round_up,
-        )
+def native_kind(kind: Kind) -> _core.CollectiveKind:
+    """Return a kind of collective as the core's."""
+    return _core.CollectiveKind[kind.name]
+
+
+def _level(place: _Place, fixed_hand_over: bool, made: _LevelPrograms) -> _core.Level:
+    return _core.Level(
+        size=place.size,
+        stride=place.stride,
+        index_stride=place.index_stride,
+        dimension=place.dimension,
+        fixed_hand_over=fixed_hand_over,
+        programs=made.programs,
+        alternates=made.alternates,
+        counter=made.counter,
     )
 
 
-def _position(program: GraphProgram, at: int) -> list[Any]:
-    return [
-        (
-            _OP_KINDS[op.kind],
-            op.peer,
-            op.num,
-            op.den,
-            op.reduce_num,
-            op.reduce_den,
-            list(op.deps),
-            op.side == "nz",
-            op.back,
-            op.back_if_last,
+def add_program(builder: _core.ModelBuilder, program: Program) -> _core.ProgramId:
+    """Add a program to a model; return its id."""
+    result = _share(program.final_num, program.final_den)
+    if isinstance(program, ExchangeProgram):
+        return builder.add_exchange(
+            runs=[_run(run) for run in program.runs],
+            window=program.window,
+            sends=program.sends,
+            barrier=_core.Barrier(
+                at=program.barrier_at,
+                receipts=program.n - 1 if program.barrier_at else 0,
+                counts_hand_overs=program.barrier_counts == "hand_overs",
+            ),
+            result=result,
+            round_up=program.round_up,
         )
-        for op in program.ops[at]
-    ]
+    return builder.add_graph(
+        positions=[[_operation(op) for op in ops] for ops in program.ops],
+        symmetry=_core.Symmetry[program.symmetry.upper()],
+        result=result,
+        round_up=program.round_up,
+    )
+
+
+def _run(run: Run) -> _core.ExchangeRun:
+    return _core.ExchangeRun(
+        count=run.count,
+        out=run.out,
+        into=run.into,
+        by_xor=run.peer == "xor",
+        bytes=_share(run.num, run.den),
+        reduce=_share(run.reduce_num, run.reduce_den),
+        from_memory=run.side == "nz",
+        back=run.back,
+    )
+
+
+def _operation(op: Op) -> _core.Operation:
+    return _core.Operation(
+        kind=_OPERATIONS[op.kind],
+        peer=op.peer,
+        bytes=_share(op.num, op.den),
+        reduce=_share(op.reduce_num, op.reduce_den),
+        dependencies=op.deps,
+        from_memory=op.side == "nz",
+        back=op.back,
+        back_if_last=op.back_if_last,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _share(num: int, den: int) -> _core.Share:
+    return _core.Share(num, den)

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from math import inf
 from typing import Literal, get_args
 
+from yantra import _core
 from yantra.errors import ConfigError, did_you_mean
 from yantra.scenario import Dimension, Scenario
 
@@ -41,8 +42,13 @@ and in reductions. remote_memory: its latency and bytes. host: operations of the
 Without = frozenset[Cause]
 NOTHING: Without = frozenset()
 CAUSES: tuple[Cause, ...] = get_args(Cause)
-_NODE_CLASSES = ("compute", "host", "communication", "remote_memory", "")
-"""What removes the durations of a class of the core's nodes, in the order of `NodeClass`."""
+_NODE_CLASSES = {
+    "compute": _core.NodeClass.GPU,
+    "host": _core.NodeClass.CPU,
+    "communication": _core.NodeClass.COMMUNICATION,
+    "remote_memory": _core.NodeClass.MEMORY,
+}
+"""Which durations of the core's nodes a cause removes, or two causes together."""
 
 
 def checked(causes: Iterable[str]) -> Without:
@@ -76,11 +82,11 @@ def reduction_rate(scenario: Scenario, without: Without) -> float:
     return scenario.device.memory_bytes_per_s
 
 
-def free_classes(without: Without) -> list[bool]:
-    """Return for each class of nodes whether durations of its own take no time.
+def free_classes(without: Without) -> list[_core.NodeClass]:
+    """Return the classes of nodes whose own durations take no time.
 
     Nodes of communication have one where all nodes replay what was recorded; it is not known which
     part of it were hops and which bytes, so only both go.
     """
     named = {*without} | ({"communication"} if {"bandwidth", "latency"} <= without else set())
-    return [name in named for name in _NODE_CLASSES]
+    return [node_class for name, node_class in _NODE_CLASSES.items() if name in named]

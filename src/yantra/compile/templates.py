@@ -7,7 +7,6 @@ Simulating the templates gives, to the bit, what simulating the expanded traces 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from yantra import _core
 from yantra.chakra.relative import Names
@@ -18,8 +17,6 @@ from yantra.quirks import Quirk
 from yantra.scenario import Templates, WorkloadFile
 from yantra.workloads.template import Workload, load
 from yantra.workloads.template.rules import Sum
-
-_MOST_TYPES = 32
 
 
 class TemplateGraphs(Graphs):
@@ -42,16 +39,20 @@ class TemplateGraphs(Graphs):
         meaning = self.workload.meaning(rank, names_of(self.of(rank)))
         return tuple(meaning.groups.values()), tuple(meaning.peers.values())
 
-    def assign(self, native: _core.Model) -> _core.Assignment:
+    def assign(self, builder: _core.ModelBuilder) -> _core.Assignment:
         """Return which ranks can share a job, and what their communicators do.
 
         Raises ConfigError where a name means nothing for a rank.
         """
         uses = [
-            (*rules, _collectives(graph))
-            for rules, graph in zip(self.rules, self.distinct, strict=True)
+            _core.TemplateUse(
+                groups=[_axis_sum(rule) for rule in groups],
+                peers=[_axis_sum(rule) for rule in peers],
+                collectives=_collectives(graph),
+            )
+            for (groups, peers), graph in zip(self.rules, self.distinct, strict=True)
         ]
-        assignment = _core.assign(native, uses, self.by_rank)
+        assignment = builder.assign(uses, self.by_rank)
         if assignment.faulty is not None:
             rank = assignment.faulty
             self.workload.meaning(rank, names_of(self.of(rank)))
@@ -59,15 +60,23 @@ class TemplateGraphs(Graphs):
         return assignment
 
 
-def _collectives(graph: Any) -> list[tuple[int, int]]:
-    """Return the places of the communicators in use, and the comm_types of each as bits."""
+def _axis_sum(rule: Sum) -> _core.AxisSum:
+    axes = [
+        _core.SumAxis(stride=stride, size=size, factor=factor, values=values)
+        for stride, size, factor, values in rule.axes
+    ]
+    return _core.AxisSum(
+        first_rank=rule.first_rank, base=rule.base, relative=rule.relative, axes=axes
+    )
+
+
+def _collectives(graph: _core.Graph) -> list[_core.CollectiveUse]:
+    """Return the collectives in use, by the places of their communicators."""
     names = ["", *graph.pg_names]
-    used: dict[int, int] = {}
-    for name, comm_type in _core.used_collectives(graph):
-        if comm_type < _MOST_TYPES:
-            place = names.index(name)
-            used[place] = used.get(place, 0) | 1 << comm_type
-    return list(used.items())
+    return [
+        _core.CollectiveUse(place=names.index(used.group), comm_type=used.comm_type)
+        for used in _core.used_collectives(graph)
+    ]
 
 
 def load_templates(
@@ -92,7 +101,7 @@ def load_templates(
     in_order = one_slot and workload.ordering == "serial"
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
     roles, graphs.by_rank = workload.roles()
-    known: dict[str, Any] = {}
+    known: dict[str, _core.Graph] = {}
     for template, grid in roles:
         where = workload.where(template)
         if template in known:
@@ -111,6 +120,6 @@ def load_templates(
     return graphs
 
 
-def names_of(graph: Any) -> Names:
+def names_of(graph: _core.Graph) -> Names:
     """Return the groups and peers that the graph of a template names."""
     return Names(tuple(graph.pg_names), tuple(graph.peer_names))

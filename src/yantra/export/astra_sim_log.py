@@ -14,9 +14,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from yantra import _core
+from yantra._core import NodeClass
 from yantra.compile import Model
 from yantra.compile.jobs import roofline_of
 from yantra.export import local_memory
@@ -24,7 +25,13 @@ from yantra.result import Result
 from yantra.result.tables import NEVER, NODE_TYPES
 from yantra.scenario import COLLECTIVE_TYPES
 
-_CLASSES = ("GPU", "CPU", "Comm", "Remote mem", "Invalid")  # the core's order of classes
+_CLASSES = {
+    NodeClass.GPU: "GPU",
+    NodeClass.CPU: "CPU",
+    NodeClass.COMMUNICATION: "Comm",
+    NodeClass.MEMORY: "Remote mem",
+    NodeClass.INVALID: "Invalid",
+}
 _TREE = "doubleBinaryTree"
 _COLLECTIVE_NODE = NODE_TYPES.index("COMM_COLL")
 _RING_LOGGER = "system::topology::RingTopology"
@@ -104,7 +111,7 @@ def _ring_text(size: int, offset: int) -> str:
     )
 
 
-def _custom_rings(model: Model, outcome: Any) -> Iterator[tuple[int, int, int, Line]]:
+def _custom_rings(model: Model, outcome: _core.Outcome) -> Iterator[tuple[int, int, int, Line]]:
     """Yield (tick, rank, node, line) of the ring a rank builds for a group's first collective."""
     members_of = {str(group): members for group, members in model.groups}
     for rank in range(model.ranks):
@@ -122,10 +129,10 @@ def _custom_rings(model: Model, outcome: Any) -> Iterator[tuple[int, int, int, L
 
 
 def _group_collectives(
-    model: Model, outcome: Any, rank: int
+    model: Model, outcome: _core.Outcome, rank: int
 ) -> Iterator[tuple[int, int, str, int]]:
     graph = model.graphs.of(rank)
-    groups, names, kinds = graph.pg_name, model.graphs.group_names(rank), graph.comm_type[1]
+    groups, names, kinds = graph.pg_name, model.graphs.group_names(rank), graph.comm_type.value
     starts, first = outcome.start, outcome.first_node[rank]
     for node, node_type in enumerate(graph.type):
         if node_type != _COLLECTIVE_NODE or groups[node] < 0 or starts[first + node] == NEVER:
@@ -135,7 +142,7 @@ def _group_collectives(
 
 
 def _node_events(
-    model: Model, outcome: Any, key_of: Callable[[int, int, int, int], Key]
+    model: Model, outcome: _core.Outcome, key_of: Callable[[int, int, int, int], Key]
 ) -> Iterator[tuple[Key, Callable[[], Iterator[Line]]]]:
     starts, ends = outcome.start, outcome.end
     for rank, first in zip(range(model.ranks), outcome.first_node, strict=False):
@@ -173,7 +180,7 @@ def _finish(result: Result, rank: int) -> Iterator[Line]:
         yield Line("workload", "info", f"sys[{rank}] peak memory usage: {peak}")
 
 
-def _statistics(model: Model, outcome: Any, rank: int) -> Iterator[str]:
+def _statistics(model: Model, outcome: _core.Outcome, rank: int) -> Iterator[str]:
     roofline = roofline_of(model.scenario)
     prints_roofline = roofline.enabled
     roofline.enabled &= not model.scenario.replay_only
@@ -182,7 +189,7 @@ def _statistics(model: Model, outcome: Any, rank: int) -> Iterator[str]:
     yield ". Post statistics processing end."
     yield f", Wall time: {_cycles(model, statistics.wall)}"
     for node_class in statistics.classes:
-        ticks = _cycles(model, statistics.class_ticks[node_class])
+        ticks = _cycles(model, statistics.ticks_of(node_class))
         yield f", {_CLASSES[node_class]} time: {ticks}"
     if statistics.overlap:
         overlap = _cycles(model, statistics.overlap)

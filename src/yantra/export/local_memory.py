@@ -17,13 +17,14 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from yantra import _core
 from yantra.output import write_text
 from yantra.result import Result
 from yantra.result.tables import NEVER
 
 _LIFETIME_PID, _COUNTER_PID = 1_000_000, 2_000_000
 _UNDEFINED_NS = 10
-_LIST = 1
+_LIST = _core.TensorColumn.Kind.LIST.value
 _MIB = 1024 * 1024
 
 
@@ -109,13 +110,14 @@ def _completions(result: Result, rank: int) -> list[tuple[int, int, int]]:
     return sorted(ran, key=lambda row: (row[2], row[1], row[0]))
 
 
-def _tensors(graph: Any, column: tuple[Any, ...], node: int) -> Iterator[tuple[str, int]]:
-    kinds, begin, tensor, sizes = column
-    if not len(kinds) or kinds[node] != _LIST:
+def _tensors(
+    graph: _core.Graph, column: _core.TensorColumn, node: int
+) -> Iterator[tuple[str, int]]:
+    if not len(column.kind) or column.kind[node] != _LIST:
         return
-    for at in range(begin[node], begin[node + 1]):
-        if sizes[at]:
-            yield graph.tensor_names[tensor[at]], sizes[at]
+    for at in range(column.begin[node], column.begin[node + 1]):
+        if column.size_bytes[at]:
+            yield graph.tensor_names[column.tensor[at]], column.size_bytes[at]
 
 
 def _timeline(lifetimes: list[Lifetime]) -> list[tuple[int, int]]:

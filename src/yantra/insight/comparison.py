@@ -18,10 +18,11 @@ from typing import Any
 
 from yantra.documents import Path
 from yantra.errors import show
-from yantra.insight.parts import ns_of, ps_of, total
+from yantra.insight.parts import total
 from yantra.insight.stored import Form, read_result
 from yantra.output import write_text
 from yantra.result import Result
+from yantra.result.path import ns_of, ps_of
 from yantra.result.tables import PARTS
 
 MOST_ROWS = 100

@@ -15,10 +15,11 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from yantra.insight.parts import merged, ns_of, ps_of, total
+from yantra.insight.parts import merged, total
 from yantra.insight.stored import Form
 from yantra.insight.what_if import WhatIf
 from yantra.result.critical_path import Step
+from yantra.result.path import ns_of, ps_of
 from yantra.result.tables import PARTS
 
 WINDOWS = 4

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any
 
+from yantra import _core
 from yantra.compile import Model
 from yantra.result.collectives import by_collective
 from yantra.result.parts import Gathered
@@ -34,7 +35,7 @@ def with_overlap(ranks: Table) -> Table:
     return ranks.extended({"overlap_ns": ("real", overlap)})
 
 
-def with_slack(nodes: Table, model: Model, outcome: Any, recording: Recording) -> Table:
+def with_slack(nodes: Table, model: Model, outcome: _core.Outcome, recording: Recording) -> Table:
     """Add `slack_ns`: how much later the node could have ended with the makespan unchanged."""
 
     return nodes.extended(
@@ -42,15 +43,18 @@ def with_slack(nodes: Table, model: Model, outcome: Any, recording: Recording) -
     )
 
 
-def with_parts(collectives: Table, model: Model, outcome: Any, recording: Recording) -> Table:
+def with_parts(
+    collectives: Table, model: Model, outcome: _core.Outcome, recording: Recording
+) -> Table:
     """Add the parts of each collective's time; they add up to `end_ns - start_ns` exactly."""
 
     def part(name: str) -> Callable[[], Gathered]:
         def make() -> Gathered:
             parts = recording.collective_parts
-            ticks, place, first_node = getattr(parts, name), parts.place, outcome.first_node
+            ticks: memoryview[int] = getattr(parts, name)
+            place, first_node = parts.place, outcome.first_node
 
-            def stretch(rank: int) -> Any:
+            def stretch(rank: int) -> memoryview[int]:
                 first = first_node[rank]
                 begin = bisect_left(place, first)
                 end = bisect_left(place, first + len(model.graphs.of(rank)))

@@ -17,8 +17,9 @@ These rules name the largest cause and no more: removing it need not shorten the
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from yantra import _core
 from yantra.compile import Model
 from yantra.result.network import DimensionUse
 from yantra.result.tables import NEVER, NODE_TYPES, PARTS, breakdown
@@ -41,7 +42,7 @@ class Bound(NamedTuple):
     text: str
 
 
-def bound_by(model: Model, outcome: Any, uses: list[DimensionUse]) -> Bound:
+def bound_by(model: Model, outcome: _core.Outcome, uses: list[DimensionUse]) -> Bound:
     """Return what bounds the run, by the rules of this module."""
     finish = outcome.finish
     makespan = max(finish)
@@ -58,7 +59,7 @@ def bound_by(model: Model, outcome: Any, uses: list[DimensionUse]) -> Bound:
 
 
 def _without_own_work(
-    model: Model, outcome: Any, uses: list[DimensionUse], makespan: int, head: str
+    model: Model, outcome: _core.Outcome, uses: list[DimensionUse], makespan: int, head: str
 ) -> Bound:
     busiest = max(uses, key=lambda use: use.busy)
     if sum(use.busy for use in uses) >= _HALF:
@@ -76,7 +77,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _some_rank_computes(model: Model, outcome: Any) -> int:
+def _some_rank_computes(model: Model, outcome: _core.Outcome) -> int:
     """Return for how many ticks at least one device computes."""
     starts, ends = outcome.start, outcome.end
     kernels = [_kernels(graph) for graph in model.graphs.distinct]
@@ -90,13 +91,18 @@ def _some_rank_computes(model: Model, outcome: Any) -> int:
     return union_length(intervals)
 
 
-def _kernels(graph: Any) -> list[int]:
+def _kernels(graph: _core.Graph) -> list[int]:
     """Return the nodes of a graph that compute on the device."""
-    kinds, on_cpu = graph.is_cpu_op
+    kinds, on_cpu = graph.is_cpu_op.kind, graph.is_cpu_op.value
+    integer = _core.IntColumn.Kind.INTEGER.value
+
+    def is_host(node: int) -> bool:
+        return len(kinds) > 0 and kinds[node] == integer and on_cpu[node] != 0
+
     return [
         node
         for node, node_type in enumerate(graph.type)
-        if node_type == _COMPUTE_NODE and not (len(kinds) and kinds[node] == 1 and on_cpu[node])
+        if node_type == _COMPUTE_NODE and not is_host(node)
     ]
 
 

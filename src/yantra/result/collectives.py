@@ -11,6 +11,7 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from yantra import _core
 from yantra.compile import Model
 from yantra.result.parts import Coded, Gathered, Part, Reals, Ticks
 from yantra.result.table import Column, Table
@@ -35,7 +36,7 @@ class Block(NamedTuple):
     rate: memoryview
 
 
-def collective_table(model: Model, outcome: Any) -> Table:
+def collective_table(model: Model, outcome: _core.Outcome) -> Table:
     """One row per collective and rank that took part, by rank and then by node id.
 
     `size_bytes` is the trace's comm_size: the whole buffer of a rank, for an all-gather its shard.
@@ -73,7 +74,7 @@ def collective_table(model: Model, outcome: Any) -> Table:
     return Table("collectives", begins[-1], columns)
 
 
-def by_collective(model: Model, outcome: Any, ticks: Callable[[int], Any]) -> Gathered:
+def by_collective(model: Model, outcome: _core.Outcome, ticks: Callable[[int], Any]) -> Gathered:
     """Return a column of times; `ticks` gives those of a rank's collectives that ended."""
     begins = _begins(_blocks(model, outcome))
     return Gathered(begins, ticks, lambda some: Ticks(some, model.ticks_per_ns))
@@ -83,7 +84,7 @@ def _begins(blocks: list[Block]) -> array[int]:
     return array("Q", accumulate((len(block.id) for block in blocks), initial=0))
 
 
-def _blocks(model: Model, outcome: Any) -> list[Block]:
+def _blocks(model: Model, outcome: _core.Outcome) -> list[Block]:
     """Return the block of every rank; ranks of one trace and one run share theirs."""
     nodes = [_collectives_of(graph) for graph in model.graphs.distinct]
     starts, ends = outcome.start, outcome.end
@@ -97,7 +98,11 @@ def _blocks(model: Model, outcome: Any) -> list[Block]:
 
 
 def _block(
-    rows: list[tuple[int, int, int, int, int]], starts: Any, ends: Any, first: int, per_ns: int
+    rows: list[tuple[int, int, int, int, int]],
+    starts: memoryview[int],
+    ends: memoryview[int],
+    first: int,
+    per_ns: int,
 ) -> Block:
     ended = [row for row in rows if ends[first + row[0]] != NEVER]
     start = array("Q", [starts[first + row[0]] for row in ended])
@@ -113,7 +118,7 @@ def _block(
     return Block(ids, kinds, groups, sizes, start, end, memoryview(rate).cast("B").cast("Q"))
 
 
-def _collectives_of(graph: Any) -> list[tuple[int, int, int, int, int]]:
+def _collectives_of(graph: _core.Graph) -> list[tuple[int, int, int, int, int]]:
     """Return place, id, kind, group and size of the collectives of a trace."""
     types, sizes = graph.comm_type, graph.comm_size
     return [
@@ -129,6 +134,7 @@ def _collectives_of(graph: Any) -> list[tuple[int, int, int, int, int]]:
     ]
 
 
-def _integer(column: tuple[Any, Any], node: int, otherwise: int) -> int:
-    kinds, values = column
-    return values[node] if len(kinds) and kinds[node] == 1 else otherwise
+def _integer(column: _core.IntColumn, node: int, otherwise: int) -> int:
+    if not len(column.kind) or column.kind[node] != _core.IntColumn.Kind.INTEGER.value:
+        return otherwise
+    return column.value[node]

@@ -11,23 +11,13 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from yantra import _core
 from yantra.compile import Model
 from yantra.result.table import Column, Kind, Table
 from yantra.result.tables import nanoseconds
 
-KINDS = (
-    "compute",
-    "memory",
-    "host",
-    "latency",
-    "wire",
-    "queued",
-    "hand_over",
-    "reduction",
-    "waiting",
-    "other",
-)
-"""What a step can be, in the order of the core."""
+KINDS = tuple(kind.name.lower() for kind in _core.StepKind)
+"""What a step can be, in the order of the core's numbers."""
 
 _NONE = 2**32 - 1
 
@@ -60,7 +50,7 @@ class CriticalPath:
     `columns` are the core's, in ticks, with places in KINDS and in the traces of ranks.
     """
 
-    def __init__(self, model: Model, columns: Any) -> None:
+    def __init__(self, model: Model, columns: _core.Steps) -> None:
         self._model = model
         self.columns = columns
 
@@ -116,7 +106,7 @@ class CriticalPath:
         return f"<CriticalPath: {len(self)} steps, {self.length_ns} ns>"
 
 
-def steps_of(model: Model, columns: Any, first: int = 0) -> Iterator[Step]:
+def steps_of(model: Model, columns: _core.Steps, first: int = 0) -> Iterator[Step]:
     """Yield the core's columns of steps as `Step`s, from the `first` on."""
     per_ns = model.ticks_per_ns
     names: dict[tuple[int, int], tuple[int, str]] = {}

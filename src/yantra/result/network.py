@@ -56,7 +56,7 @@ class DimensionUse(NamedTuple):
         return f"{_KIND_NAMES.get(self.kind, self.kind)} {self.size}"
 
 
-def dimension_uses(model: Model, outcome: Any, makespan_ns: float) -> list[DimensionUse]:
+def dimension_uses(model: Model, outcome: _core.Outcome, makespan_ns: float) -> list[DimensionUse]:
     """Return the use of every dimension."""
     is_aware = model.scenario.network == "congestion_aware"
     aware = is_aware and "contention" not in model.without
@@ -132,31 +132,28 @@ def dimension_table(uses: list[DimensionUse]) -> Table:
     return Table("dimensions", len(uses), columns)
 
 
-def link_table(model: Model, outcome: Any, makespan_ns: float) -> Table:
+def link_table(model: Model, outcome: _core.Outcome, makespan_ns: float) -> Table:
     """One row per directed link that carried something; empty on the congestion-unaware network.
 
     `source` and `destination` are ranks; None stands for the one switch of a group, and numbers
     from the number of ranks on for switches where a group has several. `busy` is the share of the
     makespan during which the link carried bytes.
     """
-    rows = outcome.links if model.scenario.network == "congestion_aware" else []
+    links = outcome.links if model.scenario.network == "congestion_aware" else []
 
-    def column(index: int) -> Any:
-        return lambda: [row[index] for row in rows]
-
-    def busy_ns() -> list[Any]:
-        return [nanoseconds(row[5], model.ticks_per_ns) for row in rows]
+    def busy_ns() -> list[float]:
+        return [nanoseconds(link.use.busy_ticks, model.ticks_per_ns) or 0 for link in links]
 
     columns: dict[str, Column] = {
-        "dimension": ("whole", column(0)),
-        "source": ("real", column(1)),
-        "destination": ("real", column(2)),
-        "bytes": ("whole", column(3)),
-        "messages": ("whole", column(4)),
+        "dimension": ("whole", lambda: [link.dimension for link in links]),
+        "source": ("real", lambda: [link.source for link in links]),
+        "destination": ("real", lambda: [link.destination for link in links]),
+        "bytes": ("whole", lambda: [link.use.bytes for link in links]),
+        "messages": ("whole", lambda: [link.use.messages for link in links]),
         "busy_ns": ("real", busy_ns),
         "busy": ("real", lambda: [_share(busy, makespan_ns) for busy in busy_ns()]),
     }
-    return Table("links", len(rows), columns)
+    return Table("links", len(links), columns)
 
 
 def _share(part: float, whole: float) -> float:
@@ -165,10 +162,9 @@ def _share(part: float, whole: float) -> float:
 
 def _kinds_used(model: Model) -> set[str]:
     return {
-        COLLECTIVE_KINDS[kind]
-        for graph in model.graphs.distinct
-        for _, kind in _core.used_collectives(graph)
-        if kind < len(COLLECTIVE_KINDS)
+        COLLECTIVE_KINDS[used.comm_type]
+        for used in model.graphs.collectives()
+        if used.comm_type < len(COLLECTIVE_KINDS)
     }
 
 

@@ -15,13 +15,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Union
 
+from yantra import _core
+
 NEVER = 2**64 - 1
 """What the core says of a time that never was."""
 
 DTYPES = {"whole": "int64", "id": "uint64", "real": "float64", "text": "str"}
 """The type of numpy for each kind of column."""
-
-_WHOLE, _TICKS, _REAL, _CODED, _GIVEN = range(5)  # CellKind of the core
 
 
 class Ticks(NamedTuple):
@@ -133,20 +133,20 @@ def as_array(part: Any, kind: str) -> Any:
     return np.asarray(part).astype(DTYPES[kind])
 
 
-def as_cells(part: Part, texts: Callable[[Sequence[str]], int]) -> tuple[int, Any, int]:
+def as_cells(part: Part, texts: Callable[[Sequence[str]], int]) -> _core.Cells:
     """Return a part as the core's writer of tables takes it.
 
     `texts` gives the number under which the writer keeps the texts of codes.
     """
     if isinstance(part, list):
-        return _GIVEN, ["" if value is None else str(value) for value in part], 0
+        return _core.Cells.given(["" if value is None else str(value) for value in part])
     if isinstance(part, Ticks):
-        return _TICKS, part.values, part.per_ns
+        return _core.Cells.numbers(_core.CellKind.TICKS, part.values, part.per_ns)
     if isinstance(part, Coded):
-        return _CODED, part.codes, texts(part.texts)
+        return _core.Cells.numbers(_core.CellKind.CODED, part.codes, texts(part.texts))
     if isinstance(part, Reals):
-        return _REAL, part.bits, 0
-    return _WHOLE, part, 0
+        return _core.Cells.numbers(_core.CellKind.REAL, part.bits)
+    return _core.Cells.numbers(_core.CellKind.WHOLE, part)
 
 
 def _numbers(column: Any, start: int, stop: int) -> array[int]:

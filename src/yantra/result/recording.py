@@ -1,6 +1,6 @@
 """`Recording`: what a recorded run remembers beyond its result, as tables.
 
-Made by `run(model, record=True)`. Of a folded run, what is told is that of each class's first rank:
+Made by `run(model, record=True)`. Of a folded run it is that of each class's first rank:
 its messages go to real ranks, and each stands for `alike` of them.
 """
 
@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from yantra import _core
 from yantra.compile import Model
 from yantra.errors import ConfigError, UnsupportedError, did_you_mean
 from yantra.result.critical_path import CriticalPath, Step, steps_of
@@ -41,7 +42,7 @@ def memory_limit() -> int:
 class Recording:
     """The messages of a run and what each of its events waited for; `native` is the core's own."""
 
-    def __init__(self, model: Model, outcome: Any, native: Any) -> None:
+    def __init__(self, model: Model, outcome: _core.Outcome, native: _core.Recording) -> None:
         self._model = model
         self._outcome = outcome
         self.native = native
@@ -49,7 +50,7 @@ class Recording:
     @property
     def bytes(self) -> int:
         """The memory it takes."""
-        return int(self.native.bytes)
+        return self.native.bytes
 
     @cached_property
     def messages(self) -> Table:
@@ -63,7 +64,7 @@ class Recording:
         columns = self.native.messages(self._model.native)
         ticks_per_ns = self._model.ticks_per_ns
 
-        def times(ticks: Any) -> Column:
+        def times(ticks: memoryview[int]) -> Column:
             return "real", lambda: Ticks(ticks, ticks_per_ns)
 
         makers: dict[str, Column] = {
@@ -89,12 +90,12 @@ class Recording:
         )
 
     @cached_property
-    def collective_parts(self) -> Any:
+    def collective_parts(self) -> _core.CollectiveParts:
         """The core's columns of `Result.collectives`, a row for each that ended, by place."""
         return self.native.collective_parts(self._model.native, self._outcome)
 
     @cached_property
-    def slack_ticks(self) -> Any:
+    def slack_ticks(self) -> memoryview[int]:
         """The slack of every node that ran, by its place in the outcome."""
         return self.native.slack(self._outcome).ticks
 
@@ -129,11 +130,11 @@ class Recording:
             )
         columns = self.native.link_utilisation(self._model.native, self._outcome, bins)
         dimensions = self._model.scenario.topology.dimensions
-        capacity = [dimensions[link[0]].bytes_per_ns for link in links]
+        capacity = [dimensions[link.dimension].bytes_per_ns for link in links]
         names: dict[str, tuple[Kind, list[Any]]] = {
-            "dimension": ("whole", [link[0] for link in links]),
-            "source": ("real", [link[1] for link in links]),
-            "destination": ("real", [link[2] for link in links]),
+            "dimension": ("whole", [link.dimension for link in links]),
+            "source": ("real", [link.source for link in links]),
+            "destination": ("real", [link.destination for link in links]),
         }
         return self._binned("link_utilisation", names, capacity, columns)
 
@@ -142,7 +143,7 @@ class Recording:
         name: str,
         rows: dict[str, tuple[Kind, list[Any]]],
         capacity: list[float],
-        columns: Any,
+        columns: _core.Utilisation,
     ) -> Table:
         """Make a table of bins: one row of `rows` after the other, each over all bins."""
         per_ns = self._model.ticks_per_ns

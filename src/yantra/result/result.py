@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from yantra import _core
 from yantra.compile import Model
 from yantra.errors import UnsupportedError
 from yantra.output import Path
@@ -40,7 +41,7 @@ class Result:
     def __init__(
         self,
         model: Model,
-        outcome: Any,
+        outcome: _core.Outcome,
         run_warnings: tuple[str, ...] = (),
         not_folded: str = "",
         recording: Recording | None = None,
@@ -59,12 +60,12 @@ class Result:
     @property
     def events(self) -> int:
         """The events the engine handled."""
-        return int(self.outcome.events)
+        return self.outcome.events
 
     @property
     def messages(self) -> int:
         """The messages the network carried."""
-        return int(self.outcome.messages)
+        return self.outcome.messages
 
     @cached_property
     def makespan_ns(self) -> float:

@@ -43,11 +43,10 @@ COLLECTIVE_KINDS = (
 PARTS = ("compute", "exposed_communication", "exposed_memory", "exposed_host", "idle")
 """Where a rank's time goes, in the order in which a moment with several counts for one."""
 
-_COMMUNICATION = 2  # place of the class in the core's statistics
 _Value = TypeVar("_Value")
 
 
-def per_rank(model: Model, outcome: Any, of: Callable[[int], _Value]) -> list[_Value]:
+def per_rank(model: Model, outcome: _core.Outcome, of: Callable[[int], _Value]) -> list[_Value]:
     """Return `of(rank)` for every rank, asked once for all ranks of a class of a folded run."""
     if not outcome.folded:
         return [of(rank) for rank in range(model.ranks)]
@@ -58,7 +57,7 @@ def per_rank(model: Model, outcome: Any, of: Callable[[int], _Value]) -> list[_V
     return [known[at] for at in outcome.class_of]
 
 
-def rank_table(model: Model, outcome: Any) -> Table:
+def rank_table(model: Model, outcome: _core.Outcome) -> Table:
     """One row per rank: its finish, and where the time up to it went.
 
     The five parts add up to the finish exactly. Each moment counts for the first of PARTS that is
@@ -94,19 +93,19 @@ def rank_table(model: Model, outcome: Any) -> Table:
     return Table("ranks", model.ranks, columns)
 
 
-def breakdown(model: Model, outcome: Any, rank: int) -> tuple[int, ...]:
+def breakdown(model: Model, outcome: _core.Outcome, rank: int) -> tuple[int, ...]:
     """Return the PARTS of a rank's time in ticks."""
-    parts: tuple[int, ...] = _core.breakdown(model.native, outcome, rank)
-    return parts
+    parts = _core.breakdown(model.native, outcome, rank)
+    return tuple(getattr(parts, name) for name in PARTS)
 
 
-def node_table(model: Model, outcome: Any) -> Table:
+def node_table(model: Model, outcome: _core.Outcome) -> Table:
     """One row per node of every rank's trace, by rank and then by id."""
     by_rank, distinct = model.graphs.by_rank, model.graphs.distinct
     lengths = [len(graph) for graph in distinct]
     begins = node_begins(model)
 
-    def by_graph(column: Callable[[Any], Any], wrap: Any) -> Callable[[], Gathered]:
+    def by_graph(column: Callable[[_core.Graph], Any], wrap: Any) -> Callable[[], Gathered]:
         def make() -> Gathered:
             stretches = [column(graph) for graph in distinct]
             return Gathered(begins, lambda rank: stretches[by_rank[rank]], wrap)
@@ -137,12 +136,12 @@ def node_begins(model: Model) -> array[int]:
     return array("Q", accumulate((lengths[at] for at in model.graphs.by_rank), initial=0))
 
 
-def node_times(model: Model, outcome: Any, ticks: Any) -> Gathered:
+def node_times(model: Model, outcome: _core.Outcome, ticks: memoryview[int]) -> Gathered:
     """Return ticks by place in the outcome as a column of the nodes table."""
     lengths = [len(graph) for graph in model.graphs.distinct]
     by_rank, first_node = model.graphs.by_rank, outcome.first_node
 
-    def stretch(rank: int) -> Any:
+    def stretch(rank: int) -> memoryview[int]:
         first = first_node[rank]
         return ticks[first : first + lengths[by_rank[rank]]]
 
@@ -156,7 +155,7 @@ class Names:
         self.texts: list[str] = []
         self._places: dict[str, int] = {}
 
-    def of(self, graph: Any) -> array[int]:
+    def of(self, graph: _core.Graph) -> array[int]:
         """Return the places of the names of a graph's nodes."""
         return array("Q", (self.place(graph.name(node)) for node in range(len(graph))))
 
@@ -168,13 +167,13 @@ class Names:
         return place
 
 
-def communication_ticks(model: Model, outcome: Any, rank: int) -> int:
+def communication_ticks(model: Model, outcome: _core.Outcome, rank: int) -> int:
     """Return for how many ticks a rank has communication under way, exposed or not."""
     statistics = _core.rank_statistics(model.native, outcome, rank, _core.Roofline())
-    return int(statistics.class_ticks[_COMMUNICATION])
+    return statistics.ticks_of(_core.NodeClass.COMMUNICATION)
 
 
-def _communication(model: Model, outcome: Any) -> list[Any]:
+def _communication(model: Model, outcome: _core.Outcome) -> list[Any]:
     def under_way(rank: int) -> Any:
         return nanoseconds(communication_ticks(model, outcome, rank), model.ticks_per_ns)
 

@@ -135,8 +135,8 @@ def test_groups_that_lie_alike_span_what_each_spans() -> None:
     random = Random(5)
     sizes = (2, 3, 1, 4)
     dimensions = [Dimension(kind="ring", size=n, bytes_per_ns=1.0, latency_ns=1.0) for n in sizes]
-    native = _core.Model()
-    add_dimensions(native, Topology(dimensions=tuple(dimensions)), NOTHING)
+    builder = _core.ModelBuilder(_core.TimeScale.picoseconds())
+    add_dimensions(builder, Topology(dimensions=tuple(dimensions)), NOTHING)
     groups = []
     for _ in range(400):
         length, step = random.choice((2, 3, 4, 6, 12)), random.choice((1, 2, 3, 6))
@@ -144,12 +144,14 @@ def test_groups_that_lie_alike_span_what_each_spans() -> None:
         members = [first + at * step for at in range(length)]
         if members[-1] < prod(sizes):
             groups.append(members)
-    communicators = Communicators(native, prod(sizes))
+    communicators = Communicators(builder, prod(sizes))
     communicators.add_groups(enumerate(map(tuple, groups), start=1))
-    forms = {form.number: form for form in communicators.forms}
-    for index, members in enumerate(groups, start=1):
-        form = forms[_core.form_of(native, index)]
-        assert form.size == len(members)
-        assert form.whole == whole_dimensions(sizes, members)
-    aligned = [form for form in forms.values() if form.whole is not None]
-    assert 3 < len(aligned) < len(forms) < len(groups)
+    layouts = {layout.id: layout for layout in communicators.layouts}
+    for number, members in enumerate(groups, start=1):
+        communicator = communicators.find(str(number))
+        assert communicator is not None
+        layout = layouts[builder.layout_of(communicator)]
+        assert layout.size == len(members)
+        assert layout.whole == whole_dimensions(sizes, members)
+    aligned = [layout for layout in layouts.values() if layout.whole is not None]
+    assert 3 < len(aligned) < len(layouts) < len(groups)

@@ -8,8 +8,9 @@ missing nodes left out, so that a flawed trace can be looked at too; `graph.diag
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from yantra import _core
 from yantra.chakra.schema import CollectiveType, NodeType
 from yantra.chakra.trace import Trace
 
@@ -17,7 +18,7 @@ KINDS = ("cpu", "gpu_compute", "communication", "memory", "delay", "other")
 """What a node's time counts as."""
 
 _WORLD = ("", "0")
-_PRESENT = 1
+_PRESENT = _core.IntColumn.Kind.INTEGER.value
 _SIGN, _RANGE = 1 << 63, 1 << 64
 
 
@@ -62,12 +63,12 @@ class Columns:
 
     def integers(self, attribute: str) -> list[int | None]:
         """Return an integer attribute by node: None where absent or of another type."""
-        kinds, values = getattr(self.graph, attribute)
-        if not len(kinds):
+        column: _core.IntColumn = getattr(self.graph, attribute)
+        if not len(column.kind):
             return [None] * self.count
         return [
             (value - _RANGE if value >= _SIGN else value) if kind == _PRESENT else None
-            for value, kind in zip(values.tolist(), kinds.tolist(), strict=True)
+            for value, kind in zip(column.value.tolist(), column.kind.tolist(), strict=True)
         ]
 
     def parents(self, node: int) -> list[int]:
@@ -176,7 +177,7 @@ def _lane(kind: str, extra: Extra, group: str, cpu: bool) -> str:
     return f"gpu stream {extra.stream or 0}"
 
 
-def _extra(rows: list[Any]) -> Extra:
+def _extra(rows: list[_core.AttributeRow]) -> Extra:
     stream = tid = thread = start_ns = duration_ns = None
     part = None
     for name, _, value, _ in rows:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from yantra import _core
 from yantra.chakra.schema import NodeType
 from yantra.export.report import bars
 from yantra.export.report.bars import Piece
@@ -37,7 +38,7 @@ _BARS = 24
 _NS_PER_S = 1e9
 _EVERYONE = ("", "0")
 _BETWEEN_TWO = -2
-_POINT_TO_POINT = {NodeType.COMM_SEND: "send", NodeType.COMM_RECV: "receive"}
+_POINT_TO_POINT: dict[int, str] = {NodeType.COMM_SEND: "send", NodeType.COMM_RECV: "receive"}
 
 
 class Row(NamedTuple):
@@ -242,7 +243,7 @@ def _members(groups: Sequence[tuple[int, Sequence[int]]], name: str) -> Sequence
     return groups[bisect_left(groups, int(name), key=lambda group: group[0])][1]
 
 
-def _static(graph: Any) -> _Static:
+def _static(graph: _core.Graph) -> _Static:
     comm_type, size = integers(graph, "comm_type"), integers(graph, "comm_size")
     group = graph.pg_name.tolist()
     nodes, groups, places = [], [], []

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from yantra import _core
 from yantra.chakra.schema import NodeType
 from yantra.chakra.trace import Trace
 from yantra.export.report.columns import Columns
@@ -25,7 +26,7 @@ _ESSENTIAL = ("phase", "layer", "microbatch", "act_alloc", "act_free")
 _IN_GRAPH = ("comm_type", "comm_size", "comm_src", "comm_dst", "num_ops", "tensor_size")
 _LONGEST_VALUE = 300
 _LARGEST = 2**53
-_STREAM_OF_TYPE = {
+_STREAM_OF_TYPE: dict[int, int] = {
     NodeType.COMP: 0,
     NodeType.COMM_COLL: 1,
     NodeType.COMM_SEND: 2,
@@ -41,13 +42,13 @@ Attributes = dict[str, list[Any]]
 class Graph(NamedTuple):
     """A graph and what its trace says of its nodes."""
 
-    native: Any
+    native: _core.Graph
     stream: list[int]
     attributes: Attributes
     is_whole: bool  # whether all attributes are there
 
 
-def describe(distinct: Sequence[Any], traces: Sequence[Trace | None]) -> list[Graph]:
+def describe(distinct: Sequence[_core.Graph], traces: Sequence[Trace | None]) -> list[Graph]:
     """Return the graphs with the attributes of their nodes."""
     every = sum(len(graph) for graph in distinct) <= MOST_WITH_ATTRIBUTES
     return [
@@ -56,13 +57,14 @@ def describe(distinct: Sequence[Any], traces: Sequence[Trace | None]) -> list[Gr
     ]
 
 
-def integers(graph: Any, attribute: str) -> list[int | None]:
+def integers(graph: _core.Graph, attribute: str) -> list[int | None]:
     """Return an integer attribute that a graph keeps, by node; None where a node has none."""
-    kinds, values = getattr(graph, attribute)
-    if not len(kinds):
+    column: _core.IntColumn = getattr(graph, attribute)
+    if not len(column.kind):
         return [None] * len(graph)
-    pairs = zip(kinds.tolist(), values.tolist(), strict=True)
-    return [value if kind == 1 else None for kind, value in pairs]
+    integer = _core.IntColumn.Kind.INTEGER.value
+    pairs = zip(column.kind.tolist(), column.value.tolist(), strict=True)
+    return [value if kind == integer else None for kind, value in pairs]
 
 
 def embed(columns: Columns, graphs: Sequence[Graph]) -> list[dict[str, Any]]:
@@ -97,7 +99,7 @@ def _embed_one(columns: Columns, at: int, graph: Graph) -> dict[str, Any]:
     }
 
 
-def _distances(native: Any) -> Any:
+def _distances(native: _core.Graph) -> Any:
     """Return for each dependency how many nodes lie between a node and its parent."""
     begin = np.asarray(native.parent_begin, dtype=np.int64)
     child = np.repeat(np.arange(len(native)), np.diff(begin))
@@ -123,7 +125,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
 
 
-def _streams(graph: Any) -> list[int]:
+def _streams(graph: _core.Graph) -> list[int]:
     on_cpu = integers(graph, "is_cpu_op")
     host = STREAMS.index("host")
     return [
@@ -132,7 +134,7 @@ def _streams(graph: Any) -> list[int]:
     ]
 
 
-def _attributes(graph: Any, trace: Trace | None, every: bool) -> tuple[Attributes, bool]:
+def _attributes(graph: _core.Graph, trace: Trace | None, every: bool) -> tuple[Attributes, bool]:
     if trace is None:
         kept = {name: integers(graph, name) for name in _IN_GRAPH}
         return {k: v for k, v in kept.items() if any(x is not None for x in v)}, False

@@ -6,9 +6,7 @@ else a trace says of its nodes. Reading the trace again costs less than keeping 
 
 from __future__ import annotations
 
-from typing import Any
-
-from yantra import chakra
+from yantra import _core, chakra
 from yantra.chakra.trace import Trace
 from yantra.compile import Model
 from yantra.errors import YantraError
@@ -35,7 +33,7 @@ def traces_of(model: Model) -> list[Trace | None]:
     return [trace if trace and _fits(trace, graph) else None for trace, graph in pairs]
 
 
-def records_of(trace: Trace, graph: Any) -> list[int]:
+def records_of(trace: Trace, graph: _core.Graph) -> list[int]:
     """Return the place in the trace of the record of each node of its graph."""
     last = {id: place for place, id in enumerate(trace.native.id.tolist())}
     return [last[id] for id in graph.id.tolist()]
@@ -48,5 +46,5 @@ def _read(source: str) -> Trace | None:
         return None
 
 
-def _fits(trace: Trace, graph: Any) -> bool:
+def _fits(trace: Trace, graph: _core.Graph) -> bool:
     return set(trace.native.id.tolist()) == set(graph.id.tolist())

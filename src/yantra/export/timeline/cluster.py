@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from yantra import _core
+from yantra.export.timeline.messages import no_messages
 from yantra.export.timeline.sink import Sink
 from yantra.export.timeline.tracks import ABSENT, REAL, TEXT, WHOLE, Wholes
 from yantra.result import Result, Table
@@ -13,7 +15,6 @@ from yantra.result import Result, Table
 _MOST_LINKS = 32
 _BINS, _FEWEST_BINS, _MOST_CELLS = 200, 20, 1_000_000
 _ENDS = ("dimension", "source", "destination")
-_NOTHING = np.zeros(0, np.uint64)
 _NOT_RECORDED = (
     "no messages, no network over time and no critical path, for the run was not recorded "
     "(yantra run --record; from Python run(model, record=True))"
@@ -55,23 +56,22 @@ def _critical_path(result: Result, sink: Sink, process: int) -> None:
 
     lengths = np.array([step.end_ns - step.start_ns for step in steps], np.float64)
     kinds = words(lambda step: step.kind)
-    sink.writer.slices(
-        np.full(len(steps), track, np.uint64),
-        words(lambda step: f"{step.kind}: {step.name}" if step.name else step.kind),
-        kinds,
-        times(lambda step: step.start_ns),
-        times(lambda step: step.end_ns),
-        [
-            (text("kind"), TEXT, kinds),
-            (text("rank"), WHOLE, numbers(lambda step: step.rank)),
-            (text("node"), WHOLE, numbers(lambda step: step.node)),
-            (text("peer"), WHOLE, numbers(lambda step: step.peer)),
-            (text("dimension"), WHOLE, numbers(lambda step: step.dimension)),
-            (text("duration_ns"), REAL, lengths.view(np.uint64)),
+    slices = _core.Slices(
+        track=np.full(len(steps), track, np.uint64),
+        name=words(lambda step: f"{step.kind}: {step.name}" if step.name else step.kind),
+        category=kinds,
+        start=times(lambda step: step.start_ns),
+        end=times(lambda step: step.end_ns),
+        arguments=[
+            _core.Argument(text("kind"), TEXT, kinds),
+            _core.Argument(text("rank"), WHOLE, numbers(lambda step: step.rank)),
+            _core.Argument(text("node"), WHOLE, numbers(lambda step: step.node)),
+            _core.Argument(text("peer"), WHOLE, numbers(lambda step: step.peer)),
+            _core.Argument(text("dimension"), WHOLE, numbers(lambda step: step.dimension)),
+            _core.Argument(text("duration_ns"), REAL, lengths.view(np.uint64)),
         ],
-        (_NOTHING,) * 5,
-        [],
     )
+    sink.writer.slices(slices, no_messages())
 
 
 def _links(result: Result, sink: Sink, process: int) -> list[str]:

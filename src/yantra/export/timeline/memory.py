@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from yantra import _core
 from yantra.chakra import files
 from yantra.chakra.trace import decode
 from yantra.export import local_memory
@@ -71,7 +72,7 @@ class Memory:
         self._sink.writer.values(track, times[last], live[last].astype(np.float64))
 
 
-def _stated(workload: Workload, rank: int, graph: Any) -> tuple[Wholes, Wholes] | None:
+def _stated(workload: Workload, rank: int, graph: _core.Graph) -> tuple[Wholes, Wholes] | None:
     """Return `act_alloc` and `act_free` by node of a rank's trace; None where it has neither.
 
     The graph of a run leaves out what runs do not read, so the trace is decoded once more.
@@ -88,10 +89,11 @@ def _stated(workload: Workload, rank: int, graph: Any) -> tuple[Wholes, Wholes] 
     return (stated[0], stated[1]) if stated.any() else None
 
 
-def _trace(workload: Workload, rank: int) -> Any:
+def _trace(workload: Workload, rank: int) -> _core.Trace | None:
     """Return the trace of a rank with all its attributes; None where no node has ours."""
     if isinstance(workload, Traces):
-        return workload.traces[rank].native
+        native: _core.Trace = workload.traces[rank].native
+        return native
     if isinstance(workload, ChakraFiles):
         content, where = files.load(workload.path(rank)), workload.path(rank)
     else:

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from yantra import _core
 from yantra.export.timeline.shown import Shown
 from yantra.export.timeline.sink import Writer
-from yantra.export.timeline.tracks import ABSENT, REAL, WHOLE, Wholes
+from yantra.export.timeline.tracks import ABSENT, REAL, WHOLE, NamedColumn, Wholes
+from yantra.result import Result
 from yantra.result.tables import NODE_TYPES
 
-Ends = tuple[tuple[Wholes, Wholes, Wholes, Wholes, Wholes], list[tuple[int, int, Wholes]]]
 _COLLECTIVE = NODE_TYPES.index("COMM_COLL")
 _NOWHERE = -1
 
@@ -36,7 +37,7 @@ class Side(NamedTuple):
 class Messages:
     """The messages between ranks that are shown; `notes` tells which are left out."""
 
-    def __init__(self, result: Any, shown: list[Shown], writer: Writer, most: int) -> None:
+    def __init__(self, result: Result, shown: list[Shown], writer: Writer, most: int) -> None:
         self.notes: list[str] = []
         self._result = result
         self._writer = writer
@@ -47,7 +48,7 @@ class Messages:
         if self._table is not None and len(self._table):
             self._prepare([item.rank for item in shown], most)
 
-    def ends(self, rank: int, place: Any) -> Ends:
+    def ends(self, rank: int, place: Any) -> _core.MessageEnds:
         """Return the ends of messages in the slices of a rank, as the writer takes them.
 
         `place` gives the slice of each node of the rank.
@@ -56,21 +57,20 @@ class Messages:
         drawn = np.concatenate([*found, np.zeros(0, np.int64)])
         arrives = np.repeat(np.arange(len(found)), [len(part) for part in found])
         if self._sides is None or not len(drawn):
-            nothing = np.zeros(0, np.uint64)
-            return (nothing, nothing, nothing, nothing, nothing), []
+            return no_messages()
         out, into = self._sides
         slices = place[np.where(arrives == 1, into.node[drawn], out.node[drawn])]
         time = np.where(arrives == 1, into.time[drawn], out.time[drawn])
         order = np.lexsort((drawn, arrives, time, slices))
         drawn, arrives = drawn[order], arrives[order]
-        columns = (
-            slices[order].astype(np.uint64),
-            time[order],
-            self._names(drawn, arrives),
-            self._flow[drawn],
-            arrives.astype(np.uint64),
+        return _core.MessageEnds(
+            slice=slices[order].astype(np.uint64),
+            time=time[order],
+            name=self._names(drawn, arrives),
+            flow=self._flow[drawn],
+            arrives=arrives.astype(np.uint64),
+            arguments=[column.native() for column in self._arguments(drawn)],
         )
-        return columns, self._arguments(drawn)
 
     def _prepare(self, shown: list[int], most: int) -> None:
         """Choose the messages, and find both ends of each."""
@@ -166,17 +166,26 @@ class Messages:
         ]
         return np.array(both, np.uint64)
 
-    def _arguments(self, drawn: Any) -> list[tuple[int, int, Wholes]]:
+    def _arguments(self, drawn: Any) -> list[NamedColumn]:
         message = self._message[drawn]
+        text = self._writer.text
         found = []
         for name in ("source", "destination", "bytes", "tag", "dimension", "alike"):
             values = self._table[name][message]
             whole = np.where(values >= 0, values, 0).astype(np.uint64)
-            found.append((name, WHOLE, np.where(values >= 0, whole, ABSENT)))
+            found.append(NamedColumn(text(name), WHOLE, np.where(values >= 0, whole, ABSENT)))
         for name in ("sent_ns", "arrived_ns", "queued_ns"):
             values = np.ascontiguousarray(self._table[name][message], np.float64)
-            found.append((name, REAL, values.view(np.uint64)))
-        return [(self._writer.text(name), kind, values) for name, kind, values in found]
+            found.append(NamedColumn(text(name), REAL, values.view(np.uint64)))
+        return found
+
+
+def no_messages() -> _core.MessageEnds:
+    """Return the ends of no message at all."""
+    nothing = np.zeros(0, np.uint64)
+    return _core.MessageEnds(
+        slice=nothing, time=nothing, name=nothing, flow=nothing, arrives=nothing, arguments=[]
+    )
 
 
 def _by_rank(ranks: Any) -> tuple[Any, Any]:
@@ -185,7 +194,7 @@ def _by_rank(ranks: Any) -> tuple[Any, Any]:
     return order, ranks[order]
 
 
-def _place(graph: Any, ids: Any) -> Any:
+def _place(graph: _core.Graph, ids: Any) -> Any:
     """Return the places of nodes in their trace."""
     known = np.asarray(graph.id)
     if known[-1] < np.uint64(4 * len(known)):
@@ -195,7 +204,7 @@ def _place(graph: Any, ids: Any) -> Any:
     return np.searchsorted(known, ids)
 
 
-def _is_collective(graph: Any, ids: Any) -> Any:
+def _is_collective(graph: _core.Graph, ids: Any) -> Any:
     return (np.asarray(graph.type) == _COLLECTIVE)[_place(graph, ids)]
 
 

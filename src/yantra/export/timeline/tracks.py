@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from yantra.export.timeline.messages import Messages
 
 Wholes = np.ndarray[Any, np.dtype[np.uint64]]
-WHOLE, REAL, TEXT = range(3)
+WHOLE, REAL, TEXT = _core.ArgumentKind.WHOLE, _core.ArgumentKind.REAL, _core.ArgumentKind.TEXT
 ABSENT = np.uint64(2**64 - 1)
 _COMPUTE, _HOST, _MEMORY, _SENDS, _RECEIVES, _OTHER, _COLLECTIVES = range(7)
 _NAMES = (
@@ -46,6 +46,18 @@ _TRACK_OF_TYPE = {
 _ALL_RANKS = "all ranks"
 
 
+class NamedColumn(NamedTuple):
+    """An argument of every slice or message; ABSENT where one has none."""
+
+    name: int
+    kind: _core.ArgumentKind
+    values: Wholes
+
+    def native(self) -> _core.Argument:
+        """Return it as the writers of the core take it."""
+        return _core.Argument(self.name, self.kind, self.values)
+
+
 class Trace(NamedTuple):
     """What the slices of all ranks that run a trace share; columns are by node.
 
@@ -58,10 +70,10 @@ class Trace(NamedTuple):
     names: Wholes
     categories: Wholes
     sizes: Wholes
-    arguments: list[tuple[int, int, Wholes]]
+    arguments: list[NamedColumn]
 
 
-def trace_columns(graph: Any, writer: Writer) -> Trace:
+def trace_columns(graph: _core.Graph, writer: Writer) -> Trace:
     """Return the columns of a trace."""
     types = np.asarray(graph.type)
     kinds = np.full(len(NODE_TYPES), _OTHER, np.int64)
@@ -81,15 +93,16 @@ def trace_columns(graph: Any, writer: Writer) -> Trace:
     )
 
 
-def integers(column: tuple[Any, Any], length: int) -> Wholes:
+def integers(column: _core.IntColumn, length: int) -> Wholes:
     """Return an integer attribute by node, ABSENT where a node has none or a negative one."""
-    kinds, values = (np.asarray(part) for part in column)
+    kinds, values = np.asarray(column.kind), np.asarray(column.value)
     if not len(kinds):
         return np.full(length, ABSENT)
-    return np.where((kinds == 1) & (values < 2**63), values, ABSENT)
+    known = kinds == _core.IntColumn.Kind.INTEGER.value
+    return np.where(known & (values < 2**63), values, ABSENT)
 
 
-def _arguments(graph: Any, writer: Writer, collective: Any) -> list[tuple[int, int, Wholes]]:
+def _arguments(graph: _core.Graph, writer: Writer, collective: Any) -> list[NamedColumn]:
     number = integers(graph.comm_type, len(graph))
     texts = [writer.text(name) for name in COLLECTIVE_KINDS]
     kinds = np.array([*texts, writer.text("unknown")], np.uint64)
@@ -105,7 +118,7 @@ def _arguments(graph: Any, writer: Writer, collective: Any) -> list[tuple[int, i
         ("tag", WHOLE, integers(graph.comm_tag, len(graph))),
     ]
     return [
-        (writer.text(name), kind, values)
+        NamedColumn(writer.text(name), kind, values)
         for name, kind, values in found
         if np.any(values != ABSENT)
     ]
@@ -139,20 +152,20 @@ class Tracks:
         tracks = self._open(rank, process, trace.track[nodes], np.asarray(rows.row)[order])
         ticks = np.uint64(self._model.ticks_per_ns)
         begins, ends = start[nodes] // ticks, end[nodes] // ticks
-        arguments = [(name, kind, values[nodes]) for name, kind, values in trace.arguments]
+        arguments = [column._replace(values=column.values[nodes]) for column in trace.arguments]
         arguments += self._of_rank(rank, trace, nodes, end - start)
         arguments += self._accounts(first, len(trace.ids), nodes)
         place = np.full(len(trace.ids), -1)
         place[nodes] = np.arange(len(nodes))
-        self._sink.writer.slices(
-            tracks,
-            trace.names[nodes],
-            trace.categories[nodes],
-            begins,
-            ends,
-            arguments,
-            *messages.ends(rank, place),
+        slices = _core.Slices(
+            track=tracks,
+            name=trace.names[nodes],
+            category=trace.categories[nodes],
+            start=begins,
+            end=ends,
+            arguments=[column.native() for column in arguments],
         )
+        self._sink.writer.slices(slices, messages.ends(rank, place))
 
     def _read_recording(self, recording: Recording) -> None:
         self._recorded["slack"] = np.asarray(recording.slack_ticks)
@@ -161,23 +174,23 @@ class Tracks:
         for name in COLLECTIVE_PARTS:
             self._recorded[name] = np.asarray(getattr(parts, name))
 
-    def _accounts(self, first: int, count: int, nodes: Any) -> list[tuple[int, int, Wholes]]:
+    def _accounts(self, first: int, count: int, nodes: Any) -> list[NamedColumn]:
         """Return slack, and the parts of a collective's time that are not 0, of a recorded run."""
         found = []
         low, high = np.searchsorted(self._parts_at, [first, first + count])
         for name, ticks in self._recorded.items():
-            told = np.full(count, ABSENT)
+            by_node = np.full(count, ABSENT)
             if name == "slack":
-                told = ticks[first : first + count]
+                by_node = ticks[first : first + count]
             else:
-                told[self._parts_at[low:high] - first] = ticks[low:high]
-            told = told[nodes]
-            known = (told != ABSENT) & ((told > 0) | (name == "slack"))
+                by_node[self._parts_at[low:high] - first] = ticks[low:high]
+            shown = by_node[nodes]
+            known = (shown != ABSENT) & ((shown > 0) | (name == "slack"))
             if not known.any():
                 continue
-            exact = (told / np.float64(self._model.ticks_per_ns)).view(np.uint64)
+            exact = (shown / np.float64(self._model.ticks_per_ns)).view(np.uint64)
             text = self._sink.writer.text(f"{name}_ns")
-            found.append((text, REAL, np.where(known, exact, ABSENT)))
+            found.append(NamedColumn(text, REAL, np.where(known, exact, ABSENT)))
         return found
 
     def _trace(self, rank: int) -> Trace:
@@ -197,9 +210,7 @@ class Tracks:
         ]
         return np.array(made, np.uint64)[at]
 
-    def _of_rank(
-        self, rank: int, trace: Trace, nodes: Any, duration: Any
-    ) -> list[tuple[int, int, Wholes]]:
+    def _of_rank(self, rank: int, trace: Trace, nodes: Any, duration: Any) -> list[NamedColumn]:
         """Return the arguments that differ between ranks of one trace."""
         text = self._sink.writer.text
         groups = ["", *self._model.graphs.group_names(rank)]
@@ -212,8 +223,8 @@ class Tracks:
             rate = trace.sizes[nodes] * float(self._model.ticks_per_ns) / duration[nodes]
         known = collective & (trace.sizes[nodes] != ABSENT) & (duration[nodes] > 0)
         return [
-            (text("group"), TEXT, named),
-            (
+            NamedColumn(text("group"), TEXT, named),
+            NamedColumn(
                 text("algorithm_bandwidth_gb_per_s"),
                 REAL,
                 np.where(known, rate.view(np.uint64), ABSENT),

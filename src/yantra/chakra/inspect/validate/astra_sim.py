@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from yantra import _core
 from yantra.chakra.inspect.columns import Columns, collective_name
 from yantra.chakra.inspect.groups import WORLD, process_groups
 from yantra.chakra.inspect.validate.loaded import LoadedJob, Member
@@ -20,7 +21,7 @@ _UNSUPPORTED = frozenset(
     {CollectiveType.REDUCE, CollectiveType.GATHER, CollectiveType.SCATTER, CollectiveType.BARRIER}
 )
 _UPSTREAM_REFUSES = frozenset({CollectiveType.REDUCE_SCATTER_BLOCK, CollectiveType.BROADCAST})
-_OTHER_TYPE = 2
+_OTHER_TYPE = _core.IntColumn.Kind.OTHER.value
 _NEEDED = {
     NodeType.COMM_SEND: ("is_cpu_op", "comm_dst", "comm_size", "comm_tag"),
     NodeType.COMM_RECV: ("is_cpu_op", "comm_src", "comm_size", "comm_tag"),
@@ -97,7 +98,7 @@ def _types(job: LoadedJob, member: Member) -> None:
     """Report attributes of another type than their reader takes."""
     columns = member.columns
     names = {name for needed in _NEEDED.values() for name in needed}
-    kinds = {name: getattr(columns.graph, name)[0].tolist() for name in names}
+    kinds = {name: getattr(columns.graph, name).kind.tolist() for name in names}
     wrong = {name for name, column in kinds.items() if _OTHER_TYPE in column}
     groups = columns.graph.pg_name.tolist()
     if not wrong and _GROUP_OTHER not in groups:

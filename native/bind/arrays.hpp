@@ -1,0 +1,21 @@
+// Columns that Python hands over: arrays of 64 bits of any kind that share their memory; nothing is copied.
+#pragma once
+
+#include <nanobind/ndarray.h>
+
+#include <span>
+
+#include "base/types.hpp"
+
+namespace yantra {
+
+template <typename Value>
+using Array = nanobind::ndarray<const Value, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+using Wholes = Array<u64>;
+
+template <typename Value>
+std::span<const Value> span_of(const Array<Value>& array) {
+    return {array.data(), array.size()};
+}
+
+}  // namespace yantra

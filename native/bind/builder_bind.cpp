@@ -1,0 +1,228 @@
+// Python's view of ModelBuilder, of the records it takes and of the ids it hands out.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bind/ids.hpp"
+#include "bind/optional.hpp"
+#include "bind/parts.hpp"
+#include "collective/make.hpp"
+#include "model/builder.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace yantra {
+
+namespace {
+
+// A number for every rank.
+using RankColumn = nb::ndarray<const u32, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+constexpr u64 comm_types = 32;   // that a set of them as bits holds
+
+// Collectives of a template: the place of their communicator among its names, and their comm_type.
+struct CollectiveUse {
+    u32 place = 0;
+    u64 comm_type = 0;
+};
+
+std::vector<u32> column(const RankColumn& values) {
+    return {values.data(), values.data() + values.size()};
+}
+
+TemplateUse template_use(std::vector<AxisSum> groups, std::vector<AxisSum> peers,
+                         const std::vector<CollectiveUse>& collectives) {
+    TemplateUse use;
+    use.rules = std::make_shared<const RankRules>(RankRules{std::move(groups), std::move(peers)});
+    std::map<u32, u32> types;
+    for (const CollectiveUse& of : collectives) {
+        if (of.comm_type < comm_types) {
+            types[of.place] |= 1u << of.comm_type;
+        }
+    }
+    use.collectives = {types.begin(), types.end()};
+    return use;
+}
+
+std::vector<u32> comm_types_of(const Assignment& assignment, LayoutId layout) {
+    std::vector<u32> found;
+    const u32 bits = assignment.comm_types.at(layout.index());
+    for (u32 type = 0; type < comm_types; ++type) {
+        if ((bits >> type & 1) != 0) {
+            found.push_back(type);
+        }
+    }
+    return found;
+}
+
+void bind_ids(nb::module_& module) {
+    bind_id<ProgramId>(module, "ProgramId");
+    bind_id<PhaseCounterId>(module, "PhaseCounterId");
+    bind_id<PlanId>(module, "PlanId");
+    bind_id<LayoutId>(module, "LayoutId");
+    bind_id<CommunicatorId>(module, "CommunicatorId");
+    bind_id<CustomId>(module, "CustomId");
+}
+
+void bind_programs(nb::module_& module) {
+    nb::enum_<Symmetry>(module, "Symmetry")
+        .value("NONE", Symmetry::none)
+        .value("ADD", Symmetry::add)
+        .value("XOR", Symmetry::exclusive_or);
+    nb::enum_<GraphOp::Kind>(module, "OperationKind")
+        .value("SEND", GraphOp::send)
+        .value("RECV", GraphOp::receive)
+        .value("LOCAL", GraphOp::local);
+    nb::class_<Share>(module, "Share").def(nb::init<u64, u64>(), "num"_a, "den"_a);
+    nb::class_<Run>(module, "ExchangeRun")
+        .def(nb::init<u64, i32, i32, bool, Share, Share, bool, bool>(), nb::kw_only(), "count"_a,
+             "out"_a, "into"_a, "by_xor"_a, "bytes"_a, "reduce"_a, "from_memory"_a, "back"_a);
+    nb::class_<Barrier>(module, "Barrier")
+        .def(nb::init<u64, u64, bool>(), nb::kw_only(), "at"_a, "receipts"_a, "counts_hand_overs"_a);
+    nb::class_<Operation>(module, "Operation")
+        .def(nb::init<GraphOp::Kind, u32, Share, Share, std::vector<u32>, bool, bool, bool>(),
+             nb::kw_only(), "kind"_a, "peer"_a, "bytes"_a, "reduce"_a, "dependencies"_a,
+             "from_memory"_a, "back"_a, "back_if_last"_a);
+}
+
+void bind_layouts(nb::module_& module) {
+    nb::class_<OffsetAxis>(module, "OffsetAxis")
+        .def(nb::init<u32, u32, std::vector<u32>>(), nb::kw_only(), "count"_a, "stride"_a, "listed"_a);
+    nb::class_<AddedLayout>(module, "Layout")
+        .def_ro("id", &AddedLayout::id)
+        .def_prop_ro("lowest", [](const AddedLayout& l) { return unless_none(l.lowest); })
+        .def_ro("whole", &AddedLayout::whole)
+        .def_prop_ro("aligned", [](const AddedLayout& l) {
+            return typed_unless_none<LayoutId>(l.aligned.index());
+        });
+    nb::class_<Family::Axis>(module, "FamilyAxis")
+        .def(nb::init<u32, u32, u32>(), nb::kw_only(), "count"_a, "base_stride"_a, "index_stride"_a);
+    nb::class_<AddedFamily>(module, "Family")
+        .def(nb::init<LayoutId, u32, u64, u64, u32, std::vector<Family::Axis>>(), nb::kw_only(),
+             "layout"_a, "first_index"_a, "first_chunk"_a, "chunks_each"_a, "base"_a, "axes"_a);
+    nb::class_<AddedLevel>(module, "Level")
+        .def("__init__", [](AddedLevel* self, u32 size, u32 stride, u32 index_stride, u32 dimension,
+                            bool fixed_hand_over, Programs programs, Programs alternates,
+                            std::optional<PhaseCounterId> counter) {
+            new (self) AddedLevel{size, stride, index_stride, dimension, fixed_hand_over,
+                                  std::move(programs), std::move(alternates),
+                                  counter.value_or(PhaseCounterId::none)};
+        }, nb::kw_only(), "size"_a, "stride"_a, "index_stride"_a, "dimension"_a, "fixed_hand_over"_a,
+           "programs"_a, "alternates"_a, "counter"_a.none());
+}
+
+void bind_templates(nb::module_& module) {
+    nb::class_<AxisSum::Axis>(module, "SumAxis")
+        .def(nb::init<u32, u32, u32, std::vector<u32>>(), nb::kw_only(), "stride"_a, "size"_a,
+             "factor"_a, "values"_a);
+    nb::class_<AxisSum>(module, "AxisSum")
+        .def(nb::init<u32, u32, bool, std::vector<AxisSum::Axis>>(), nb::kw_only(), "first_rank"_a,
+             "base"_a, "relative"_a, "axes"_a);
+    nb::class_<CollectiveUse>(module, "CollectiveUse")
+        .def(nb::init<u32, u64>(), nb::kw_only(), "place"_a, "comm_type"_a);
+    nb::class_<TemplateUse>(module, "TemplateUse")
+        .def("__init__", [](TemplateUse* self, std::vector<AxisSum> groups, std::vector<AxisSum> peers,
+                            const std::vector<CollectiveUse>& collectives) {
+            new (self) TemplateUse(template_use(std::move(groups), std::move(peers), collectives));
+        }, nb::kw_only(), "groups"_a, "peers"_a, "collectives"_a);
+    nb::class_<Assignment::Role>(module, "Role")
+        .def_ro("in_template", &Assignment::Role::in_template)
+        .def_ro("rank", &Assignment::Role::rank)
+        .def_ro("collective", &Assignment::Role::collective)
+        .def_ro("send", &Assignment::Role::send);
+    nb::class_<Assignment>(module, "Assignment")
+        .def_ro("roles", &Assignment::roles)
+        .def_prop_ro("faulty", [](const Assignment& a) { return unless_none(a.faulty); })
+        .def("comm_types", &comm_types_of, "layout"_a);
+    nb::class_<RankProblems>(module, "RankProblems")
+        .def_ro("rank", &RankProblems::rank)
+        .def_ro("problems", &RankProblems::problems);
+}
+
+void bind_plans(nb::class_<ModelBuilder>& builder) {
+    builder
+        .def("add_exchange", [](ModelBuilder& self, std::vector<Run> runs, u64 window, u64 sends,
+                                const Barrier& barrier, Share result, bool round_up) {
+            return self.add_program(
+                {make_exchange(std::move(runs), window, sends, barrier), result, round_up});
+        }, nb::kw_only(), "runs"_a, "window"_a, "sends"_a, "barrier"_a, "result"_a, "round_up"_a)
+        .def("add_graph", [](ModelBuilder& self, const std::vector<std::vector<Operation>>& positions,
+                             Symmetry symmetry, Share result, bool round_up) {
+            return self.add_program({make_graph(positions, symmetry), result, round_up});
+        }, nb::kw_only(), "positions"_a, "symmetry"_a, "result"_a, "round_up"_a)
+        .def("add_phase_counter", &ModelBuilder::add_phase_counter)
+        .def("add_custom", &ModelBuilder::add_custom, "graphs"_a, "over_members"_a)
+        .def("add_plan", [](ModelBuilder& self, std::vector<AddedLevel> levels, bool over_members,
+                            u32 communicator_size, std::optional<CustomId> custom, bool masked,
+                            bool shared_load) {
+            return self.add_plan({std::move(levels), over_members, communicator_size,
+                                  custom.value_or(CustomId::none), masked, shared_load});
+        }, nb::kw_only(), "levels"_a, "over_members"_a, "communicator_size"_a, "custom"_a.none(),
+           "masked"_a, "shared_load"_a)
+        .def("set_plan", &ModelBuilder::set_plan, "layout"_a, "kind"_a, "plan"_a);
+}
+
+void bind_ranks(nb::class_<ModelBuilder>& builder) {
+    builder
+        .def("assign", [](const ModelBuilder& self, const std::vector<TemplateUse>& templates,
+                          const RankColumn& template_of) {
+            const std::vector<u32> by_rank = column(template_of);
+            const nb::gil_scoped_release unlocked;
+            return self.assign(templates, by_rank);
+        }, "templates"_a, "template_of"_a)
+        .def("set_jobs", [](ModelBuilder& self, std::vector<std::shared_ptr<const Job>> jobs,
+                            const RankColumn& job_of) {
+            self.set_jobs(std::move(jobs), column(job_of));
+        }, "jobs"_a, "job_of"_a)
+        .def("set_role_jobs", &ModelBuilder::set_role_jobs, "assignment"_a, "jobs"_a)
+        .def("check_ranks", &ModelBuilder::check_ranks)
+        .def("build", &ModelBuilder::build);
+}
+
+void bind_builder(nb::module_& module) {
+    nb::class_<Model>(module, "Model");
+    nb::class_<ModelBuilder> builder(module, "ModelBuilder");
+    builder.def(nb::init<TimeScale>(), "scale"_a)
+        .def("set_quirks", &ModelBuilder::set_quirks, "quirks"_a)
+        .def("set_system", &ModelBuilder::set_system, "system"_a)
+        .def("set_network", &ModelBuilder::set_network, "network"_a)
+        .def("set_memory", &ModelBuilder::set_memory, "memory"_a)
+        .def("match_by_tag", &ModelBuilder::match_by_tag)
+        .def("add_dimension", [](ModelBuilder& self, const Dimension& dimension,
+                                 std::shared_ptr<const BlockTable> table) {
+            self.add_dimension(dimension, std::move(table));
+        }, "dimension"_a, "table"_a.none() = nb::none())
+        .def("add_layout", &ModelBuilder::add_layout, "axes"_a, "ascending"_a)
+        .def("add_communicator", &ModelBuilder::add_communicator, "layout"_a, "base"_a,
+             "first_chunk"_a)
+        .def("add_family", &ModelBuilder::add_family, "family"_a)
+        .def("layout_of", &ModelBuilder::layout_of, "communicator"_a)
+        .def("communicator", &ModelBuilder::communicator, "index"_a)
+        .def("number_queue_sets", &ModelBuilder::number_queue_sets,
+             nb::call_guard<nb::gil_scoped_release>())
+        .def("share_queue_sets", &ModelBuilder::share_queue_sets)
+        .def("set_slots", &ModelBuilder::set_slots, "slots"_a, "first"_a, "send_to_all"_a = nb::none())
+        .def_prop_ro("slots", &ModelBuilder::slots);
+    bind_plans(builder);
+    bind_ranks(builder);
+}
+
+}  // namespace
+
+void register_builder(nb::module_& module) {
+    bind_ids(module);
+    bind_programs(module);
+    bind_layouts(module);
+    bind_templates(module);
+    bind_builder(module);
+}
+
+}  // namespace yantra

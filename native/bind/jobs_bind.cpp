@@ -1,0 +1,168 @@
+// Python's view of lowering: how the nodes of a graph become the operations of a job.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unordered_map.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "bind/parts.hpp"
+#include "workload/checks.hpp"
+#include "workload/job.hpp"
+#include "workload/lowering.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace yantra {
+
+namespace {
+
+constexpr i32 collective_node = 7;  // Chakra's COMM_COLL_NODE
+
+// A group that collectives of a graph name, "" for all ranks, and a comm_type of theirs.
+struct UsedCollective {
+    std::string group;
+    u64 comm_type = 0;
+};
+
+struct Lowered {
+    std::shared_ptr<const Job> job;
+    std::vector<Problem> problems;
+};
+
+std::vector<UsedCollective> used_collectives(const Graph& graph) {
+    std::set<std::pair<std::string, u64>> used;
+    std::pair<i32, u64> last{-3, 0};
+    for (u32 node = 0; node < graph.size(); ++node) {
+        if (graph.type[node] != collective_node ||
+            graph.comm_type.kind_of(node) != IntColumn::integer) {
+            continue;
+        }
+        const std::pair<i32, u64> now{graph.pg_name[node], graph.comm_type.value[node]};
+        if (now != last) {
+            last = now;
+            used.emplace(now.first >= 0 ? graph.pg_names[static_cast<std::size_t>(now.first)] : "",
+                         now.second);
+        }
+    }
+    std::vector<UsedCollective> found;
+    for (const auto& [group, comm_type] : used) {
+        found.push_back({group, comm_type});
+    }
+    return found;
+}
+
+Lowered lower_graph(std::shared_ptr<const Graph> graph, const LowerOptions& options) {
+    const nb::gil_scoped_release unlocked;
+    Lowered lowered;
+    lowered.job = lower(std::move(graph), options, lowered.problems);
+    return lowered;
+}
+
+// Names of groups and what they are: communicators of the model.
+void name_groups(LowerOptions& options, const std::unordered_map<std::string, CommunicatorId>& by_name) {
+    options.communicators.clear();
+    for (const auto& [name, communicator] : by_name) {
+        options.communicators.emplace(name, communicator.index());
+    }
+}
+
+// Names of groups and peers that each rank of a template gives its own meaning, by place; the first
+// communicator is all ranks.
+void name_in_template(LowerOptions& options, const std::vector<std::string>& groups,
+                      const std::vector<std::string>& peers) {
+    options.is_template = true;
+    options.communicators = {{"", 0}};
+    for (u32 at = 0; at < groups.size(); ++at) {
+        options.communicators.insert_or_assign(groups[at], at + 1);
+    }
+    options.peers.clear();
+    for (u32 at = 0; at < peers.size(); ++at) {
+        options.peers.emplace(peers[at], at);
+    }
+}
+
+void set_custom_by_node(LowerOptions& options, const std::unordered_map<u64, CustomId>& by_node) {
+    options.custom_by_node.clear();
+    for (const auto& [node, custom] : by_node) {
+        options.custom_by_node.emplace(node, custom.index());
+    }
+}
+
+// The collectives of all ranks of a kind have a plan, which covers these dimensions.
+void offer(LowerOptions& options, CollectiveKind kind, const std::vector<u32>& covered) {
+    options.offered_kinds |= 1u << static_cast<u32>(kind);
+    for (u32 dimension : covered) {
+        options.covered[static_cast<std::size_t>(kind)] |= u64{1} << dimension;
+    }
+}
+
+void bind_options(nb::module_& module) {
+    nb::class_<LowerOptions>(module, "LowerOptions")
+        .def("__init__", [](LowerOptions* self, TimeScale scale) {
+            new (self) LowerOptions();
+            self->scale = scale;
+        }, "scale"_a)
+        .def_rw("replay_only", &LowerOptions::replay_only)
+        .def_rw("cpu_slots_count", &LowerOptions::cpu_slots_count)
+        .def_rw("compute_slots_count", &LowerOptions::compute_slots_count)
+        .def_rw("roofline", &LowerOptions::roofline)
+        .def_rw("resources", &LowerOptions::resources)
+        .def_rw("dimensions", &LowerOptions::dimensions)
+        .def_rw("remote_memory", &LowerOptions::remote_memory)
+        .def_rw("tracks_tensors", &LowerOptions::tracks_tensors)
+        .def("name_groups", &name_groups, "by_name"_a)
+        .def("name_in_template", &name_in_template, "groups"_a, "peers"_a)
+        .def("set_custom_by_node", &set_custom_by_node, "by_node"_a)
+        .def("offer", &offer, "kind"_a, "covered"_a)
+        .def("set_impossible", [](LowerOptions& o, CollectiveKind kind, u32 dimension, bool is_last,
+                                  const std::string& reason) {
+            o.impossible[{static_cast<u32>(kind), dimension, is_last}] = reason;
+        }, "kind"_a, "dimension"_a, "is_last"_a, "reason"_a)
+        .def("takes_no_time", [](LowerOptions& o, NodeClass which) {
+            o.takes_no_time[static_cast<std::size_t>(which)] = true;
+        }, "node_class"_a)
+        .def_rw("missing_is_cpu_op_means_cpu", &LowerOptions::missing_is_cpu_op_means_cpu)
+        .def_rw("skipped_nodes_do_not_wake", &LowerOptions::skipped_nodes_do_not_wake)
+        .def_rw("broadcast_is_a_timer", &LowerOptions::broadcast_is_a_timer)
+        .def_rw("zero_op_kernel_never_ends", &LowerOptions::zero_op_kernel_never_ends)
+        .def_rw("zero_byte_kernel_is_skipped", &LowerOptions::zero_byte_kernel_is_skipped)
+        .def_rw("no_duration_takes_a_nanosecond", &LowerOptions::no_duration_takes_a_nanosecond)
+        .def_rw("whole_microseconds", &LowerOptions::whole_microseconds);
+}
+
+}  // namespace
+
+void register_jobs(nb::module_& module) {
+    nb::class_<Roofline>(module, "Roofline")
+        .def(nb::init<>())
+        .def_rw("enabled", &Roofline::enabled)
+        .def_rw("peak_flops", &Roofline::peak_flops)
+        .def_rw("memory_bytes_per_s", &Roofline::memory_bytes_per_s);
+    nb::class_<Problem>(module, "Problem")
+        .def_ro("node", &Problem::node)
+        .def_ro("unsupported", &Problem::unsupported)
+        .def_ro("text", &Problem::text);
+    nb::class_<Job>(module, "Job").def("__len__", [](const Job& job) { return job.ops.size(); });
+    nb::class_<Lowered>(module, "Lowered")
+        .def_ro("job", &Lowered::job)
+        .def_ro("problems", &Lowered::problems);
+    nb::class_<UsedCollective>(module, "UsedCollective")
+        .def_ro("group", &UsedCollective::group)
+        .def_ro("comm_type", &UsedCollective::comm_type);
+    bind_options(module);
+    module.def("lower", &lower_graph, "graph"_a, "options"_a);
+    module.def("used_collectives", &used_collectives, "graph"_a);
+    module.def("check_custom", &check_custom, "graph"_a, "positions"_a, "whole_microseconds"_a = false);
+}
+
+}  // namespace yantra

@@ -1,0 +1,22 @@
+// The parts of the extension module: each registers what one .cpp of this folder shows to Python.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace yantra {
+
+void register_trace(nanobind::module_& module);
+void register_graph(nanobind::module_& module);
+void register_recorder(nanobind::module_& module);
+void register_templates(nanobind::module_& module);
+void register_parameters(nanobind::module_& module);
+void register_jobs(nanobind::module_& module);
+void register_builder(nanobind::module_& module);
+void register_outcome(nanobind::module_& module);
+void register_folding(nanobind::module_& module);
+void register_simulation(nanobind::module_& module);
+void register_recording(nanobind::module_& module);
+void register_timelines(nanobind::module_& module);
+void register_tables(nanobind::module_& module);
+
+}  // namespace yantra

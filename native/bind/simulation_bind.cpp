@@ -1,0 +1,23 @@
+// Python's view of a plain run, and of what gave a folded one up.
+#include "bind/simulation_class.hpp"
+
+#include "bind/parts.hpp"
+
+namespace nb = nanobind;
+
+namespace yantra {
+
+void register_simulation(nb::module_& module) {
+    nb::class_<Tie>(module, "Tie")
+        .def_ro("reason", &Tie::reason)
+        .def_prop_ro("rank_class", [](const Tie& tie) { return unless_none(tie.rank_class); })
+        .def_prop_ro("node", [](const Tie& tie) { return unless_none(tie.node); })
+        .def_prop_ro("other_node", [](const Tie& tie) { return unless_none(tie.other_node); });
+    nb::class_<ArrivedJobs>(module, "ArrivedJobs")
+        .def_prop_ro("begun", [](const ArrivedJobs& jobs) { return unless_never(jobs.begun); })
+        .def_prop_ro("ended", [](const ArrivedJobs& jobs) { return unless_never(jobs.ended); })
+        .def_ro("first_node", &ArrivedJobs::first_node);
+    bind_simulation_class(module, "Simulation");
+}
+
+}  // namespace yantra

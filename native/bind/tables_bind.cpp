@@ -1,0 +1,65 @@
+// Python's view of the writer of tables. The array of a column lives as long as the column.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ensure.hpp"
+#include "bind/arrays.hpp"
+#include "bind/parts.hpp"
+#include "export/cells.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace yantra {
+
+namespace {
+
+struct CellColumn {
+    std::optional<Wholes> values;   // none: texts are given
+    Cells cells;
+};
+
+CellColumn numbers(CellKind kind, const Wholes& values, u64 number) {
+    ensure(kind != CellKind::given, "table: numbers cannot be given as texts");
+    return {values, {kind, span_of(values), number, {}}};
+}
+
+CellColumn given(std::vector<std::string> texts) {
+    return {std::nullopt, {CellKind::given, {}, 0, std::move(texts)}};
+}
+
+nb::bytes as_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+
+}  // namespace
+
+void register_tables(nb::module_& module) {
+    nb::enum_<CellKind>(module, "CellKind")
+        .value("WHOLE", CellKind::whole)
+        .value("TICKS", CellKind::ticks)
+        .value("REAL", CellKind::real)
+        .value("CODED", CellKind::coded);
+    nb::class_<CellColumn>(module, "Cells")
+        .def_static("numbers", &numbers, "kind"_a, "values"_a, "number"_a = 0)
+        .def_static("given", &given, "texts"_a);
+    nb::class_<TableWriter>(module, "TableWriter")
+        .def(nb::init<bool>(), "json"_a)
+        .def("new_texts", &TableWriter::new_texts)
+        .def("add_texts", &TableWriter::add_texts, "number"_a, "texts"_a)
+        .def("rows", [](const TableWriter& self, const std::vector<CellColumn>& columns) {
+            std::vector<Cells> cells;
+            for (const CellColumn& column : columns) {
+                cells.push_back(column.cells);
+            }
+            return as_bytes(self.rows(cells));
+        }, "columns"_a)
+        .def("elements", [](const TableWriter& self, const CellColumn& column) {
+            return as_bytes(self.elements(column.cells));
+        }, "column"_a);
+}
+
+}  // namespace yantra

@@ -1,0 +1,34 @@
+// Programs made from what an algorithm says: equal steps as runs, or operations with dependencies.
+#pragma once
+
+#include <vector>
+
+#include "collective/program.hpp"
+
+namespace yantra {
+
+// An operation of a position, and the earlier ones of the same position that it waits for.
+struct Operation {
+    GraphOp::Kind kind = GraphOp::local;
+    u32 peer = none;
+    Share bytes;
+    Share reduce{0, 1};
+    std::vector<u32> dependencies;
+    bool from_memory = false;
+    bool back = false;
+    bool back_if_last = false;
+};
+
+// When the exchange machine waits in between: see ExchangeProgram.
+struct Barrier {
+    u64 at = 0;
+    u64 receipts = 0;
+    bool counts_hand_overs = false;
+};
+
+ExchangeProgram make_exchange(std::vector<Run> runs, u64 window, u64 sends, const Barrier& barrier);
+
+// One list of operations for each position, or that of position 0 where there is a symmetry.
+GraphProgram make_graph(const std::vector<std::vector<Operation>>& positions, Symmetry symmetry);
+
+}  // namespace yantra

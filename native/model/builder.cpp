@@ -1,0 +1,238 @@
+#include "model/builder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/ensure.hpp"
+#include "model/model_check.hpp"
+
+namespace yantra {
+
+namespace {
+
+std::vector<u32> sums_of(const std::vector<OffsetAxis>& axes) {
+    std::vector<u32> offsets{0};
+    for (const OffsetAxis& axis : axes) {
+        ensure(axis.listed.empty() || axis.listed.size() == axis.count,
+               "model builder: an axis lists another number of offsets than it has");
+        const std::vector<u32> before = std::move(offsets);
+        offsets.clear();
+        for (u32 at = 0; at < axis.count; ++at) {
+            for (u32 offset : before) {
+                offsets.push_back(offset + (axis.listed.empty() ? at * axis.stride : axis.listed[at]));
+            }
+        }
+    }
+    return offsets;
+}
+
+std::vector<u32> places_of_bits(u64 bits) {
+    std::vector<u32> places;
+    for (u32 at = 0; bits >> at != 0; ++at) {
+        if ((bits >> at & 1) != 0) {
+            places.push_back(at);
+        }
+    }
+    return places;
+}
+
+u64 bits_of(const std::optional<std::vector<u32>>& places) {
+    u64 bits = 0;
+    for (u32 at : places.value_or(std::vector<u32>{})) {
+        bits |= u64{1} << at;
+    }
+    return bits;
+}
+
+}  // namespace
+
+ModelBuilder::ModelBuilder(TimeScale scale) : model_(std::make_shared<Model>()) {
+    model_->scale = scale;
+}
+
+Model& ModelBuilder::model() {
+    ensure(model_ != nullptr, "model builder: used after build()");
+    return *model_;
+}
+
+const Model& ModelBuilder::model() const {
+    ensure(model_ != nullptr, "model builder: used after build()");
+    return *model_;
+}
+
+void ModelBuilder::add_dimension(const Dimension& dimension, std::shared_ptr<const BlockTable> table) {
+    ensure((dimension.block == Block::table) == (table != nullptr),
+           "model builder: a dimension has a table if its block is one");
+    model().dimensions.push_back(dimension);
+    model().tables.push_back(std::move(table));
+}
+
+AddedLayout ModelBuilder::add_layout(const std::vector<OffsetAxis>& axes, bool ascending) {
+    std::vector<u32> offsets = sums_of(axes);
+    ensure(!offsets.empty(), "model builder: a layout without members");
+    ensure(!model().dimensions.empty(), "model builder: dimensions come before layouts");
+    if (ascending) {
+        std::sort(offsets.begin(), offsets.end());
+    }
+    GroupLayout layout{std::make_shared<const Shape>(std::move(offsets)), {}};
+    layout.plan.fill(none);
+    const Span span = span_of(model(), *layout.shape);
+    AddedLayout added;
+    added.id = layouts_.next();
+    added.lowest = span.lowest;
+    if (span.whole) {
+        added.whole = places_of_bits(*span.whole);
+        added.aligned = LayoutId(added.id.index() + 1);
+        model().layouts.push_back(layout);
+        layouts_.add(added);
+    }
+    model().layouts.push_back(std::move(layout));
+    layouts_.add(added);
+    return added;
+}
+
+CommunicatorId ModelBuilder::add_communicator(LayoutId layout, u32 base, u64 first_chunk) {
+    const u32 index = static_cast<u32>(model().communicators.size());
+    add_family({layout, index, first_chunk, 0, base, {}});
+    return CommunicatorId(index);
+}
+
+void ModelBuilder::add_family(const AddedFamily& family) {
+    ensure(layouts_.has(family.layout), "model builder: no such layout");
+    const AddedLayout& layout = layouts_[family.layout];
+    const LayoutId aligned = layout.aligned.is_none() ? layout.id : layout.aligned;
+    add_communicators(model(), {family.first_index, family.first_chunk, family.chunks_each, family.base,
+                                family.axes, layout.id.index(), aligned.index(), bits_of(layout.whole)});
+}
+
+LayoutId ModelBuilder::layout_of(CommunicatorId communicator) const {
+    ensure(communicator.index() < model().communicators.size(), "model builder: no such communicator");
+    return LayoutId(model().communicators[communicator.index()].layout);
+}
+
+CommunicatorId ModelBuilder::communicator(u32 index) const {
+    ensure(index < model().communicators.size(), "model builder: no communicator has that number");
+    return CommunicatorId(index);
+}
+
+void ModelBuilder::share_queue_sets() {
+    model().queue_sets.assign(model().communicators.size(), 0);
+}
+
+void ModelBuilder::set_slots(ResourceMap slots, u8 first, std::optional<u8> send_to_all) {
+    const std::size_t count = model().communicators.size();
+    ensure(model().queue_sets.size() == count, "model builder: slots come after the numbers of queue sets");
+    slots.collective.assign(count, first);
+    if (send_to_all) {
+        for (std::size_t at = 0; at < count; ++at) {
+            slots.collective[at] = static_cast<u8>(first + model().queue_sets[at]);
+        }
+    }
+    slots.send = slots.collective;
+    slots.send.at(0) = send_to_all.value_or(first);
+    model().resources = std::move(slots);
+}
+
+ProgramId ModelBuilder::add_program(Program program) {
+    model().programs.push_back(std::move(program));
+    return ProgramId(static_cast<u32>(model().programs.size() - 1));
+}
+
+PhaseCounterId ModelBuilder::add_phase_counter() {
+    model();
+    return PhaseCounterId(phase_counters_++);
+}
+
+CustomId ModelBuilder::add_custom(const std::vector<std::shared_ptr<const Graph>>& graphs,
+                                  bool over_members) {
+    CustomCollective custom;
+    custom.over_members = over_members;
+    custom.hash_order = model().quirks.hash_order_custom;
+    for (const std::shared_ptr<const Graph>& graph : graphs) {
+        custom.positions.push_back(prepare_custom(graph));
+    }
+    model().custom.push_back(std::move(custom));
+    return CustomId(static_cast<u32>(model().custom.size() - 1));
+}
+
+u32 ModelBuilder::checked(ProgramId program) const {
+    ensure(program.index() < model().programs.size(), "model builder: no such program");
+    return program.index();
+}
+
+void ModelBuilder::set_programs(std::array<u32, collective_kinds>& by_kind,
+                                const Programs& programs) const {
+    by_kind.fill(no_program);
+    for (const auto& [kind, program] : programs) {
+        by_kind[static_cast<std::size_t>(kind)] = checked(program);
+    }
+}
+
+PlanId ModelBuilder::add_plan(const AddedPlan& added) {
+    Plan plan;
+    for (const AddedLevel& from : added.levels) {
+        ensure(from.counter.is_none() || from.counter.index() < phase_counters_,
+               "model builder: no such counter of phases");
+        ensure(from.dimension < model().dimensions.size(), "model builder: no such dimension");
+        ensure(from.size > 0 && from.stride > 0, "model builder: a level without members");
+        Level& level = plan.levels.emplace_back();
+        level.size = from.size;
+        level.stride = from.stride;
+        level.index_stride = from.index_stride;
+        level.dimension = from.dimension;
+        level.fixed_hand_over = from.fixed_hand_over;
+        set_programs(level.program, from.programs);
+        set_programs(level.alternate, from.alternates);
+        level.alternation = from.counter.index();
+    }
+    ensure(added.custom.is_none() || added.custom.index() < model().custom.size(),
+           "model builder: no such custom collective");
+    plan.over_members = added.over_members;
+    plan.communicator_size = added.communicator_size;
+    plan.custom = added.custom.index();
+    plan.masked = added.masked;
+    plan.shared_load = added.shared_load;
+    model().plans.push_back(std::move(plan));
+    return PlanId(static_cast<u32>(model().plans.size() - 1));
+}
+
+void ModelBuilder::set_plan(LayoutId layout, CollectiveKind kind, PlanId plan) {
+    ensure(layouts_.has(layout), "model builder: no such layout");
+    ensure(plan.index() < model().plans.size(), "model builder: no such plan");
+    model().layouts[layout.index()].plan[static_cast<std::size_t>(kind)] = plan.index();
+}
+
+Assignment ModelBuilder::assign(const std::vector<TemplateUse>& templates,
+                                const std::vector<u32>& template_of) const {
+    for (u32 at : template_of) {
+        ensure(at < templates.size(), "model builder: a rank of a template that is not there");
+    }
+    return yantra::assign(model(), templates, template_of);
+}
+
+void ModelBuilder::set_jobs(std::vector<std::shared_ptr<const Job>> jobs, std::vector<u32> job_of) {
+    model().rules.assign(jobs.size(), nullptr);
+    model().distinct_jobs = std::move(jobs);
+    model().job_of = std::move(job_of);
+}
+
+void ModelBuilder::set_role_jobs(const Assignment& assignment,
+                                 std::vector<std::shared_ptr<const Job>> jobs) {
+    set_jobs(std::move(jobs), assignment.role_of);
+    model().rules.clear();
+    for (const Assignment::Role& role : assignment.roles) {
+        model().rules.push_back(role.rules);
+    }
+}
+
+std::optional<RankProblems> ModelBuilder::check_ranks() const {
+    check_jobs(model());
+    return yantra::check_ranks(model());
+}
+
+std::shared_ptr<const Model> ModelBuilder::build() {
+    check_model(model());
+    return std::exchange(model_, nullptr);
+}
+
+}  // namespace yantra

@@ -1,0 +1,129 @@
+// ModelBuilder: takes what a model is made of, checks it, and gives it out as one that never changes.
+//
+// What it hands out are ids of types of their own, so that a plan cannot stand where a program is
+// meant. What it refuses is a mistake of the compiler (src/yantra/compile), never the user's: that one
+// has looked at the input before. Trade-off: ids are checked where they come in, so a model holds plain
+// indices and a run checks nothing.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "model/layout.hpp"
+#include "model/model.hpp"
+
+namespace yantra {
+
+// Offsets along an axis: so many of a stride, or those listed.
+struct OffsetAxis {
+    u32 count = 0;
+    u32 stride = 0;
+    std::vector<u32> listed;
+};
+
+// A layout that was added, and which dimensions of the network its members differ in.
+struct AddedLayout {
+    LayoutId id;
+    u32 lowest = none;               // of those dimensions
+    // Where the members of a communicator that lies at 0 are exactly the product of whole dimensions:
+    // these, and the layout that such communicators have in place of the other.
+    std::optional<std::vector<u32>> whole;
+    LayoutId aligned;
+};
+
+// Communicators that lie alike, one for each point of a product of axes; the first has number
+// `first_index` among all communicators.
+struct AddedFamily {
+    LayoutId layout;
+    u32 first_index = 0;
+    u64 first_chunk = 0;
+    u64 chunks_each = 0;
+    u32 base = 0;
+    std::vector<Family::Axis> axes;
+};
+
+using Programs = std::map<CollectiveKind, ProgramId>;
+
+// A Level, by ids.
+struct AddedLevel {
+    u32 size = 0;
+    u32 stride = 1;
+    u32 index_stride = 1;
+    u32 dimension = 0;
+    bool fixed_hand_over = false;
+    Programs programs;
+    Programs alternates;             // of every second phase that `counter` counts
+    PhaseCounterId counter;          // none: always `programs`
+};
+
+// A Plan, by ids.
+struct AddedPlan {
+    std::vector<AddedLevel> levels;
+    bool over_members = false;
+    u32 communicator_size = 0;
+    CustomId custom;                 // in place of levels; or none
+    bool masked = true;
+    bool shared_load = false;
+};
+
+class ModelBuilder {
+public:
+    explicit ModelBuilder(TimeScale scale);
+
+    void set_quirks(const Quirks& quirks) { model().quirks = quirks; }
+    void set_system(const SystemParameters& system) { model().system = system; }
+    void set_network(NetworkKind network) { model().network = network; }
+    void set_memory(const RemoteMemory& memory) { model().memory = memory; }
+    // Tags of different communicators may collide, and messages then meet.
+    void match_by_tag() { model().match_by_tag = true; }
+
+    // A dimension of Block::table comes with its table.
+    void add_dimension(const Dimension& dimension, std::shared_ptr<const BlockTable> table);
+
+    // The members are the sums of one offset of each axis, in this order or ascending.
+    AddedLayout add_layout(const std::vector<OffsetAxis>& axes, bool ascending);
+    CommunicatorId add_communicator(LayoutId layout, u32 base, u64 first_chunk);
+    void add_family(const AddedFamily& family);
+    LayoutId layout_of(CommunicatorId communicator) const;
+    // The communicator of a number; families have one for each of theirs.
+    CommunicatorId communicator(u32 index) const;
+
+    // As the function of layout.hpp; or all communicators share one.
+    u32 number_queue_sets() { return yantra::number_queue_sets(model()); }
+    void share_queue_sets();
+    // The slots of collectives and sends: all in the slot `first`, or, where there is a slot for sends
+    // to all ranks, one after it for each queue set.
+    void set_slots(ResourceMap slots, u8 first, std::optional<u8> send_to_all);
+    const ResourceMap& slots() const { return model().resources; }
+
+    ProgramId add_program(Program program);
+    PhaseCounterId add_phase_counter();
+    CustomId add_custom(const std::vector<std::shared_ptr<const Graph>>& graphs, bool over_members);
+    PlanId add_plan(const AddedPlan& plan);
+    void set_plan(LayoutId layout, CollectiveKind kind, PlanId plan);
+
+    Assignment assign(const std::vector<TemplateUse>& templates,
+                      const std::vector<u32>& template_of) const;
+    void set_jobs(std::vector<std::shared_ptr<const Job>> jobs, std::vector<u32> job_of);
+    // The jobs of the roles of an assignment.
+    void set_role_jobs(const Assignment& assignment, std::vector<std::shared_ptr<const Job>> jobs);
+    std::optional<RankProblems> check_ranks() const;
+
+    // Checks that every index is in its range and nothing is missing. Nothing else may be called after.
+    std::shared_ptr<const Model> build();
+
+private:
+    Model& model();
+    const Model& model() const;
+    u32 checked(ProgramId program) const;
+    void set_programs(std::array<u32, collective_kinds>& by_kind, const Programs& programs) const;
+
+    std::shared_ptr<Model> model_;
+    IdVector<LayoutId, AddedLayout> layouts_;
+    u32 phase_counters_ = 0;
+};
+
+}  // namespace yantra

@@ -1,0 +1,96 @@
+#include "model/model_check.hpp"
+
+#include <algorithm>
+
+#include "base/ensure.hpp"
+
+namespace yantra {
+
+namespace {
+
+void check_network(const Model& model) {
+    ensure(!model.dimensions.empty(), "model: a network has one dimension or more");
+    ensure(model.tables.size() == model.dimensions.size(), "model: a place for a table by dimension");
+    u64 ranks = 1;
+    for (std::size_t d = 0; d < model.dimensions.size(); ++d) {
+        const u32 size = model.dimensions[d].size;
+        const BlockTable* const table = model.tables[d].get();
+        ensure(size > 0, "model: a dimension without ranks");
+        ensure(table == nullptr || table->ranks() == size, "model: a table of another number of ranks");
+        ranks *= size;
+        ensure(ranks < none, "model: more ranks than 32 bits count");
+    }
+    ensure(model.memory.ranks_per_node > 0, "model: a node without ranks");
+}
+
+u32 highest_offset(const Shape& shape) {
+    if (shape.stride() != 0) {
+        return shape.offset(shape.size() - 1);
+    }
+    return *std::max_element(shape.listed(), shape.listed() + shape.size());
+}
+
+void check_communicators(const Model& model) {
+    std::vector<u32> highest;
+    for (const GroupLayout& layout : model.layouts) {
+        highest.push_back(highest_offset(*layout.shape));
+    }
+    const u32 ranks = model.ranks();
+    for (const Communicator& communicator : model.communicators) {
+        ensure(communicator.layout < model.layouts.size(), "model: a communicator without a layout");
+        ensure(communicator.base < ranks && highest[communicator.layout] < ranks - communicator.base,
+               "model: a communicator has a rank that is not there");
+    }
+    ensure(!model.communicators.empty() && model.layout_of(0).shape->size() == ranks,
+           "model: the first communicator is all ranks");
+    const std::size_t count = model.communicators.size();
+    ensure(model.queue_sets.size() == count, "model: a queue set by communicator");
+    ensure(model.resources.collective.size() == count && model.resources.send.size() == count,
+           "model: slots by communicator");
+}
+
+void check_slots(const ResourceMap& slots) {
+    const auto is_there = [&](u8 slot) { return slot < slots.capacity.size(); };
+    ensure(is_there(slots.cpu) && is_there(slots.compute) && is_there(slots.memory) &&
+               std::all_of(slots.collective.begin(), slots.collective.end(), is_there) &&
+               std::all_of(slots.send.begin(), slots.send.end(), is_there),
+           "model: a slot that is not there");
+}
+
+void check_operations(const Model& model, std::size_t at) {
+    const bool is_template = model.rules[at] != nullptr;
+    for (const Op& op : model.distinct_jobs[at]->ops) {
+        ensure(op.resource == unlimited || op.resource < model.resources.capacity.size(),
+               "model: an operation in a slot that is not there");
+        ensure(op.custom == none || op.custom < model.custom.size(),
+               "model: an operation of a custom collective that is not there");
+        ensure(is_template || op.communicator < model.communicators.size(),
+               "model: an operation of a communicator that is not there");
+    }
+}
+
+}  // namespace
+
+void check_jobs(const Model& model) {
+    ensure(model.job_of.size() == model.ranks(), "model: one job for each rank");
+    const std::size_t count = model.distinct_jobs.size();
+    ensure(model.rules.size() == count, "model: rules for each job");
+    for (u32 job : model.job_of) {
+        ensure(job < count, "model: a rank of a job that is not there");
+    }
+    for (const auto& job : model.distinct_jobs) {
+        ensure(job != nullptr, "model: a job is missing");
+    }
+}
+
+void check_model(const Model& model) {
+    check_network(model);
+    check_communicators(model);
+    check_slots(model.resources);
+    check_jobs(model);
+    for (std::size_t at = 0; at < model.distinct_jobs.size(); ++at) {
+        check_operations(model, at);
+    }
+}
+
+}  // namespace yantra
