@@ -23,14 +23,15 @@ public:
     // Hot paths do, because a value built on the stack and copied stalls on its own fresh stores.
     u32 take_as_left() {
         if (first_free_ == none) [[unlikely]] {
-            items_.emplace_back();
-            next_free_.push_back(none);
-            return static_cast<u32>(items_.size() - 1);
+            return grow();
         }
         const u32 index = first_free_;
         first_free_ = next_free_[index];
         return index;
     }
+
+    // Whether take_as_left() will not grow the pool.
+    bool has_free() const { return first_free_ != none; }
 
     void give_back(u32 index) {
         next_free_[index] = first_free_;
@@ -41,6 +42,12 @@ public:
     const T& operator[](u32 index) const { return items_[index]; }
 
 private:
+    [[gnu::noinline]] u32 grow() {
+        items_.emplace_back();
+        next_free_.push_back(none);
+        return static_cast<u32>(items_.size() - 1);
+    }
+
     std::vector<T> items_;
     std::vector<u32> next_free_;
     u32 first_free_ = none;

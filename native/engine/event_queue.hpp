@@ -12,10 +12,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <utility>
 #include <vector>
 
 #include "base/ensure.hpp"
+#include "base/growing.hpp"
 #include "base/types.hpp"
 #include "base/variant.hpp"
 #include "engine/event.hpp"
@@ -26,16 +26,16 @@ namespace yantra::inline YANTRA_RUN {
 class EventQueue {
 public:
     u64 now() const { return now_; }
-    u64 processed() const { return processed_; }
+    u64 processed() const { return processed_ + head_; }
     bool empty() const { return head_ == present_.size() && used_ == 0; }
 
     void schedule(u64 time, EventKind kind, u32 index) {
         if (time == now_) {
-            present_.emplace_back(time, kind, index, recorder_.trail);
+            present_.push({time, kind, index, recorder_.trail});
             return;
         }
         ensure(time > now_, "event scheduled in the past");
-        bucket_of(time).emplace_back(time, kind, index, recorder_.trail);
+        bucket_of(time).push({time, kind, index, recorder_.trail});
     }
 
     void schedule(u64 time, const Notice& notice) { schedule(time, notice.kind, notice.index); }
@@ -47,7 +47,6 @@ public:
         if (head_ == present_.size()) {
             advance();
         }
-        ++processed_;
         return present_[head_++];
     }
 
@@ -57,7 +56,7 @@ public:
     // What is pending, in the order in which it will come. Precondition: tick_is_over().
     std::vector<Event> pending() const {
         std::vector<Event> all;
-        for (const std::vector<Event>& bucket : buckets_) {
+        for (const Growing<Event>& bucket : buckets_) {
             all.insert(all.end(), bucket.begin(), bucket.end());
         }
         std::stable_sort(all.begin(), all.end(),
@@ -68,7 +67,7 @@ public:
     // Moves the clock and all that is pending. Precondition: tick_is_over().
     void leap(u64 ticks) {
         const std::vector<Event> all = pending();
-        for (std::vector<Event>& bucket : buckets_) {
+        for (Growing<Event>& bucket : buckets_) {
             bucket.clear();
         }
         used_ = 0;
@@ -79,20 +78,21 @@ public:
     }
 
 private:
-    std::vector<Event>& bucket_of(u64 time) {
+    Growing<Event>& bucket_of(u64 time) {
         const auto bit = static_cast<u32>(std::bit_width(time ^ now_) - 1);
         used_ |= u64{1} << bit;
         return buckets_[bit];
     }
 
     // Moves the clock to the earliest pending time and its events to the present list.
-    void advance() {
+    [[gnu::noinline]] void advance() {
+        processed_ += head_;
         present_.clear();
         head_ = 0;
         ensure(used_ != 0, "next() on an empty event queue");
         const auto lowest = static_cast<u32>(std::countr_zero(used_));
         used_ &= used_ - 1;
-        std::vector<Event>& bucket = buckets_[lowest];
+        Growing<Event>& bucket = buckets_[lowest];
         u64 earliest = ~u64{0};
         u64 latest = 0;
         for (const Event& event : bucket) {
@@ -101,22 +101,22 @@ private:
         }
         now_ = earliest;
         if (earliest == latest) {
-            std::swap(present_, bucket);
+            present_.swap(bucket);
             return;
         }
         for (const Event& event : bucket) {
-            (event.time == now_ ? present_ : bucket_of(event.time)).push_back(event);
+            (event.time == now_ ? present_ : bucket_of(event.time)).push(event);
         }
         bucket.clear();
     }
 
     [[no_unique_address]] Recorder recorder_;
     u64 now_ = 0;
-    u64 processed_ = 0;
+    u64 processed_ = 0;   // before the present tick
     u64 used_ = 0;
     std::size_t head_ = 0;
-    std::vector<Event> present_;
-    std::array<std::vector<Event>, 64> buckets_;
+    Growing<Event> present_;
+    std::array<Growing<Event>, 64> buckets_;
 };
 
 }  // namespace yantra

@@ -27,41 +27,33 @@ public:
 
     // Registers an event of an actor `delay` ticks from now.
     void schedule(ActorId actor, u64 delay, EventKind kind, u32 a, u32 b = none) {
-        const u64 tick = queue_.now() + delay;
-        for (u32 batch = newest_[actor]; batch != none; batch = batches_[batch].older) {
-            if (batches_[batch].tick == tick) {
-                append(batches_[batch], kind, a, b);
-                return;
-            }
+        if (newest_[actor] == none && delay > 0 && batches_.has_free()) [[likely]] {
+            begin(actor, queue_.now() + delay, {kind, a, b, queue_.recorder().trail});
+            return;
         }
-        const u32 batch = batches_.take_as_left();
-        Batch& fresh = batches_[batch];
-        fresh.tick = tick;
-        fresh.actor = actor;
-        fresh.older = newest_[actor];
-        fresh.first.kind = kind;
-        fresh.first.a = a;
-        fresh.first.b = b;
-        fresh.first.trail = queue_.recorder().trail;
-        fresh.more = none;
-        newest_[actor] = batch;
-        queue_.schedule(tick, {Owner::rank_events, 0}, batch);
+        schedule_beside(actor, delay, kind, a, b);
     }
 
     // Runs a batch; `handle(actor, event)` may add to it while it runs.
     template <class Handle>
     void run(u32 batch, Handle&& handle) {
         const ActorId actor = batches_[batch].actor;
-        const RankEvent first = batches_[batch].first;
-        handle(actor, first);
-        for (u32 link = batches_[batch].more; link != none;) {
-            const RankEvent event = links_[link].event;
-            handle(actor, event);
-            const u32 next = links_[link].next;
-            links_.give_back(link);
-            link = next;
-        }
         unlink(actor, batch);
+        running_ = batch;
+        RankEvent event = batches_[batch].first;
+        for (u32 link = none;;) {
+            handle(actor, event);
+            const u32 next = link == none ? batches_[batch].more : links_[link].next;
+            if (link != none) {
+                links_.give_back(link);
+            }
+            if (next == none) {
+                break;
+            }
+            link = next;
+            event = links_[link].event;
+        }
+        running_ = none;
         batches_.give_back(batch);
     }
 
@@ -91,14 +83,46 @@ private:
         u32 next = none;
     };
 
-    void append(Batch& batch, EventKind kind, u32 a, u32 b) {
+    // Apart, so that the usual case saves no registers for it.
+    [[gnu::noinline]] void schedule_beside(ActorId actor, u64 delay, EventKind kind, u32 a, u32 b) {
+        const RankEvent event{kind, a, b, queue_.recorder().trail};
+        const u64 tick = queue_.now() + delay;
+        const u32 batch = find(actor, tick);
+        if (batch == none) {
+            begin(actor, tick, event);
+        } else {
+            append(batches_[batch], event);
+        }
+    }
+
+    void begin(ActorId actor, u64 tick, const RankEvent& event) {
+        const u32 batch = batches_.take_as_left();
+        Batch& fresh = batches_[batch];
+        fresh.tick = tick;
+        fresh.actor = actor;
+        fresh.older = newest_[actor];
+        fresh.first = event;
+        fresh.more = none;
+        newest_[actor] = batch;
+        queue_.schedule(tick, {Owner::rank_events, 0}, batch);
+    }
+
+    // The batch of an actor for a tick, or none. The one that runs is in no list.
+    u32 find(ActorId actor, u64 tick) const {
+        if (running_ != none && batches_[running_].tick == tick && batches_[running_].actor == actor) {
+            return running_;
+        }
+        u32 batch = newest_[actor];
+        while (batch != none && batches_[batch].tick != tick) {
+            batch = batches_[batch].older;
+        }
+        return batch;
+    }
+
+    void append(Batch& batch, const RankEvent& event) {
         const u32 link = links_.take_as_left();
-        Link& fresh = links_[link];
-        fresh.event.kind = kind;
-        fresh.event.a = a;
-        fresh.event.b = b;
-        fresh.event.trail = queue_.recorder().trail;
-        fresh.next = none;
+        links_[link].event = event;
+        links_[link].next = none;
         if (batch.more == none) {
             batch.more = link;
         } else {
@@ -116,7 +140,8 @@ private:
     }
 
     EventQueue& queue_;
-    IdVector<ActorId, u32> newest_;
+    u32 running_ = none;
+    IdVector<ActorId, u32> newest_;   // by actor; linked by `older`
     Pool<Batch> batches_;
     Pool<Link> links_;
 };

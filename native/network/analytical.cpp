@@ -54,6 +54,18 @@ u64 AnalyticalNetwork::alone(const Message& message, u64 times, std::vector<Link
                     message.bytes);
 }
 
+FixedWay AnalyticalNetwork::fixed_way(const Message& message) {
+    if (!crosses_one()) {
+        return {};
+    }
+    const u32 src = message.src.index();
+    const u32 dst = message.dst.index();
+    const u32 d = grid_.lowest_difference(src, dst);
+    ensure(d < grid_.dimensions(), "a message to its own sender");
+    const u32 hops = grid_.hops(d, grid_.coordinate(src, d), grid_.coordinate(dst, d));
+    return {ticks_in(d, hops, message.bytes), &use_[d]};
+}
+
 u64 AnalyticalNetwork::delay_across(const Message& message, u64 times,
                                     std::vector<LinkUse>& use) const {
     double latency = 0.0;

@@ -29,6 +29,7 @@ public:
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override;
     NetworkCapabilities capabilities() const override { return {true, true}; }
+    FixedWay fixed_way(const Message& message) override;
     u64 alone(const Message& message, u64 times, std::vector<LinkUse>& use) const override;
     void repeat(const std::vector<LinkUse>& before, u64 times) override;
     std::vector<LinkRecord> links() const override { return {}; }

@@ -37,6 +37,14 @@ struct LinkRecord {
     LinkUse use;
 };
 
+// Of messages of one size between two ranks, where none can delay another and all count for one use: how
+// long each takes, and where it is counted. Whoever sends many alike asks once, and then schedules and
+// counts them itself.
+struct FixedWay {
+    u64 ticks = 0;
+    LinkUse* use = nullptr;   // null: there is no such way
+};
+
 // What others may rely on. A model that says nothing promises nothing.
 struct NetworkCapabilities {
     bool messages_never_wait = false;   // so `alone` knows the time of each
@@ -56,6 +64,8 @@ public:
     virtual void handle(const Event& event) = 0;
 
     virtual NetworkCapabilities capabilities() const { return {}; }
+
+    virtual FixedWay fixed_way(const Message&) { return {}; }
 
     // With `messages_never_wait`: the ticks of a message, and in `use`, by dimension, `times` of it.
     virtual u64 alone(const Message&, u64 /*times*/, std::vector<LinkUse>& /*use*/) const {

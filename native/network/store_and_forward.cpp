@@ -52,8 +52,20 @@ u32 StoreAndForwardNetwork::accept(const Message& message, Notice arrived, Notic
 }
 
 void StoreAndForwardNetwork::send(const Message& message, Notice arrived, Notice departed) {
+    // Most messages cross one idle link: nothing of them need be kept.
+    Links::Stop stop{message.src.index(), none};
+    ensure(message.src != message.dst, "a message to its own sender");
+    const u32 link = routes_.next(stop, message.dst.index());
+    if (stop.is(message.dst.index()) && !links_[link].busy && departed.kind.is_none()) {
+        const Times& times = occupy(link, message.bytes);
+        probe_.crosses_at_once(link);
+        queue_.schedule(queue_.now() + times.hop, arrived);
+        queue_.schedule(queue_.now() + times.busy, {Owner::network, link_free}, link);
+        return;
+    }
     const u32 transit = accept(message, arrived, departed);
-    offer(routes_.next(transits_[transit].stop, transits_[transit].dst), transit);
+    transits_[transit].stop = stop;
+    offer(link, transit);
 }
 
 void StoreAndForwardNetwork::handle(const Event& event) {
@@ -86,15 +98,10 @@ void StoreAndForwardNetwork::offer(u32 index, u32 transit) {
 }
 
 void StoreAndForwardNetwork::transmit(u32 index, u32 at) {
-    Link& link = links_[index];
-    link.busy = true;
     Transit& transit = transits_[at];
-    const Times& times = times_of(link.dimension, transit.bytes);
+    const Times& times = occupy(index, transit.bytes);
     const u64 now = queue_.now();
     probe_.begins_to_cross(index, at);
-    link.use.bytes += transit.bytes;
-    link.use.messages += 1;
-    link.use.busy_ticks += times.busy;
     if (!transit.departed.kind.is_none()) {
         queue_.schedule(now + times.busy, transit.departed);
         transit.departed = {};
@@ -107,6 +114,16 @@ void StoreAndForwardNetwork::transmit(u32 index, u32 at) {
         queue_.schedule(now + times.hop, {Owner::network, hop_done}, at);
     }
     queue_.schedule(now + times.busy, {Owner::network, link_free}, index);
+}
+
+const StoreAndForwardNetwork::Times& StoreAndForwardNetwork::occupy(u32 index, u64 bytes) {
+    Link& link = links_[index];
+    const Times& times = times_of(link.dimension, bytes);
+    link.busy = true;
+    link.use.bytes += bytes;
+    link.use.messages += 1;
+    link.use.busy_ticks += times.busy;
+    return times;
 }
 
 const StoreAndForwardNetwork::Times& StoreAndForwardNetwork::times_of(u32 d, u64 bytes) {

@@ -58,6 +58,7 @@ protected:
 
     u32 accept(const Message& message, Notice arrived, Notice departed);
     const Times& times_of(u32 dimension, u64 bytes);
+    const Times& occupy(u32 link, u64 bytes);
     void offer(u32 link, u32 transit);
 
     const Grid& grid_;

@@ -18,6 +18,7 @@ struct StoreAndForwardProbe {
     void accepted(u32) {}
     void offered(u32) {}
     void begins_to_cross(u32, u32) {}
+    void crosses_at_once(u32) {}
     void freed(u32) {}
     void hop_done(const Event&) {}
     void link_free(const Event&) {}
@@ -52,9 +53,10 @@ public:
     void begins_to_cross(u32 link, u32 transit) {
         const OfTransit& of = transits_[transit];
         const bool waited = of.offered != recorder_.now();
-        const u32 number = one_of_class_.empty() ? link : one_of_class_[link];
-        recorder_.hop(of.message, number, waited ? of.offered : freed_[link]);
+        recorder_.hop(of.message, number_of(link), waited ? of.offered : freed_[link]);
     }
+    // A message that found its link idle, and keeps nothing.
+    void crosses_at_once(u32 link) { recorder_.hop(recorder_.trail.detail, number_of(link), freed_[link]); }
     void freed(u32 link) { freed_[link] = recorder_.now(); }
 
     void hop_done(const Event& event) {
@@ -69,6 +71,8 @@ private:
         u32 message = none;
         u32 offered = none;      // moment at which it came to the link it waits for
     };
+    u32 number_of(u32 link) const { return one_of_class_.empty() ? link : one_of_class_[link]; }
+
     Recorder& recorder_;
     std::vector<OfTransit> transits_;
     std::vector<u32> freed_;     // by link: moment at which it was last free again

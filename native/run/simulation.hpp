@@ -50,7 +50,7 @@ public:
     // arrived have ended; see take_ended().
     bool run_for(u64 events);
     // The next event. Precondition: not over().
-    void step() { handle(engine_.queue.next()); }
+    void step();
     bool over() const { return engine_.queue.empty() || must_match_by_tag(); }
 
     // Jobs for ranks, to begin at a tick that has not passed; returns their number. Ranks share their

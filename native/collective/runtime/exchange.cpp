@@ -28,6 +28,82 @@ bool counts_receipts(const ExchangeProgram& machine) {
 
 }  // namespace
 
+// What every packet goes through comes first, and is inlined where it is called.
+
+// Hands the next packet over to the memory agent.
+inline void Exchange::inject(ChunkId chunk, Packets& x) {
+    const u32 run = x.injected.run;
+    if (watcher_ != nullptr) [[unlikely]] {
+        const Run& packet = x.machine->runs[run];
+        const u64 reduction = packet.reduce.num == 0
+                                  ? OrderWatcher::not_reduced
+                                  : reduction_ticks(model_, packet.reduce.of(x.data, x.round_up));
+        watcher_->packet_handed_over(x.actor, chunk, x.hand_over_ticks, reduction);
+    }
+    ++x.pending;
+    advance(x.injected, x.machine->runs);
+    if (x.by_bus) [[unlikely]] {
+        hand_over_by_bus(chunk, x, run);
+        return;
+    }
+    engine_.of_ranks.schedule(x.actor, x.hand_over_ticks, {Owner::exchange, handed_over},
+                              chunk.index(), run);
+}
+
+// Sends to the current peer. The message will count at the peer's counter for this rank.
+inline void Exchange::send_counted(ChunkId chunk, Packets& x) {
+    if (x.to_chunk.is_none()) {
+        x.to_chunk = tables_.chunk(x.table, x.to_member);
+    }
+    Notice notice{{Owner::exchange, x.to_mark}, x.to_chunk.index()};
+    if (x.to_chunk.is_none()) {
+        notice = {{Owner::exchange, early_arrival},
+                  tables_.keep_early({x.table, x.to_member, x.to_mark, none})};
+    }
+    probe_.message_sent(x.send_bytes, x.to_rank, x.tag);
+    if (watcher_ != nullptr) [[unlikely]] {
+        watcher_->chunk_sends(x.actor, chunk, x.number);
+    }
+    const u64 ranks = actors_.ranks_of(x.actor);
+    if (x.way.use == nullptr) {
+        transport_.pass({RankId(x.rank), RankId(x.to_rank), x.send_bytes, ranks}, notice);
+        return;
+    }
+    transport_.count(ranks);
+    x.way.use->bytes += x.send_bytes * ranks;
+    x.way.use->messages += ranks;
+    engine_.queue.schedule(engine_.now() + x.way.ticks, notice);
+}
+
+inline void Exchange::post(ChunkId chunk, Packets& x) {
+    const bool has_arrived = counter(x, x.from_counter)-- > 0;
+    probe_.receive_posted(chunk, x.counters, x.from_counter, has_arrived);
+    if (has_arrived) {
+        engine_.queue.schedule(engine_.now(), {Owner::exchange, receive_ready}, chunk.index());
+    }
+}
+
+inline void Exchange::send(ChunkId chunk, Packets& x) {
+    --x.left;
+    --x.pending;
+    --x.free;
+    probe_.sends(x.node);
+    if (!counts_arrivals(x.table)) {
+        const RankId here(x.rank);
+        const RankId to(x.to_rank);
+        const RankId from(x.from_rank);
+        transport_.send({here.index(), to.index()}, here, to, x.send_bytes, x.tag, {});
+        transport_.receive({from.index(), here.index()}, here, from, x.send_bytes, x.tag,
+                           {{Owner::exchange, received}, chunk.index(), none});
+    } else {
+        send_counted(chunk, x);
+        post(chunk, x);
+    }
+    if (advance(x.sent, x.machine->runs) && x.left > 0) {
+        resolve_peer(x);
+    }
+}
+
 void Exchange::join(ChunkId chunk, u32 node, u32 early) {
     if (state_.chunks.size() <= chunk.index()) {
         state_.chunks.resize(chunk.index() + 1);
@@ -139,6 +215,7 @@ void Exchange::resolve_peer(Packets& x) {
     const ExchangeProgram& machine = *x.machine;
     x.to_mark = x.phase << counter_bits | machine.counter_of(-out, run.by_xor, x.place.size);
     x.from_counter = machine.counter_of(into, run.by_xor, x.place.size);
+    x.way = transport_.fixed_way({RankId(x.rank), RankId(x.to_rank), x.send_bytes});
 }
 
 void Exchange::handle(const Event& event) {
@@ -150,7 +227,7 @@ void Exchange::handle(const Event& event) {
     } else if (mark == receive_ready) {
         const ChunkId chunk(event.index);
         probe_.receive_ready(event, of(chunk).node);
-        receive(chunk);
+        receive(chunk, of(chunk));
     } else {
         probe_.arrived_early(event);
         arrive_early(event.index);
@@ -178,30 +255,10 @@ void Exchange::completed(const Completion& completion) {
             packet_is_free(chunk);
             return;
         case received:
-            receive(chunk);
+            receive(chunk, of(chunk));
             return;
     }
     fail("a completion that the exchange does not know");
-}
-
-// Hands the next packet over to the memory agent.
-void Exchange::inject(ChunkId chunk, Packets& x) {
-    const u32 run = x.injected.run;
-    if (watcher_ != nullptr) [[unlikely]] {
-        const Run& packet = x.machine->runs[run];
-        const u64 reduction = packet.reduce.num == 0
-                                  ? OrderWatcher::not_reduced
-                                  : reduction_ticks(model_, packet.reduce.of(x.data, x.round_up));
-        watcher_->packet_handed_over(x.actor, chunk, x.hand_over_ticks, reduction);
-    }
-    ++x.pending;
-    advance(x.injected, x.machine->runs);
-    if (x.by_bus) [[unlikely]] {
-        hand_over_by_bus(chunk, x, run);
-        return;
-    }
-    engine_.of_ranks.schedule(x.actor, x.hand_over_ticks, {Owner::exchange, handed_over},
-                              chunk.index(), run);
 }
 
 // The bus charges the reduction. Upstream charges it again when the packet is delivered.
@@ -247,6 +304,7 @@ void Exchange::packet_is_free(ChunkId chunk) {
     Packets& x = of(chunk);
     const ExchangeProgram& machine = *x.machine;
     ++x.free;
+    u64 most = 1;
     if (x.left == 0) {
         probe_.packet_waits(chunk);
     }
@@ -259,63 +317,15 @@ void Exchange::packet_is_free(ChunkId chunk) {
             return;
         }
         probe_.barrier_passed(chunk, x.node, engine_.now());
-        for (u64 i = 0; i < machine.window && can_send(x); ++i) {
-            send(chunk, x);
-        }
-    } else if (can_send(x)) {
+        most = machine.window;
+    }
+    for (; most > 0 && can_send(x); --most) {
         send(chunk, x);
     }
     if (x.left == 0 && x.free == machine.window) {
         probe_.last_packet(chunk, x.node, engine_.now());
         close_counters(x);
         phases_.phase_ends(chunk);
-    }
-}
-
-void Exchange::send(ChunkId chunk, Packets& x) {
-    --x.left;
-    --x.pending;
-    --x.free;
-    probe_.sends(x.node);
-    if (!counts_arrivals(x.table)) {
-        const RankId here(x.rank);
-        const RankId to(x.to_rank);
-        const RankId from(x.from_rank);
-        transport_.send({here.index(), to.index()}, here, to, x.send_bytes, x.tag, {});
-        transport_.receive({from.index(), here.index()}, here, from, x.send_bytes, x.tag,
-                           {{Owner::exchange, received}, chunk.index(), none});
-    } else {
-        send_counted(chunk, x);
-        post(chunk, x);
-    }
-    if (advance(x.sent, x.machine->runs) && x.left > 0) {
-        resolve_peer(x);
-    }
-}
-
-// Sends to the current peer. The message will count at the peer's counter for this rank.
-void Exchange::send_counted(ChunkId chunk, Packets& x) {
-    if (x.to_chunk.is_none()) {
-        x.to_chunk = tables_.chunk(x.table, x.to_member);
-    }
-    Notice notice{{Owner::exchange, x.to_mark}, x.to_chunk.index()};
-    if (x.to_chunk.is_none()) {
-        notice = {{Owner::exchange, early_arrival},
-                  tables_.keep_early({x.table, x.to_member, x.to_mark, none})};
-    }
-    probe_.message_sent(x.send_bytes, x.to_rank, x.tag);
-    if (watcher_ != nullptr) [[unlikely]] {
-        watcher_->chunk_sends(x.actor, chunk, x.number);
-    }
-    transport_.pass({RankId(x.rank), RankId(x.to_rank), x.send_bytes, actors_.ranks_of(x.actor)},
-                    notice);
-}
-
-void Exchange::post(ChunkId chunk, Packets& x) {
-    const bool has_arrived = counter(x, x.from_counter)-- > 0;
-    probe_.receive_posted(chunk, x.counters, x.from_counter, has_arrived);
-    if (has_arrived) {
-        engine_.queue.schedule(engine_.now(), {Owner::exchange, receive_ready}, chunk.index());
     }
 }
 
@@ -330,7 +340,7 @@ void Exchange::arrive(ChunkId chunk, u32 mark) {
     const bool is_awaited = ++counter(x, slot) <= 0;
     probe_.counted(chunk, x.counters, slot, is_awaited, x.node, engine_.now());
     if (is_awaited) {
-        receive(chunk);
+        receive(chunk, x);
     }
 }
 
@@ -347,8 +357,7 @@ void Exchange::arrive_early(u32 at) {
     arrive(chunk, arrival.mark);
 }
 
-void Exchange::receive(ChunkId chunk) {
-    Packets& x = of(chunk);
+void Exchange::receive(ChunkId chunk, Packets& x) {
     ++x.receipts;
     const ExchangeProgram& machine = *x.machine;
     if (counts_receipts(machine) && x.receipts <= machine.barrier_receipts) {

@@ -34,7 +34,8 @@ public:
         const ExchangeProgram* machine = nullptr;
         u64 hand_over_ticks = 0;
         u64 reduce_ticks = 0;      // of run `reduce_run`
-        u64 send_bytes = 0;        // of the current send run, as are the next four
+        u64 send_bytes = 0;        // of the current send run, as are the next five
+        FixedWay way;              // of its messages, where none waits for another
         u32 to_rank = none;
         ChunkId to_chunk;          // none until it has joined the table
         u32 to_mark = 0;           // phase and the peer's counter
@@ -137,7 +138,7 @@ private:
     void post(ChunkId chunk, Packets& x);
     void arrive(ChunkId chunk, u32 mark);
     void arrive_early(u32 early);
-    void receive(ChunkId chunk);
+    void receive(ChunkId chunk, Packets& x);
 
     const Model& model_;
     const Actors& actors_;

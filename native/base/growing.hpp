@@ -1,0 +1,63 @@
+// Growing: an array that grows at its end, of items that are copied as bytes.
+//
+// Trade-off against std::vector: fewer things can be done with it, but push() is a leaf. A vector's
+// push_back brings its growth along, for which every caller saves its registers at every push; here
+// growth is a call at the very end of push.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "base/types.hpp"
+
+namespace yantra {
+
+template <class T>
+class Growing {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+public:
+    void push(const T& item) {
+        if (size_ == capacity_) [[unlikely]] {
+            return grow_for(item);
+        }
+        items_[size_++] = item;
+    }
+
+    void append(const T* first, const T* last) {
+        for (; first != last; ++first) {
+            push(*first);
+        }
+    }
+
+    void clear() { size_ = 0; }
+    void swap(Growing& other) {
+        std::swap(items_, other.items_);
+        std::swap(size_, other.size_);
+        std::swap(capacity_, other.capacity_);
+    }
+
+    T& operator[](std::size_t index) { return items_[index]; }
+    const T& operator[](std::size_t index) const { return items_[index]; }
+    std::size_t size() const { return size_; }
+    const T* begin() const { return items_.get(); }
+    const T* end() const { return items_.get() + size_; }
+
+private:
+    [[gnu::noinline]] void grow_for(T item) {
+        capacity_ = std::max<std::size_t>(16, 2 * capacity_);
+        auto bigger = std::make_unique_for_overwrite<T[]>(capacity_);
+        std::copy(begin(), end(), bigger.get());
+        items_ = std::move(bigger);
+        items_[size_++] = item;
+    }
+
+    std::unique_ptr<T[]> items_;
+    std::size_t size_ = 0;
+    std::size_t capacity_ = 0;
+};
+
+}  // namespace yantra
