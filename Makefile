@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src native -type f -not -name '*.so' -not -path '*/__pycache__/*' 2>/dev/null)
 WORKERS ?= $(shell nproc)
 SECONDS ?= 600
+COUNT ?= 200
 
-.PHONY: help demo test docs lint stub bench bench-scale sanitize fuzz clean
+.PHONY: help demo test docs lint stub bench bench-scale sanitize fuzz mutants clean
 
 help:
 	@echo "make demo      install into $(VENV) and run the demonstration"
@@ -18,6 +19,7 @@ help:
 	@echo "make bench-scale  of them, those of many ranks; draws how cost grows with ranks"
 	@echo "make sanitize  the suite under AddressSanitizer and UndefinedBehaviourSanitizer"
 	@echo "make fuzz      fuzz every reader for SECONDS=$(SECONDS)"
+	@echo "make mutants   break the core in COUNT=$(COUNT) ways by rule; the tests must notice"
 
 demo: $(VENV)/.installed
 	@$(BIN)/yantra demo
@@ -50,6 +52,9 @@ sanitize: $(VENV)/.test-installed
 
 fuzz: $(VENV)/.test-installed
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+
+mutants: $(VENV)/.test-installed
+	$(BIN)/python -m tests.mutants --count $(COUNT) --workers $(WORKERS)
 
 clean:
 	rm -rf build $(VENV)

@@ -1,0 +1,125 @@
+"""Asks whether the tests notice mistakes: python -m tests.mutants --count 200.
+
+Makes mutants of the core's cleverest parts (parts.py) by rule (rules.py), builds each, and runs the
+tests that must notice it. Ends with status 1 if they notice fewer than 95 of 100. Interrupted, it
+goes on where it was: results are kept in build/mutants/results.json, by the text of the file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from itertools import islice
+
+from tests.mutants.build import BuildError
+from tests.mutants.campaign import (
+    RESULTS,
+    Campaign,
+    Candidate,
+    Result,
+    Trials,
+    equivalents,
+    reason,
+    sample,
+)
+from tests.mutants.parts import PARTS
+
+ENOUGH = 0.95
+Found = list[tuple[Candidate, Result]]
+
+
+def main() -> int:
+    """Run a campaign; return 0 if enough mutants were killed."""
+    asked = _arguments()
+    order = sample(asked.seed, asked.part)
+    if asked.list:
+        for candidate in islice(order, asked.count):
+            mutant = candidate.mutant
+            print(f"{candidate.place}: {candidate.part}, {mutant.rule}: {mutant.change}")
+        return 0
+    campaign = Campaign(fresh=asked.fresh)
+    if asked.again:
+        campaign.forget_survivors()
+
+    def trials() -> Trials:
+        made = Trials(asked.workers, asked.timeout)
+        if not asked.unchecked:
+            made.check({asked.part} if asked.part else set(PARTS))
+        return made
+
+    try:
+        found = campaign.run(order, asked.count, trials, _Progress(asked.count), asked.workers)
+    except KeyboardInterrupt:
+        print("\ninterrupted; the same command goes on from here", file=sys.stderr)
+        return 130
+    except BuildError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return _report(found)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants")
+    add = parser.add_argument
+    add("--seed", type=int, default=1, help="draws the sample")
+    add("--count", type=int, default=200, help="mutants that compile")
+    add("--part", choices=list(PARTS), help="of this part alone")
+    add("--list", action="store_true", help="only tell what would be tried")
+    add("--workers", type=int, default=2)
+    add("--timeout", type=int, default=60, metavar="SECONDS", help="for the tests of a mutant")
+    add("--again", action="store_true", help="try those that survived again, with today's tests")
+    add("--fresh", action="store_true", help="forget all results")
+    add("--unchecked", action="store_true", help="do not first run the tests without a change")
+    return parser.parse_args()
+
+
+class _Progress:
+    """Tells how far it is, on a terminal; in a pipe, only what survived."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.survived = 0
+
+    def __call__(self, candidate: Candidate, result: Result, born: int) -> None:
+        if result.fate == "survived":
+            self.survived += 1
+            print(f"survived: {candidate.place}: {candidate.mutant.change}", flush=True)
+        if sys.stderr.isatty():
+            line = f"{born} of {self.count}, {self.survived} survived; {candidate.place}"
+            print(f"\r{line:<100}", end="", file=sys.stderr, flush=True)
+
+
+def _report(found: Found) -> int:
+    known = equivalents()
+    print()
+    open_ones = [
+        one for one, result in found if result.fate == "survived" and not reason(one, known)
+    ]
+    for candidate in open_ones:
+        print(f"survived ({candidate.part}, {candidate.mutant.rule}): {candidate.place}")
+        print(candidate.diff, end="\n\n")
+    print(f"{'part':<18}{'mutants':>8}{'killed':>8}{'equivalent':>12}{'survived':>10}")
+    for part in PARTS:
+        _row(part, [one for one in found if one[0].part == part], known)
+    killed, counted = _row("all", found, known)
+    print(f"results: {RESULTS}")
+    if counted and killed < ENOUGH * counted:
+        print(f"fewer than {ENOUGH:.0%} are killed")
+        return 1
+    return 0
+
+
+def _row(part: str, found: Found, known: dict[tuple[str, str, str], str]) -> tuple[int, int]:
+    """Print a row; return how many were killed, and of how many that are not equivalent."""
+    killed = sum(result.fate == "killed" for _, result in found)
+    survived = [one for one, result in found if result.fate == "survived"]
+    equal = sum(bool(reason(one, known)) for one in survived)
+    counted = len(found) - equal
+    share = f"{killed / counted:8.1%}" if counted else ""
+    left = len(survived) - equal
+    print(f"{part:<18}{len(found):>8}{killed:>8}{equal:>12}{left:>10}{share}")
+    return killed, counted
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

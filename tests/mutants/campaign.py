@@ -1,0 +1,273 @@
+"""Tries a sample of mutants and keeps what became of each, so that a campaign can go on later.
+
+A mutant is killed if a test named for its part fails, crashes or needs more than the limit, which
+counts the processor's time: a busy machine kills no mutant. One that does not compile is stillborn,
+and another is drawn for it. Survivors shown to be equivalent are listed in equivalent.toml.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.mutants.build import FOLDER, ROOT, BuildError, Core, built_core, package
+from tests.mutants.parts import LEFT_OUT, PARTS
+from tests.mutants.rules import Mutant, mutants
+
+RESULTS = FOLDER / "results.json"
+EQUIVALENT = Path(__file__).with_name("equivalent.toml")
+MOST_BYTES = 6 << 30
+WALL_TIMES = 15  # of the limit, before a process that does nothing is ended
+
+
+class Candidate(NamedTuple):
+    """A mutant of a file of a part."""
+
+    part: str
+    file: str
+    text: str
+    mutant: Mutant
+
+    @property
+    def line(self) -> str:
+        """The line that changes, without the space around it."""
+        return self.text.splitlines()[self.mutant.line - 1].strip()
+
+    @property
+    def place(self) -> str:
+        """Where it is, to be shown."""
+        return f"{self.file}:{self.mutant.line}"
+
+    @property
+    def name(self) -> str:
+        """What the results are kept under."""
+        digest = hashlib.sha256(self.text.encode()).hexdigest()[:16]
+        return f"{self.file} {digest} {self.mutant.start} {self.mutant.change}"
+
+    @property
+    def diff(self) -> str:
+        """The change as a unified diff."""
+        lines = difflib.unified_diff(
+            self.text.splitlines(), self.mutant.applied(self.text).splitlines(), n=2, lineterm=""
+        )
+        names = [f"--- {self.file}", f"+++ {self.file}"]
+        return "\n".join([*names, *list(lines)[2:]])
+
+
+class Result(NamedTuple):
+    """What became of a mutant: killed, survived or stillborn; by what, and in how many seconds."""
+
+    fate: str
+    by: str = ""
+    seconds: float = 0.0
+
+
+def sample(seed: int, only: str | None) -> Iterator[Candidate]:
+    """Yield mutants in random order, one of every line before a second of any."""
+    draw = random.Random(seed)
+    lines: list[list[Candidate]] = []
+    for part, (patterns, _) in PARTS.items():
+        for pattern in patterns:
+            for path in sorted(ROOT.glob(pattern)):
+                text, file = path.read_text(), str(path.relative_to(ROOT))
+                by_line: dict[int, list[Candidate]] = {}
+                for mutant in mutants(text, left_out=LEFT_OUT):
+                    candidate = Candidate(part, file, text, mutant)
+                    by_line.setdefault(mutant.line, []).append(candidate)
+                lines += by_line.values()
+    for of_line in lines:
+        draw.shuffle(of_line)
+    draw.shuffle(lines)
+    for turn in range(max(map(len, lines), default=0)):
+        for of_line in lines:
+            if turn < len(of_line) and only in (None, of_line[turn].part):
+                yield of_line[turn]
+
+
+def equivalents() -> dict[tuple[str, str, str], str]:
+    """Return the reasons why mutants are equivalent, by file, line and change."""
+    listed = tomllib.loads(EQUIVALENT.read_text()).get("mutant", [])
+    return {(one["file"], one["line"], one["change"]): one["reason"] for one in listed}
+
+
+def reason(candidate: Candidate, known: dict[tuple[str, str, str], str]) -> str:
+    """Return why a mutant is equivalent, empty if that is not known."""
+    where = candidate.file, candidate.line
+    return known.get((*where, candidate.mutant.change)) or known.get((*where, "any"), "")
+
+
+# --- Trying one
+
+
+class Trials:
+    """Tries mutants on the core, in copies of the package, one per worker."""
+
+    def __init__(self, workers: int, limit: int) -> None:
+        self.limit = limit
+        self.core = Core(workers)
+        self.packages = [package(worker) for worker in range(workers)]
+
+    def check(self, parts: set[str]) -> None:
+        """Raise BuildError if the tests of a part fail, or take too long, as things are."""
+        for part in sorted(parts):
+            result = self._tests(built_core(), PARTS[part].tests, 0)
+            if result.fate == "killed":
+                raise BuildError(f"without a change, the tests of {part} fail: {result.by}")
+            if result.seconds > self.limit * 0.7:
+                raise BuildError(f"the tests of {part} take {result.seconds:.0f} s; make it less")
+
+    def run(self, candidate: Candidate, worker: int) -> Result:
+        """Build and test a mutant."""
+        text = candidate.mutant.applied(candidate.text)
+        built = self.core.build(candidate.file, text, worker)
+        if built is None:
+            return Result("stillborn")
+        return self._tests(built, PARTS[candidate.part].tests, worker)
+
+    def _tests(self, module: Path, tests: tuple[str, ...], worker: int) -> Result:
+        there = self.packages[worker]
+        shutil.copy(module, there / "yantra" / module.name)
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join([str(there), str(ROOT)]),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+        command = [sys.executable, "-X", "faulthandler", "-m", "pytest", "-x", "-vv", "--tb=line"]
+        command += ["-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0", *tests]
+        output = there / "output"
+        with output.open("w") as file:
+            process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=environment,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                preexec_fn=lambda: _limit(self.limit),
+            )
+            status, seconds = _waited(process, WALL_TIMES * self.limit)
+        if status == 0:
+            return Result("survived", "", seconds)
+        return Result("killed", _killer(output.read_text(errors="replace"), status), seconds)
+
+
+def _waited(process: subprocess.Popen[bytes], most: int) -> tuple[int, float]:
+    """Wait for the end of a process; return its status and the processor's seconds it took."""
+    alarm = threading.Timer(most, process.kill)
+    alarm.start()
+    try:
+        _, status, used = os.wait4(process.pid, 0)
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        alarm.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, round(used.ru_utime + used.ru_stime, 1)
+
+
+def _limit(seconds: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _killer(output: str, status: int) -> str:
+    """Return the last test that ran, and how it ended if it did not fail."""
+    named = re.findall(r"^(?:ERROR |FAILED )?(tests/\S+(?:::\S+)?)", output, re.M)
+    ends = {-signal.SIGXCPU: " (too slow)", -signal.SIGKILL: " (waits for ever)"}
+    how = ends.get(status, f" (crash, signal {-status})" if status < 0 else "")
+    return (named[-1] if named else f"exit status {status}") + how
+
+
+# --- Trying many
+
+
+class Campaign:
+    """The results so far, kept in a file."""
+
+    def __init__(self, *, fresh: bool) -> None:
+        self.results: dict[str, Result] = {}
+        self.lock = threading.Lock()
+        if RESULTS.exists() and not fresh:
+            stored = json.loads(RESULTS.read_text())
+            self.results = {name: Result(*one) for name, one in stored.items()}
+
+    def forget_survivors(self) -> None:
+        """Let what survived be tried again: the tests may have changed."""
+        self.results = {n: one for n, one in self.results.items() if one.fate != "survived"}
+
+    def keep(self, candidate: Candidate, result: Result) -> None:
+        """Write a result down."""
+        with self.lock:
+            self.results[candidate.name] = result
+            RESULTS.parent.mkdir(parents=True, exist_ok=True)
+            beside = RESULTS.with_suffix(".new")
+            beside.write_text(json.dumps(self.results, indent=0))
+            beside.replace(RESULTS)
+
+    def run(
+        self,
+        order: Iterator[Candidate],
+        count: int,
+        trials: Callable[[], Trials],
+        told: Callable[[Candidate, Result, int], None],
+        workers: int,
+    ) -> list[tuple[Candidate, Result]]:
+        """Try mutants in this order until `count` of them were born; return those."""
+        born: list[tuple[Candidate, Result]] = []
+        failure: list[BaseException] = []
+        made: list[Trials] = []
+
+        def next_one() -> Candidate | None:
+            with self.lock:
+                for candidate in order:
+                    known = self.results.get(candidate.name)
+                    if known is None:
+                        return candidate
+                    if known.fate != "stillborn":
+                        born.append((candidate, known))
+                    if len(born) >= count:
+                        break
+                return None
+
+        def work(worker: int) -> None:
+            try:
+                while not failure and len(born) < count and (candidate := next_one()) is not None:
+                    if not made:
+                        made.append(trials())
+                    result = made[0].run(candidate, worker)
+                    self.keep(candidate, result)
+                    if result.fate != "stillborn":
+                        born.append((candidate, result))
+                    told(candidate, result, len(born))
+            except BaseException as error:
+                failure.append(error)
+
+        work_in_threads(work, workers)
+        if failure:
+            raise failure[0]
+        return born[:count]
+
+
+def work_in_threads(work: Callable[[int], None], workers: int) -> None:
+    """Run `work` once per worker; the first runs in this thread, where an interruption arrives."""
+    threads = [threading.Thread(target=work, args=(at,)) for at in range(1, workers)]
+    for thread in threads:
+        thread.start()
+    work(0)
+    for thread in threads:
+        thread.join()

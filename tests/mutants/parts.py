@@ -1,0 +1,71 @@
+"""The parts of the core that mutants are made of, and the tests that must notice them.
+
+The one place to change when files move or tests are written. Tests are run in the order given, so
+those that notice most in the least time come first; all of a part together take less than a minute.
+For a header, what includes it is built again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Part(NamedTuple):
+    """A part: patterns of its files, and the tests that must kill its mutants."""
+
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+FOLDED = ("tests/property/test_shortcuts.py", "tests/property/test_folding.py")
+
+PARTS = {
+    "fast-forward": Part(
+        ("native/sim/skipping.cpp", "native/fold/repetition.cpp"),
+        FOLDED,
+    ),
+    "closed forms": Part(
+        ("native/fold/closed_form.cpp", "native/sim/shortcuts.cpp"),
+        FOLDED,
+    ),
+    "order guard": Part(
+        ("native/sim/ties.hpp", "native/sim/send_order.hpp", "native/sim/folded.cpp"),
+        (*FOLDED[::-1], "tests/unit/test_resources.py"),
+    ),
+    "classes": Part(
+        (
+            "native/fold/folding.cpp",
+            "native/fold/link_classes.cpp",
+            "native/network/folded_links.cpp",
+        ),
+        (*FOLDED[::-1], "tests/unit/test_folding_cli.py"),
+    ),
+    "exchange machine": Part(
+        ("native/sim/exchange.cpp", "native/sim/meeting.cpp"),
+        (
+            "tests/golden/test_derivations.py",
+            "tests/golden/test_recorded.py",
+            "tests/property/test_engine_laws.py",
+            "tests/unit/test_deadlock.py",
+        ),
+    ),
+    "wire reader": Part(
+        ("native/base/wire.hpp", "native/trace/decode.cpp"),
+        (
+            "tests/unit/test_chakra_core.py",
+            "tests/unit/test_chakra_malformed.py",
+            "tests/property/test_chakra_oracle.py",
+            "tests/property/test_chakra_layouts.py",
+            "tests/property/test_chakra_roundtrip.py",
+        ),
+    ),
+}
+
+# Blocks that are not of the part: what a recorded run adds.
+LEFT_OUT = ("if constexpr (recorded_run) {",)
+
+# Objects compiled with one of these are left as they are: the second of two copies of a source.
+SECOND_COPIES = ("-DYANTRA_RECORDED",)
+
+# Sources that are not compiled again for a header: they only hold what the others made.
+NOT_REBUILT = ("native/bind/",)
