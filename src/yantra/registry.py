@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import sys
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -76,9 +76,7 @@ class Registry(Generic[T]):
         )
 
     def _entry_points(self) -> EntryPoints:
-        from importlib.metadata import entry_points
-
-        return entry_points(group=self.entry_point_group)
+        return _installed(tuple(sys.path)).select(group=self.entry_point_group)
 
     @cached_property
     def _built_in(self) -> dict[str, str]:
@@ -94,6 +92,14 @@ class Registry(Generic[T]):
                     named = _NAME_LINE.search(text)
                     modules[named[1] if named else file.stem] = file.stem
         return modules
+
+
+@cache
+def _installed(path: tuple[str, ...]) -> EntryPoints:
+    """Return what the packages on a path register. Reading them all takes longer than a compile."""
+    from importlib.metadata import entry_points
+
+    return entry_points()
 
 
 def plugin_of_file(path: Path, kind: str, base: type[T]) -> type[T]:
