@@ -2,7 +2,8 @@
 
 A job is a grid of ranks with axes of sizes 1 to 4. Its steps are the same for all ranks but for
 what a stage (the coordinate along the last axis) changes, and for the stragglers. Drawn from a
-seed, so that a failing case has a name.
+seed, so that a failing case has a name. Ranks that write the same, up to whom they name, are
+written once: making a case costs little more than running it.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from random import Random
 from typing import Any
 
 from tests.cases import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, cluster
-from tests.cases import scenario as scenario_of
-from yantra.chakra import TraceBuilder
+from yantra.chakra import Node, NodeType, Trace, TraceBuilder
+from yantra.chakra.relative import Meaning, resolve
 from yantra.scenario import (
     ASTRA_SIM_RESOURCES,
     Collectives,
@@ -22,11 +23,24 @@ from yantra.scenario import (
     Resources,
     Scenario,
     Topology,
+    Traces,
 )
 
 KINDS = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL)
 BLOCKS = ("ring", "fully_connected", "switch")
 Groups = tuple[tuple[int, tuple[int, ...]], ...]
+
+
+class TemplateBuilder(TraceBuilder):
+    """Adds sends and receives whose peers are names."""
+
+    def message(self, peer: str, back: str, size: int, tag: int, after: Any) -> Node:
+        """Send to a peer and receive from the one behind; return the receive."""
+        ends = ((NodeType.COMM_SEND, "send", peer), (NodeType.COMM_RECV, "receive", back))
+        for type, name, other in ends:
+            names = {"comm_peer": other, "comm_size": size, "comm_tag": tag}
+            node = self._new(type, name, after, is_cpu_op=False, **names)
+        return node
 
 
 class Job:
@@ -94,8 +108,26 @@ class Job:
             "alone": draw.random() < 0.3,
         }
 
-    def write(self, trace: TraceBuilder, rank: int) -> None:
-        """Write the trace of a rank."""
+    def traces(self) -> tuple[Trace, ...]:
+        """Return the trace of every rank."""
+        templates: dict[Any, Trace] = {}
+        made = []
+        for rank in range(self.ranks):
+            stage = self.coordinate(rank, 2) if self.pipelined else 0
+            kind = stage, rank in self.stragglers, *(rank in line for line in self.lines)
+            if kind not in templates:
+                builder = TemplateBuilder()
+                self.write(builder, rank)
+                templates[kind] = builder.build()
+            groups = {f"line{at}": line.get(rank, 0) for at, line in enumerate(self.lines)}
+            peers = {
+                f"{axis}{by:+}": self.moved(rank, axis, by) for axis in range(3) for by in (1, -1)
+            }
+            made.append(resolve(templates[kind], Meaning(rank, groups, peers)))
+        return tuple(made)
+
+    def write(self, trace: TemplateBuilder, rank: int) -> None:
+        """Write the template of a rank and of those that do the same."""
         last: Any = ()
         stage = self.coordinate(rank, 2) if self.pipelined else 0
         for tag, step in enumerate(self.steps):
@@ -109,13 +141,11 @@ class Job:
             elif what == "collective" and axis < 0:
                 last = trace.collective(step["kind"], step["size"], after=after)
             elif what == "collective" and rank in self.lines[axis]:
-                name = str(self.lines[axis][rank])
+                name = f"line{axis}"
                 last = trace.collective(step["kind"], step["size"], group=name, after=after)
             elif what == "message" and 0 <= axis < 3 and self.axes[axis] > 1:
-                there = self.moved(rank, axis, step["by"])
-                back = self.moved(rank, axis, -step["by"])
-                trace.send(there, step["size"], tag=tag, after=after)
-                last = trace.recv(back, step["size"], tag=tag, after=after)
+                there, back = f"{axis}{step['by']:+}", f"{axis}{-step['by']:+}"
+                last = trace.message(there, back, step["size"], tag, after)
 
 
 def topology_of(job: Job) -> Topology:
@@ -167,10 +197,9 @@ def folded_case(seed: int) -> Scenario:
         intra_dimension=draw.choice(("fifo", "fifo", "rg", "smallest_first")),
     )
     resources = Resources() if draw.random() < 0.5 and not upstream else ASTRA_SIM_RESOURCES
-    return scenario_of(
-        topology,
-        job.write,
-        groups=tuple(enumerate(job.groups, start=1)),
+    return Scenario(
+        workload=Traces(traces=job.traces(), groups=tuple(enumerate(job.groups, start=1))),
+        topology=topology,
         collectives=collectives,
         semantics="astra-sim" if upstream else "yantra",
         resources=resources,

@@ -13,9 +13,7 @@ from math import prod
 from random import Random
 from typing import Any
 
-from tests.cases import scenario as scenario_of
-from tests.oracles.folded_jobs import KINDS, Job, topology_of
-from yantra.chakra import TraceBuilder
+from tests.oracles.folded_jobs import KINDS, Job, TemplateBuilder, topology_of
 from yantra.scenario import (
     ASTRA_SIM_RESOURCES,
     Collectives,
@@ -24,6 +22,7 @@ from yantra.scenario import (
     Resources,
     Scenario,
     Topology,
+    Traces,
 )
 
 WHAT = ("compute", "compute", "collective", "collective", "collective", "message", "memory")
@@ -56,8 +55,8 @@ class RepeatedJob(Job):
             "after": [draw.randrange(1, 6) for _ in range(draw.choice((1, 1, 2)))],
         }
 
-    def write(self, trace: TraceBuilder, rank: int) -> None:
-        """Write the trace of a rank."""
+    def write(self, trace: TemplateBuilder, rank: int) -> None:
+        """Write the template of a rank and of those that do the same."""
         made: list[Any] = []
         self._stamp(trace, rank, self.before, made, 0)
         for repeat in range(self.repeats):
@@ -65,7 +64,12 @@ class RepeatedJob(Job):
         self._stamp(trace, rank, self.after, made, 50)
 
     def _stamp(
-        self, trace: TraceBuilder, rank: int, block: list[dict[str, Any]], made: list[Any], tag: int
+        self,
+        trace: TemplateBuilder,
+        rank: int,
+        block: list[dict[str, Any]],
+        made: list[Any],
+        tag: int,
     ) -> None:
         for node in block:
             back = [1] if self.in_order else node["after"]
@@ -75,7 +79,7 @@ class RepeatedJob(Job):
                 made.append(done)
 
     def _write_node(
-        self, trace: TraceBuilder, rank: int, node: dict[str, Any], after: Any, tag: int
+        self, trace: TemplateBuilder, rank: int, node: dict[str, Any], after: Any, tag: int
     ) -> Any:
         axis, what = node["axis"], node["what"]
         stage = self.coordinate(rank, 2) if self.pipelined else 0
@@ -86,13 +90,11 @@ class RepeatedJob(Job):
         if what == "collective" and axis < 0:
             return trace.collective(node["kind"], node["size"], after=after)
         if what == "collective" and rank in self.lines[axis]:
-            name = str(self.lines[axis][rank])
+            name = f"line{axis}"
             return trace.collective(node["kind"], node["size"], group=name, after=after)
         if what == "message" and 0 <= axis < 3 and self.axes[axis] > 1:
-            there = self.moved(rank, axis, node["by"])
-            back = self.moved(rank, axis, -node["by"])
-            trace.send(there, node["size"], tag=tag, after=after)
-            return trace.recv(back, node["size"], tag=tag, after=after)
+            there, back = f"{axis}{node['by']:+}", f"{axis}{-node['by']:+}"
+            return trace.message(there, back, node["size"], tag, after)
         return None
 
 
@@ -134,10 +136,10 @@ def repeated_case(seed: int) -> Scenario:
     topology = topology_of(job)
     upstream = draw.random() < 0.5
     resources = Resources() if draw.random() < 0.5 and not upstream else ASTRA_SIM_RESOURCES
-    return scenario_of(
-        topology,
-        job.write,
-        groups=tuple(enumerate(job.groups, start=1)) if prod(job.axes) > 1 else (),
+    groups = tuple(enumerate(job.groups, start=1)) if prod(job.axes) > 1 else ()
+    return Scenario(
+        workload=Traces(traces=job.traces(), groups=groups),
+        topology=topology,
         collectives=_collectives(draw, topology, upstream),
         semantics="astra-sim" if upstream else "yantra",
         resources=resources,
