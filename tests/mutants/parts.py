@@ -43,10 +43,11 @@ PARTS = {
     "exchange machine": Part(
         ("native/sim/exchange.cpp", "native/sim/meeting.cpp"),
         (
-            "tests/golden/test_derivations.py",
-            "tests/golden/test_recorded.py",
             "tests/property/test_engine_laws.py",
+            "tests/golden/test_derivations.py",
             "tests/unit/test_deadlock.py",
+            "tests/unit/test_native_semantics.py",
+            "tests/golden/test_recorded.py",
         ),
     ),
     "wire reader": Part(

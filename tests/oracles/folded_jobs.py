@@ -36,11 +36,13 @@ class TemplateBuilder(TraceBuilder):
 
     def message(self, peer: str, back: str, size: int, tag: int, after: Any) -> Node:
         """Send to a peer and receive from the one behind; return the receive."""
-        ends = ((NodeType.COMM_SEND, "send", peer), (NodeType.COMM_RECV, "receive", back))
-        for type, name, other in ends:
-            names = {"comm_peer": other, "comm_size": size, "comm_tag": tag}
-            node = self._new(type, name, after, is_cpu_op=False, **names)
-        return node
+        self.end(NodeType.COMM_SEND, peer, size, tag, after)
+        return self.end(NodeType.COMM_RECV, back, size, tag, after)
+
+    def end(self, type: NodeType, peer: str, size: int, tag: int, after: Any) -> Node:
+        """Add one end of a message."""
+        names = {"comm_peer": peer, "comm_size": size, "comm_tag": tag}
+        return self._new(type, type.name.lower(), after, is_cpu_op=False, **names)
 
 
 class Job:
@@ -49,9 +51,7 @@ class Job:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         draw = self.random
-        self.axes = [draw.choice((1, 2, 2, 3, 4)) for _ in range(3)]
-        if prod(self.axes) < 4:
-            self.axes[0] = 4
+        self.axes = self._axes()
         self.ranks = prod(self.axes)
         self.groups: list[tuple[int, ...]] = []
         self.lines = [self._lines(axes) for axes in ((0,), (1,), (2,), (0, 1), (1, 2))]
@@ -61,6 +61,10 @@ class Job:
             rank for rank in range(self.ranks) if draw.random() < draw.choice((0.0, 0.0, 0.1))
         }
         self.pipelined = draw.random() < 0.5
+
+    def _axes(self) -> list[int]:
+        axes = [self.random.choice((1, 2, 2, 3, 4)) for _ in range(3)]
+        return [4, *axes[1:]] if prod(axes) < 4 else axes
 
     def coordinate(self, rank: int, axis: int) -> int:
         """Return a coordinate of a rank; the first axis is the fastest."""

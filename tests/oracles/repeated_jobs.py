@@ -114,7 +114,8 @@ def _algorithms(draw: Random, topology: Topology, kind: str, upstream: bool) -> 
     return tuple(names)
 
 
-def _collectives(draw: Random, topology: Topology, upstream: bool) -> Collectives:
+def collectives_of(draw: Random, topology: Topology, upstream: bool) -> Collectives:
+    """Draw algorithms, chunks, queues and policies."""
     kinds = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
     return Collectives(
         **{kind: _algorithms(draw, topology, kind, upstream) for kind in kinds},
@@ -140,7 +141,7 @@ def repeated_case(seed: int) -> Scenario:
     return Scenario(
         workload=Traces(traces=job.traces(), groups=groups),
         topology=topology,
-        collectives=_collectives(draw, topology, upstream),
+        collectives=collectives_of(draw, topology, upstream),
         semantics="astra-sim" if upstream else "yantra",
         resources=resources,
         memory=RemoteMemory(kind="per_npu", latency_ns=50, bytes_per_ns=3.0),

@@ -1,0 +1,63 @@
+"""Runs of one rank per class, with and without shortcuts, held against the run of all ranks."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from yantra import _core
+from yantra.compile import Model
+from yantra.folding import find
+from yantra.simulate import run_native
+
+ALL_EVENTS = 1 << 62
+
+
+class Folded(NamedTuple):
+    """A folded run that stands for that of all ranks, and how many nodes it did not play."""
+
+    outcome: Any
+    skipped: int
+
+
+def given_up(simulation: Any, outcome: Any) -> bool:
+    """Whether the run of all ranks may be another one."""
+    tie = simulation.tie
+    found = bool(tie and tie[0])
+    return found or bool(simulation.mismatch or not outcome.finished or outcome.unreceived)
+
+
+def folded(model: Model, *, shortcuts: bool = True) -> Folded | None:
+    """Run one rank per class; None where that is not the run of all ranks."""
+    classes = find(model)
+    if classes.refusal:
+        return None
+    simulation = _core.Simulation(model.native, folding=classes, shortcuts=shortcuts)
+    simulation.start()
+    assert simulation.run_for(ALL_EVENTS)
+    outcome = simulation.outcome()
+    return None if given_up(simulation, outcome) else Folded(outcome, simulation.nodes_skipped)
+
+
+def columns(model: Model, outcome: Any) -> tuple[Any, ...]:
+    """Return all that an outcome says, by rank and by node."""
+    nodes = []
+    for rank, first in enumerate(outcome.first_node[: model.ranks]):
+        last = first + len(model.graphs.of(rank))
+        nodes.append((outcome.start[first:last].tolist(), outcome.end[first:last].tolist()))
+    uses = [(use.bytes, use.messages, use.busy_ticks) for use in outcome.dimensions]
+    times = outcome.finish.tolist(), outcome.compute_busy.tolist()
+    return (*times, nodes, uses, outcome.messages, outcome.last_tick)
+
+
+def compared(model: Model, name: str) -> Folded | None:
+    """Run one rank per class and hold it against all ranks, and against every event played."""
+    short = folded(model)
+    if short is None:
+        return None
+    got = columns(model, short.outcome)
+    assert got == columns(model, run_native(model)), name
+    long = folded(model, shortcuts=False)
+    if long is not None:
+        assert got == columns(model, long.outcome), name
+        assert short.outcome.events <= long.outcome.events, name
+    return short
