@@ -76,7 +76,7 @@ class Registry(Generic[T]):
         )
 
     def _entry_points(self) -> EntryPoints:
-        return _installed(tuple(sys.path)).select(group=self.entry_point_group)
+        return _installed(tuple(sys.path), self.entry_point_group)
 
     @cached_property
     def _built_in(self) -> dict[str, str]:
@@ -95,11 +95,11 @@ class Registry(Generic[T]):
 
 
 @cache
-def _installed(path: tuple[str, ...]) -> EntryPoints:
-    """Return what the packages on a path register. Reading them all takes longer than a compile."""
+def _installed(path: tuple[str, ...], group: str) -> EntryPoints:
+    """Return what the packages on a path register. Reading them takes longer than a compile."""
     from importlib.metadata import entry_points
 
-    return entry_points()
+    return entry_points(group=group)
 
 
 def plugin_of_file(path: Path, kind: str, base: type[T]) -> type[T]:

@@ -18,8 +18,6 @@ from tests.mutants.campaign import (
     Candidate,
     Result,
     Trials,
-    equivalents,
-    reason,
     sample,
 )
 from tests.mutants.parts import PARTS
@@ -90,18 +88,14 @@ class _Progress:
 
 
 def _report(found: Found) -> int:
-    known = equivalents()
     print()
-    open_ones = [
-        one for one, result in found if result.fate == "survived" and not reason(one, known)
-    ]
-    for candidate in open_ones:
+    for candidate in (one for one, result in found if result.fate == "survived"):
         print(f"survived ({candidate.part}, {candidate.mutant.rule}): {candidate.place}")
         print(candidate.diff, end="\n\n")
     print(f"{'part':<18}{'mutants':>8}{'killed':>8}{'equivalent':>12}{'survived':>10}")
     for part in PARTS:
-        _row(part, [one for one in found if one[0].part == part], known)
-    killed, counted = _row("all", found, known)
+        _row(part, [result for one, result in found if one.part == part])
+    killed, counted = _row("all", [result for _, result in found])
     print(f"results: {RESULTS}")
     if counted and killed < ENOUGH * counted:
         print(f"fewer than {ENOUGH:.0%} are killed")
@@ -109,15 +103,13 @@ def _report(found: Found) -> int:
     return 0
 
 
-def _row(part: str, found: Found, known: dict[tuple[str, str, str], str]) -> tuple[int, int]:
+def _row(part: str, results: list[Result]) -> tuple[int, int]:
     """Print a row; return how many were killed, and of how many that are not equivalent."""
-    killed = sum(result.fate == "killed" for _, result in found)
-    survived = [one for one, result in found if result.fate == "survived"]
-    equal = sum(bool(reason(one, known)) for one in survived)
-    counted = len(found) - equal
+    fates = [result.fate for result in results]
+    killed, equal, left = map(fates.count, ("killed", "equivalent", "survived"))
+    counted = killed + left
     share = f"{killed / counted:8.1%}" if counted else ""
-    left = len(survived) - equal
-    print(f"{part:<18}{len(found):>8}{killed:>8}{equal:>12}{left:>10}{share}")
+    print(f"{part:<18}{len(fates):>8}{killed:>8}{equal:>12}{left:>10}{share}")
     return killed, counted
 
 

@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -56,6 +57,7 @@ class Core:
             for path in (self.tree / "native").rglob("*.[ch]pp")
         }
         self.parts: dict[str, dict[Path, Path]] = {}
+        self.lock = threading.Lock()
 
     def _copy(self) -> None:
         """Copy what changed of the sources, so that what did not is not built again."""
@@ -149,6 +151,10 @@ class Core:
 
     def _apart(self, unit: Unit) -> dict[Path, Path]:
         """Compile the sources of a unit one by one, once."""
+        with self.lock:
+            return self._made_apart(unit)
+
+    def _made_apart(self, unit: Unit) -> dict[Path, Path]:
         if unit.object not in self.parts:
             folder = self.folder / "apart"
             folder.mkdir(exist_ok=True)

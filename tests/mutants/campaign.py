@@ -69,11 +69,13 @@ class Candidate(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What became of a mutant: killed, survived or stillborn; by what, and in how many seconds."""
+    """What became of a mutant: killed, survived, stillborn or equivalent, and by or for what."""
 
     fate: str
     by: str = ""
     seconds: float = 0.0
+    place: str = ""
+    change: str = ""
 
 
 def sample(seed: int, only: str | None) -> Iterator[Candidate]:
@@ -204,7 +206,7 @@ class Campaign:
         self.lock = threading.Lock()
         if RESULTS.exists() and not fresh:
             stored = json.loads(RESULTS.read_text())
-            self.results = {name: Result(*one) for name, one in stored.items()}
+            self.results = {name: Result(**one) for name, one in stored.items()}
 
     def forget_survivors(self) -> None:
         """Let what survived be tried again: the tests may have changed."""
@@ -212,11 +214,13 @@ class Campaign:
 
     def keep(self, candidate: Candidate, result: Result) -> None:
         """Write a result down."""
+        result = result._replace(place=candidate.place, change=candidate.mutant.change)
         with self.lock:
             self.results[candidate.name] = result
             RESULTS.parent.mkdir(parents=True, exist_ok=True)
             beside = RESULTS.with_suffix(".new")
-            beside.write_text(json.dumps(self.results, indent=0))
+            told = {name: one._asdict() for name, one in self.results.items()}
+            beside.write_text(json.dumps(told, indent=1))
             beside.replace(RESULTS)
 
     def run(
@@ -231,24 +235,26 @@ class Campaign:
         born: list[tuple[Candidate, Result]] = []
         failure: list[BaseException] = []
         made: list[Trials] = []
+        making = threading.Lock()
+        equal = equivalents()
 
         def next_one() -> Candidate | None:
             with self.lock:
-                for candidate in order:
-                    known = self.results.get(candidate.name)
+                while len(born) < count and (candidate := next(order, None)) is not None:
+                    why = reason(candidate, equal)
+                    known = Result("equivalent", why) if why else self.results.get(candidate.name)
                     if known is None:
                         return candidate
                     if known.fate != "stillborn":
                         born.append((candidate, known))
-                    if len(born) >= count:
-                        break
                 return None
 
         def work(worker: int) -> None:
             try:
                 while not failure and len(born) < count and (candidate := next_one()) is not None:
-                    if not made:
-                        made.append(trials())
+                    with making:
+                        if not made:
+                            made.append(trials())
                     result = made[0].run(candidate, worker)
                     self.keep(candidate, result)
                     if result.fate != "stillborn":
