@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from tests.oracles.folded_jobs import folded_case
+from tests.oracles.pipelined_jobs import pipelined_cases
+from tests.oracles.repeated_jobs import repeated_case
+from tests.oracles.sliding_jobs import sliding_cases
 from yantra import _core
 from yantra.compile import Model
 from yantra.folding import find
+from yantra.scenario import Scenario
 from yantra.simulate import run_native
 
 ALL_EVENTS = 1 << 62
+
+# Kinds of random jobs; what gives every job of a kind, and with how many settings.
+KINDS: dict[str, Callable[[int], list[Scenario]]] = {
+    "folded": lambda seed: [folded_case(seed)],
+    "repeated": lambda seed: [repeated_case(seed)],
+    "pipelined": lambda seed: pipelined_cases(seed, 8),
+    "sliding": lambda seed: sliding_cases(seed, 4),
+}
+
+
+def cases(kind: str, seeds: Iterable[int]) -> Iterator[tuple[str, Scenario]]:
+    """Yield the scenarios of seeds, by name."""
+    for seed in seeds:
+        for at, case in enumerate(KINDS[kind](seed)):
+            yield f"{kind} {seed}, settings {at}", case
 
 
 class Folded(NamedTuple):
