@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
-from tests.cases import ALL_REDUCE, cluster, collectives, scenario
+from tests.cases import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, cluster, collectives, scenario
 from tests.oracles.folded_jobs import folded_case
 from tests.oracles.folded_runs import cases, compared
 from yantra.chakra import TraceBuilder
+from yantra.collectives.lower import lower
+from yantra.collectives.ring import Ring
+from yantra.collectives.schedule import Kind
 from yantra.compile import Model, compile
 from yantra.errors import UnsupportedError
 from yantra.folding import explain, find
 from yantra.quirks import Quirk
 from yantra.result import Result
-from yantra.scenario import RemoteMemory, Scenario
+from yantra.scenario import RemoteMemory, Scenario, Traces
 from yantra.scenario.types import Network
-from yantra.simulate import run
+from yantra.simulate import run, run_native
 
 CASES, BLOCK = 1000, 100
 # Of each block so many are folded, without waiting for links and with it. More may be.
@@ -155,6 +159,40 @@ def test_ranks_that_share_a_slot_for_messages_that_end_together_are_run_one_by_o
     assert tables(run(model)) == tables(run(model, fold="off"))
 
 
+def both_sides(trace: TraceBuilder, rank: int, what: str) -> None:
+    """Every fourth rank hears from both neighbours in one tick; something alike follows each."""
+    if rank % 4 == 3:
+        trace.send((rank + 1) % 16, 1000, tag=1)
+    elif rank % 4 == 1:
+        trace.send(rank - 1, 1000, tag=2)
+    elif rank % 4 == 2:
+        work: Any = ()
+        for _ in range(2 if what == "receive" else 0):
+            work = trace.compute(duration_micros=9, after=work)
+            trace.send((rank + 2) % 16, 500, tag=3, after=work)
+    else:
+        for at, other in enumerate((rank - 1, rank + 1)):
+            came: Any = trace.recv(other % 16, 1000, tag=1 + at)
+            if what == "receive":
+                came = trace.recv((rank - 2) % 16, 500, tag=3, after=came)
+            elif what == "collective":
+                came = trace.collective(ALL_REDUCE, 4096, group="1", after=came)
+            trace.compute(duration_micros=5 + at, after=came)
+
+
+@pytest.mark.parametrize("what", ["receive", "collective", "compute"])
+def test_what_comes_from_both_sides_in_one_tick_is_run_one_by_one(what: str) -> None:
+    """Rank 0 hears from its right neighbour first, rank 4 from the left one: numbers decide."""
+    groups = ((1, (0, 4, 8, 12)),)
+    write = partial(both_sides, what=what)
+    model = compile(scenario(cluster(("switch", 16, 50.0, 500.0)), write, groups=groups))
+    assert len(find(model).count) == 4
+    assert folded(model) is None
+    whole = run_native(model)
+    ends = [whole.end[whole.first_node[rank] :][: len(model.graphs.of(0))] for rank in (0, 4)]
+    assert ends[0].tolist() != ends[1].tolist()
+
+
 @pytest.mark.parametrize(
     ("parts", "reason"),
     [
@@ -253,17 +291,40 @@ def test_messages_that_come_to_a_link_in_one_tick_end_a_folded_run() -> None:
     assert "two messages come in one tick to the link from rank 0 to rank 1 (dimension 0)" in told
 
 
-def test_a_search_ends_where_messages_cross_more_links_than_it_can_record() -> None:
-    """A direct exchange on a long ring: each of 512 ranks sends to all, over up to 256 links."""
+def test_links_that_are_crossed_too_often_to_be_told_apart_are_not_folded() -> None:
+    """Every rank sends to every other, over 85 million links in all."""
+    trace = TraceBuilder()
+    trace.collective(ALL_TO_ALL, 4096)
     model = compile(
-        scenario(
-            cluster(("ring", 512, 50.0, 500.0)),
-            lambda trace, rank: trace.collective(ALL_REDUCE, 1 << 20),
-            collectives=collectives("direct", dimensions=1),
+        Scenario(
+            workload=Traces(traces=(trace.build(),) * 700),
+            topology=cluster(("ring", 700, 50.0, 500.0)),
+            collectives=collectives("direct"),
             **LINKS,
         )
     )
     assert find(model).refusal == "telling the classes of ranks apart would take too long"
+
+
+def test_ranks_of_a_written_out_algorithm_stand_alone_among_others_that_fold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Four ranks add up by a graph of sends; the other groups gather, over the same switches."""
+    plain = Ring.programs
+
+    def programs(self: Ring, kind: Kind, n: int, **options: Any) -> Any:
+        lowered = kind is Kind.ALL_REDUCE
+        return (lower(self.schedule(kind, n)),) if lowered else plain(self, kind, n, **options)
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        kind = ALL_REDUCE if rank < 4 else ALL_GATHER
+        trace.collective(kind, 100_000, group=str(1 + rank // 4))
+
+    monkeypatch.setattr(Ring, "programs", programs)
+    groups = tuple((1 + at, tuple(range(4 * at, 4 * at + 4))) for at in range(8))
+    model = compile(scenario(cluster(("switch", 32, 50.0, 500.0)), write, groups=groups, **LINKS))
+    assert len(find(model).count) == 5
+    assert tables(run(model, fold="require")) == tables(run(model, fold="off"))
 
 
 def test_memory_that_ranks_share_is_not_folded() -> None:
