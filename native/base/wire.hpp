@@ -132,20 +132,19 @@ private:
     [[gnu::noinline]] std::uint64_t long_varint() {
         const std::uint64_t start = offset();
         std::uint64_t value = 0;
-        for (unsigned shift = 0; shift < 70; shift += 7) {
+        for (unsigned shift = 0;; shift += 7) {
             if (cursor_ == end_) {
                 throw TraceFault(start, "a number is cut off by the end of its message");
             }
             const std::uint64_t digit = byte_at(cursor_++);
             if (shift == 63 && digit > 1) {
-                break;
+                throw TraceFault(start, "a number is longer than 64 bits");
             }
             value |= (digit & 0x7fU) << shift;
             if (digit < 0x80) {
                 return value;
             }
         }
-        throw TraceFault(start, "a number is longer than 64 bits");
     }
 
     template <typename Word>

@@ -65,8 +65,13 @@ PARTS = {
     ),
 }
 
-# Blocks that are not of the part: what a recorded run adds.
-LEFT_OUT = ("if constexpr (recorded_run) {",)
+# Blocks that are not of the part: what a recorded run adds, and what only makes room.
+LEFT_OUT = (
+    "if constexpr (recorded_run) {",
+    "if (trace_.size() == sample_nodes) {",
+    "void reserve(std::size_t nodes) {",
+    "void reserve_pools(double growth) {",
+)
 
 # Objects compiled with one of these are left as they are: the second of two copies of a source.
 SECOND_COPIES = ("-DYANTRA_RECORDED",)

@@ -196,6 +196,19 @@ def test_an_empty_tensor_list_is_a_list(value: bytes) -> None:
     assert graph.diagnostics == []
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        trace_bytes(node(1) + number(2**29 - 1, 5)),  # the highest field number
+        trace_bytes() + b"\x82\x80\x80\x80\x00" + node(1),  # a length written in five bytes
+        trace_bytes(node(1) + number(99, 2**64 - 1)),  # the longest number
+        trace_bytes(node(1) + tag(99, 1) + bytes(8) + tag(99, 5) + bytes(4) + block(99, b"abc")),
+    ],
+)
+def test_what_reaches_a_limit_of_the_format_is_read(content: bytes) -> None:
+    assert _core.decode_trace(content).id.tolist() == [1]
+
+
 def test_columns_outlive_the_objects_they_were_taken_from() -> None:
     ids = _core.decode_trace(trace_bytes(node(3), node(4))).graph().id
     assert ids.tolist() == [3, 4]

@@ -55,6 +55,11 @@ MALFORMED = [
         ),
     ),
     (
+        "length prefix of two gigabytes",
+        trace_bytes() + varint((1 << 31) - 1),
+        "byte 1: node record 1: a record of 2147483647 bytes begins here; 0 bytes are left" + CUT,
+    ),
+    (
         "metadata cut",
         record(block(1, b"1.0.0"))[:-2],
         "byte 0: metadata record: a record of 7 bytes begins here; 5 bytes are left" + CUT,
