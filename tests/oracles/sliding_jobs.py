@@ -15,6 +15,7 @@ from typing import Any
 from tests.cases import cluster
 from tests.oracles.folded_jobs import KINDS, Job, TemplateBuilder
 from tests.oracles.repeated_jobs import collectives_of
+from yantra.chakra import NodeType
 from yantra.scenario import (
     ASTRA_SIM_RESOURCES,
     Device,
@@ -41,6 +42,7 @@ class SlidingJob(Job):
         self.beside = [self._thing() for _ in range(draw.randrange(1, 4))]
         self.prioritised = draw.random() < 0.3
         self.tag_step = draw.choice((0, 1, 16))
+        self.held = draw.random() < 0.1  # a receive that is posted first and waits to the end
 
     def _axes(self) -> list[int]:
         draw = self.random
@@ -63,6 +65,8 @@ class SlidingJob(Job):
         """Write the template of a rank and of those that do the same."""
         stage = self.coordinate(rank, 2)
         last: list[Any] = [trace.compute(duration_micros=1)]
+        if self.held:
+            trace.end(NodeType.COMM_RECV, "0-1", 55, 999, ())
         for turn in range(self.turns):
             work = trace.compute(duration_micros=self.work + self.slower * stage, after=last)
             following = [trace.compute(duration_micros=self.clock, after=work)]
@@ -72,6 +76,8 @@ class SlidingJob(Job):
                 if made is not None and thing["awaited"]:
                     following.append(made)
             last = following
+        if self.held:
+            trace.end(NodeType.COMM_SEND, "0+1", 55, 999, last)
 
     def _made(
         self, trace: TemplateBuilder, rank: int, thing: dict[str, Any], after: Any, tag: int
