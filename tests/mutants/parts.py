@@ -21,27 +21,44 @@ FOLDED = ("tests/property/test_shortcuts.py", "tests/property/test_folding.py")
 
 PARTS = {
     "fast-forward": Part(
-        ("native/sim/skipping.cpp", "native/fold/repetition.cpp"),
+        (
+            "native/fold/runtime/fast_forward.cpp",
+            "native/fold/runtime/state_visitors.hpp",
+            "native/collective/runtime/state.hpp",
+            "native/execution/state.hpp",
+            "native/transport/state.hpp",
+            "native/fold/repetition.cpp",
+        ),
         FOLDED,
     ),
     "closed forms": Part(
-        ("native/fold/closed_form.cpp", "native/sim/shortcuts.cpp"),
+        ("native/fold/runtime/closed_form.cpp", "native/fold/runtime/known_phases.hpp"),
         FOLDED,
     ),
     "order guard": Part(
-        ("native/sim/ties.hpp", "native/sim/send_order.hpp", "native/sim/folded.cpp"),
+        (
+            "native/fold/runtime/tick_order.hpp",
+            "native/fold/runtime/send_order.hpp",
+            "native/fold/runtime/order_guard.cpp",
+        ),
         (*FOLDED[::-1], "tests/unit/test_resources.py"),
     ),
     "classes": Part(
         (
             "native/fold/folding.cpp",
+            "native/fold/refinement.cpp",
+            "native/fold/signatures.cpp",
+            "native/fold/neighbourhoods.cpp",
+            "native/fold/destinations.cpp",
+            "native/fold/rank_names.cpp",
+            "native/fold/representatives.cpp",
             "native/fold/link_classes.cpp",
-            "native/network/folded_links.cpp",
+            "native/fold/runtime/folded_links.cpp",
         ),
         (*FOLDED[::-1], "tests/unit/test_folding_cli.py"),
     ),
     "exchange machine": Part(
-        ("native/sim/exchange.cpp", "native/sim/meeting.cpp"),
+        ("native/collective/runtime/exchange.cpp", "native/transport/peer_tables.hpp"),
         (
             "tests/property/test_engine_laws.py",
             "tests/golden/test_derivations.py",
@@ -64,14 +81,6 @@ PARTS = {
         ),
     ),
 }
-
-# Blocks that are not of the part: what a recorded run adds, and what only makes room.
-LEFT_OUT = (
-    "if constexpr (recorded_run) {",
-    "if (trace_.size() == sample_nodes) {",
-    "void reserve(std::size_t nodes) {",
-    "void reserve_pools(double growth) {",
-)
 
 # Objects compiled with one of these are left as they are: the second of two copies of a source.
 SECOND_COPIES = ("-DYANTRA_RECORDED",)

@@ -42,9 +42,8 @@ class Folded(NamedTuple):
 
 def given_up(simulation: Any, outcome: Any) -> bool:
     """Whether the run of all ranks may be another one."""
-    tie = simulation.tie
-    found = bool(tie and tie[0])
-    return found or bool(simulation.mismatch or not outcome.finished or outcome.unreceived)
+    found = simulation.tie is not None or simulation.mismatch is not None
+    return bool(found or not outcome.finished or outcome.unreceived)
 
 
 def folded(model: Model, *, shortcuts: bool = True) -> Folded | None:
