@@ -67,8 +67,14 @@ def navigation() -> Nav:
         {"Reference": ["reference/README.md", *_grouped(DOCS / "reference" / "README.md")]},
         {"Commands": [f"commands/{name}" for name in command_pages.pages()]},
         {"Python": [f"api/{name}" for name in api_pages.pages()]},
-        {"Internals": ["internals/ARCHITECTURE.md", {"Decisions": _listed("decisions")}]},
+        {"Internals": [*_internals(), {"Decisions": _listed("decisions")}]},
     ]
+
+
+def _internals() -> Nav:
+    """Return the architecture, and then the other pages about the inside."""
+    pages = sorted(f"internals/{page.name}" for page in (DOCS / "internals").glob("*.md"))
+    return sorted(pages, key=lambda page: page != "internals/ARCHITECTURE.md")
 
 
 def _listed(folder: str) -> Nav:
