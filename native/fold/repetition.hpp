@@ -1,10 +1,10 @@
-// Repetition: where the operations of a job are the same again, a number of nodes later.
+// Repetition: finds where a job repeats, so that a run can fast-forward over equal parts.
 //
-// Micro-batches, layers and iterations are stamped from one block, so a long job is mostly one block
-// many times. Only operations and the edges among them are compared here, not what they are for, nor
-// what the rest of the run does meanwhile; skipping.cpp does. The Z function (Gusfield, "Algorithms on
-// strings, trees and sequences", 1997, section 1.3) tells for every distance at once how far a part of
-// the job equals what lies so far behind it, in time linear in its length.
+// Micro-batches, layers and iterations are copies of one block, so a long job is mostly one block
+// many times. Only operations and the edges between them are compared here. Whether the run may skip
+// them depends on its whole state, and is decided there. For every distance d, the Z function
+// (Gusfield, "Algorithms on strings, trees and sequences", 1997, section 1.3) gives how many nodes
+// equal the nodes d later, in time linear in the length of the job.
 #pragma once
 
 #include "workload/job.hpp"

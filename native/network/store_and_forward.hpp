@@ -2,7 +2,7 @@
 // network.
 //
 // Each hop takes latency + size / bandwidth; the link is free again after size / bandwidth
-// (astra-sim-semantics 2.4). Which links there are and which a message takes: links.hpp. Costs two
+// (astra-sim-semantics 2.4). Which links there are and which a message takes: fabric/links.hpp. Costs two
 // events per hop.
 #pragma once
 

@@ -1,0 +1,43 @@
+"""Files that pages, docstrings and comments name are there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NATIVE = ROOT / "native"
+TEXTS = [
+    *sorted((ROOT / "src" / "yantra").rglob("*.py")),
+    *sorted(NATIVE.rglob("*.[ch]pp")),
+    *sorted((ROOT / "docs").rglob("*.py")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted(ROOT.glob("*.md")),
+]
+_FROM_ROOT = re.compile(r"(?<![\w./-])((?:native|src/yantra|tests|docs|benchmarks)/[\w./-]*\w)")
+_SOURCE = re.compile(r"(?<![\w./-])([\w/]+\.[ch]pp)")
+
+
+def absent(text: str, *, native: bool) -> list[str]:
+    """Return the paths that a text names and that lead nowhere.
+
+    A source of the core may name another from `native/` on, as includes do.
+    """
+    named = [(ROOT, path) for path in _FROM_ROOT.findall(text)]
+    if native:
+        named += [(NATIVE, path) for path in _SOURCE.findall(text) if "/" in path]
+    return [path for root, path in named if not ((root / path).exists() or (ROOT / path).exists())]
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_file_that_a_text_names_is_there(path: Path) -> None:
+    assert absent(path.read_text(encoding="utf-8"), native=NATIVE in path.parents) == []
+
+
+def test_a_path_that_leads_nowhere_is_found() -> None:
+    assert absent("see native/run/simulation.hpp and native/gone.hpp", native=False) == [
+        "native/gone.hpp"
+    ]
+    assert absent("// run/simulation.hpp, run/gone.hpp", native=True) == ["run/gone.hpp"]
