@@ -67,7 +67,7 @@ def examine() -> list[Check]:
 
 
 def is_fine(checks: list[Check]) -> bool:
-    """Tell whether nothing is bad."""
+    """Return whether nothing is bad."""
     return all(check.state != "bad" for check in checks)
 
 

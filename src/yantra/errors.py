@@ -56,7 +56,7 @@ class InternalError(YantraError):
 
 
 def internal_error(error: Exception) -> InternalError:
-    """Return what to tell of an exception that was not raised on purpose."""
+    """Return what to say of an exception that was not raised on purpose."""
     return InternalError(
         f"internal error: {type(error).__name__}: {error}\n"
         "This is a fault of Yantra and not of your input. Please report it with the input files "

@@ -1,4 +1,4 @@
-"""Obfuscates a job's files, and tells what the new ones do differently on a cluster.
+"""Obfuscates a job's files, and says what the new ones do differently on a cluster.
 
 The traces are hidden by `yantra.chakra.inspect.obfuscate`; here both forms are run, for that needs
 the simulator, and files and report are written. Accepted is a difference of the makespan of 1 % at

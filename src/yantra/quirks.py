@@ -120,7 +120,7 @@ STORIES: dict[Quirk, Story] = {
     Quirk.MISMATCHED_COLLECTIVES_MEET: Story(
         "pairs messages by tag and size alone, so that different collectives that ranks enter as "
         "the same one of a communicator complete each other where their messages have equal sizes",
-        "lets only equal collectives meet and reports the others as a deadlock",
+        "lets only equal collectives complete each other and reports others as a deadlock",
         "an all-gather must not end because of a reduce-scatter; with the quirk Yantra warns",
     ),
     Quirk.HASH_ORDER_CUSTOM: Story(

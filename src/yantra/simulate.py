@@ -1,4 +1,4 @@
-"""Scenario -> Model -> Result: runs the core, and tells why a run cannot finish."""
+"""Scenario -> Model -> Result: runs the core, and says why a run cannot finish."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(
     """Run a compiled scenario. Any number of runs may share one model.
 
     `fold`, if given, comes before the scenario's: with `auto` one rank stands for all that do the
-    same where that is known to change nothing and worth the while; `require` raises
+    same where that is known to change nothing and to save enough; `require` raises
     UnsupportedError where it is not known.
 
     `record` notes the cause of every event, for `Result.recording` and `Result.critical_path`. It
@@ -70,8 +70,8 @@ def _run_folded(
 ) -> tuple[_core.Outcome | None, Recording | None, str]:
     """Return the outcome of one rank per class, or None and why it is not that of all ranks.
 
-    What a deadlock or a message nobody received is about are single ranks, so such a run is made
-    again with all of them.
+    A deadlock, or a message that nobody received, has to be reported rank by rank, so such a run is
+    made again with all of them.
     """
     classes = folding.find(model, 2 if always else folding.RANKS_PER_CLASS)
     if classes.refusal:
@@ -92,7 +92,7 @@ def run_native(
 ) -> _core.Outcome:
     """Run a model to its end and return the core's outcome.
 
-    What only the run could find worth telling is added to `warnings`. Raises DeadlockError, which
+    Warnings that only the run could find are added to `warnings`. Raises DeadlockError, which
     names for each unfinished rank its oldest waiting node and what it waits for. Interruptible
     between slices of a million events.
     """

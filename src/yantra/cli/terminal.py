@@ -20,12 +20,12 @@ _CANNOT_DRAW = ("dumb", "unknown")
 
 
 def is_styled(stream: TextIO) -> bool:
-    """Tell whether a stream takes rules, bold text and colours."""
+    """Return whether a stream takes rules, bold text and colours."""
     return (stream.isatty() or bool(os.environ.get("FORCE_COLOR"))) and not _is_dumb()
 
 
 def can_redraw(stream: TextIO) -> bool:
-    """Tell whether a stream is a terminal on which what was written can be written over."""
+    """Return whether a stream is a terminal on which what was written can be written over."""
     return stream.isatty() and not _is_dumb()
 
 

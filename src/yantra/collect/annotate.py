@@ -159,7 +159,7 @@ class Annotator:
         }
 
     def _remember(self, number: int, given: Mapping[str, Any], result: Any) -> None:
-        """Keep what tells later that something waits for this communication."""
+        """Keep what shows later that something waits for this communication."""
         for tensor in results(given):
             self._id_of_storage[tensor.untyped_storage()._cdata] = number
         if isinstance(batch := getattr(self._local, "batch", None), list):
@@ -255,7 +255,7 @@ def _patch(undo: ExitStack, owner: Any, name: str, wrapper: Callable[..., Any]) 
 
 
 def _called_by_engine(depth: int) -> bool:
-    """Tell whether the frame so many levels up is autograd's, or there is none (its threads)."""
+    """Return whether the frame so many levels up is autograd's, or there is none (its threads)."""
     try:
         frame = sys._getframe(depth)
     except ValueError:

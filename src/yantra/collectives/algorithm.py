@@ -50,8 +50,8 @@ class CollectiveAlgorithm(ABC):
     ) -> tuple[Program, ...]:
         """Return what the core runs; the k-th phase of a rank runs the (k mod len)-th program.
 
-        `ring_kind` tells ASTRA-sim's ring of all ranks along a dimension ("usual") from that of a
-        communicator group ("group"); it matters only when faithful.
+        `ring_kind` is "usual" for ASTRA-sim's ring of all ranks along a dimension and "group" for
+        that of a communicator group; it matters only when faithful.
         """
         self.require(kind, n, faithful=faithful)
         return (lower(self.schedule(kind, n)),)

@@ -20,7 +20,7 @@ from yantra.collectives.schedule import Kind
 
 
 class HandOvers(NamedTuple):
-    """`length` hand-overs in a row that are alike."""
+    """`length` equal hand-overs in a row."""
 
     length: int
     side: Side

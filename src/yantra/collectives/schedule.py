@@ -2,8 +2,8 @@
 
 A schedule knows positions 0..n-1 of a group and numbered blocks of data, and no time and no bytes.
 All moves of a round happen at once: each carries what its source held when the round began. A round
-in which all positions do alike is written once, as the moves of position 0, so that a ring of 4096
-is 8190 moves and not 33 million.
+in which all positions do the same is written once, as the moves of position 0, so that a ring of
+4096 is 8190 moves and not 33 million.
 
 What `data` means (the size a program scales), how blocks divide it, and what a position p holds:
 

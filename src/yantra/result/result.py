@@ -54,7 +54,7 @@ class Result:
 
     @property
     def warnings(self) -> list[str]:
-        """What the compiler and the run found worth telling."""
+        """What the compiler and the run warned of."""
         return [*self.model.warnings, *self.run_warnings]
 
     @property

@@ -1,7 +1,7 @@
 """What must hold for a scenario: the one place that says so.
 
 Errors name a field as a scenario file does (`cluster.topology[1].size`), wherever the scenario came
-from. What only the traces can tell (which collectives occur, whether memory is accessed) and which
+from. What only the traces can say (which collectives occur, whether memory is accessed) and which
 collective algorithms exist is found by `compile`.
 """
 

@@ -1,6 +1,6 @@
 """Where a result comes from: its scenario as a plain tree, and the digests of the files it names.
 
-A result carries both, so that it can be run again and a changed file be told from the same one.
+A result carries both, so that it can be run again and a changed file be recognised.
 Relative paths in them start from the folder of the result. Traces that were only in memory have no
 name: then the tree says how many there were, and cannot be run.
 """

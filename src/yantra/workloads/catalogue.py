@@ -49,7 +49,7 @@ def described(name: str, where: str = "model") -> Transformer | Model:
 
 
 def _of_data(path: Path) -> Transformer | Model:
-    """Read a Hugging Face config, told by its `model_type`, or sizes by name."""
+    """Read a Hugging Face config, recognised by its `model_type`, or sizes by name."""
     if paths.isdir(path) or (path.suffix == ".json" and hf.is_config(path)):
         return hf.load(path)
     return description.load(path)

@@ -4,8 +4,8 @@ It looks at classes of ranks, one per device of the pipeline, not at ranks: ever
 for earlier ones of its pass only; messages within a stage (context parallelism) meet each other;
 every send between stages has its receive, of the same tag and size; and if every device worked
 through its list strictly in order, all of them would reach the end, with collectives between
-stages entered by all members alike. Any execution that respects the dependencies then ends too,
-with one slot for communication per rank and the collectives in file order as with many: the
+stages entered by all members in one order. Any execution that respects the dependencies then ends
+too, with one slot for communication per rank and the collectives in file order as with many: the
 dependencies are fewer than those of that strict order.
 """
 
@@ -75,7 +75,7 @@ def _check_circle(
     receives: Mapping[tuple[str, int, int], Sequence[int]],
     where: str,
 ) -> None:
-    """Raise if receives wait for sends that wait for them; all ranks of the stage are alike."""
+    """Raise if receives wait for sends that wait for them; all ranks of the stage do the same."""
     if not sends:
         return
     parents: list[list[int]] = [

@@ -20,7 +20,7 @@ class Model(Record):
     """What a job trains or serves: a block in front, layers a pipeline may cut between, a tail.
 
     `sequence` is the usual number of tokens of one sequence (or of one image), `fixed_sequence`
-    says that there is no other. `source` tells where the sizes are from.
+    says that there is no other. `source` says where the sizes are from.
     """
 
     name: str

@@ -7,7 +7,7 @@ as `use_distributed_optimizer` stands for a value (`zero=1`). Some names give a 
 with others (`world_size`): these stand in `COMPUTED`.
 
 Trade-off: a name means one thing whichever program it comes from. Where two programs use one word
-for two things the meaning is Megatron's, and the other is refused if it can be told (`sp=4`).
+for two things the meaning is Megatron's, and the other is refused if it can be recognised (`sp=4`).
 
 Sources: the arguments of Megatron-LM (megatron/training/arguments.py), DeepSpeed's configuration,
 Hugging Face TrainingArguments, TorchTitan's [parallelism], vLLM's engine arguments, STG's and

@@ -62,7 +62,7 @@ class Plan(Record):
 
     Sizes are numbers of ranks, sequences (`micro_batch`, `global_batch`), elements
     (`bucket_elements`) and layers (`prefetch`). Raises ConfigError for a value that no plan may
-    have; `check` tells whether the values go together.
+    have; `check` says whether the values go together.
     """
 
     __slots__ = ("_left_out", "_spelling")
@@ -128,7 +128,7 @@ class Plan(Record):
         return plan.spelled(self.spelling)
 
     def spelled(self, spelling: Mapping[str, str]) -> Self:
-        """Tell how the user called the fields; errors use these names."""
+        """Note how the user called the fields; errors use these names."""
         object.__setattr__(self, "_spelling", dict(spelling))
         return self
 

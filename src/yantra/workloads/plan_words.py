@@ -1,6 +1,6 @@
 """What the user calls the fields of a plan, and how two plans differ in these words.
 
-What is told can be typed as it stands: a name that only stands for one value, such as
+What is printed can be typed as it stands: a name that only stands for one value, such as
 `use_distributed_optimizer`, gives way to the field's own; one that a field was computed from, such
 as `world_size`, gets the number that it has in the other plan.
 """

@@ -119,7 +119,7 @@ class Transformer(Record):
         return self.kv_lora_rank > 0
 
     def has_experts(self, layer: int) -> bool:
-        """Tell whether the layer of this number, from 0, has experts."""
+        """Return whether the layer of this number, from 0, has experts."""
         return self.num_experts > 0 and (not self.moe_layer_freq or self.moe_layer_freq[layer] > 0)
 
     def window(self, layer: int) -> int:

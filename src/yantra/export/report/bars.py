@@ -1,4 +1,4 @@
-"""Stacked bars: rows of shares of one whole, each told in words beside it as well."""
+"""Stacked bars: rows of shares of one whole, each said in words beside it as well."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Where communication goes: collectives by kind, group and size, and messages between two ranks.
 
 Rows are gathered over classes, each counted as often as it has ranks, so the sums equal those of
-`Result.collectives`. A group is told by its number of ranks and the distance between neighbours. Of
-a recorded run each row also says where its time goes (docs/reference/accounting.md).
+`Result.collectives`. A group is named by its number of ranks and the distance between neighbours.
+Of a recorded run each row also says where its time goes (docs/reference/accounting.md).
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _MOST_POINTS = 20_000
 
 
 class Kernel(NamedTuple):
-    """Kernels that are alike: `calls` over all ranks, `ticks` of one call."""
+    """Equal kernels: `calls` over all ranks, `ticks` of one call."""
 
     operations: int
     bytes: int
@@ -85,7 +85,7 @@ def _of_graph(run: Run, graph: Graph, classes: list[RankClass]) -> tuple[list[Ke
 
 
 def _merged(kernels: list[Kernel]) -> list[Kernel]:
-    """Add up kernels of different graphs that are alike."""
+    """Add up equal kernels of different graphs."""
     calls: dict[tuple[int, int, int, str], int] = {}
     for kernel in kernels:
         calls[kernel[:4]] = calls.get(kernel[:4], 0) + kernel.calls

@@ -1,4 +1,4 @@
-"""Memory over time, from what the traces tell: tensors that are followed, or saved activations.
+"""Memory over time, from what the traces say: tensors that are followed, or saved activations.
 
 Two sources. With `track_local_memory` every node names the tensors it reads and writes, and each
 lives from its first write to its last read (`yantra.export.local_memory`). Else `act_alloc` and
@@ -44,7 +44,7 @@ class Memory(NamedTuple):
 
 
 class Timelines(NamedTuple):
-    """The memory of classes, what it was told by, and how many classes are left out."""
+    """The memory of classes, what it was found by, and how many classes are left out."""
 
     classes: list[Memory]
     source: str
@@ -52,7 +52,7 @@ class Timelines(NamedTuple):
 
 
 def find(run: Run) -> Timelines:
-    """Return the memory of the classes, as far as the traces tell it."""
+    """Return the memory of the classes, as far as the traces say it."""
     chosen = list(enumerate(run.classes))[:_MOST_CLASSES]
     left_out = len(run.classes) - len(chosen)
     if run.result.model.scenario.track_local_memory:

@@ -1,7 +1,7 @@
 """What communication waited for: the last steps of each node of a recorded run.
 
 Compute is one step, so only nodes with more are embedded, class by class, those that finish last
-first, until MOST_NODES are asked; the page tells others by their dependencies alone.
+first, until MOST_NODES are asked; the page explains others by their dependencies alone.
 """
 
 from __future__ import annotations

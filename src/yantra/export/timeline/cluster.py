@@ -75,7 +75,7 @@ def _critical_path(result: Result, sink: Sink, process: int) -> None:
 
 
 def _links(result: Result, sink: Sink, process: int) -> list[str]:
-    """Write counters for the links that carried most; return what is told of the others."""
+    """Write counters for the links that carried most; return what is said of the others."""
     count = len(result.links)
     if not count:
         return []

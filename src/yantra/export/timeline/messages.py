@@ -3,7 +3,7 @@
 Each end is an instant within the slice of its node: where the message leaves, and where it arrives
 or, where that is before its receive is posted, where the receive begins. Perfetto draws an arrow
 from the end of what it joins to the beginning, and by their starts, so instants are what points the
-right way. A message within one nanosecond has no arrow, for no order of its ends can be told.
+right way. A message within one nanosecond has no arrow, for its ends have no order.
 
 Messages of sends come first, then those of collectives, all or none of each. Of a folded run they
 are those of the representatives, and arrive at the shown rank of their destination's class.
@@ -35,7 +35,7 @@ class Side(NamedTuple):
 
 
 class Messages:
-    """The messages between ranks that are shown; `notes` tells which are left out."""
+    """The messages between ranks that are shown; `notes` says which are left out."""
 
     def __init__(self, result: Result, shown: list[Shown], writer: Writer, most: int) -> None:
         self.notes: list[str] = []
@@ -96,7 +96,7 @@ class Messages:
         self._places = [_by_rank(side.rank) for side in (out, into)]
 
     def _choose(self, drawn: Any, most: int) -> Any:
-        """Return the messages that are drawn; tell of those that are too many."""
+        """Return the messages that are drawn; note those that are too many."""
         if int(drawn.sum()) <= most:
             return np.flatnonzero(drawn)
         collective = (self._by_trace("source", "node", _is_collective) == 1) & drawn

@@ -65,7 +65,7 @@ def _expanded(g: Graph, block: MLA, q: Tensor, new: tuple[Tensor, ...], part: Ba
 def _absorbed(
     g: Graph, block: MLA, q: Tensor, new: tuple[Tensor, ...], part: Batch, owns: bool
 ) -> Tensor:
-    """Attend in latent space; `owns` tells that no other part has counted the weights."""
+    """Attend in latent space; `owns` says that no other part has counted the weights."""
     tokens, heads, row = part.tokens, block.heads, block.kv_lora + block.qk_rope
     local = heads // g.setting.ways("tp")
     by_head = g.split(Placement(), "heads", "tp")

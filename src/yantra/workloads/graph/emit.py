@@ -57,7 +57,7 @@ class Emitter:
         return None
 
     def provide(self, tensor: Tensor, position: int | None, placement: Placement) -> None:
-        """Tell that a value exists from `position` on."""
+        """Note that a value exists from `position` on."""
         self.values[tensor.number, placement] = position
         self._placements.setdefault(tensor.number, []).append(placement)
 

@@ -27,7 +27,7 @@ def stored(use: Use) -> Placement:
 
 
 def is_repeated(graph: Graph, operator: Operator) -> bool:
-    """Tell whether the backward pass runs this operator's forward again."""
+    """Return whether the backward pass runs this operator's forward again."""
     recompute = graph.setting.recompute
     if recompute == "full":
         return operator.unit.startswith(REPEATED_UNITS)

@@ -23,7 +23,7 @@ families: Registry[Callable[[Config], Described]] = Registry(
 
 
 def is_config(path: str | PathLike[str]) -> bool:
-    """Tell whether a JSON file is a config of this kind, which names its `model_type`."""
+    """Return whether a JSON file is a config of this kind, which names its `model_type`."""
     tree = parse_json(read_text(path), str(path))[0]
     return isinstance(tree, dict) and "model_type" in tree
 

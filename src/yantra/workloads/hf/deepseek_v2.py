@@ -17,7 +17,7 @@ def read(config: Config) -> Transformer:
 
 
 def sizes(config: Config, in_groups: bool) -> dict[str, Any]:
-    """Return what V2 and V3 write alike; `in_groups` says whether groups limit the choice."""
+    """Return what V2 and V3 both write; `in_groups` says whether groups limit the choice."""
     heads, layers = config.size("num_attention_heads"), config.layers("num_hidden_layers")
     config.must_be("num_key_value_heads", heads, because="every head has its keys and values")
     config.must_be("attention_bias", False, because="its projections have no biases")

@@ -8,7 +8,7 @@
 | `timeline.py`, `engine.py` | one rank's template; all stages of one grid |
 | `kv_cache.py`, `memory.py`, `activations.py` | what lies in memory, and whether it fits |
 | `transfer.py` | who sends which keys and values to whom between two grids |
-| `rounds.py`, `classes.py` | what is told about it; classes of ranks -> `Workload` |
+| `rounds.py`, `classes.py` | what is shown of it; classes of ranks -> `Workload` |
 | `check.py` | messages match, collectives agree, nobody waits for ever |
 | `infer.py` | the whole: model and plan -> `Workload` |
 """

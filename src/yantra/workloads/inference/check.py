@@ -85,7 +85,7 @@ class _Run:
 def _messages(
     grids: Sequence[Grid], events: Mapping[int, Sequence[Event]], kind: str
 ) -> dict[Key, int]:
-    """Return the bytes of every message of a kind; two must not look alike."""
+    """Return the bytes of every message of a kind; two must not look the same."""
     found: dict[Key, int] = {}
     for rank, mine in events.items():
         for event in mine:

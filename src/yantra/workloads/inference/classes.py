@@ -33,7 +33,7 @@ def workload_of(
 ) -> Workload:
     """Return the workload of one or two grids, checked to run to its end.
 
-    `timelines` are those of each grid's classes, `axes` tells along which they differ besides pp.
+    `timelines` are those of each grid's classes, `axes` says along which they differ besides pp.
     """
     groups: dict[str, Group] = {}
     classes: list[RankClass] = []

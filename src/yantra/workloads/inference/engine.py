@@ -70,7 +70,7 @@ class Engine:
         return made
 
     def block(self, stage: int, play: Play) -> Block:
-        """Return a pass of a stage, encoded once for all that are alike."""
+        """Return a pass of a stage, encoded once for all that are equal."""
         batch = batch_of(play.iteration, self.stages.plan.token_multiple)
         made = self.stages.of(stage, batch)
         is_piped = self.last_stage > 0

@@ -61,7 +61,7 @@ def infer(
     `max_num_batched_tokens` bounds an iteration of one replica: longer prompts come in chunks.
     `iterations` is their number; by default until all prompts are done, or one. With the phase
     `disaggregated`, `plan` is that of the grid for prompts, `decode_plan` of the other, and
-    `transfer` tells whether keys and values go layer by layer or at the end of the prompt.
+    `transfer` says whether keys and values go layer by layer or at the end of the prompt.
 
     Raises ConfigError for a plan that is impossible for the model, a batch that replicas cannot
     share, or one that needs more than its share of `memory_bytes` per device; UnsupportedError for

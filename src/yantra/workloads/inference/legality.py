@@ -43,7 +43,7 @@ def _problems(plan: InferencePlan, facts: Facts, tokens: int) -> Iterator[tuple[
 
 
 def _splits(facts: Facts, tp: int) -> bool:
-    """Tell whether heads and columns can be shared; there may be copies of key-value heads."""
+    """Return whether heads and columns can be shared; there may be copies of key-value heads."""
     whole = (*facts.heads, *facts.widths)
     return all(size % tp == 0 for size in whole) and all(
         heads % tp == 0 or tp % heads == 0 for heads in facts.kv_heads

@@ -45,7 +45,7 @@ def totals_of(rounds: Sequence[Round]) -> dict[str, int]:
 
 
 def draw(rounds: Sequence[Round], name: str = "") -> str:
-    """Return lines of text; rounds alike share one."""
+    """Return lines of text; equal rounds share one."""
     lines = []
     at = 0
     for what, alike in groupby(rounds):

@@ -1,4 +1,4 @@
-"""Which branch of a shell script's conditions is taken, where it can be told.
+"""Which branch of a shell script's conditions is taken, where it can be known.
 
 Comparisons are: `[ "$A" = x ]`, `[[ $A == x ]]`, `!=`, `-eq`, `-ne`, `-gt`, `-ge`, `-lt`, `-le`,
 `-z`, `-n`, and these with `&&` or `||` between them. Any other condition, and every loop, leaves it
@@ -24,7 +24,7 @@ _TESTS = {"[": "]", "[[": "]]"}
 
 
 class _Branch(NamedTuple):
-    """One open condition; None is what cannot be told."""
+    """One open condition; None is what cannot be known."""
 
     taken: bool | None
     """Whether the branch being read is."""
@@ -87,7 +87,7 @@ class Branches:
 
 
 def _holds(words: list[str], doubt: str) -> bool | None:
-    """Return whether a list of tests holds; None if it cannot be told."""
+    """Return whether a list of tests holds; None if it cannot be known."""
     if doubt:
         return None
     for between, decisive in (("||", True), ("&&", False)):

@@ -1,4 +1,4 @@
-"""A list of Megatron-LM's arguments, told apart into those that are used and those that are not."""
+"""A list of Megatron-LM's arguments, divided into those that are used and those that are not."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Given(NamedTuple):
         return value
 
     def flag(self, name: str) -> bool:
-        """Tell whether a switch is given."""
+        """Return whether a switch is given."""
         return name in self.values
 
     def wrong(self, name: str, problem: str) -> ConfigError:

@@ -96,5 +96,5 @@ _BEGINNINGS = tuple(name.removesuffix("*") for name in _NAMES if name.endswith("
 
 
 def is_ignored(name: str) -> bool:
-    """Tell whether an argument of this name, without dashes in front, costs nothing."""
+    """Return whether an argument of this name, without dashes in front, costs nothing."""
     return name in _EXACT or name.startswith(_BEGINNINGS)

@@ -15,8 +15,8 @@ _LIST_ENDINGS = (".yaml", ".yml", ".json")
 def get(name: str, where: str | None = None) -> Schedule:
     """Return the schedule of a name such as `zb-h1`, or of a file that lists its operations.
 
-    A file is told by its ending: .yaml, .yml or .json. `where` is the field that an unknown name
-    is reported at.
+    A file is recognised by its ending: .yaml, .yml or .json. `where` is the field that an unknown
+    name is reported at.
     """
     if name.endswith(_LIST_ENDINGS):
         from yantra.workloads.schedules.listed import Listed

@@ -7,7 +7,7 @@ latency on top. The arithmetic is that of the durations given: with whole number
 answers are exact.
 
 Trade-off: sends and receives take no time of the device, and do not wait for each other; what
-networks do to them is for the simulator to tell.
+networks do to them is for the simulator to find.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How many micro-batches' activations each device holds: what decides the memory of a schedule.
 
 A device holds the activations of a pass from the start of F to the end of B, or of W where the
-backward pass is split. The order alone tells how many: no times are needed.
+backward pass is split. The order alone says how many: no times are needed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A training step as a whole: what each device of the pipeline holds and plays, before encoding.
 
 All ranks with the same pipeline coordinate do the same, so a device of the pipeline stands for a
-class of ranks. The first and the last stage are told from the others only by their work.
+class of ranks. The first and the last stage differ from the others only by their work.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def _reduce(
 
 
 def _receive(draft: Draft, work: Pass, ends: Ends, plan: Plan, phase: Phase) -> None:
-    """Let the first operations wait for their tensor, and the other messages for their turn."""
+    """Let the first operations wait for their tensor, and messages for those before."""
     source = ends.source
     if isinstance(source, Message):
         operation = Operation(

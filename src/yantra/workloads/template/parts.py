@@ -96,7 +96,7 @@ class Layout:
         return dict(enumerate(members, start=1))
 
     def families(self) -> Iterator[Family]:
-        """Yield the communicators of all rules, those that lie alike together."""
+        """Yield the communicators of all rules, those of one layout together."""
         for name, group in self.groups.items():
             yield from families(self._by_name[group.grid], group, self._first_id[name])
 

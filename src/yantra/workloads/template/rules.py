@@ -34,7 +34,7 @@ class Sum(NamedTuple):
 
 
 class Family(NamedTuple):
-    """Communicators that lie alike: their ids and lowest ranks, and the offsets of their members.
+    """Communicators of one layout: their ids and lowest ranks, and the offsets of their members.
 
     `axes` are (count, step of the lowest rank, step of the id); `offsets` are (count, step, list),
     where a list, if there is one, takes the place of steps. Members are all sums of offsets.

@@ -255,7 +255,7 @@ class Workload:
         return groups, [peer_rule(self.grids, own, name) for name in names.peers]
 
     def families(self) -> Iterator[Family]:
-        """Yield the communicators, those that lie alike together, without their members."""
+        """Yield the communicators, those of one layout together, without their members."""
         return self._layout.families()
 
     def numbered_groups(self) -> Sequence[tuple[int, tuple[int, ...]]]:

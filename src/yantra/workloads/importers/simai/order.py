@@ -2,7 +2,7 @@
 
 SimAI runs all rows forward and then all rows backward, micro-batches included, and leaves the
 pipeline to a formula. `simai` is that order. Any schedule that keeps a device's layers in one chunk
-gives the other orders: rows are then told apart into what comes before the first micro-batch (the
+gives the other orders: rows are then divided into what comes before the first micro-batch (the
 gradients' communication), the micro-batches, and what comes after the last (loss, optimizer), and
 stages send each other activations and gradients. What stands outside the micro-batches runs at the
 end of the step, where gradients are whole.

@@ -74,7 +74,7 @@ def steps_of(
 ) -> dict[int, list[Step]]:
     """Return the steps of every stage in the order of the file.
 
-    `axes` are the symbols of spatial axes of more than one rank; `does_nothing` tells which numbers
+    `axes` are the symbols of spatial axes of more than one rank; `does_nothing` says which numbers
     of operations are zero.
     """
     ids = count(1)

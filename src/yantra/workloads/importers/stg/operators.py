@@ -1,7 +1,7 @@
 """The operators of the sheets: the shard each makes of its inputs, and its operations.
 
 Operations are those STG counts: multiply-accumulates of an einsum, elements of the others. What one
-of them is worth in FLOP is decided by `units.py`.
+of them counts in FLOP is decided by `units.py`.
 
 Source: astra-sim/stage@9ec6c02, the format of `sharding_spreadsheets`.
 """

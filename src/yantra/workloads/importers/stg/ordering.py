@@ -24,7 +24,7 @@ Stages = Mapping[int, Sequence[Step]]
 def order(stages: Stages, operations: Callable[[Step], int]) -> dict[int, list[Step]]:
     """Return the steps of each stage in an order all can follow; raises ConfigError for a circle.
 
-    `operations` tells how long a step occupies its stage; 0 for communication.
+    `operations` says how long a step occupies its stage; 0 for communication.
     """
     everything = {step.id: (stage, step) for stage, steps in stages.items() for step in steps}
     parents = _parents(everything)

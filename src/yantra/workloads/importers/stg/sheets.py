@@ -1,6 +1,6 @@
 """Reader of one module: a CSV table of tensors and a JSON file of what it takes and gives.
 
-One row is one tensor with the operation that makes it. Every mistake is told with file, row and
+One row is one tensor with the operation that makes it. Every mistake is reported with file, row and
 column, what was expected and what is there. Rows count from 2, as in a spreadsheet.
 
 Source: astra-sim/stage@9ec6c02, `sharding_spreadsheets`; the columns are in docs/reference/stg.md.
@@ -63,7 +63,7 @@ def read_module(path: str) -> Module:
         is_weight = row.cells["require_grads"]
         if is_weight not in ("Y", "N", ""):
             raise row.wrong("require_grads", "Y or N")
-        # STG tells backward tensors, which get weights of their own under FSDP, by this letter.
+        # STG marks backward tensors, which get weights of their own under FSDP, by this letter.
         backward = name.rpartition(".")[2].startswith("d")
         tensor = Tensor(name, _spec(row), trained=is_weight == "Y", backward=backward)
         by_id[name] = tensor

@@ -58,7 +58,7 @@ class Tensor:
     """One tensor and the operation that makes it.
 
     `unit` is the part of the model: the number of a layer, `front` or `tail`; `micro_batch` is None
-    for what all micro-batches share. `backward` tells that it is part of the backward pass.
+    for what all micro-batches share. `backward` says that it is part of the backward pass.
     """
 
     __slots__ = (

@@ -1,4 +1,4 @@
-"""Attributes of nodes: what an operation and an element are worth.
+"""Attributes of nodes: how much an operation and an element count.
 
 `stg` writes upstream's counts: multiply-accumulates, elements, the output alone. `yantra` writes
 what a simulator divides by FLOP/s and bytes/s: two operations per multiply-accumulate, bytes of all
