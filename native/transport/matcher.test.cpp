@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "check.hpp"
+#include "base/test.hpp"
 
 namespace {
 

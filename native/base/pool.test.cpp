@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "check.hpp"
+#include "base/test.hpp"
 
 namespace {
 

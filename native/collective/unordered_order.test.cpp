@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "check.hpp"
+#include "base/test.hpp"
 
 namespace {
 

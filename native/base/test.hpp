@@ -1,4 +1,4 @@
-// What the programs of this folder share: random numbers that repeat, and a check that says where.
+// What the tests beside the parts share: random numbers that repeat, and a check that says where.
 #pragma once
 
 #include <cstdio>

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "check.hpp"
+#include "base/test.hpp"
 
 namespace {
 
