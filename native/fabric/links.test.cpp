@@ -3,7 +3,7 @@
 //
 // The oracle of hops is a search of each block in breadth.
 //
-// With: fabric/grid.cpp, fabric/table.cpp
+// needs: fabric/grid.cpp, fabric/table.cpp
 #include "fabric/links.hpp"
 
 #include <vector>

@@ -1,18 +1,19 @@
 """The tests beside the parts of the core, `native/<part>/*.test.cpp`: each is built and run.
 
-A test is a program that states laws against a slow oracle; it ends with 1 and the step at which one
-broke. Beside `name.test.cpp` the sources it needs are linked: `name.cpp`, if there is one and the
-test does not include it whole, and those its line `// With: part/other.cpp, ...` names.
+A test is a program that states laws, where it can against a slow oracle; it ends with 1 and the step
+at which one broke. Beside `name.test.cpp` goes `name.cpp`, if there is one and the test does not
+include it whole, and what its line `// needs:` names: sources, or `the parts of a run`, which are
+compiled once for all tests. What one worker has built, the others use.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
 import subprocess
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -20,53 +21,93 @@ import pytest
 NATIVE = Path(__file__).resolve().parents[2] / "native"
 TESTS = sorted(NATIVE.rglob("*.test.cpp"))
 COMPILER = shutil.which(os.environ.get("CXX", "g++"))
-FLAGS = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{NATIVE}"]
+# What a test does not call need not be there to be linked.
+FLAGS = ["-std=c++20", "-O1", f"-I{NATIVE}", "-ffunction-sections", "-Wl,--gc-sections"]
+STRICT = ["-Wall", "-Wextra", "-Werror"]
+
+PARTS_OF_A_RUN = "the parts of a run"
+IN_A_RUN = [
+    "fabric",
+    "collective",
+    "network",
+    "transport",
+    "memory",
+    "collective/runtime",
+    "execution",
+    "run",
+]
+BESIDE_THEM = ["model/layout.cpp", "workload/rank_rules.cpp"]
 
 Built = subprocess.CompletedProcess[str]
 
 
-def sources(test: Path) -> list[Path]:
-    """Return what a test is built from: itself first."""
+def _needs(test: Path) -> tuple[list[Path], bool]:
+    """Return the sources of a test, itself first, and whether it needs the parts of a run."""
     text = test.read_text()
+    named = re.search(r"^// needs: (.*)$", text, re.MULTILINE)
+    if named and named[1] == PARTS_OF_A_RUN:
+        return [test], True
     own = test.with_name(test.name.replace(".test.cpp", ".cpp"))
     found = [test]
     if own.exists() and f'#include "{own.relative_to(NATIVE)}"' not in text:
         found.append(own)
-    if named := re.search(r"^// With: (.*)$", text, re.MULTILINE):
+    if named:
         found += [NATIVE / name.strip() for name in named[1].split(",")]
-    return found
+    return found, False
+
+
+def _compile(*arguments: object) -> Built:
+    command = [str(COMPILER), *FLAGS, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def _once(target: Path, build: Callable[[], Built]) -> Path:
+    """Return the target, built by whoever asks for it first."""
+    with Path(f"{target}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            built = build()
+            assert built.returncode == 0, built.stderr
+    return target
 
 
 @pytest.fixture(scope="session")
-def build(
-    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Callable[[Path], tuple[Path, Built]]:
-    """Start to build all tests that were asked for, side by side; return who waits for one."""
-    folder = tmp_path_factory.mktemp("native")
-    pool = ThreadPoolExecutor(os.cpu_count())
-    request.addfinalizer(lambda: pool.shutdown(cancel_futures=True))
-    asked = {item.callspec.params["test"] for item in request.session.items if _is_ours(item)}
-    programs = {test: folder / "-".join(test.relative_to(NATIVE).parts) for test in asked}
-    builds: dict[Path, Future[Built]] = {
-        test: pool.submit(_compile, test, program.with_suffix(""))
-        for test, program in sorted(programs.items())
-    }
-    return lambda test: (programs[test].with_suffix(""), builds[test].result())
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder that all workers build in."""
+    own = tmp_path_factory.getbasetemp()
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "native"
+    shared.mkdir(exist_ok=True)
+    return shared
 
 
-def _is_ours(item: pytest.Item) -> bool:
-    return isinstance(item, pytest.Function) and item.function is test_a_part_keeps_its_laws
+@pytest.fixture(scope="session")
+def parts_of_a_run(folder: Path) -> Callable[[], Path]:
+    """Return who builds one object of all of them: together they compile twice as fast."""
+    sources = [
+        source
+        for part in IN_A_RUN
+        for source in sorted((NATIVE / part).glob("*.cpp"))
+        if not source.name.endswith(".test.cpp")
+    ]
+    sources += [NATIVE / name for name in BESIDE_THEM]
+    together = folder / "parts_of_a_run.cpp"
+    target = together.with_suffix(".o")
 
+    def build() -> Built:
+        together.write_text("".join(f'#include "{source}"\n' for source in sources))
+        return _compile("-c", together, "-o", target)
 
-def _compile(test: Path, program: Path) -> Built:
-    command = [str(COMPILER), *FLAGS, *map(str, sources(test)), "-o", str(program)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return lambda: _once(target, build)
 
 
 @pytest.mark.skipif(COMPILER is None, reason="needs a C++ compiler")
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: str(test.relative_to(NATIVE)))
-def test_a_part_keeps_its_laws(test: Path, build: Callable[[Path], tuple[Path, Built]]) -> None:
-    program, built = build(test)
-    assert built.returncode == 0, built.stderr
+def test_a_part_keeps_its_laws(
+    test: Path, folder: Path, parts_of_a_run: Callable[[], Path]
+) -> None:
+    sources, needs_a_run = _needs(test)
+    objects = [parts_of_a_run()] if needs_a_run else []
+    target = folder / "-".join(test.relative_to(NATIVE).parts).removesuffix(".test.cpp")
+    program = _once(target, lambda: _compile(*STRICT, *sources, *objects, "-o", target))
     done = subprocess.run([program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == 0, done.stdout + done.stderr

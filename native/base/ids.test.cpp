@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <unordered_set>
 
-#include "check.hpp"
+#include "base/test.hpp"
 
 namespace {
 
