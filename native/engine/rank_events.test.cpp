@@ -1,0 +1,98 @@
+// What an actor registers for one tick runs together, where the first of it was registered.
+//
+// The oracle keeps every batch in one list and looks through all of it.
+#include "engine/rank_events.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/test.hpp"
+
+namespace {
+
+using namespace yantra;
+using test::check;
+
+constexpr u32 actors = 4;
+
+class SlowRankEvents {
+public:
+    struct Batch {
+        u64 tick;
+        u32 actor;
+        std::vector<u32> events;
+    };
+
+    void schedule(u64 tick, u32 actor, u32 event) {
+        for (Batch& batch : batches_) {
+            if (batch.tick == tick && batch.actor == actor) {
+                batch.events.push_back(event);
+                return;
+            }
+        }
+        batches_.push_back({tick, actor, {event}});
+    }
+    // The batch that runs now; it takes events on until it is removed.
+    Batch& first() {
+        return *std::min_element(batches_.begin(), batches_.end(),
+                                 [](const Batch& a, const Batch& b) { return a.tick < b.tick; });
+    }
+    void remove_first() { batches_.erase(batches_.begin() + (&first() - batches_.data())); }
+    bool empty() const { return batches_.empty(); }
+
+private:
+    std::vector<Batch> batches_;
+};
+
+class Both {
+public:
+    explicit Both(u32 seed) : random_(seed), fast_(queue_, actors) {}
+
+    void schedule() {
+        const u32 actor = static_cast<u32>(random_.below(actors));
+        const u64 delay = random_.below(3);
+        fast_.schedule(ActorId(actor), delay, {Owner::execution, 0}, count_, count_ + 7);
+        slow_.schedule(queue_.now() + delay, actor, count_++);
+    }
+
+    // Runs all; each event may register up to two more while there are fewer than `most`.
+    void run(u32 most) {
+        while (!queue_.empty()) {
+            const Event event = queue_.next();
+            check(event.kind == EventKind(Owner::rank_events, 0), "an event of somebody else", count_);
+            std::size_t at = 0;
+            fast_.run(event.index, [&](ActorId actor, const RankEvent& of) {
+                check(slow_.first().tick == queue_.now(), "a batch runs at another tick", of.a);
+                check(slow_.first().actor == actor.index(), "a batch of another actor", of.a);
+                check(at < slow_.first().events.size(), "an event too many", of.a);
+                check(slow_.first().events[at++] == of.a, "another event of the batch", of.a);
+                check(of.b == of.a + 7, "an event carries something else", of.a);
+                for (u64 more = random_.below(3); more > 0 && count_ < most; --more) {
+                    schedule();
+                }
+            });
+            check(at == slow_.first().events.size(), "an event of the batch is missing", count_);
+            slow_.remove_first();
+        }
+        check(slow_.empty(), "a batch never ran", count_);
+    }
+
+private:
+    test::Random random_;
+    EventQueue queue_;
+    RankEvents fast_;
+    SlowRankEvents slow_;
+    u32 count_ = 0;
+};
+
+}  // namespace
+
+int main() {
+    for (u32 seed = 0; seed < 30; ++seed) {
+        Both both(seed);
+        for (u32 i = 0; i < 5; ++i) {
+            both.schedule();
+        }
+        both.run(1000);
+    }
+}

@@ -1,0 +1,68 @@
+// A timer comes once, at its time, unless it was cancelled; a handle of an earlier use cancels nothing.
+//
+// The oracle is a map of what is pending.
+#include "engine/timers.hpp"
+
+#include <map>
+#include <vector>
+
+#include "base/test.hpp"
+#include "engine/event_queue.hpp"
+
+namespace {
+
+using namespace yantra;
+using test::check;
+
+struct Set {
+    Timers::Handle handle;
+    u32 payload;
+};
+
+void random_timers(u32 seed) {
+    test::Random random(seed);
+    EventQueue queue;
+    Timers timers;
+    std::vector<Set> all;                 // ever set
+    std::map<u32, u64> pending;           // payload, and when it will come
+    auto comes = [&] {
+        const Event event = queue.next();
+        const u32 payload = timers.expire(event.index);
+        if (payload == none) {
+            return;
+        }
+        const auto found = pending.find(payload);
+        check(found != pending.end(), "a timer came that was cancelled, or has come", payload);
+        check(found->second == queue.now(), "a timer came at another time", payload);
+        pending.erase(found);
+    };
+    for (u64 step = 0; step < 3000; ++step) {
+        const u64 what = random.below(5);
+        if (what < 2) {
+            const u32 payload = static_cast<u32>(all.size());
+            const u64 tick = queue.now() + random.below(50);
+            all.push_back({timers.set(payload), payload});
+            queue.schedule(tick, {Owner::arrivals, 0}, all.back().handle.slot);
+            pending.emplace(payload, tick);
+        } else if (what < 4 && !all.empty()) {
+            const Set& any = all[random.below(all.size())];
+            check(timers.cancel(any.handle) == (pending.erase(any.payload) > 0),
+                  "what is not pending was cancelled, or what is was not", step);
+        } else if (!queue.empty()) {
+            comes();
+        }
+    }
+    while (!queue.empty()) {
+        comes();
+    }
+    check(pending.empty(), "a timer never came", seed);
+    check(!timers.cancel({}), "a handle of nothing cancels", seed);
+}
+
+}  // namespace
+
+int main() {
+    for (u32 seed = 0; seed < 10; ++seed) {
+        random_timers(seed);
+    }
+}
