@@ -1,0 +1,240 @@
+// Laws of every network: a message alone takes its hops' latencies and its bytes at the bandwidth, bytes
+// are not lost, what never meets does not wait, and `alone` keeps what the capabilities promise.
+//
+// A network of another level is one more line of main().
+//
+// needs: the parts of a run
+#include "network/network.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/test.hpp"
+#include "network/analytical.hpp"
+#include "network/store_and_forward.hpp"
+
+namespace {
+
+using namespace yantra;
+using test::check;
+
+using Make = std::function<std::unique_ptr<NetworkModel>(const Grid&, Engine&)>;
+const TimeScale scale = TimeScale::picoseconds();
+
+class World {
+public:
+    World(std::vector<Dimension> dimensions, const Make& make)
+        : grid_(std::move(dimensions)), engine_(1), network_(make(grid_, engine_)) {}
+
+    // Sends at a tick; returns the number of the message.
+    u32 send(u64 tick, const Message& message) {
+        messages_.push_back(message);
+        arrived.push_back(~u64{0});
+        departed.push_back(~u64{0});
+        const u32 number = static_cast<u32>(messages_.size() - 1);
+        engine_.queue.schedule(tick, {Owner::execution, 0}, number);
+        return number;
+    }
+    void run() {
+        while (!engine_.queue.empty()) {
+            const Event event = engine_.queue.next();
+            if (event.kind.owner() == Owner::network) {
+                network_->handle(event);
+            } else if (event.kind.owner() == Owner::execution) {
+                network_->send(messages_[event.index], {{Owner::transport, 0}, event.index},
+                               {{Owner::transport, 1}, event.index});
+            } else {
+                u64& tick = (event.kind.kind() == 0 ? arrived : departed)[event.index];
+                check(tick == ~u64{0}, "a message arrives or leaves twice", event.index);
+                tick = engine_.now();
+            }
+        }
+    }
+    const Grid& grid() const { return grid_; }
+    NetworkModel& network() { return *network_; }
+    u32 hops(const Message& message, u32 d) const {
+        const u32 from = grid_.coordinate(message.src.index(), d);
+        const u32 to = grid_.coordinate(message.dst.index(), d);
+        return from == to ? 0 : grid_.hops(d, from, to);
+    }
+
+    std::vector<u64> arrived;
+    std::vector<u64> departed;
+
+private:
+    Grid grid_;
+    Engine engine_;
+    std::unique_ptr<NetworkModel> network_;
+    std::vector<Message> messages_;
+};
+
+std::vector<Dimension> any_dimensions(test::Random& random, u64 count) {
+    constexpr Block blocks[] = {Block::ring, Block::fully_connected, Block::switched};
+    std::vector<Dimension> dimensions;
+    for (; count > 0; --count) {
+        const double bandwidth = static_cast<double>(1 + random.below(8));
+        const double latency = static_cast<double>(random.below(500));
+        dimensions.push_back({blocks[random.below(3)], static_cast<u32>(2 + random.below(5)), bandwidth,
+                              latency, bandwidth});
+    }
+    return dimensions;
+}
+
+Message any_message(test::Random& random, u32 ranks) {
+    const u32 src = static_cast<u32>(random.below(ranks));
+    const u32 dst = (src + 1 + static_cast<u32>(random.below(ranks - 1))) % ranks;
+    return {RankId(src), RankId(dst), 840 * random.below(1000)};   // whole at all bandwidths
+}
+
+// `each_hop`: bytes are taken over every link anew, not once at the narrowest.
+u64 time_alone(const World& world, const Message& message, bool each_hop) {
+    double latency = 0.0;
+    double sum = 0.0;
+    double longest = 0.0;
+    for (u32 d = 0; d < world.grid().dimensions(); ++d) {
+        const u32 hops = world.hops(message, d);
+        const Dimension& dimension = world.grid().dimension(d);
+        const double transfer = static_cast<double>(message.bytes) / dimension.bytes_per_ns;
+        latency += hops * dimension.latency_ns;
+        sum += hops * transfer;
+        longest = std::max(longest, hops > 0 ? transfer : 0.0);
+    }
+    return scale.ticks(latency + (each_hop ? sum : longest));
+}
+
+void a_message_alone_takes_hops_and_bytes(const Make& make, bool each_hop, test::Random& random) {
+    World world(any_dimensions(random, 1 + random.below(3)), make);
+    const Message message = any_message(random, world.grid().ranks());
+    const u64 tick = random.below(10'000);
+    const u32 number = world.send(tick, message);
+    world.run();
+    const u64 expected = time_alone(world, message, each_hop);
+    check(world.arrived[number] == tick + expected, "a message takes another time", expected);
+    const u32 first = world.grid().lowest_difference(message.src.index(), message.dst.index());
+    const double transfer =
+        static_cast<double>(message.bytes) / world.grid().dimension(first).bytes_per_ns;
+    check(world.departed[number] == tick + scale.ticks(transfer), "a message leaves at another time", tick);
+    if (world.network().capabilities().messages_never_wait) {
+        std::vector<LinkUse> use;
+        check(world.network().alone(message, 1, use) == expected, "alone() says another time", expected);
+    }
+}
+
+// Many at once: each arrives, not before it would alone; and no byte is lost, if a message counts once
+// for each dimension or for each hop.
+void nothing_is_lost(const Make& make, bool each_hop, test::Random& random) {
+    World world(any_dimensions(random, 1 + random.below(3)), make);
+    std::vector<Message> messages;
+    std::vector<LinkUse> expected(world.grid().dimensions());
+    for (u32 i = 0; i < 300; ++i) {
+        messages.push_back(any_message(random, world.grid().ranks()));
+        world.send(i, messages.back());
+        for (u32 d = 0; d < expected.size(); ++d) {
+            const u32 hops = world.hops(messages.back(), d);
+            expected[d].bytes += messages.back().bytes * (each_hop ? hops : u32{hops > 0});
+            expected[d].messages += each_hop ? hops : u32{hops > 0};
+        }
+    }
+    world.run();
+    const bool waits = !world.network().capabilities().messages_never_wait;
+    std::vector<LinkUse> alone;
+    for (u32 i = 0; i < messages.size(); ++i) {
+        const u64 least = i + time_alone(world, messages[i], each_hop);
+        check(world.arrived[i] != ~u64{0} && world.departed[i] != ~u64{0}, "a message is lost", i);
+        check(world.arrived[i] == least || (waits && world.arrived[i] > least), "a message flies", i);
+        if (!waits) {
+            world.network().alone(messages[i], 1, alone);
+        }
+    }
+    const std::vector<LinkUse> carried = world.network().dimensions();
+    std::vector<LinkUse> of_links(carried.size());
+    for (const LinkRecord& record : world.network().links()) {
+        of_links[record.dimension].bytes += record.use.bytes;
+    }
+    for (u32 d = 0; d < expected.size(); ++d) {
+        check(carried[d].bytes == expected[d].bytes, "bytes came or went", d);
+        check(carried[d].messages == expected[d].messages, "messages came or went", d);
+        check(!each_hop || of_links[d].bytes == carried[d].bytes, "links carried something else", d);
+        check(waits || alone[d].bytes == carried[d].bytes, "alone() counts other bytes", d);
+    }
+}
+
+void what_is_repeated_was_carried(const Make& make, test::Random& random) {
+    World world(any_dimensions(random, 2), make);
+    if (!world.network().capabilities().is_its_events) {
+        return;
+    }
+    world.send(0, any_message(random, world.grid().ranks()));
+    world.run();
+    const std::vector<LinkUse> before = world.network().dimensions();
+    world.send(1'000'000'000, any_message(random, world.grid().ranks()));
+    world.run();
+    const std::vector<LinkUse> after = world.network().dimensions();
+    world.network().repeat(before, 5);
+    const std::vector<LinkUse> repeated = world.network().dimensions();
+    for (u32 d = 0; d < 2; ++d) {
+        check(repeated[d].bytes == after[d].bytes + 5 * (after[d].bytes - before[d].bytes),
+              "other bytes were repeated", d);
+        check(repeated[d].messages == after[d].messages + 5 * (after[d].messages - before[d].messages),
+              "other messages were repeated", d);
+    }
+}
+
+// Neighbours on one fully connected block never share a link, so all networks agree.
+void without_contention_all_agree(const Make& make, const Make& other, test::Random& random) {
+    std::vector<Dimension> dimensions = any_dimensions(random, 1);
+    dimensions[0].block = Block::fully_connected;
+    World one(dimensions, make);
+    World two(dimensions, other);
+    const u32 ranks = one.grid().ranks();
+    for (u32 src = 0; src < ranks; ++src) {
+        for (u32 dst = 0; dst < ranks; ++dst) {
+            if (src != dst) {
+                const Message message{RankId(src), RankId(dst), 840 * random.below(1000)};
+                const u64 tick = random.below(100);
+                one.send(tick, message);
+                two.send(tick, message);
+            }
+        }
+    }
+    one.run();
+    two.run();
+    check(one.arrived == two.arrived && one.departed == two.departed, "networks differ", ranks);
+}
+
+// On one link, first come first served: each message waits until the one before it has left.
+void one_link_serves_in_order() {
+    World world({{Block::ring, 2, 1.0, 50.0, 1.0}}, [](const Grid& grid, Engine& engine) {
+        return std::make_unique<StoreAndForwardNetwork>(grid, scale, engine);
+    });
+    for (u32 i = 0; i < 10; ++i) {
+        world.send(i, {RankId(0), RankId(1), 1000});
+    }
+    world.run();
+    for (u32 i = 0; i < 10; ++i) {
+        check(world.arrived[i] == (i + 1) * 1'000'000 + 50'000, "a message out of its turn", i);
+    }
+}
+
+}  // namespace
+
+int main() {
+    const Make analytical = [](const Grid& grid, Engine& engine) {
+        return std::make_unique<AnalyticalNetwork>(grid, scale, engine, false);
+    };
+    const Make store_and_forward = [](const Grid& grid, Engine& engine) {
+        return std::make_unique<StoreAndForwardNetwork>(grid, scale, engine);
+    };
+    test::Random random(0);
+    for (u32 step = 0; step < 100; ++step) {
+        for (const auto& [make, each_hop] : {std::pair{analytical, false}, {store_and_forward, true}}) {
+            a_message_alone_takes_hops_and_bytes(make, each_hop, random);
+            nothing_is_lost(make, each_hop, random);
+            what_is_repeated_was_carried(make, random);
+        }
+        without_contention_all_agree(analytical, store_and_forward, random);
+    }
+    one_link_serves_in_order();
+}
