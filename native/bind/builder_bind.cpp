@@ -184,6 +184,7 @@ void bind_ranks(nb::class_<ModelBuilder>& builder) {
         }, "jobs"_a, "job_of"_a)
         .def("set_role_jobs", &ModelBuilder::set_role_jobs, "assignment"_a, "jobs"_a)
         .def("check_ranks", &ModelBuilder::check_ranks)
+        .def("check_job", &ModelBuilder::check_job, "job"_a, "rank"_a)
         .def("build", &ModelBuilder::build);
 }
 

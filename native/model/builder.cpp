@@ -5,6 +5,7 @@
 
 #include "base/ensure.hpp"
 #include "model/model_check.hpp"
+#include "workload/checks.hpp"
 
 namespace yantra {
 
@@ -228,6 +229,13 @@ void ModelBuilder::set_role_jobs(const Assignment& assignment,
 std::optional<RankProblems> ModelBuilder::check_ranks() const {
     check_jobs(model());
     return yantra::check_ranks(model());
+}
+
+std::vector<Problem> ModelBuilder::check_job(const Job& job, u32 rank) const {
+    const auto is_member = [this, rank](u32 communicator) {
+        return model().is_member(rank, communicator);
+    };
+    return check_rank(job, rank, model().ranks(), is_member);
 }
 
 std::shared_ptr<const Model> ModelBuilder::build() {

@@ -111,6 +111,8 @@ public:
     // The jobs of the roles of an assignment.
     void set_role_jobs(const Assignment& assignment, std::vector<std::shared_ptr<const Job>> jobs);
     std::optional<RankProblems> check_ranks() const;
+    // What is wrong with a job that may arrive at a rank.
+    std::vector<Problem> check_job(const Job& job, u32 rank) const;
 
     // Checks that every index is in its range and nothing is missing. Nothing else may be called after.
     std::shared_ptr<const Model> build();

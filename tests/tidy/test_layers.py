@@ -22,14 +22,23 @@ PYTHON_LAYERS = [
     ("compile",),
     ("folding",),
     ("result", "deadlock"),
-    ("simulate", "validate"),
+    ("simulate", "validate", "live"),
     ("export", "demo", "rehearsal", "sweep"),
     ("insight",),
     ("hiding", "doctor"),
     ("cli",),
     ("__main__",),
 ]
-IMPORTS_THE_CORE = {"chakra", "compile", "deadlock", "folding", "simulate", "result", "export"}
+IMPORTS_THE_CORE = {
+    "chakra",
+    "compile",
+    "deadlock",
+    "folding",
+    "simulate",
+    "live",
+    "result",
+    "export",
+}
 
 # The same for folders of the core. A run's side of a part is a part of its own.
 NATIVE_LAYERS = [

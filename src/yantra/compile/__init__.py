@@ -6,19 +6,26 @@ lowered once, so that cost follows the number of different ranks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import inf
 
 from yantra import _core
 from yantra.callable_module import make_callable
+from yantra.chakra import Trace
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs, load_graphs
-from yantra.compile.jobs import lower_jobs, lower_templates, lowering
+from yantra.compile.jobs import (
+    Arriving,
+    lower_arriving,
+    lower_jobs,
+    lower_templates,
+    lowering,
+)
 from yantra.compile.network import add_dimensions
 from yantra.compile.plans import Planner
 from yantra.compile.removal import NOTHING, Without, checked, reduction_rate
 from yantra.compile.templates import TemplateGraphs
-from yantra.errors import ConfigError
+from yantra.errors import ConfigError, UnsupportedError
 from yantra.quirks import ASTRA_SIM, Quirk, parse
 from yantra.scenario import Scenario
 
@@ -46,7 +53,8 @@ class Model:
     """A compiled scenario. Made by `compile`; run it with `yantra.simulate.run`.
 
     `groups` are the communicator groups of the workload, `warnings` texts for the user,
-    `ticks_per_ns` the resolution of the native results, `without` what takes no time in this model.
+    `ticks_per_ns` the resolution of the native results, `without` what takes no time in this model,
+    `arrivals` the jobs that may arrive while it runs (`yantra.live`).
     """
 
     def __init__(
@@ -56,12 +64,14 @@ class Model:
         graphs: Graphs,
         native: _core.Model,
         without: Without = NOTHING,
+        arrivals: Arriving | None = None,
     ) -> None:
         self.scenario = scenario
         self.without = without
         self.quirks = quirks
         self.graphs = graphs
         self.native = native
+        self.arrivals = arrivals or {}
         self.groups = graphs.groups
         self.warnings = graphs.warnings
         self.ticks_per_ns = 1 if Quirk.WHOLE_NANOSECONDS in quirks else 1000
@@ -79,8 +89,8 @@ def quirks_of(scenario: Scenario) -> frozenset[Quirk]:
     return ASTRA_SIM if scenario.semantics == "astra-sim" else frozenset()
 
 
-def compile(scenario: Scenario) -> Model:
-    """Compile a scenario.
+def compile(scenario: Scenario, arrivals: Mapping[str, Mapping[int, Trace]] | None = None) -> Model:
+    """Compile a scenario, and by name the jobs that may arrive while it runs: a trace by rank.
 
     Raises ConfigError or TraceError for a mistake in the input, UnsupportedError where it is well
     formed but no model here covers it.
@@ -93,6 +103,13 @@ def compile(scenario: Scenario) -> Model:
         tensors=scenario.track_local_memory,
         one_slot=scenario.resources.communication == "one_slot",
     )
+    if arrivals is not None:
+        if isinstance(graphs, TemplateGraphs):
+            raise UnsupportedError(
+                "workload: jobs can arrive only where the workload is given by traces, one for "
+                "each rank; expand the workload file first (yantra workload expand)"
+            )
+        graphs.add_arriving(arrivals, scenario.topology.ranks, quirks)
     return _compile(scenario, quirks, graphs, NOTHING)
 
 
@@ -122,17 +139,19 @@ def _compile(
         planner.plan(planner.kinds_of_templates(assignment))
         options = lowering(scale, builder, scenario, quirks, planner, without)
         lower_templates(builder, options, graphs, assignment)
+        arriving: Arriving = {}
     else:
         communicators.add_groups(graphs.groups)
         communicators.set_slots(scenario.resources)
         planner.plan(planner.kinds_of_graphs(graphs))
         options = lowering(scale, builder, scenario, quirks, planner, without)
         lower_jobs(builder, options, graphs, communicators)
+        arriving = lower_arriving(builder, options, graphs)
     if scenario.semantics == "astra-sim" and communicators.tags_may_collide():
         builder.match_by_tag()
     if Quirk.PHASES_AS_READY in quirks:
         builder.share_queue_sets()
-    return Model(scenario, quirks, graphs, builder.build(), without)
+    return Model(scenario, quirks, graphs, builder.build(), without, arriving)
 
 
 def _set_cluster(

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterator, Sequence
-from itertools import repeat
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from operator import is_
 
 from yantra import _core
 from yantra.chakra import files
 from yantra.chakra.diagnostics import from_native
-from yantra.chakra.trace import read_graph
-from yantra.errors import TraceError
+from yantra.chakra.trace import Trace, read_graph
+from yantra.errors import ConfigError, TraceError
 from yantra.quirks import Quirk
 from yantra.scenario import Templates, Traces, WorkloadFile
 from yantra.scenario.types import Workload
@@ -25,7 +25,8 @@ from yantra.scenario.types import Workload
 class Graphs:
     """The graph of every rank: `by_rank[r]` indexes `distinct` and `sources`.
 
-    `groups` are the ids and ranks of the communicator groups, by ascending id.
+    `groups` are the ids and ranks of the communicator groups, by ascending id. `arriving` are the
+    jobs that may arrive while the run goes on: by name, the ranks and their graphs.
     """
 
     def __init__(self, groups: Sequence[tuple[int, tuple[int, ...]]] = ()) -> None:
@@ -34,6 +35,7 @@ class Graphs:
         self.sources: list[str] = []
         self.by_rank = array("I")
         self.warnings: list[str] = []
+        self.arriving: dict[str, list[tuple[int, _core.Graph]]] = {}
 
     def of(self, rank: int) -> _core.Graph:
         """Return the graph of a rank."""
@@ -45,14 +47,34 @@ class Graphs:
 
     def collectives(self) -> Iterator[_core.UsedCollective]:
         """Yield the group and the comm_type of the collectives that occur."""
-        for graph in self.distinct:
+        arriving = (graph for job in self.arriving.values() for _, graph in job)
+        for graph in chain(self.distinct, arriving):
             yield from _core.used_collectives(graph)
+
+    def add_arriving(
+        self, jobs: Mapping[str, Mapping[int, Trace]], ranks: int, quirks: frozenset[Quirk]
+    ) -> None:
+        """Add jobs that may arrive, each a trace by rank. Raises ConfigError, or TraceError."""
+        merge = Quirk.DUPLICATE_IDS_MERGE in quirks
+        for name, traces in jobs.items():
+            for rank in traces:
+                if not 0 <= rank < ranks:
+                    problem = f"rank {rank} is not one of the {ranks} ranks of the cluster"
+                    raise ConfigError(f"jobs['{name}']", problem)
+            job = [(rank, trace.graph(merge_duplicates=merge)) for rank, trace in traces.items()]
+            for rank, graph in job:
+                self.warnings.extend(check(graph, _arriving_at(name, rank), quirks))
+            self.arriving[name] = job
 
     def add(self, graph: _core.Graph, where: str, quirks: frozenset[Quirk]) -> None:
         """Add a distinct graph and its warnings; raise TraceError for its first error."""
         self.warnings.extend(check(graph, where, quirks))
         self.distinct.append(graph)
         self.sources.append(where)
+
+
+def _arriving_at(name: str, rank: int) -> str:
+    return f"job '{name}', trace of rank {rank}"
 
 
 def load_graphs(

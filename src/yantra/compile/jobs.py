@@ -37,6 +37,28 @@ def lower_jobs(
         _refuse(found.problems, graphs.distinct[at], graphs.sources[at])
 
 
+Arriving = dict[str, tuple[list[int], list[_core.Job]]]
+"""Jobs that may arrive, by name: the ranks and what each runs."""
+
+
+def lower_arriving(
+    builder: _core.ModelBuilder, options: _core.LowerOptions, graphs: Graphs
+) -> Arriving:
+    """Lower the jobs that may arrive; `options` are those of the others."""
+    arriving: Arriving = {}
+    for name, job in graphs.arriving.items():
+        ranks, jobs = [], []
+        for rank, graph in job:
+            source = f"job '{name}', trace of rank {rank}"
+            lowered = _core.lower(graph, options)
+            _refuse(lowered.problems, graph, source)
+            _refuse(builder.check_job(lowered.job, rank), graph, source)
+            ranks.append(rank)
+            jobs.append(lowered.job)
+        arriving[name] = (ranks, jobs)
+    return arriving
+
+
 def lower_templates(
     builder: _core.ModelBuilder,
     options: _core.LowerOptions,
