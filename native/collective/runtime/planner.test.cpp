@@ -1,0 +1,149 @@
+// The chunks of a collective add up to it; the data of a chunk's phases follows from the shares of
+// their programs; all members of a communicator plan alike.
+//
+// needs: the parts of a run
+#include "collective/runtime/planner.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "model/test.hpp"
+
+namespace {
+
+using namespace yantra;
+using test::check;
+
+using Phases = std::vector<Phase>;
+
+std::vector<Dimension> any_dimensions(test::Random& random) {
+    std::vector<Dimension> dimensions;
+    for (u64 left = 1 + random.below(3); left > 0; --left) {
+        const double bandwidth = static_cast<double>(1 + random.below(4));
+        dimensions.push_back({Block::ring, static_cast<u32>(2 + random.below(3)), bandwidth, 1.0, bandwidth});
+    }
+    return dimensions;
+}
+
+struct World {
+    explicit World(const Model& model)
+        : grid(model.dimensions), actors(grid.ranks(), 1), planner(model, grid, actors) {}
+
+    std::vector<Phases> cut(const Model& model, CollectiveKind kind, u64 bytes, u32 actor) {
+        CollectiveRequest request;
+        request.kind = kind;
+        request.bytes = bytes;
+        request.actor = ActorId(actor);
+        planner.collective_starts(request.actor, 0);
+        std::vector<Phases> chunks;
+        planner.cut(request, model.plans[0], [&](const Phases& phases) {
+            chunks.push_back(phases);
+            ++planner.chunks_made(request.actor, 0);
+        });
+        return chunks;
+    }
+
+    Grid grid;
+    Actors actors;
+    Planner planner;
+};
+
+// The data of the phase after one of `data` on a level of `size`.
+u64 slow_next(CollectiveKind kind, u64 data, u32 size) {
+    return kind == CollectiveKind::reduce_scatter ? (data + size - 1) / size
+           : kind == CollectiveKind::all_gather   ? data * size
+                                                  : data;
+}
+
+void data_follows_the_shares(const Model& model, const Phases& phases, u64 step) {
+    for (std::size_t at = 0; at + 1 < phases.size(); ++at) {
+        const u32 size = model.plans[0].levels[phases[at].level].size;
+        check(phases[at + 1].data == slow_next(phases[at].kind, phases[at].data, size),
+              "a phase has other data", step);
+    }
+    for (const Phase& phase : phases) {
+        const u32 dimension = model.plans[0].levels[phase.level].dimension;
+        check(phase.queue / model.system.queues_per_dimension == dimension, "a queue elsewhere", step);
+    }
+}
+
+// Scattered over all levels but one, reduced on that, and gathered on the way back.
+void an_all_reduce_goes_there_and_back(const Model& model, const Phases& phases, u64 step) {
+    const std::size_t levels = model.plans[0].levels.size();
+    const bool balanced = phases.size() == 2 * levels;   // Themis scatters over the last one, too
+    check(balanced || phases.size() == 2 * levels - 1, "another number of phases", step);
+    for (std::size_t at = 0; at < phases.size() / 2; ++at) {
+        check(phases[at].kind == CollectiveKind::reduce_scatter, "not scattered", step);
+        check(phases[phases.size() - 1 - at].kind == CollectiveKind::all_gather, "not gathered", step);
+        check(phases[at].level == phases[phases.size() - 1 - at].level, "back by another way", step);
+    }
+    check(balanced || phases[levels - 1].kind == CollectiveKind::all_reduce, "not reduced", step);
+    std::vector<bool> seen(levels);
+    for (std::size_t at = 0; at < levels; ++at) {
+        check(!seen[phases[at].level], "a level twice on the way there", step);
+        seen[phases[at].level] = true;
+    }
+    const Phase& last = phases.back();
+    const u64 end = slow_next(last.kind, last.data, model.plans[0].levels[last.level].size);
+    check(end >= phases.front().data, "a chunk ends with less than it began with", step);
+}
+
+bool equal(const Phases& a, const Phases& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Phase& x, const Phase& y) {
+        return x.data == y.data && x.level == y.level && x.program == y.program && x.queue == y.queue &&
+               x.kind == y.kind && x.clockwise == y.clockwise;
+    });
+}
+
+void plans(u32 seed, InterDimension order, bool padded) {
+    test::Random random(seed);
+    Model model = test::model_of(any_dimensions(random), {});
+    model.system.chunks = static_cast<u32>(1 + random.below(9));
+    model.system.queues_per_dimension = static_cast<u32>(1 + random.below(4));
+    model.system.inter_dimension = order;
+    model.quirks.padded_chunks = padded;
+    World world(model);
+    const u32 ranks = world.grid.ranks();
+    constexpr CollectiveKind kinds[] = {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter,
+                                        CollectiveKind::all_gather};
+    for (u64 step = 0; step < 20; ++step) {
+        const CollectiveKind kind = kinds[random.below(3)];
+        const u64 bytes = 1 + random.below(5000);
+        const std::vector<Phases> chunks = world.cut(model, kind, bytes, 0);
+        u64 sum = 0;
+        for (const Phases& phases : chunks) {
+            sum += phases.front().data;
+            data_follows_the_shares(model, phases, step);
+            if (kind == CollectiveKind::all_reduce) {
+                an_all_reduce_goes_there_and_back(model, phases, step);
+            }
+        }
+        check(padded ? sum >= bytes : sum == bytes, "chunks do not add up to the collective", step);
+        check(padded || chunks.size() <= std::max<u64>(model.system.chunks, 1), "too many chunks", step);
+        for (u32 actor = 1; actor < ranks; ++actor) {
+            const std::vector<Phases> others = world.cut(model, kind, bytes, actor);
+            check(std::equal(chunks.begin(), chunks.end(), others.begin(), others.end(), equal),
+                  "members plan differently", step);
+        }
+    }
+}
+
+void nothing_is_nothing() {
+    Model model = test::model_of({{Block::ring, 4, 1.0, 1.0, 1.0}}, {});
+    World world(model);
+    check(world.cut(model, CollectiveKind::all_reduce, 1, 0).size() == 1, "a byte is no chunk", 0);
+    model.quirks.padded_chunks = true;
+    check(world.cut(model, CollectiveKind::all_gather, 0, 0).empty(), "chunks of nothing", 0);
+}
+
+}  // namespace
+
+int main() {
+    for (u32 seed = 0; seed < 20; ++seed) {
+        plans(seed, InterDimension::ascending, false);
+        plans(seed, InterDimension::round_robin, false);
+        plans(seed, InterDimension::themis, false);
+        plans(seed, InterDimension::ascending, true);
+    }
+    nothing_is_nothing();
+}
