@@ -145,6 +145,7 @@ void visit_state(Visitor& v, Collectives& collectives, const Model& model) {
         visit_state(v, actor, of, model.system.queues_per_dimension);
     });
     auto& [queues, orders] = collectives.queues().state();
+    v.fixed(orders);   // their number; what is in them comes last
     v.each(queues, [&](ActorId actor, std::vector<ChunkQueues::Queue>& of) {
         for (u32 at = 0; at < of.size(); ++at) {
             if (!of[at].chunks.empty()) {

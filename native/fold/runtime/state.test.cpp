@@ -1,0 +1,308 @@
+// A field of a component's state that nobody hands to the visitors breaks a law here: of every struct
+// that is visited, as many fields are handed over as it has. A state that is moved on looks the same from
+// where it was moved to.
+//
+// needs: the parts of a run
+#include "engine/state.hpp"
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "collective/runtime/state.hpp"
+#include "execution/state.hpp"
+#include "fold/runtime/state_visitors.hpp"
+#include "model/test.hpp"
+#include "run/simulation.hpp"
+#include "transport/state.hpp"
+
+namespace {
+
+using namespace yantra;
+using test::check;
+
+// Notes where everything lies that it is handed, whatever it is said to be.
+class Checklist {
+public:
+    bool possible() const { return true; }
+    void must(bool) {}
+    void word(u64) {}
+    template <class T> void fixed(const T& x) { note(x); }
+    template <class T> void scratch(const T& x) { note(x); }
+    template <class T> void elsewhere(const T& x) { note(x); }
+    template <class T> void must_be_empty(const T& x) { note(x); }
+    template <class T> void same(const T& x) { note(x); }
+    template <class T> void all_same(const T& x) { note(x); }
+    template <class T> void node(ActorId, const T& x) { note(x); }
+    template <class T> void place(ActorId, const T& x) { note(x); }
+    template <class T> void nodes(ActorId, const T& x) { note(x); }
+    template <class T> void chunk_number(u32, const T& x) { note(x); }
+    template <class T> void table_number(u32, u32, const T& x) { note(x); }
+    template <class T> void priority(ActorId, const T& x) { note(x); }
+    template <class T> void tag(const T& x) { note(x); }
+    template <class T> void count(const T& x) { note(x); }
+    template <class T> void count(const T& x, u64) { note(x); }
+    template <class T> void chunks_made(ActorId, const T& x, u64) { note(x); }
+    bool comes_to_flight(u32) { return true; }
+    bool comes_to_instance(u32) { return true; }
+    bool comes_to_table(u32) { return true; }
+    template <class T, class Visit>
+    void each(std::vector<T>& items, Visit&& visit) {
+        note(items);
+        for (T& item : items) {
+            visit(item);
+        }
+    }
+    template <class T, class Visit>
+    void each(IdVector<ActorId, T>& items, Visit&& visit) {
+        note(items);
+        for (u32 at = 0; at < items.size(); ++at) {
+            visit(ActorId(at), items[ActorId(at)]);
+        }
+    }
+    template <class Visit>
+    void each_membership(Visit&&) {}
+
+    // All fields of an object were handed over. Of `completions` among them, their fields were.
+    template <class T>
+    void has_all(const char* name, const T& object, std::size_t completions = 0) {
+        const char* const begin = reinterpret_cast<const char*>(&object);
+        const auto first = seen_.lower_bound(begin);
+        const auto last = seen_.lower_bound(begin + sizeof(T));
+        const auto found = static_cast<std::size_t>(std::distance(first, last));
+        const std::size_t fields = fields_of<T>() + completions * (fields_of<Completion>() - 1);
+        check(found == fields, (std::string("not all fields are visited: ") + name).c_str(), found);
+        ++checked_[name];
+    }
+    void forget() { seen_.clear(); }
+    u64 checked(const std::string& name) const {
+        const auto found = checked_.find(name);
+        return found == checked_.end() ? 0 : found->second;
+    }
+
+private:
+    template <class T>
+    void note(const T& x) {
+        seen_.insert(reinterpret_cast<const char*>(&x));
+    }
+
+    std::set<const char*> seen_;
+    std::map<std::string, u64> checked_;
+};
+
+struct Empty {};
+struct Inner {
+    u32 a = 0;
+    u64 b = 1;
+};
+struct Outer {
+    Inner inner;
+    std::vector<Inner> items;
+    std::optional<Inner> maybe;
+    std::optional<u32> number;
+    IdVector<ActorId, u32> by_actor;
+    ActorId actor;
+    std::array<u32, 3> three{};
+    EventKind kind;
+    bool last = false;
+};
+
+void fields_are_counted() {
+    check(fields_of<Empty>() == 0 && fields_of<Inner>() == 2, "fields of a small struct", 0);
+    check(fields_of<Outer>() == 9, "fields of a struct of structs", fields_of<Outer>());
+}
+
+// Every phase takes as long as any other, so that no packet is ever under way.
+class SameTimes final : public PhaseTimes {
+public:
+    std::optional<u64> ticks(const PhaseInput&) override { return 5000; }
+};
+
+// Ranks that come to two all-reduces one after the other, and a message long before its receive.
+Model any_model(bool phases_as_ready) {
+    std::vector<std::shared_ptr<const Job>> jobs;
+    for (u32 rank = 0; rank < 4; ++rank) {
+        const bool even = rank % 2 == 0;
+        jobs.push_back(test::job_of(
+            {{test::timed(1, 1 + 3000 * rank), {}},
+             {test::collective(CollectiveKind::all_reduce, 4000), {0}},
+             {test::message(even, rank ^ 1, 100, 3), even ? std::vector<u32>{} : std::vector<u32>{1}},
+             {test::timed(1, 50), {0}},
+             {test::timed(1, 7000), {0}},
+             {test::collective(CollectiveKind::all_reduce, 800), {3}}}));
+    }
+    Model model = test::model_of({{Block::ring, 2, 1.0, 10.0, 1.0}, {Block::ring, 2, 2.0, 5.0, 1.0}}, jobs);
+    model.system.chunks = 4;
+    model.system.active_chunks = 2;
+    model.quirks.phases_as_ready = phases_as_ready;
+    for (Level& level : model.plans[0].levels) {
+        level.alternation = 0;
+        level.alternate = level.program;
+    }
+    return model;
+}
+
+void check_fields(Checklist& list, Simulation& run, const Model& model) {
+    list.forget();
+    Collectives& collectives = run.collectives();
+    visit_state(list, run.executor().state());
+    visit_state(list, collectives, model);
+    visit_state(list, run.transport().state());
+    list.has_all("Executor::State", run.executor().state());
+    for (Executor::OfActor& of : run.executor().state().actors) {
+        list.has_all("Executor::OfActor", of);
+    }
+    list.has_all("Collectives::State", collectives.state());
+    for (Planner::OfActor& of : collectives.planner().state().actors) {
+        list.has_all("Planner::OfActor", of);
+        for (Planner::RoundRobin& robin : of.robin) {
+            list.has_all("Planner::RoundRobin", robin);
+        }
+        for (Planner::AlternationCount& count : of.alternations) {
+            list.has_all("Planner::AlternationCount", count);
+        }
+    }
+    list.has_all("ChunkQueues::State", collectives.queues().state());
+    list.has_all("Transport::State", run.transport().state());
+}
+
+void check_chunks(Checklist& list, Collectives& collectives) {
+    for (std::vector<ChunkQueues::Queue>& queues : collectives.queues().state().queues) {
+        for (ChunkQueues::Queue& queue : queues) {
+            if (queue.chunks.empty()) {
+                continue;
+            }
+            list.has_all("ChunkQueues::Queue", queue);
+            for (ChunkId id : queue.chunks) {
+                const Chunk& chunk = collectives.chunks()[id];
+                list.has_all("Chunk", chunk);
+                list.has_all("CollectiveInstance", collectives.chunks().instance(chunk), 1);
+                list.has_all("Completion", collectives.chunks().instance(chunk).then);
+                list.has_all("PeerTables::Table", collectives.tables().state().tables[chunk.table]);
+                for (u32 at = chunk.first_phase; at < chunk.end_phase; ++at) {
+                    list.has_all("Phase", collectives.chunks().phase(at));
+                }
+            }
+        }
+    }
+}
+
+void check_orders_and_flights(Checklist& list, Simulation& run, const Model& model) {
+    if (!model.quirks.phases_as_ready) {
+        for (std::vector<ChunkQueues::PhaseOrder>& orders : run.collectives().queues().state().orders) {
+            for (ChunkQueues::PhaseOrder& order : orders) {
+                list.has_all("ChunkQueues::PhaseOrder", order);
+                for (ChunkQueues::PhaseStart& start : order.coming) {
+                    list.has_all("ChunkQueues::PhaseStart", start);
+                }
+            }
+        }
+    }
+    Transport::State& state = run.transport().state();
+    const auto next = [&](u32 at) { return state.flights[at].next; };
+    state.matcher.for_each_message(next, [&](const MatchKey&, Matcher::Side side, u32 at) {
+        if (side == Matcher::Side::send) {
+            list.has_all("Transport::Flight", state.flights[at], 2);
+        }
+    });
+}
+
+// Every rank as a class of its own.
+ActorClasses own_classes(u32 ranks) {
+    ActorClasses classes;
+    classes.communicator_classes.resize(1);
+    for (u32 rank = 0; rank < ranks; ++rank) {
+        classes.class_of.push_back(rank);
+        classes.representative.push_back(rank);
+        classes.count.push_back(1);
+        classes.memberships.push_back({{0, 0}});
+        classes.communicator_classes[0].push_back(rank);
+    }
+    return classes;
+}
+
+template <class Visitor>
+void visit(Visitor& v, Simulation& run, const Model& model) {
+    visit_state(v, run.executor().state());
+    visit_state(v, run.collectives(), model);
+    visit_state(v, run.transport().state());
+}
+
+// Moves a state, and where it is looked at from, by as much; `nodes` and so on may wrap around.
+void move(Simulation& run, const Model& model, const ActorClasses& classes, Origins& origins, u32 by) {
+    const u32 actors = static_cast<u32>(classes.representative.size());
+    const std::vector<u64> counts(1000);
+    const auto further = static_cast<i32>(by);
+    const Moves moves{.nodes = IdVector<ActorId, u32>(actors, by),
+                      .priority = IdVector<ActorId, i64>(actors, further),
+                      .chunks = {static_cast<u64>(further)},
+                      .tags = by,
+                      .before = counts,
+                      .after = counts};
+    StateMover mover(classes, moves);
+    visit(mover, run, model);
+    for (const auto& [table, chunks] : mover.tables) {
+        run.collectives().tables().state().tables[table].number += chunks;
+    }
+    for (u32 at = 0; at < actors; ++at) {
+        origins.nodes_done[ActorId(at)] += by;
+        origins.next_priority[ActorId(at)] += further;
+    }
+    origins.chunks_made[0] += moves.chunks[0];
+}
+
+void a_state_that_moves_looks_the_same(Simulation& run, const Model& model, u64 step) {
+    const ActorClasses classes = own_classes(4);
+    Origins origins{IdVector<ActorId, u64>(4), IdVector<ActorId, i64>(4), {0}};
+    StateWriter before(classes, origins);
+    visit(before, run, model);
+    check(before.possible(), "a moment without packets is not described", step);
+    for (u32 by : {0u, 7u, 0u - 7u}) {
+        move(run, model, classes, origins, by);
+        StateWriter after(classes, origins);
+        visit(after, run, model);
+        check(after.words == before.words, "a state that was moved looks different", step);
+        check(after.counts == before.counts, "what counts was moved, too", step);
+        for (u32 at = 0; at < before.tags.size(); ++at) {
+            check(after.tags[at] == before.tags[at] + (by == 7 ? 7 : 0), "a tag was not moved", step);
+        }
+    }
+}
+
+void go_through_a_run(Checklist& list, bool phases_as_ready) {
+    const Model model = any_model(phases_as_ready);
+    SameTimes times;
+    Cast cast;
+    cast.times = &times;
+    Simulation run(model, false, cast);
+    run.start();
+    for (u64 step = 0; !run.over(); ++step) {
+        run.step();
+        if (run.engine().queue.tick_is_over()) {
+            check_fields(list, run, model);
+            check_chunks(list, run.collectives());
+            check_orders_and_flights(list, run, model);
+            a_state_that_moves_looks_the_same(run, model, step);
+        }
+    }
+    check(run.nodes_done() == 24, "the run did not end", run.nodes_done());
+}
+
+}  // namespace
+
+int main() {
+    fields_are_counted();
+    Checklist list;
+    go_through_a_run(list, false);
+    go_through_a_run(list, true);
+    for (const char* name :
+         {"Executor::State", "Executor::OfActor", "Collectives::State", "Planner::OfActor",
+          "Planner::RoundRobin", "Planner::AlternationCount", "ChunkQueues::State", "ChunkQueues::Queue",
+          "ChunkQueues::PhaseOrder", "ChunkQueues::PhaseStart", "Chunk", "CollectiveInstance", "Completion",
+          "PeerTables::Table", "Phase", "Transport::State", "Transport::Flight"}) {
+        check(list.checked(name) > 0, (std::string("never looked at: ") + name).c_str(), 0);
+    }
+}
