@@ -70,7 +70,7 @@ _DECLARES = re.compile(
 )
 _LEAVES = re.compile(r"return(?: true| false)?;|break;|continue;")
 _PARAMETER = re.compile(r"(?:const\s+)?[\w:]+(?:<.*>)?\s*(?:[&*]+\s*\w+|\s\w+)(?:\s*=.*)?$", re.S)
-_SYMMETRIC = {"min", "max", "if", "for", "while", "switch", "catch"}
+_SYMMETRIC = {"min", "max", "__builtin_mul_overflow", "if", "for", "while", "switch", "catch"}
 _BEFORE = {"(": (">",), "{": (">", "=", "(", ",", "{")}  # a bracket that holds arguments
 _NOTHING_LOST = re.compile(r"\breserve\(|^ensure\(")
 
