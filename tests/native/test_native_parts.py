@@ -1,9 +1,9 @@
 """The tests beside the parts of the core, `native/<part>/*.test.cpp`: each is built and run.
 
 A test is a program that states laws, where it can against a slow oracle. It ends with 1 and the
-step at which one broke. Beside `name.test.cpp` goes `name.cpp`, if there is one and the test does not
-include it whole, and what its line `// needs:` names: sources, or `the parts of a run`, which are
-compiled once for all tests. What one worker has built, the others use.
+step at which one broke. Beside `name.test.cpp` goes `name.cpp`, if there is one and the test does
+not include it whole, and what its line `// needs:` names: sources, or `the parts of a run`, which
+are compiled once for all tests. What one worker has built, the others use.
 """
 
 from __future__ import annotations
