@@ -129,7 +129,7 @@ class Trials:
             result = self._tests(built_core(), PARTS[part].tests, 0)
             if result.fate == "killed":
                 raise BuildError(f"without a change, the tests of {part} fail: {result.by}")
-            if result.seconds > self.limit * 0.7:
+            if result.seconds > self.limit * 0.8:
                 raise BuildError(f"the tests of {part} take {result.seconds:.0f} s; make it less")
 
     def run(self, candidate: Candidate, worker: int) -> Result:
