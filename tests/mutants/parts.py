@@ -53,6 +53,7 @@ PARTS = {
             "native/fold/rank_names.cpp",
             "native/fold/representatives.cpp",
             "native/fold/link_classes.cpp",
+            "native/fold/search_budget.hpp",
             "native/fold/runtime/folded_links.cpp",
         ),
         (*FOLDED[::-1], "tests/unit/test_folding_cli.py"),
@@ -81,6 +82,9 @@ PARTS = {
         ),
     ),
 }
+
+# Statements that are not of the part: what a recorded run notes.
+LEFT_OUT = ("probe_.",)
 
 # Objects compiled with one of these are left as they are: the second of two copies of a source.
 SECOND_COPIES = ("-DYANTRA_RECORDED",)

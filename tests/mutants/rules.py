@@ -76,10 +76,10 @@ _NOTHING_LOST = re.compile(r"\breserve\(|^ensure\(")
 
 
 def mutants(text: str, *, left_out: tuple[str, ...] = ()) -> list[Mutant]:
-    """Return all mutants of a text. Blocks that open with a line of `left_out` have none."""
+    """Return all mutants of a text. Statements that begin with one of `left_out` have none."""
     tokens = list(_tokens(text))
     begins = [0, *(match.end() for match in re.finditer("\n", text))]
-    skipped = _skipped(text, tokens, left_out)
+    skipped = _skipped(text, left_out)
     found = [*_operators(text, tokens), *_numbers(text, tokens)]
     found += [*_statements(text, tokens), *_swaps(text, tokens)]
     made = {
@@ -205,18 +205,13 @@ def _arguments(text: str, tokens: list[Token], at: int) -> list[tuple[int, int]]
     return stripped
 
 
-def _skipped(text: str, tokens: list[Token], left_out: tuple[str, ...]) -> set[int]:
-    """Return the lines of the blocks that open with one of these lines."""
+def _skipped(text: str, left_out: tuple[str, ...]) -> set[int]:
+    """Return the lines of the statements that begin with one of these words."""
     lines: set[int] = set()
-    for opening in left_out:
-        for match in re.finditer(re.escape(opening), text):
-            depth = 0
-            for token in tokens:
-                if token.start < match.start():
-                    continue
-                depth += {"{": 1, "}": -1}.get(token.text, 0)
-                if token.text == "}" and depth == 0:
-                    first = text.count("\n", 0, match.start()) + 1
-                    lines |= set(range(first, text.count("\n", 0, token.start) + 2))
-                    break
+    inside = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        inside = inside or line.strip().startswith(left_out)
+        if inside and left_out:
+            lines.add(number)
+        inside = inside and not line.rstrip().endswith(";")
     return lines

@@ -27,9 +27,8 @@ void Thing::step(u32 by, const Other& other) {
     for (u32 at = 0; at < by; ++at) [[likely]] {
         put(at, more);
     }
-    if constexpr (recorded_run) {
-        record(open + 1);
-    }
+    probe_.noted(open + 1,
+                 by - 1);
 }
 """
 
