@@ -83,8 +83,6 @@ using ClassId = Id<struct ClassTag>;      // of ranks that do the same
 using ActorId = Id<struct ActorTag>;      // who runs: a rank, or a class in a folded run
 using NodeId = Id<struct NodeTag>;        // of a trace, in ascending id
 using ChunkId = Id<struct ChunkTag>;
-using MessageId = Id<struct MessageTag>;
-using LinkId = Id<struct LinkTag>;
 
 // What a model is made of.
 using ProgramId = Id<struct ProgramTag>;
