@@ -15,6 +15,9 @@
 #include "bind/optional.hpp"
 #include "fold/runtime/folded_run.hpp"
 #include "run/simulation.hpp"
+#ifndef YANTRA_RECORDED
+#include "fold/shortcuts/shortcuts.hpp"
+#endif
 
 namespace yantra {
 
@@ -35,11 +38,15 @@ struct ArrivedJobs {
 
 inline namespace YANTRA_RUN {
 
+inline std::unique_ptr<Shortcuts> shortcuts_of(const Model& model, const Folding& folding) {
 #ifdef YANTRA_RECORDED
-inline constexpr bool plays_every_event = true;
+    static_cast<void>(model);
+    static_cast<void>(folding);
+    return nullptr;   // it needs the cause of every event
 #else
-inline constexpr bool plays_every_event = false;
+    return make_shortcuts(model, folding);
 #endif
+}
 
 class AnyRun {
 public:
@@ -47,8 +54,9 @@ public:
         if (folding == nullptr) {
             whole_ = std::make_unique<Simulation>(model, match_by_tag);
         } else {
-            folded_ = std::make_unique<FoldedRun>(model, std::make_shared<const Folding>(*folding),
-                                                  shortcuts && !plays_every_event);
+            auto classes = std::make_shared<const Folding>(*folding);
+            auto spared = shortcuts ? shortcuts_of(model, *classes) : nullptr;
+            folded_ = std::make_unique<FoldedRun>(model, std::move(classes), std::move(spared));
         }
     }
 

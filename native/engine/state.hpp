@@ -1,7 +1,7 @@
 // How a component's state is described to those who compare two moments of a run, and move it on.
 //
 // Each component has one function `visit_state(visitor, ...)` that hands every field of its state to a
-// visitor, with what the field is. Two visitors go through it (fold/runtime/state_visitors.hpp): one
+// visitor, with what the field is. Two visitors go through it (fold/shortcuts/state_visitors.hpp): one
 // writes down what the future of the run depends on, the other moves the state to a later time. What
 // a field is:
 //

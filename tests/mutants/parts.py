@@ -22,8 +22,8 @@ FOLDED = ("tests/property/test_shortcuts.py", "tests/property/test_folding.py")
 PARTS = {
     "fast-forward": Part(
         (
-            "native/fold/runtime/fast_forward.cpp",
-            "native/fold/runtime/state_visitors.hpp",
+            "native/fold/shortcuts/fast_forward.cpp",
+            "native/fold/shortcuts/state_visitors.hpp",
             "native/collective/runtime/state.hpp",
             "native/execution/state.hpp",
             "native/transport/state.hpp",
@@ -32,7 +32,7 @@ PARTS = {
         FOLDED,
     ),
     "closed forms": Part(
-        ("native/fold/runtime/closed_form.cpp", "native/fold/runtime/known_phases.hpp"),
+        ("native/fold/shortcuts/closed_form.cpp", "native/fold/shortcuts/known_phases.hpp"),
         FOLDED,
     ),
     "order guard": Part(

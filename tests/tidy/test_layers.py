@@ -53,6 +53,7 @@ NATIVE_LAYERS = [
     ("execution",),
     ("run",),
     ("fold/runtime", "accounting"),
+    ("fold/shortcuts",),
     ("bind",),
 ]
 

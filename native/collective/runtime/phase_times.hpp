@@ -1,7 +1,7 @@
 // PhaseTimes: somebody who may know what a phase of the exchange machine takes without its messages.
 //
 // A run has one only where it is known that all that take part in a phase do the same at the same time
-// (fold/runtime/closed_form.hpp).
+// (fold/shortcuts/closed_form.hpp).
 #pragma once
 
 #include <optional>

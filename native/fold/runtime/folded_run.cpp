@@ -4,20 +4,20 @@
 
 namespace yantra {
 
-FoldedRun::FoldedRun(const Model& model, std::shared_ptr<const Folding> folding, bool shortcuts)
+FoldedRun::FoldedRun(const Model& model, std::shared_ptr<const Folding> folding,
+                     std::unique_ptr<Shortcuts> shortcuts)
     : model_(model),
       folding_(std::move(folding)),
       guard_(model, *folding_),
-      phases_(model, *folding_),
-      run_(model, false, cast(shortcuts)) {
+      shortcuts_(std::move(shortcuts)),
+      run_(model, false, cast()) {
     guard_.watch(run_.engine(), run_.executor(), run_.collectives().queues(), links_);
-    phases_.ask(run_.network(), run_.collectives().exchange());
-    if (shortcuts && run_.network().capabilities().is_its_events) {
-        fast_forward_ = std::make_unique<FastForward>(model, *folding_, run_, guard_, phases_);
+    if (shortcuts_) {
+        next_look_ = shortcuts_->watch(run_, guard_);
     }
 }
 
-Cast FoldedRun::cast(bool shortcuts) {
+Cast FoldedRun::cast() {
     Cast cast;
     cast.actors.emplace(folding_);
     if (folding_->links_are_folded()) {
@@ -28,7 +28,7 @@ Cast FoldedRun::cast(bool shortcuts) {
         };
     }
     cast.watcher = &guard_;
-    cast.times = shortcuts ? &phases_ : nullptr;
+    cast.times = shortcuts_ ? &shortcuts_->times() : nullptr;
     return cast;
 }
 
@@ -37,8 +37,8 @@ bool FoldedRun::run_for(u64 events) {
         if (run_.over() || run_.mismatch() || !guard_.found().found().empty()) {
             return true;
         }
-        if (fast_forward_ && fast_forward_->is_due()) {
-            fast_forward_->look();
+        if (is_time_to_look()) {
+            next_look_ = shortcuts_->look();
         }
         guard_.event_begins();
         run_.step();
@@ -62,7 +62,9 @@ Outcome FoldedRun::outcome() const {
     out.finish_order.clear();
     out.class_of = class_of;
     out.folded = true;
-    phases_.add_to(out.messages, out.dimensions);
+    if (shortcuts_) {
+        shortcuts_->add_to(out.messages, out.dimensions);
+    }
     if (links_ != nullptr) {
         out.links_on_demand = [folding = folding_, uses = links_->uses(),
                                dimensions = model_.dimensions, tables = model_.tables] {

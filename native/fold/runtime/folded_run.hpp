@@ -1,8 +1,7 @@
 // FoldedRun: a run of one rank for each class of ranks that do the same.
 //
 // A client of the run: it hands in the classes as actors, a network that keeps one link per class, a
-// guard over the order of events of one tick and, unless the run is recorded, what spares events:
-// closed forms of phases and fast-forward. A message of a representative to rank p stands for those of
+// guard over the order of events of one tick and, unless the run is recorded, shortcuts. A message of a representative to rank p stands for those of
 // its whole class. It reaches the representative of p's class as the message of that one's own peer:
 // from the same class, over the same distance, so in the same tick.
 #pragma once
@@ -10,17 +9,17 @@
 #include <memory>
 
 #include "fold/folding.hpp"
-#include "fold/runtime/fast_forward.hpp"
-#include "fold/runtime/known_phases.hpp"
 #include "fold/runtime/order_guard.hpp"
+#include "fold/runtime/shortcuts.hpp"
 #include "run/simulation.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
 class FoldedRun {
 public:
-    // `shortcuts`: leave out what such a run can know otherwise.
-    FoldedRun(const Model& model, std::shared_ptr<const Folding> folding, bool shortcuts);
+    // `shortcuts`: may be null.
+    FoldedRun(const Model& model, std::shared_ptr<const Folding> folding,
+              std::unique_ptr<Shortcuts> shortcuts);
 
     void start() { run_.start(); }
     // Handles at most `events` events. True when none is left, when ranks entered different
@@ -35,19 +34,23 @@ public:
     u64 now() const { return run_.now(); }
     u64 nodes_done() const { return run_.nodes_done(); }
     // Nodes whose times were written down without events.
-    u64 nodes_skipped() const { return fast_forward_ ? fast_forward_->nodes_skipped() : 0; }
+    u64 nodes_skipped() const { return shortcuts_ ? shortcuts_->nodes_skipped() : 0; }
     Recorder& recorder() { return run_.recorder(); }
 
 private:
-    Cast cast(bool shortcuts);
+    Cast cast();
+    bool is_time_to_look() {
+        return run_.executor().state().actors[next_look_.actor].done >= next_look_.nodes &&
+               run_.engine().queue.tick_is_over();
+    }
 
     const Model& model_;
     std::shared_ptr<const Folding> folding_;
     OrderGuard guard_;
-    KnownPhases phases_;
+    std::unique_ptr<Shortcuts> shortcuts_;
+    Shortcuts::NextLook next_look_;
     FoldedLinks* links_ = nullptr;
     Simulation run_;
-    std::unique_ptr<FastForward> fast_forward_;
 };
 
 }  // namespace yantra

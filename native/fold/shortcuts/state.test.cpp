@@ -14,7 +14,7 @@
 
 #include "collective/runtime/state.hpp"
 #include "execution/state.hpp"
-#include "fold/runtime/state_visitors.hpp"
+#include "fold/shortcuts/state_visitors.hpp"
 #include "model/test.hpp"
 #include "run/simulation.hpp"
 #include "transport/state.hpp"

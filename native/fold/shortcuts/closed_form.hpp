@@ -19,7 +19,7 @@
 #include "network/network.hpp"
 #include "base/never.hpp"
 
-namespace yantra::inline YANTRA_RUN {
+namespace yantra {
 
 struct ClosedForm {
     u64 ticks = 0;

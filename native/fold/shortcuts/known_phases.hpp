@@ -7,9 +7,9 @@
 #include "collective/runtime/phase_times.hpp"
 #include "collective/runtime/reduction.hpp"
 #include "engine/actors.hpp"
-#include "fold/runtime/closed_form.hpp"
+#include "fold/shortcuts/closed_form.hpp"
 
-namespace yantra::inline YANTRA_RUN {
+namespace yantra {
 
 class KnownPhases final : public PhaseTimes {
 public:

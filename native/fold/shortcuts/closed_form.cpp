@@ -1,10 +1,10 @@
-#include "fold/runtime/closed_form.hpp"
+#include "fold/shortcuts/closed_form.hpp"
 
 #include <algorithm>
 
 #include "engine/event_queue.hpp"
 
-namespace yantra::inline YANTRA_RUN {
+namespace yantra {
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "fold/runtime/fast_forward.hpp"
+#include "fold/shortcuts/fast_forward.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -39,8 +39,7 @@ FastForward::FastForward(const Model& model, const ActorClasses& classes, Simula
         job(longest).ops.size() < fewest_nodes ? Repeats{} : find_repeats(job(longest));
     if (repeats.period > 0) {
         period_ = repeats.period;
-        looked_at_ = longest;
-        next_look_ = period_;
+        next_look_ = {longest, period_};
     }
 }
 
@@ -57,16 +56,16 @@ u64* FastForward::ends(ActorId actor) {
 }
 
 void FastForward::look() {
-    const u64 done = of(looked_at_).done;
-    while (next_look_ <= done) {
-        next_look_ += period_;
+    const u64 done = of(next_look_.actor).done;
+    while (next_look_.nodes <= done) {
+        next_look_.nodes += period_;
     }
     if (words_written_ > words_for_nothing + words_per_event * run_.engine().queue.processed()) {
         return;
     }
     std::optional<State> now = state();
     if (!now) {
-        ++next_look_;  // another moment of the block may be easier to describe
+        ++next_look_.nodes;  // another moment of the block may be easier to describe
         return;
     }
     words_written_ += now->words.size();
@@ -80,7 +79,7 @@ void FastForward::look() {
             skip(*now, skippable);
         }
         if (same) {
-            next_look_ = never;
+            next_look_.nodes = never;
             return;
         }
     }

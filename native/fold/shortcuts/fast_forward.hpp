@@ -15,23 +15,20 @@
 #include <optional>
 #include <vector>
 
-#include "fold/runtime/known_phases.hpp"
 #include "fold/runtime/order_guard.hpp"
-#include "fold/runtime/state_visitors.hpp"
+#include "fold/runtime/shortcuts.hpp"
+#include "fold/shortcuts/known_phases.hpp"
+#include "fold/shortcuts/state_visitors.hpp"
 #include "run/simulation.hpp"
 
-namespace yantra::inline YANTRA_RUN {
+namespace yantra {
 
 class FastForward {
 public:
     FastForward(const Model& model, const ActorClasses& classes, Simulation& run, OrderGuard& guard,
                 KnownPhases& phases);
 
-    // Whether it is time to look. Between two ticks alone.
-    bool is_due() {
-        return run_.executor().state().actors[looked_at_].done >= next_look_ &&
-               run_.engine().queue.tick_is_over();
-    }
+    Shortcuts::NextLook next_look() const { return next_look_; }
     // Compares the state with one kept, and skips what comes again.
     void look();
     u64 nodes_skipped() const { return skipped_; }
@@ -113,8 +110,7 @@ private:
     Simulation& run_;
     OrderGuard& guard_;
     KnownPhases& phases_;
-    ActorId looked_at_{0};             // whose nodes tell when to look
-    u64 next_look_ = never;            // after so many of them
+    Shortcuts::NextLook next_look_;
     u32 period_ = 0;                   // nodes of that actor
     IdVector<ActorId, u32> first_open_;   // as far as looked
     std::optional<State> kept_;

@@ -1,0 +1,1 @@
+// Nothing: what the precompiled header of CMakeLists.txt hangs on.

@@ -1,0 +1,15 @@
+// The shortcuts of a folded run: closed forms of phases, and fast-forward through what comes again.
+#pragma once
+
+#include <memory>
+
+#include "fold/folding.hpp"
+#include "fold/runtime/shortcuts.hpp"
+#include "model/model.hpp"
+
+namespace yantra {
+
+// Model and classes must outlive what this returns.
+std::unique_ptr<Shortcuts> make_shortcuts(const Model& model, const ActorClasses& classes);
+
+}  // namespace yantra
