@@ -74,7 +74,8 @@ $(VENV)/.installed: $(BIN)/python $(SOURCES)
 	@touch $@
 
 $(VENV)/.test-installed: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[test,tables]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  -C cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=ON ".[test,tables]"
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.docs-installed: $(BIN)/python $(SOURCES)

@@ -100,16 +100,21 @@ RankNames::RankNames(const Model& model) : model_(model) {
     for (const auto& job : model.distinct_jobs) {
         jobs_.push_back(names_of(*job));
     }
+    first_.reserve(model.job_of.size() + 1);
+    for (u32 rank = 0; rank < model.job_of.size(); ++rank) {
+        first_.push_back(static_cast<u32>(communicators_.size()));
+        for (const NamedCommunicator& named : of(rank).communicators) {
+            communicators_.push_back(model.communicator_at(rank, named.name));
+        }
+    }
+    first_.push_back(static_cast<u32>(communicators_.size()));
 }
 
 u32 RankNames::communicator_index(u32 rank, u32 communicator) const {
-    const std::vector<NamedCommunicator>& named = of(rank).communicators;
-    for (u32 index = 0; index < named.size(); ++index) {
-        if (model_.communicator_at(rank, named[index].name) == communicator) {
-            return index;
-        }
-    }
-    return none;
+    const auto begin = communicators_.begin() + first_[rank];
+    const auto end = communicators_.begin() + first_[rank + 1];
+    const auto found = std::find(begin, end, communicator);
+    return found == end ? none : static_cast<u32>(found - begin);
 }
 
 u32 RankNames::peer_index(u32 rank, u32 peer) const {

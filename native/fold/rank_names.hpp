@@ -36,7 +36,7 @@ public:
     const JobNames& of(u32 rank) const { return jobs_[model_.job_of[rank]]; }
 
     u32 communicator(u32 rank, u32 index) const {
-        return model_.communicator_at(rank, of(rank).communicators[index].name);
+        return communicators_[first_[rank] + index];
     }
     u32 peer(u32 rank, u32 index) const { return model_.peer_at(rank, of(rank).peers[index]); }
 
@@ -51,6 +51,9 @@ public:
 private:
     const Model& model_;
     std::vector<JobNames> jobs_;
+    // By rank and index, for each is asked for many times; a rank's begin at first_.
+    std::vector<u32> communicators_;
+    std::vector<u32> first_;
 };
 
 }  // namespace yantra
