@@ -16,8 +16,9 @@ from yantra import clusters
 from yantra.clusters import Number, describe
 from yantra.clusters.types import DTYPES
 from yantra.collectives import algorithms
+from yantra.fields import Field, Section
 from yantra.quirks import STORIES
-from yantra.scenario.fields import Dimensions, Field, Quantity, Section
+from yantra.scenario.fields import Dimensions
 from yantra.scenario.layout import DOCUMENT, NAMED, TEMPLATES
 from yantra.topologies import topologies
 from yantra.workloads import catalogue, description, hf, names, plan
@@ -179,14 +180,14 @@ def section(path: str) -> str:
     """Return the keys of a section such as `cluster.device`; of the whole file if it is empty."""
     found: Any = DOCUMENT
     for key in path.split(".") if path else ():
-        found = _inner(found._entries[key][1])
+        found = _inner(found.entries[key][1])
     return _table(_KEYS, _rows(found, path))
 
 
 def _rows(section: Section, path: str) -> Iterator[tuple[str, ...]]:
-    for key, (name, field, meaning) in section._entries.items():
+    for key, (name, field, meaning) in section.entries.items():
         value = "a mapping, see below" if isinstance(field, Section) else _value(field)
-        default = _default(field, section._record, name)
+        default = _default(field, section.record, name)
         yield f"`{path}.{key}`" if path else f"`{key}`", value, default, meaning
 
 
@@ -197,13 +198,11 @@ def _first_sentence(plug_in: type) -> str:
 
 
 def _inner(field: Field) -> Field:
-    return field._item if isinstance(field, Dimensions) else field
+    return field.item if isinstance(field, Dimensions) else field
 
 
 def _value(field: Field) -> str:
-    text = re.sub(r'"([^"]+)"', r"`\1`", field.expected)
-    whole = isinstance(field, Quantity) and field._whole
-    return f"{text}, whole {field._unit}" if whole else text
+    return re.sub(r'"([^"]+)"', r"`\1`", field.describe())
 
 
 def _default(field: Field, record: Any, name: str) -> str:

@@ -99,11 +99,13 @@ def expected(kind: Kind) -> str:
     return f'a {_spoken(kind)} such as "{_EXAMPLE[kind]}"'
 
 
-def pattern(kind: Kind) -> str:
+def pattern(kind: Kind, *, not_negative: bool = False, not_zero: bool = False) -> str:
     """Return the regular expression (ECMA 262) of the quantities of a kind."""
     names = "|".join(sorted({*_UNITS[kind], *_aliases(kind)}))
-    number = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?"
-    return rf"^\s*{number}\s*({names})\s*$"
+    sign = r"\+?" if not_negative else "[+-]?"
+    number = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?"
+    has_digit = "(?=[0-9.]*[1-9])" if not_zero else ""
+    return rf"^\s*{sign}{has_digit}{number}\s*({names})\s*$"
 
 
 def exact(value: float, unit: str) -> str:

@@ -15,6 +15,7 @@ PACKAGE = ROOT / "src" / "yantra"
 PYTHON_LAYERS = [
     ("errors", "records", "callable_module"),
     ("units", "registry", "documents", "quirks", "output", "pytorch"),
+    ("fields",),
     ("chakra", "topologies", "collectives"),
     ("workloads", "collect", "replay", "clusters"),
     ("scenario",),

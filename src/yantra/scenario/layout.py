@@ -1,7 +1,9 @@
 """The layout of a scenario file: which key holds which field of a Scenario.
 
 The file nests what the types keep flat (`cluster` holds topology, device and memory), and gives
-files where the types hold their parts. This table is all there is to say about the format.
+files where the types hold their parts. This table is all there is to say about one field: its key,
+its kind with unit and range, and what it means. Reader, checks, JSON Schema and reference page
+follow from it.
 """
 
 from __future__ import annotations
@@ -9,25 +11,22 @@ from __future__ import annotations
 from typing import Any
 
 from yantra.clusters.types import Speeds
-from yantra.errors import ConfigError, UnsupportedError
-from yantra.records import Record
-from yantra.scenario import types
-from yantra.scenario.fields import (
-    AlgorithmList,
+from yantra.errors import ConfigError, UnsupportedError, expected_got
+from yantra.fields import (
     Choice,
-    Dimensions,
     File,
     Flag,
-    GroupTable,
     NameSet,
     Numbered,
     Quantity,
     Schema,
     Section,
     Text,
-    TopologyName,
     Whole,
 )
+from yantra.records import Record
+from yantra.scenario import types
+from yantra.scenario.fields import AlgorithmList, Dimensions, GroupTable, TopologyName
 
 
 class Cluster(Record):
@@ -74,9 +73,9 @@ class Document(Record):
     fold: str = types.Scenario.fold
 
 
-_BANDWIDTH = Quantity("bandwidth", "GB/s")  # 1 GB/s is 1 byte per ns
-_NS = Quantity("time", "ns")
-_WHOLE_NS = Quantity("time", "ns", whole=True)
+# 1 GB/s is 1 byte per ns.
+_LINK_BANDWIDTH = Quantity("bandwidth", "GB/s", above=0)
+_WHOLE_NS = Quantity("time", "ns", whole=True, at_least=0)
 
 TEMPLATES = Section(
     types.WorkloadFile,
@@ -90,10 +89,21 @@ class WorkloadSection(Section):
     def read(self, tree: Any, where: str, folder: str) -> Any:
         if not isinstance(tree, dict) or "templates" not in tree:
             return super().read(tree, where, folder)
-        for key in self._entries:
+        for key in self.entries:
             if key in tree:
                 raise ConfigError(f"{where}.{key}", "not together with templates, which hold both")
         return TEMPLATES.read(tree, where, folder)
+
+    def check(self, value: Any, where: str) -> None:
+        if isinstance(value, types.WorkloadFile):
+            TEMPLATES.check(value, where)
+        elif isinstance(value, types.ChakraFiles):
+            super().check(value, where)
+        elif isinstance(value, types.Traces):
+            _GROUPS.check(value.groups, f"{where}.groups")
+        elif not isinstance(value, types.Templates):
+            expected = "a ChakraFiles, a Traces, a WorkloadFile or a Templates"
+            raise ConfigError(where, expected_got(expected, value))
 
     def write(self, value: Record, folder: str) -> dict[str, Any]:
         is_file = isinstance(value, types.WorkloadFile)
@@ -103,50 +113,59 @@ class WorkloadSection(Section):
         return {"anyOf": [super().schema(), TEMPLATES.schema()]}
 
 
+_GROUPS = GroupTable()
 _WORKLOAD = WorkloadSection(
     types.ChakraFiles,
     {
         "traces": ("prefix", File(ending=".{rank}.et"), "Chakra traces, one per rank"),
-        "groups": ("groups", GroupTable(), "communicator groups: id to ranks in ring order"),
+        "groups": ("groups", _GROUPS, "communicator groups: id to ranks in ring order"),
     },
 )
 _DIMENSION = Section(
     types.Dimension,
     {
         "kind": ("kind", TopologyName(), "how the members are linked"),
-        "size": ("size", Whole(), "members of this dimension"),
-        "bandwidth": ("bytes_per_ns", _BANDWIDTH, "of each link, per direction"),
-        "latency": ("latency_ns", _NS, "of each hop"),
+        "size": ("size", Whole(at_least=2), "members of this dimension"),
+        "bandwidth": ("bytes_per_ns", _LINK_BANDWIDTH, "of each link, per direction"),
+        "latency": ("latency_ns", Quantity("time", "ns", at_least=0), "of each hop"),
     },
 )
-_DEVICE = Section(
+DEVICE = Section(
     types.Device,
     {
-        "peak": ("peak_flops", Quantity("flops", "FLOP/s"), "highest rate of operations"),
+        "peak": (
+            "peak_flops",
+            Quantity("flops", "FLOP/s", at_least=0),
+            "highest rate of operations",
+        ),
         "memory_bandwidth": (
             "memory_bytes_per_s",
-            Quantity("bandwidth", "B/s"),
+            Quantity("bandwidth", "B/s", at_least=0),
             "of local memory: bounds the roofline and reductions",
         ),
         "compute": ("compute", Choice(types.Compute), "recorded durations or the roofline"),
     },
 )
-_MEMORY = Section(
+MEMORY = Section(
     types.RemoteMemory,
     {
         "kind": ("kind", Choice(types.MemoryKind), "who shares the memory"),
         "latency": ("latency_ns", _WHOLE_NS, "of each access"),
-        "bandwidth": ("bytes_per_ns", _BANDWIDTH, "of each memory"),
-        "ranks_per_node": ("ranks_per_node", Whole(), "for kind per_node"),
-        "nodes": ("nodes", Whole(), "for kind per_node"),
+        "bandwidth": (
+            "bytes_per_ns",
+            Quantity("bandwidth", "GB/s", at_least=0),
+            "of each memory",
+        ),
+        "ranks_per_node": ("ranks_per_node", Whole(at_least=0), "for kind per_node"),
+        "nodes": ("nodes", Whole(at_least=0), "for kind per_node"),
     },
 )
 CLUSTER = ClusterSection(
     Cluster,
     {
         "topology": ("topology", Dimensions(_DIMENSION), "dimensions, innermost first"),
-        "device": ("device", _DEVICE, "what computes"),
-        "memory": ("memory", _MEMORY, "memory beyond the device"),
+        "device": ("device", DEVICE, "what computes"),
+        "memory": ("memory", MEMORY, "memory beyond the device"),
     },
 )
 NAMED = Section(
@@ -157,8 +176,8 @@ NAMED = Section(
         "dtype": ("dtype", Text(), "whose rate the roofline has"),
         "speeds": ("speeds", Choice(Speeds), "what software reaches, or the data sheet's"),
         "topology": ("topology", Dimensions(_DIMENSION), "another network; then without ranks"),
-        "device": ("device", _DEVICE, "keys that differ"),
-        "memory": ("memory", _MEMORY, "keys that differ"),
+        "device": ("device", DEVICE, "keys that differ"),
+        "memory": ("memory", MEMORY, "keys that differ"),
     },
 )
 _SHARED_BUS = Section(
@@ -167,7 +186,11 @@ _SHARED_BUS = Section(
         "l": ("l_ns", _WHOLE_NS, "LogGP latency"),
         "o": ("o_ns", _WHOLE_NS, "LogGP overhead"),
         "g": ("g_ns", _WHOLE_NS, "LogGP gap"),
-        "big_g": ("big_g_ns_per_byte", Quantity("time_per_byte", "ns/B"), "LogGP gap per byte"),
+        "big_g": (
+            "big_g_ns_per_byte",
+            Quantity("time_per_byte", "ns/B", at_least=0),
+            "LogGP gap per byte",
+        ),
     },
 )
 _PER_NODE = Numbered(File(ending=".{position}.et"))
@@ -184,9 +207,9 @@ COLLECTIVES = Section(
             Choice(types.AllReduceShape),
             "all-reduce in every dimension, or reduce-scatter, all-reduce, all-gather",
         ),
-        "chunks": ("chunks", Whole(), "pieces a collective is cut into"),
-        "active_chunks": ("active_chunks", Whole(), "chunks in flight per dimension"),
-        "queues_per_dimension": ("queues_per_dimension", Whole(), "queues of chunks"),
+        "chunks": ("chunks", Whole(at_least=1), "pieces a collective is cut into"),
+        "active_chunks": ("active_chunks", Whole(at_least=1), "chunks in flight per dimension"),
+        "queues_per_dimension": ("queues_per_dimension", Whole(at_least=1), "queues of chunks"),
         "priority": ("priority", Choice(types.Priority), "which collective goes first"),
         "inter_dimension": (
             "inter_dimension",
@@ -216,14 +239,14 @@ COLLECTIVES = Section(
 _RESOURCES = Section(
     types.Resources,
     {
-        "cpu_slots": ("cpu_slots", Whole(), "CPU operations at once; see below"),
-        "compute_streams": ("compute_streams", Whole(), "kernels at once; see below"),
+        "cpu_slots": ("cpu_slots", Whole(at_least=1), "CPU operations at once; see below"),
+        "compute_streams": ("compute_streams", Whole(at_least=1), "kernels at once; see below"),
         "communication": (
             "communication",
             Choice(types.Communication),
             "one slot for all communication and memory, or one per communicator",
         ),
-        "copy_engines": ("copy_engines", Whole(), "memory operations at once"),
+        "copy_engines": ("copy_engines", Whole(at_least=0), "memory operations at once"),
     },
 )
 DOCUMENT = Section(
@@ -243,6 +266,18 @@ DOCUMENT = Section(
         "fold": ("fold", Choice(types.Fold), "whether one rank may stand for equal ones"),
     },
 )
+
+
+IN_SCENARIO = Section(
+    types.Scenario,
+    {
+        key: entry
+        for key, entry in DOCUMENT.entries.items()
+        if entry[0] in types.Scenario.field_names
+    },
+)
+IN_CLUSTER = Section(types.Scenario, CLUSTER.entries)
+"""The fields of a Scenario: those of the document, and those its mapping `cluster` holds."""
 
 
 def scenario_of(document: Document) -> types.Scenario:

@@ -1,0 +1,41 @@
+"""Kinds of fields: how a value is read, checked, written and described, said once per field.
+
+A table of fields (`Section`) says of each the key, the kind with its unit and range, and one line
+of meaning. The reader of files, the checks of values made in Python, the JSON Schema and the tables
+of the reference pages follow from it. Scenario files (`yantra.scenario.layout`) and the options of
+plug-ins are such tables.
+"""
+
+from __future__ import annotations
+
+from yantra.fields.lists import Many, NameSet, Numbered
+from yantra.fields.scalars import (
+    Choice,
+    Field,
+    File,
+    Flag,
+    Number,
+    Quantity,
+    Schema,
+    Text,
+    Whole,
+)
+from yantra.fields.section import Entry, Section, read_options
+
+__all__ = [
+    "Choice",
+    "Entry",
+    "Field",
+    "File",
+    "Flag",
+    "Many",
+    "NameSet",
+    "Number",
+    "Numbered",
+    "Quantity",
+    "Schema",
+    "Section",
+    "Text",
+    "Whole",
+    "read_options",
+]
