@@ -21,6 +21,7 @@ Captured = pytest.CaptureFixture[str]
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "command-line.md"
 WITHOUT = {
     "yantra chakra json": "its output is JSON already",
+    "yantra schema": "its output is a JSON Schema",
     "yantra completion": "it prints a script",
 }
 COMMAND = "import sys; from yantra.cli import main; sys.exit(main())"

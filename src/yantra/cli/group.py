@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": "Tell what changed from one result to another, and why.",
     "sweep": "Run many scenario files on all cores, one line each.",
     "validate": "Check a scenario or ASTRA-sim inputs without running them.",
+    "schema": "Print the JSON Schema of scenario files, for editors.",
     "workload": "Make, show and expand workloads: what a job computes and communicates.",
     "cluster": "List named clusters, and show their numbers with sources.",
     "chakra": "Link, convert and look at execution traces.",

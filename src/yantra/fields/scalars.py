@@ -64,7 +64,7 @@ class _Scalar(Field):
         return {"type": self.json_type}
 
 
-class _Ranged(Field):
+class Ranged(Field):
     """A number within a range, whose ends are in `unit`; `above` is an end that is outside."""
 
     def __init__(
@@ -115,7 +115,7 @@ class _Ranged(Field):
         return {words[word]: bound for word, bound in self._bounds.items()}
 
 
-class Whole(_Ranged):
+class Whole(Ranged):
     """A whole number without a dimension."""
 
     expected = "a whole number"
@@ -128,7 +128,7 @@ class Whole(_Ranged):
         whole: int = tree
         return whole
 
-    check = _Ranged._whole
+    check = Ranged._whole
 
     def write(self, value: int, folder: str) -> int:
         return value
@@ -137,7 +137,7 @@ class Whole(_Ranged):
         return {"type": "integer"} | self._range()
 
 
-class Number(_Ranged):
+class Number(Ranged):
     """A number without a dimension, such as a share."""
 
     expected = "a number"
@@ -146,7 +146,7 @@ class Number(_Ranged):
         self._real(tree, where)
         return float(tree)
 
-    check = _Ranged._real
+    check = Ranged._real
 
     def write(self, value: float, folder: str) -> float:
         return value
@@ -155,7 +155,7 @@ class Number(_Ranged):
         return {"type": "number"} | self._range()
 
 
-class Quantity(_Ranged):
+class Quantity(Ranged):
     """A number with a unit, held as a number of `unit`, and whole if `whole`."""
 
     def __init__(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from yantra.errors import ConfigError, did_you_mean, expected_got, show
-from yantra.fields.scalars import Field, Schema
+from yantra.fields.scalars import Field, Ranged, Schema
 from yantra.records import Record
 
 Entry = tuple[str, Field, str]
@@ -76,7 +76,7 @@ class Section(Field):
             "type": "object",
             "additionalProperties": False,
             "properties": {
-                key: {"description": meaning} | self._default(key) | field.schema()
+                key: {"description": _help(field, meaning)} | self._default(key) | field.schema()
                 for key, (_, field, meaning) in self.entries.items()
             },
         } | ({"required": required} if required else {})
@@ -104,6 +104,11 @@ def read_options(section: Section | None, tree: Any, where: str, folder: str) ->
     for key in tree or ():
         raise ConfigError(_at(at, key), "unknown key; there are no options here")
     return None
+
+
+def _help(field: Field, meaning: str) -> str:
+    """Return what an editor shows; of a quantity the JSON Schema itself cannot say the range."""
+    return f"{meaning}: {field.describe()}" if isinstance(field, Ranged) else meaning
 
 
 def _join(where: str, key: str) -> str:
