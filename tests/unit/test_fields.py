@@ -26,6 +26,7 @@ from yantra.fields import (
     read_options,
 )
 from yantra.records import Record
+from yantra.scenario import Scenario
 from yantra.scenario.fields import Dimensions
 from yantra.scenario.layout import DOCUMENT, IN_CLUSTER, IN_SCENARIO, NAMED
 
@@ -155,6 +156,22 @@ def test_every_default_of_a_scenario_is_within_its_own_range(section: Section) -
     """So defaults need no check when a scenario is made."""
     for where, field, default in defaults(section, ""):
         field.check(default, where)
+
+
+def test_every_field_of_a_scenario_has_a_description() -> None:
+    """A field without one would neither be read nor checked."""
+    described = {entry[0] for part in (IN_SCENARIO, IN_CLUSTER) for entry in part.entries.values()}
+    assert described == set(Scenario.field_names)
+    for section in sections(DOCUMENT):
+        assert {name for name, _, _ in section.entries.values()} == set(section.record.field_names)
+
+
+def sections(field: Field) -> Iterator[Section]:
+    inner = field.item if isinstance(field, Dimensions) else field
+    if isinstance(inner, Section):
+        yield inner
+        for _, below, _ in inner.entries.values():
+            yield from sections(below)
 
 
 def defaults(section: Section, where: str) -> Iterator[tuple[str, Field, Any]]:
