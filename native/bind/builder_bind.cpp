@@ -3,6 +3,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "bind/ids.hpp"
+#include "bind/network_from_python.hpp"
 #include "bind/optional.hpp"
 #include "bind/parts.hpp"
 #include "collective/make.hpp"
@@ -194,7 +196,12 @@ void bind_builder(nb::module_& module) {
     builder.def(nb::init<TimeScale>(), "scale"_a)
         .def("set_quirks", &ModelBuilder::set_quirks, "quirks"_a)
         .def("set_system", &ModelBuilder::set_system, "system"_a)
-        .def("set_network", &ModelBuilder::set_network, "network"_a)
+        .def("set_network", [](ModelBuilder& self, std::string level, std::map<std::string, double> options) {
+            self.set_network({std::move(level), std::move(options), nullptr});
+        }, "level"_a, "options"_a)
+        .def("set_network_from_outside", [](ModelBuilder& self, nb::callable make) {
+            self.set_network({"", {}, network_from_python(std::move(make))});
+        }, "make"_a)
         .def("set_memory", &ModelBuilder::set_memory, "memory"_a)
         .def("match_by_tag", &ModelBuilder::match_by_tag)
         .def("add_dimension", [](ModelBuilder& self, const Dimension& dimension,

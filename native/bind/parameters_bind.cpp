@@ -15,9 +15,6 @@ namespace yantra {
 namespace {
 
 void bind_choices(nb::module_& module) {
-    nb::enum_<NetworkKind>(module, "NetworkKind")
-        .value("ANALYTICAL", NetworkKind::analytical)
-        .value("STORE_AND_FORWARD", NetworkKind::store_and_forward);
     nb::enum_<Priority>(module, "Priority")
         .value("LIFO", Priority::lifo)
         .value("FIFO", Priority::fifo)

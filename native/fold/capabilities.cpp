@@ -1,5 +1,7 @@
 #include "fold/capabilities.hpp"
 
+#include "network/level.hpp"
+
 namespace yantra {
 
 namespace {
@@ -11,15 +13,13 @@ std::string nothing_known_of(const std::string& component) {
 
 FoldingCapabilities::Network network_of(const Model& model) {
     FoldingCapabilities::Network network;
-    switch (model.network) {
-        case NetworkKind::analytical:
-            network.messages_never_wait = true;
-            network.lowest_dimension_only = model.quirks.lowest_dimension_only;
-            break;
-        case NetworkKind::store_and_forward:
-            network.links_by_class = true;
-            break;
-    }
+    const NetworkLevel* const level =
+        model.network.from_outside == nullptr ? find_network_level(model.network.level) : nullptr;
+    const NetworkFolding folding = level == nullptr ? NetworkFolding::unknown : level->folding;
+    network.messages_never_wait = folding == NetworkFolding::messages_never_wait;
+    network.links_by_class = folding == NetworkFolding::links_by_class;
+    network.lowest_dimension_only = level != nullptr && level->knows_lowest_dimension_only &&
+                                    model.quirks.lowest_dimension_only;
     return network;
 }
 

@@ -2,7 +2,7 @@
 //
 // Folding is sound only if every component treats ranks that do the same alike, so each must be known
 // to do so. This record is asked in place of the components, and its only maker is the one place of
-// folding that knows kinds of components by name. Whatever it does not know is refused: every rank is
+// folding that knows kinds of components by name (networks say it themselves, network/level.hpp). Whatever it does not know is refused: every rank is
 // run, and the sentence here says why. Trade-off: a new component is run whole until it gets a line in
 // capabilities.cpp.
 #pragma once

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -75,7 +76,7 @@ public:
 
     void set_quirks(const Quirks& quirks) { model().quirks = quirks; }
     void set_system(const SystemParameters& system) { model().system = system; }
-    void set_network(NetworkKind network) { model().network = network; }
+    void set_network(NetworkChoice network) { model().network = std::move(network); }
     void set_memory(const RemoteMemory& memory) { model().memory = memory; }
     // Tags of different communicators may collide, and messages then meet.
     void match_by_tag() { model().match_by_tag = true; }

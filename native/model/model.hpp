@@ -15,13 +15,13 @@
 #include "collective/program.hpp"
 #include "memory/remote.hpp"
 #include "memory/shared_bus_parameters.hpp"
+#include "model/network_choice.hpp"
 #include "fabric/grid.hpp"
 #include "workload/job.hpp"
 #include "workload/rank_rules.hpp"
 
 namespace yantra {
 
-enum class NetworkKind : u8 { analytical, store_and_forward };
 enum class Priority : u8 { lifo, fifo, given };
 enum class InterDimension : u8 { ascending, round_robin, themis, themis_flex };
 enum class IntraDimension : u8 { fifo, rg, smallest_first, less_remaining_phase_first };
@@ -64,7 +64,7 @@ struct Model {
     Quirks quirks;
     std::vector<Dimension> dimensions;
     std::vector<std::shared_ptr<const BlockTable>> tables;   // by dimension; null where none
-    NetworkKind network = NetworkKind::analytical;
+    NetworkChoice network;
     SystemParameters system;
     RemoteMemory memory;
     ResourceMap resources;

@@ -4,8 +4,27 @@
 #include <limits>
 
 #include "base/ensure.hpp"
+#include "network/level.hpp"
 
 namespace yantra {
+
+namespace {
+
+const RegisteredNetwork registered_analytical({
+    .name = "analytical",
+    .help = "latency of every hop and bytes over the narrowest bandwidth; messages do not meet",
+    .make = [](const Model& model, const Grid& grid, Engine& engine) -> std::unique_ptr<NetworkModel> {
+        return std::make_unique<AnalyticalNetwork>(grid, model.scale, engine,
+                                                   model.quirks.lowest_dimension_only);
+    },
+    .folding = NetworkFolding::messages_never_wait,
+    .charges_latency = true,
+    .has_links = false,
+    .knows_lowest_dimension_only = true,
+    .options = {},
+});
+
+}  // namespace
 
 void AnalyticalNetwork::send(const Message& message, Notice arrived, Notice departed) {
     const u32 src = message.src.index();

@@ -1,7 +1,7 @@
 #include "run/simulation.hpp"
 
 #include "base/ensure.hpp"
-#include "network/make.hpp"
+#include "network/level.hpp"
 #include "run/diagnosis.hpp"
 
 namespace yantra {

@@ -1,0 +1,114 @@
+// Python's view of the networks: the levels that the core has, and how a class of Python becomes one.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <utility>
+
+#include "base/unsupported.hpp"
+#include "bind/network_from_python.hpp"
+#include "bind/parts.hpp"
+#include "network/level.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace yantra {
+
+namespace {
+
+// A port that tells a network which outlives its run that the run is over.
+struct PythonPort {
+    NetworkPort* port = nullptr;
+
+    NetworkPort& open() const {
+        if (port == nullptr) {
+            throw Unsupported("the run of this network is over");
+        }
+        return *port;
+    }
+};
+
+class PythonNetwork final : public NetworkFromOutside {
+public:
+    PythonNetwork(const nb::object& make, NetworkPort& port) : port_(std::make_shared<PythonPort>()) {
+        port_->port = &port;
+        network_ = make(port_);
+        sends_ = network_.attr("sends");
+        wakes_ = network_.attr("wakes");
+    }
+    ~PythonNetwork() override {
+        const nb::gil_scoped_acquire locked;
+        port_->port = nullptr;
+        sends_.reset();
+        wakes_.reset();
+        network_.reset();
+    }
+    PythonNetwork(const PythonNetwork&) = delete;
+    PythonNetwork& operator=(const PythonNetwork&) = delete;
+
+    void sends(u32 message, u32 src, u32 dst, u64 bytes) override {
+        const nb::gil_scoped_acquire locked;
+        sends_(message, src, dst, bytes);
+    }
+    void wakes(u32 token) override {
+        const nb::gil_scoped_acquire locked;
+        wakes_(token);
+    }
+
+private:
+    std::shared_ptr<PythonPort> port_;
+    nb::object network_;
+    nb::object sends_;
+    nb::object wakes_;
+};
+
+class PythonFactory final : public NetworkFactory {
+public:
+    explicit PythonFactory(nb::object make) : make_(std::move(make)) {}
+    ~PythonFactory() override {
+        const nb::gil_scoped_acquire locked;
+        make_.reset();
+    }
+    PythonFactory(const PythonFactory&) = delete;
+    PythonFactory& operator=(const PythonFactory&) = delete;
+
+    std::unique_ptr<NetworkFromOutside> make(NetworkPort& port) const override {
+        const nb::gil_scoped_acquire locked;
+        return std::make_unique<PythonNetwork>(make_, port);
+    }
+
+private:
+    nb::object make_;
+};
+
+}  // namespace
+
+std::shared_ptr<const NetworkFactory> network_from_python(nb::object make) {
+    return std::make_shared<PythonFactory>(std::move(make));
+}
+
+void register_networks(nb::module_& module) {
+    nb::class_<NetworkOption>(module, "NetworkOption")
+        .def_ro("name", &NetworkOption::name)
+        .def_ro("unit", &NetworkOption::unit)
+        .def_ro("fallback", &NetworkOption::fallback)
+        .def_ro("least", &NetworkOption::least)
+        .def_ro("help", &NetworkOption::help);
+    nb::class_<NetworkLevel>(module, "NetworkLevel")
+        .def_ro("name", &NetworkLevel::name)
+        .def_ro("help", &NetworkLevel::help)
+        .def_ro("charges_latency", &NetworkLevel::charges_latency)
+        .def_ro("has_links", &NetworkLevel::has_links)
+        .def_ro("options", &NetworkLevel::options);
+    module.def("network_levels", [] { return network_levels(); });
+    nb::class_<PythonPort>(module, "NetworkPort")
+        .def_prop_ro("now", [](const PythonPort& self) { return self.open().now(); })
+        .def("arrives", [](const PythonPort& self, u32 message, u64 tick, u64 departed) {
+            self.open().arrives(message, tick, departed);
+        }, "message"_a, "tick"_a, "departed"_a)
+        .def("wake", [](const PythonPort& self, u64 tick, u32 token) { self.open().wake(tick, token); },
+             "tick"_a, "token"_a);
+}
+
+}  // namespace yantra

@@ -1,0 +1,16 @@
+// A network that is a class of Python: an object with `sends` and `wakes`, made for each run by a call
+// with its port.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
+
+#include <memory>
+
+#include "model/network_choice.hpp"
+
+namespace yantra {
+
+std::shared_ptr<const NetworkFactory> network_from_python(nanobind::object make);
+
+}  // namespace yantra

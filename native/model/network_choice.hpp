@@ -1,0 +1,55 @@
+// NetworkChoice: the network that a model names, one of the core's levels or one from outside.
+//
+// A network from outside is code that the core does not know: a class of Python. It hears of messages
+// and says through a NetworkPort when they arrive. Trade-off: two calls a message across the border, so
+// it is for trying ideas; what is run a thousand times is written as a level.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/types.hpp"
+
+namespace yantra {
+
+// What a network from outside acts with. Ticks are those of the run.
+class NetworkPort {
+public:
+    virtual u64 now() const = 0;
+    // The message arrives at a tick; its last byte has left the source at another, not later one.
+    virtual void arrives(u32 message, u64 tick, u64 departed) = 0;
+    // Calls `wakes` at a tick.
+    virtual void wake(u64 tick, u32 token) = 0;
+
+protected:
+    ~NetworkPort() = default;
+};
+
+class NetworkFromOutside {
+public:
+    virtual ~NetworkFromOutside() = default;
+    // Each message has a number, which may be used again once it has arrived.
+    virtual void sends(u32 message, u32 src, u32 dst, u64 bytes) = 0;
+    virtual void wakes(u32 token) = 0;
+};
+
+class NetworkFactory {
+public:
+    virtual ~NetworkFactory() = default;
+    // One for each run. The port outlives it.
+    virtual std::unique_ptr<NetworkFromOutside> make(NetworkPort& port) const = 0;
+};
+
+struct NetworkChoice {
+    std::string level = "analytical";
+    std::map<std::string, double> options;   // those that are given; see NetworkLevel
+    std::shared_ptr<const NetworkFactory> from_outside;   // in place of a level
+
+    double option(const std::string& name, double fallback) const {
+        const auto found = options.find(name);
+        return found == options.end() ? fallback : found->second;
+    }
+};
+
+}  // namespace yantra

@@ -1,0 +1,78 @@
+// Ideal network: bytes over bandwidth and nothing else. Messages do not meet, and hops take no time.
+//
+// The bound of what-if: what a job could gain at most from a network without latency and contention. A
+// message takes its bytes over the narrowest bandwidth of the dimensions that it crosses, times
+// `speedup`. Trade-off: no real network reaches it.
+#include <algorithm>
+#include <limits>
+
+#include "base/ensure.hpp"
+#include "network/level.hpp"
+
+namespace yantra {
+
+namespace {
+
+class IdealNetwork final : public NetworkModel {
+public:
+    IdealNetwork(const Grid& grid, TimeScale scale, Engine& engine, double speedup)
+        : grid_(grid), scale_(scale), queue_(engine.queue), speedup_(speedup), use_(grid.dimensions()) {}
+
+    void send(const Message& message, Notice arrived, Notice departed) override {
+        const u64 ticks = alone(message, message.ranks, use_);
+        if (!departed.kind.is_none()) {
+            queue_.schedule(queue_.now() + ticks, departed);
+        }
+        queue_.schedule(queue_.now() + ticks, arrived);
+    }
+    void handle(const Event&) override { fail("the ideal network has no events of its own"); }
+    NetworkCapabilities capabilities() const override { return {true, true}; }
+
+    u64 alone(const Message& message, u64 times, std::vector<LinkUse>& use) const override {
+        use.resize(grid_.dimensions());
+        double bytes_per_ns = std::numeric_limits<double>::infinity();
+        for (u32 d = 0; d < grid_.dimensions(); ++d) {
+            if (grid_.coordinate(message.src.index(), d) != grid_.coordinate(message.dst.index(), d)) {
+                bytes_per_ns = std::min(bytes_per_ns, grid_.dimension(d).bytes_per_ns);
+                use[d].bytes += message.bytes * times;
+                use[d].messages += times;
+            }
+        }
+        return scale_.ticks(static_cast<double>(message.bytes) / (bytes_per_ns * speedup_));
+    }
+
+    void repeat(const std::vector<LinkUse>& before, u64 times) override {
+        for (u32 d = 0; d < grid_.dimensions(); ++d) {
+            use_[d].bytes += (use_[d].bytes - before[d].bytes) * times;
+            use_[d].messages += (use_[d].messages - before[d].messages) * times;
+        }
+    }
+
+    std::vector<LinkRecord> links() const override { return {}; }
+    std::vector<LinkUse> dimensions() const override { return use_; }
+
+private:
+    const Grid& grid_;
+    TimeScale scale_;
+    EventQueue& queue_;
+    double speedup_;
+    std::vector<LinkUse> use_;
+};
+
+const RegisteredNetwork registered_ideal({
+    .name = "ideal",
+    .help = "bytes over the narrowest bandwidth alone: no latency, no contention",
+    .make = [](const Model& model, const Grid& grid, Engine& engine) -> std::unique_ptr<NetworkModel> {
+        return std::make_unique<IdealNetwork>(grid, model.scale, engine,
+                                              model.network.option("speedup", 1.0));
+    },
+    .folding = NetworkFolding::messages_never_wait,
+    .charges_latency = false,
+    .has_links = false,
+    .knows_lowest_dimension_only = false,
+    .options = {{"speedup", "", 1.0, 1.0, "times the bandwidth of every link"}},
+});
+
+}  // namespace
+
+}  // namespace yantra

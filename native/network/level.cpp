@@ -1,0 +1,45 @@
+#include "network/level.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/ensure.hpp"
+#include "network/outside.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+namespace {
+
+std::vector<NetworkLevel>& registered() {
+    static std::vector<NetworkLevel> levels;
+    return levels;
+}
+
+}  // namespace
+
+RegisteredNetwork::RegisteredNetwork(NetworkLevel level) {
+    std::vector<NetworkLevel>& levels = registered();
+    const auto at = std::lower_bound(levels.begin(), levels.end(), level.name,
+                                     [](const NetworkLevel& l, const std::string& n) { return l.name < n; });
+    levels.insert(at, std::move(level));
+}
+
+const std::vector<NetworkLevel>& network_levels() { return registered(); }
+
+const NetworkLevel* find_network_level(std::string_view name) {
+    const std::vector<NetworkLevel>& levels = registered();
+    const auto found = std::find_if(levels.begin(), levels.end(),
+                                    [name](const NetworkLevel& level) { return level.name == name; });
+    return found == levels.end() ? nullptr : &*found;
+}
+
+std::unique_ptr<NetworkModel> make_network(const Model& model, const Grid& grid, Engine& engine) {
+    if (model.network.from_outside != nullptr) {
+        return std::make_unique<OutsideNetwork>(grid, engine, *model.network.from_outside);
+    }
+    const NetworkLevel* const level = find_network_level(model.network.level);
+    ensure(level != nullptr, "a network of a level that nobody registered");
+    return level->make(model, grid, engine);
+}
+
+}  // namespace yantra

@@ -1,0 +1,64 @@
+// NetworkLevel: what a network says of itself, and how it is made.
+//
+// Each level registers itself in its own file (`const RegisteredNetwork`), so a new one is a file and
+// nothing else. Registering happens while the module is loaded; afterwards the list never changes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "model/model.hpp"
+#include "network/network.hpp"
+
+namespace yantra {
+
+// A number that a level takes. Times are in ns and bandwidths in GB/s, which is bytes per ns.
+struct NetworkOption {
+    std::string name;
+    std::string unit;          // "ns", "GB/s" or "" for a plain number
+    double fallback = 0.0;
+    double least = 0.0;
+    std::string help;
+};
+
+// What folding may rely on. A level that says nothing is run whole.
+enum class NetworkFolding : u8 {
+    unknown,
+    messages_never_wait,       // the time of a message follows from its ends and its size alone
+    links_by_class,            // messages wait for links alone: fold/runtime/folded_links.hpp keeps them
+};
+
+}  // namespace yantra
+
+namespace yantra::inline YANTRA_RUN {
+
+struct NetworkLevel {
+    using Make = std::unique_ptr<NetworkModel> (*)(const Model&, const Grid&, Engine&);
+
+    std::string name;
+    std::string help;          // one line
+    Make make = nullptr;
+    NetworkFolding folding = NetworkFolding::unknown;
+    bool charges_latency = true;
+    bool has_links = false;    // it keeps the use of each
+    // It knows the quirk by which a message is charged for the lowest dimension that it crosses alone.
+    bool knows_lowest_dimension_only = false;
+    std::vector<NetworkOption> options;
+};
+
+// All levels, by name.
+const std::vector<NetworkLevel>& network_levels();
+// Null if there is none of that name.
+const NetworkLevel* find_network_level(std::string_view name);
+
+struct RegisteredNetwork {
+    explicit RegisteredNetwork(NetworkLevel level);
+};
+
+// The network that a model names.
+std::unique_ptr<NetworkModel> make_network(const Model& model, const Grid& grid, Engine& engine);
+
+}  // namespace yantra

@@ -1,0 +1,46 @@
+// What a recorded run notes of messages on a network from outside: whoever sent one is the cause of its
+// arrival, whatever woke the network in between.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "engine/event.hpp"
+#include "record/recorder.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+#ifndef YANTRA_RECORDED
+
+struct OutsideProbe {
+    explicit OutsideProbe(Recorder&) {}
+    void sent(u32) {}
+    void arrives(u32) {}
+    void arrival_scheduled() {}
+};
+
+#else
+
+class OutsideProbe {
+public:
+    explicit OutsideProbe(Recorder& recorder) : recorder_(recorder) {}
+
+    void sent(u32 message) {
+        if (sender_.size() <= message) {
+            sender_.resize(message + 1);
+        }
+        sender_[message] = recorder_.trail;
+    }
+    // What is scheduled until arrival_scheduled() is the sender's doing.
+    void arrives(u32 message) { present_ = std::exchange(recorder_.trail, sender_[message]); }
+    void arrival_scheduled() { recorder_.trail = present_; }
+
+private:
+    Recorder& recorder_;
+    Trail present_;
+    std::vector<Trail> sender_;   // by message
+};
+
+#endif
+
+}  // namespace yantra
