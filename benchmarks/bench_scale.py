@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from yantra.scenario import Scenario
-    from yantra.scenario.types import Network
 
 MEGABYTE = 1 << 20
-AWARE: Network = "congestion_aware"
+AWARE = "congestion_aware"
 
 
 class Case(NamedTuple):
@@ -38,7 +37,7 @@ class Case(NamedTuple):
     fold: str = "require"
 
 
-def torus(*sizes: int, network: Network = "congestion_unaware") -> Callable[[Path], Scenario]:
+def torus(*sizes: int, network: str = "congestion_unaware") -> Callable[[Path], Scenario]:
     """Return a maker of an all-reduce of 1 MB in 4 chunks, ring by ring on a torus."""
 
     def make(_: Path) -> Scenario:
@@ -63,7 +62,7 @@ def torus(*sizes: int, network: Network = "congestion_unaware") -> Callable[[Pat
     return make
 
 
-def step(replicas: int, network: Network = "congestion_unaware") -> Callable[[Path], Scenario]:
+def step(replicas: int, network: str = "congestion_unaware") -> Callable[[Path], Scenario]:
     """Return a maker of a step of Llama 3 405B, TP 8, PP 16, on HGX H100 servers."""
 
     def make(file: Path) -> Scenario:

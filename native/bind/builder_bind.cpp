@@ -201,7 +201,8 @@ void bind_builder(nb::module_& module) {
         }, "level"_a, "options"_a)
         .def("set_network_from_outside", [](ModelBuilder& self, nb::callable make) {
             self.set_network({"", {}, network_from_python(std::move(make))});
-        }, "make"_a)
+        }, "make"_a, nb::sig("def set_network_from_outside("
+                              "self, make: collections.abc.Callable[[NetworkPort], object]) -> None"))
         .def("set_memory", &ModelBuilder::set_memory, "memory"_a)
         .def("match_by_tag", &ModelBuilder::match_by_tag)
         .def("add_dimension", [](ModelBuilder& self, const Dimension& dimension,

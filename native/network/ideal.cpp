@@ -19,11 +19,11 @@ public:
         : grid_(grid), scale_(scale), queue_(engine.queue), speedup_(speedup), use_(grid.dimensions()) {}
 
     void send(const Message& message, Notice arrived, Notice departed) override {
-        const u64 ticks = alone(message, message.ranks, use_);
         if (!departed.kind.is_none()) {
-            queue_.schedule(queue_.now() + ticks, departed);
+            const u32 first = grid_.lowest_difference(message.src.index(), message.dst.index());
+            queue_.schedule(queue_.now() + ticks(message, grid_.dimension(first).bytes_per_ns), departed);
         }
-        queue_.schedule(queue_.now() + ticks, arrived);
+        queue_.schedule(queue_.now() + alone(message, message.ranks, use_), arrived);
     }
     void handle(const Event&) override { fail("the ideal network has no events of its own"); }
     NetworkCapabilities capabilities() const override { return {true, true}; }
@@ -38,7 +38,7 @@ public:
                 use[d].messages += times;
             }
         }
-        return scale_.ticks(static_cast<double>(message.bytes) / (bytes_per_ns * speedup_));
+        return ticks(message, bytes_per_ns);
     }
 
     void repeat(const std::vector<LinkUse>& before, u64 times) override {
@@ -52,6 +52,10 @@ public:
     std::vector<LinkUse> dimensions() const override { return use_; }
 
 private:
+    u64 ticks(const Message& message, double bytes_per_ns) const {
+        return scale_.ticks(static_cast<double>(message.bytes) / (bytes_per_ns * speedup_));
+    }
+
     const Grid& grid_;
     TimeScale scale_;
     EventQueue& queue_;

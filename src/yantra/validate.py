@@ -19,7 +19,6 @@ from yantra.astra_sim.system import SystemOptions, read_system
 from yantra.compile import compile
 from yantra.errors import UnsupportedError, YantraError
 from yantra.scenario import ChakraFiles, Scenario
-from yantra.scenario.types import Network
 
 
 class Finding(NamedTuple):
@@ -91,7 +90,7 @@ def check_astra_sim(flags: Flags, read: Callable[[Flags], tuple[Scenario, list[s
 def _check_each_file(report: Report, flags: Flags) -> None:
     """Read every file that can be read on its own; most need the size of the network."""
     aware = flags.network_backend == "congestion-aware"
-    network: Network = "congestion_aware" if aware else "congestion_unaware"
+    network = "congestion_aware" if aware else "congestion_unaware"
     read = report.attempt(lambda: read_network(flags.network, network))
     if read is None:
         return

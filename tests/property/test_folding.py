@@ -20,7 +20,6 @@ from yantra.folding import explain, find
 from yantra.quirks import Quirk
 from yantra.result import Result
 from yantra.scenario import RemoteMemory, Scenario, Traces
-from yantra.scenario.types import Network
 from yantra.simulate import run, run_native
 
 CASES, BLOCK = 1000, 100
@@ -51,7 +50,7 @@ def folded(model: Model) -> Result | None:
         return None
 
 
-def folded_alike(first: int, network: Network) -> int:
+def folded_alike(first: int, network: str) -> int:
     """Run a block of cases both ways, compare all tables, and return how many were folded."""
     count = 0
     for seed in range(first, first + BLOCK):

@@ -52,7 +52,7 @@ def test_a_rank_reads_its_own_trace() -> None:
 
 
 def test_a_changed_copy_is_checked_like_a_new_scenario() -> None:
-    with pytest.raises(ConfigError, match="network: expected one of"):
+    with pytest.raises(ConfigError, match="network: no network is named 'aware'"):
         scenario().replace(network="aware")
 
 
@@ -77,8 +77,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"network": "congestion-aware"},
-        'network: expected one of congestion_unaware, congestion_aware, got "congestion-aware"; '
-        "did you mean 'congestion_aware'?",
+        "network: no network is named 'congestion-aware'; expected one of analytical, ideal, "
+        "store_and_forward; did you mean 'congestion_aware'?",
     ),
     ({"replay_only": 1}, "replay_only: expected true or false, got 1"),
     ({"local_memory_trace": ""}, 'local_memory_trace: expected a text, got ""'),

@@ -22,14 +22,13 @@ from yantra.scenario.types import (
     ASTRA_SIM_RESOURCES,
     ChakraFiles,
     Groups,
-    Network,
     Scenario,
 )
 
 if TYPE_CHECKING:
     from yantra.astra_sim.flags import Flags
 
-_NETWORKS: dict[str, Network] = {
+_NETWORKS: dict[str, str] = {
     "congestion-unaware": "congestion_unaware",
     "congestion-aware": "congestion_aware",
 }

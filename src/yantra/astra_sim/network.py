@@ -12,7 +12,7 @@ from typing import Any
 from yantra.astra_sim.numbers import read_integer, read_number
 from yantra.documents import Path, parse_yaml, read_text
 from yantra.errors import ConfigError, did_you_mean, expected_got, show
-from yantra.scenario.types import Dimension, Network, Topology
+from yantra.scenario.types import Dimension, Topology
 
 _KINDS = {
     "Ring": "ring",
@@ -22,7 +22,7 @@ _KINDS = {
 _LISTS = ("topology", "npus_count", "bandwidth", "latency")
 
 
-def read_network(path: Path, network: Network) -> tuple[Topology, list[str]]:
+def read_network(path: Path, network: str) -> tuple[Topology, list[str]]:
     """Read a network file for one of the two analytical backends; also return the warnings."""
     name = str(path)
     tree = parse_yaml(read_text(path), name, scalars_as_text=True)

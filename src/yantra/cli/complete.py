@@ -74,6 +74,12 @@ def _clusters() -> Iterable[str]:
     return clusters.names()
 
 
+def _networks() -> Iterable[str]:
+    from yantra import network
+
+    return network.names()
+
+
 def _quirks() -> Iterable[str]:
     from yantra.quirks import Quirk
 
@@ -106,6 +112,7 @@ def _msccl_collectives() -> Iterable[str]:
 
 models = _offer(_models, files=True)
 clusters = _offer(_clusters, files=True)
+networks = _offer(_networks, files=True)
 quirks = _offer(_quirks)
 schedules = _offer(_schedules, files=True)
 layouts = _offer(_layouts)

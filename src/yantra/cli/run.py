@@ -9,7 +9,7 @@ import click
 
 from yantra.cli import recording, timeline_options, warn
 from yantra.cli.command import WithExamples
-from yantra.cli.complete import algorithms, clusters
+from yantra.cli.complete import algorithms, clusters, networks
 from yantra.result.files import ALL_TABLES, RECORDED_TABLES, json_pieces
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
 )
 @click.option(
     "--network",
-    type=click.Choice(["congestion_unaware", "congestion_aware"]),
+    shell_complete=networks,
     default="congestion_unaware",
     show_default=True,
-    help="With --workload: how messages interact.",
+    help="With --workload: how messages interact: analytical, store_and_forward, ideal, or a file.",
 )
 @click.option("--dtype", help="With --workload: whose rate the roofline has.")
 @click.option(

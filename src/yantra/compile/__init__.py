@@ -21,18 +21,15 @@ from yantra.compile.jobs import (
     lower_templates,
     lowering,
 )
-from yantra.compile.network import add_dimensions
+from yantra.compile.network import add_dimensions, set_network
 from yantra.compile.plans import Planner
 from yantra.compile.removal import NOTHING, Without, checked, reduction_rate
 from yantra.compile.templates import TemplateGraphs
 from yantra.errors import ConfigError, UnsupportedError
+from yantra.network import level_of
 from yantra.quirks import ASTRA_SIM, Quirk, parse
 from yantra.scenario import Scenario
 
-_NETWORKS = {
-    "congestion_unaware": _core.NetworkKind.ANALYTICAL,
-    "congestion_aware": _core.NetworkKind.STORE_AND_FORWARD,
-}
 _GROUP_HAND_OVER_NS = 10
 _RUN_QUIRKS = {
     "padded_chunks": Quirk.PADDED_CHUNKS,
@@ -80,6 +77,11 @@ class Model:
     def ranks(self) -> int:
         """The number of ranks."""
         return self.scenario.topology.ranks
+
+    @property
+    def keeps_links(self) -> bool:
+        """Whether the network keeps the use of every link."""
+        return "contention" not in self.without and level_of(self.scenario.network).has_links
 
 
 def quirks_of(scenario: Scenario) -> frozenset[Quirk]:
@@ -166,8 +168,7 @@ def _set_cluster(
         setattr(flags, name, quirk in quirks)
     builder.set_quirks(flags)
     add_dimensions(builder, scenario.topology, without)
-    network = "congestion_unaware" if "contention" in without else scenario.network
-    builder.set_network(_NETWORKS[network])
+    set_network(builder, scenario, without, ticks_per_ns)
     memory = scenario.memory
     if memory.kind == "per_node" and memory.ranks_per_node < 1:
         raise ConfigError(

@@ -1,11 +1,16 @@
-"""Topology of a scenario -> dimensions of the core: its own blocks, or tables of links."""
+"""Topology and network of a scenario -> what the core makes of them.
+
+Dimensions are its own blocks, or tables of links. A network is one of its levels, or Python's.
+"""
 
 from __future__ import annotations
 
 from yantra import _core
+from yantra import network as networks
 from yantra.compile.removal import Without, bandwidth_of, latency_of
 from yantra.errors import ConfigError
-from yantra.scenario import Topology
+from yantra.network.model import Dimension, Fabric
+from yantra.scenario import Scenario, Topology
 from yantra.topologies import find
 from yantra.topologies.routes import TopologyError, table_of
 from yantra.topologies.topology import Block
@@ -33,6 +38,25 @@ def add_dimensions(builder: _core.ModelBuilder, topology: Topology, without: Wit
             ),
             table,
         )
+
+
+def set_network(
+    builder: _core.ModelBuilder, scenario: Scenario, without: Without, ticks_per_ns: int
+) -> None:
+    """Tell a model its network: that of the scenario, or one on which messages do not meet."""
+    if "contention" in without:
+        builder.set_network("analytical", {})
+        return
+    level = networks.level_of(scenario.network)
+    if level.model is None:
+        builder.set_network(level.name, networks.native_options(scenario.network))
+        return
+    dimensions = (
+        Dimension(d.kind, d.size, bandwidth_of(d, without), latency_of(d, without))
+        for d in scenario.topology.dimensions
+    )
+    fabric = Fabric(tuple(dimensions))
+    builder.set_network_from_outside(networks.maker(scenario.network, fabric, ticks_per_ns))
 
 
 def _table(block: Block, name: str, size: int, where: str) -> _core.BlockTable:

@@ -9,6 +9,7 @@ plug-ins are such tables.
 from __future__ import annotations
 
 from yantra.fields.lists import Many, NameSet, Numbered
+from yantra.fields.plugin import Plugin, PluginChoice, PluginField, kind_of, options_of
 from yantra.fields.scalars import (
     Choice,
     Field,
@@ -32,10 +33,15 @@ __all__ = [
     "NameSet",
     "Number",
     "Numbered",
+    "Plugin",
+    "PluginChoice",
+    "PluginField",
     "Quantity",
     "Schema",
     "Section",
     "Text",
     "Whole",
+    "kind_of",
+    "options_of",
     "read_options",
 ]

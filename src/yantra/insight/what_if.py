@@ -18,6 +18,7 @@ from typing import NamedTuple
 from yantra.compile import Model, compile, compile_without
 from yantra.compile.removal import Cause
 from yantra.errors import DeadlockError, UnsupportedError
+from yantra.network import level_of
 from yantra.result import Result
 from yantra.result.table import Table
 from yantra.scenario import Custom, Scenario
@@ -94,7 +95,7 @@ def _always(scenario: Scenario) -> bool:
 
 
 def _is_aware(scenario: Scenario) -> bool:
-    return scenario.network == "congestion_aware"
+    return level_of(scenario.network).has_links
 
 
 def _has_roofline(scenario: Scenario) -> bool:

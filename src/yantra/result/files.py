@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from yantra import _core
 from yantra.documents import RESULT_FORMAT
 from yantra.errors import ConfigError, did_you_mean
+from yantra.network import describe
 from yantra.output import Path, whole_file
 from yantra.result.parts import as_cells
 from yantra.result.table import Table
@@ -76,7 +77,7 @@ def _head(result: Result, warnings: Iterable[str], folder: Path) -> dict[str, An
         "version": VERSION,
         "yantra_version": __version__,
         "semantics": scenario.semantics,
-        "network": scenario.network,
+        "network": describe(scenario.network),
         "makespan_ns": result.makespan_ns,
         "bound_by": result.bound_by._asdict(),
         "events": result.events,

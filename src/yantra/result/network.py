@@ -58,8 +58,7 @@ class DimensionUse(NamedTuple):
 
 def dimension_uses(model: Model, outcome: _core.Outcome, makespan_ns: float) -> list[DimensionUse]:
     """Return the use of every dimension."""
-    is_aware = model.scenario.network == "congestion_aware"
-    aware = is_aware and "contention" not in model.without
+    aware = model.keeps_links
     kinds = _kinds_used(model)
     uses = []
     for d, dimension in enumerate(model.scenario.topology.dimensions):
@@ -139,7 +138,7 @@ def link_table(model: Model, outcome: _core.Outcome, makespan_ns: float) -> Tabl
     from the number of ranks on for switches where a group has several. `busy` is the share of the
     makespan during which the link carried bytes.
     """
-    links = outcome.links if model.scenario.network == "congestion_aware" else []
+    links = outcome.links if model.keeps_links else []
 
     def busy_ns() -> list[float]:
         return [nanoseconds(link.use.busy_ticks, model.ticks_per_ns) or 0 for link in links]

@@ -15,7 +15,7 @@ from yantra.clusters.types import Speeds
 from yantra.errors import ConfigError
 from yantra.scenario.layout import DOCUMENT, scenario_of
 from yantra.scenario.named import with_parts
-from yantra.scenario.types import ASTRA_SIM_RESOURCES, Network, Scenario, Semantics
+from yantra.scenario.types import ASTRA_SIM_RESOURCES, Scenario, Semantics
 from yantra.workloads.template import Workload, load
 from yantra.workloads.template.describe import readable
 from yantra.workloads.template.workload import is_size
@@ -28,7 +28,7 @@ def on_cluster(
     dtype: str | None = None,
     speeds: Speeds = "achievable",
     semantics: Semantics = "yantra",
-    network: Network = "congestion_unaware",
+    network: str = "congestion_unaware",
     algorithms: Mapping[str, tuple[str, ...]] | None = None,
     chunks: int | None = None,
     ignore_memory: bool = False,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from yantra import network as networks
 from yantra.clusters.types import Speeds
 from yantra.errors import ConfigError, UnsupportedError, expected_got
 from yantra.fields import (
@@ -18,6 +19,7 @@ from yantra.fields import (
     Flag,
     NameSet,
     Numbered,
+    PluginChoice,
     Quantity,
     Schema,
     Section,
@@ -62,7 +64,7 @@ class Document(Record):
     workload: types.ChakraFiles | types.WorkloadFile
     cluster: Cluster
     semantics: str = types.Scenario.semantics
-    network: str = types.Scenario.network
+    network: PluginChoice = types.Scenario.network
     collectives: types.Collectives = types.Collectives()
     resources: types.Resources = types.Resources()
     quirks: frozenset[str] | None = None
@@ -255,7 +257,7 @@ DOCUMENT = Section(
         "semantics": ("semantics", Choice(types.Semantics), "whose behaviour counts"),
         "workload": ("workload", _WORKLOAD, "what runs"),
         "cluster": ("cluster", CLUSTER, "what it runs on"),
-        "network": ("network", Choice(types.Network), "how messages interact"),
+        "network": ("network", networks.FIELD, "how messages interact"),
         "collectives": ("collectives", COLLECTIVES, "how collectives run"),
         "resources": ("resources", _RESOURCES, "what a rank does at once"),
         "quirks": ("quirks", NameSet(), "oddities of ASTRA-sim that are on"),

@@ -8,9 +8,12 @@ A `Scenario` checks itself when it is made (`check.py`), so one that exists is c
 from __future__ import annotations
 
 from math import prod
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from yantra.records import Record
+
+if TYPE_CHECKING:
+    from yantra.fields import PluginChoice
 
 Compute = Literal["recorded", "roofline"]
 MemoryKind = Literal["none", "per_npu", "per_node", "pool"]
@@ -20,7 +23,6 @@ InterDimension = Literal["ascending", "round_robin", "themis", "themis_flex"]
 IntraDimension = Literal["fifo", "rg", "smallest_first", "less_remaining_phase_first"]
 Reductions = Literal["serial", "overlapped"]
 Communication = Literal["one_slot", "per_communicator"]
-Network = Literal["congestion_unaware", "congestion_aware"]
 Semantics = Literal["yantra", "astra-sim"]
 Fold = Literal["auto", "off", "require"]
 
@@ -192,7 +194,7 @@ class Scenario(Record):
     topology: Topology
     device: Device = Device()
     memory: RemoteMemory = RemoteMemory()
-    network: Network = "congestion_unaware"
+    network: PluginChoice = "congestion_unaware"
     collectives: Collectives = Collectives()
     resources: Resources = Resources()
     semantics: Semantics = "yantra"

@@ -137,7 +137,25 @@ CASES: list[tuple[str, str]] = [
     ),
     (
         with_line("network: congested"),
-        'network: expected one of congestion_unaware, congestion_aware, got "congested"',
+        "network: no network is named 'congested'; expected one of analytical, ideal, "
+        "store_and_forward",
+    ),
+    (
+        with_line("network: {kind: ideal, options: {speedup: 0.5}}"),
+        "network.options.speedup: must be at least 1.0; got 0.5",
+    ),
+    (
+        with_line("network: {kind: ideal, options: {speed: 2}}"),
+        "network.options.speed: unknown key; did you mean 'speedup'?",
+    ),
+    (
+        with_line("network: {kind: analytical, options: {speedup: 2}}"),
+        "network.options.speedup: unknown key; there are no options here",
+    ),
+    (with_line("network: {options: {}}"), "network.kind: missing; expected a name"),
+    (
+        with_line("network: [ideal]"),
+        'network: expected the name of a network, or {kind, options}, got ["ideal"]',
     ),
     (
         with_line("collectives: {all_reduce: ring}"),

@@ -62,7 +62,7 @@ def section(run: Run) -> Html:
         if result.recorded
         else element("p", "Bandwidth over time needs a recorded run.", class_="note")
     )
-    aware = result.model.scenario.network == "congestion_aware"
+    aware = result.model.keeps_links
     load = (
         "Each link is coloured by the share of the run in which it carried bytes."
         if aware
@@ -98,8 +98,7 @@ def drawings(run: Run) -> list[Drawing]:
     uses = run.result.dimension_uses
     links = sum(use.links for use in uses)
     if scenario.topology.ranks <= _MOST_RANKS and links <= _MOST_LINKS:
-        aware = scenario.network == "congestion_aware"
-        made = _measured(run) if aware else _nominal(dimensions, uses)
+        made = _measured(run) if run.result.model.keeps_links else _nominal(dimensions, uses)
         return [Drawing("all ranks and links", *_placed(dimensions, made))]
     return [_one_group(dimension, use) for dimension, use in zip(dimensions, uses, strict=True)]
 

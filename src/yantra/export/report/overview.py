@@ -10,6 +10,8 @@ from yantra.export.report.bars import Piece
 from yantra.export.report.classes import mean_parts
 from yantra.export.report.markup import Cell, Content, Head, Html, element, facts, join, table
 from yantra.export.report.run import Run
+from yantra.fields import PluginChoice
+from yantra.network import describe, level_of
 from yantra.result.tables import PARTS
 from yantra.units import format_time
 
@@ -22,10 +24,6 @@ PART_NAMES = {
 }
 _BARS_SHOWN = 8
 _ROWS_SHOWN = 1_000
-_NETWORKS = {
-    "congestion_unaware": "congestion-unaware: messages do not meet",
-    "congestion_aware": "congestion-aware: messages queue for links",
-}
 
 
 def head(run: Run, warnings: Sequence[str]) -> Html:
@@ -103,10 +101,15 @@ def _facts(run: Run) -> Iterable[tuple[str, Content]]:
     network = " x ".join(use.linked for use in result.dimension_uses)
     yield "ranks", f"{result.model.ranks:,} in {_count(len(run.classes), 'class', 'classes')}"
     yield "semantics", scenario.semantics
-    yield "network", f"{network}; {_NETWORKS[scenario.network]}"
+    yield "network", f"{network}; {_network(scenario.network)}"
     yield "run", _folded(run)
     yield "events", f"{result.events:,} handled, {result.messages:,} messages"
     yield "made by", f"Yantra {__version__}"
+
+
+def _network(choice: PluginChoice) -> str:
+    level = level_of(choice)
+    return f"{describe(choice)}: {level.help}" if level.help else describe(choice)
 
 
 def _folded(run: Run) -> str:

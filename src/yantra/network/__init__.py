@@ -1,0 +1,160 @@
+"""Networks: how messages interact. The levels of the core, and classes of Python.
+
+A level of the core is a file of `native/network` that registers itself; a network in Python is a
+file that ends with `PLUGIN = <a NetworkModel class>`. Both are chosen by name, and so are their
+options. ASTRA-sim's names of two levels are understood, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from yantra.errors import ConfigError, did_you_mean
+from yantra.fields import (
+    Number,
+    Plugin,
+    PluginChoice,
+    PluginField,
+    Quantity,
+    Section,
+    kind_of,
+    options_of,
+)
+from yantra.records import Record
+from yantra.registry import Registry
+
+if TYPE_CHECKING:
+    from yantra import _core
+    from yantra.network.model import Fabric, NetworkModel
+
+networks: Registry[type[NetworkModel]] = Registry("network", "yantra.network", "yantra.networks")
+
+ALIASES = {"congestion_unaware": "analytical", "congestion_aware": "store_and_forward"}
+"""ASTRA-sim's names, and ours."""
+
+
+class Level(NamedTuple):
+    """A network as a scenario chooses it.
+
+    `model` is the class of one in Python, None for a level of the core. `charges_latency`: a
+    message alone takes the latency of its hops. `has_links`: it keeps the use of every link.
+    """
+
+    name: str
+    help: str
+    options: Section | None
+    charges_latency: bool
+    has_links: bool
+    model: type[NetworkModel] | None
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all networks, those of the core first."""
+    return (*_native(), *(name for name in networks.names() if name not in _native()))
+
+
+def find(kind: str | type, where: str = "network") -> Level:
+    """Return the network of a name, a path of a file or a class; else ConfigError at `where`."""
+    if isinstance(kind, type):
+        return _in_python(kind, where)
+    known = _native().get(ALIASES.get(kind, kind))
+    if known is not None:
+        return known
+    if not kind.endswith(".py") and kind not in networks.names():
+        choices = names()
+        raise ConfigError(
+            where,
+            f"no network is named '{kind}'; expected one of {', '.join(choices)}"
+            + did_you_mean(kind, (*choices, *ALIASES)),
+        )
+    return _in_python(networks.get(kind, where), where)
+
+
+def level_of(choice: PluginChoice) -> Level:
+    """Return the network that a scenario chooses."""
+    return find(kind_of(choice))
+
+
+def describe(choice: PluginChoice) -> str:
+    """Return how results call a choice: its name, and the options that are given."""
+    kind = kind_of(choice)
+    name = kind if isinstance(kind, str) else kind.__name__
+    given = choice.options if isinstance(choice, Plugin) else ()
+    options = ", ".join(f"{option} {value:g}" for option, value in given)
+    return f"{name} ({options})" if options else name
+
+
+def native_options(choice: PluginChoice) -> dict[str, float]:
+    """Return by name the options of a level of the core."""
+    given = options_of(choice, level_of(choice).options, "network")
+    return {} if given is None else {name: getattr(given, name) for name in given.field_names}
+
+
+def maker(
+    choice: PluginChoice, fabric: Fabric, ticks_per_ns: int
+) -> Callable[[_core.NetworkPort], Any]:
+    """Return what makes a network in Python for each run."""
+    from yantra.network.model import Bridge
+
+    level = level_of(choice)
+    given = options_of(choice, level.options, "network")
+
+    def make(port: _core.NetworkPort) -> Bridge:
+        assert level.model is not None
+        return Bridge(port, level.model(fabric, given), ticks_per_ns)
+
+    return make
+
+
+FIELD = PluginField("network", names, find)
+"""The field `network` of a scenario."""
+
+
+@cache
+def _native() -> dict[str, Level]:
+    from yantra import _core
+
+    return {
+        level.name: Level(
+            level.name,
+            level.help,
+            _section(level),
+            level.charges_latency,
+            level.has_links,
+            None,
+        )
+        for level in _core.network_levels()
+    }
+
+
+def _section(level: _core.NetworkLevel) -> Section | None:
+    if not level.options:
+        return None
+    defaults = {option.name: option.fallback for option in level.options}
+    annotations = dict.fromkeys(defaults, float)
+    record: type[Record] = type(
+        f"{level.name}_options", (Record,), {"__annotations__": annotations, **defaults}
+    )
+    return Section(
+        record,
+        {option.name: (option.name, _field(option), option.help) for option in level.options},
+    )
+
+
+def _field(option: _core.NetworkOption) -> Number | Quantity:
+    if option.unit == "ns":
+        return Quantity("time", "ns", at_least=option.least)
+    if option.unit == "GB/s":
+        return Quantity("bandwidth", "GB/s", at_least=option.least)
+    return Number(at_least=option.least)
+
+
+def _in_python(kind: type, where: str) -> Level:
+    from yantra.network.model import NetworkModel
+
+    if not issubclass(kind, NetworkModel):
+        raise ConfigError(where, f"expected a NetworkModel class, got {kind.__name__}")
+    help_line = (kind.__doc__ or "").strip().partition("\n")[0]
+    return Level(kind.__name__, help_line, kind.options, kind.charges_latency, False, kind)

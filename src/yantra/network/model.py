@@ -1,0 +1,199 @@
+"""The contract of a network in Python: it hears of messages, and says when they arrive.
+
+A network is made once for each run. Simple ones say how long a message takes (`delay_ns`); those in
+which messages meet take over `send` and `woken`, and call `arrive` and `wake_at`.
+
+Trade-off: every message crosses the border to Python, a few microseconds each, and a run on such a
+network is never folded. It is for trying an idea; a network of the core is a file of
+`native/network`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from traceback import extract_tb
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from yantra.errors import UnsupportedError, YantraError
+from yantra.fields import Section
+from yantra.topologies import find
+from yantra.topologies.routes import Table, table_of
+
+if TYPE_CHECKING:
+    from yantra import _core
+
+
+class Crossing(NamedTuple):
+    """A dimension that a message crosses: hops of `latency_ns` each, links of `bytes_per_ns`."""
+
+    dimension: int
+    hops: int
+    latency_ns: float
+    bytes_per_ns: float
+
+
+class Message(NamedTuple):
+    """A message from one rank to another, and when it is sent.
+
+    `number` tells it from all others under way; it is used again after it has arrived.
+    """
+
+    number: int
+    source: int
+    destination: int
+    bytes: int
+    sent_ns: float
+
+
+class Dimension(NamedTuple):
+    """A dimension of the fabric: its topology by name, its size, and its links."""
+
+    kind: str | type
+    size: int
+    bytes_per_ns: float
+    latency_ns: float
+
+
+class Fabric:
+    """What a network runs over: ranks as points of a product of dimensions, innermost first."""
+
+    def __init__(self, dimensions: tuple[Dimension, ...]) -> None:
+        self.dimensions = dimensions
+
+    @property
+    def ranks(self) -> int:
+        """The number of ranks."""
+        product = 1
+        for dimension in self.dimensions:
+            product *= dimension.size
+        return product
+
+    def crossings(self, source: int, destination: int) -> tuple[Crossing, ...]:
+        """Return the dimensions in which two ranks differ, innermost first."""
+        found = []
+        for at, dimension in enumerate(self.dimensions):
+            source, one = divmod(source, dimension.size)
+            destination, other = divmod(destination, dimension.size)
+            if one != other:
+                hops = _table(dimension.kind, dimension.size).hops(one, other)
+                found.append(Crossing(at, hops, dimension.latency_ns, dimension.bytes_per_ns))
+        return tuple(found)
+
+    def alone_ns(self, message: Message) -> float:
+        """Return how long a message takes alone: latency of all hops + bytes / narrowest link."""
+        crossed = self.crossings(message.source, message.destination)
+        latency = sum(crossing.hops * crossing.latency_ns for crossing in crossed)
+        return latency + message.bytes / min(crossing.bytes_per_ns for crossing in crossed)
+
+
+@cache
+def _table(kind: str | type, size: int) -> Table:
+    return table_of(find(kind) if isinstance(kind, str) else kind(), size)
+
+
+class NetworkModel:
+    """Base of networks in Python. `options` describes what a scenario may set, None for nothing.
+
+    `charges_latency` is False where a message alone takes its bytes over the bandwidth only.
+    """
+
+    options: ClassVar[Section | None] = None
+    charges_latency: ClassVar[bool] = True
+
+    def __init__(self, fabric: Fabric, options: Any) -> None:
+        """Keep what the network runs over, and its options as the record of `self.options`."""
+        self.fabric = fabric
+        self.given = options
+
+    def delay_ns(self, message: Message) -> float:
+        """Return how long a message takes, where messages do not meet."""
+        raise NotImplementedError
+
+    def send(self, message: Message) -> None:
+        """Take a message; call `arrive` for it, now or when woken."""
+        self.arrive(message, message.sent_ns + self.delay_ns(message))
+
+    def woken(self, token: Any) -> None:
+        """Go on with what `wake_at` was asked for."""
+        raise NotImplementedError
+
+    def arrive(self, message: Message, at_ns: float, departed_ns: float | None = None) -> None:
+        """Let a message arrive; its last byte left the source at `departed_ns`, by default then.
+
+        UnsupportedError if that is before now, or the message is not under way.
+        """
+        self._bridge.arrive(message, at_ns, at_ns if departed_ns is None else departed_ns)
+
+    def wake_at(self, at_ns: float, token: Any) -> None:
+        """Have `woken(token)` called at a time that has not passed."""
+        self._bridge.wake_at(at_ns, token)
+
+    @property
+    def now_ns(self) -> float:
+        """The time of the run."""
+        return self._bridge.now_ns
+
+    _bridge: Bridge
+
+
+class Bridge:
+    """Stands between a network in Python, which counts ns, and the core, which counts ticks."""
+
+    def __init__(self, port: _core.NetworkPort, network: NetworkModel, ticks_per_ns: int) -> None:
+        self._port = port
+        self._network = network
+        self._ticks_per_ns = ticks_per_ns
+        self._tokens: dict[int, Any] = {}
+        self._next_token = 0
+        network._bridge = self
+
+    @property
+    def now_ns(self) -> float:
+        """The time of the run."""
+        return self._port.now / self._ticks_per_ns
+
+    def sends(self, number: int, source: int, destination: int, size: int) -> None:
+        """Called by the core for each message."""
+        message = Message(number, source, destination, size, self.now_ns)
+        with self._explained():
+            self._network.send(message)
+
+    def wakes(self, token: int) -> None:
+        """Called by the core when `wake_at` said."""
+        with self._explained():
+            self._network.woken(self._tokens.pop(token))
+
+    def arrive(self, message: Message, at_ns: float, departed_ns: float) -> None:
+        """See `NetworkModel.arrive`."""
+        self._port.arrives(message.number, self._ticks(at_ns), self._ticks(departed_ns))
+
+    def wake_at(self, at_ns: float, token: Any) -> None:
+        """See `NetworkModel.wake_at`."""
+        self._next_token = (self._next_token + 1) % 2**32
+        self._tokens[self._next_token] = token
+        self._port.wake(self._ticks(at_ns), self._next_token)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Say of an exception in the network's code where it is, in place of a traceback."""
+        try:
+            yield
+        except (YantraError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            frames = extract_tb(error.__traceback__)
+            last = next((of for of in reversed(frames) if of.filename != __file__), None)
+            place = f" ({last.filename}, line {last.lineno})" if last is not None else ""
+            kind = type(error).__name__
+            raise UnsupportedError(
+                f"the network {type(self._network).__name__} failed: {kind}: {error}{place}"
+            ) from None
+
+    def _ticks(self, ns: float) -> int:
+        """Whole nanoseconds are cut off as ASTRA-sim does; picoseconds are rounded."""
+        ticks = ns * self._ticks_per_ns
+        if not 0 <= ticks < 2**63:
+            raise ValueError(f"the network gives a time of {ns} ns")
+        return int(ticks) if self._ticks_per_ns == 1 else round(ticks)
