@@ -39,14 +39,22 @@ class _Described(Protocol):
 
 
 class PluginField(Field):
-    """One plug-in of a set. `find` returns what has its `options`, or raises ConfigError."""
+    """One plug-in of a set. `find` returns what has its `options`, or raises ConfigError.
+
+    `also` are other names that some of `names` have.
+    """
 
     def __init__(
-        self, what: str, names: Callable[[], Iterable[str]], find: Callable[[Kind, str], _Described]
+        self,
+        what: str,
+        names: Callable[[], Iterable[str]],
+        find: Callable[[Kind, str], _Described],
+        also: Iterable[str] = (),
     ) -> None:
         self.expected = f"the name of a {what}, or {{kind, options}}"
         self._names = names
         self._find = find
+        self._also = tuple(also)
 
     def read(self, tree: Any, where: str, folder: str) -> PluginChoice:
         if isinstance(tree, str):
@@ -107,7 +115,7 @@ class PluginField(Field):
         }
 
     def schema(self) -> Schema:
-        names = tuple(self._names())
+        names = (*self._names(), *self._also)
         with_options = [
             {
                 "type": "object",
@@ -136,7 +144,7 @@ class PluginField(Field):
         }
 
     def describe(self) -> str:
-        return f"one of {', '.join(self._names())}, or {{kind, options}}"
+        return f"one of {', '.join((*self._names(), *self._also))}, or {{kind, options}}"
 
 
 def kind_of(choice: PluginChoice) -> Kind:

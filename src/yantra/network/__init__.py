@@ -108,7 +108,7 @@ def maker(
     return make
 
 
-FIELD = PluginField("network", names, find)
+FIELD = PluginField("network", names, find, also=ALIASES)
 """The field `network` of a scenario."""
 
 
