@@ -165,8 +165,7 @@ def test_a_broken_topology_is_a_configuration_error(monkeypatch: pytest.MonkeyPa
         compile(scenario([TraceBuilder()] * 4, dimension("ring", 2), dimension("one_way", 2)))
     assert str(caught.value) == (
         "cluster.topology[1].kind: one_way is broken over 2 ranks: the route from rank 1 to 0 ends "
-        "at device 1: no links lead on to it; check it with python -m "
-        "yantra.topologies.contract one_way"
+        "at device 1: no links lead on to it; check it with yantra contract topology one_way"
     )
 
 

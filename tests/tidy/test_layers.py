@@ -14,7 +14,8 @@ PACKAGE = ROOT / "src" / "yantra"
 # Each part may import those of earlier rows, and its own.
 PYTHON_LAYERS = [
     ("errors", "records", "callable_module"),
-    ("units", "registry", "documents", "quirks", "output", "pytorch"),
+    ("plugin_files",),
+    ("units", "registry", "contract", "documents", "quirks", "output", "pytorch"),
     ("fields",),
     ("chakra", "topologies", "collectives"),
     ("workloads", "collect", "replay", "clusters", "network"),

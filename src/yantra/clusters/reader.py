@@ -15,6 +15,7 @@ from yantra import topologies, units
 from yantra.clusters.types import DTYPES, Basis, Cluster, Level, Number, Shapes
 from yantra.collectives import find as find_algorithm
 from yantra.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.plugin_files import split_path
 
 _COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all")
 _ORDERS = ("ascending", "round_robin", "themis")
@@ -98,6 +99,7 @@ def _level(place: _Place, tree: Any) -> Level:
     if is_torus and "shapes" not in level:
         raise place.key("shapes").error("missing; expected the shapes of slices")
     if not is_torus:
+        kind = _beside(place, kind)
         topologies.find(kind, place.key("kind").name)
     optional: dict[str, Any] = {}
     for key in ("members", "granule"):
@@ -160,10 +162,18 @@ def _algorithms(place: _Place, tree: Any) -> tuple[tuple[str, tuple[str, ...]], 
 
 def _preferred(place: _Place, tree: Any) -> tuple[str, ...]:
     items = [(place, tree)] if isinstance(tree, str) else place.items(tree)
-    named = tuple(at.text(item) for at, item in items)
+    named = tuple(_beside(at, at.text(item)) for at, item in items)
     for (at, _), name in zip(items, named, strict=True):
         find_algorithm(name, at.name)
     return named
+
+
+def _beside(place: _Place, name: str) -> str:
+    """Return a name; a path starts from the folder of the file, and is whole for any other."""
+    path = split_path(name)
+    if path is None:
+        return name
+    return paths.abspath(paths.join(paths.dirname(place.path), path[0])) + name[len(path[0]) :]
 
 
 class _Place:

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from yantra.collectives.algorithm import CollectiveAlgorithm
-from yantra.collectives.names import split_window
+from yantra.collectives.names import window_of
 from yantra.errors import ConfigError
+from yantra.plugin_files import Named
 from yantra.registry import Registry
 
 algorithms: Registry[type[CollectiveAlgorithm]] = Registry(
-    "collective algorithm", "yantra.collectives", "yantra.collectives"
+    "collective algorithm", "yantra.collectives", "yantra.collectives", base=CollectiveAlgorithm
 )
 
 
-def find(name: str, where: str | None = None) -> CollectiveAlgorithm:
+def find(name: Named, where: str | None = None) -> CollectiveAlgorithm:
     """Return the algorithm of a name such as `ring`, `direct` or `direct4` (a window of 4).
 
-    `where` is the field that an unknown name or an impossible window is reported at.
+    In its place stands a file (`./mine.py`, or `./mine.py:4` with a window) or a class. `where` is
+    the field that an unknown name or an impossible window is reported at.
     """
-    where = where or algorithms.kind
-    if name[-1:] not in set("0123456789") or name in algorithms.names():
+    if isinstance(name, type):
         return algorithms.get(name, where)()
-    base, window = split_window(name, where)
+    base, digits = algorithms.split(name)
+    if not digits:
+        return algorithms.get(base, where)()
+    window = window_of(name, base, digits, where or algorithms.kind)
     algorithm = algorithms.get(base, where)
     if not algorithm.windowed:
-        raise ConfigError(where, f"'{base}' takes no window; expected '{base}', got '{name}'")
+        raise ConfigError(
+            where or algorithms.kind, f"'{base}' takes no window; expected '{base}', got '{name}'"
+        )
     return algorithm(window=window)

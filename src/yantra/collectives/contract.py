@@ -1,7 +1,7 @@
-"""The laws every collective algorithm keeps, and a command that checks one against them.
+"""The laws that every collective algorithm keeps, and its contract, which checks one.
 
-    python -m yantra.collectives.contract ring
-    python -m yantra.collectives.contract path/to/my_algorithm.py
+    yantra contract collective ring
+    yantra contract collective path/to/my_algorithm.py
 
 Each law takes an algorithm, a kind and a number of positions it supports, and returns what is
 wrong, in words, or None. They check the schedule by proof, and the programs against the schedule;
@@ -10,22 +10,20 @@ that a faithful program is ASTRA-sim's is a matter of other tests.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import lcm
-from pathlib import Path
 
-from yantra.collectives import algorithms, find
+from yantra import contract
+from yantra.collectives import find
 from yantra.collectives.algorithm import CollectiveAlgorithm
 from yantra.collectives.check import find_violation
 from yantra.collectives.lower import final_fraction
 from yantra.collectives.program import ExchangeProgram, Op, Program, Run
 from yantra.collectives.schedule import Kind, Schedule
-from yantra.errors import YantraError
-from yantra.registry import plugin_of_file
+from yantra.contract import Contract, asked
 
 SIZES = (*range(2, 18), 32, 64)
 
@@ -114,39 +112,42 @@ def supported_sizes(algorithm: CollectiveAlgorithm, kind: Kind) -> list[int]:
 
 def violations(algorithm: CollectiveAlgorithm) -> Iterator[str]:
     """Yield what is wrong with an algorithm, for every kind, size and law."""
+    if not algorithm.kinds:
+        yield "its kinds are empty; expected the collectives that it performs"
     for kind in sorted(algorithm.kinds):
-        for n in supported_sizes(algorithm, kind):
+        sizes = supported_sizes(algorithm, kind)
+        if not sizes:
+            reason = algorithm.supports(kind, SIZES[0])
+            yield f"{kind}: it supports none of {', '.join(map(str, SIZES))} positions: {reason}"
+        for n in sizes:
             for law in LAWS:
-                wrong = law(algorithm, kind, n)
+                wrong = asked(law, algorithm, kind, n)
                 if wrong:
                     yield f"{kind} over {n} positions: {law.__name__}: {wrong}"
 
 
+def summary(algorithm: CollectiveAlgorithm) -> str:
+    """Return over which sizes each of its kinds is proven."""
+    return "\n".join(
+        f"{kind}: proven over {', '.join(map(str, supported_sizes(algorithm, kind)))} positions"
+        for kind in sorted(algorithm.kinds)
+    )
+
+
+CONTRACT = Contract(
+    kind="algorithm",
+    module="yantra.collectives.contract",
+    about="Check a collective algorithm: proofs of its schedules, and its programs.",
+    argument="a name (ring, direct4), or a file with a line PLUGIN =",
+    find=find,
+    violations=violations,
+    summary=summary,
+)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check the algorithm named on the command line; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m yantra.collectives.contract",
-        description="Check a collective algorithm: proofs of its schedules, and its programs.",
-    )
-    parser.add_argument("algorithm", help="a name (ring, direct4), or a file with a line PLUGIN =")
-    name = parser.parse_args(arguments).algorithm
-    try:
-        algorithm = _of_file(Path(name)) if name.endswith(".py") else find(name)
-    except YantraError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    wrong = next(violations(algorithm), None)
-    if wrong:
-        print(wrong)
-        return 1
-    for kind in sorted(algorithm.kinds):
-        sizes = ", ".join(map(str, supported_sizes(algorithm, kind)))
-        print(f"{kind}: proven over {sizes} positions")
-    return 0
-
-
-def _of_file(path: Path) -> CollectiveAlgorithm:
-    return plugin_of_file(path, algorithms.kind, CollectiveAlgorithm)()  # type: ignore[type-abstract]
+    return contract.main(CONTRACT, arguments)
 
 
 def _program_sets(

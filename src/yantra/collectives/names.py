@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 from yantra.errors import ConfigError, did_you_mean
+from yantra.plugin_files import Named
 
 _ALGORITHMS = {
     "ring": "ring",
@@ -30,7 +31,7 @@ _LONGEST_WINDOW = 5  # digits; ASTRA-sim ignores what follows
 class Implementation(NamedTuple):
     """An algorithm's name here, whether over all ranks at once, and its window (None: no limit)."""
 
-    algorithm: str
+    algorithm: Named
     one: bool
     window: int | None
 
@@ -61,10 +62,15 @@ def split_window(text: str, where: str) -> tuple[str, int | None]:
     if match is None:
         return text, None
     name, digits = match.groups()
-    if len(digits) > _LONGEST_WINDOW or int(digits) == 0:
+    return name, window_of(text, name, digits, where)
+
+
+def window_of(text: str, name: str, digits: str, where: str) -> int:
+    """Return the window that the digits behind a name give, or raise ConfigError at `where`."""
+    if not digits.isdecimal() or len(digits) > _LONGEST_WINDOW or int(digits) == 0:
         raise ConfigError(
             where,
             f"'{text}' has an impossible window; expected 1 to {'9' * _LONGEST_WINDOW} messages, "
             f"got {digits}; write '{name}' for no limit",
         )
-    return name, int(digits)
+    return int(digits)

@@ -10,15 +10,17 @@ from yantra import network as networks
 from yantra.compile.removal import Without, bandwidth_of, latency_of
 from yantra.errors import ConfigError
 from yantra.network.model import Dimension, Fabric
+from yantra.plugin_files import Named
+from yantra.scenario import Dimension as ScenarioDimension
 from yantra.scenario import Scenario, Topology
-from yantra.topologies import find
+from yantra.topologies import find, topologies
 from yantra.topologies.routes import TopologyError, table_of
 from yantra.topologies.topology import Block
 
 
 def add_dimensions(builder: _core.ModelBuilder, topology: Topology, without: Without) -> None:
     """Add the dimensions of a topology to a model, less what takes no time in it."""
-    tables: dict[tuple[str, int], _core.BlockTable] = {}
+    tables: dict[tuple[Named, int], _core.BlockTable] = {}
     for at, dimension in enumerate(topology.dimensions):
         where = f"cluster.topology[{at}].kind"
         block = find(dimension.kind, where)
@@ -26,7 +28,7 @@ def add_dimensions(builder: _core.ModelBuilder, topology: Topology, without: Wit
         if block.native is None:
             key = (dimension.kind, dimension.size)
             if key not in tables:
-                tables[key] = _table(block, *key, where)
+                tables[key] = _table(block, dimension, where)
             table = tables[key]
         builder.add_dimension(
             _core.Dimension(
@@ -52,22 +54,24 @@ def set_network(
         builder.set_network(level.name, networks.native_options(scenario.network))
         return
     dimensions = (
-        Dimension(d.kind, d.size, bandwidth_of(d, without), latency_of(d, without))
+        Dimension(
+            topologies.shown(d.kind), d.size, bandwidth_of(d, without), latency_of(d, without)
+        )
         for d in scenario.topology.dimensions
     )
     fabric = Fabric(tuple(dimensions))
     builder.set_network_from_outside(networks.maker(scenario.network, fabric, ticks_per_ns))
 
 
-def _table(block: Block, name: str, size: int, where: str) -> _core.BlockTable:
+def _table(block: Block, dimension: ScenarioDimension, where: str) -> _core.BlockTable:
+    size = dimension.size
     try:
         table = table_of(block, size)
     except TopologyError as error:
-        raise ConfigError(
-            where,
-            f"{name} is broken over {size} ranks: {error}; "
-            f"check it with python -m yantra.topologies.contract {name}",
-        ) from None
+        name = topologies.shown(dimension.kind)
+        given = topologies.written(dimension.kind)
+        advice = f"; check it with yantra contract topology {given}" if given else ""
+        raise ConfigError(where, f"{name} is broken over {size} ranks: {error}{advice}") from None
     link_from, link_to = zip(*table.links, strict=True)
     return _core.BlockTable(size, table.devices, link_from, link_to, table.next_link)
 

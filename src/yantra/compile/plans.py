@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from yantra import _core
 from yantra.chakra import files
-from yantra.collectives import find
-from yantra.collectives.algorithm import CollectiveAlgorithm
+from yantra.collectives import algorithms, find
 from yantra.collectives.names import Implementation, parse_implementation
 from yantra.collectives.program import ExchangeProgram, Op, Program, RingKind, Run
 from yantra.collectives.schedule import Kind
 from yantra.compile.communicators import Communicators, Layout
 from yantra.compile.graphs import Graphs, check, read
 from yantra.errors import TraceError, UnsupportedError
+from yantra.plugin_files import Named
 from yantra.quirks import Quirk
 from yantra.scenario import Collectives, Custom, Scenario
 from yantra.scenario.types import COLLECTIVE_TYPES
@@ -91,7 +91,7 @@ class Planner:
         self.impossible: dict[tuple[_core.CollectiveKind, int, bool], str] = {}
         self.custom_by_node: dict[int, _core.CustomId] = {}
         self._programs: dict[
-            tuple[str, Kind, int, RingKind], tuple[_core.ProgramId, ...] | str
+            tuple[Named, Kind, int, RingKind], tuple[_core.ProgramId, ...] | str
         ] = {}
         self._custom: dict[tuple[str, Hashable], _core.CustomId] = {}
         self._whole: dict[tuple[Kind, frozenset[int]], _core.PlanId] = {}
@@ -166,7 +166,7 @@ class Planner:
             shared_load=over_grid,
         )
 
-    def _algorithms(self, kind: Kind) -> tuple[str, ...] | Custom | None:
+    def _algorithms(self, kind: Kind) -> tuple[Named, ...] | Custom | None:
         collectives: Collectives = self.scenario.collectives
         if kind.value in collectives.by_type():
             return collectives.by_type()[kind.value]
@@ -179,7 +179,7 @@ class Planner:
     def _grid_levels(
         self,
         kind: Kind,
-        names: tuple[str, ...],
+        names: tuple[Named, ...],
         layout: Layout,
         only: frozenset[int] | None = None,
     ) -> list[_core.Level]:
@@ -203,10 +203,10 @@ class Planner:
             stride *= size
         return levels
 
-    def _implementation(self, name: str, kind: Kind, dimension: int) -> Implementation:
+    def _implementation(self, name: Named, kind: Kind, dimension: int) -> Implementation:
         where = f"collectives.{kind.value}[{dimension}]"
-        if self.scenario.semantics == "astra-sim" and name != _ROOTED:
-            return parse_implementation(name, where)
+        if self.scenario.semantics == "astra-sim" and not _is_own(name):
+            return parse_implementation(str(name), where)
         find(name, where)
         return Implementation(name, False, None)
 
@@ -225,7 +225,8 @@ class Planner:
             lacking = next((made.missing[part] for part in needed if part in made.missing), None)
             if lacking is None or is_last not in (None, last):
                 continue
-            reason = f"{kind.value} over dimension {dimension}: {chosen.algorithm}: {lacking}"
+            shown = algorithms.shown(chosen.algorithm)
+            reason = f"{kind.value} over dimension {dimension}: {shown}: {lacking}"
             if not layout.is_world:
                 raise UnsupportedError(reason)
             self.impossible[native_kind(kind), dimension, last] = reason
@@ -252,7 +253,7 @@ class Planner:
         return Quirk.GROUP_HAND_OVER in self.quirks and not layout.spans_all
 
     def _flat_level(
-        self, kind: Kind, names: tuple[str, ...], layout: Layout, dimension: int
+        self, kind: Kind, names: tuple[Named, ...], layout: Layout, dimension: int
     ) -> _core.Level:
         """A group that does not span whole dimensions: one ring of its members.
 
@@ -264,8 +265,8 @@ class Planner:
         made = self._level_programs(kind, chosen, size, "group", layout.key)
         if kind in made.missing:
             raise UnsupportedError(
-                f"{kind.value} over a group of {size} ranks: {chosen.algorithm}: "
-                f"{made.missing[kind]}"
+                f"{kind.value} over a group of {size} ranks: "
+                f"{algorithms.shown(chosen.algorithm)}: {made.missing[kind]}"
             )
         fixed = Quirk.GROUP_HAND_OVER in self.quirks
         return _level(_Place(size, 1, 1, dimension), fixed, made)
@@ -308,16 +309,19 @@ class Planner:
     def _program(
         self, chosen: Implementation, kind: Kind, n: int, ring_kind: RingKind
     ) -> tuple[_core.ProgramId, ...] | str:
-        name = chosen.algorithm + ("" if chosen.window is None else str(chosen.window))
+        name = chosen.algorithm if chosen.window is None else f"{chosen.algorithm}{chosen.window}"
         key = (name, kind, n, ring_kind)
         if key not in self._programs:
-            self._programs[key] = self._make(find(name), kind, n, ring_kind)
+            self._programs[key] = self._make(name, kind, n, ring_kind)
         return self._programs[key]
 
     def _make(
-        self, algorithm: CollectiveAlgorithm, kind: Kind, n: int, ring_kind: RingKind
+        self, name: Named, kind: Kind, n: int, ring_kind: RingKind
     ) -> tuple[_core.ProgramId, ...] | str:
+        algorithm = find(name)
         faithful = self.faithful and kind.value in COLLECTIVE_TYPES
+        if _is_own(name) and not algorithm.in_astra_sim:
+            faithful = False  # there is nothing it could be faithful to
         reason = algorithm.supports(kind, n, faithful=faithful)
         if reason is not None:
             return reason
@@ -350,6 +354,11 @@ class Planner:
             node = problem.node
             raise TraceError(f"{path}: node {graph.id[node]} '{graph.name(node)}': {problem.text}")
         return graph
+
+
+def _is_own(name: Named) -> bool:
+    """Return whether ASTRA-sim's semantics run an algorithm that ASTRA-sim does not name."""
+    return name == _ROOTED or algorithms.file_of(name) is not None or isinstance(name, type)
 
 
 def native_kind(kind: Kind) -> _core.CollectiveKind:

@@ -21,14 +21,17 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from yantra import _core
+from yantra.collectives import algorithms
 from yantra.collectives.names import split_window
 from yantra.compile import Model
 from yantra.compile.removal import bandwidth_of
+from yantra.plugin_files import Named
 from yantra.quirks import Quirk
 from yantra.result.table import Column, Table
 from yantra.result.tables import COLLECTIVE_KINDS, nanoseconds
 from yantra.scenario import COLLECTIVE_TYPES, Dimension
-from yantra.topologies import find
+from yantra.topologies import find, topologies
+from yantra.topologies.topology import Block
 
 _KIND_NAMES = {"ring": "Ring", "fully_connected": "FullyConnected", "switch": "Switch"}
 
@@ -72,7 +75,7 @@ def dimension_uses(model: Model, outcome: _core.Outcome, makespan_ns: float) -> 
         uses.append(
             DimensionUse(
                 dimension=d,
-                kind=dimension.kind,
+                kind=topologies.shown(dimension.kind),
                 size=dimension.size,
                 links=links,
                 bytes=carried.bytes,
@@ -89,25 +92,33 @@ def links_per_group(dimension: Dimension, congestion_aware: bool) -> int:
 
     On the congestion-unaware network, which counts a message once, only those that leave a rank.
     """
-    links, from_ranks, _ = _count_links(dimension.kind, dimension.size)
+    links, from_ranks, _ = _links_of(dimension)
     return links if congestion_aware else from_ranks
 
 
-@lru_cache(maxsize=64)
-def _count_links(kind: str, size: int) -> tuple[int, int, int]:
+def _links_of(dimension: Dimension) -> tuple[int, int, int]:
     """Return all links of a group, those that leave a rank, and the most that leave one rank."""
-    leaving = Counter(source for source, _ in find(kind).links(size))
+    block = find(dimension.kind)
+    return _count_links(type(block), block.number, dimension.size)
+
+
+@lru_cache(maxsize=64)
+def _count_links(kind: type[Block], number: int | None, size: int) -> tuple[int, int, int]:
+    block = kind() if number is None else kind(number)
+    leaving = Counter(source for source, _ in block.links(size))
     ports = [leaving[rank] for rank in range(size)]
     return leaving.total(), sum(ports), max(ports)
 
 
-def lanes(name: str, dimension: Dimension, queues: int) -> int:
+def lanes(name: Named, dimension: Dimension, queues: int) -> int:
     """Return the links of a dimension that a rank drives at once under an algorithm.
 
     Rings alternate their direction by queue; direct sends to its whole window at once; the other
     algorithms send to one partner at a time.
     """
-    _, _, most = _count_links(dimension.kind, dimension.size)
+    if algorithms.file_of(name) is not None or isinstance(name, type):
+        return 1
+    _, _, most = _links_of(dimension)
     spelled, window = split_window(name, "collectives")
     algorithm = spelled.lower().removeprefix("one")
     if algorithm == "ring":

@@ -16,6 +16,7 @@ from yantra.scenario.layout import DEVICE, IN_CLUSTER, IN_SCENARIO, MEMORY
 
 if TYPE_CHECKING:
     from yantra.fields import Section
+    from yantra.plugin_files import Named
     from yantra.records import Record
     from yantra.scenario.types import Collectives, Device, RemoteMemory, Resources, Scenario
 
@@ -34,11 +35,11 @@ def check(scenario: Scenario) -> None:
 
 
 def _linked(where: str, dimension: types.Dimension) -> None:
-    from yantra import topologies
+    from yantra.topologies import find, topologies
 
-    reason = topologies.find(dimension.kind, where).supports(dimension.size)
+    reason = find(dimension.kind, where).supports(dimension.size)
     if reason is not None:
-        raise ConfigError(where, f"{dimension.kind} {reason}")
+        raise ConfigError(where, f"{topologies.shown(dimension.kind)} {reason}")
 
 
 def _device(device: Device, semantics: str) -> None:
@@ -83,9 +84,9 @@ def _collectives(collectives: Collectives, dimensions: int, semantics: str) -> N
         )
 
 
-def _covered(where: str, names: tuple[str, ...], dimensions: int, semantics: str) -> None:
+def _covered(where: str, names: tuple[Named, ...], dimensions: int, semantics: str) -> None:
     """Check that each dimension has an algorithm; ASTRA-sim leaves out what it does not run."""
-    covers_all = any(name.startswith("one") for name in names)
+    covers_all = any(isinstance(name, str) and name.startswith("one") for name in names)
     exact = semantics == "yantra" and not covers_all
     if not names or len(names) > dimensions or (exact and len(names) < dimensions):
         problem = f"expected one algorithm per dimension ({dimensions}), got {show(names)}"

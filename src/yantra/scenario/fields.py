@@ -11,13 +11,43 @@ from typing import Any
 from yantra.documents import parse_json, parse_yaml, read_text
 from yantra.errors import ConfigError, expected_got
 from yantra.fields import File, Many, Numbered, Schema, Section, Text, Whole
+from yantra.plugin_files import Named
+from yantra.registry import Registry
+from yantra.scenario.plugins import read_name, write_name
 from yantra.scenario.types import Algorithms, Custom, Topology
 
 
-class TopologyName(Text):
-    """The name of a topology; which there are is open, so `check.py` looks it up."""
+class PluginName(Text):
+    """The name or file of a plug-in of `registry`; in Python a class may stand in its place."""
+
+    @property
+    def registry(self) -> Registry[Any]:
+        """Where the plug-ins are known."""
+        raise NotImplementedError
+
+    def read(self, tree: Any, where: str, folder: str) -> str:
+        return read_name(super().read(tree, where, folder), folder)
+
+    def check(self, value: Any, where: str) -> None:
+        if isinstance(value, type):
+            self.registry.get(value, where)
+        else:
+            super().check(value, where)
+
+    def write(self, value: Named, folder: str) -> Any:
+        return write_name(self.registry, value, folder)
+
+
+class TopologyName(PluginName):
+    """The name or file of a topology; which there are is open, so `check.py` looks it up."""
 
     expected = "the name of a topology"
+
+    @property
+    def registry(self) -> Registry[Any]:
+        from yantra.topologies import topologies
+
+        return topologies
 
     def schema(self) -> Schema:
         from yantra.topologies import topologies
@@ -28,8 +58,19 @@ class TopologyName(Text):
             "anyOf": [
                 {"enum": list(names)},
                 {"type": "string", "pattern": f"^({'|'.join(numbered)})[1-9][0-9]{{0,4}}$"},
+                {"type": "string", "pattern": r"\.py(:[1-9][0-9]{0,4})?$"},
             ]
         }
+
+
+class AlgorithmName(PluginName):
+    """The name or file of a collective algorithm; `compile` looks names up."""
+
+    @property
+    def registry(self) -> Registry[Any]:
+        from yantra.collectives import algorithms
+
+        return algorithms
 
 
 class Dimensions(Many):
@@ -67,7 +108,7 @@ class AlgorithmList(Many):
     expected = "a list of algorithm names, one per dimension, or {custom: ...}"
 
     def __init__(self) -> None:
-        super().__init__(Text())
+        super().__init__(AlgorithmName())
         prefix = (File(ending=".{position}.et"), "trace files, one per position of the group")
         self._custom = Section(Custom, {"custom": ("prefix", *prefix)})
 

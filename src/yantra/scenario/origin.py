@@ -2,7 +2,7 @@
 
 A result carries both, so that it can be run again and a changed file be recognised.
 Relative paths in them start from the folder of the result. Traces that were only in memory have no
-name: then the tree says how many there were, and cannot be run.
+name, nor has a class that is in no file: then the tree says what there was, and cannot be run.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from yantra.documents import RESULT_FORMAT, Path, parse_own_json, read_text
 from yantra.errors import ConfigError, expected_got
 from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
+from yantra.scenario.plugins import IN_MEMORY, marks
 from yantra.scenario.types import (
     ChakraFiles,
     Custom,
@@ -25,7 +26,6 @@ from yantra.scenario.types import (
     WorkloadFile,
 )
 
-_IN_MEMORY = "in_memory"
 _BLOCK = 1 << 20
 
 
@@ -35,11 +35,11 @@ def tree_of(scenario: Scenario, folder: Path = "") -> dict[str, Any]:
     if not isinstance(workload, Traces | Templates):
         return DOCUMENT.write(document_of(scenario), os.fspath(folder))
     groups = workload.groups if isinstance(workload, Traces) else ()
-    named = ChakraFiles(prefix=_IN_MEMORY, groups=groups)
+    named = ChakraFiles(prefix=IN_MEMORY, groups=groups)
     tree = DOCUMENT.write(document_of(scenario.replace(workload=named)), os.fspath(folder))
     what = "traces" if isinstance(workload, Traces) else "a workload"
     described = f"{what} of {scenario.topology.ranks} ranks, made in Python and not in a file"
-    tree["workload"] = {_IN_MEMORY: described, **tree["workload"]}
+    tree["workload"] = {IN_MEMORY: described, **tree["workload"]}
     del tree["workload"]["traces"]
     return tree
 
@@ -86,6 +86,7 @@ def files_of(scenario: Scenario) -> Iterator[str]:
     prefixes += [prefix for _, prefix in scenario.collectives.custom_per_node]
     for prefix in dict.fromkeys(prefixes):
         yield from _of_positions(prefix)
+    yield from dict.fromkeys(file for file in _plugins(scenario) if file)
 
 
 def is_result(text: str) -> bool:
@@ -101,16 +102,26 @@ def scenario_of_result(text: str, name: str, folder: Path = "") -> Scenario:
         raise ConfigError(where, "missing; an older version of Yantra wrote this result")
     if not isinstance(tree, dict):
         raise ConfigError(where, expected_got("a mapping", tree))
-    workload = tree.get("workload")
-    if isinstance(workload, dict) and _IN_MEMORY in workload:
+    for place, what in marks(tree):
         raise ConfigError(
-            f"{where}.workload",
-            f"cannot be run again: {workload[_IN_MEMORY]}; write it to files before it runs",
+            f"{where}.{place}", f"cannot be run again: {what}; write it to files before it runs"
         )
     try:
         return scenario_of(DOCUMENT.read(tree, "", os.fspath(folder)))
     except ConfigError as error:
         raise ConfigError(f"{where}.{error.where}", error.problem) from None
+
+
+def _plugins(scenario: Scenario) -> Iterator[str | None]:
+    """Yield the file of every topology and algorithm, None where it is in no file of the user."""
+    from yantra.collectives import algorithms
+    from yantra.topologies import topologies
+
+    for dimension in scenario.topology.dimensions:
+        yield topologies.file_of(dimension.kind)
+    for chosen in scenario.collectives.by_type().values():
+        for name in chosen if isinstance(chosen, tuple) else ():
+            yield algorithms.file_of(name)
 
 
 def _of_positions(prefix: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from yantra.output import write_text
 from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
 from yantra.scenario.named import with_parts
 from yantra.scenario.origin import is_result, scenario_of_result
+from yantra.scenario.plugins import refuse_marks
 from yantra.scenario.types import Scenario
 
 
@@ -40,7 +41,9 @@ def loads(text: str, folder: Path = "", name: str = "scenario") -> Scenario:
 
 def to_yaml(scenario: Scenario, folder: Path = "") -> str:
     """Write a scenario as text whose relative paths start from `folder`."""
-    return tree_text(DOCUMENT.write(document_of(scenario), os.fspath(folder)))
+    tree = DOCUMENT.write(document_of(scenario), os.fspath(folder))
+    refuse_marks(tree)
+    return tree_text(tree)
 
 
 def tree_text(tree: dict[str, Any]) -> str:

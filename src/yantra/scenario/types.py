@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
+from yantra.plugin_files import Named
 from yantra.records import Record
 
 if TYPE_CHECKING:
@@ -33,10 +34,10 @@ Groups = tuple[tuple[int, tuple[int, ...]], ...]
 class Dimension(Record):
     """One dimension of the network; `bytes_per_ns` per link and direction, `latency_ns` per hop.
 
-    `kind` is the name of a topology (`yantra.topologies`).
+    `kind` is a topology (`yantra.topologies`): its name, the path of its file, or its class.
     """
 
-    kind: str
+    kind: Named
     size: int
     bytes_per_ns: float
     latency_ns: float
@@ -86,8 +87,8 @@ class Custom(Record):
     prefix: str
 
 
-Algorithms = tuple[str, ...] | Custom | None
-"""Names by dimension (`ring`, `direct4`, ...), a collective given by traces, or none."""
+Algorithms = tuple[Named, ...] | Custom | None
+"""By dimension names (`ring`, `direct4`, ...), paths of files or classes; or traces, or none."""
 
 
 class Collectives(Record):

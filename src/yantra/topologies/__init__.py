@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
-import re
-
 from yantra.errors import ConfigError, expected_got
+from yantra.plugin_files import Named, split_path
 from yantra.registry import Registry
 from yantra.topologies.topology import Block
 
-topologies: Registry[type[Block]] = Registry("topology", "yantra.topologies", "yantra.topologies")
+topologies: Registry[type[Block]] = Registry(
+    "topology", "yantra.topologies", "yantra.topologies", base=Block
+)
 
 _LONGEST_NAME = 60
 _LONGEST_NUMBER = 5  # digits
 
 
-def find(name: str, where: str | None = None) -> Block:
+def find(name: Named, where: str | None = None) -> Block:
     """Return the block of a name such as `mesh`, `two_level_tree` or `two_level_tree4`.
 
-    `where` is the field that an unknown name or an impossible number is reported at.
+    In its place stands a file (`./mine.py`, or `./mine.py:4` with a number) or a class. `where` is
+    the field that an unknown name or an impossible number is reported at.
     """
-    where = where or topologies.kind
-    if not name.isprintable() or len(name) > _LONGEST_NAME:
-        raise ConfigError(where, expected_got("the name of a topology", name))
-    numbered = re.fullmatch(r"(.*[^0-9])([0-9]+)", name)
-    if numbered is None or name in topologies.names():
+    if isinstance(name, type):
         return topologies.get(name, where)()
-    base, digits = numbered.groups()
+    is_long = len(name) > _LONGEST_NAME and split_path(name) is None
+    if not name.isprintable() or is_long:
+        raise ConfigError(where or topologies.kind, expected_got("the name of a topology", name))
+    base, digits = topologies.split(name)
     block = topologies.get(base, where)
+    if not digits:
+        return block()
     if not block.number_means:
-        raise ConfigError(where, f"'{base}' takes no number; expected '{base}', got '{name}'")
-    if len(digits) > _LONGEST_NUMBER or int(digits) == 0:
         raise ConfigError(
-            where,
+            where or topologies.kind, f"'{base}' takes no number; expected '{base}', got '{name}'"
+        )
+    if not digits.isdecimal() or len(digits) > _LONGEST_NUMBER or int(digits) == 0:
+        raise ConfigError(
+            where or topologies.kind,
             f"'{name}' has an impossible number; expected 1 to {'9' * _LONGEST_NUMBER} "
             f"{block.number_means}, got {digits}",
         )

@@ -1,7 +1,7 @@
-"""The laws every topology keeps, and a command that checks one against them.
+"""The laws that every topology keeps, and its contract, which checks one.
 
-    python -m yantra.topologies.contract hypercube
-    python -m yantra.topologies.contract path/to/my_topology.py
+    yantra contract topology hypercube
+    yantra contract topology path/to/my_topology.py
 
 Each law takes a topology and a number of ranks it supports, and returns what is wrong, in words, or
 None. They are about links and routes; how long messages take over them is the networks' part, and
@@ -10,15 +10,13 @@ the same for every table that keeps the laws.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
-from pathlib import Path
 
-from yantra.errors import YantraError
-from yantra.registry import plugin_of_file
-from yantra.topologies import find, topologies
+from yantra import contract
+from yantra.contract import Contract, asked
+from yantra.topologies import find
 from yantra.topologies.routes import Table, TopologyError, table_of
 from yantra.topologies.topology import Block
 
@@ -94,38 +92,34 @@ def violations(block: Block) -> Iterator[str]:
         yield f"it supports none of {', '.join(map(str, SIZES))} ranks: {block.supports(SIZES[0])}"
     for n in sizes:
         for law in LAWS:
-            wrong = law(block, n)
+            wrong = asked(law, block, n)
             if wrong:
                 yield f"{n} ranks: {law.__name__}: {wrong}"
 
 
+def summary(block: Block) -> str:
+    """Return over which sizes the laws hold, and figures of the largest."""
+    sizes = supported_sizes(block)
+    return (
+        f"every law holds over {', '.join(map(str, sizes))} ranks\n"
+        f"{sizes[-1]} ranks: {_figures(table_of(block, sizes[-1]))}"
+    )
+
+
+CONTRACT = Contract(
+    kind="topology",
+    module="yantra.topologies.contract",
+    about="Check a topology: its links, its routes and what it claims of them.",
+    argument="a name (mesh, dragonfly2), or a file with a line PLUGIN =",
+    find=find,
+    violations=violations,
+    summary=summary,
+)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check the topology named on the command line; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m yantra.topologies.contract",
-        description="Check a topology: its links, its routes and what it claims of them.",
-    )
-    parser.add_argument(
-        "topology", help="a name (mesh, dragonfly2), or a file with a line PLUGIN ="
-    )
-    name = parser.parse_args(arguments).topology
-    try:
-        block = _of_file(Path(name)) if name.endswith(".py") else find(name)
-    except YantraError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    wrong = next(violations(block), None)
-    if wrong:
-        print(wrong)
-        return 1
-    sizes = supported_sizes(block)
-    print(f"every law holds over {', '.join(map(str, sizes))} ranks")
-    print(f"{sizes[-1]} ranks: {_figures(table_of(block, sizes[-1]))}")
-    return 0
-
-
-def _of_file(path: Path) -> Block:
-    return plugin_of_file(path, topologies.kind, Block)()  # type: ignore[type-abstract]
+    return contract.main(CONTRACT, arguments)
 
 
 def _table(block: Block, n: int) -> Table | None:

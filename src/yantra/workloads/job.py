@@ -27,8 +27,8 @@ SOURCES = ("name", "hf_config", "megatron_args", "file")
 """How a model is given: by its name, or by a file of one of three kinds."""
 _FILES = (".py", ".json", ".yaml", ".yml")
 _PER_LAYER = ("moe_layer_freq", "window_attn_skip_freq")
-ENDINGS = (".yaml", ".yml", ".json")
-"""Of a file that lists the operations of a schedule."""
+ENDINGS = (".yaml", ".yml", ".json", ".py")
+"""Of a file with a schedule: a list of its operations, or a plug-in."""
 
 
 class Request(NamedTuple):
@@ -144,7 +144,7 @@ def read(path: Path) -> Request:
         if not names.is_known(str(name)):
             hint = did_you_mean(names.key_of(str(name)), names.known_names())
             raise ConfigError(f"{where}: plan.{name}", f"a plan has no field of this name{hint}")
-    if _is_listed(plan.get("schedule")):
+    if _is_file(plan.get("schedule")):
         plan["schedule"] = _beside(where, plan["schedule"])
     source, sizes = _source(tree.get("model"), where)
     sequence = tree[sequences[0]] if sequences else None
@@ -173,8 +173,8 @@ def _source(tree: Any, where: str) -> tuple[tuple[str, str] | None, dict[str, An
     return (given[0], value if given[0] == "name" else _beside(where, value)), sizes
 
 
-def _is_listed(schedule: object) -> bool:
-    """Return whether a schedule is a file that lists its operations."""
+def _is_file(schedule: object) -> bool:
+    """Return whether a schedule is a file."""
     return isinstance(schedule, str) and schedule.endswith(ENDINGS)
 
 
@@ -199,7 +199,7 @@ def text_of(job: TrainingJob, folder: str = "") -> str:
             value = os.path.relpath(value, folder or ".")
         model = {kind: value, **model}
     plan = {field: value for field, value in vars(job.plan).items() if value is not None}
-    if _is_listed(job.plan.schedule):
+    if _is_file(job.plan.schedule):
         plan["schedule"] = os.path.relpath(job.plan.schedule, folder or ".")
     lines = ["model:", *_lines(model), f"sequence: {job.sequence}", "plan:", *_lines(plan)]
     return "\n".join(lines) + "\n"

@@ -1,7 +1,7 @@
-"""The laws every model keeps however it is split, and a command that checks one against them.
+"""The laws that every model keeps however it is split, and its contract, which checks one.
 
-    python -m yantra.workloads.model_contract llama3-8b
-    python -m yantra.workloads.model_contract path/to/my_model.py
+    yantra contract model llama3-8b
+    yantra contract model path/to/my_model.py
 
 Each law takes a model's work on one rank alone, the same under a plan, and the plan, and returns
 what is wrong, in words, or None. Of equal layers one is checked.
@@ -9,14 +9,15 @@ what is wrong, in words, or None. Of equal layers one is checked.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from yantra.errors import ConfigError, YantraError
+from yantra import contract
+from yantra.contract import Contract, asked
+from yantra.errors import ConfigError
 from yantra.workloads import catalogue
 from yantra.workloads.model import Model
 from yantra.workloads.operations import Operation, StageWork
@@ -152,7 +153,7 @@ def violations(model: Model) -> Iterator[str]:
         if isinstance(split, ConfigError):
             continue
         for law in LAWS:
-            wrong = law(alone, split)
+            wrong = asked(law, alone, split)
             if wrong:
                 yield f"{_spelt(split.plan)}: {law.__name__}: {wrong}"
 
@@ -201,30 +202,35 @@ def _spelt(plan: Plan) -> str:
 _DEFAULT = Plan().given
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Check the model named on the command line; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m yantra.workloads.model_contract",
-        description="Check a model: equal shares of the work, whole gradients, memory in balance.",
-    )
-    parser.add_argument("model", help="a name (llama3-8b), or a file that gives a model")
-    try:
-        model = catalogue.find(parser.parse_args(arguments).model)
-        wrong = next(violations(model), None)
-    except YantraError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    if wrong:
-        print(wrong)
-        return 1
+def summary(model: Model) -> str:
+    """Return over how many plans the laws hold, why it has no others, and how large it is."""
     results = list(works(model))
     refused = [result for result in results if isinstance(result, ConfigError)]
-    print(f"every law holds over {len(results) - len(refused)} plans")
-    for reason in dict.fromkeys(str(error).splitlines()[0] for error in refused):
-        print(f"refused: {reason}")
+    reasons = dict.fromkeys(str(error).splitlines()[0] for error in refused)
     flops = f"{model.flops():.4g} operations forward for {model.sequence} tokens"
-    print(f"{model.name}: {short(model.parameters())} parameters, {flops}")
-    return 0
+    return "\n".join(
+        (
+            f"every law holds over {len(results) - len(refused)} plans",
+            *(f"refused: {reason}" for reason in reasons),
+            f"{model.name}: {short(model.parameters())} parameters, {flops}",
+        )
+    )
+
+
+CONTRACT = Contract(
+    kind="model",
+    module="yantra.workloads.model_contract",
+    about="Check a model: equal shares of the work, whole gradients, memory in balance.",
+    argument="a name (llama3-8b), or a file that gives a model",
+    find=catalogue.find,
+    violations=violations,
+    summary=summary,
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check the model named on the command line; return the exit status."""
+    return contract.main(CONTRACT, arguments)
 
 
 if __name__ == "__main__":

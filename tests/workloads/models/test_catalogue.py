@@ -126,10 +126,10 @@ def test_a_model_is_found_in_every_kind_of_file(tmp_path: Path) -> None:
     [
         (
             "PLUGIN = 3\n",
-            "PLUGIN = <a Model or Transformer>, or a tuple of them, got 3",
+            "expected a line PLUGIN = <a Model or Transformer, or a tuple of them>, got 3",
         ),
-        ("", "PLUGIN = <a Model or Transformer>, or a tuple of them, got null"),
-        ("PLUGIN = ()\n", "a last line PLUGIN = <a Model or Transformer>"),
+        ("", "expected a line PLUGIN = <a Model or Transformer, or a tuple of them>"),
+        ("PLUGIN = ()\n", "a line PLUGIN = <a Model or Transformer, or a tuple of them>, got []"),
         ("1 / 0\n", "cannot be imported: ZeroDivisionError: division by zero"),
         ("def f(:\n", "cannot be imported: SyntaxError"),
         (MODEL.replace("64", "65") + "PLUGIN = SMALL\n", "small.num_attention_heads: expected a"),
@@ -144,7 +144,7 @@ def test_a_python_file_without_a_model_is_an_error(tmp_path: Path, text: str, pr
 def test_what_is_not_there_is_an_error(tmp_path: Path) -> None:
     for name, problem in (
         ("llama3-7b", "model: no model is named 'llama3-7b'; expected one of bert-base, "),
-        ("none.py", "none.py: no such file; expected a Python file, or a model's name"),
+        ("none.py", "none.py: no such file; expected a Python file, or a name without .py"),
         ("none.yaml", "none.yaml: cannot be read: No such file"),
         ("none.json", "none.json: cannot be read: No such file"),
     ):

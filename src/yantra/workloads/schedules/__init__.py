@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from yantra.plugin_files import Named
 from yantra.registry import Registry
 from yantra.workloads.schedules.schedule import Schedule
 
 schedules: Registry[type[Schedule]] = Registry(
-    "schedule", "yantra.workloads.schedules", "yantra.schedules"
+    "schedule", "yantra.workloads.schedules", "yantra.schedules", base=Schedule
 )
 
 _LIST_ENDINGS = (".yaml", ".yml", ".json")
 
 
-def get(name: str, where: str | None = None) -> Schedule:
-    """Return the schedule of a name such as `zb-h1`, or of a file that lists its operations.
+def get(name: Named, where: str | None = None) -> Schedule:
+    """Return the schedule of a name such as `zb-h1`, of a Python file or of a list of operations.
 
-    A file is recognised by its ending: .yaml, .yml or .json. `where` is the field that an unknown
-    name is reported at.
+    A file is recognised by its ending: .py, or .yaml, .yml or .json for a list. In place of a name
+    stands a class, too. `where` is the field that an unknown name is reported at.
     """
-    if name.endswith(_LIST_ENDINGS):
+    if isinstance(name, str) and name.endswith(_LIST_ENDINGS):
         from yantra.workloads.schedules.listed import Listed
 
         return Listed.read(name)
-    return schedules.get(name, where)(name)
+    return schedules.get(name, where)(schedules.shown(name))

@@ -1,8 +1,8 @@
-"""The laws every pipeline schedule keeps, and a command that checks one against them.
+"""The laws that every pipeline schedule keeps, and its contract, which checks one.
 
-    python -m yantra.workloads.schedules.contract zb-h1
-    python -m yantra.workloads.schedules.contract path/to/my_schedule.py
-    python -m yantra.workloads.schedules.contract path/to/my_list.yaml
+    yantra contract schedule zb-h1
+    yantra contract schedule path/to/my_schedule.py
+    yantra contract schedule path/to/my_list.yaml
 
 Each law takes a schedule, numbers of devices p, of micro-batches m and of chunks per device v that
 it supports, and returns what is wrong, in words, or None. How good a schedule is, is no law: the
@@ -11,14 +11,12 @@ command draws it, so that one can see.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
-from yantra.errors import YantraError
-from yantra.registry import plugin_of_file
-from yantra.workloads.schedules import get, schedules
+from yantra import contract
+from yantra.contract import Contract, asked
+from yantra.workloads.schedules import get
 from yantra.workloads.schedules.check import find_violation
 from yantra.workloads.schedules.drawing import draw
 from yantra.workloads.schedules.execution import Costs, execute
@@ -89,42 +87,35 @@ def violations(schedule: Schedule) -> Iterator[str]:
         yield f"it supports no size of {len(SIZES)}; {_spelt(SIZES[-1])}: it {reason}"
     for size in sizes:
         for law in LAWS:
-            wrong = law(schedule, *size)
+            wrong = asked(law, schedule, *size)
             if wrong:
                 yield f"{_spelt(size)}: {law.__name__}: {wrong}"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Check the schedule named on the command line; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m yantra.workloads.schedules.contract",
-        description="Check a pipeline schedule: every pass once, and no deadlock.",
-    )
-    parser.add_argument(
-        "schedule",
-        help="a name (zb-h1), a Python file with a line PLUGIN =, or a list of operations (.yaml)",
-    )
-    name = parser.parse_args(arguments).schedule
-    try:
-        schedule = _of_file(Path(name)) if name.endswith(".py") else get(name)
-    except YantraError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    wrong = next(violations(schedule), None)
-    if wrong:
-        print(wrong)
-        return 1
+def summary(schedule: Schedule) -> str:
+    """Return over how many sizes the laws hold, and draw one of them."""
     sizes = sizes_of(schedule)
     drawable = (size for size in reversed(sizes) if size[2] <= 2 and size[:2] <= (4, 8))
     p, m, v = shown = next(drawable, sizes[-1])
     execution = execute(schedule.orders(p, m, v), schedule.stages(p, v), Costs())
-    print(f"every law holds over {counted(len(sizes), 'size')}; {_spelt(shown)}:")
-    print(draw(execution), end="")
-    return 0
+    drawn = draw(execution).rstrip("\n")
+    return f"every law holds over {counted(len(sizes), 'size')}; {_spelt(shown)}:\n{drawn}"
 
 
-def _of_file(path: Path) -> Schedule:
-    return plugin_of_file(path, schedules.kind, Schedule)(path.stem)  # type: ignore[type-abstract]
+CONTRACT = Contract(
+    kind="schedule",
+    module="yantra.workloads.schedules.contract",
+    about="Check a pipeline schedule: every pass once, and no deadlock.",
+    argument="a name (zb-h1), a Python file with a line PLUGIN =, or a list of operations (.yaml)",
+    find=get,
+    violations=violations,
+    summary=summary,
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check the schedule named on the command line; return the exit status."""
+    return contract.main(CONTRACT, arguments)
 
 
 def _spelt(size: Size) -> str:

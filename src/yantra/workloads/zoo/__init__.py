@@ -5,6 +5,8 @@ An entry is the sizes of a transformer, or a model of blocks.
 
 from __future__ import annotations
 
+from typing import Any
+
 from yantra.errors import ConfigError, did_you_mean
 from yantra.registry import Registry
 from yantra.workloads.model import Model
@@ -12,9 +14,25 @@ from yantra.workloads.transformer import Transformer
 
 Entry = Transformer | Model
 
-families: Registry[tuple[Entry, ...]] = Registry(
-    "family of models", "yantra.workloads.zoo", "yantra.workloads.zoo"
-)
+
+class _Families(Registry[tuple[Entry, ...]]):
+    """Plug-ins that are no classes: a model, or several."""
+
+    def __init__(self) -> None:
+        super().__init__("family of models", "yantra.workloads.zoo", "yantra.workloads.zoo")
+        self.expected = "a Model or Transformer, or a tuple of them"
+
+    def fits(self, plugin: object) -> bool:
+        models = plugin if isinstance(plugin, tuple | list) else (plugin,)
+        return bool(models) and all(isinstance(model, Transformer | Model) for model in models)
+
+    def _checked(self, plugin: Any, place: str, prefix: str = "", expected: str = "") -> Any:
+        """Return the models as a tuple, also a single one."""
+        models = super()._checked(plugin, place, prefix, expected)
+        return tuple(models) if isinstance(models, tuple | list) else (models,)
+
+
+families: Registry[tuple[Entry, ...]] = _Families()
 
 
 def names() -> tuple[str, ...]:
