@@ -158,7 +158,7 @@ class Registry(Generic[T]):
         self.of_file(path)
         name = plugin_files.name_in(path)
         taken = self.origin_of(name)
-        if name in self._plugged and paths.samefile(self._plugged[name], path):
+        if name in self._plugged and _same(self._plugged[name], path):
             return False
         if taken:
             raise ConfigError(
@@ -227,6 +227,10 @@ def _installed(path: tuple[str, ...], group: str) -> EntryPoints:
     from importlib.metadata import entry_points
 
     return entry_points(group=group)
+
+
+def _same(one: str, other: str) -> bool:
+    return paths.realpath(one) == paths.realpath(other)
 
 
 def _origin(point: EntryPoint) -> str:

@@ -25,8 +25,11 @@ cluster:
   device: {memory_bandwidth: 1 TB/s}
 collectives: {all_reduce: [ring], chunks: 4}
 """
+MESH = (ROOT / "src/yantra/topologies/mesh.py").read_text()
 TEXTS = {
     "step.yaml": SCENARIO,
+    "meshed.yaml": SCENARIO.replace("ring", "my_mesh", 1),
+    "my_mesh.py": MESH,
     "other.yaml": SCENARIO.replace("50 GB/s", "100 GB/s"),
     "system.json": json.dumps(ASTRA_SIM_SYSTEM),
     "network.yml": "topology: [Ring]\nnpus_count: [4]\nbandwidth: [50.0]\nlatency: [500.0]\n",

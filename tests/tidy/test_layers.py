@@ -27,7 +27,7 @@ PYTHON_LAYERS = [
     ("simulate", "validate", "live"),
     ("export", "demo", "rehearsal", "sweep", "laws"),
     ("insight",),
-    ("hiding", "doctor"),
+    ("hiding", "doctor", "kinds"),
     ("cli",),
     ("__main__",),
 ]

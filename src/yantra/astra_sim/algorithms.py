@@ -13,9 +13,11 @@ from os import path as paths
 
 from yantra.astra_sim.keys import Keys
 from yantra.astra_sim.numbers import read_integer
+from yantra.collectives import algorithms
 from yantra.documents import parse_yaml, read_text
 from yantra.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.records import Record
+from yantra.scenario.plugins import read_name
 from yantra.scenario.types import COLLECTIVE_TYPES, Algorithms, Custom
 
 _PLAIN = ("ring", "oneRing", "doubleBinaryTree", "halvingDoubling", "oneHalvingDoubling")
@@ -44,20 +46,25 @@ def read_algorithms(keys: Keys, dimensions: int, directory: str) -> AlgorithmTab
     by_type: dict[str, Algorithms] = {}
     for collective in COLLECTIVE_TYPES:
         key = f"{collective.replace('_', '-')}-implementation"
-        native = _native(keys, key, dimensions)
+        native = _native(keys, key, dimensions, directory)
         by_type[collective] = _custom(keys, f"{key}-custom", directory) or native or None
     return AlgorithmTable(by_type=by_type, per_node=_per_node(keys, directory))
 
 
-def _native(keys: Keys, key: str, dimensions: int) -> tuple[str, ...]:
-    names = tuple(_algorithm(keys, key, name) for name in keys.texts(key))
+def _native(keys: Keys, key: str, dimensions: int, directory: str) -> tuple[str, ...]:
+    given = [read_name(name, directory) for name in keys.texts(key)]
+    names = tuple(
+        name if algorithms.file_of(name) is not None else _algorithm(keys, key, name)
+        for name in given
+    )
     if len(names) > dimensions:
         raise keys.error(
             key,
             f"names {len(names)} algorithms; expected at most one per dimension of the network, "
             f"which has {dimensions}",
         )
-    all_ranks = next((at for at, name in enumerate(names) if name.startswith("one")), None)
+    over_all = [name.startswith("one") and algorithms.file_of(name) is None for name in names]
+    all_ranks = over_all.index(True) if any(over_all) else None
     if all_ranks is not None:
         if all_ranks + 1 < len(names):
             problem = "covers all ranks, so the names after it are ignored, as in ASTRA-sim"

@@ -21,7 +21,7 @@ NetworkBackend = Literal["congestion-unaware", "congestion-aware"]
 class Flags(Record):
     """What a command line asks for; `warnings` names what of it was ignored.
 
-    `quirks` holds (name, on) in the order given.
+    `quirks` holds (name, on) in the order given, `plugins` the files of plug-ins.
     """
 
     workload: str = ""
@@ -39,6 +39,7 @@ class Flags(Record):
     network_backend: NetworkBackend = "congestion-unaware"
     scheduling_keys: SchedulingKeys = "ignore"
     quirks: tuple[tuple[str, bool], ...] = ()
+    plugins: tuple[str, ...] = ()
     fold: Literal["auto", "off", "require"] = "auto"
     json: bool = False
     csv: str = ""
@@ -55,7 +56,7 @@ def parse(arguments: Sequence[str], backend: NetworkBackend = "congestion-unawar
     Raises ConfigError for a bad value or a missing required option, unless `--help` is given.
     """
     values: dict[str, Any] = {"network_backend": backend}
-    quirks: list[tuple[str, bool]] = []
+    repeated: dict[str, list[Any]] = {"quirks": [], "plugins": []}
     warnings: list[str] = []
     after_switch = ""
     rest = iter(arguments)
@@ -72,14 +73,15 @@ def parse(arguments: Sequence[str], backend: NetworkBackend = "congestion-unawar
         if not equals:
             text = "true" if after_switch else _next(rest, option)
         value = read(option, text)
-        if field == "quirks":
-            quirks.append(value)
+        if field in repeated:
+            repeated[field].append(value)
         else:
             values[field] = value
     warnings += [f"{argument}: ignored, as all that follows --" for argument in rest]
     if not values.get("help"):
         _require(values)
-    return Flags(**values, quirks=tuple(quirks), warnings=tuple(warnings))
+    values |= {field: tuple(given) for field, given in repeated.items()}
+    return Flags(**values, warnings=tuple(warnings))
 
 
 def help_text(program: str) -> str:
@@ -195,6 +197,11 @@ OPTIONS: dict[str, tuple[str, Callable[[str, str], Any], str]] = {
         "ignore or honour intra-/inter-dimension-scheduling (default: ignore)",
     ),
     "semantics-quirk": ("quirks", _quirk, "NAME or NAME=false: turn one oddity on or off"),
+    "plugin": (
+        "plugins",
+        _text,
+        "Python file with a topology or algorithm that the files name; may be given often",
+    ),
     "fold": (
         "fold",
         _one_of(*CHOICES["fold"]),
@@ -215,6 +222,6 @@ OPTIONS: dict[str, tuple[str, Callable[[str, str], Any], str]] = {
 
 FILES = (
     *(f"{what}-configuration" for what in ("workload", "system", "network", "remote-memory")),
-    *("comm-group-configuration", "logging-folder"),
+    *("comm-group-configuration", "logging-folder", "plugin"),
 )
 """Options that take a path."""

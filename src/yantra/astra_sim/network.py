@@ -7,12 +7,15 @@ does: `010` is octal and `0x10` hexadecimal where an integer stands.
 
 from __future__ import annotations
 
+from os import path as paths
 from typing import Any
 
 from yantra.astra_sim.numbers import read_integer, read_number
 from yantra.documents import Path, parse_yaml, read_text
 from yantra.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.scenario.plugins import read_name
 from yantra.scenario.types import Dimension, Topology
+from yantra.topologies import topologies
 
 _KINDS = {
     "Ring": "ring",
@@ -71,7 +74,8 @@ def _dimension(name: str, at: int, kind: str, size: str, gb_per_s: str, ns: str)
     def where(key: str) -> str:
         return f'{name}: "{key}[{at}]"'
 
-    if kind not in _KINDS:
+    own = _KINDS.get(kind) or _added(kind, name)
+    if own is None:
         expected = expected_got("Ring, FullyConnected or Switch", kind)
         hint = did_you_mean(kind, _KINDS)
         raise ConfigError(where("topology"), f"unknown topology; {expected}{hint}")
@@ -84,9 +88,13 @@ def _dimension(name: str, at: int, kind: str, size: str, gb_per_s: str, ns: str)
     latency = read_number(ns, where("latency"))
     if latency < 0:
         raise ConfigError(where("latency"), f"must be at least 0 (ns); got {ns}")
-    return Dimension(
-        kind=_KINDS[kind], size=ranks, bytes_per_ns=bytes_per_ns(bandwidth), latency_ns=latency
-    )
+    return Dimension(kind=own, size=ranks, bytes_per_ns=bytes_per_ns(bandwidth), latency_ns=latency)
+
+
+def _added(kind: str, name: str) -> str | None:
+    """Return a topology that ASTRA-sim lacks: that of a file, or of a plug-in given by --plugin."""
+    given = read_name(kind, paths.dirname(name))
+    return given if topologies.file_of(given) is not None else None
 
 
 def _beyond_upstream(topology: Topology, name: str) -> list[str]:

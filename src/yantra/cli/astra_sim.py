@@ -36,6 +36,15 @@ def main(arguments: Sequence[str]) -> int:
     if flags.help:
         sys.stdout.write(help_text())
         return 0
+    if not flags.plugins:
+        return _main(flags)
+    from yantra.kinds import plugged_in
+
+    with plugged_in(flags.plugins):
+        return _main(flags)
+
+
+def _main(flags: Flags) -> int:
     scenario, warnings = scenario_of(flags)
     if not flags.json:
         warn(warnings)

@@ -98,6 +98,12 @@ def _schedules() -> Iterable[str]:
     return schedules.names()
 
 
+def _kinds() -> Iterable[str]:
+    from yantra.kinds import kinds
+
+    return kinds.names()
+
+
 def _layouts() -> Iterable[str]:
     from yantra.chakra import LAYOUTS
 
@@ -115,6 +121,7 @@ clusters = _offer(_clusters, files=True)
 networks = _offer(_networks, files=True)
 quirks = _offer(_quirks)
 schedules = _offer(_schedules, files=True)
+kinds = _offer(_kinds)
 layouts = _offer(_layouts)
 msccl_collectives = _offer(_msccl_collectives)
 algorithms = _offer_list(_algorithms)

@@ -7,6 +7,7 @@ import sys
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.plugin_option import option as plugin_option
 
 
 @click.command(
@@ -20,6 +21,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
 )
 @click.argument("file", type=click.Path())
 @click.option("--no-runs", is_flag=True, help="Run nothing: explain what a result holds.")
+@plugin_option
 @json_option("Print the explanation as JSON.")
 def command(file: str, no_runs: bool, as_json: bool) -> int:
     """Say what bounds the run of FILE, a result in JSON or a scenario.

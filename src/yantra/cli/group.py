@@ -24,6 +24,8 @@ COMMANDS = {
     "cluster": "List named clusters, and show their numbers with sources.",
     "chakra": "Link, convert and look at execution traces.",
     "astra-sim": "Run ASTRA-sim's inputs and print ASTRA-sim's lines.",
+    "new": "Write a plug-in to begin with: a topology, an algorithm, a model.",
+    "contract": "Check a plug-in against the laws of its kind.",
     "demo": "Run four examples.",
     "doctor": "Check the installation, and say what to do.",
     "completion": "Print the script that completes commands in a shell.",

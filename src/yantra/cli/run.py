@@ -10,6 +10,7 @@ import click
 from yantra.cli import recording, timeline_options, warn
 from yantra.cli.command import WithExamples
 from yantra.cli.complete import algorithms, clusters, networks
+from yantra.cli.plugin_option import option as plugin_option
 from yantra.result.files import ALL_TABLES, RECORDED_TABLES, json_pieces
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
         "yantra run result.json",
         "yantra run step.yaml --csv nodes.csv --table nodes",
         "yantra run step.yaml --json",
+        "yantra run meshed.yaml --plugin my_mesh.py",
         "yantra run step.yaml --report report.html",
         "yantra run step.yaml --trace run.pftrace",
         "yantra run --workload step.yw --cluster hgx-h100 --explain-folding",
@@ -100,6 +102,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
     show_default=True,
     help=f"The table for --csv and --parquet: {', '.join(ALL_TABLES)}.",
 )
+@plugin_option
 @recording.option
 @timeline_options.options
 @click.pass_context

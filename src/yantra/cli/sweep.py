@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yantra.cli.command import WithExamples
+from yantra.cli.plugin_option import option as plugin_option
 from yantra.output import make_folder
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ _TIME_WIDTH = 15
     type=click.Choice(["auto", "off", "require"]),
     help="Whether one rank stands for all that do the same; changes no result.",
 )
+@plugin_option
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object on a line for each.")
 @click.option("-o", "--output", type=click.Path(), help="A folder for the whole results as JSON.")
 def command(

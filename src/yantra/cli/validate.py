@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yantra.cli.command import WithExamples
+from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
     from yantra.validate import Report
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     context_settings={"ignore_unknown_options": True},
 )
 @click.argument("inputs", nargs=-1, type=click.UNPROCESSED)
+@plugin_option
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def command(inputs: tuple[str, ...], as_json: bool) -> int:
     """Check INPUTS: a scenario file, or the options of `yantra astra-sim`."""

@@ -54,9 +54,7 @@ def set_network(
         builder.set_network(level.name, networks.native_options(scenario.network))
         return
     dimensions = (
-        Dimension(
-            topologies.shown(d.kind), d.size, bandwidth_of(d, without), latency_of(d, without)
-        )
+        Dimension(d.kind, d.size, bandwidth_of(d, without), latency_of(d, without))
         for d in scenario.topology.dimensions
     )
     fabric = Fabric(tuple(dimensions))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from yantra.errors import ConfigError, expected_got, show
+from yantra.plugin_files import split_path
 from yantra.scenario import types
 from yantra.scenario.layout import DEVICE, IN_CLUSTER, IN_SCENARIO, MEMORY
 
@@ -86,11 +87,16 @@ def _collectives(collectives: Collectives, dimensions: int, semantics: str) -> N
 
 def _covered(where: str, names: tuple[Named, ...], dimensions: int, semantics: str) -> None:
     """Check that each dimension has an algorithm; ASTRA-sim leaves out what it does not run."""
-    covers_all = any(isinstance(name, str) and name.startswith("one") for name in names)
+    covers_all = any(_covers_all_ranks(name) for name in names)
     exact = semantics == "yantra" and not covers_all
     if not names or len(names) > dimensions or (exact and len(names) < dimensions):
         problem = f"expected one algorithm per dimension ({dimensions}), got {show(names)}"
         raise ConfigError(where, problem)
+
+
+def _covers_all_ranks(name: Named) -> bool:
+    """Return whether an algorithm is one of ASTRA-sim's for all dimensions at once."""
+    return isinstance(name, str) and name.startswith("one") and split_path(name) is None
 
 
 def _resources(resources: Resources) -> None:

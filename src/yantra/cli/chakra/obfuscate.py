@@ -7,6 +7,7 @@ import sys
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.plugin_option import option as plugin_option
 
 
 @click.command(
@@ -30,6 +31,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
 @click.option("--groups", type=click.Path(), help="Group file: JSON, group name -> ranks.")
 @click.option("--groups-output", type=click.Path(), help="Where the new group file goes.")
 @click.option("--scenario", type=click.Path(), help="Scenario whose cluster runs both forms.")
+@plugin_option
 @click.option("--report", type=click.Path(), help="Write the report as JSON.")
 @json_option("Print the report as JSON.")
 def command(

@@ -1,0 +1,78 @@
+"""`yantra new`: writes the skeleton of a plug-in, one that works as it stands."""
+
+from __future__ import annotations
+
+import re
+import sys
+from os import path as paths
+
+import click
+
+from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.complete import kinds as offered
+from yantra.errors import ConfigError, expected_got
+from yantra.kinds import get, kinds
+from yantra.kinds.kind import Kind
+from yantra.output import make_folder, write_text
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra new topology my_torus",
+        "yantra new collective my_doubling -o plugins/my_doubling.py",
+        "yantra new schedule my_schedule --json",
+    ],
+    help=f"""Write NAME.py, a plug-in of KIND that works as it stands, to begin one's own with.
+
+    KIND is one of {", ".join(kinds.names())}. A file that is there is not overwritten.
+    """,
+)
+@click.argument("kind", shell_complete=offered)
+@click.argument("name")
+@click.option("-o", "--output", type=click.Path(), help="The file to write, in place of NAME.py.")
+@json_option("Print the file and the commands to type next as JSON.")
+def command(kind: str, name: str, output: str | None, as_json: bool) -> int:
+    """Write the file, and say what to type next."""
+    chosen = get(kind, "KIND")
+    path = output or f"{name.replace('-', '_')}.py"
+    _check(chosen, name, path)
+    if paths.dirname(path):
+        make_folder(paths.dirname(path))
+    write_text(path, _text(chosen, name, path))
+    as_typed = path if paths.dirname(path) else f"./{path}"
+    check, use = f"yantra contract {kind} {path}", chosen.use(as_typed)
+    if as_json:
+        form = {"output": path, "kind": kind, "name": name, "contract": check}
+        print_json(form | {"run": use.command, "before": use.before})
+        return 0
+    lines = [f"{path} is written. Check it, and run it:", "", f"  {check}"]
+    lines += [f"  {use.command}"]
+    if use.before:
+        lines += ["", f"Before it runs: {use.before}"]
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 0
+
+
+def _check(kind: Kind, name: str, path: str) -> None:
+    if not _NAME.fullmatch(name):
+        expected = "a name of letters, digits, - and _ that begins with a letter"
+        raise ConfigError("NAME", expected_got(expected, name))
+    taken = kind.taken_by(name)
+    if taken:
+        raise ConfigError("NAME", f"'{name}' is already given by {taken}; choose another")
+    if not path.endswith(".py") or paths.basename(path) == ".py":
+        raise ConfigError("--output", expected_got("a path that ends in .py", path))
+    if paths.lexists(path):
+        raise ConfigError(path, "is there already; choose another name, or another file with -o")
+
+
+def _text(kind: Kind, name: str, path: str) -> str:
+    """Return the text, with a line for the name where it is not the file's."""
+    text = kind.text(name)
+    if paths.splitext(paths.basename(path))[0] == name:
+        return text
+    before, line, after = text.rpartition("\n\nPLUGIN = ")
+    return f'{before}\n\nPLUGIN_NAME = "{name}"{line.removeprefix(chr(10))}{after}'

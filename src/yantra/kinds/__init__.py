@@ -1,0 +1,57 @@
+"""The kinds of plug-ins that anyone can write, one file each: skeleton, contract, registry.
+
+    yantra new topology my_torus
+    yantra contract topology my_torus.py
+    yantra run step.yaml --plugin my_torus.py
+
+A kind is found by scanning this folder, as plug-ins are in theirs: `topology.py` ends with
+`PLUGIN = <a Kind class>`, and no list names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from yantra import plugin_files
+from yantra.errors import ConfigError
+from yantra.kinds.kind import Kind
+from yantra.registry import Registry
+
+kinds: Registry[type[Kind]] = Registry("kind of plug-in", "yantra.kinds", "yantra.kinds", base=Kind)
+
+
+def get(name: str, where: str | None = None) -> Kind:
+    """Return a kind by its name; `where` is the field that an unknown one is reported at."""
+    return kinds.get(name, where)()
+
+
+def of_file(path: str) -> Kind:
+    """Return the kind of the plug-in that a file ends with, found by its class.
+
+    Raises ConfigError if it cannot be read, or its PLUGIN is of no kind.
+    """
+    module = plugin_files.load(path)
+    known = {name: get(name) for name in kinds.names()}
+    if hasattr(module, "PLUGIN"):
+        for kind in known.values():
+            if kind.registry().fits(module.PLUGIN):
+                return kind
+    expected = ", ".join(f"{kind.registry().expected} ({name})" for name, kind in known.items())
+    raise ConfigError(
+        path, f"gives no plug-in of a known kind; expected a line PLUGIN = <one of {expected}>"
+    )
+
+
+@contextmanager
+def plugged_in(files: Sequence[str]) -> Iterator[None]:
+    """Let the plug-ins of files be known by their names while the block runs.
+
+    Raises ConfigError for a file that gives none, and for a name that is taken, saying by what.
+    """
+    with ExitStack() as stack:
+        for path in files:
+            registry = of_file(path).registry()
+            if registry.plug_in(path):
+                stack.callback(registry.unplug, path)
+        yield
