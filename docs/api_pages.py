@@ -47,6 +47,9 @@ MODULES = (
     "yantra.units",
     "yantra.quirks",
     "yantra.registry",
+    "yantra.contract",
+    "yantra.kinds",
+    "yantra.kinds.kind",
 )
 _CODE = re.compile(r"(`[^`]*`)")
 _TOLD = (Record, BaseException, int, str)  # a table of fields tells how these are made, or nothing

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs import pages
 from yantra.collectives import contract, find
 from yantra.collectives.schedule import Kind
 
@@ -19,40 +20,21 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (source,) = blocks("python")
+    (source,) = (block.text for block in pages.blocks(GUIDE) if block.language == "python")
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "bidirectional_ring.py"
     path.write_text(source, encoding="utf-8")
     return path
 
 
-def run(command_and_output: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    """Run the command of a console block; return its status, its output, and that in the guide."""
-    command, _, expected = command_and_output.partition("\n")
-    words = command.split()
-    assert words[:4] == ["$", "python", "-m", "yantra.collectives.contract"]
-    status = contract.main(words[4:])
-    return status, capsys.readouterr().out, expected
-
-
-def test_the_example_passes_the_check_as_shown(
-    example: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, printed, shown = run(blocks("console")[0], capsys)
-    assert status == 0
-    assert printed == shown
-
-
-def test_the_mistake_is_reported_as_shown(
-    example: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    source = example.read_text(encoding="utf-8")
-    right, wrong = "both_ways(n, -step, reduce=False)", "both_ways(n, 1 - step, reduce=False)"
-    assert right in source
-    example.write_text(source.replace(right, wrong), encoding="utf-8")
-    status, printed, shown = run(blocks("console")[1], capsys)
-    assert status == 1
-    assert printed == shown
+def test_the_guide_prints_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "page"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    outputs = list(pages.run(GUIDE, folder))
+    assert len(outputs) == 6
+    for where, printed, shown in outputs:
+        assert printed == shown, where
 
 
 def test_the_example_works_as_an_entry_point(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs import pages
 from yantra.workloads import schedules
 from yantra.workloads.schedules import contract
 from yantra.workloads.schedules.execution import Costs, execute
@@ -20,40 +21,21 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (source,) = blocks("python")
+    (source,) = (block.text for block in pages.blocks(GUIDE) if block.language == "python")
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "breadth_first.py"
     path.write_text(source, encoding="utf-8")
     return path
 
 
-def run(command_and_output: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    """Run the command of a console block; return its status, its output, and that in the guide."""
-    command, _, expected = command_and_output.partition("\n")
-    words = command.split()
-    assert words[:4] == ["$", "python", "-m", "yantra.workloads.schedules.contract"]
-    status = contract.main(words[4:])
-    return status, capsys.readouterr().out, expected
-
-
-def test_the_example_passes_the_check_as_shown(
-    example: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, printed, shown = run(blocks("console")[0], capsys)
-    assert status == 0
-    assert printed == shown
-
-
-def test_the_mistake_is_reported_as_shown(
-    example: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    source = example.read_text(encoding="utf-8")
-    right, wrong = "for chunk in reversed(range(v))", "for chunk in range(v)"
-    assert right in source
-    example.write_text(source.replace(right, wrong), encoding="utf-8")
-    status, printed, shown = run(blocks("console")[1], capsys)
-    assert status == 1
-    assert printed == shown
+def test_the_guide_prints_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "page"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    outputs = list(pages.run(GUIDE, folder))
+    assert len(outputs) == 5
+    for where, printed, shown in outputs:
+        assert printed == shown, where
 
 
 def test_the_example_runs_as_an_entry_point(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.clusters import GB_PER_S, LATENCY_NS
+from tests.docs import pages
 from yantra import scenario as scenarios
 from yantra.chakra import TraceBuilder
 from yantra.simulate import simulate
@@ -24,7 +25,7 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (source,) = blocks("python")
+    (source,) = (block.text for block in pages.blocks(GUIDE) if block.language == "python")
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "hyperx_2d.py"
     path.write_text(source, encoding="utf-8")
@@ -42,33 +43,14 @@ def installed(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(example.parent))
 
 
-def run(command_and_output: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    """Run the command of a console block; return its status, its output, and that in the guide."""
-    command, _, expected = command_and_output.partition("\n")
-    words = command.split()
-    assert words[:4] == ["$", "python", "-m", "yantra.topologies.contract"]
-    status = contract.main(words[4:])
-    return status, capsys.readouterr().out, expected
-
-
-def test_the_example_passes_the_check_as_shown(
-    example: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, printed, shown = run(blocks("console")[0], capsys)
-    assert status == 0
-    assert printed == shown
-
-
-def test_the_mistake_is_reported_as_shown(
-    example: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    source = example.read_text(encoding="utf-8")
-    right, wrong = "at - at % columns + to % columns", "at % columns + to % columns"
-    assert right in source
-    example.write_text(source.replace(right, wrong), encoding="utf-8")
-    status, printed, shown = run(blocks("console")[1], capsys)
-    assert status == 1
-    assert printed == shown
+def test_the_guide_prints_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "page"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    outputs = list(pages.run(GUIDE, folder))
+    assert len(outputs) == 9
+    for where, printed, shown in outputs:
+        assert printed == shown, where
 
 
 @pytest.mark.parametrize(

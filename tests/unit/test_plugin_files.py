@@ -49,7 +49,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         copy = tmp_path / "mine" / f"my_{Path(name).name}.py"
         copy.parent.mkdir(exist_ok=True)
         copy.write_text((BUILT_IN / f"{name}.py").read_text())
-    work = tmp_path / "work"
+    work = tmp_path / "runs"
     work.mkdir()
     for rank in range(RANKS):
         step = TraceBuilder()
@@ -60,7 +60,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def step(folder: Path, kind: str, algorithm: str, name: str = "step.yaml") -> Scenario:
-    path = folder / "work" / name
+    path = folder / "runs" / name
     path.write_text(STEP.format(kind=kind, algorithm=algorithm))
     return scenarios.load(path)
 
@@ -165,10 +165,10 @@ def test_a_result_of_a_file_runs_again_from_another_folder(folder: Path) -> None
 
 def test_a_scenario_with_a_file_reads_back_as_it_was_written(folder: Path) -> None:
     step(folder, "../mine/my_two_level_tree.py:4", "../mine/my_halving_doubling.py")
-    asked = scenarios.load("work/step.yaml")
-    text = scenarios.to_yaml(asked, "work")
+    asked = scenarios.load("runs/step.yaml")
+    text = scenarios.to_yaml(asked, "runs")
     assert "../mine/my_two_level_tree.py:4" in text
-    assert scenarios.loads(text, "work") == asked
+    assert scenarios.loads(text, "runs") == asked
 
 
 def test_a_file_is_run_once_and_again_only_if_it_changes(tmp_path: Path) -> None:
@@ -221,10 +221,10 @@ def test_what_is_wrong_with_a_file_is_said_in_a_line_at_its_field(
     folder: Path, text: str | None, problem: str
 ) -> None:
     if text is not None:
-        (folder / "work" / "wrong.py").write_text(text)
+        (folder / "runs" / "wrong.py").write_text(text)
     with pytest.raises(ConfigError) as caught:
         step(folder, "./wrong.py", "ring")
-    said = f"{folder}/work/step.yaml: cluster.topology[0].kind: {folder}/work/wrong.py: {problem}"
+    said = f"{folder}/runs/step.yaml: cluster.topology[0].kind: {folder}/runs/wrong.py: {problem}"
     assert str(caught.value) == said
 
 
@@ -280,7 +280,7 @@ def test_a_cluster_file_takes_paths_from_its_own_folder(folder: Path) -> None:
     (folder / "machines" / "meshed.yaml").write_text(text)
     machine = load_cluster(folder / "machines" / "meshed.yaml")
     assert machine.network[0].kind == f"{folder}/mine/my_mesh.py"
-    asked = folder / "work" / "on_cluster.yaml"
+    asked = folder / "runs" / "on_cluster.yaml"
     asked.write_text('workload: {traces: "job.{rank}.et"}\ncluster: ../machines/meshed.yaml\n')
     assert simulate(scenarios.load(asked)).dimensions.values("kind") == ["my_mesh"]
 

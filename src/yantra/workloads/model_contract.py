@@ -144,7 +144,8 @@ def works(model: Model) -> Iterator[Work | ConfigError]:
 
 def violations(model: Model) -> Iterator[str]:
     """Yield what is wrong with a model, for every plan it can have and every law."""
-    yield from _cuts(model)
+    for misfit in blocks_fit_together(model):
+        yield f"blocks_fit_together: {misfit}"
     alone, *others = works(model)
     if isinstance(alone, ConfigError):
         yield f"it cannot be built on one rank: {alone}"
@@ -158,7 +159,7 @@ def violations(model: Model) -> Iterator[str]:
                 yield f"{_spelt(split.plan)}: {law.__name__}: {wrong}"
 
 
-def _cuts(model: Model) -> Iterator[str]:
+def blocks_fit_together(model: Model) -> Iterator[str]:
     """Yield where a block takes another tensor than the one before it gives."""
     chunk = Chunk(model, setting_of(Plan(), model.sequence), (0, 0), True, False)
     g, x = chunk.graph, chunk.result

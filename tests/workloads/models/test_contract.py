@@ -77,7 +77,7 @@ def test_the_command_tells_what_holds(capsys: pytest.CaptureFixture[str]) -> Non
         (
             "return linear(g, x, 'a', {'hidden': 512})[0]",
             256,
-            "layer 1 takes {'tokens': 64, 'hidden': 256}, "
+            "blocks_fit_together: layer 1 takes {'tokens': 64, 'hidden': 256}, "
             "and is given {'tokens': 64, 'hidden': 512}",
         ),
         (
