@@ -13,7 +13,6 @@ from os import path as paths
 
 from yantra.astra_sim.keys import Keys
 from yantra.astra_sim.numbers import read_integer
-from yantra.collectives import algorithms
 from yantra.documents import parse_yaml, read_text
 from yantra.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.records import Record
@@ -53,9 +52,10 @@ def read_algorithms(keys: Keys, dimensions: int, directory: str) -> AlgorithmTab
 
 def _native(keys: Keys, key: str, dimensions: int, directory: str) -> tuple[str, ...]:
     given = [read_name(name, directory) for name in keys.texts(key)]
+    added = [name not in _PLAIN and _is_added(name) for name in given]
     names = tuple(
-        name if algorithms.file_of(name) is not None else _algorithm(keys, key, name)
-        for name in given
+        name if is_added else _algorithm(keys, key, name)
+        for name, is_added in zip(given, added, strict=True)
     )
     if len(names) > dimensions:
         raise keys.error(
@@ -63,7 +63,9 @@ def _native(keys: Keys, key: str, dimensions: int, directory: str) -> tuple[str,
             f"names {len(names)} algorithms; expected at most one per dimension of the network, "
             f"which has {dimensions}",
         )
-    over_all = [name.startswith("one") and algorithms.file_of(name) is None for name in names]
+    over_all = [
+        name.startswith("one") and not is_added for name, is_added in zip(names, added, strict=True)
+    ]
     all_ranks = over_all.index(True) if any(over_all) else None
     if all_ranks is not None:
         if all_ranks + 1 < len(names):
@@ -77,6 +79,13 @@ def _native(keys: Keys, key: str, dimensions: int, directory: str) -> tuple[str,
             "as in ASTRA-sim",
         )
     return names
+
+
+def _is_added(name: str) -> bool:
+    """Return whether an algorithm is that of a file, or of a plug-in given by --plugin."""
+    from yantra.collectives import algorithms
+
+    return algorithms.file_of(name) is not None
 
 
 def _algorithm(keys: Keys, key: str, name: str) -> str:

@@ -15,7 +15,6 @@ from yantra.documents import Path, parse_yaml, read_text
 from yantra.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.scenario.plugins import read_name
 from yantra.scenario.types import Dimension, Topology
-from yantra.topologies import topologies
 
 _KINDS = {
     "Ring": "ring",
@@ -93,6 +92,8 @@ def _dimension(name: str, at: int, kind: str, size: str, gb_per_s: str, ns: str)
 
 def _added(kind: str, name: str) -> str | None:
     """Return a topology that ASTRA-sim lacks: that of a file, or of a plug-in given by --plugin."""
+    from yantra.topologies import topologies
+
     given = read_name(kind, paths.dirname(name))
     return given if topologies.file_of(given) is not None else None
 
