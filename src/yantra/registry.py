@@ -20,7 +20,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from os import path as paths
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from yantra import plugin_files
 from yantra.errors import ConfigError, InternalError, did_you_mean, show
@@ -40,22 +40,27 @@ class Registry(Generic[T]):
 
     `kind` is what messages call them ("collective algorithm"), `package` the folder of the
     built-ins ("yantra.collectives"), `entry_point_group` the group third parties register under.
-    With `base`, a plug-in is a class derived from it.
+    With `base`, a plug-in is a class derived from it; "module.Class" is imported when it is needed.
     """
 
     def __init__(
-        self, kind: str, package: str, entry_point_group: str, base: type[Any] | None = None
+        self, kind: str, package: str, entry_point_group: str, base: type[Any] | str | None = None
     ) -> None:
         self.kind = kind
         self.package = package
         self.entry_point_group = entry_point_group
-        self.base = base
-        self.expected = f"a {base.__name__} class" if base else f"a {kind}"
+        self._base = base
+        name = base.__name__ if isinstance(base, type) else (base or "").rpartition(".")[2]
+        self.expected = f"a {name} class" if name else f"a {kind}"
         self._plugged: dict[str, str] = {}
 
     def fits(self, plugin: object) -> bool:
         """Return whether an object is a plug-in of this kind."""
-        return self.base is None or (isinstance(plugin, type) and issubclass(plugin, self.base))
+        base = self._base
+        if isinstance(base, str):
+            module, _, name = base.rpartition(".")
+            base = self._base = cast("type[Any]", getattr(import_module(module), name))
+        return base is None or (isinstance(plugin, type) and issubclass(plugin, base))
 
     def names(self) -> tuple[str, ...]:
         """Return every name, sorted; two plug-ins of one name are a ConfigError."""

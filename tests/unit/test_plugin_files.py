@@ -15,7 +15,9 @@ from yantra.collectives import algorithms
 from yantra.collectives import find as find_algorithm
 from yantra.collectives.ring import Ring as RingAlgorithm
 from yantra.errors import ConfigError
+from yantra.network import networks
 from yantra.scenario import Collectives, Dimension, Scenario, Topology
+from yantra.scenario.origin import files_of, tree_of
 from yantra.simulate import simulate
 from yantra.topologies import find, topologies
 from yantra.topologies.mesh import Mesh
@@ -292,6 +294,38 @@ def test_a_schedule_may_be_a_file_or_a_class(tmp_path: Path) -> None:
     assert from_file.orders(4, 8) == built_in.orders(4, 8)
     assert from_file.name == "my_gpipe"
     assert schedules.get(type(built_in)).name == "gpipe"
+
+
+NETWORK = """
+from yantra.network.model import NetworkModel
+
+class Slow(NetworkModel):
+    def delay_ns(self, message):
+        return 2 * self.fabric.alone_ns(message)
+
+PLUGIN = Slow
+"""
+
+
+def test_a_network_of_a_file_stays_one_in_a_result_and_a_class_in_none_says_so(
+    folder: Path,
+) -> None:
+    (folder / "mine" / "slow.py").write_text(NETWORK)
+    assert networks.shown("mine/slow.py") == "slow"
+    asked = step(folder, "ring", "ring").replace(network="mine/slow.py")
+    tree = tree_of(asked, "runs")
+    assert tree["network"] == "../mine/slow.py"
+    assert "mine/slow.py" in list(files_of(asked))
+    slow = networks.get("mine/slow.py")
+    assert tree_of(asked.replace(network=slow), "runs")["network"] == f"{folder}/mine/slow.py"
+    unknown = asked.replace(network=type("Made", (slow,), {}))
+    assert tree_of(unknown)["network"] == {
+        "in_memory": "the class Made, made in Python and in no file"
+    }
+    with pytest.raises(ConfigError, match="network: cannot be written: the class Made"):
+        scenarios.to_yaml(unknown)
+    with pytest.raises(ConfigError, match="network: expected a NetworkModel class, got"):
+        asked.replace(network=Ring)
 
 
 def test_what_texts_call_a_plug_in(folder: Path) -> None:

@@ -15,8 +15,8 @@ from yantra.astra_sim.keys import Keys
 from yantra.astra_sim.numbers import read_integer
 from yantra.documents import parse_yaml, read_text
 from yantra.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.fields.plugin_names import read_name
 from yantra.records import Record
-from yantra.scenario.plugins import read_name
 from yantra.scenario.types import COLLECTIVE_TYPES, Algorithms, Custom
 
 _PLAIN = ("ring", "oneRing", "doubleBinaryTree", "halvingDoubling", "oneHalvingDoubling")

@@ -13,7 +13,7 @@ from typing import Any
 from yantra.astra_sim.numbers import read_integer, read_number
 from yantra.documents import Path, parse_yaml, read_text
 from yantra.errors import ConfigError, did_you_mean, expected_got, show
-from yantra.scenario.plugins import read_name
+from yantra.fields.plugin_names import read_name
 from yantra.scenario.types import Dimension, Topology
 
 _KINDS = {

@@ -10,13 +10,14 @@ here or in the scenario's layout changes when a plug-in gets another.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from os import path as paths
 from typing import Any, Protocol
 
 from yantra.errors import ConfigError, expected_got
+from yantra.fields.plugin_names import read_name, write_name
 from yantra.fields.scalars import Field, Schema
 from yantra.fields.section import Section, read_options
 from yantra.records import Record
+from yantra.registry import Registry
 
 Kind = str | type
 """A name, a path that ends in .py, or in Python the class itself."""
@@ -41,6 +42,7 @@ class _Described(Protocol):
 class PluginField(Field):
     """One plug-in of a set. `find` returns what has its `options`, or raises ConfigError.
 
+    `registry` knows from which file a class comes, whose path is then written.
     `also` are other names that some of `names` have.
     """
 
@@ -49,11 +51,13 @@ class PluginField(Field):
         what: str,
         names: Callable[[], Iterable[str]],
         find: Callable[[Kind, str], _Described],
+        registry: Registry[Any],
         also: Iterable[str] = (),
     ) -> None:
         self.expected = f"the name of a {what}, or {{kind, options}}"
         self._names = names
         self._find = find
+        self._registry = registry
         self._also = tuple(also)
 
     def read(self, tree: Any, where: str, folder: str) -> PluginChoice:
@@ -80,8 +84,7 @@ class PluginField(Field):
     def _kind(self, tree: Any, where: str, folder: str) -> str:
         if not isinstance(tree, str) or not tree:
             raise ConfigError(where, expected_got(self.expected, tree))
-        is_file = tree.endswith(".py") and folder
-        return paths.normpath(paths.join(folder, tree)) if is_file else tree
+        return read_name(tree, folder)
 
     def check(self, value: Any, where: str) -> None:
         options_of(value, self._found(value, where), where)
@@ -93,13 +96,7 @@ class PluginField(Field):
         return self._find(kind, where).options
 
     def write(self, value: PluginChoice, folder: str) -> Any:
-        kind = value.kind if isinstance(value, Plugin) else value
-        if isinstance(kind, type):
-            raise ConfigError(
-                kind.__name__, "a class made in Python has no name that a file could give"
-            )
-        if kind.endswith(".py") and folder and not paths.isabs(kind):
-            kind = paths.join(".", paths.relpath(kind, folder))
+        kind = write_name(self._registry, kind_of(value), folder)
         if not isinstance(value, Plugin) or not value.options:
             return kind
         section = self._find(value.kind, "options").options

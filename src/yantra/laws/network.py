@@ -10,13 +10,13 @@ matter: how messages share what they meet on.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from math import isclose
-from pathlib import Path
 
+from yantra import contract
 from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.contract import Contract
 from yantra.errors import DeadlockError, UnsupportedError, YantraError
 from yantra.network import Level, find
 from yantra.network.model import Dimension as FabricDimension
@@ -208,32 +208,31 @@ def violations(kind: Kind) -> Iterator[str]:
                 yield f"{case}: {law.__name__}: {wrong}"
 
 
+def summary(kind: Kind) -> str:
+    """Return on which topologies the laws hold."""
+    return f"every law holds on {', '.join(str(Case(kind, of)) for of in TOPOLOGIES)}"
+
+
+def known(name: str) -> Kind:
+    """Return a name or a path if it is that of a network; else raise ConfigError."""
+    find(name)
+    return name
+
+
+CONTRACT = Contract(
+    kind="network",
+    module="yantra.laws.network",
+    about="Check a network: that it delivers, in time, what it is sent.",
+    argument="a name (ideal), or a file with a line PLUGIN =",
+    find=known,
+    violations=violations,
+    summary=summary,
+)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check the network named on the command line; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m yantra.laws.network",
-        description="Check a network: that it delivers, in time, what it is sent.",
-    )
-    parser.add_argument("network", help="a name (ideal), or a file with a line PLUGIN =")
-    name = parser.parse_args(arguments).network
-    try:
-        find(kind := _kind(name))
-    except YantraError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    wrong = next(violations(kind), None)
-    if wrong:
-        print(wrong)
-        return 1
-    print(f"every law holds on {', '.join(str(Case(kind, of)) for of in TOPOLOGIES)}")
-    return 0
-
-
-def _kind(name: str) -> Kind:
-    from yantra.network.model import NetworkModel
-    from yantra.registry import plugin_of_file
-
-    return plugin_of_file(Path(name), "network", NetworkModel) if name.endswith(".py") else name
+    return contract.main(CONTRACT, arguments)
 
 
 if __name__ == "__main__":

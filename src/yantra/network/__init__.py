@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from yantra import _core
     from yantra.network.model import Fabric, NetworkModel
 
-networks: Registry[type[NetworkModel]] = Registry("network", "yantra.network", "yantra.networks")
+networks: Registry[type[NetworkModel]] = Registry(
+    "network", "yantra.network", "yantra.networks", base="yantra.network.model.NetworkModel"
+)
 
 ALIASES = {"congestion_unaware": "analytical", "congestion_aware": "store_and_forward"}
 """ASTRA-sim's names, and ours."""
@@ -58,7 +60,7 @@ def names() -> tuple[str, ...]:
 def find(kind: str | type, where: str = "network") -> Level:
     """Return the network of a name, a path of a file or a class; else ConfigError at `where`."""
     if isinstance(kind, type):
-        return _in_python(kind, where)
+        return _in_python(networks.get(kind, where))
     known = _native().get(ALIASES.get(kind, kind))
     if known is not None:
         return known
@@ -69,7 +71,7 @@ def find(kind: str | type, where: str = "network") -> Level:
             f"no network is named '{kind}'; expected one of {', '.join(choices)}"
             + did_you_mean(kind, (*choices, *ALIASES)),
         )
-    return _in_python(networks.get(kind, where), where)
+    return _in_python(networks.get(kind, where))
 
 
 def level_of(choice: PluginChoice) -> Level:
@@ -79,8 +81,7 @@ def level_of(choice: PluginChoice) -> Level:
 
 def describe(choice: PluginChoice) -> str:
     """Return how results call a choice: its name, and the options that are given."""
-    kind = kind_of(choice)
-    name = kind if isinstance(kind, str) else kind.__name__
+    name = networks.shown(kind_of(choice))
     given = choice.options if isinstance(choice, Plugin) else ()
     options = ", ".join(f"{option} {value:g}" for option, value in given)
     return f"{name} ({options})" if options else name
@@ -108,7 +109,7 @@ def maker(
     return make
 
 
-FIELD = PluginField("network", names, find, also=ALIASES)
+FIELD = PluginField("network", names, find, networks, also=ALIASES)
 """The field `network` of a scenario."""
 
 
@@ -151,10 +152,6 @@ def _field(option: _core.NetworkOption) -> Number | Quantity:
     return Number(at_least=option.least)
 
 
-def _in_python(kind: type, where: str) -> Level:
-    from yantra.network.model import NetworkModel
-
-    if not issubclass(kind, NetworkModel):
-        raise ConfigError(where, f"expected a NetworkModel class, got {kind.__name__}")
+def _in_python(kind: type[NetworkModel]) -> Level:
     help_line = (kind.__doc__ or "").strip().partition("\n")[0]
     return Level(kind.__name__, help_line, kind.options, kind.charges_latency, False, kind)

@@ -11,9 +11,9 @@ from typing import Any
 from yantra.documents import parse_json, parse_yaml, read_text
 from yantra.errors import ConfigError, expected_got
 from yantra.fields import File, Many, Numbered, Schema, Section, Text, Whole
+from yantra.fields.plugin_names import read_name, write_name
 from yantra.plugin_files import Named
 from yantra.registry import Registry
-from yantra.scenario.plugins import read_name, write_name
 from yantra.scenario.types import Algorithms, Custom, Topology
 
 

@@ -15,8 +15,9 @@ from typing import Any
 
 from yantra.documents import RESULT_FORMAT, Path, parse_own_json, read_text
 from yantra.errors import ConfigError, expected_got
+from yantra.fields import kind_of
+from yantra.fields.plugin_names import IN_MEMORY, marks
 from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
-from yantra.scenario.plugins import IN_MEMORY, marks
 from yantra.scenario.types import (
     ChakraFiles,
     Custom,
@@ -113,10 +114,12 @@ def scenario_of_result(text: str, name: str, folder: Path = "") -> Scenario:
 
 
 def _plugins(scenario: Scenario) -> Iterator[str | None]:
-    """Yield the file of every topology and algorithm, None where it is in no file of the user."""
+    """Yield the files of network, topologies and algorithms, None for what is in no such file."""
     from yantra.collectives import algorithms
+    from yantra.network import networks
     from yantra.topologies import topologies
 
+    yield networks.file_of(kind_of(scenario.network))
     for dimension in scenario.topology.dimensions:
         yield topologies.file_of(dimension.kind)
     for chosen in scenario.collectives.by_type().values():
