@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks import (
     bench_chakra_tools,
+    bench_compute,
     bench_export,
     bench_scale,
     bench_trace_decode,
@@ -38,6 +39,7 @@ REPORTS: dict[str, Callable[[Path], bool]] = {
     "workloads": bench_workloads.report,
     "scale": bench_scale.report,
     "export": bench_export.report,
+    "compute": bench_compute.report,
 }
 
 

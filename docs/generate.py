@@ -16,8 +16,10 @@ from yantra import clusters
 from yantra.clusters import Number, describe
 from yantra.clusters.types import DTYPES
 from yantra.collectives import algorithms
+from yantra.compute import models as compute_models
 from yantra.fields import Field, Section
 from yantra.quirks import STORIES
+from yantra.registry import Registry
 from yantra.scenario.fields import Dimensions
 from yantra.scenario.layout import DOCUMENT, NAMED, TEMPLATES
 from yantra.topologies import topologies
@@ -42,6 +44,7 @@ def part(name: str) -> str:
         "quirks": quirks,
         "topologies": topology_names,
         "algorithms": algorithm_names,
+        "compute models": lambda: plug_ins(compute_models),
         "clusters": cluster_names,
         "peak rates": peak_rates,
         "achievable rates": achievable_rates,
@@ -78,6 +81,22 @@ def algorithm_names() -> str:
         (f"`{name}`", _first_sentence(kind), ", ".join(sorted(kind.kinds))) for name, kind in named
     )
     return _table(head, rows)
+
+
+def plug_ins(known: Registry[Any]) -> str:
+    """Return the table of plug-ins of a kind, with the options of each."""
+    named = ((name, known.get(name)) for name in known.names())
+    rows = ((f"`{name}`", _first_sentence(kind), _options(kind.options)) for name, kind in named)
+    return _table(("name", "what it is", "options"), rows)
+
+
+def _options(section: Section | None) -> str:
+    if section is None:
+        return "none"
+    return "; ".join(
+        f"`{key}`: {_value(field)}, {_default(field, section.record, name)}: {meaning}"
+        for key, (name, field, meaning) in section.entries.items()
+    )
 
 
 def plan_fields() -> str:

@@ -14,9 +14,12 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "bind/arrays.hpp"
+#include "bind/columns.hpp"
 #include "bind/parts.hpp"
 #include "workload/checks.hpp"
 #include "workload/job.hpp"
+#include "workload/kernels.hpp"
 #include "workload/lowering.hpp"
 
 namespace nb = nanobind;
@@ -106,6 +109,38 @@ void offer(LowerOptions& options, CollectiveKind kind, const std::vector<u32>& c
     }
 }
 
+std::vector<Problem> add_kernels(KernelTable& kernels, const std::shared_ptr<const Graph>& graph,
+                                 u64 ranks) {
+    const nb::gil_scoped_release unlocked;
+    return kernels.add(graph, ranks);
+}
+
+void bind_kernels(nb::module_& module) {
+    nb::class_<KernelTable> kernels(module, "KernelTable");
+    kernels
+        .def("__init__", [](KernelTable* self, bool flops, bool bytes, bool missing_means_cpu,
+                            bool whole_microseconds) {
+            new (self) KernelTable({flops, bytes, missing_means_cpu, whole_microseconds});
+        }, nb::kw_only(), "flops"_a, "bytes"_a, "missing_is_cpu_op_means_cpu"_a, "whole_microseconds"_a)
+        .def("__len__", [](const KernelTable& self) { return self.count.size(); })
+        .def("add", &add_kernels, "graph"_a, "ranks"_a)
+        .def("set_ns", [](KernelTable& self, const Array<double>& ns, TimeScale scale) {
+            self.set_ns(span_of(ns), scale);
+        }, "ns"_a, "scale"_a)
+        .def_prop_ro("op_classes", &KernelTable::op_classes)
+        .def_prop_ro("dtypes", &KernelTable::dtypes);
+    column(kernels, "op_class", &KernelTable::op_class);
+    column(kernels, "dtype", &KernelTable::dtype);
+    column(kernels, "flops", &KernelTable::flops);
+    column(kernels, "bytes", &KernelTable::bytes);
+    column(kernels, "recorded_ns", &KernelTable::recorded_ns);
+    column(kernels, "batch", &KernelTable::batch);
+    column(kernels, "m", &KernelTable::m);
+    column(kernels, "n", &KernelTable::n);
+    column(kernels, "k", &KernelTable::k);
+    column(kernels, "count", &KernelTable::count);
+}
+
 void bind_options(nb::module_& module) {
     nb::class_<LowerOptions>(module, "LowerOptions")
         .def("__init__", [](LowerOptions* self, TimeScale scale) {
@@ -116,6 +151,9 @@ void bind_options(nb::module_& module) {
         .def_rw("cpu_slots_count", &LowerOptions::cpu_slots_count)
         .def_rw("compute_slots_count", &LowerOptions::compute_slots_count)
         .def_rw("roofline", &LowerOptions::roofline)
+        .def("take_kernels", [](LowerOptions& o, std::shared_ptr<const KernelTable> kernels) {
+            o.kernels = std::move(kernels);
+        }, "kernels"_a.none())
         .def_rw("resources", &LowerOptions::resources)
         .def_rw("dimensions", &LowerOptions::dimensions)
         .def_rw("remote_memory", &LowerOptions::remote_memory)
@@ -159,6 +197,7 @@ void register_jobs(nb::module_& module) {
     nb::class_<UsedCollective>(module, "UsedCollective")
         .def_ro("group", &UsedCollective::group)
         .def_ro("comm_type", &UsedCollective::comm_type);
+    bind_kernels(module);
     bind_options(module);
     module.def("lower", &lower_graph, "graph"_a, "options"_a);
     module.def("used_collectives", &used_collectives, "graph"_a);

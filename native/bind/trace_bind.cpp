@@ -142,19 +142,20 @@ std::shared_ptr<Trace> decode_bytes(const nb::bytes& source, std::string_view la
 
 // Decodes what a run needs and resolves it; the records are not kept.
 std::shared_ptr<Graph> decode_graph(const nb::bytes& source, bool merge_duplicates, bool tensors,
-                                    bool collectives_in_order) {
+                                    bool kernels, bool collectives_in_order) {
     const std::string_view bytes(source.c_str(), source.size());
     const nb::gil_scoped_release unlocked;
-    Trace trace = decode(bytes, tensors ? Reading::execution_and_tensors : Reading::execution);
+    Trace trace = decode(bytes, (tensors ? Reading::execution_and_tensors : Reading::execution) |
+                                    (kernels ? Reading::execution_and_kernels : Reading::execution));
     if (collectives_in_order) {
         trace = with_collectives_in_order(trace);
     }
-    return std::make_shared<Graph>(build_graph(trace, merge_duplicates));
+    return std::make_shared<Graph>(build_graph(trace, merge_duplicates, kernels));
 }
 
-std::shared_ptr<Graph> graph_of(const Trace& trace, bool merge_duplicates) {
+std::shared_ptr<Graph> graph_of(const Trace& trace, bool merge_duplicates, bool kernels) {
     const nb::gil_scoped_release unlocked;
-    return std::make_shared<Graph>(build_graph(trace, merge_duplicates));
+    return std::make_shared<Graph>(build_graph(trace, merge_duplicates, kernels));
 }
 
 std::vector<Diagnostic> check_trace(const Trace& trace, const Graph& graph) {
@@ -195,7 +196,8 @@ void register_trace_class(nb::module_& module) {
     }, nb::sig("def metadata(self) -> list[AttributeRow]"));
     trace.def("encode", &encode_trace);
     trace.def("check", &check_trace, nb::arg("graph"));
-    trace.def("graph", &graph_of, nb::arg("merge_duplicates") = false);
+    trace.def("graph", &graph_of, nb::arg("merge_duplicates") = false,
+              nb::arg("kernels") = false);
 }
 
 }  // namespace
@@ -205,7 +207,8 @@ void register_trace(nb::module_& module) {
     register_trace_class(module);
     module.def("decode_trace", &decode_bytes, nb::arg("source"), nb::arg("layout") = "");
     module.def("decode_graph", &decode_graph, nb::arg("source"), nb::arg("merge_duplicates"),
-               nb::arg("tensors"), nb::arg("collectives_in_order") = false);
+               nb::arg("tensors"), nb::arg("kernels") = false,
+               nb::arg("collectives_in_order") = false);
 }
 
 }  // namespace yantra

@@ -27,6 +27,8 @@ constexpr std::array<std::string_view, 16> execution_attributes{
     "comm_tag",  "num_ops",   "tensor_size",  "pg_name",       "involved_dim",  "duration_ns",
     "msg_chunk_cnt", "total_chunk_cnt", "comm_peer", complete_order_name};
 constexpr std::array<std::string_view, 2> tensor_attributes{"inputs", "outputs"};
+constexpr std::array<std::string_view, 6> kernel_attributes{"op_class", "dtype", "batch",
+                                                            "m",        "n",     "k"};
 
 template <std::size_t Size>
 bool among(const std::array<std::string_view, Size>& names, std::string_view name) {
@@ -270,8 +272,10 @@ private:
         while (wanted_.size() <= known) {
             const std::string& next = trace_.attribute_names.names()[wanted_.size()];
             wanted_.push_back(among(execution_attributes, next) ||
-                              (reading_ == Reading::execution_and_tensors &&
-                               among(tensor_attributes, next)));
+                              (includes(reading_, Reading::execution_and_tensors) &&
+                               among(tensor_attributes, next)) ||
+                              (includes(reading_, Reading::execution_and_kernels) &&
+                               among(kernel_attributes, next)));
         }
         return wanted_[known];
     }

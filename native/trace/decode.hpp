@@ -18,7 +18,19 @@ namespace yantra {
 
 // What is read of a trace. To execute it, only the attributes that `Graph` lifts are needed; the others,
 // often most of the file, are passed over undecoded, so damage within their values goes unnoticed.
-enum class Reading : std::uint8_t { everything, execution, execution_and_tensors };
+// What a run may need besides is a bit each.
+enum class Reading : std::uint8_t {
+    execution = 0,
+    execution_and_tensors = 1,
+    execution_and_kernels = 2,
+    everything = 0xff,
+};
+
+constexpr Reading operator|(Reading a, Reading b) {
+    return static_cast<Reading>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
+}
+
+constexpr bool includes(Reading reading, Reading part) { return (reading | part) == reading; }
 
 // Throws TraceFault with the offset of the first wrong byte; of a file that no layout explains whole, as
 // the layout that explains most of its records sees it. `layout` reads as that one and no other.

@@ -82,6 +82,9 @@ constexpr std::array<IntRole, 12> int_roles{{{"is_cpu_op", &Graph::is_cpu_op},
                                             {"msg_chunk_cnt", &Graph::msg_chunk_cnt},
                                             {"total_chunk_cnt", &Graph::total_chunk_cnt}}};
 
+constexpr std::array<IntRole, 4> kernel_roles{
+    {{"batch", &Graph::batch}, {"m", &Graph::m}, {"n", &Graph::n}, {"k", &Graph::k}}};
+
 // A size as generators write it: "262144", or "262144.0" from floating-point arithmetic, cut to bytes.
 std::optional<std::uint64_t> whole_number(std::string_view digits) {
     std::uint64_t value = 0;
@@ -96,12 +99,12 @@ std::optional<std::uint64_t> whole_number(std::string_view digits) {
     return fraction_is_digits ? std::optional(value) : std::nullopt;
 }
 
-enum class Role : std::uint8_t { none, integer, group, peer, involved, inputs, outputs };
+enum class Role : std::uint8_t { none, integer, group, peer, involved, inputs, outputs, op_class, dtype };
 
 class Builder {
 public:
-    Builder(const Trace& trace, bool merge_duplicates)
-        : trace_(trace), merge_duplicates_(merge_duplicates) {}
+    Builder(const Trace& trace, bool merge_duplicates, bool kernels)
+        : trace_(trace), merge_duplicates_(merge_duplicates), kernels_(kernels) {}
 
     Graph run() {
         if (trace_.size() > max_count || trace_.data_dep.size() > max_count ||
@@ -237,6 +240,8 @@ private:
         graph_.pg_names = std::move(groups_).take();
         graph_.peer_names = std::move(peers_).take();
         graph_.tensor_names = std::move(tensors_).take();
+        graph_.op_classes = std::move(op_classes_).take();
+        graph_.dtypes = std::move(dtypes_).take();
     }
 
     void learn_roles() {
@@ -255,6 +260,20 @@ private:
                 }
             }
             roles_.push_back({role, column});
+            if (kernels_) {
+                learn_kernel_role(name);
+            }
+        }
+    }
+
+    void learn_kernel_role(const std::string& name) {
+        if (name == "op_class" || name == "dtype") {
+            roles_.back() = {name == "dtype" ? Role::dtype : Role::op_class, nullptr};
+        }
+        for (const IntRole& known : kernel_roles) {
+            if (name == known.name) {
+                roles_.back() = {Role::integer, &(graph_.*known.column)};
+            }
         }
     }
 
@@ -264,10 +283,12 @@ private:
             case Role::none: return;
             case Role::integer: integer(node, attribute, *column); return;
             case Role::group: name(node, attribute, graph_.pg_name, groups_); return;
-            case Role::peer: peer(node, attribute); return;
+            case Role::peer: label(node, attribute, graph_.comm_peer, peers_); return;
             case Role::involved: involved(node, attribute); return;
             case Role::inputs: tensors(node, attribute, graph_.inputs); return;
             case Role::outputs: tensors(node, attribute, graph_.outputs); return;
+            case Role::op_class: label(node, attribute, graph_.op_class, op_classes_); return;
+            case Role::dtype: label(node, attribute, graph_.dtype, dtypes_); return;
         }
     }
 
@@ -288,11 +309,13 @@ private:
         }
     }
 
-    void peer(std::uint32_t node, const Attribute& attribute) {
-        if (graph_.comm_peer.empty()) {
-            graph_.comm_peer.assign(size(), Graph::group_absent);
+    // A name that only some traces have.
+    void label(std::uint32_t node, const Attribute& attribute, std::vector<std::int32_t>& column,
+               Interner& names) {
+        if (column.empty()) {
+            column.assign(size(), Graph::group_absent);
         }
-        name(node, attribute, graph_.comm_peer, peers_);
+        name(node, attribute, column, names);
     }
 
     void name(std::uint32_t node, const Attribute& attribute, std::vector<std::int32_t>& column,
@@ -410,12 +433,15 @@ private:
 
     const Trace& trace_;
     bool merge_duplicates_;
+    bool kernels_;
     Graph graph_;
     NodeOrder order_;
     DiagnosticList findings_;
     std::vector<std::pair<Role, IntColumn*>> roles_;  // by attribute name index
     Interner groups_;
     Interner peers_;
+    Interner op_classes_;
+    Interner dtypes_;
     Interner tensors_;
 };
 
@@ -444,8 +470,8 @@ bool says_complete_order(const Trace& trace) {
 
 }  // namespace
 
-Graph build_graph(const Trace& trace, bool merge_duplicates) {
-    Graph graph = Builder(trace, merge_duplicates).run();
+Graph build_graph(const Trace& trace, bool merge_duplicates, bool kernels) {
+    Graph graph = Builder(trace, merge_duplicates, kernels).run();
     graph.complete_order = says_complete_order(trace);
     return graph;
 }

@@ -86,6 +86,11 @@ struct Graph {
     std::vector<std::uint64_t> involved_mask;
     std::vector<std::uint8_t> involved_len;  // or involved_other: another type, no or over 64 entries
 
+    // What models of compute ask for; empty unless the graph was built with kernels.
+    std::vector<std::int32_t> op_class, dtype;  // as comm_peer, into the names below
+    std::vector<std::string> op_classes, dtypes;
+    IntColumn batch, m, n, k;
+
     TensorColumn inputs, outputs;  // the attributes of that name, not the IOInfo fields
     std::vector<std::string> tensor_names;
 
@@ -99,7 +104,8 @@ struct Graph {
 
 // Resolves ids. A duplicate id is one node: the last record's body, the dependencies of all its records
 // united, the place of the first. `merge_duplicates` says whether that is wanted: a warning, else an error.
+// With `kernels` the attributes that tell kernels apart are lifted.
 // Throws TraceFault when the trace has 2^32 - 1 or more nodes or dependencies.
-Graph build_graph(const Trace& trace, bool merge_duplicates);
+Graph build_graph(const Trace& trace, bool merge_duplicates, bool kernels = false);
 
 }  // namespace yantra

@@ -34,6 +34,10 @@ void lower_compute(NodeReader& reader, Op& op, bool on_cpu) {
         make_skipped(op, true);
         return;
     }
+    if (reader.kernel_rows != nullptr && !on_cpu) {
+        make_timed(op, options.kernels->ticks((*reader.kernel_rows)[reader.node]), true);
+        return;
+    }
     if (!options.roofline.enabled || on_cpu) {
         make_timed(op, recorded_ticks(reader), !on_cpu);
         return;

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/ensure.hpp"
 #include "workload/lower_communication.hpp"
 #include "workload/lower_compute.hpp"
 #include "workload/node_reader.hpp"
@@ -96,6 +97,10 @@ std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const Lower
     auto job = std::make_shared<Job>();
     job->ops.reserve(graph->size());
     NodeReader reader{*graph, options, problems};
+    if (options.kernels != nullptr) {
+        reader.kernel_rows = options.kernels->rows_of(*graph);
+        ensure(reader.kernel_rows != nullptr, "lowering: kernels of another graph");
+    }
     for (; reader.node < graph->size(); ++reader.node) {
         job->ops.push_back(lower_node(reader));
     }

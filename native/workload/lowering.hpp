@@ -17,6 +17,7 @@
 #include "collective/kind.hpp"
 #include "trace/graph.hpp"
 #include "workload/job.hpp"
+#include "workload/kernels.hpp"
 
 namespace yantra {
 
@@ -33,6 +34,7 @@ struct LowerOptions {
     bool cpu_slots_count = true;
     bool compute_slots_count = true;
     Roofline roofline;
+    std::shared_ptr<const KernelTable> kernels;   // in place of the roofline and of what was recorded
     ResourceMap resources;
     u32 dimensions = 1;
     bool remote_memory = false;

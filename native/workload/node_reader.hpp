@@ -15,6 +15,7 @@ struct NodeReader {
     const Graph& graph;
     const LowerOptions& options;
     std::vector<Problem>& problems;
+    const std::vector<u32>* kernel_rows = nullptr;   // by node, where a table tells how long kernels take
     u32 node = 0;
 
     // May be a number that the schema does not have.

@@ -13,6 +13,7 @@ from tests.clusters import dimension, scenario
 from yantra import simulate
 from yantra.astra_sim.flags import help_text
 from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.compute import models as compute_models
 from yantra.result.files import TABLES, table_of
 from yantra.scenario import json_schema
 
@@ -42,6 +43,14 @@ def test_the_scenario_page_has_every_name_of_the_schema() -> None:
     for key, names in choices(json_schema()):
         row = next(line for line in text.splitlines() if line.startswith(f"| `{key}` |"))
         assert [name for name in names if name not in row] == []
+
+
+def test_the_scenario_page_has_every_option_of_the_compute_models() -> None:
+    text = (REFERENCE / "scenario.md").read_text(encoding="utf-8")
+    for name in compute_models.names():
+        row = next(line for line in text.splitlines() if line.startswith(f"| `{name}` |"))
+        options = compute_models.get(name).options
+        assert [key for key in (options.entries if options else ()) if f"`{key}`" not in row] == []
 
 
 def test_the_astra_sim_page_has_every_flag() -> None:

@@ -94,13 +94,14 @@ class Trace:
         """Write the trace to `path`, packed with gzip if the name ends in `.gz`."""
         files.save(self.to_bytes(), path)
 
-    def graph(self, *, merge_duplicates: bool = False) -> _core.Graph:
+    def graph(self, *, merge_duplicates: bool = False, kernels: bool = False) -> _core.Graph:
         """Resolve the dependencies into the form that is simulated.
 
         What is wrong stands in the graph's `diagnostics`. Nodes of one id are merged: the last
-        one's body, all their dependencies; that is an error unless `merge_duplicates`.
+        one's body, all their dependencies; that is an error unless `merge_duplicates`. `kernels`
+        keeps what compute models ask for: classes of operators, types and shapes.
         """
-        return self.native.graph(merge_duplicates)
+        return self.native.graph(merge_duplicates, kernels)
 
     def __len__(self) -> int:
         return len(self.native)
@@ -232,11 +233,13 @@ def read_graph(
     *,
     merge_duplicates: bool = False,
     tensors: bool = False,
+    kernels: bool = False,
     collectives_in_order: bool = False,
 ) -> _core.Graph:
     """Decode the content of a trace file only as far as a run needs, and resolve it.
 
-    `tensors` keeps the lists of tensors that tracking local memory reads; with
+    `tensors` keeps the lists of tensors that tracking local memory reads, `kernels` what compute
+    models ask for; with
     `collectives_in_order` each collective waits for the one before it in the file.
     """
     plain = files.unpack(data, where)
@@ -244,9 +247,9 @@ def read_graph(
         native = decode(plain, where)
         if collectives_in_order:
             native = _core.with_collectives_in_order(native)
-        return native.graph(merge_duplicates)
+        return native.graph(merge_duplicates, kernels)
     try:
-        return _core.decode_graph(plain, merge_duplicates, tensors, collectives_in_order)
+        return _core.decode_graph(plain, merge_duplicates, tensors, kernels, collectives_in_order)
     except _core.TraceFault as fault:
         raise _not_a_trace(plain, where, fault) from None
 

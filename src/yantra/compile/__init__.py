@@ -21,6 +21,7 @@ from yantra.compile.jobs import (
     lower_templates,
     lowering,
 )
+from yantra.compile.kernels import KernelTimes, TimedKernels, asks_a_model
 from yantra.compile.network import add_dimensions, set_network
 from yantra.compile.plans import Planner
 from yantra.compile.removal import NOTHING, Without, checked, reduction_rate
@@ -51,7 +52,9 @@ class Model:
 
     `groups` are the communicator groups of the workload, `warnings` texts for the user,
     `ticks_per_ns` the resolution of the native results, `without` what takes no time in this model,
-    `arrivals` the jobs that may arrive while it runs (`yantra.live`).
+    `arrivals` the jobs that may arrive while it runs (`yantra.live`). `kernels` has, for each
+    device whose compute model the core does not compute itself, the kernels that differ and the
+    model's low, middle and high estimate of each.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Model:
         native: _core.Model,
         without: Without = NOTHING,
         arrivals: Arriving | None = None,
+        kernels: tuple[TimedKernels, ...] = (),
     ) -> None:
         self.scenario = scenario
         self.without = without
@@ -69,6 +73,7 @@ class Model:
         self.graphs = graphs
         self.native = native
         self.arrivals = arrivals or {}
+        self.kernels = kernels
         self.groups = graphs.groups
         self.warnings = graphs.warnings
         self.ticks_per_ns = 1 if Quirk.WHOLE_NANOSECONDS in quirks else 1000
@@ -103,6 +108,7 @@ def compile(scenario: Scenario, arrivals: Mapping[str, Mapping[int, Trace]] | No
         scenario.topology.ranks,
         quirks,
         tensors=scenario.track_local_memory,
+        kernels=asks_a_model(scenario),
         one_slot=scenario.resources.communication == "one_slot",
     )
     if arrivals is not None:
@@ -134,12 +140,14 @@ def _compile(
     _set_cluster(builder, scenario, quirks, without, scale.ticks_per_ns)
     communicators = Communicators(builder, scenario.topology.ranks)
     planner = Planner(builder, scenario, quirks, communicators)
+    kernels = KernelTimes(scenario, graphs, quirks, without)
     if isinstance(graphs, TemplateGraphs):
         communicators.add_families(graphs.workload.families(), len(graphs.groups))
         communicators.set_slots(scenario.resources)
         assignment = graphs.assign(builder)
         planner.plan(planner.kinds_of_templates(assignment))
         options = lowering(scale, builder, scenario, quirks, planner, without)
+        kernels.tell(options, scale)
         lower_templates(builder, options, graphs, assignment)
         arriving: Arriving = {}
     else:
@@ -147,13 +155,14 @@ def _compile(
         communicators.set_slots(scenario.resources)
         planner.plan(planner.kinds_of_graphs(graphs))
         options = lowering(scale, builder, scenario, quirks, planner, without)
+        kernels.tell(options, scale)
         lower_jobs(builder, options, graphs, communicators)
         arriving = lower_arriving(builder, options, graphs)
     if scenario.semantics == "astra-sim" and communicators.tags_may_collide():
         builder.match_by_tag()
     if Quirk.PHASES_AS_READY in quirks:
         builder.share_queue_sets()
-    return Model(scenario, quirks, graphs, builder.build(), without, arriving)
+    return Model(scenario, quirks, graphs, builder.build(), without, arriving, kernels.timed)
 
 
 def _set_cluster(

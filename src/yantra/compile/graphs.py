@@ -25,12 +25,16 @@ from yantra.scenario.types import Workload
 class Graphs:
     """The graph of every rank: `by_rank[r]` indexes `distinct` and `sources`.
 
-    `groups` are the ids and ranks of the communicator groups, by ascending id. `arriving` are the
+    `groups` are the ids and ranks of the communicator groups, by ascending id. `kernels` tells that
+    the graphs keep what tells kernels apart. `arriving` are the
     jobs that may arrive while the run goes on: by name, the ranks and their graphs.
     """
 
-    def __init__(self, groups: Sequence[tuple[int, tuple[int, ...]]] = ()) -> None:
+    def __init__(
+        self, groups: Sequence[tuple[int, tuple[int, ...]]] = (), *, kernels: bool = False
+    ) -> None:
         self.groups = groups
+        self.kernels = kernels
         self.distinct: list[_core.Graph] = []
         self.sources: list[str] = []
         self.by_rank = array("I")
@@ -61,7 +65,10 @@ class Graphs:
                 if not 0 <= rank < ranks:
                     problem = f"rank {rank} is not one of the {ranks} ranks of the cluster"
                     raise ConfigError(f"jobs['{name}']", problem)
-            job = [(rank, trace.graph(merge_duplicates=merge)) for rank, trace in traces.items()]
+            job = [
+                (rank, trace.graph(merge_duplicates=merge, kernels=self.kernels))
+                for rank, trace in traces.items()
+            ]
             for rank, graph in job:
                 self.warnings.extend(check(graph, _arriving_at(name, rank), quirks))
             self.arriving[name] = job
@@ -83,18 +90,22 @@ def load_graphs(
     quirks: frozenset[Quirk],
     *,
     tensors: bool = False,
+    kernels: bool = False,
     one_slot: bool = False,
 ) -> Graphs:
     """Load one graph per rank. Raises TraceError naming file, node and what is wrong.
 
-    `tensors` keeps the tensor lists of the nodes, which tracking local memory needs. `one_slot`
-    tells that a rank runs one communication at a time, which templates must prepare for.
+    `tensors` keeps the tensor lists of the nodes, which tracking local memory needs, `kernels` what
+    tells kernels apart, which compute models need. `one_slot` tells that a rank runs one
+    communication at a time, which templates must prepare for.
     """
     if isinstance(workload, WorkloadFile | Templates):
         from yantra.compile.templates import load_templates
 
-        return load_templates(workload, ranks, quirks, tensors=tensors, one_slot=one_slot)
-    graphs = Graphs(workload.groups)
+        return load_templates(
+            workload, ranks, quirks, tensors=tensors, kernels=kernels, one_slot=one_slot
+        )
+    graphs = Graphs(workload.groups, kernels=kernels)
     if isinstance(workload, Traces):
         _of_objects(graphs, workload, ranks, quirks)
         return graphs
@@ -104,7 +115,8 @@ def load_graphs(
         content = _load(path, ranks)
         if content not in known:
             known[content] = len(graphs.distinct)
-            graphs.add(read(content, path, quirks, tensors=tensors), path, quirks)
+            graph = read(content, path, quirks, tensors=tensors, kernels=kernels)
+            graphs.add(graph, path, quirks)
         graphs.by_rank.append(known[content])
     return graphs
 
@@ -131,18 +143,23 @@ def _of_objects(graphs: Graphs, workload: Traces, ranks: int, quirks: frozenset[
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
     for name in places:
         rank = names.index(name)
-        graph = workload.traces[rank].graph(merge_duplicates=merge)
+        graph = workload.traces[rank].graph(merge_duplicates=merge, kernels=graphs.kernels)
         graphs.add(graph, f"trace of rank {rank}", quirks)
     one = array("I", [0])
     graphs.by_rank = one * ranks if shared else array("I", [places[name] for name in names])
 
 
 def read(
-    content: bytes, where: str, quirks: frozenset[Quirk], *, tensors: bool = False
+    content: bytes,
+    where: str,
+    quirks: frozenset[Quirk],
+    *,
+    tensors: bool = False,
+    kernels: bool = False,
 ) -> _core.Graph:
     """Decode and resolve the content of a trace file for a run."""
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
-    return read_graph(content, where, merge_duplicates=merge, tensors=tensors)
+    return read_graph(content, where, merge_duplicates=merge, tensors=tensors, kernels=kernels)
 
 
 def check(graph: _core.Graph, where: str, quirks: frozenset[Quirk]) -> list[str]:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from math import inf
-
 from yantra import _core
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs
 from yantra.compile.plans import Planner
-from yantra.compile.removal import NOTHING, Without, free_classes
+from yantra.compile.problems import refuse
+from yantra.compile.removal import Without, free_classes
 from yantra.compile.templates import TemplateGraphs
-from yantra.errors import TraceError, UnsupportedError
 from yantra.quirks import Quirk
 from yantra.scenario import Scenario
-
-_SHOWN = 5
 
 
 def lower_jobs(
@@ -28,13 +24,13 @@ def lower_jobs(
     jobs = []
     for graph, source in zip(graphs.distinct, graphs.sources, strict=True):
         lowered = _core.lower(graph, options)
-        _refuse(lowered.problems, graph, source)
+        refuse(lowered.problems, graph, source)
         jobs.append(lowered.job)
     builder.set_jobs(jobs, graphs.by_rank)
     found = builder.check_ranks()
     if found is not None:
         at = graphs.by_rank[found.rank]
-        _refuse(found.problems, graphs.distinct[at], graphs.sources[at])
+        refuse(found.problems, graphs.distinct[at], graphs.sources[at])
 
 
 Arriving = dict[str, tuple[list[int], list[_core.Job]]]
@@ -51,8 +47,8 @@ def lower_arriving(
         for rank, graph in job:
             source = f"job '{name}', trace of rank {rank}"
             lowered = _core.lower(graph, options)
-            _refuse(lowered.problems, graph, source)
-            _refuse(builder.check_job(lowered.job, rank), graph, source)
+            refuse(lowered.problems, graph, source)
+            refuse(builder.check_job(lowered.job, rank), graph, source)
             ranks.append(rank)
             jobs.append(lowered.job)
         arriving[name] = (ranks, jobs)
@@ -73,7 +69,7 @@ def lower_templates(
         options.resources = _with_slots(slots, role)
         options.name_in_template(graph.pg_names, graph.peer_names)
         lowered = _core.lower(graph, options)
-        _refuse(lowered.problems, graph, graphs.sources[role.in_template])
+        refuse(lowered.problems, graph, graphs.sources[role.in_template])
         jobs.append(lowered.job)
     builder.set_role_jobs(assignment, jobs)
 
@@ -102,7 +98,6 @@ def lowering(
     options = _core.LowerOptions(scale)
     for node_class in free_classes(without):
         options.takes_no_time(node_class)
-    options.roofline = roofline_of(scenario, without)
     options.replay_only = scenario.replay_only
     options.cpu_slots_count = scenario.resources.cpu_slots is not None
     options.compute_slots_count = scenario.resources.compute_streams is not None
@@ -123,27 +118,3 @@ def lowering(
     options.no_duration_takes_a_nanosecond = Quirk.NO_DURATION_TAKES_A_NANOSECOND in quirks
     options.whole_microseconds = Quirk.WHOLE_MICROSECONDS in quirks
     return options
-
-
-def roofline_of(scenario: Scenario, without: Without = NOTHING) -> _core.Roofline:
-    """Return the roofline of the scenario's devices, less what takes no time."""
-    device = scenario.device
-    roofline = _core.Roofline()
-    roofline.enabled = device.compute == "roofline"
-    roofline.peak_flops = inf if "peak" in without else device.peak_flops
-    is_free = "memory_bandwidth" in without
-    roofline.memory_bytes_per_s = inf if is_free else device.memory_bytes_per_s
-    return roofline
-
-
-def _refuse(problems: list[_core.Problem], graph: _core.Graph, source: str) -> None:
-    if not problems:
-        return
-    lines = [
-        f"{source}: node {graph.id[problem.node]} '{graph.name(problem.node)}': {problem.text}"
-        for problem in problems[:_SHOWN]
-    ]
-    if len(problems) > _SHOWN:
-        lines.append(f"{source}: {len(problems) - _SHOWN} more problems")
-    unsupported = all(problem.unsupported for problem in problems)
-    raise (UnsupportedError if unsupported else TraceError)("\n".join(lines))

@@ -25,8 +25,8 @@ class TemplateGraphs(Graphs):
     `rules` are what the names of each mean for its ranks.
     """
 
-    def __init__(self, workload: Workload) -> None:
-        super().__init__(workload.numbered_groups())
+    def __init__(self, workload: Workload, *, kernels: bool = False) -> None:
+        super().__init__(workload.numbered_groups(), kernels=kernels)
         self.workload = workload
         self.rules: list[tuple[list[Sum], list[Sum]]] = []
 
@@ -85,6 +85,7 @@ def load_templates(
     quirks: frozenset[Quirk],
     *,
     tensors: bool,
+    kernels: bool,
     one_slot: bool,
 ) -> Graphs:
     """Load the graph of every template, and the rules of its names.
@@ -97,7 +98,7 @@ def load_templates(
     if workload.ranks != ranks:
         problem = f"{workload.name} has {workload.ranks} ranks, the cluster {ranks}"
         raise ConfigError("workload.templates", problem)
-    graphs = TemplateGraphs(workload)
+    graphs = TemplateGraphs(workload, kernels=kernels)
     in_order = one_slot and workload.ordering == "serial"
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
     roles, graphs.by_rank = workload.roles()
@@ -113,6 +114,7 @@ def load_templates(
                 where,
                 merge_duplicates=merge,
                 tensors=tensors,
+                kernels=kernels,
                 collectives_in_order=in_order,
             )
             graphs.add(known[template], where, quirks)

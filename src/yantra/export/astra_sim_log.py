@@ -19,7 +19,7 @@ from typing import NamedTuple
 from yantra import _core
 from yantra._core import NodeClass
 from yantra.compile import Model
-from yantra.compile.jobs import roofline_of
+from yantra.compile.kernels import roofline_of
 from yantra.export import local_memory
 from yantra.result import Result
 from yantra.result.tables import NEVER, NODE_TYPES

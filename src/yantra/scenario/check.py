@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from yantra import compute as computes
 from yantra.errors import ConfigError, expected_got, show
 from yantra.plugin_files import split_path
+from yantra.fields import kind_of
 from yantra.scenario import types
 from yantra.scenario.layout import DEVICE, IN_CLUSTER, IN_SCENARIO, MEMORY
 
@@ -44,9 +46,11 @@ def _linked(where: str, dimension: types.Dimension) -> None:
 
 
 def _device(device: Device, semantics: str) -> None:
-    if semantics == "yantra" and device.compute == "roofline":
+    if semantics == "yantra" and device.compute != types.Device.compute:
+        model = computes.find(kind_of(device.compute), "cluster.device.compute")
         for key in ("peak", "memory_bandwidth"):
-            _not_zero(DEVICE, device, "cluster.device", key)
+            if key in model.needs:
+                _not_zero(DEVICE, device, "cluster.device", key)
 
 
 def _memory(memory: RemoteMemory, ranks: int, semantics: str) -> None:

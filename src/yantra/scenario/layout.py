@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from yantra import compute as computes
 from yantra import network as networks
 from yantra.clusters.types import Speeds
 from yantra.errors import ConfigError, UnsupportedError, expected_got
@@ -145,7 +146,7 @@ DEVICE = Section(
             Quantity("bandwidth", "B/s", at_least=0),
             "of local memory: bounds the roofline and reductions",
         ),
-        "compute": ("compute", Choice(types.Compute), "recorded durations or the roofline"),
+        "compute": ("compute", computes.FIELD, "how long kernels take"),
     },
 )
 MEMORY = Section(

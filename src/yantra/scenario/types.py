@@ -16,7 +16,6 @@ from yantra.records import Record
 if TYPE_CHECKING:
     from yantra.fields import PluginChoice
 
-Compute = Literal["recorded", "roofline"]
 MemoryKind = Literal["none", "per_npu", "per_node", "pool"]
 AllReduceShape = Literal["baseline", "local_bw_aware"]
 Priority = Literal["lifo", "fifo", "explicit"]
@@ -55,11 +54,15 @@ class Topology(Record):
 
 
 class Device(Record):
-    """What computes: recorded durations, or the roofline of `peak_flops` and memory bandwidth."""
+    """What computes; `compute` names a model of `yantra.compute`.
+
+    Built in are the durations that were recorded, and the roofline of `peak_flops` and memory
+    bandwidth.
+    """
 
     peak_flops: float = 0.0
     memory_bytes_per_s: float = 0.0
-    compute: Compute = "recorded"
+    compute: PluginChoice = "recorded"
 
 
 class RemoteMemory(Record):

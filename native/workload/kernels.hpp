@@ -1,0 +1,85 @@
+// Kernels: the distinct computations of a job as columns, and how long each takes.
+//
+// A model of compute in Python is asked once, for all rows. So its cost follows how many kernels differ
+// and not how many nodes there are. Trade-off: to find equal kernels, each node of a distinct graph is
+// hashed once. The roofline needs none of this and is computed node by node (lower_compute.cpp).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/interner.hpp"
+#include "trace/graph.hpp"
+#include "workload/job.hpp"
+
+namespace yantra {
+
+class KernelTable {
+public:
+    // What a kernel must have so that the model can tell its time, and how traces are read.
+    struct Needs {
+        bool flops = true;
+        bool bytes = true;
+        bool missing_is_cpu_op_means_cpu = false;
+        bool whole_microseconds = false;
+    };
+
+    explicit KernelTable(Needs needs) : needs_(needs) {}
+
+    // Adds the kernels of a graph that so many ranks run; returns what is wrong with them.
+    std::vector<Problem> add(const std::shared_ptr<const Graph>& graph, u64 ranks);
+
+    // How long the kernel of each row takes, in nanoseconds.
+    void set_ns(std::span<const double> ns, TimeScale scale);
+
+    // The row of each node, none where it is no kernel; null for a graph that was not added.
+    const std::vector<u32>* rows_of(const Graph& graph) const;
+    u64 ticks(u32 row) const { return ticks_[row]; }
+
+    // By row. Codes count from 1 in the lists of names; 0 and shapes of 0 are not known.
+    std::vector<u32> op_class, dtype;
+    std::vector<u64> flops, bytes, recorded_ns, batch, m, n, k, count;
+
+    std::vector<std::string> op_classes() const { return op_classes_.names(); }
+    std::vector<std::string> dtypes() const { return dtypes_.names(); }
+
+private:
+    struct Row {
+        u32 op_class = 0;
+        u32 dtype = 0;
+        u64 flops = 0;
+        u64 bytes = 0;
+        u64 recorded_ns = 0;
+        u64 batch = 0;
+        u64 m = 0;
+        u64 n = 0;
+        u64 k = 0;
+
+        bool operator==(const Row&) const = default;
+    };
+    struct HashRow {
+        std::size_t operator()(const Row& row) const;
+    };
+    struct OfGraph {
+        std::shared_ptr<const Graph> graph;   // kept, so that its address is no other's
+        std::vector<u32> rows;
+    };
+
+    bool is_kernel(const Graph& graph, u32 node) const;
+    u32 row_of(const Row& row);
+    u64 needed(const IntColumn& column, u32 node, const char* name, bool is_needed,
+               std::vector<Problem>& problems) const;
+
+    Needs needs_;
+    Interner op_classes_;
+    Interner dtypes_;
+    std::unordered_map<Row, u32, HashRow> known_;
+    std::unordered_map<const Graph*, OfGraph> graphs_;
+    std::vector<u64> ticks_;
+};
+
+}  // namespace yantra

@@ -1,0 +1,121 @@
+"""How long kernels take: asked of a compute model once for each device, for all that differ.
+
+What a model of the core's own (`native`) says is computed node by node while nodes are lowered, so
+such models are not asked, and no trace is read for them any further than before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import inf
+from typing import NamedTuple
+
+from yantra import _core
+from yantra import compute as computes
+from yantra.compile.graphs import Graphs
+from yantra.compile.problems import refuse
+from yantra.compile.removal import NOTHING, Without
+from yantra.compute import model as asked
+from yantra.compute.model import ComputeModel, Estimates, Kernels
+from yantra.fields import kind_of
+from yantra.quirks import Quirk
+from yantra.scenario import Device, Scenario
+
+WHERE = "cluster.device.compute"
+
+
+class TimedKernels(NamedTuple):
+    """The kernels that differ of the ranks of one device, and what its model says of them."""
+
+    device: Device
+    kernels: Kernels
+    estimates: Estimates
+
+
+def asks_a_model(scenario: Scenario) -> bool:
+    """Return whether the kernels of a scenario are looked at, or the core computes their times."""
+    return not scenario.replay_only and model_of(scenario.device).native is None
+
+
+def model_of(device: Device) -> ComputeModel:
+    """Return the compute model of a device. Raises ConfigError if there is none of its name."""
+    return computes.model_of(device.compute, WHERE)
+
+
+class KernelTimes:
+    """What the devices of a scenario make of its kernels; `of` tells it to the lowering."""
+
+    def __init__(
+        self, scenario: Scenario, graphs: Graphs, quirks: frozenset[Quirk], without: Without
+    ) -> None:
+        self._scenario = scenario
+        self._without = without
+        self._table: _core.KernelTable | None = None
+        self.timed: tuple[TimedKernels, ...] = ()
+        if asks_a_model(scenario):
+            self._table = _table_of(graphs, model_of(scenario.device), quirks)
+            self.timed = (self._ask(self._table, scenario.device),)
+
+    def tell(self, options: _core.LowerOptions, scale: _core.TimeScale) -> None:
+        """Let nodes be lowered with the times of the kernels."""
+        options.roofline = roofline_of(self._scenario, self._without)
+        if self._table is not None:
+            self._table.set_ns(self.timed[0].estimates.middle, scale)
+            options.take_kernels(self._table)
+
+    def _ask(self, table: _core.KernelTable, device: Device) -> TimedKernels:
+        from yantra.compute.answers import ask
+
+        model, name = model_of(device), _name(device)
+        kernels = kernels_of(table)
+        seen = asked.Device(
+            peak_flops=inf if "peak" in self._without else device.peak_flops,
+            memory_bytes_per_s=(
+                inf if "memory_bandwidth" in self._without else device.memory_bytes_per_s
+            ),
+        )
+        return TimedKernels(device, kernels, ask(model, kernels, seen, name, WHERE))
+
+
+def roofline_of(scenario: Scenario, without: Without = NOTHING) -> _core.Roofline:
+    """Return the roofline of the scenario's devices, less what takes no time."""
+    device = scenario.device
+    roofline = _core.Roofline()
+    roofline.enabled = model_of(device).native == "roofline"
+    roofline.peak_flops = inf if "peak" in without else device.peak_flops
+    is_free = "memory_bandwidth" in without
+    roofline.memory_bytes_per_s = inf if is_free else device.memory_bytes_per_s
+    return roofline
+
+
+def kernels_of(table: _core.KernelTable) -> Kernels:
+    """Return the rows of a table as columns of numpy."""
+    import numpy as np
+
+    columns = {
+        name: np.array(getattr(table, name))
+        for name in Kernels.field_names
+        if name not in ("op_classes", "dtypes")
+    }
+    return Kernels(op_classes=("", *table.op_classes), dtypes=("", *table.dtypes), **columns)
+
+
+def _table_of(graphs: Graphs, model: ComputeModel, quirks: frozenset[Quirk]) -> _core.KernelTable:
+    table = _core.KernelTable(
+        flops="flops" in model.needs,
+        bytes="bytes" in model.needs,
+        missing_is_cpu_op_means_cpu=Quirk.TUTORIAL_HOTI2024 in quirks,
+        whole_microseconds=Quirk.WHOLE_MICROSECONDS in quirks,
+    )
+    ranks = Counter(graphs.by_rank)
+    for at, (graph, source) in enumerate(zip(graphs.distinct, graphs.sources, strict=True)):
+        refuse(table.add(graph, ranks[at]), graph, source)
+    for name, job in graphs.arriving.items():
+        for rank, graph in job:
+            refuse(table.add(graph, 1), graph, f"job '{name}', trace of rank {rank}")
+    return table
+
+
+def _name(device: Device) -> str:
+    kind = kind_of(device.compute)
+    return kind if isinstance(kind, str) else kind.__name__

@@ -1,0 +1,22 @@
+"""Problems that the core finds in the nodes of a graph, as one error that names them."""
+
+from __future__ import annotations
+
+from yantra import _core
+from yantra.errors import TraceError, UnsupportedError
+
+_SHOWN = 5
+
+
+def refuse(problems: list[_core.Problem], graph: _core.Graph, source: str) -> None:
+    """Raise TraceError for the first few problems, UnsupportedError if no trace is wrong."""
+    if not problems:
+        return
+    lines = [
+        f"{source}: node {graph.id[problem.node]} '{graph.name(problem.node)}': {problem.text}"
+        for problem in problems[:_SHOWN]
+    ]
+    if len(problems) > _SHOWN:
+        lines.append(f"{source}: {len(problems) - _SHOWN} more problems")
+    unsupported = all(problem.unsupported for problem in problems)
+    raise (UnsupportedError if unsupported else TraceError)("\n".join(lines))

@@ -1,0 +1,49 @@
+"""What a model answers, checked: one place for built-in models and for those of strangers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
+from yantra.errors import ConfigError
+
+
+def ask(
+    model: ComputeModel, kernels: Kernels, device: Device, name: str, where: str = "compute model"
+) -> Estimates:
+    """Return the estimates of a model, as columns of float64.
+
+    Raises ConfigError at `where` with the model's `name` and the row, where the answer is none.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            answer = model.estimate(kernels, device)
+        columns = [np.ascontiguousarray(column, np.float64) for column in answer]
+    except Exception as error:
+        problem = f"{name} failed: {type(error).__name__}: {error}"
+        raise ConfigError(where, problem) from error
+    wrong = fault(kernels, columns)
+    if wrong:
+        raise ConfigError(where, f"{name}: {wrong}")
+    return Estimates(*columns)
+
+
+def fault(kernels: Kernels, columns: list[np.ndarray]) -> str | None:
+    """Return what is wrong with low, middle and high, with the first row where it is so."""
+    if len(columns) != len(Estimates._fields):
+        return f"expected low, middle and high, got {len(columns)} columns"
+    for name, column in zip(Estimates._fields, columns, strict=True):
+        if column.shape != (len(kernels),):
+            return f"expected {len(kernels)} durations, one a row, got {column.shape} for {name}"
+        wrong = ~np.isfinite(column) | (column < 0)
+        if wrong.any():
+            row = int(wrong.argmax())
+            duration = f"{name} is {column[row]:g} ns"
+            return f"{kernels.describe(row)}: expected a finite duration from 0 up; {duration}"
+    low, middle, high = columns
+    wrong = (low > middle) | (middle > high)
+    if wrong.any():
+        row = int(wrong.argmax())
+        got = f"{low[row]:g}, {middle[row]:g}, {high[row]:g} ns"
+        return f"{kernels.describe(row)}: expected low <= middle <= high; got {got}"
+    return None

@@ -1,0 +1,198 @@
+"""The laws every compute model keeps, and a command that checks one against them.
+
+    python -m yantra.compute.contract fixed_efficiency
+    python -m yantra.compute.contract path/to/my_model.py
+
+Each law takes a model and a device, and returns what is wrong, in words, or None. They are about
+what any simulation takes for granted; whether durations are right, only measurements say.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from yantra.compute import find, model_of, models
+from yantra.compute.answers import ask
+from yantra.compute.model import ComputeModel, Device, Estimates, Kernels, kernels
+from yantra.compute.roofline import Roofline
+from yantra.errors import ConfigError, YantraError
+from yantra.registry import plugin_of_file
+
+DEVICES = (
+    Device(peak_flops=1e15, memory_bytes_per_s=3e12),
+    Device(peak_flops=1e13, memory_bytes_per_s=1e11),
+)
+_CLASSES = ("", "gemm", "attention", "norm", "elementwise", "conv", "scan", "never_heard_of")
+_TYPES = ("", "fp32", "bf16", "fp8")
+_FLOPS = (0, 1, 10**6, 10**9, 10**12, 10**15)
+_BYTES = (0, 1, 4096, 10**6, 10**9, 10**11)
+_ROUNDING = 1e-9
+_PRODUCT = 4096
+
+Law = Callable[[ComputeModel, Device], str | None]
+
+
+def probes() -> Kernels:
+    """Return kernels of many kinds; equal but for their bytes where those stand side by side."""
+    rows = list(product(_CLASSES, _TYPES, _FLOPS, _BYTES))
+    classes, types, flops, sizes = zip(*rows, strict=True)
+    side = [_PRODUCT if name == "gemm" and work == 10**12 else 0 for name, _, work, _ in rows]
+    recorded = [1000 + work // 10**9 for _, _, work, _ in rows]
+    return kernels(flops, sizes, classes, types, recorded_ns=recorded, m=side, n=side, k=side)
+
+
+def every_kernel_has_a_duration(model: ComputeModel, device: Device) -> str | None:
+    """There are low, middle and high for each row, finite, from 0 up, in this order."""
+    rows = probes()
+    try:
+        ask(model, rows, device, "it")
+        ask(model, rows.take(slice(0, 0)), device, "of no kernels, it")
+    except ConfigError as error:
+        return error.problem
+    return None
+
+
+def the_same_is_said_twice(model: ComputeModel, device: Device) -> str | None:
+    """An answer depends on nothing but what is asked."""
+    first, second = _answer(model, probes(), device), _answer(model, probes(), device)
+    return _difference(first, second, "asked twice, it says")
+
+
+def the_order_of_rows_does_not_matter(model: ComputeModel, device: Device) -> str | None:
+    """Each row has its answer wherever it stands."""
+    rows = probes()
+    order = np.arange(len(rows))[::-1]
+    answer, other = _answer(model, rows, device), _answer(model, rows.take(order), device)
+    back = Estimates(*(column[order] for column in other))
+    return _difference(answer, back, "in reverse order, it says", rows)
+
+
+def a_kernel_does_not_see_the_others(model: ComputeModel, device: Device) -> str | None:
+    """A row alone has the answer that it has among others, and so has one that runs more often."""
+    rows = probes()
+    answer = _answer(model, rows, device)
+    for row in range(0, len(rows), 41):
+        alone = _answer(model, rows.take(slice(row, row + 1)), device)
+        if alone.middle[0] != answer.middle[row]:
+            among = f"{answer.middle[row]:g} among others"
+            return f"{rows.describe(row)} takes {alone.middle[0]:g} ns alone, {among}"
+    often = _answer(model, rows.replace(count=rows.count * np.uint64(7)), device)
+    return _difference(answer, often, "where kernels run 7 times, it says", rows)
+
+
+def no_kernel_beats_the_roofline(model: ComputeModel, device: Device) -> str | None:
+    """Neither the device's peak nor its bandwidth is exceeded, unless it says it may be."""
+    if model.may_beat_the_roofline:
+        return None
+    rows = probes()
+    answer, bound = _answer(model, rows, device).low, _answer(Roofline(), rows, device).low
+    wrong = answer < bound * (1 - _ROUNDING)
+    if not wrong.any():
+        return None
+    row = int(wrong.argmax())
+    return f"{rows.describe(row)} takes {answer[row]:g} ns, the roofline {bound[row]:g}"
+
+
+def more_bytes_never_take_less(model: ComputeModel, device: Device) -> str | None:
+    """Of two kernels that differ in their bytes alone, that with more takes no less time."""
+    rows = probes()
+    middle = _answer(model, rows, device).middle.reshape(-1, len(_BYTES))
+    wrong = (np.diff(middle) < 0).any(axis=1)
+    if not wrong.any():
+        return None
+    first = int(wrong.argmax()) * len(_BYTES)
+    times = ", ".join(f"{ns:g}" for ns in middle.reshape(-1)[first : first + len(_BYTES)])
+    sizes = ", ".join(map(str, _BYTES))
+    return f"{rows.describe(first)}: with {sizes} bytes it takes {times} ns"
+
+
+LAWS: tuple[Law, ...] = (
+    every_kernel_has_a_duration,
+    the_same_is_said_twice,
+    the_order_of_rows_does_not_matter,
+    a_kernel_does_not_see_the_others,
+    no_kernel_beats_the_roofline,
+    more_bytes_never_take_less,
+)
+
+
+def violations(model: ComputeModel) -> Iterator[str]:
+    """Yield what is wrong with a model, for every device and law."""
+    for device in DEVICES:
+        for law in LAWS:
+            wrong = law(model, device)
+            if wrong:
+                yield f"{law.__name__}: {wrong}"
+                if law is every_kernel_has_a_duration:
+                    return  # the others take it for granted
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check the model named on the command line; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m yantra.compute.contract",
+        description="Check a compute model: its durations, and what simulations take for granted.",
+    )
+    parser.add_argument("model", help="a name (roofline), or a file with a line PLUGIN =")
+    name = parser.parse_args(arguments).model
+    try:
+        model = model_of(_of_file(Path(name)) if name.endswith(".py") else find(name))
+    except YantraError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    wrong = next(violations(model), None)
+    if wrong:
+        print(wrong)
+        return 1
+    print(f"every law holds over {len(probes())} kernels on {len(DEVICES)} devices")
+    if model.needs:
+        print(_figures(model))
+    return 0
+
+
+def _of_file(path: Path) -> type[ComputeModel]:
+    return plugin_of_file(path, models.kind, ComputeModel)  # type: ignore[type-abstract]
+
+
+def _answer(model: ComputeModel, rows: Kernels, device: Device) -> Estimates:
+    return ask(model, rows, device, "it")
+
+
+def _difference(
+    first: Estimates, second: Estimates, when: str, rows: Kernels | None = None
+) -> str | None:
+    for name, one, other in zip(Estimates._fields, first, second, strict=True):
+        if not np.array_equal(one, other):
+            row = int((one != other).argmax())
+            which = (rows or probes()).describe(row)
+            return f"{which}: {when} {other[row]:g} ns for {name}, else {one[row]:g}"
+    return None
+
+
+def _figures(model: ComputeModel) -> str:
+    """A product of matrices and a norm beside the roofline, on the first device."""
+    side = _PRODUCT
+    rows = kernels(
+        [2 * side**3, 10 * side**2],
+        [3 * 2 * side**2, 2 * 2 * side**2],
+        ["gemm", "norm"],
+        "bf16",
+        recorded_ns=[0, 0],
+        m=[side, side],
+        n=[side, side],
+        k=[side, 0],
+    )
+    answer = _answer(model, rows, DEVICES[0]).middle
+    bound = _answer(Roofline(), rows, DEVICES[0]).middle
+    gemm, norm = answer / bound
+    return f"a product of {side} x {side} takes {gemm:.2f} x its roofline, a norm {norm:.2f} x"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+"""What a compute model is: a column of durations for a column of kernels.
+
+A new one needs `estimate`. It is asked once for each device of a job, for all kernels that differ,
+so that a job of a million nodes costs what its few hundred kernels cost. Trade-off: a model sees a
+kernel alone. What runs beside it, and what ran before, it does not know.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+from yantra.fields import Section
+from yantra.records import Record
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Wholes = NDArray[np.uint64]
+    Reals = NDArray[np.float64]
+
+Need = Literal["flops", "bytes", "peak", "memory_bandwidth"]
+
+
+class Device(NamedTuple):
+    """What a model knows of a device; either rate is infinite where a what-if removes its time."""
+
+    peak_flops: float
+    memory_bytes_per_s: float
+
+
+class Kernels(Record):
+    """Kernels that differ, as columns of equal length.
+
+    `op_class` and `dtype` are codes: places in the names beside them, 0 where a trace says nothing.
+    `flops` are floating-point operations (`num_ops`), `bytes` what moves to and from the device's
+    memory (`tensor_size`), `recorded_ns` the duration in the trace. A product of matrices has `m`,
+    `n` and `k`, and a `batch` of them; 0 where a trace does not say. `count` is how many nodes of
+    all ranks are this kernel.
+    """
+
+    op_class: NDArray[np.uint32]
+    op_classes: tuple[str, ...]
+    dtype: NDArray[np.uint32]
+    dtypes: tuple[str, ...]
+    flops: Wholes
+    bytes: Wholes
+    recorded_ns: Wholes
+    batch: Wholes
+    m: Wholes
+    n: Wholes
+    k: Wholes
+    count: Wholes
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.flops)
+
+    def take(self, rows: Any) -> Kernels:
+        """Return some rows, in the order of `rows`: places, or a truth value for each row."""
+        taken: dict[str, Any] = {
+            name: part if isinstance(part, tuple) else part[rows]
+            for name, part in self.__dict__.items()
+        }
+        return Kernels(**taken)
+
+    def describe(self, row: int) -> str:
+        """Return a row in words, for errors."""
+        name = self.op_classes[int(self.op_class[row])] or "no class"
+        return f"row {row} ({name}, {self.flops[row]} FLOPs, {self.bytes[row]} bytes)"
+
+
+def kernels(
+    flops: Sequence[int],
+    bytes: Sequence[int],
+    op_class: Sequence[str] | str = "",
+    dtype: Sequence[str] | str = "",
+    **columns: Sequence[int],
+) -> Kernels:
+    """Return kernels of these columns; those not given are 0, and each row counts once."""
+    import numpy as np
+
+    size = len(flops)
+    codes, names = _coded([op_class] * size if isinstance(op_class, str) else op_class)
+    type_codes, type_names = _coded([dtype] * size if isinstance(dtype, str) else dtype)
+    given = {"flops": flops, "bytes": bytes, "count": [1] * size} | columns
+    whole = Kernels.field_names[4:]
+    return Kernels(
+        op_class=codes,
+        op_classes=names,
+        dtype=type_codes,
+        dtypes=type_names,
+        **{name: np.asarray(given.get(name, [0] * size), np.uint64) for name in whole},
+    )
+
+
+def _coded(texts: Sequence[str]) -> tuple[NDArray[np.uint32], tuple[str, ...]]:
+    import numpy as np
+
+    names = tuple(dict.fromkeys(("", *texts)))
+    places = {name: at for at, name in enumerate(names)}
+    return np.array([places[text] for text in texts], np.uint32), names
+
+
+class Estimates(NamedTuple):
+    """Durations in nanoseconds by row: the middle one is simulated, the others bound it."""
+
+    low: Reals
+    middle: Reals
+    high: Reals
+
+    @classmethod
+    def exact(cls, ns: Reals) -> Estimates:
+        """Return durations without an interval."""
+        return cls(ns, ns, ns)
+
+
+class ComputeModel(ABC):
+    """One way to tell how long kernels take.
+
+    `options` describes what a scenario may set, None for nothing. `needs` are what the model cannot
+    answer without: a trace whose kernels lack it is refused, and so is a device. `native` names the
+    form the core computes itself, to the same ticks. `may_beat_the_roofline` says that the device's
+    peak and bandwidth bound nothing here.
+    """
+
+    options: ClassVar[Section | None] = None
+    needs: ClassVar[tuple[Need, ...]] = ("flops", "bytes", "peak", "memory_bandwidth")
+    native: ClassVar[Literal["recorded", "roofline"] | None] = None
+    may_beat_the_roofline: ClassVar[bool] = False
+
+    def __init__(self, options: Any = None) -> None:
+        """Keep the options, as the record of `self.options`."""
+        self.given = options
+
+    @abstractmethod
+    def estimate(self, kernels: Kernels, device: Device) -> Estimates:
+        """Return how long each kernel takes on the device, for all rows at once."""
