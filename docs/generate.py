@@ -18,10 +18,11 @@ from yantra.clusters.types import DTYPES
 from yantra.collectives import algorithms
 from yantra.compute import models as compute_models
 from yantra.fields import Field, Section
+from yantra.memory import models as memory_models
 from yantra.quirks import STORIES
 from yantra.registry import Registry
 from yantra.scenario.fields import Dimensions
-from yantra.scenario.layout import DOCUMENT, NAMED, TEMPLATES
+from yantra.scenario.layout import DOCUMENT, NAMED, TEMPLATES, MemorySection
 from yantra.topologies import topologies
 from yantra.workloads import catalogue, description, hf, names, plan
 from yantra.workloads.overview import HEAD, row
@@ -45,6 +46,7 @@ def part(name: str) -> str:
         "topologies": topology_names,
         "algorithms": algorithm_names,
         "compute models": lambda: plug_ins(compute_models),
+        "memory models": lambda: plug_ins(memory_models),
         "clusters": cluster_names,
         "peak rates": peak_rates,
         "achievable rates": achievable_rates,
@@ -208,6 +210,8 @@ def _rows(section: Section, path: str) -> Iterator[tuple[str, ...]]:
         value = "a mapping, see below" if isinstance(field, Section) else _value(field)
         default = _default(field, section.record, name)
         yield f"`{path}.{key}`" if path else f"`{key}`", value, default, meaning
+    if isinstance(section, MemorySection):
+        yield f"`{path}.options`", "a mapping", "none", "options of the kind"
 
 
 def _first_sentence(plug_in: type) -> str:

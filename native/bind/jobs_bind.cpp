@@ -141,6 +141,21 @@ void bind_kernels(nb::module_& module) {
     column(kernels, "count", &KernelTable::count);
 }
 
+void bind_accesses(nb::module_& module) {
+    nb::class_<AccessTable> accesses(module, "AccessTable");
+    accesses.def(nb::init<>())
+        .def("add", [](AccessTable& self, const Graph& graph, u64 ranks) {
+            const nb::gil_scoped_release unlocked;
+            self.add(graph, ranks);
+        }, "graph"_a, "ranks"_a)
+        .def("set_ns", [](AccessTable& self, const Array<double>& ns, TimeScale scale) {
+            self.set_ns(span_of(ns), scale);
+        }, "ns"_a, "scale"_a);
+    column(accesses, "bytes", &AccessTable::bytes);
+    column(accesses, "is_store", &AccessTable::is_store);
+    column(accesses, "count", &AccessTable::count);
+}
+
 void bind_options(nb::module_& module) {
     nb::class_<LowerOptions>(module, "LowerOptions")
         .def("__init__", [](LowerOptions* self, TimeScale scale) {
@@ -154,6 +169,9 @@ void bind_options(nb::module_& module) {
         .def("take_kernels", [](LowerOptions& o, std::shared_ptr<const KernelTable> kernels) {
             o.kernels = std::move(kernels);
         }, "kernels"_a.none())
+        .def("take_accesses", [](LowerOptions& o, std::shared_ptr<const AccessTable> accesses) {
+            o.accesses = std::move(accesses);
+        }, "accesses"_a.none())
         .def_rw("resources", &LowerOptions::resources)
         .def_rw("dimensions", &LowerOptions::dimensions)
         .def_rw("remote_memory", &LowerOptions::remote_memory)
@@ -198,6 +216,7 @@ void register_jobs(nb::module_& module) {
         .def_ro("group", &UsedCollective::group)
         .def_ro("comm_type", &UsedCollective::comm_type);
     bind_kernels(module);
+    bind_accesses(module);
     bind_options(module);
     module.def("lower", &lower_graph, "graph"_a, "options"_a);
     module.def("used_collectives", &used_collectives, "graph"_a);

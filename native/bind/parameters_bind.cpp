@@ -109,8 +109,8 @@ void bind_cluster(nb::module_& module) {
         .def(nb::init<u32, u32, std::vector<u32>, std::vector<u32>, std::vector<u32>>(), "ranks"_a,
              "devices"_a, "link_from"_a, "link_to"_a, "next_link"_a);
     nb::class_<RemoteMemory>(module, "RemoteMemory")
-        .def(nb::init<RemoteMemoryKind, u64, double, u32>(), nb::kw_only(), "kind"_a, "latency_ns"_a,
-             "bytes_per_ns"_a, "ranks_per_node"_a);
+        .def(nb::init<RemoteMemoryKind, u64, double, u32, bool>(), nb::kw_only(), "kind"_a,
+             "latency_ns"_a, "bytes_per_ns"_a, "ranks_per_node"_a, "accesses_say"_a = false);
     nb::class_<ResourceMap>(module, "ResourceMap")
         .def(nb::init<std::vector<u32>, u8, u8, u8, std::vector<u8>, std::vector<u8>>(),
              nb::kw_only(), "capacity"_a, "cpu"_a, "compute"_a, "memory"_a,

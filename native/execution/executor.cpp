@@ -199,7 +199,7 @@ void Executor::issue(ActorId actor, NodeId node) {
             post_message(actor, node, op);
             return;
         case OpKind::memory:
-            memory_.access({actor, actors_.rank(actor), op.bytes, at, done, node.index()});
+            memory_.access({actor, actors_.rank(actor), op.bytes, at, done, node.index(), op.ticks});
             return;
         case OpKind::skip:
             break;

@@ -21,13 +21,14 @@ public:
         u32 place = none;   // of the node, among those of all actors
         EventKind done;
         u32 a = none;       // handed on to it
+        u64 ticks = 0;      // it takes alone, where accesses say so
     };
 
     Memory(Engine& engine, const RemoteMemory& memory, u32 ranks, TimeScale scale)
         : engine_(engine), servers_(memory, ranks, scale), probe_(engine.recorder()) {}
 
     void access(const Access& access) {
-        const u64 ticks = servers_.ticks(access.bytes);
+        const u64 ticks = servers_.ticks(access.bytes, access.ticks);
         if (!servers_.exclusive()) {
             engine_.of_ranks.schedule(access.actor, ticks, access.done, access.a);
             return;

@@ -1,7 +1,7 @@
 // Remote memory: how long one access takes, and which accesses wait for each other.
 //
 // (astra-sim-semantics 7.1; ASTRA-sim 2.0, section IV-D.) Every access takes latency + bytes /
-// bandwidth. Private memories serve at once; a node's or the pool's memory serves one request at a
+// bandwidth, or what it says itself. Private memories serve at once; a node's or the pool's memory serves one request at a
 // time, first come first served.
 #pragma once
 
@@ -21,6 +21,7 @@ struct RemoteMemory {
     u64 latency_ns = 0;
     double bytes_per_ns = 0.0;
     u32 ranks_per_node = 1;
+    bool accesses_say = false;   // each access brings its ticks; latency and bandwidth do not count
 };
 
 struct MemoryRequest {
@@ -39,7 +40,10 @@ public:
     bool exclusive() const {
         return memory_.kind == RemoteMemoryKind::per_node || memory_.kind == RemoteMemoryKind::pool;
     }
-    u64 ticks(u64 bytes) const {
+    u64 ticks(u64 bytes, u64 said) const {
+        if (memory_.accesses_say) {
+            return said;
+        }
         const double transfer = memory_.bytes_per_ns > 0.0
                                     ? static_cast<double>(bytes) / memory_.bytes_per_ns
                                     : 0.0;

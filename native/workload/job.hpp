@@ -35,7 +35,7 @@ struct Op {
     u32 tag = 0;
     u32 custom = none;           // custom collective for this node alone
     u64 bytes = 0;
-    u64 ticks = 0;               // of a timed node
+    u64 ticks = 0;               // of a timed node; of an access to memory that does not say itself
     u64 busy_ticks = 0;          // of these, counted as compute
     u64 involved = ~u64{0};      // bit set of the dimensions of a collective
     i64 priority = 0;

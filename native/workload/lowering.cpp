@@ -45,6 +45,9 @@ void lower_memory(NodeReader& reader, Op& op) {
     if (!reader.options.remote_memory) {
         reader.fail("a remote memory access, but the cluster has no remote memory");
     }
+    if (reader.options.accesses != nullptr) {
+        op.ticks = reader.options.accesses->ticks(op.bytes, reader.type() == NodeType::mem_store);
+    }
 }
 
 void lower_by_type(NodeReader& reader, Op& op, bool on_cpu) {

@@ -16,6 +16,7 @@
 #include "base/clock.hpp"
 #include "collective/kind.hpp"
 #include "trace/graph.hpp"
+#include "workload/accesses.hpp"
 #include "workload/job.hpp"
 #include "workload/kernels.hpp"
 
@@ -38,6 +39,7 @@ struct LowerOptions {
     ResourceMap resources;
     u32 dimensions = 1;
     bool remote_memory = false;
+    std::shared_ptr<const AccessTable> accesses;   // how long they take, if the memory does not say
     bool tracks_tensors = false;
     std::unordered_map<std::string, u32> communicators;   // by group name; "" is all ranks
     // In a template, communicators and peers are indices into tables of the rank that runs it.

@@ -14,6 +14,8 @@ from yantra import simulate
 from yantra.astra_sim.flags import help_text
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.compute import models as compute_models
+from yantra.memory import models as memory_models
+from yantra.registry import Registry
 from yantra.result.files import TABLES, table_of
 from yantra.scenario import json_schema
 
@@ -45,11 +47,12 @@ def test_the_scenario_page_has_every_name_of_the_schema() -> None:
         assert [name for name in names if name not in row] == []
 
 
-def test_the_scenario_page_has_every_option_of_the_compute_models() -> None:
+@pytest.mark.parametrize("models", [compute_models, memory_models], ids=lambda one: one.kind)
+def test_the_scenario_page_has_every_option_of_the_models(models: Registry[Any]) -> None:
     text = (REFERENCE / "scenario.md").read_text(encoding="utf-8")
-    for name in compute_models.names():
+    for name in models.names():
         row = next(line for line in text.splitlines() if line.startswith(f"| `{name}` |"))
-        options = compute_models.get(name).options
+        options = models.get(name).options
         assert [key for key in (options.entries if options else ()) if f"`{key}`" not in row] == []
 
 

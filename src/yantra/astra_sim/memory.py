@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from yantra.astra_sim.keys import Keys
 from yantra.documents import Path
-from yantra.scenario.types import MemoryKind, RemoteMemory
+from yantra.scenario.types import RemoteMemory
 
-_KINDS: dict[str, MemoryKind] = {
+_KINDS: dict[str, str] = {
     "NO_MEMORY_EXPANSION": "none",
     "PER_NPU_MEMORY_EXPANSION": "per_npu",
     "PER_NODE_MEMORY_EXPANSION": "per_node",

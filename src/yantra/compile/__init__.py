@@ -7,7 +7,6 @@ lowered once, so that cost follows the number of different ranks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import inf
 
 from yantra import _core
 from yantra.callable_module import make_callable
@@ -22,11 +21,12 @@ from yantra.compile.jobs import (
     lowering,
 )
 from yantra.compile.kernels import KernelTimes, TimedKernels, asks_a_model
+from yantra.compile.memory import set_memory, tell_accesses
 from yantra.compile.network import add_dimensions, set_network
 from yantra.compile.plans import Planner
 from yantra.compile.removal import NOTHING, Without, checked, reduction_rate
 from yantra.compile.templates import TemplateGraphs
-from yantra.errors import ConfigError, UnsupportedError
+from yantra.errors import UnsupportedError
 from yantra.network import level_of
 from yantra.quirks import ASTRA_SIM, Quirk, parse
 from yantra.scenario import Scenario
@@ -148,6 +148,7 @@ def _compile(
         planner.plan(planner.kinds_of_templates(assignment))
         options = lowering(scale, builder, scenario, quirks, planner, without)
         kernels.tell(options, scale)
+        tell_accesses(options, scenario, graphs, scale)
         lower_templates(builder, options, graphs, assignment)
         arriving: Arriving = {}
     else:
@@ -156,6 +157,7 @@ def _compile(
         planner.plan(planner.kinds_of_graphs(graphs))
         options = lowering(scale, builder, scenario, quirks, planner, without)
         kernels.tell(options, scale)
+        tell_accesses(options, scenario, graphs, scale)
         lower_jobs(builder, options, graphs, communicators)
         arriving = lower_arriving(builder, options, graphs)
     if scenario.semantics == "astra-sim" and communicators.tags_may_collide():
@@ -178,20 +180,7 @@ def _set_cluster(
     builder.set_quirks(flags)
     add_dimensions(builder, scenario.topology, without)
     set_network(builder, scenario, without, ticks_per_ns)
-    memory = scenario.memory
-    if memory.kind == "per_node" and memory.ranks_per_node < 1:
-        raise ConfigError(
-            "cluster.memory.ranks_per_node", f"must be at least 1; got {memory.ranks_per_node}"
-        )
-    is_free = "remote_memory" in without
-    builder.set_memory(
-        _core.RemoteMemory(
-            kind=_core.RemoteMemoryKind[memory.kind.upper()],
-            latency_ns=0 if is_free else memory.latency_ns,
-            bytes_per_ns=inf if is_free else memory.bytes_per_ns,
-            ranks_per_node=max(memory.ranks_per_node, 1),
-        )
-    )
+    set_memory(builder, scenario, without)
     builder.set_system(_system(scenario, ticks_per_ns, without))
 
 

@@ -103,7 +103,6 @@ def lowering(
     options.compute_slots_count = scenario.resources.compute_streams is not None
     options.resources = builder.slots
     options.dimensions = len(scenario.topology.dimensions)
-    options.remote_memory = scenario.memory.kind != "none"
     options.tracks_tensors = scenario.track_local_memory
     options.set_custom_by_node(planner.custom_by_node)
     for kind in planner.offered:

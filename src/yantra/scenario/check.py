@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from yantra import compute as computes
+from yantra import memory as memories
 from yantra.errors import ConfigError, expected_got, show
 from yantra.plugin_files import split_path
 from yantra.fields import kind_of
@@ -20,6 +21,7 @@ from yantra.scenario.layout import DEVICE, IN_CLUSTER, IN_SCENARIO, MEMORY
 if TYPE_CHECKING:
     from yantra.fields import Section
     from yantra.plugin_files import Named
+    from yantra.fields import PluginChoice, Section
     from yantra.records import Record
     from yantra.scenario.types import Collectives, Device, RemoteMemory, Resources, Scenario
 
@@ -55,18 +57,26 @@ def _device(device: Device, semantics: str) -> None:
 
 def _memory(memory: RemoteMemory, ranks: int, semantics: str) -> None:
     where = "cluster.memory"
-    if semantics == "yantra" and memory.kind != "none":
+    model = memories.find(kind_of(memory.kind), f"{where}.kind")
+    if semantics == "yantra" and model.needs_bandwidth:
         _not_zero(MEMORY, memory, where, "bandwidth")
-    per_node = memory.kind == "per_node"
+    per_node = model.sharing == "node"
     for name in ("ranks_per_node", "nodes"):
         number = getattr(memory, name)
         if per_node and not number:
             raise ConfigError(f"{where}.{name}", "must be at least 1; got 0")
         if number and not per_node:
-            raise ConfigError(f"{where}.{name}", f"only for kind per_node; got {memory.kind}")
+            raise ConfigError(
+                f"{where}.{name}", f"only where nodes share a memory; got {_named(memory.kind)}"
+            )
     if per_node and memory.nodes * memory.ranks_per_node < ranks:
         room = f"{memory.nodes} nodes of {memory.ranks_per_node} ranks"
         raise ConfigError(f"{where}.nodes", f"{room} do not hold the {ranks} ranks of the cluster")
+
+
+def _named(choice: PluginChoice) -> str:
+    kind = kind_of(choice)
+    return kind if isinstance(kind, str) else kind.__name__
 
 
 def _not_zero(section: Section, record: Record, where: str, key: str) -> None:

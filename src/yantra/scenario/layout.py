@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from yantra import compute as computes
+from yantra import memory as memories
 from yantra import network as networks
 from yantra.clusters.types import Speeds
 from yantra.errors import ConfigError, UnsupportedError, expected_got
@@ -149,18 +150,50 @@ DEVICE = Section(
         "compute": ("compute", computes.FIELD, "how long kernels take"),
     },
 )
-MEMORY = Section(
+
+
+class MemorySection(Section):
+    """The mapping `cluster.memory`: the options of the kind stand beside it."""
+
+    def read(self, tree: Any, where: str, folder: str) -> Any:
+        chosen = {
+            key: tree[key] for key in ("kind", "options") if isinstance(tree, dict) and key in tree
+        }
+        if not chosen:
+            return super().read(tree, where, folder)
+        others = {key: tree[key] for key in tree if key not in chosen}
+        kind = memories.FIELD.read(chosen, where, folder)
+        return super().read(others, where, folder).replace(kind=kind)
+
+    def write(self, value: Record, folder: str) -> dict[str, Any]:
+        tree = super().write(value, folder)
+        kind = tree.pop("kind", None)
+        return ({} if kind is None else kind if isinstance(kind, dict) else {"kind": kind}) | tree
+
+    def schema(self) -> Schema:
+        schema = super().schema()
+        names = list(memories.models.names())
+        schema["properties"]["kind"] = {
+            "description": self.entries["kind"][2],
+            "default": types.RemoteMemory.kind,
+            "anyOf": [{"enum": names}, {"type": "string", "pattern": r"\.py$"}],
+        }
+        schema["properties"]["options"] = {"description": "of the kind", "type": "object"}
+        return schema
+
+
+MEMORY = MemorySection(
     types.RemoteMemory,
     {
-        "kind": ("kind", Choice(types.MemoryKind), "who shares the memory"),
+        "kind": ("kind", memories.FIELD, "how long accesses take, and who shares the memory"),
         "latency": ("latency_ns", _WHOLE_NS, "of each access"),
         "bandwidth": (
             "bytes_per_ns",
             Quantity("bandwidth", "GB/s", at_least=0),
             "of each memory",
         ),
-        "ranks_per_node": ("ranks_per_node", Whole(at_least=0), "for kind per_node"),
-        "nodes": ("nodes", Whole(at_least=0), "for kind per_node"),
+        "ranks_per_node": ("ranks_per_node", Whole(at_least=0), "where nodes share a memory"),
+        "nodes": ("nodes", Whole(at_least=0), "where nodes share a memory"),
     },
 )
 CLUSTER = ClusterSection(

@@ -16,7 +16,6 @@ from yantra.records import Record
 if TYPE_CHECKING:
     from yantra.fields import PluginChoice
 
-MemoryKind = Literal["none", "per_npu", "per_node", "pool"]
 AllReduceShape = Literal["baseline", "local_bw_aware"]
 Priority = Literal["lifo", "fifo", "explicit"]
 InterDimension = Literal["ascending", "round_robin", "themis", "themis_flex"]
@@ -66,9 +65,12 @@ class Device(Record):
 
 
 class RemoteMemory(Record):
-    """Memory beyond the device; `ranks_per_node` and `nodes` only where each node shares one."""
+    """Memory beyond the device; `kind` names a model of `yantra.memory`.
 
-    kind: MemoryKind = "none"
+    `ranks_per_node` and `nodes` only where the ranks of a node share one.
+    """
+
+    kind: PluginChoice = "none"
     latency_ns: int = 0
     bytes_per_ns: float = 0.0
     ranks_per_node: int = 0

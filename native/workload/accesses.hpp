@@ -1,0 +1,64 @@
+// Accesses: the distinct accesses to remote memory of a job as columns, and how long each takes.
+//
+// For models of memory in Python, asked once for all that differ. Memories of the core's own need none
+// of this: they compute latency + bytes / bandwidth when an access begins (memory/remote.hpp).
+#pragma once
+
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/ensure.hpp"
+#include "trace/graph.hpp"
+#include "trace/schema.hpp"
+
+namespace yantra {
+
+class AccessTable {
+public:
+    // Adds the accesses of a graph that so many ranks run.
+    void add(const Graph& graph, u64 ranks) {
+        for (u32 node = 0; node < graph.size(); ++node) {
+            const auto type = static_cast<NodeType>(graph.type[node]);
+            const bool is_access = type == NodeType::mem_load || type == NodeType::mem_store;
+            if (!is_access || graph.tensor_size.kind_of(node) != IntColumn::integer) {
+                continue;
+            }
+            const Key key{graph.tensor_size.value[node], type == NodeType::mem_store};
+            const auto [at, is_new] = rows_.try_emplace(key, static_cast<u32>(count.size()));
+            if (is_new) {
+                bytes.push_back(key.first);
+                is_store.push_back(key.second ? 1 : 0);
+                count.push_back(0);
+            }
+            count[at->second] += ranks;
+        }
+    }
+
+    // How long the access of each row takes alone, in nanoseconds.
+    void set_ns(std::span<const double> ns, TimeScale scale) {
+        ensure(ns.size() == count.size(), "accesses: one duration for each row");
+        ticks_.clear();
+        for (double one : ns) {
+            ticks_.push_back(scale.ticks(one));
+        }
+    }
+
+    u64 ticks(u64 of_bytes, bool stores) const {
+        const auto at = rows_.find({of_bytes, stores});
+        return at == rows_.end() ? 0 : ticks_[at->second];
+    }
+
+    std::vector<u64> bytes, count;
+    std::vector<u32> is_store;
+
+private:
+    using Key = std::pair<u64, bool>;
+
+    std::map<Key, u32> rows_;
+    std::vector<u64> ticks_;
+};
+
+}  // namespace yantra

@@ -1,0 +1,93 @@
+"""Memory beyond the device: what the core is told of it, and what models in Python say.
+
+A model of the core's own (`native`) is told by its kind; accesses then take what latency and
+bandwidth say. Any other is asked once for all accesses that differ, and each brings its time along.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import inf
+
+from yantra import _core
+from yantra import memory as memories
+from yantra.compile.graphs import Graphs
+from yantra.compile.removal import Without
+from yantra.errors import ConfigError
+from yantra.fields import kind_of
+from yantra.memory.model import Accesses, MemoryModel, Speeds
+from yantra.scenario import RemoteMemory, Scenario
+
+WHERE = "cluster.memory"
+_SHARING = {
+    "rank": _core.RemoteMemoryKind.PER_NPU,
+    "node": _core.RemoteMemoryKind.PER_NODE,
+    "pool": _core.RemoteMemoryKind.POOL,
+}
+
+
+def set_memory(builder: _core.ModelBuilder, scenario: Scenario, without: Without) -> None:
+    """Tell the core who shares the memory, and its speed if that says how long accesses take."""
+    memory = scenario.memory
+    model = model_of(memory)
+    if model.sharing == "node" and memory.ranks_per_node < 1:
+        raise ConfigError(
+            f"{WHERE}.ranks_per_node", f"must be at least 1; got {memory.ranks_per_node}"
+        )
+    is_free = "remote_memory" in without
+    native = model.native and _core.RemoteMemoryKind[model.native.upper()]
+    builder.set_memory(
+        _core.RemoteMemory(
+            kind=native or _SHARING[model.sharing],
+            latency_ns=0 if is_free else memory.latency_ns,
+            bytes_per_ns=inf if is_free else memory.bytes_per_ns,
+            ranks_per_node=max(memory.ranks_per_node, 1),
+            accesses_say=model.native is None and not is_free,
+        )
+    )
+
+
+def tell_accesses(
+    options: _core.LowerOptions, scenario: Scenario, graphs: Graphs, scale: _core.TimeScale
+) -> None:
+    """Let accesses be lowered with the times that a model in Python says."""
+    memory = scenario.memory
+    model = model_of(memory)
+    options.remote_memory = model.native != "none"
+    if model.native is not None or scenario.replay_only:
+        return
+    from yantra.memory.answers import ask
+
+    table = _table_of(graphs)
+    kind = kind_of(memory.kind)
+    name = kind if isinstance(kind, str) else kind.__name__
+    speeds = Speeds(memory.latency_ns, memory.bytes_per_ns)
+    table.set_ns(ask(model, accesses_of(table), speeds, name, f"{WHERE}.kind"), scale)
+    options.take_accesses(table)
+
+
+def model_of(memory: RemoteMemory) -> MemoryModel:
+    """Return the memory model of a scenario. Raises ConfigError if there is none of its name."""
+    return memories.model_of(memory.kind, f"{WHERE}.kind")
+
+
+def accesses_of(table: _core.AccessTable) -> Accesses:
+    """Return the rows of a table as columns of numpy."""
+    import numpy as np
+
+    return Accesses(
+        bytes=np.array(table.bytes),
+        is_store=np.array(table.is_store, np.bool_),
+        count=np.array(table.count),
+    )
+
+
+def _table_of(graphs: Graphs) -> _core.AccessTable:
+    table = _core.AccessTable()
+    ranks = Counter(graphs.by_rank)
+    for at, graph in enumerate(graphs.distinct):
+        table.add(graph, ranks[at])
+    for job in graphs.arriving.values():
+        for _, graph in job:
+            table.add(graph, 1)
+    return table

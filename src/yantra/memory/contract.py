@@ -1,0 +1,143 @@
+"""The laws every memory model keeps, and a command that checks one against them.
+
+    python -m yantra.memory.contract infinite
+    python -m yantra.memory.contract path/to/my_model.py
+
+Each law takes a model and what a scenario says of the memory, and returns what is wrong, in words,
+or None.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+
+from yantra.errors import ConfigError, YantraError
+from yantra.memory import find, model_of, models
+from yantra.memory.answers import ask
+from yantra.memory.model import Accesses, MemoryModel, Sharing, Speeds, accesses
+from yantra.registry import plugin_of_file
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SPEEDS = (Speeds(0, 64.0), Speeds(1000, 25.0), Speeds(77, 3350.0))
+_BYTES = (0, 1, 63, 64, 4096, 10**6, 10**9, 10**12)
+
+Law = Callable[[MemoryModel, Speeds], str | None]
+
+
+def probes() -> Accesses:
+    """Return loads of growing size, then stores of the same."""
+    return accesses(2 * _BYTES, [False] * len(_BYTES) + [True] * len(_BYTES))
+
+
+def every_access_has_a_duration(model: MemoryModel, speeds: Speeds) -> str | None:
+    """There is one for each row, finite, from 0 up; and it is known who shares the memory."""
+    if model.sharing not in get_args(Sharing):
+        return f"sharing is {model.sharing!r}; expected one of {', '.join(get_args(Sharing))}"
+    try:
+        _answer(model, probes(), speeds)
+        _answer(model, probes().take(slice(0, 0)), speeds)
+    except ConfigError as error:
+        return error.problem
+    return None
+
+
+def the_same_is_said_twice(model: MemoryModel, speeds: Speeds) -> str | None:
+    """An answer depends on nothing but what is asked."""
+    first, second = _answer(model, probes(), speeds), _answer(model, probes(), speeds)
+    return _difference(first, second, "asked twice, it says")
+
+
+def the_order_of_rows_does_not_matter(model: MemoryModel, speeds: Speeds) -> str | None:
+    """Each row has its answer wherever it stands."""
+    order = np.arange(len(probes()))[::-1]
+    back = _answer(model, probes().take(order), speeds)[order]
+    return _difference(_answer(model, probes(), speeds), back, "in reverse order, it says")
+
+
+def an_access_alone_takes_its_own_time(model: MemoryModel, speeds: Speeds) -> str | None:
+    """A row alone has the answer that it has among others, however often it happens."""
+    rows = probes()
+    alone = [_answer(model, rows.take(slice(at, at + 1)), speeds)[0] for at in range(len(rows))]
+    wrong = _difference(_answer(model, rows, speeds), np.array(alone), "alone, it takes")
+    often = _answer(model, rows.replace(count=rows.count * np.uint64(7)), speeds)
+    return wrong or _difference(_answer(model, rows, speeds), often, "7 times, it takes")
+
+
+def more_bytes_never_take_less(model: MemoryModel, speeds: Speeds) -> str | None:
+    """Of two loads or two stores, the larger takes no less time."""
+    rows = probes()
+    ns = _answer(model, rows, speeds)
+    for row in range(1, len(rows)):
+        if rows.is_store[row] == rows.is_store[row - 1] and ns[row] < ns[row - 1]:
+            return f"{rows.describe(row)} takes {ns[row]:g} ns, the one before it {ns[row - 1]:g}"
+    return None
+
+
+LAWS: tuple[Law, ...] = (
+    every_access_has_a_duration,
+    the_same_is_said_twice,
+    the_order_of_rows_does_not_matter,
+    an_access_alone_takes_its_own_time,
+    more_bytes_never_take_less,
+)
+
+
+def violations(model: MemoryModel) -> Iterator[str]:
+    """Yield what is wrong with a model, for every memory and law."""
+    for speeds in SPEEDS:
+        for law in LAWS:
+            wrong = law(model, speeds)
+            if wrong:
+                yield f"{law.__name__}: {wrong}"
+                if law is every_access_has_a_duration:
+                    return  # the others take it for granted
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check the model named on the command line; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m yantra.memory.contract",
+        description="Check a memory model: its durations, and what simulations take for granted.",
+    )
+    parser.add_argument("model", help="a name (pool), or a file with a line PLUGIN =")
+    name = parser.parse_args(arguments).model
+    try:
+        model = model_of(_of_file(Path(name)) if name.endswith(".py") else find(name))
+    except YantraError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    wrong = next(violations(model), None)
+    if wrong:
+        print(wrong)
+        return 1
+    print(f"every law holds over {len(probes())} accesses to {len(SPEEDS)} memories")
+    load, store = _answer(model, accesses([10**9] * 2, [False, True]), SPEEDS[0])
+    print(f"1 GB over 64 GB/s: a load takes {load / 1e6:.3f} ms, a store {store / 1e6:.3f} ms")
+    return 0
+
+
+def _of_file(path: Path) -> type[MemoryModel]:
+    return plugin_of_file(path, models.kind, MemoryModel)  # type: ignore[type-abstract]
+
+
+def _answer(model: MemoryModel, rows: Accesses, speeds: Speeds) -> NDArray[np.float64]:
+    return ask(model, rows, speeds, "it")
+
+
+def _difference(first: NDArray[np.float64], second: NDArray[np.float64], when: str) -> str | None:
+    if np.array_equal(first, second):
+        return None
+    row = int((first != second).argmax())
+    return f"{probes().describe(row)}: {when} {second[row]:g} ns, else {first[row]:g}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

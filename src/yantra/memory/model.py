@@ -1,0 +1,100 @@
+"""What a memory model is: how long an access takes alone, and who waits for whom.
+
+A new one needs `access`. It is asked once, for all accesses that differ. Those to a memory that
+several ranks share are served one at a time, first come first served; the core does that.
+Trade-off: an access takes the same time whatever else goes on, so bandwidth is not divided.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+from yantra.fields import Section
+from yantra.records import Record
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Sharing = Literal["rank", "node", "pool"]
+"""Each rank has a memory of its own, each node of `ranks_per_node` ranks has one, or all have."""
+
+
+class Speeds(NamedTuple):
+    """What the scenario says of the memory; 0 where it says nothing."""
+
+    latency_ns: int
+    bytes_per_ns: float
+
+
+class Accesses(Record):
+    """Accesses that differ, as columns of equal length.
+
+    `is_store` is true for a store, false for a load; `count` is how often all ranks do it.
+    """
+
+    bytes: NDArray[np.uint64]
+    is_store: NDArray[np.bool_]
+    count: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.bytes)
+
+    def take(self, rows: Any) -> Accesses:
+        """Return some rows, in the order of `rows`: places, or a truth value for each row."""
+        return Accesses(**{name: part[rows] for name, part in self.__dict__.items()})
+
+    def describe(self, row: int) -> str:
+        """Return a row in words, for errors."""
+        return f"row {row} ({'store' if self.is_store[row] else 'load'} of {self.bytes[row]} bytes)"
+
+
+def accesses(bytes: Sequence[int], is_store: Sequence[bool]) -> Accesses:
+    """Return accesses of these columns; each counts once."""
+    import numpy as np
+
+    return Accesses(
+        bytes=np.asarray(bytes, np.uint64),
+        is_store=np.asarray(is_store, np.bool_),
+        count=np.ones(len(bytes), np.uint64),
+    )
+
+
+class MemoryModel(ABC):
+    """One kind of memory beyond the device.
+
+    `options` describes what a scenario may set, None for nothing. `native` names the form the core
+    computes itself. `needs_bandwidth`: a memory without a bandwidth is refused.
+    """
+
+    options: ClassVar[Section | None] = None
+    sharing: ClassVar[Sharing] = "rank"
+    native: ClassVar[Literal["none", "per_npu", "per_node", "pool"] | None] = None
+    needs_bandwidth: ClassVar[bool] = True
+
+    def __init__(self, options: Any = None) -> None:
+        """Keep the options, as the record of `self.options`."""
+        self.given = options
+
+    @abstractmethod
+    def access(self, accesses: Accesses, speeds: Speeds) -> NDArray[np.float64]:
+        """Return how long each access takes alone, in nanoseconds, for all rows at once."""
+
+
+class LatencyAndBandwidth(MemoryModel):
+    """Latency + bytes / bandwidth. The core computes it itself where `native` is set.
+
+    Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, section IV-D.
+    """
+
+    def access(self, accesses: Accesses, speeds: Speeds) -> NDArray[np.float64]:
+        """Return latency + bytes / bandwidth; see the base."""
+        import numpy as np
+
+        moved: NDArray[np.float64] = accesses.bytes.astype(np.float64)
+        if speeds.bytes_per_ns <= 0.0:
+            return moved * 0.0 + speeds.latency_ns
+        return speeds.latency_ns + moved / speeds.bytes_per_ns

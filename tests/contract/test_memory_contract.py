@@ -1,0 +1,106 @@
+"""Every registered memory model keeps the contract, and each law catches its own offender."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from yantra.errors import ConfigError
+from yantra.memory import find, model_of, models
+from yantra.memory.contract import LAWS, SPEEDS, Law, main, violations
+from yantra.memory.model import Accesses, LatencyAndBandwidth, MemoryModel, Speeds
+
+
+class Right(LatencyAndBandwidth):
+    """Latency + bytes / bandwidth, until a subclass spoils it."""
+
+    asked = 0
+
+    def access(self, accesses: Accesses, speeds: Speeds) -> Any:
+        type(self).asked += 1
+        return self.spoil(accesses, super().access(accesses, speeds) + 1)
+
+    def spoil(self, accesses: Accesses, ns: Any) -> Any:
+        return ns
+
+
+class OneShort(Right):
+    def spoil(self, accesses: Accesses, ns: Any) -> Any:
+        return ns[:-1]
+
+
+class Negative(Right):
+    def spoil(self, accesses: Accesses, ns: Any) -> Any:
+        return -ns
+
+
+class Shared(Right):
+    sharing = "everybody"  # type: ignore[assignment]
+
+
+class Moody(Right):
+    def spoil(self, accesses: Accesses, ns: Any) -> Any:
+        return ns * (1 + self.asked % 2)
+
+
+class ByPlace(Right):
+    def spoil(self, accesses: Accesses, ns: Any) -> Any:
+        return ns * np.linspace(1, 2, len(ns))
+
+
+class ByNeighbours(Right):
+    def spoil(self, accesses: Accesses, ns: Any) -> Any:
+        return ns * len(ns)
+
+
+class ByCount(Right):
+    def spoil(self, accesses: Accesses, ns: Any) -> Any:
+        return ns * accesses.count
+
+
+class LargeIsFast(Right):
+    def spoil(self, accesses: Accesses, ns: Any) -> Any:
+        return np.where(accesses.bytes > 10**9, 0, ns)
+
+
+OFFENDERS = [
+    (OneShort, "every_access_has_a_duration"),
+    (Negative, "every_access_has_a_duration"),
+    (Shared, "every_access_has_a_duration"),
+    (Moody, "the_same_is_said_twice"),
+    (ByPlace, "the_order_of_rows_does_not_matter"),
+    (ByNeighbours, "an_access_alone_takes_its_own_time"),
+    (ByCount, "an_access_alone_takes_its_own_time"),
+    (LargeIsFast, "more_bytes_never_take_less"),
+]
+
+
+@pytest.mark.parametrize("speeds", SPEEDS)
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("name", models.names())
+def test_law(law: Law, name: str, speeds: Speeds) -> None:
+    assert law(model_of(name), speeds) is None
+
+
+def test_a_model_that_keeps_every_law_passes() -> None:
+    assert list(violations(Right())) == []
+
+
+@pytest.mark.parametrize(("offender", "law"), OFFENDERS, ids=lambda part: str(part))
+def test_a_wrong_model_is_caught_by_the_law_it_breaks(
+    offender: type[MemoryModel], law: str
+) -> None:
+    assert next(violations(offender())).startswith(f"{law}: ")
+
+
+def test_what_is_no_model_is_refused() -> None:
+    with pytest.raises(ConfigError, match="expected a MemoryModel class, got int"):
+        find(int)
+
+
+def test_the_command_tells_names_it_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["infinite"]) == 0
+    assert main(["pol"]) == 2
+    assert "did you mean 'pool'?" in capsys.readouterr().err
