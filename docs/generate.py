@@ -17,7 +17,7 @@ from yantra.clusters import Number, describe
 from yantra.clusters.types import DTYPES
 from yantra.collectives import algorithms
 from yantra.compute import models as compute_models
-from yantra.fields import Field, Section
+from yantra.fields import Field, Many, Section
 from yantra.memory import models as memory_models
 from yantra.quirks import STORIES
 from yantra.registry import Registry
@@ -221,7 +221,7 @@ def _first_sentence(plug_in: type) -> str:
 
 
 def _inner(field: Field) -> Field:
-    return field.item if isinstance(field, Dimensions) else field
+    return field.item if isinstance(field, Many) else field
 
 
 def _value(field: Field) -> str:

@@ -81,6 +81,8 @@ def keys(schema: dict[str, Any], path: str = "") -> Iterator[str]:
     """Yield the path of every key; the items of a list stand at the path of the list."""
     for key, value in properties(schema):
         yield path + key
+        if path + key == "cluster.devices.device":
+            continue  # its keys are those of cluster.device
         yield from keys(value, f"{path}{key}.")
 
 
@@ -89,6 +91,8 @@ def choices(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, list[
     for key, value in properties(schema):
         if "enum" in value:
             yield path + key, value["enum"]
+        if path + key == "cluster.devices.device":
+            continue
         yield from choices(value, f"{path}{key}.")
 
 

@@ -111,6 +111,7 @@ def compile(scenario: Scenario, arrivals: Mapping[str, Mapping[int, Trace]] | No
         kernels=asks_a_model(scenario),
         one_slot=scenario.resources.communication == "one_slot",
     )
+    graphs.by_device(scenario.devices)
     if arrivals is not None:
         if isinstance(graphs, TemplateGraphs):
             raise UnsupportedError(
@@ -140,26 +141,24 @@ def _compile(
     _set_cluster(builder, scenario, quirks, without, scale.ticks_per_ns)
     communicators = Communicators(builder, scenario.topology.ranks)
     planner = Planner(builder, scenario, quirks, communicators)
-    kernels = KernelTimes(scenario, graphs, quirks, without)
+    kernels = KernelTimes(scenario, graphs, quirks, without, scale)
     if isinstance(graphs, TemplateGraphs):
         communicators.add_families(graphs.workload.families(), len(graphs.groups))
         communicators.set_slots(scenario.resources)
         assignment = graphs.assign(builder)
         planner.plan(planner.kinds_of_templates(assignment))
         options = lowering(scale, builder, scenario, quirks, planner, without)
-        kernels.tell(options, scale)
         tell_accesses(options, scenario, graphs, scale)
-        lower_templates(builder, options, graphs, assignment)
+        lower_templates(builder, options, graphs, assignment, kernels)
         arriving: Arriving = {}
     else:
         communicators.add_groups(graphs.groups)
         communicators.set_slots(scenario.resources)
         planner.plan(planner.kinds_of_graphs(graphs))
         options = lowering(scale, builder, scenario, quirks, planner, without)
-        kernels.tell(options, scale)
         tell_accesses(options, scenario, graphs, scale)
-        lower_jobs(builder, options, graphs, communicators)
-        arriving = lower_arriving(builder, options, graphs)
+        lower_jobs(builder, options, graphs, communicators, kernels)
+        arriving = lower_arriving(builder, options, graphs, kernels)
     if scenario.semantics == "astra-sim" and communicators.tags_may_collide():
         builder.match_by_tag()
     if Quirk.PHASES_AS_READY in quirks:

@@ -19,14 +19,16 @@ from yantra.chakra.trace import Trace, read_graph
 from yantra.errors import ConfigError, TraceError
 from yantra.quirks import Quirk
 from yantra.scenario import Templates, Traces, WorkloadFile
-from yantra.scenario.types import Workload
+from yantra.scenario.types import DeviceOf, Workload
 
 
 class Graphs:
     """The graph of every rank: `by_rank[r]` indexes `distinct` and `sources`.
 
     `groups` are the ids and ranks of the communicator groups, by ascending id. `kernels` tells that
-    the graphs keep what tells kernels apart. `arriving` are the
+    the graphs keep what tells kernels apart. Where ranks have devices of their own, `device_of` has
+    the device of each distinct graph, `device_of_rank` of each rank: 0 for the one of most ranks,
+    else 1 + its place; both are empty where all ranks have one. `arriving` are the
     jobs that may arrive while the run goes on: by name, the ranks and their graphs.
     """
 
@@ -39,6 +41,8 @@ class Graphs:
         self.sources: list[str] = []
         self.by_rank = array("I")
         self.warnings: list[str] = []
+        self.device_of: list[int] = []
+        self.device_of_rank = array("I")
         self.arriving: dict[str, list[tuple[int, _core.Graph]]] = {}
 
     def of(self, rank: int) -> _core.Graph:
@@ -54,6 +58,25 @@ class Graphs:
         arriving = (graph for job in self.arriving.values() for _, graph in job)
         for graph in chain(self.distinct, arriving):
             yield from _core.used_collectives(graph)
+
+    def by_device(self, devices: Sequence[DeviceOf]) -> None:
+        """Give ranks with a device of their own graphs of their own, which are the same objects."""
+        if not devices:
+            return
+        self.device_of_rank = array("I", [0]) * len(self.by_rank)
+        for at, part in enumerate(devices, 1):
+            for rank in part.ranks:
+                self.device_of_rank[rank] = at
+        pairs = list(zip(self.by_rank, self.device_of_rank, strict=True))
+        places = {pair: at for at, pair in enumerate(dict.fromkeys(pairs))}
+        self._take([graph for graph, _ in places])
+        self.device_of = [device for _, device in places]
+        self.by_rank = array("I", [places[pair] for pair in pairs])
+
+    def _take(self, graphs: Sequence[int]) -> None:
+        """Make the distinct graphs those at some of their places, which may stand several times."""
+        self.distinct = [self.distinct[at] for at in graphs]
+        self.sources = [self.sources[at] for at in graphs]
 
     def add_arriving(
         self, jobs: Mapping[str, Mapping[int, Trace]], ranks: int, quirks: frozenset[Quirk]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from yantra import _core
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs
+from yantra.compile.kernels import KernelTimes
 from yantra.compile.plans import Planner
 from yantra.compile.problems import refuse
 from yantra.compile.removal import Without, free_classes
@@ -18,11 +19,15 @@ def lower_jobs(
     options: _core.LowerOptions,
     graphs: Graphs,
     communicators: Communicators,
+    kernels: KernelTimes,
 ) -> None:
     """Lower every distinct graph and give each rank its job; `options` are from `lowering`."""
     options.name_groups(communicators.by_name)
     jobs = []
-    for graph, source in zip(graphs.distinct, graphs.sources, strict=True):
+    kernels.tell(options, 0)
+    for at, (graph, source) in enumerate(zip(graphs.distinct, graphs.sources, strict=True)):
+        if graphs.device_of:
+            kernels.tell(options, graphs.device_of[at])
         lowered = _core.lower(graph, options)
         refuse(lowered.problems, graph, source)
         jobs.append(lowered.job)
@@ -38,7 +43,10 @@ Arriving = dict[str, tuple[list[int], list[_core.Job]]]
 
 
 def lower_arriving(
-    builder: _core.ModelBuilder, options: _core.LowerOptions, graphs: Graphs
+    builder: _core.ModelBuilder,
+    options: _core.LowerOptions,
+    graphs: Graphs,
+    kernels: KernelTimes,
 ) -> Arriving:
     """Lower the jobs that may arrive; `options` are those of the others."""
     arriving: Arriving = {}
@@ -46,6 +54,8 @@ def lower_arriving(
         ranks, jobs = [], []
         for rank, graph in job:
             source = f"job '{name}', trace of rank {rank}"
+            if graphs.device_of_rank:
+                kernels.tell(options, graphs.device_of_rank[rank])
             lowered = _core.lower(graph, options)
             refuse(lowered.problems, graph, source)
             refuse(builder.check_job(lowered.job, rank), graph, source)
@@ -60,12 +70,16 @@ def lower_templates(
     options: _core.LowerOptions,
     graphs: TemplateGraphs,
     assignment: _core.Assignment,
+    kernels: KernelTimes,
 ) -> None:
     """Lower a template once for all ranks whose communicators occupy the same slots."""
     slots = builder.slots
     jobs = []
+    kernels.tell(options, 0)
     for role in assignment.roles:
         graph = graphs.distinct[role.in_template]
+        if graphs.device_of:
+            kernels.tell(options, graphs.device_of[role.in_template])
         options.resources = _with_slots(slots, role)
         options.name_in_template(graph.pg_names, graph.peer_names)
         lowered = _core.lower(graph, options)

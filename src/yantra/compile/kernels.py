@@ -34,7 +34,8 @@ class TimedKernels(NamedTuple):
 
 def asks_a_model(scenario: Scenario) -> bool:
     """Return whether the kernels of a scenario are looked at, or the core computes their times."""
-    return not scenario.replay_only and model_of(scenario.device).native is None
+    asked_for = (model_of(device).native is None for device in scenario.all_devices())
+    return not scenario.replay_only and any(asked_for)
 
 
 def model_of(device: Device) -> ComputeModel:
@@ -43,25 +44,32 @@ def model_of(device: Device) -> ComputeModel:
 
 
 class KernelTimes:
-    """What the devices of a scenario make of its kernels; `of` tells it to the lowering."""
+    """What the devices of a scenario make of its kernels; `tell` says it to the lowering."""
 
     def __init__(
-        self, scenario: Scenario, graphs: Graphs, quirks: frozenset[Quirk], without: Without
+        self,
+        scenario: Scenario,
+        graphs: Graphs,
+        quirks: frozenset[Quirk],
+        without: Without,
+        scale: _core.TimeScale,
     ) -> None:
-        self._scenario = scenario
+        self._devices = scenario.all_devices()
         self._without = without
-        self._table: _core.KernelTable | None = None
-        self.timed: tuple[TimedKernels, ...] = ()
-        if asks_a_model(scenario):
-            self._table = _table_of(graphs, model_of(scenario.device), quirks)
-            self.timed = (self._ask(self._table, scenario.device),)
+        self._tables: dict[int, _core.KernelTable] = {}
+        timed = []
+        for at, device in enumerate(self._devices if asks_a_model(scenario) else ()):
+            model = model_of(device)
+            if model.native is None:
+                table = self._tables[at] = _table_of(graphs, at, model, quirks)
+                timed.append(self._ask(table, device))
+                table.set_ns(timed[-1].estimates.middle, scale)
+        self.timed = tuple(timed)
 
-    def tell(self, options: _core.LowerOptions, scale: _core.TimeScale) -> None:
-        """Let nodes be lowered with the times of the kernels."""
-        options.roofline = roofline_of(self._scenario, self._without)
-        if self._table is not None:
-            self._table.set_ns(self.timed[0].estimates.middle, scale)
-            options.take_kernels(self._table)
+    def tell(self, options: _core.LowerOptions, device: int) -> None:
+        """Let nodes be lowered with the times of the kernels on a device, 0 that of most ranks."""
+        options.roofline = roofline_of(self._devices[device], self._without)
+        options.take_kernels(self._tables.get(device))
 
     def _ask(self, table: _core.KernelTable, device: Device) -> TimedKernels:
         from yantra.compute.answers import ask
@@ -77,9 +85,8 @@ class KernelTimes:
         return TimedKernels(device, kernels, ask(model, kernels, seen, name, WHERE))
 
 
-def roofline_of(scenario: Scenario, without: Without = NOTHING) -> _core.Roofline:
-    """Return the roofline of the scenario's devices, less what takes no time."""
-    device = scenario.device
+def roofline_of(device: Device, without: Without = NOTHING) -> _core.Roofline:
+    """Return the roofline of a device, less what takes no time."""
     roofline = _core.Roofline()
     roofline.enabled = model_of(device).native == "roofline"
     roofline.peak_flops = inf if "peak" in without else device.peak_flops
@@ -100,7 +107,9 @@ def kernels_of(table: _core.KernelTable) -> Kernels:
     return Kernels(op_classes=("", *table.op_classes), dtypes=("", *table.dtypes), **columns)
 
 
-def _table_of(graphs: Graphs, model: ComputeModel, quirks: frozenset[Quirk]) -> _core.KernelTable:
+def _table_of(
+    graphs: Graphs, device: int, model: ComputeModel, quirks: frozenset[Quirk]
+) -> _core.KernelTable:
     table = _core.KernelTable(
         flops="flops" in model.needs,
         bytes="bytes" in model.needs,
@@ -109,10 +118,12 @@ def _table_of(graphs: Graphs, model: ComputeModel, quirks: frozenset[Quirk]) -> 
     )
     ranks = Counter(graphs.by_rank)
     for at, (graph, source) in enumerate(zip(graphs.distinct, graphs.sources, strict=True)):
-        refuse(table.add(graph, ranks[at]), graph, source)
+        if not graphs.device_of or graphs.device_of[at] == device:
+            refuse(table.add(graph, ranks[at]), graph, source)
     for name, job in graphs.arriving.items():
         for rank, graph in job:
-            refuse(table.add(graph, 1), graph, f"job '{name}', trace of rank {rank}")
+            if not graphs.device_of_rank or graphs.device_of_rank[rank] == device:
+                refuse(table.add(graph, 1), graph, f"job '{name}', trace of rank {rank}")
     return table
 
 

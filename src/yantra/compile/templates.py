@@ -30,6 +30,10 @@ class TemplateGraphs(Graphs):
         self.workload = workload
         self.rules: list[tuple[list[Sum], list[Sum]]] = []
 
+    def _take(self, graphs: Sequence[int]) -> None:
+        super()._take(graphs)
+        self.rules = [self.rules[at] for at in graphs]
+
     def group_names(self, rank: int) -> Sequence[str]:
         """Return the names of groups that the graph of a rank refers to by place."""
         return [str(number) for number in self.table(rank)[0]]

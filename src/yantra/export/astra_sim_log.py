@@ -181,7 +181,7 @@ def _finish(result: Result, rank: int) -> Iterator[Line]:
 
 
 def _statistics(model: Model, outcome: _core.Outcome, rank: int) -> Iterator[str]:
-    roofline = roofline_of(model.scenario)
+    roofline = roofline_of(model.scenario.device_of(rank))
     prints_roofline = roofline.enabled
     roofline.enabled &= not model.scenario.replay_only
     statistics = _core.rank_statistics(model.native, outcome, rank, roofline)

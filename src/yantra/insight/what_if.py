@@ -99,7 +99,8 @@ def _is_aware(scenario: Scenario) -> bool:
 
 
 def _has_roofline(scenario: Scenario) -> bool:
-    return scenario.device.compute == "roofline" and not scenario.replay_only
+    compute = (device.compute for device in scenario.all_devices())
+    return "roofline" in compute and not scenario.replay_only
 
 
 def _has_reductions(scenario: Scenario) -> bool:

@@ -32,7 +32,8 @@ def check(scenario: Scenario) -> None:
     IN_CLUSTER.check_fields(scenario, "cluster")
     for at, dimension in enumerate(scenario.topology.dimensions):
         _linked(f"cluster.topology[{at}].kind", dimension)
-    _device(scenario.device, scenario.semantics)
+    _device(scenario.device, scenario.semantics, "cluster.device")
+    _devices(scenario)
     _memory(scenario.memory, scenario.topology.ranks, scenario.semantics)
     _collectives(scenario.collectives, len(scenario.topology.dimensions), scenario.semantics)
     _resources(scenario.resources)
@@ -47,12 +48,27 @@ def _linked(where: str, dimension: types.Dimension) -> None:
         raise ConfigError(where, f"{topologies.shown(dimension.kind)} {reason}")
 
 
-def _device(device: Device, semantics: str) -> None:
+def _devices(scenario: Scenario) -> None:
+    ranks = scenario.topology.ranks
+    whose: dict[int, int] = {}
+    for at, part in enumerate(scenario.devices):
+        where = f"cluster.devices[{at}]"
+        _device(part.device, scenario.semantics, f"{where}.device")
+        if part.ranks[-1] >= ranks:
+            problem = f"expected ranks from 0 to {ranks - 1}, got {part.ranks[-1]}"
+            raise ConfigError(f"{where}.ranks", problem)
+        for rank in part.ranks:
+            if whose.setdefault(rank, at) != at:
+                problem = f"rank {rank} has a device already, cluster.devices[{whose[rank]}]"
+                raise ConfigError(f"{where}.ranks", problem)
+
+
+def _device(device: Device, semantics: str, where: str) -> None:
     if semantics == "yantra" and device.compute != types.Device.compute:
-        model = computes.find(kind_of(device.compute), "cluster.device.compute")
+        model = computes.find(kind_of(device.compute), f"{where}.compute")
         for key in ("peak", "memory_bandwidth"):
             if key in model.needs:
-                _not_zero(DEVICE, device, "cluster.device", key)
+                _not_zero(DEVICE, device, where, key)
 
 
 def _memory(memory: RemoteMemory, ranks: int, semantics: str) -> None:

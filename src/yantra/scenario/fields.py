@@ -5,6 +5,8 @@ All others are kinds of `yantra.fields`. What relates several fields is the busi
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from os import path as paths
 from typing import Any
 
@@ -14,7 +16,11 @@ from yantra.fields import File, Many, Numbered, Schema, Section, Text, Whole
 from yantra.fields.plugin_names import read_name, write_name
 from yantra.plugin_files import Named
 from yantra.registry import Registry
+from yantra.fields import Field, File, Many, Numbered, Schema, Section, Text, Whole
 from yantra.scenario.types import Algorithms, Custom, Topology
+
+_SPANS = "[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*"
+_MOST_RANKS = 10_000_000
 
 
 class PluginName(Text):
@@ -71,6 +77,46 @@ class AlgorithmName(PluginName):
         from yantra.collectives import algorithms
 
         return algorithms
+class Ranks(Field):
+    """Ranks as a text of numbers and spans such as `0-7,12`, or as a list; held in order."""
+
+    expected = "ranks such as 0-7,12, or a list of ranks"
+
+    def read(self, tree: Any, where: str, folder: str) -> tuple[int, ...]:
+        if isinstance(tree, str) and re.fullmatch(_SPANS, tree):
+            ends = [[int(end) for end in span.split("-")] for span in tree.split(",")]
+            if any(span[-1] - span[0] > _MOST_RANKS for span in ends):
+                raise ConfigError(where, expected_got(self.expected, tree))
+            tree = [rank for span in ends for rank in range(span[0], span[-1] + 1)]
+        elif isinstance(tree, int) and not isinstance(tree, bool):
+            tree = [tree]
+        if not isinstance(tree, list) or set(map(type, tree)) - {int}:
+            raise ConfigError(where, expected_got(self.expected, tree))
+        ranks = tuple(sorted(tree))
+        self.check(ranks, where)
+        return ranks
+
+    def check(self, value: Any, where: str) -> None:
+        if not isinstance(value, tuple) or not value or set(map(type, value)) - {int}:
+            raise ConfigError(where, expected_got("a tuple of ranks", value))
+        for before, rank in pairwise((-1, *value)):
+            if rank <= before:
+                problem = f"expected each rank once, in ascending order; got {rank} after {before}"
+                raise ConfigError(where, problem)
+
+    def write(self, value: tuple[int, ...], folder: str) -> str:
+        spans: list[list[int]] = []
+        for rank in value:
+            if spans and spans[-1][-1] == rank - 1:
+                spans[-1][1:] = [rank]
+            else:
+                spans.append([rank])
+        return ",".join("-".join(map(str, span)) for span in spans)
+
+    def schema(self) -> Schema:
+        one = {"type": "integer", "minimum": 0}
+        text = {"type": "string", "pattern": f"^{_SPANS}$"}
+        return {"anyOf": [one, text, {"type": "array", "items": one, "minItems": 1}]}
 
 
 class Dimensions(Many):

@@ -19,6 +19,7 @@ from yantra.fields import (
     Choice,
     File,
     Flag,
+    Many,
     NameSet,
     Numbered,
     PluginChoice,
@@ -30,7 +31,7 @@ from yantra.fields import (
 )
 from yantra.records import Record
 from yantra.scenario import types
-from yantra.scenario.fields import AlgorithmList, Dimensions, GroupTable, TopologyName
+from yantra.scenario.fields import AlgorithmList, Dimensions, GroupTable, Ranks, TopologyName
 
 
 class Cluster(Record):
@@ -38,6 +39,7 @@ class Cluster(Record):
 
     topology: types.Topology
     device: types.Device = types.Device()
+    devices: tuple[types.DeviceOf, ...] = ()
     memory: types.RemoteMemory = types.RemoteMemory()
 
 
@@ -50,6 +52,7 @@ class NamedCluster(Record):
     speeds: Speeds = "achievable"
     topology: types.Topology | None = None
     device: types.Device = types.Device()
+    devices: tuple[types.DeviceOf, ...] = ()
     memory: types.RemoteMemory = types.RemoteMemory()
 
 
@@ -152,6 +155,15 @@ DEVICE = Section(
 )
 
 
+DEVICE_OF = Section(
+    types.DeviceOf,
+    {
+        "ranks": ("ranks", Ranks(), "whose device it is"),
+        "device": ("device", DEVICE, "all keys of it; none is taken from cluster.device"),
+    },
+)
+
+
 class MemorySection(Section):
     """The mapping `cluster.memory`: the options of the kind stand beside it."""
 
@@ -201,6 +213,7 @@ CLUSTER = ClusterSection(
     {
         "topology": ("topology", Dimensions(_DIMENSION), "dimensions, innermost first"),
         "device": ("device", DEVICE, "what computes"),
+        "devices": ("devices", Many(DEVICE_OF), "what computes on some ranks instead"),
         "memory": ("memory", MEMORY, "memory beyond the device"),
     },
 )
@@ -213,6 +226,7 @@ NAMED = Section(
         "speeds": ("speeds", Choice(Speeds), "what software reaches, or the data sheet's"),
         "topology": ("topology", Dimensions(_DIMENSION), "another network; then without ranks"),
         "device": ("device", DEVICE, "keys that differ"),
+        "devices": ("devices", Many(DEVICE_OF), "what computes on some ranks instead"),
         "memory": ("memory", MEMORY, "keys that differ"),
     },
 )

@@ -43,7 +43,7 @@ def with_parts(tree: Any, folder: str) -> Any:
         cluster = {"name": cluster}
     if not isinstance(cluster, dict) or "name" not in cluster:
         return tree
-    given = {key: cluster[key] for key in _PARTS if key in cluster}
+    given = {key: cluster[key] for key in (*_PARTS, "devices") if key in cluster}
     named: NamedCluster = NAMED.read(
         {key: value for key, value in cluster.items() if key not in given}, "cluster", folder
     )

@@ -64,6 +64,13 @@ class Device(Record):
     compute: PluginChoice = "recorded"
 
 
+class DeviceOf(Record):
+    """The device of some ranks, in ascending order."""
+
+    ranks: tuple[int, ...]
+    device: Device
+
+
 class RemoteMemory(Record):
     """Memory beyond the device; `kind` names a model of `yantra.memory`.
 
@@ -190,8 +197,9 @@ class Scenario(Record):
     """A workload on a cluster under policies.
 
     `quirks` names the oddities of ASTRA-sim that are on; None stands for those of `semantics`.
-    `replay_only` lets every node take its recorded duration. `trace_nodes` logs the issue and the
-    completion of each node; `track_local_memory` follows tensors and writes
+    `device` is that of every rank that none of `devices` names; what reductions take of the memory
+    follows from it alone. `replay_only` lets every node take its recorded duration. `trace_nodes`
+    logs the issue and the completion of each node; `track_local_memory` follows tensors and writes
     `<local_memory_trace>.<rank>.json`. `fold` lets one rank stand for all that do the same at the
     same times, which changes no result.
     """
@@ -199,6 +207,7 @@ class Scenario(Record):
     workload: Workload
     topology: Topology
     device: Device = Device()
+    devices: tuple[DeviceOf, ...] = ()
     memory: RemoteMemory = RemoteMemory()
     network: PluginChoice = "congestion_unaware"
     collectives: Collectives = Collectives()
@@ -210,6 +219,14 @@ class Scenario(Record):
     local_memory_trace: str = "local_mem_trace"
     trace_nodes: bool = False
     fold: Fold = "auto"
+
+    def all_devices(self) -> tuple[Device, ...]:
+        """Return the device of most ranks, then those of `devices`."""
+        return (self.device, *(part.device for part in self.devices))
+
+    def device_of(self, rank: int) -> Device:
+        """Return the device of a rank."""
+        return next((part.device for part in self.devices if rank in part.ranks), self.device)
 
     def __post_init__(self) -> None:
         """Check the whole scenario, as parts depend on each other."""
