@@ -21,7 +21,6 @@ from yantra.fields import Field, Many, Section
 from yantra.memory import models as memory_models
 from yantra.quirks import STORIES
 from yantra.registry import Registry
-from yantra.scenario.fields import Dimensions
 from yantra.scenario.layout import DOCUMENT, NAMED, TEMPLATES, MemorySection
 from yantra.topologies import topologies
 from yantra.workloads import catalogue, description, hf, names, plan
