@@ -128,5 +128,5 @@ def test_a_model_may_say_that_it_beats_the_roofline() -> None:
 
 
 def test_what_is_no_model_is_refused() -> None:
-    with pytest.raises(ConfigError, match="expected a ComputeModel class, got int"):
+    with pytest.raises(ConfigError, match="expected a ComputeModel class"):
         find(int)

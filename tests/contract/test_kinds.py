@@ -18,6 +18,25 @@ from yantra.workloads import catalogue
 NAMES = kinds.names()
 
 WRONG = {
+    "compute": (
+        '"""Kernels at twice the speed of the roofline."""\n'
+        "from yantra.compute.model import ComputeModel, Estimates\n"
+        "from yantra.compute.roofline import Roofline\n"
+        "class Wrong(ComputeModel):\n"
+        "    def estimate(self, kernels, device):\n"
+        "        return Estimates.exact(Roofline().estimate(kernels, device).middle / 2)\n"
+        "PLUGIN = Wrong\n",
+        "no_kernel_beats_the_roofline: row 1 (no class, 0 FLOPs, 1 bytes) takes ",
+    ),
+    "memory": (
+        '"""Stores that take less than no time."""\n'
+        "from yantra.memory.model import MemoryModel\n"
+        "class Wrong(MemoryModel):\n"
+        "    def access(self, accesses, speeds):\n"
+        "        return accesses.bytes * -1.0\n"
+        "PLUGIN = Wrong\n",
+        "every_access_has_a_duration: it: row 1 (load of 1 bytes): expected a finite duration",
+    ),
     "topology": (
         '"""A ring on which messages never turn back: they take a link that is not there."""\n'
         "from yantra.topologies.ring import Ring\n"

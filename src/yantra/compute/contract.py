@@ -9,20 +9,19 @@ what any simulation takes for granted; whether durations are right, only measure
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
-from yantra.compute import find, model_of, models
+from yantra import contract
+from yantra.compute import model_of
 from yantra.compute.answers import ask
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels, kernels
 from yantra.compute.roofline import Roofline
-from yantra.errors import ConfigError, YantraError
-from yantra.registry import plugin_of_file
+from yantra.contract import Contract, asked
+from yantra.errors import ConfigError
 
 DEVICES = (
     Device(peak_flops=1e15, memory_bytes_per_s=3e12),
@@ -126,38 +125,33 @@ def violations(model: ComputeModel) -> Iterator[str]:
     """Yield what is wrong with a model, for every device and law."""
     for device in DEVICES:
         for law in LAWS:
-            wrong = law(model, device)
+            wrong = asked(law, model, device)
             if wrong:
                 yield f"{law.__name__}: {wrong}"
                 if law is every_kernel_has_a_duration:
                     return  # the others take it for granted
 
 
+def summary(model: ComputeModel) -> str:
+    """Return what was checked, and how far from the roofline two kernels are."""
+    held = f"every law holds over {len(probes())} kernels on {len(DEVICES)} devices"
+    return f"{held}\n{_figures(model)}" if model.needs else held
+
+
+CONTRACT = Contract(
+    kind="compute model",
+    module="yantra.compute.contract",
+    about="Check a compute model: its durations, and what simulations take for granted.",
+    argument="a name (roofline), or a file with a line PLUGIN =",
+    find=model_of,
+    violations=violations,
+    summary=summary,
+)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check the model named on the command line; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m yantra.compute.contract",
-        description="Check a compute model: its durations, and what simulations take for granted.",
-    )
-    parser.add_argument("model", help="a name (roofline), or a file with a line PLUGIN =")
-    name = parser.parse_args(arguments).model
-    try:
-        model = model_of(_of_file(Path(name)) if name.endswith(".py") else find(name))
-    except YantraError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    wrong = next(violations(model), None)
-    if wrong:
-        print(wrong)
-        return 1
-    print(f"every law holds over {len(probes())} kernels on {len(DEVICES)} devices")
-    if model.needs:
-        print(_figures(model))
-    return 0
-
-
-def _of_file(path: Path) -> type[ComputeModel]:
-    return plugin_of_file(path, models.kind, ComputeModel)  # type: ignore[type-abstract]
+    return contract.main(CONTRACT, arguments)
 
 
 def _answer(model: ComputeModel, rows: Kernels, device: Device) -> Estimates:

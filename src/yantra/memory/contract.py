@@ -9,19 +9,18 @@ or None.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from yantra.errors import ConfigError, YantraError
-from yantra.memory import find, model_of, models
+from yantra import contract
+from yantra.contract import Contract, asked
+from yantra.errors import ConfigError
+from yantra.memory import model_of
 from yantra.memory.answers import ask
 from yantra.memory.model import Accesses, MemoryModel, Sharing, Speeds, accesses
-from yantra.registry import plugin_of_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,38 +93,35 @@ def violations(model: MemoryModel) -> Iterator[str]:
     """Yield what is wrong with a model, for every memory and law."""
     for speeds in SPEEDS:
         for law in LAWS:
-            wrong = law(model, speeds)
+            wrong = asked(law, model, speeds)
             if wrong:
                 yield f"{law.__name__}: {wrong}"
                 if law is every_access_has_a_duration:
                     return  # the others take it for granted
 
 
+def summary(model: MemoryModel) -> str:
+    """Return what was checked, and how long a large access takes."""
+    held = f"every law holds over {len(probes())} accesses to {len(SPEEDS)} memories"
+    load, store = _answer(model, accesses([10**9] * 2, [False, True]), SPEEDS[0])
+    times = f"a load takes {load / 1e6:.3f} ms, a store {store / 1e6:.3f} ms"
+    return f"{held}\n1 GB over 64 GB/s: {times}"
+
+
+CONTRACT = Contract(
+    kind="memory model",
+    module="yantra.memory.contract",
+    about="Check a memory model: its durations, and what simulations take for granted.",
+    argument="a name (pool), or a file with a line PLUGIN =",
+    find=model_of,
+    violations=violations,
+    summary=summary,
+)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check the model named on the command line; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m yantra.memory.contract",
-        description="Check a memory model: its durations, and what simulations take for granted.",
-    )
-    parser.add_argument("model", help="a name (pool), or a file with a line PLUGIN =")
-    name = parser.parse_args(arguments).model
-    try:
-        model = model_of(_of_file(Path(name)) if name.endswith(".py") else find(name))
-    except YantraError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    wrong = next(violations(model), None)
-    if wrong:
-        print(wrong)
-        return 1
-    print(f"every law holds over {len(probes())} accesses to {len(SPEEDS)} memories")
-    load, store = _answer(model, accesses([10**9] * 2, [False, True]), SPEEDS[0])
-    print(f"1 GB over 64 GB/s: a load takes {load / 1e6:.3f} ms, a store {store / 1e6:.3f} ms")
-    return 0
-
-
-def _of_file(path: Path) -> type[MemoryModel]:
-    return plugin_of_file(path, models.kind, MemoryModel)  # type: ignore[type-abstract]
+    return contract.main(CONTRACT, arguments)
 
 
 def _answer(model: MemoryModel, rows: Accesses, speeds: Speeds) -> NDArray[np.float64]:

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any
 from yantra import compute as computes
 from yantra import memory as memories
 from yantra.errors import ConfigError, expected_got, show
-from yantra.plugin_files import split_path
 from yantra.fields import kind_of
+from yantra.plugin_files import split_path
 from yantra.scenario import types
 from yantra.scenario.layout import DEVICE, IN_CLUSTER, IN_SCENARIO, MEMORY
 
 if TYPE_CHECKING:
-    from yantra.fields import Section
-    from yantra.plugin_files import Named
     from yantra.fields import PluginChoice, Section
+    from yantra.plugin_files import Named
     from yantra.records import Record
     from yantra.scenario.types import Collectives, Device, RemoteMemory, Resources, Scenario
 

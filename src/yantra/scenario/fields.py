@@ -12,11 +12,10 @@ from typing import Any
 
 from yantra.documents import parse_json, parse_yaml, read_text
 from yantra.errors import ConfigError, expected_got
-from yantra.fields import File, Many, Numbered, Schema, Section, Text, Whole
+from yantra.fields import Field, File, Many, Numbered, Schema, Section, Text, Whole
 from yantra.fields.plugin_names import read_name, write_name
 from yantra.plugin_files import Named
 from yantra.registry import Registry
-from yantra.fields import Field, File, Many, Numbered, Schema, Section, Text, Whole
 from yantra.scenario.types import Algorithms, Custom, Topology
 
 _SPANS = "[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*"
@@ -77,6 +76,8 @@ class AlgorithmName(PluginName):
         from yantra.collectives import algorithms
 
         return algorithms
+
+
 class Ranks(Field):
     """Ranks as a text of numbers and spans such as `0-7,12`, or as a list; held in order."""
 
