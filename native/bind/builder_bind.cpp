@@ -169,7 +169,8 @@ void bind_plans(nb::class_<ModelBuilder>& builder) {
                                   custom.value_or(CustomId::none), masked, shared_load});
         }, nb::kw_only(), "levels"_a, "over_members"_a, "communicator_size"_a, "custom"_a.none(),
            "masked"_a, "shared_load"_a)
-        .def("set_plan", &ModelBuilder::set_plan, "layout"_a, "kind"_a, "plan"_a);
+        .def("set_plan", &ModelBuilder::set_plan, "layout"_a, "kind"_a, "plan"_a,
+             "from_bytes"_a = 0);
 }
 
 void bind_ranks(nb::class_<ModelBuilder>& builder) {

@@ -41,9 +41,35 @@ private:
 };
 
 // What communicators that lie alike have in common.
+// A plan that takes over from so many bytes on.
+struct PlanFrom {
+    std::size_t kind;   // of collective
+    u64 bytes;
+    u32 plan;
+};
+
 struct GroupLayout {
     std::shared_ptr<const Shape> shape;
     std::array<u32, collective_kinds> plan{};   // into Model::plans; none where not offered
+    std::vector<PlanFrom> larger;               // of each kind by ascending bytes; mostly empty
+
+    u32 plan_of(std::size_t kind, u64 bytes) const {
+        u32 found = plan[kind];
+        for (const PlanFrom& from : larger) {
+            found = from.kind == kind && bytes >= from.bytes ? from.plan : found;
+        }
+        return found;
+    }
+    // All plans that collectives of a kind may have, and from how many bytes on.
+    template <class Visit>
+    void for_each_plan(std::size_t kind, Visit&& visit) const {
+        visit(plan[kind], 0);
+        for (const PlanFrom& from : larger) {
+            if (from.kind == kind) {
+                visit(from.plan, from.bytes);
+            }
+        }
+    }
 };
 
 struct Communicator {

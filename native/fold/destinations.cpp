@@ -49,7 +49,13 @@ void Destinations::for_each(u32 rank, const LinkPartition::VisitDestination& vis
 
 void Destinations::for_each_of_collective(u32 rank, u32 communicator, u32 kind,
                                           const LinkPartition::VisitDestination& visit) const {
-    const Plan& plan = model_.plans[model_.layout_of(communicator).plan[kind]];
+    model_.layout_of(communicator).for_each_plan(kind, [&](u32 plan, u64) {
+        for_each_of_plan(rank, communicator, kind, model_.plans[plan], visit);
+    });
+}
+
+void Destinations::for_each_of_plan(u32 rank, u32 communicator, u32 kind, const Plan& plan,
+                                    const LinkPartition::VisitDestination& visit) const {
     for (u32 level = 0; level < plan.levels.size(); ++level) {
         if (plan.levels[level].size <= 1) {
             continue;

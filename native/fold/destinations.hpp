@@ -21,6 +21,8 @@ public:
 private:
     void for_each_of_collective(u32 rank, u32 communicator, u32 kind,
                                 const LinkPartition::VisitDestination& visit) const;
+    void for_each_of_plan(u32 rank, u32 communicator, u32 kind, const Plan& plan,
+                          const LinkPartition::VisitDestination& visit) const;
     std::vector<u32> programs_of(const Level& level, u32 kind) const;
 
     const Model& model_;

@@ -163,8 +163,12 @@ bool Refinement::nothing_can_differ() {
             return false;
         }
         for (u32 kind = 0; kind < collective_kinds; ++kind) {
-            if ((named.kinds >> kind & 1) != 0 &&
-                !looks_same_from_each(model_.layout_of(named.name).plan[kind])) {
+            bool same = true;
+            if ((named.kinds >> kind & 1) != 0) {
+                model_.layout_of(named.name).for_each_plan(
+                    kind, [&](u32 plan, u64) { same = same && looks_same_from_each(plan); });
+            }
+            if (!same) {
                 return false;
             }
         }

@@ -45,13 +45,15 @@ void Signatures::add_communicator(u32 rank, u32 index) {
         if ((kinds >> kind & 1) == 0) {
             continue;
         }
-        const u32 plan = model_.layout_of(communicator).plan[kind];
-        put(neighbourhoods_.plan_number(plan), Difference::plan, communicator);
-        for (u32 level = 0; level < model_.plans[plan].levels.size(); ++level) {
-            if (model_.plans[plan].levels[level].size > 1) {
-                add_level(rank, communicator, plan, level);
+        model_.layout_of(communicator).for_each_plan(kind, [&](u32 plan, u64 from_bytes) {
+            put(from_bytes, Difference::plan, communicator);
+            put(neighbourhoods_.plan_number(plan), Difference::plan, communicator);
+            for (u32 level = 0; level < model_.plans[plan].levels.size(); ++level) {
+                if (model_.plans[plan].levels[level].size > 1) {
+                    add_level(rank, communicator, plan, level);
+                }
             }
-        }
+        });
     }
 }
 

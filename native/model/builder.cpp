@@ -75,7 +75,7 @@ AddedLayout ModelBuilder::add_layout(const std::vector<OffsetAxis>& axes, bool a
     if (ascending) {
         std::sort(offsets.begin(), offsets.end());
     }
-    GroupLayout layout{std::make_shared<const Shape>(std::move(offsets)), {}};
+    GroupLayout layout{std::make_shared<const Shape>(std::move(offsets)), {}, {}};
     layout.plan.fill(none);
     const Span span = span_of(model(), *layout.shape);
     AddedLayout added;
@@ -197,10 +197,20 @@ PlanId ModelBuilder::add_plan(const AddedPlan& added) {
     return PlanId(static_cast<u32>(model().plans.size() - 1));
 }
 
-void ModelBuilder::set_plan(LayoutId layout, CollectiveKind kind, PlanId plan) {
+void ModelBuilder::set_plan(LayoutId layout, CollectiveKind kind, PlanId plan, u64 from_bytes) {
     ensure(layouts_.has(layout), "model builder: no such layout");
     ensure(plan.index() < model().plans.size(), "model builder: no such plan");
-    model().layouts[layout.index()].plan[static_cast<std::size_t>(kind)] = plan.index();
+    GroupLayout& of = model().layouts[layout.index()];
+    const std::size_t at = static_cast<std::size_t>(kind);
+    if (from_bytes == 0) {
+        of.plan[at] = plan.index();
+        return;
+    }
+    const bool ascends = std::none_of(of.larger.begin(), of.larger.end(), [&](const PlanFrom& from) {
+        return from.kind == at && from.bytes >= from_bytes;
+    });
+    ensure(of.plan[at] != none && ascends, "model builder: plans by size that do not ascend");
+    of.larger.push_back({at, from_bytes, plan.index()});
 }
 
 Assignment ModelBuilder::assign(const std::vector<TemplateUse>& templates,

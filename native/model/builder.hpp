@@ -104,7 +104,9 @@ public:
     PhaseCounterId add_phase_counter();
     CustomId add_custom(const std::vector<std::shared_ptr<const Graph>>& graphs, bool over_members);
     PlanId add_plan(const AddedPlan& plan);
-    void set_plan(LayoutId layout, CollectiveKind kind, PlanId plan);
+    // Of collectives of at least so many bytes. The first plan of a kind is for all sizes, and each that
+    // follows takes over from more bytes on.
+    void set_plan(LayoutId layout, CollectiveKind kind, PlanId plan, u64 from_bytes);
 
     Assignment assign(const std::vector<TemplateUse>& templates,
                       const std::vector<u32>& template_of) const;

@@ -36,7 +36,7 @@ void Collectives::start(const CollectiveRequest& request) {
         options_.watcher->collective_starts(request.actor, request.communicator);
     }
     const std::size_t kind = static_cast<std::size_t>(request.kind);
-    const u32 plan_index = model_.layout_of(request.communicator).plan[kind];
+    const u32 plan_index = model_.layout_of(request.communicator).plan_of(kind, request.bytes);
     const Plan& plan = model_.plans[plan_index];
     const u32 custom = request.custom != none ? request.custom : plan.custom;
     u32 instance = none;

@@ -138,7 +138,7 @@ def _collectives(keys: Keys, options: SystemOptions) -> Collectives:
     simple = options.num_queues_per_dim == 1 and inter in ("ascending", "round_robin")
     shape_matters = dimensions > 1 or (dimensions == 1 and not simple)
     return Collectives(
-        **algorithms.by_type,
+        **algorithms.by_type,  # type: ignore[arg-type]
         custom_per_node=algorithms.per_node,
         all_reduce_shape=_shape(keys, shape_matters),
         priority=_priority(keys, used),

@@ -16,13 +16,16 @@ from yantra.collectives import algorithms, find
 from yantra.collectives.names import Implementation, parse_implementation
 from yantra.collectives.program import ExchangeProgram, Op, Program, RingKind, Run
 from yantra.collectives.schedule import Kind
+from yantra.collectives.selection import checked_choices, selection_of
+from yantra.collectives.selection.selection import Group
 from yantra.compile.communicators import Communicators, Layout
 from yantra.compile.graphs import Graphs, check, read
-from yantra.errors import TraceError, UnsupportedError
+from yantra.errors import ConfigError, TraceError, UnsupportedError
 from yantra.plugin_files import Named
 from yantra.quirks import Quirk
 from yantra.scenario import Collectives, Custom, Scenario
 from yantra.scenario.types import COLLECTIVE_TYPES
+from yantra.topologies import topologies
 
 KINDS = tuple(Kind)
 _OF_COMM_TYPE = (
@@ -94,16 +97,18 @@ class Planner:
             tuple[Named, Kind, int, RingKind], tuple[_core.ProgramId, ...] | str
         ] = {}
         self._custom: dict[tuple[str, Hashable], _core.CustomId] = {}
-        self._whole: dict[tuple[Kind, frozenset[int]], _core.PlanId] = {}
+        self._whole: dict[tuple[Kind, tuple[Named, ...], frozenset[int]], _core.PlanId] = {}
+        chosen = scenario.collectives.selection
+        self._selection = None if chosen is None else selection_of(chosen)
         self._counters: dict[tuple[Kind, Hashable], _core.PhaseCounterId] = {}
 
     def plan(self, used: Mapping[_core.LayoutId, set[Kind]]) -> None:
         """Make the plans of all communicators; `used` are the kinds they run, by layout."""
         for layout in self.communicators.layouts:
             for kind in sorted(used.get(layout.id, ()), key=KINDS.index):
-                plan = self._plan(layout, kind)
-                if plan is not None:
-                    self.builder.set_plan(layout.id, native_kind(kind), plan)
+                for from_bytes, chosen in self._by_size(layout, kind):
+                    plan = self._plan(layout, kind, chosen)
+                    self.builder.set_plan(layout.id, native_kind(kind), plan, from_bytes)
                     self.offered.add(native_kind(kind))
         for node, prefix in self.scenario.collectives.custom_per_node:
             self.custom_by_node[node] = self._add_custom(prefix, self.communicators.layouts[0])
@@ -126,10 +131,27 @@ class Planner:
             for layout in self.communicators.layouts
         }
 
-    def _plan(self, layout: Layout, kind: Kind) -> _core.PlanId | None:
-        chosen = self._algorithms(kind)
-        if chosen is None:
-            return None
+    def _by_size(self, layout: Layout, kind: Kind) -> list[tuple[int, tuple[Named, ...] | Custom]]:
+        """Return what runs a kind, from so many bytes on: one for all sizes, or as is selected."""
+        usual = self._algorithms(kind)
+        found: dict[int, tuple[Named, ...] | Custom] = {} if usual is None else {0: usual}
+        if self._selection is not None:
+            dimensions = self.scenario.topology.dimensions
+            group = Group(
+                ranks=layout.size,
+                dimensions=tuple((topologies.shown(d.kind), d.size) for d in dimensions),
+                whole=None if layout.whole is None else tuple(sorted(layout.whole)),
+                lowest=layout.lowest,
+            )
+            found |= checked_choices(self._selection, kind.value, group)
+        if found and 0 not in found:
+            raise ConfigError(
+                f"collectives.{kind.value}",
+                f"missing; the selection leaves sizes below {min(found)} B to it",
+            )
+        return sorted(found.items())
+
+    def _plan(self, layout: Layout, kind: Kind, chosen: tuple[Named, ...] | Custom) -> _core.PlanId:
         if isinstance(chosen, Custom):
             return self._add_plan([], layout, custom=self._add_custom(chosen.prefix, layout))
         if layout.spans_all:
@@ -141,10 +163,11 @@ class Planner:
             level = self._flat_level(kind, chosen if keeps else ("ring",), layout, 0)
             return self._add_plan([level], layout, over_members=True)
         if layout.whole is not None and len(chosen) == len(self.scenario.topology.dimensions):
-            if (kind, layout.whole) not in self._whole:
+            key = (kind, chosen, layout.whole)
+            if key not in self._whole:
                 levels = self._grid_levels(kind, chosen, layout, layout.whole)
-                self._whole[kind, layout.whole] = self._add_plan(levels, layout)
-            return self._whole[kind, layout.whole]
+                self._whole[key] = self._add_plan(levels, layout)
+            return self._whole[key]
         level = self._flat_level(kind, chosen, layout, layout.lowest or 0)
         return self._add_plan([level], layout, over_members=True)
 

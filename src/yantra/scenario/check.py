@@ -107,6 +107,8 @@ def _collectives(collectives: Collectives, dimensions: int, semantics: str) -> N
         algorithms = getattr(collectives, name)
         if isinstance(algorithms, tuple):
             _covered(f"collectives.{name}", algorithms, dimensions, semantics)
+    if collectives.selection is not None and semantics != "yantra":
+        raise ConfigError("collectives.selection", f"only with semantics yantra; got {semantics}")
     if collectives.shared_bus is not None and collectives.reductions != "serial":
         raise ConfigError(
             "collectives.reductions",

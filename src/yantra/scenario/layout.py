@@ -14,6 +14,7 @@ from yantra import compute as computes
 from yantra import memory as memories
 from yantra import network as networks
 from yantra.clusters.types import Speeds
+from yantra.collectives.selection import FIELD as SELECTION
 from yantra.errors import ConfigError, UnsupportedError, expected_got
 from yantra.fields import (
     Choice,
@@ -284,6 +285,7 @@ COLLECTIVES = Section(
         ),
         "shared_bus": ("shared_bus", _SHARED_BUS, "LogGP bus in place of the endpoint delay"),
         "rendezvous": ("rendezvous", Flag(), "announce every message before it is sent"),
+        "selection": ("selection", SELECTION, "which algorithm runs what, by size and group"),
     },
 )
 _RESOURCES = Section(

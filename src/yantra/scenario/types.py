@@ -109,7 +109,8 @@ class Collectives(Record):
     `custom_per_node` holds (node id, trace prefix) pairs, which come before the algorithm of the
     type. `active_chunks` counts per dimension over all its queues. A `serial` reduction begins when
     its message has arrived and takes its time of the memory; an `overlapped` one proceeds while the
-    message arrives and ends with it.
+    message arrives and ends with it. A `selection` chooses algorithms by size and group; it comes
+    before the names of the types, which stay for what it leaves open.
     """
 
     all_reduce: Algorithms = None
@@ -129,6 +130,7 @@ class Collectives(Record):
     reductions: Reductions = "serial"
     shared_bus: SharedBus | None = None
     rendezvous: bool = False
+    selection: PluginChoice | None = None
 
     def by_type(self) -> dict[str, Algorithms]:
         """Return the algorithms of the four collectives by their name."""

@@ -1,0 +1,52 @@
+"""Selections: which algorithm runs a collective, by its kind, its size and its group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from yantra.errors import ConfigError
+from yantra.fields import PluginChoice, PluginField, kind_of, options_of
+from yantra.registry import Registry
+
+if TYPE_CHECKING:
+    from yantra.collectives.selection.selection import Group, Selection
+
+selections: Registry[type[Selection]] = Registry(
+    "selection",
+    "yantra.collectives.selection",
+    "yantra.selections",
+    base="yantra.collectives.selection.selection.Selection",
+)
+
+FIELD = PluginField("selection", selections.names, selections.get, selections)
+"""The field `collectives.selection` of a scenario."""
+
+
+def selection_of(choice: PluginChoice) -> Selection:
+    """Return the selection that a scenario chooses, with its options."""
+    where = "collectives.selection"
+    selection = selections.get(kind_of(choice), where)
+    return selection(options_of(choice, selection.options, where))
+
+
+def checked_choices(selection: Selection, kind: str, group: Group) -> dict[int, tuple[Any, ...]]:
+    """Return the algorithms of each dimension by the bytes from which on they run a kind.
+
+    Raises ConfigError for an answer that is none.
+    """
+    where = "collectives.selection"
+    name = type(selection).__name__
+    found: dict[int, tuple[Any, ...]] = {}
+    for choice in selection.choices(kind, group):
+        size, algorithms = choice
+        if not isinstance(size, int) or size < 0 or size <= max(found, default=-1):
+            raise ConfigError(where, f"{name} gives sizes that do not ascend: {size} B for {kind}")
+        several = algorithms * len(group.dimensions) if len(algorithms) == 1 else algorithms
+        if len(several) != len(group.dimensions):
+            raise ConfigError(
+                where,
+                f"{name} gives {len(algorithms)} algorithms for {kind}; expected one, or one for "
+                f"each of the {len(group.dimensions)} dimensions",
+            )
+        found[size] = several
+    return found

@@ -1,0 +1,69 @@
+"""by_size: algorithms by ranges of bytes and of ranks, as a table of rules.
+
+    selection: {kind: by_size, options: {rules: [
+      {collective: all_reduce, algorithm: halving_doubling},
+      {collective: all_reduce, from: 1 MiB, algorithm: ring}]}}
+
+Of the rules that hold for a collective the last one counts. Trade-off: whoever writes the table
+must know it; NCCL and its kin work theirs out of latencies and bandwidths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from yantra.collectives.selection.selection import Choice, Group, Selection
+from yantra.fields import Many, Quantity, Section, Text, Whole
+from yantra.records import Record
+
+
+class Rule(Record):
+    """From so many bytes and ranks on, an algorithm; of every collective if none is named."""
+
+    algorithm: str
+    collective: str = ""
+    from_bytes: int = 0
+    from_ranks: int = 1
+
+
+class Rules(Record):
+    """The options of `by_size`."""
+
+    rules: tuple[Rule, ...]
+
+
+RULE = Section(
+    Rule,
+    {
+        "algorithm": ("algorithm", Text(), "the algorithm, in every dimension"),
+        "collective": ("collective", Text(), "all_reduce, ...; else all of them"),
+        "from": (
+            "from_bytes",
+            Quantity("size", "B", whole=True, at_least=0),
+            "for collectives of at least this size",
+        ),
+        "ranks": ("from_ranks", Whole(at_least=1), "for groups of at least so many ranks"),
+    },
+)
+
+
+class BySize(Selection):
+    """Algorithms by ranges of bytes and ranks."""
+
+    options = Section(Rules, {"rules": ("rules", Many(RULE), "the last that holds counts")})
+
+    def choices(self, kind: str, group: Group) -> Sequence[Choice]:
+        """Return the last rule that holds, from every size on at which one begins to."""
+        rules: tuple[Rule, ...] = self.given.rules
+        of_kind = [
+            rule
+            for rule in rules
+            if rule.collective in ("", kind) and group.ranks >= rule.from_ranks
+        ]
+        return [
+            Choice(size, ([r for r in of_kind if r.from_bytes <= size][-1].algorithm,))
+            for size in sorted({rule.from_bytes for rule in of_kind})
+        ]
+
+
+PLUGIN = BySize

@@ -1,0 +1,104 @@
+"""The laws every selection keeps, and a command that checks one against them.
+
+    python -m yantra.collectives.selection.contract path/to/my_selection.py
+
+A selection that has options is asked with their defaults; one that needs options has none to be
+asked with, and the command says so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+
+from yantra.collectives import algorithms
+from yantra.collectives.selection import checked_choices, selections
+from yantra.collectives.selection.selection import Group, Selection
+from yantra.contract import Contract, asked, main
+from yantra.errors import ConfigError
+from yantra.fields import options_of
+
+KINDS = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast")
+_ROW = (("fully_connected", 8),)
+_GRID = (("switch", 8), ("ring", 4))
+GROUPS = (
+    *(Group(n, (("switch", n),), (0,), 0) for n in (2, 3, 8, 64, 1024)),
+    Group(8, _GRID, (0,), 0),
+    Group(4, _GRID, (1,), 1),
+    Group(32, _GRID, (0, 1), 0),
+    Group(3, _ROW, None, 0),
+)
+
+Law = Callable[[Selection, str, Group], str | None]
+
+
+def sizes_ascend_and_every_dimension_has_an_algorithm(
+    selection: Selection, kind: str, group: Group
+) -> str | None:
+    """From each size on there is one algorithm for all dimensions, or one for each."""
+    try:
+        checked_choices(selection, kind, group)
+    except ConfigError as error:
+        return error.problem
+    return None
+
+
+def every_algorithm_is_known(selection: Selection, kind: str, group: Group) -> str | None:
+    """Each name is one that a scenario could give."""
+    for chosen in checked_choices(selection, kind, group).values():
+        for name in chosen:
+            try:
+                algorithms.get(name)
+            except ConfigError as error:
+                return error.problem
+    return None
+
+
+def the_same_is_said_twice(selection: Selection, kind: str, group: Group) -> str | None:
+    """Nothing but the kind, the size and the group decides."""
+    first, second = (checked_choices(selection, kind, group) for _ in range(2))
+    return None if first == second else f"first {first}, then {second}"
+
+
+LAWS: tuple[Law, ...] = (
+    sizes_ascend_and_every_dimension_has_an_algorithm,
+    every_algorithm_is_known,
+    the_same_is_said_twice,
+)
+
+
+def violations(selection: Selection) -> Iterator[str]:
+    """Yield what is wrong with a selection, for every kind, group and law."""
+    for group in GROUPS:
+        for kind in KINDS:
+            for law in LAWS:
+                wrong = asked(law, selection, kind, group)
+                if wrong:
+                    yield f"{kind} over {group.ranks} ranks: {law.__name__}: {wrong}"
+                    break
+
+
+def find(name: str) -> Selection:
+    """Return a selection with the defaults of its options."""
+    plugin = selections.get(name)
+    return plugin(options_of(name, plugin.options, name))
+
+
+def summary(_: Selection) -> str:
+    """Return what was checked."""
+    sizes = ", ".join(str(group.ranks) for group in GROUPS)
+    return f"every law holds for {', '.join(KINDS)} over groups of {sizes} ranks"
+
+
+CONTRACT = Contract(
+    kind="selection",
+    module="yantra.collectives.selection.contract",
+    about="Check a selection: that it names an algorithm for every size.",
+    argument="a name, or a file with a line PLUGIN =",
+    find=find,
+    violations=violations,
+    summary=summary,
+)
+
+if __name__ == "__main__":
+    sys.exit(main(CONTRACT))

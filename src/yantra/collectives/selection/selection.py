@@ -1,0 +1,53 @@
+"""The contract of a selection: which algorithm runs a collective, by its kind, size and group.
+
+A selection is asked once for every kind that a group runs, when a scenario is compiled, and answers
+for all sizes at once: from so many bytes on, these algorithms. So a run looks nothing up but the
+size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from yantra.fields import Section
+
+
+class Group(NamedTuple):
+    """The ranks of a collective: how many, and where they lie.
+
+    `dimensions` are the topology (by name) and the size of every dimension of the cluster,
+    innermost first. `whole` are the dimensions of which the group is exactly the product, None if
+    it is none; `lowest` is the innermost dimension in which members differ, None if there is one
+    member.
+    """
+
+    ranks: int
+    dimensions: tuple[tuple[str, int], ...]
+    whole: tuple[int, ...] | None
+    lowest: int | None
+
+
+class Choice(NamedTuple):
+    """From `from_bytes` on, one algorithm for each dimension of the cluster, or one for all."""
+
+    from_bytes: int
+    algorithms: tuple[str, ...]
+
+
+class Selection:
+    """Base of selections. `options` describes what a scenario may set, None for nothing."""
+
+    options: ClassVar[Section | None] = None
+
+    def __init__(self, options: Any) -> None:
+        """Keep the options, as the record of `self.options`."""
+        self.given = options
+
+    def choices(self, kind: str, group: Group) -> Sequence[Choice]:
+        """Return what runs a kind of collective (`all_reduce`, ...), by ascending bytes.
+
+        Sizes below the first choice keep the algorithms that the scenario names; so do all sizes
+        where there is none.
+        """
+        raise NotImplementedError
