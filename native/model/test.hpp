@@ -109,7 +109,7 @@ inline Model model_of(std::vector<Dimension> dimensions, std::vector<std::shared
     model.plans = {plan};
     std::vector<u32> offsets(ranks);
     std::iota(offsets.begin(), offsets.end(), 0);
-    model.layouts = {{std::make_shared<Shape>(offsets), {}}};   // all kinds by the first plan
+    model.layouts = {{std::make_shared<Shape>(offsets), {}, {}}};   // all kinds by the first plan
     model.communicators = {{}};
     model.queue_sets = {0};
     model.job_of.resize(ranks);

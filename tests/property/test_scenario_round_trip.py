@@ -40,7 +40,7 @@ devices = st.builds(
     types.Device,
     peak_flops=positive,
     memory_bytes_per_s=positive,
-    compute=one_of(types.Compute),
+    compute=st.sampled_from(["recorded", "roofline"]),
 )
 memories = st.builds(
     types.RemoteMemory,

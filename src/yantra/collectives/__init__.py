@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from yantra.collectives.algorithm import CollectiveAlgorithm
+from typing import TYPE_CHECKING
+
 from yantra.collectives.names import window_of
 from yantra.errors import ConfigError
 from yantra.plugin_files import Named
 from yantra.registry import Registry
 
+if TYPE_CHECKING:
+    from yantra.collectives.algorithm import CollectiveAlgorithm
+
 algorithms: Registry[type[CollectiveAlgorithm]] = Registry(
-    "collective algorithm", "yantra.collectives", "yantra.collectives", base=CollectiveAlgorithm
+    "collective algorithm",
+    "yantra.collectives",
+    "yantra.collectives",
+    base="yantra.collectives.algorithm.CollectiveAlgorithm",
 )
 
 

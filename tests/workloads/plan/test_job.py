@@ -97,7 +97,7 @@ def test_a_python_file_gives_a_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("x = 1\n", "expected a last line PLUGIN = <a Model or Transformer>"),
+        ("x = 1\n", "expected a line PLUGIN = <a Model or Transformer"),
         ("import nothing_of_this_name\n", "cannot be imported: ModuleNotFoundError"),
     ],
 )
