@@ -332,7 +332,8 @@ WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     ),
     (
         lambda form: form["scenario"]["cluster"].update(speed=3),
-        "r.json: scenario.cluster.speed: unknown key; expected one of topology, device, devices, memory",
+        "r.json: scenario.cluster.speed: unknown key; expected one of topology, device, devices, "
+        "memory",
     ),
 ]
 
