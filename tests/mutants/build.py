@@ -47,6 +47,7 @@ class Core:
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self.tree = FOLDER / "tree"
+        self.native = self.tree / "native"
         self.folder = FOLDER / "core"
         self._copy()
         self._configure()
@@ -54,7 +55,7 @@ class Core:
         self.link = shlex.split((self.folder / "CMakeFiles/_core.dir/link.txt").read_text())
         self.includes = {
             path: set(re.findall(r'^#include "(.+)"', path.read_text(), re.M))
-            for path in (self.tree / "native").rglob("*.[ch]pp")
+            for path in self.native.rglob("*.[ch]pp")
         }
         self.parts: dict[str, dict[Path, Path]] = {}
         self.lock = threading.Lock()
@@ -102,8 +103,8 @@ class Core:
 
     def build(self, file: str, text: str, worker: int) -> Path | None:
         """Build the module with a file of this text; return its path, None if that fails."""
-        own = FOLDER / f"worker-{worker}"
-        overlay = own / "native"
+        overlay = self.overlay(worker)
+        own = overlay.parent
         shutil.rmtree(overlay, ignore_errors=True)
         changed = own / file
         changed.parent.mkdir(parents=True)
@@ -130,6 +131,10 @@ class Core:
             raise BuildError(f"no compiled source uses {file}")
         return self._linked(first, instead, own)
 
+    def overlay(self, worker: int) -> Path:
+        """Return the folder that holds the changed file alone, as native/ holds all."""
+        return FOLDER / f"worker-{worker}" / "native"
+
     def _using(self, unit: Unit, file: str) -> list[Path]:
         """Return the sources of a unit that a file is, or that include it."""
         path = self.tree / file
@@ -145,8 +150,7 @@ class Core:
             return False
         seen.add(path)
         return name in self.includes[path] or any(
-            self._includes(self.tree / "native" / other, name, seen)
-            for other in self.includes[path]
+            self._includes(self.native / other, name, seen) for other in self.includes[path]
         )
 
     def _apart(self, unit: Unit) -> dict[Path, Path]:

@@ -20,12 +20,14 @@ import subprocess
 import sys
 import threading
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.mutants.build import FOLDER, ROOT, BuildError, Core, built_core, package
-from tests.mutants.parts import LEFT_OUT, PARTS
+from tests.mutants.parts import LEFT_OUT, PARTS, laws
 from tests.mutants.rules import Mutant, mutants
 
 RESULTS = FOLDER / "results.json"
@@ -79,25 +81,38 @@ class Result(NamedTuple):
 
 
 def sample(seed: int, only: str | None) -> Iterator[Candidate]:
-    """Yield mutants in random order, one of every line before a second of any."""
-    draw = random.Random(seed)
-    lines: list[list[Candidate]] = []
+    """Yield mutants in random order, one of every line before a second of any.
+
+    Each line is drawn by what it says, so a change of one leaves the places of all others.
+    """
+    drawn: list[tuple[float, list[Candidate]]] = []
     for part, (patterns, _) in PARTS.items():
         for pattern in patterns:
-            for path in sorted(ROOT.glob(pattern)):
-                text, file = path.read_text(), str(path.relative_to(ROOT))
-                by_line: dict[int, list[Candidate]] = {}
-                for mutant in mutants(text, left_out=LEFT_OUT):
-                    candidate = Candidate(part, file, text, mutant)
-                    by_line.setdefault(mutant.line, []).append(candidate)
-                lines += by_line.values()
-    for of_line in lines:
-        draw.shuffle(of_line)
-    draw.shuffle(lines)
+            for file in _files(pattern):
+                alike: Counter[str] = Counter()
+                for of_line in _by_line(part, file):
+                    line = f"{file} {of_line[0].line}"
+                    alike[line] += 1
+                    draw = random.Random(f"{seed} {line} {alike[line]}")
+                    draw.shuffle(of_line)
+                    drawn.append((draw.random(), of_line))
+    lines = [of_line for _, of_line in sorted(drawn, key=lambda one: one[0])]
     for turn in range(max(map(len, lines), default=0)):
         for of_line in lines:
             if turn < len(of_line) and only in (None, of_line[turn].part):
                 yield of_line[turn]
+
+
+def _files(pattern: str) -> list[str]:
+    return [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob(pattern))]
+
+
+def _by_line(part: str, file: str) -> Iterator[list[Candidate]]:
+    """Yield the mutants of each line of a file that has some."""
+    text = (ROOT / file).read_text()
+    made = mutants(text, left_out=LEFT_OUT)
+    for _, of_line in groupby(made, key=lambda mutant: mutant.line):
+        yield [Candidate(part, file, text, mutant) for mutant in of_line]
 
 
 def equivalents() -> dict[tuple[str, str, str], str]:
@@ -126,7 +141,10 @@ class Trials:
     def check(self, parts: set[str]) -> None:
         """Raise BuildError if the tests of a part fail, or take too long, as things are."""
         for part in sorted(parts):
-            result = self._tests(built_core(), PARTS[part].tests, 0)
+            files = [file for pattern in PARTS[part].files for file in _files(pattern)]
+            stated = sorted({law for file in files for law in laws(file)})
+            tests = (*stated, *PARTS[part].tests)
+            result = self._tests(built_core(), tests, 0, [self.core.native])
             if result.fate == "killed":
                 raise BuildError(f"without a change, the tests of {part} fail: {result.by}")
             if result.seconds > self.limit * 0.8:
@@ -138,13 +156,18 @@ class Trials:
         built = self.core.build(candidate.file, text, worker)
         if built is None:
             return Result("stillborn")
-        return self._tests(built, PARTS[candidate.part].tests, worker)
+        sources = [self.core.overlay(worker), self.core.native]
+        tests = (*laws(candidate.file), *PARTS[candidate.part].tests)
+        return self._tests(built, tests, worker, sources)
 
-    def _tests(self, module: Path, tests: tuple[str, ...], worker: int) -> Result:
+    def _tests(
+        self, module: Path, tests: tuple[str, ...], worker: int, sources: list[Path]
+    ) -> Result:
         there = self.packages[worker]
         shutil.copy(module, there / "yantra" / module.name)
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join([str(there), str(ROOT)]),
+            "YANTRA_NATIVE": os.pathsep.join(map(str, sources)),
             "PYTHONDONTWRITEBYTECODE": "1",
             "OPENBLAS_NUM_THREADS": "1",
         }

@@ -1,13 +1,18 @@
 """The parts of the core that mutants are made of, and the tests that must notice them.
 
-The one place to change when files move or tests are written. Tests are run in the order given, so
-those that notice most in the least time come first; all of a part together take less than a minute.
-For a header, what includes it is built again.
+The one place to change when files move or tests are written. The laws that a test beside the core
+(`native/**/*.test.cpp`) states of a file come first, without being named here. The rest is run in
+the order given, so those that notice most in the least time come first; all of a part together take
+less than a minute. For a header, what includes it is built again.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
+
+NATIVE = Path(__file__).resolve().parents[2] / "native"
+LAWS = "tests/native/test_native_parts.py::test_a_part_keeps_its_laws"
 
 
 class Part(NamedTuple):
@@ -91,3 +96,14 @@ SECOND_COPIES = ("-DYANTRA_RECORDED",)
 
 # Sources that are not compiled again for a header: they only hold what the others made.
 NOT_REBUILT = ("native/bind/",)
+
+
+def laws(file: str) -> tuple[str, ...]:
+    """Return the tests beside the core that include or name a file, or are called as it is."""
+    name = file.removeprefix("native/")
+    beside = NATIVE / name.replace(".cpp", ".test.cpp")
+    return tuple(
+        f"{LAWS}[{test.relative_to(NATIVE)}]"
+        for test in sorted(NATIVE.rglob("*.test.cpp"))
+        if test == beside or name in test.read_text()
+    )

@@ -4,6 +4,9 @@ A test is a program that states laws, where it can against a slow oracle. It end
 step at which one broke. Beside `name.test.cpp` goes `name.cpp`, if there is one and the test does
 not include it whole, and what its line `// needs:` names: sources, or `the parts of a run`, which
 are compiled once for all tests. What one worker has built, the others use.
+
+$YANTRA_NATIVE names the folders to take sources from; the first that has one counts. So the mutants
+of tests/mutants put a folder with their one changed file before the rest.
 """
 
 from __future__ import annotations
@@ -20,10 +23,15 @@ import pytest
 
 NATIVE = Path(__file__).resolve().parents[2] / "native"
 TESTS = sorted(NATIVE.rglob("*.test.cpp"))
+OTHERS = os.environ.get("YANTRA_NATIVE", "")
+FOLDERS = [Path(folder) for folder in OTHERS.split(os.pathsep)] if OTHERS else [NATIVE]
 COMPILER = shutil.which(os.environ.get("CXX", "g++"))
+CACHE = [found] if (found := shutil.which("ccache")) else []
 # What a test does not call need not be there to be linked.
-FLAGS = ["-std=c++20", "-O1", f"-I{NATIVE}", "-ffunction-sections", "-Wl,--gc-sections"]
-STRICT = ["-Wall", "-Wextra", "-Werror"]
+INCLUDED = [f"-I{folder}" for folder in FOLDERS]
+FLAGS = ["-std=c++20", "-O1", *INCLUDED, "-ffunction-sections", "-Wl,--gc-sections"]
+# A mutant must not fail for a warning: tests are to notice it.
+STRICT = ["-w"] if OTHERS else ["-Wall", "-Wextra", "-Werror"]
 
 PARTS_OF_A_RUN = "the parts of a run"
 IN_A_RUN = [
@@ -47,18 +55,22 @@ def _needs(test: Path) -> tuple[list[Path], bool]:
     named = re.search(r"^// needs: (.*)$", text, re.MULTILINE)
     if named and named[1] == PARTS_OF_A_RUN:
         return [test], True
-    own = test.with_name(test.name.replace(".test.cpp", ".cpp"))
+    own = str(test.relative_to(NATIVE)).replace(".test.cpp", ".cpp")
     found = [test]
-    if own.exists() and f'#include "{own.relative_to(NATIVE)}"' not in text:
-        found.append(own)
+    if (NATIVE / own).exists() and f'#include "{own}"' not in text:
+        found.append(_source(own))
     if named:
-        found += [NATIVE / name.strip() for name in named[1].split(",")]
+        found += [_source(name.strip()) for name in named[1].split(",")]
     return found, False
 
 
-def _compile(*arguments: object) -> Built:
-    command = [str(COMPILER), *FLAGS, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def _source(name: str) -> Path:
+    return next(folder / name for folder in FOLDERS if (folder / name).exists())
+
+
+def _compile(folder: Path, *arguments: object) -> Built:
+    command = [*CACHE, str(COMPILER), *FLAGS, *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def _once(target: Path, build: Callable[[], Built]) -> Path:
@@ -83,19 +95,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def parts_of_a_run(folder: Path) -> Callable[[], Path]:
     """Return who builds one object of all of them: together they compile twice as fast."""
-    sources = [
-        source
+    names = [
+        f"{part}/{source.name}"
         for part in IN_A_RUN
         for source in sorted((NATIVE / part).glob("*.cpp"))
         if not source.name.endswith(".test.cpp")
     ]
-    sources += [NATIVE / name for name in BESIDE_THEM]
+    sources = [_source(name) for name in [*names, *BESIDE_THEM]]
     together = folder / "parts_of_a_run.cpp"
     target = together.with_suffix(".o")
 
     def build() -> Built:
         together.write_text("".join(f'#include "{source}"\n' for source in sources))
-        return _compile("-c", together, "-o", target)
+        return _compile(folder, "-c", together.name, "-o", target.name)
 
     return lambda: _once(target, build)
 
@@ -108,6 +120,6 @@ def test_a_part_keeps_its_laws(
     sources, needs_a_run = _needs(test)
     objects = [parts_of_a_run()] if needs_a_run else []
     target = folder / "-".join(test.relative_to(NATIVE).parts).removesuffix(".test.cpp")
-    program = _once(target, lambda: _compile(*STRICT, *sources, *objects, "-o", target))
+    program = _once(target, lambda: _compile(folder, *STRICT, *sources, *objects, "-o", target))
     done = subprocess.run([program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.mutants import campaign
 from tests.mutants.campaign import ROOT, Candidate, equivalents, reason, sample
-from tests.mutants.parts import LEFT_OUT, PARTS
+from tests.mutants.parts import LAWS, LEFT_OUT, PARTS, Part, laws
 from tests.mutants.rules import mutants
 
 TEXT = """// A comment with a < b and 1 number.
@@ -93,3 +96,25 @@ def test_every_mutant_listed_as_equivalent_exists() -> None:
     known = equivalents()
     found = {(one.file, one.line) for one in sample(1, None) if reason(one, known)}
     assert found == {(file, line) for file, line, _ in known}
+
+
+def test_a_line_that_changes_leaves_the_draw_of_all_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def drawn(text: str) -> list[tuple[str, str]]:
+        (tmp_path / "thing.cpp").write_text(text)
+        return [(one.line, one.mutant.change) for one in sample(1, None)]
+
+    monkeypatch.setattr(campaign, "ROOT", tmp_path)
+    monkeypatch.setattr(campaign, "PARTS", {"part": Part(("thing.cpp",), ())})
+    line = "    const u32 more = by + 2;\n"
+    without = [one for one in drawn(TEXT) if one[0] != line.strip()]
+    assert drawn(TEXT.replace(line, "")) == without != drawn(TEXT)
+
+
+def test_a_test_beside_the_core_states_laws_of_the_files_it_names() -> None:
+    visited = "native/execution/state.hpp", "native/fold/shortcuts/state_visitors.hpp"
+    for file in visited:
+        assert laws(file) == (f"{LAWS}[fold/shortcuts/state.test.cpp]",)
+    assert laws("native/memory/memory.cpp") == (f"{LAWS}[memory/memory.test.cpp]",)
+    assert laws("native/fold/refinement.cpp") == ()
