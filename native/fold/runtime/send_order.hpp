@@ -37,7 +37,6 @@ public:
         Changes& c = changes_[actor];
         if (c.tick != tick) {
             c = {tick, event, false, false, {}};
-            return true;
         }
         if (c.event == event) {
             return true;

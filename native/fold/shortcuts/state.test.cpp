@@ -77,6 +77,7 @@ public:
         check(found == fields, (std::string("not all fields are visited: ") + name).c_str(), found);
         ++checked_[name];
     }
+    void saw(const char* name) { ++checked_[name]; }
     void forget() { seen_.clear(); }
     u64 checked(const std::string& name) const {
         const auto found = checked_.find(name);
@@ -272,6 +273,276 @@ void a_state_that_moves_looks_the_same(Simulation& run, const Model& model, u64 
     }
 }
 
+// What is written of a moment.
+struct Written {
+    bool possible = false;
+    std::vector<u64> words, counts;
+    std::vector<u32> tags;
+    bool operator==(const Written&) const = default;
+};
+
+Written write(Simulation& run, const Model& model) {
+    const ActorClasses classes = own_classes(4);
+    const Origins origins{IdVector<ActorId, u64>(4), IdVector<ActorId, i64>(4), {0}};
+    StateWriter writer(classes, origins);
+    visit(writer, run, model);
+    return {writer.possible(), writer.words, writer.counts, writer.tags};
+}
+
+// Adds 1 to the value that is handed over after so many others.
+class Toucher : public StateVisitor<Toucher> {
+public:
+    enum class Shows { nowhere, in_words, in_counts, in_both, in_tags };
+
+    Toucher(const ActorClasses& classes, u64 after, u32 by) : StateVisitor(classes), left_(after), by_(by) {}
+
+    bool possible() const { return true; }
+    void must(bool) {}
+    void word(u64) {}
+    template <class T>
+    void must_be_empty(const T&) {}
+    template <class T>
+    void same(T& value) {
+        touch(value, Shows::in_words);
+    }
+    void all_same(std::vector<u32>& values) {
+        for (u32& value : values) {
+            touch(value, Shows::in_words);
+        }
+    }
+    template <class T>
+    void node(ActorId, T& node) {
+        touch(node, Shows::in_words);
+    }
+    void place(ActorId, u32& place) { touch(place, Shows::nowhere); }
+    void nodes(ActorId, ReadySet& ready) {
+        if (!ready.empty() && is_it()) {
+            ready.move_on(by_);
+            shows = Shows::in_words;
+        }
+    }
+    void chunk_number(u32, u64& number) { touch(number, Shows::in_words); }
+    void table_number(u32, u32, u64& number) { touch(number, Shows::in_words); }
+    void priority(ActorId, i64& priority) { touch(priority, Shows::in_words); }
+    void tag(u32& tag) { touch(tag, Shows::in_tags); }
+    template <class T>
+    void count(T& value) {
+        touch(value, Shows::in_counts);
+    }
+    template <class T>
+    void count(T& value, u64) {
+        touch(value, Shows::in_both);
+    }
+    bool comes_to_flight(u32 at) { return flights_.insert(at).second; }
+    bool comes_to_instance(u32 at) { return instances_.insert(at).second; }
+    bool comes_to_table(u32 at) { return tables_.insert(at).second; }
+
+    std::optional<Shows> shows;   // none: so many are not handed over
+
+private:
+    bool is_it() { return left_-- == 0; }
+    template <class T>
+    void touch(T& value, Shows where) {
+        if constexpr (requires { value.packed(); }) {
+            if (value.is_none()) {
+                return;   // another would be a field of another meaning, too
+            }
+        }
+        if (!is_it()) {
+            return;
+        }
+        shows = where;
+        if constexpr (requires { value.packed(); }) {
+            value = T(value.owner(), value.kind() + by_);
+        } else if constexpr (requires { value.index(); }) {
+            value = T(value.index() + by_);
+        } else if constexpr (std::is_same_v<T, bool>) {
+            value = !value;
+        } else {
+            value = static_cast<T>(static_cast<u64>(value) + static_cast<u64>(static_cast<i32>(by_)));
+        }
+    }
+
+    u64 left_;
+    u32 by_;
+    std::set<u32> flights_, instances_, tables_;
+};
+
+// Every value that is handed over shows where it should, and nowhere else.
+void every_value_shows(Simulation& run, const Model& model, u64 step) {
+    const ActorClasses classes = own_classes(4);
+    const Written before = write(run, model);
+    for (u64 at = 0;; ++at) {
+        Toucher toucher(classes, at, 1);
+        visit(toucher, run, model);
+        if (!toucher.shows) {
+            check(at > 50, "few values are handed over", at);
+            return;
+        }
+        using Shows = Toucher::Shows;
+        const Shows shows = *toucher.shows;
+        const Written after = write(run, model);
+        check(after.possible == before.possible, "a value makes a moment impossible", step);
+        check((after.words != before.words) == (shows == Shows::in_words || shows == Shows::in_both),
+              "a value that decides something is not written, or one that does not is", at);
+        check((after.counts != before.counts) == (shows == Shows::in_counts || shows == Shows::in_both),
+              "a count is not written", at);
+        check((after.tags != before.tags) == (shows == Shows::in_tags), "a tag is not written", at);
+        Toucher back(classes, at, 0u - 1u);
+        visit(back, run, model);
+        check(write(run, model) == before, "a value that was changed and changed back", at);
+    }
+}
+
+// With a value changed the moment is written otherwise; it is put back.
+template <class T>
+void shows(const char* what, T& value, T changed, Simulation& run, const Model& model) {
+    const Written before = write(run, model);
+    std::swap(value, changed);
+    check(write(run, model) != before, what, 0);
+    std::swap(value, changed);
+}
+
+template <class T>
+void is_impossible(const char* what, T& value, T changed, Simulation& run, const Model& model) {
+    std::swap(value, changed);
+    check(!write(run, model).possible, what, 0);
+    std::swap(value, changed);
+}
+
+template <class T>
+void shows_nothing(const char* what, T& value, T changed, Simulation& run, const Model& model) {
+    const Written before = write(run, model);
+    std::swap(value, changed);
+    check(write(run, model) == before, what, 0);
+    std::swap(value, changed);
+}
+
+void where_phases_lie_does_not_show(Checklist& list, Simulation& run, const Model& model, Chunk& chunk) {
+    std::vector<Phase>& phases = run.collectives().chunks().state().phases;
+    const std::vector<Phase> own(phases.begin() + chunk.first_phase, phases.begin() + chunk.end_phase);
+    const u32 further = static_cast<u32>(phases.size()) - chunk.first_phase;
+    phases.insert(phases.end(), own.begin(), own.end());
+    const Chunk old = chunk;
+    Chunk moved = chunk;
+    moved.first_phase += further;
+    moved.end_phase += further;
+    moved.phase += further;
+    const Written before = write(run, model);
+    chunk = moved;
+    check(write(run, model) == before, "where phases lie is told", further);
+    chunk = old;
+    phases.resize(phases.size() - own.size());
+    list.saw("phases moved");
+}
+
+// What is no value of its own: which queue, which phase, how far a member is behind the others.
+void what_follows_from_several_shows(Checklist& list, Simulation& run, const Model& model) {
+    Collectives& collectives = run.collectives();
+    PeerTables::State& tables = collectives.tables().state();
+    for (std::vector<ChunkQueues::Queue>& of : collectives.queues().state().queues) {
+        for (std::size_t at = 1; at < of.size(); ++at) {
+            if (of[at].chunks.empty() != of[at - 1].chunks.empty()) {
+                const Written before = write(run, model);
+                std::swap(of[at].chunks, of[at - 1].chunks);
+                std::swap(of[at].running, of[at - 1].running);
+                check(write(run, model) != before, "in which queue chunks wait does not show", at);
+                std::swap(of[at].chunks, of[at - 1].chunks);
+                std::swap(of[at].running, of[at - 1].running);
+                list.saw("queues swapped");
+            }
+        }
+        for (ChunkQueues::Queue& queue : of) {
+            if (!model.quirks.phases_as_ready) {
+                shows("how far a member is does not show", queue.next_start, queue.next_start + 1, run, model);
+            }
+            for (ChunkId id : queue.chunks) {
+                Chunk& chunk = collectives.chunks()[id];
+                PeerTables::Table& table = tables.tables[chunk.table];
+                const std::vector<u32> nobody(table.chunk.size(), none);
+                std::vector<u32> somebody = nobody;
+                somebody.back() = 0;
+                shows("the phase of a chunk does not show", chunk.phase, chunk.phase + 1, run, model);
+                is_impossible("a table of the same number", table.next, 0u, run, model);
+                is_impossible("an early arrival", table.early, somebody, run, model);
+                shows_nothing("early arrivals that were", table.early, nobody, run, model);
+                is_impossible("a chunk of a collective given by traces", chunk.custom, 0u, run, model);
+                is_impossible("a chunk without a table", chunk.table, none, run, model);
+                for (ChunkId& member : table.chunk) {
+                    shows("who has joined does not show", member, member.is_none() ? id : ChunkId::none, run,
+                          model);
+                }
+                where_phases_lie_does_not_show(list, run, model, chunk);
+            }
+        }
+    }
+    for (std::vector<ChunkQueues::PhaseOrder>& orders : collectives.queues().state().orders) {
+        for (ChunkQueues::PhaseOrder& order : orders) {
+            if (!model.quirks.phases_as_ready) {
+                shows("how far all are does not show", order.passed, order.passed + 1, run, model);
+            }
+        }
+    }
+    std::optional<MismatchedNodes>& mismatch = collectives.state().mismatch;
+    is_impossible("a mismatch", mismatch, std::optional<MismatchedNodes>(MismatchedNodes{}), run, model);
+    for (Executor::OfActor& of : run.executor().state().actors) {
+        is_impossible("nodes that were freed", of.freed, {NodeId(0)}, run, model);
+    }
+}
+
+void what_flights_need_shows(Checklist& list, Simulation& run, const Model& model) {
+    Transport::State& state = run.transport().state();
+    const auto next = [&](u32 at) { return state.flights[at].next; };
+    std::vector<u32> sent;
+    state.matcher.for_each_message(next, [&](const MatchKey&, Matcher::Side side, u32 at) {
+        if (side == Matcher::Side::send) {
+            sent.push_back(at);
+        }
+    });
+    for (u32 at : sent) {
+        Transport::Flight& flight = state.flights[at];
+        const Completion of_node{EventKind(Owner::execution, 0), 1, 2};
+        const Completion of_chunk{EventKind(Owner::collectives, 0), 1, 2};
+        for (Completion Transport::Flight::*which : {&Transport::Flight::sent, &Transport::Flight::received}) {
+            Completion& then = flight.*which;
+            is_impossible("a message of a chunk", then, of_chunk, run, model);
+            shows("for whom a message is does not show", then, then.kind.is_none() ? of_node : Completion{},
+                  run, model);
+        }
+        const Completion received = std::exchange(flight.received, {});
+        is_impossible("a message for nobody", flight.sent, {}, run, model);
+        flight.received = received;
+        list.saw("flights");
+    }
+}
+
+// What was counted between two moments is counted so many times more.
+void counts_are_repeated(Simulation& run, const Model& model, u64 step) {
+    const ActorClasses classes = own_classes(4);
+    const Written now = write(run, model);
+    std::vector<u64> before(now.counts.size());
+    std::vector<u64> after(now.counts.size());
+    for (std::size_t at = 0; at < after.size(); ++at) {
+        before[at] = at;
+        after[at] = 4 * at;
+    }
+    const auto move_by = [&](const std::vector<u64>& from, const std::vector<u64>& to) {
+        const Moves moves{.nodes = IdVector<ActorId, u32>(4, 0), .priority = IdVector<ActorId, i64>(4, 0),
+                          .chunks = {0}, .tags = 0, .before = from, .after = to, .times = 5};
+        StateMover mover(classes, moves);
+        visit(mover, run, model);
+        check(mover.counted() == now.counts.size(), "not as much is moved as is written", step);
+    };
+    move_by(before, after);
+    const Written then = write(run, model);
+    for (std::size_t at = 0; at < after.size(); ++at) {
+        check(static_cast<u32>(then.counts[at]) == static_cast<u32>(now.counts[at] + 15 * at),
+              "what was counted is not repeated", at);
+    }
+    move_by(after, before);
+    check(write(run, model) == now, "what was repeated and taken back", step);
+}
+
 void go_through_a_run(Checklist& list, bool phases_as_ready) {
     const Model model = any_model(phases_as_ready);
     SameTimes times;
@@ -286,6 +557,10 @@ void go_through_a_run(Checklist& list, bool phases_as_ready) {
             check_chunks(list, run.collectives());
             check_orders_and_flights(list, run, model);
             a_state_that_moves_looks_the_same(run, model, step);
+            every_value_shows(run, model, step);
+            what_follows_from_several_shows(list, run, model);
+            what_flights_need_shows(list, run, model);
+            counts_are_repeated(run, model, step);
         }
     }
     check(run.nodes_done() == 24, "the run did not end", run.nodes_done());
@@ -302,7 +577,8 @@ int main() {
          {"Executor::State", "Executor::OfActor", "Collectives::State", "Planner::OfActor",
           "Planner::RoundRobin", "Planner::AlternationCount", "ChunkQueues::State", "ChunkQueues::Queue",
           "ChunkQueues::PhaseOrder", "ChunkQueues::PhaseStart", "Chunk", "CollectiveInstance", "Completion",
-          "PeerTables::Table", "Phase", "Transport::State", "Transport::Flight"}) {
+          "PeerTables::Table", "Phase", "Transport::State", "Transport::Flight", "queues swapped", "phases moved",
+          "flights"}) {
         check(list.checked(name) > 0, (std::string("never looked at: ") + name).c_str(), 0);
     }
 }
