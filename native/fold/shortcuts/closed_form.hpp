@@ -42,7 +42,8 @@ struct LonePhase {
 // finds that and says so. Precondition: messages of the network never wait for each other.
 std::optional<ClosedForm> closed_form(const LonePhase& phase, const NetworkModel& network);
 
-// Whether `alike(rank)` holds for all that a member of a level sends to or hears from in a program.
+// Whether `alike(rank)` holds for all that a member of a level sends to or hears from in a program. It hears
+// from those that are as far behind it as it sends ahead, and either way round may be ahead.
 bool all_peers(const ExchangeProgram& machine, const Place& place, const std::function<bool(u32)>& alike);
 
 // The closed forms of a run, found once each, and how often each stood for a phase.

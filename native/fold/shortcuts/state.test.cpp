@@ -516,6 +516,21 @@ void what_flights_need_shows(Checklist& list, Simulation& run, const Model& mode
     }
 }
 
+// Nodes that are ready are written by how many there are, then from the lowest on, however they came.
+void ready_nodes_are_written_in_order() {
+    const ActorClasses classes = own_classes(1);
+    const Origins origins{IdVector<ActorId, u64>(1, 10), IdVector<ActorId, i64>(1), {0}};
+    for (const std::vector<u32>& came : {std::vector<u32>{10, 11, 12}, {11, 12, 10}, {12, 11, 10}}) {
+        ReadySet ready(2);
+        for (u32 node : came) {
+            ready.insert(node == 11, node);
+        }
+        StateWriter writer(classes, origins);
+        writer.nodes(ActorId(0), ready);
+        check(writer.words == std::vector<u64>{3, 0, 1, 2}, "ready nodes are written otherwise", came[0]);
+    }
+}
+
 // What was counted between two moments is counted so many times more.
 void counts_are_repeated(Simulation& run, const Model& model, u64 step) {
     const ActorClasses classes = own_classes(4);
@@ -570,6 +585,7 @@ void go_through_a_run(Checklist& list, bool phases_as_ready) {
 
 int main() {
     fields_are_counted();
+    ready_nodes_are_written_in_order();
     Checklist list;
     go_through_a_run(list, false);
     go_through_a_run(list, true);

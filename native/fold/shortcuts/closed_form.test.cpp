@@ -1,0 +1,313 @@
+// A closed form is what the phase takes when all ranks of the level play it, message by message.
+//
+// The oracle plays every rank of the level with a counter for each pair. Programs, windows, barriers and
+// times are random. Where a form is refused, there is a reason that the oracle can see, too.
+#include "fold/shortcuts/closed_form.hpp"
+
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/test.hpp"
+
+namespace {
+
+using namespace yantra;
+using test::check;
+
+constexpr u64 longest = u64{1} << 60U;
+
+// Every pair of ranks is another distance apart.
+class OddNetwork final : public NetworkModel {
+public:
+    explicit OddNetwork(bool waits) : waits_(waits) {}
+    void send(const Message&, Notice, Notice) override {}
+    void handle(const Event&) override {}
+    NetworkCapabilities capabilities() const override { return {!waits_, false}; }
+    static u64 ticks(u32 src, u32 dst, u64 bytes) { return (src * 7 + dst * 5) % 11 + bytes; }
+    u64 alone(const Message& message, u64 times, std::vector<LinkUse>& use) const override {
+        use.resize(1);
+        use[0].bytes += message.bytes * times;
+        use[0].messages += times;
+        return ticks(message.src.index(), message.dst.index(), message.bytes);
+    }
+    std::vector<LinkRecord> links() const override { return {}; }
+    std::vector<LinkUse> dimensions() const override { return {}; }
+
+private:
+    bool waits_;
+};
+
+u64 reduction_ticks(u64 bytes) { return bytes / 3; }
+
+// All ranks of the level, of which each does what the one asked for does.
+class AllRanks {
+public:
+    AllRanks(const LonePhase& phase) : phase_(phase), machine_(phase.machine), ranks_(phase.place.size) {}
+
+    // When the last rank has ended; never if none does.
+    u64 play() {
+        for (u32 rank = 0; rank < ranks_.size(); ++rank) {
+            ranks_[rank].left = machine_.sends;
+            for (u64 i = 0; i < machine_.window; ++i) {
+                inject(rank);
+            }
+        }
+        while (!events_.empty()) {
+            const Happening now = events_.begin()->second;
+            now_ = events_.begin()->first.first;
+            events_.erase(events_.begin());
+            if (now.handed_over) {
+                one_free(now.rank);
+            } else if (--ranks_[now.rank].missing[now.from] >= 0) {
+                receive(now.rank);
+            }
+        }
+        u64 end = 0;
+        for (const Rank& rank : ranks_) {
+            end = std::max(end, rank.end);
+        }
+        return end;
+    }
+    // A receipt and a look for it came in one tick.
+    bool met = false;
+    u64 bytes = 0;   // sent by the rank asked for
+
+private:
+    struct Rank {
+        u64 injected = 0, sent = 0, left = 0, free = 0, receipts = 0, end = never;
+        u64 last_receipt = never, last_look = never;
+        std::map<u32, i64> missing;   // by rank: receives that wait, less arrivals
+    };
+    struct Happening {
+        u32 rank;
+        bool handed_over;
+        u32 from = 0;
+    };
+
+    const Run& run_of(u64 packet) const {
+        for (const Run& run : machine_.runs) {
+            if (packet < run.count) {
+                return run;
+            }
+            packet -= run.count;
+        }
+        check(false, "more packets than the runs have", packet);
+        return machine_.runs.front();
+    }
+    void at(u64 delay, Happening what) { events_.emplace(std::pair{now_ + delay, number_++}, what); }
+    u32 peer(u32 rank, i32 offset, bool by_xor) const {
+        const i32 n = static_cast<i32>(ranks_.size());
+        const i32 by = phase_.clockwise ? offset : -offset;
+        return by_xor ? rank ^ static_cast<u32>(offset) : static_cast<u32>((static_cast<i32>(rank) + by + n) % n);
+    }
+
+    void inject(u32 rank) {
+        const Run& run = run_of(ranks_[rank].injected++);
+        const u64 reduced = run.reduce.of(phase_.data, phase_.round_up);
+        at(phase_.hand_over_ticks + (run.reduce.num != 0 ? reduction_ticks(reduced) : 0), {rank, true});
+    }
+    void receive(u32 rank) {
+        Rank& r = ranks_[rank];
+        ++r.receipts;
+        r.last_receipt = now_;
+        met |= counts_receipts() && r.last_look == now_;
+        inject(rank);
+    }
+    bool counts_receipts() const { return machine_.barrier_at > 0 && !machine_.barrier_counts_hand_overs; }
+
+    void one_free(u32 rank) {
+        Rank& r = ranks_[rank];
+        ++r.free;
+        u64 may_send = 1;
+        if (machine_.barrier_at > 0 && r.left <= machine_.barrier_at) {
+            const u64 handed_over = machine_.sends - r.left + r.free;   // since the start
+            const u64 wanted = machine_.barrier_receipts;
+            if (counts_receipts()) {
+                r.last_look = now_;
+                met |= r.last_receipt == now_;
+                may_send = r.receipts >= wanted ? machine_.window : 0;
+            } else {
+                may_send = handed_over >= wanted + machine_.window ? machine_.window : 0;
+            }
+        }
+        const bool looked_in_vain = may_send == 0;
+        for (; may_send > 0 && r.left > 0 && r.free > 0; --may_send) {
+            send(rank);
+        }
+        if (r.left == 0 && r.free == machine_.window && !looked_in_vain) {
+            r.end = now_;
+        }
+    }
+    void send(u32 rank) {
+        Rank& r = ranks_[rank];
+        --r.left;
+        --r.free;
+        const Run& run = run_of(r.sent++);
+        const u64 size = run.bytes.of(phase_.data, phase_.round_up);
+        const u32 own = phase_.place.position;
+        bytes += rank == own ? size : 0;
+        const u64 ticks = OddNetwork::ticks(phase_.place.rank_at(own),
+                                            phase_.place.rank_at(peer(own, run.out, run.by_xor)), size);
+        at(ticks, {peer(rank, run.out, run.by_xor), false, rank});
+        if (r.missing[peer(rank, run.into, run.by_xor)]++ < 0) {
+            ready(rank);
+        }
+    }
+    // What has arrived before its receive was posted.
+    void ready(u32 rank) {
+        ranks_[rank].missing[rank] += 1;
+        at(0, {rank, false, rank});
+    }
+
+    const LonePhase& phase_;
+    const ExchangeProgram& machine_;
+    std::vector<Rank> ranks_;
+    std::map<std::pair<u64, u64>, Happening> events_;   // by tick and number
+    u64 now_ = 0;
+    u64 number_ = 0;
+};
+
+ExchangeProgram any_machine(test::Random& random, u32 size) {
+    ExchangeProgram machine;
+    machine.window = random.one_in(3) ? 1 : 1 + random.below(4);
+    machine.sends = 1 + random.below(6);
+    machine.neighbours_only = random.one_in(2);
+    const bool by_xor = (size & (size - 1)) == 0 && !machine.neighbours_only && random.one_in(2);
+    u64 packets = machine.sends + machine.window;
+    while (packets > 0) {
+        Run run;
+        run.count = 1 + random.below(packets + (random.one_in(3) ? 2 : 0));
+        packets -= std::min(packets, run.count);
+        run.by_xor = by_xor;
+        run.out = machine.neighbours_only ? 1 : 1 + static_cast<i32>(random.below(size - 1));
+        run.into = by_xor ? run.out : -run.out;
+        run.bytes = {random.below(3), 1 + random.below(3)};
+        run.reduce = random.one_in(2) ? Share{0, 1} : Share{1 + random.below(2), 1 + random.below(2)};
+        machine.runs.push_back(run);
+    }
+    if (random.one_in(2)) {
+        machine.barrier_at = 1 + random.below(machine.sends);
+        machine.barrier_receipts = random.below(machine.sends - machine.barrier_at + 1);
+        machine.barrier_counts_hand_overs = random.one_in(2);
+    }
+    return machine;
+}
+
+void forms_are_what_all_ranks_take() {
+    const OddNetwork network(false);
+    u64 found = 0;
+    u64 refused = 0;
+    for (u32 seed = 0; seed < 20'000; ++seed) {
+        test::Random random(seed);
+        const u32 size = 2 + static_cast<u32>(random.below(5));
+        const ExchangeProgram machine = any_machine(random, size);
+        const Place place{.size = size, .stride = 2, .base = 1,
+                          .position = static_cast<u32>(random.below(size))};
+        const LonePhase phase{machine, place, random.below(20), random.one_in(2), random.one_in(2),
+                              random.below(6), reduction_ticks};
+        AllRanks all(phase);
+        const u64 expected = all.play();
+        const std::optional<ClosedForm> form = closed_form(phase, network);
+        if (!form) {
+            check(expected == never || all.met, "a form was refused", seed);
+            ++refused;
+            continue;
+        }
+        ++found;
+        check(!all.met, "the order of a tick decides", seed);
+        check(form->ticks == expected, "the phase takes another time", seed);
+        check(form->messages == machine.sends, "a rank sends another number of messages", seed);
+        check(form->use.size() == 1 && form->use[0].messages == machine.sends, "uses", seed);
+        check(form->use[0].bytes == all.bytes, "other bytes are sent", seed);
+    }
+    check(found > 5000 && refused > 500, "too few forms are found or refused", found);
+}
+
+// A phase of which the first packet takes `hand_over` ticks, and no message takes any time of its bytes.
+std::optional<ClosedForm> of_length(u64 sends, u64 window, u64 hand_over, bool waits = false) {
+    Run run;
+    run.count = sends + window;
+    run.out = 1;
+    run.into = -1;
+    run.bytes = {0, 1};
+    ExchangeProgram machine;
+    machine.runs = {run};
+    machine.sends = sends;
+    machine.window = window;
+    const Place place{.size = 3};
+    return closed_form({machine, place, 0, true, true, hand_over, reduction_ticks}, OddNetwork(waits));
+}
+
+void what_no_clock_holds_is_refused() {
+    check(!of_length(1, 1, 10, true), "messages that may wait for each other", 0);
+    for (u64 window : {u64{1}, u64{2}}) {
+        const u64 all = longest - OddNetwork::ticks(0, 1, 0);   // of two hand-overs, one after the other
+        check(of_length(1, window, all / 2)->ticks == all / 2 * 2 + 5, "a long phase", window);
+        for (u64 hand_over : {longest / 2, longest, longest + 1, ~u64{0} / 2, ~u64{0}}) {
+            check(!of_length(1, window, hand_over), "a phase that is too long", window);
+        }
+    }
+    check(!of_length(u64{1} << 40U, 1, u64{1} << 40U), "a sum that is too large", 0);
+    check(!of_length(u64{1} << 60U, 1, 1), "messages that take too long", 0);
+}
+
+void all_peers_are_asked() {
+    ExchangeProgram machine;
+    machine.runs.resize(2);
+    machine.runs[0].out = 1;
+    machine.runs[0].into = -1;
+    machine.runs[1].out = 3;
+    machine.runs[1].into = -3;
+    const Place place{.size = 8, .stride = 10, .base = 5, .position = 2};
+    std::set<u32> asked;
+    check(all_peers(machine, place, [&](u32 rank) { return asked.insert(rank), true; }), "all are alike", 0);
+    check(asked == std::set<u32>{15, 35, 55, 75}, "others were asked", asked.size());
+    for (u32 other : asked) {
+        check(!all_peers(machine, place, [&](u32 rank) { return rank != other; }), "one is not alike", other);
+    }
+    machine.runs[0].by_xor = machine.runs[1].by_xor = true;
+    machine.runs[0].into = 1;
+    machine.runs[1].into = 3;
+    asked.clear();
+    all_peers(machine, place, [&](u32 rank) { return asked.insert(rank), true; });
+    check(asked == std::set<u32>{15, 35}, "others were asked by exclusive or", asked.size());
+}
+
+// Every key is found once, and what was used since a mark is repeated.
+void forms_are_found_once_and_repeated() {
+    ClosedForms forms;
+    const ClosedForms::Key key{1, 2, 3, 4, 5, 6, true};
+    u64 asked = 0;
+    const auto find = [&] { return ++asked, std::optional(ClosedForm{10, 2, {}}); };
+    forms.of(key, find).times += 3;
+    forms.mark();
+    forms.of(key, find).times += 4;
+    check(asked == 1, "a form is found again", asked);
+    forms.repeat(5);
+    forms.for_each([](u32 rank, const ClosedForm& form, u64 times) {
+        check(rank == 2 && form.ticks == 10 && times == 3 + 4 + 4 * 5, "what was used is repeated", times);
+    });
+    for (u64 part = 0; part < 7; ++part) {
+        ClosedForms::Key other = key;
+        other.data += part == 0;
+        other.rank += part == 1;
+        other.plan += part == 2;
+        other.communicator += part == 3;
+        other.level += part == 4;
+        other.program += part == 5;
+        other.clockwise ^= part == 6;
+        forms.of(other, find);
+        check(asked == part + 2, "two phases share a form", part);
+    }
+}
+
+}  // namespace
+
+int main() {
+    forms_are_what_all_ranks_take();
+    what_no_clock_holds_is_refused();
+    all_peers_are_asked();
+    forms_are_found_once_and_repeated();
+}
