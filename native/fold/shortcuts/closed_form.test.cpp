@@ -187,6 +187,11 @@ ExchangeProgram any_machine(test::Random& random, u32 size) {
         run.reduce = random.one_in(2) ? Share{0, 1} : Share{1 + random.below(2), 1 + random.below(2)};
         machine.runs.push_back(run);
     }
+    // What is awaited beside a message need not be what is sent at the same time.
+    const std::size_t other = random.below(machine.runs.size());
+    if (machine.runs[0].count == machine.runs[other].count) {
+        std::swap(machine.runs[0].into, machine.runs[other].into);
+    }
     if (random.one_in(2)) {
         machine.barrier_at = 1 + random.below(machine.sends);
         machine.barrier_receipts = random.below(machine.sends - machine.barrier_at + 1);
@@ -240,6 +245,18 @@ std::optional<ClosedForm> of_length(u64 sends, u64 window, u64 hand_over, bool w
     return closed_form({machine, place, 0, true, true, hand_over, reduction_ticks}, OddNetwork(waits));
 }
 
+// Messages of so many bytes, and then a packet that is handed over in no time and not sent.
+std::optional<ClosedForm> of_messages(u64 bytes) {
+    Run run;
+    run.count = 1;
+    run.out = 1;
+    run.into = -1;
+    ExchangeProgram machine;
+    machine.runs = {run, run};
+    machine.sends = 1;
+    return closed_form({machine, {.size = 3}, bytes, true, true, 0, reduction_ticks}, OddNetwork(false));
+}
+
 void what_no_clock_holds_is_refused() {
     check(!of_length(1, 1, 10, true), "messages that may wait for each other", 0);
     for (u64 window : {u64{1}, u64{2}}) {
@@ -249,7 +266,12 @@ void what_no_clock_holds_is_refused() {
             check(!of_length(1, window, hand_over), "a phase that is too long", window);
         }
     }
+    check(of_length(0, 1, longest)->ticks == longest, "as long as the clock goes", 0);
+    check(!of_length(0, 1, longest + 1), "longer than the clock goes", 0);
     check(!of_length(u64{1} << 40U, 1, u64{1} << 40U), "a sum that is too large", 0);
+    const u64 bytes = longest - OddNetwork::ticks(0, 1, 0);
+    check(of_messages(bytes)->ticks == longest, "a message as long as the clock goes", 0);
+    check(!of_messages(bytes + 1), "a message longer than the clock goes", 0);
     check(!of_length(u64{1} << 60U, 1, 1), "messages that take too long", 0);
 }
 

@@ -518,8 +518,9 @@ void what_flights_need_shows(Checklist& list, Simulation& run, const Model& mode
 
 // Nodes that are ready are written by how many there are, then from the lowest on, however they came.
 void ready_nodes_are_written_in_order() {
-    const ActorClasses classes = own_classes(1);
-    const Origins origins{IdVector<ActorId, u64>(1, 10), IdVector<ActorId, i64>(1), {0}};
+    const ActorClasses classes = own_classes(2);
+    const Origins origins{IdVector<ActorId, u64>(2, 10), IdVector<ActorId, i64>(2), {0}};
+    const u64 second = u64{1} << 32U;   // actor
     for (const std::vector<u32>& came : {std::vector<u32>{10, 11, 12}, {11, 12, 10}, {12, 11, 10}}) {
         ReadySet ready(2);
         for (u32 node : came) {
@@ -528,7 +529,45 @@ void ready_nodes_are_written_in_order() {
         StateWriter writer(classes, origins);
         writer.nodes(ActorId(0), ready);
         check(writer.words == std::vector<u64>{3, 0, 1, 2}, "ready nodes are written otherwise", came[0]);
+        writer.words.clear();
+        writer.nodes(ActorId(1), ready);
+        check(writer.words == std::vector<u64>{3, second, second + 1, second + 2}, "of another actor", came[0]);
     }
+}
+
+// Actors and communicator classes are moved by their own step, and each kind of number by that of its kind.
+void each_number_moves_by_its_own_step() {
+    ActorClasses classes = own_classes(2);
+    classes.memberships = {{{7, 1}}, {{8, 0}, {9, 1}}};
+    const std::vector<u64> counts;
+    Moves moves{.nodes = IdVector<ActorId, u32>(2), .priority = IdVector<ActorId, i64>(2),
+                .chunks = {1000, 2000}, .tags = 5, .before = counts, .after = counts};
+    for (u32 at = 0; at < 2; ++at) {
+        moves.nodes[ActorId(at)] = 10 + at;
+        moves.priority[ActorId(at)] = -100 - static_cast<i64>(at);
+    }
+    StateMover mover(classes, moves);
+    for (u32 at = 0; at < 2; ++at) {
+        u32 node = 1, place = 2, tag = 3;
+        NodeId id(4);
+        u64 number = 5;
+        i64 priority = 6;
+        mover.node(ActorId(at), node);
+        mover.node(ActorId(at), id);
+        mover.place(ActorId(at), place);
+        mover.priority(ActorId(at), priority);
+        mover.chunk_number(at, number);
+        mover.tag(tag);
+        check(node == 11 + at && id.index() == 14 + at && place == 12 + at, "nodes and places", at);
+        check(number == 1005 + 1000 * u64{at} && tag == 8, "numbers of chunks and tags", at);
+        check(priority == -94 - static_cast<i64>(at), "priorities", at);
+    }
+    std::vector<std::array<u32, 3>> seen;
+    mover.each_membership([&](ActorId actor, u32 communicator, u32 of_class) {
+        seen.push_back({actor.index(), communicator, of_class});
+    });
+    const std::vector<std::array<u32, 3>> all{{0, 7, 1}, {1, 8, 0}, {1, 9, 1}};
+    check(seen == all, "another actor is in a communicator", 0);
 }
 
 // What was counted between two moments is counted so many times more.
@@ -586,6 +625,7 @@ void go_through_a_run(Checklist& list, bool phases_as_ready) {
 int main() {
     fields_are_counted();
     ready_nodes_are_written_in_order();
+    each_number_moves_by_its_own_step();
     Checklist list;
     go_through_a_run(list, false);
     go_through_a_run(list, true);
