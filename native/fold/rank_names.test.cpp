@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "model/test.hpp"
 
 namespace {
@@ -175,6 +176,34 @@ void operations_are_compared_in_full() {
     }
 }
 
+// Two jobs of which the hashes are equal by accident, made by turning the hash round.
+void jobs_that_only_look_equal_are_not() {
+    const auto before = [](u64 hash) { return 0x9e3779b97f4a7c15ULL + (hash << 6U) + (hash >> 2U); };
+    Op one = test::timed(0, 5);
+    Op other = one;
+    other.bytes = 3;
+    u64 hash = 0;   // of what precedes the bytes
+    for (u64 value : {u64{0}, u64{1}, u64{0}, u64{0}, u64{0}, u64{0}, u64{none}}) {
+        hash = mix(hash, value);
+    }
+    const u64 a = mix(hash, one.bytes);
+    const u64 b = mix(hash, other.bytes);
+    other.ticks = (a ^ b ^ (one.ticks + before(a))) - before(b);
+    for (const u32 at : {0u, 1u}) {
+        Nodes first{{one, {}}, {test::timed(0, 1), {}}};
+        Nodes second = first;
+        second[0].op = other;
+        if (at == 1) {
+            first.pop_back();
+            second.pop_back();
+        }
+        const Model model = model_of({first, second});
+        const RankNames names(model);
+        check(names.of(0).hash == names.of(1).hash, "the hashes differ; what precedes the bytes?", at);
+        check(names.first_equal_job()[1] == 1, "jobs of one hash are equal", at);
+    }
+}
+
 // Of many jobs the first equal one is found, whatever lies between.
 void the_first_equal_job_is_found() {
     std::vector<Nodes> jobs;
@@ -200,5 +229,6 @@ int main() {
     what_a_job_has_is_seen();
     jobs_are_equal_apart_from_names();
     operations_are_compared_in_full();
+    jobs_that_only_look_equal_are_not();
     the_first_equal_job_is_found();
 }

@@ -127,9 +127,7 @@ private:
     }
 
     // Whether a receipt and a look for it in one tick may come in either order.
-    bool counts_receipts() const {
-        return machine_.barrier_at > 0 && !machine_.barrier_counts_hand_overs;
-    }
+    bool counts_receipts() const { return !machine_.barrier_counts_hand_overs; }
 
     bool passes_barrier() {
         if (counts_receipts()) {
