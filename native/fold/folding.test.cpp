@@ -4,7 +4,7 @@
 // The oracle divides the ranks by their signatures, and compares all signatures of all ranks in every
 // round. Then what representatives are given is looked up rank by rank.
 //
-// needs: fold/refinement.cpp, fold/signatures.cpp, fold/destinations.cpp, fold/capabilities.cpp, fold/representatives.cpp, fold/link_classes.cpp, fold/neighbourhoods.cpp, fold/rank_names.cpp, model/layout.cpp, fabric/grid.cpp, fabric/links.cpp, fabric/table.cpp, collective/communicator.cpp, workload/rank_rules.cpp
+// needs: the parts of a run
 #include "fold/folding.hpp"
 
 #include <map>
@@ -13,9 +13,17 @@
 #include <utility>
 #include <vector>
 
-#include "fold/destinations.hpp"
-#include "fold/signatures.hpp"
 #include "fold/test.hpp"
+
+#include "fold/capabilities.cpp"
+#include "fold/destinations.cpp"
+#include "fold/folding.cpp"
+#include "fold/link_classes.cpp"
+#include "fold/neighbourhoods.cpp"
+#include "fold/rank_names.cpp"
+#include "fold/refinement.cpp"
+#include "fold/representatives.cpp"
+#include "fold/signatures.cpp"
 
 namespace {
 
@@ -171,8 +179,8 @@ struct Seen {
 void classes_are_the_coarsest(u32 seed, Seen& seen) {
     test::Random random(seed);
     Model model = test::any_model(random, 1 + random.below(3));
-    model.network = random.one_in(2) ? NetworkKind::analytical : NetworkKind::store_and_forward;
-    const bool by_links = model.network == NetworkKind::store_and_forward;
+    const bool by_links = random.one_in(2);
+    model.network.level = by_links ? "store_and_forward" : "analytical";
     Slow slow(model);
     const std::vector<u32> expected = slow.classes();
     const u32 count = 1 + *std::max_element(expected.begin(), expected.end());

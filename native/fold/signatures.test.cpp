@@ -3,7 +3,7 @@
 // The oracle writes the signature of a rank without remembering anything, and looks at every member of a
 // level. Classes, jobs and groups are random, so that members of a level are of one class or of several.
 //
-// needs: fold/destinations.cpp, fold/capabilities.cpp, fold/neighbourhoods.cpp, fold/rank_names.cpp, model/layout.cpp, fabric/grid.cpp, collective/communicator.cpp, workload/rank_rules.cpp
+// needs: the parts of a run
 #include "fold/signatures.hpp"
 
 #include <algorithm>
@@ -12,8 +12,13 @@
 #include <variant>
 #include <vector>
 
-#include "fold/destinations.hpp"
 #include "fold/test.hpp"
+
+#include "fold/capabilities.cpp"
+#include "fold/destinations.cpp"
+#include "fold/neighbourhoods.cpp"
+#include "fold/rank_names.cpp"
+#include "fold/signatures.cpp"
 
 namespace {
 

@@ -111,7 +111,9 @@ inline Model any_model(Random& random, u64 kinds) {
     Level& alternating = model.plans.back().levels[0];
     if (random.one_in(2)) {
         alternating.alternation = 0;
-        alternating.alternate[static_cast<u32>(CollectiveKind::all_gather)] = program(exclusive(2));
+        const u32 other = program(exclusive(2));
+        alternating.alternate[static_cast<u32>(CollectiveKind::all_reduce)] = other;
+        alternating.alternate[static_cast<u32>(CollectiveKind::all_gather)] = other;
     }
     std::vector<u32> all(ranks);
     std::iota(all.begin(), all.end(), 0);
