@@ -72,6 +72,7 @@ struct Search {
 private:
     void add_plan(std::vector<Number>& all, u32 rank, u32 communicator, u32 number, bool distances) {
         const Plan& plan = model.plans[number];
+        all.push_back({0, Difference::plan, communicator});   // from no bytes on
         all.push_back({neighbourhoods.plan_number(number), Difference::plan, communicator});
         for (u32 at = 0; at < plan.levels.size(); ++at) {
             const Level& level = plan.levels[at];
