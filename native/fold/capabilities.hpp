@@ -1,10 +1,10 @@
 // FoldingCapabilities: what folding may rely on in the components of one model.
 //
 // Folding is sound only if every component treats ranks that do the same alike, so each must be known
-// to do so. This record is asked in place of the components, and its only maker is the one place of
-// folding that knows kinds of components by name (networks say it themselves, network/level.hpp). Whatever it does not know is refused: every rank is
-// run, and the sentence here says why. Trade-off: a new component is run whole until it gets a line in
-// capabilities.cpp.
+// to do so. This record is asked in place of the components. Networks say of themselves what holds
+// (network/level.hpp); all other kinds of components are known by name in capabilities.cpp and nowhere
+// else in folding. Whatever is not known is refused: every rank is run, and the sentence here says why.
+// Trade-off: a new component is run whole until it says so, or gets a line there.
 #pragma once
 
 #include <string>

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/ensure.hpp"
+#include "network/crossed.hpp"
 #include "network/level.hpp"
 
 namespace yantra {
@@ -43,8 +44,7 @@ void AnalyticalNetwork::send(const Message& message, Notice arrived, Notice depa
 }
 
 u64 AnalyticalNetwork::delay_in(u32 d, u32 hops, const Message& message) {
-    use_[d].bytes += message.bytes * message.ranks;
-    use_[d].messages += message.ranks;
+    count(use_[d], message.bytes, message.ranks);
     LastDelay& last = last_[d];
     if (last.bytes != message.bytes || last.hops != hops) {
         last = {message.bytes, ticks_in(d, hops, message.bytes), hops};
@@ -67,8 +67,7 @@ u64 AnalyticalNetwork::alone(const Message& message, u64 times, std::vector<Link
     }
     const u32 d = grid_.lowest_difference(src, dst);
     ensure(d < grid_.dimensions(), "a message to its own sender");
-    use[d].bytes += message.bytes * times;
-    use[d].messages += times;
+    count(use[d], message.bytes, times);
     return ticks_in(d, grid_.hops(d, grid_.coordinate(src, d), grid_.coordinate(dst, d)),
                     message.bytes);
 }
@@ -89,26 +88,17 @@ u64 AnalyticalNetwork::delay_across(const Message& message, u64 times,
                                     std::vector<LinkUse>& use) const {
     double latency = 0.0;
     double bytes_per_ns = std::numeric_limits<double>::infinity();
-    for (u32 d = 0; d < grid_.dimensions(); ++d) {
-        const u32 from = grid_.coordinate(message.src.index(), d);
-        const u32 to = grid_.coordinate(message.dst.index(), d);
-        if (from == to) {
-            continue;
-        }
+    for_each_crossed(grid_, message, [&](u32 d, u32 from, u32 to) {
         const Dimension& dimension = grid_.dimension(d);
         latency += grid_.hops(d, from, to) * dimension.latency_ns;
         bytes_per_ns = std::min(bytes_per_ns, dimension.bytes_per_ns);
-        use[d].bytes += message.bytes * times;
-        use[d].messages += times;
-    }
+        count(use[d], message.bytes, times);
+    });
     return scale_.ticks(latency + static_cast<double>(message.bytes) / bytes_per_ns);
 }
 
 void AnalyticalNetwork::repeat(const std::vector<LinkUse>& before, u64 times) {
-    for (u32 d = 0; d < grid_.dimensions(); ++d) {
-        use_[d].bytes += (use_[d].bytes - before[d].bytes) * times;
-        use_[d].messages += (use_[d].messages - before[d].messages) * times;
-    }
+    repeat_use(use_, before, times);
 }
 
 void AnalyticalNetwork::handle(const Event&) { fail("the analytical network has no events of its own"); }

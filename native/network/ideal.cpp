@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/ensure.hpp"
+#include "network/crossed.hpp"
 #include "network/level.hpp"
 
 namespace yantra {
@@ -31,21 +32,15 @@ public:
     u64 alone(const Message& message, u64 times, std::vector<LinkUse>& use) const override {
         use.resize(grid_.dimensions());
         double bytes_per_ns = std::numeric_limits<double>::infinity();
-        for (u32 d = 0; d < grid_.dimensions(); ++d) {
-            if (grid_.coordinate(message.src.index(), d) != grid_.coordinate(message.dst.index(), d)) {
-                bytes_per_ns = std::min(bytes_per_ns, grid_.dimension(d).bytes_per_ns);
-                use[d].bytes += message.bytes * times;
-                use[d].messages += times;
-            }
-        }
+        for_each_crossed(grid_, message, [&](u32 d, u32, u32) {
+            bytes_per_ns = std::min(bytes_per_ns, grid_.dimension(d).bytes_per_ns);
+            count(use[d], message.bytes, times);
+        });
         return ticks(message, bytes_per_ns);
     }
 
     void repeat(const std::vector<LinkUse>& before, u64 times) override {
-        for (u32 d = 0; d < grid_.dimensions(); ++d) {
-            use_[d].bytes += (use_[d].bytes - before[d].bytes) * times;
-            use_[d].messages += (use_[d].messages - before[d].messages) * times;
-        }
+        repeat_use(use_, before, times);
     }
 
     std::vector<LinkRecord> links() const override { return {}; }

@@ -3,16 +3,12 @@
 #include <algorithm>
 
 #include "base/unsupported.hpp"
+#include "network/crossed.hpp"
 
 namespace yantra {
 
 void OutsideNetwork::send(const Message& message, Notice arrived, Notice departed) {
-    for (u32 d = 0; d < grid_.dimensions(); ++d) {
-        if (grid_.coordinate(message.src.index(), d) != grid_.coordinate(message.dst.index(), d)) {
-            use_[d].bytes += message.bytes;
-            ++use_[d].messages;
-        }
-    }
+    for_each_crossed(grid_, message, [&](u32 d, u32, u32) { count(use_[d], message.bytes, 1); });
     const u32 number = transits_.take();
     transits_made_ = std::max(transits_made_, number + 1);
     transits_[number] = {arrived, departed, true};
