@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from yantra.compute import find, model_of, models
+from yantra.compute import model_of, models
 from yantra.compute.contract import DEVICES, LAWS, Law, violations
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
 from yantra.compute.roofline import Roofline
@@ -129,4 +129,4 @@ def test_a_model_may_say_that_it_beats_the_roofline() -> None:
 
 def test_what_is_no_model_is_refused() -> None:
     with pytest.raises(ConfigError, match="expected a ComputeModel class"):
-        find(int)
+        models.get(int)

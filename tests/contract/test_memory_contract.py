@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from yantra.errors import ConfigError
-from yantra.memory import find, model_of, models
+from yantra.memory import model_of, models
 from yantra.memory.contract import LAWS, SPEEDS, Law, main, violations
 from yantra.memory.model import Accesses, LatencyAndBandwidth, MemoryModel, Speeds
 
@@ -97,7 +97,7 @@ def test_a_wrong_model_is_caught_by_the_law_it_breaks(
 
 def test_what_is_no_model_is_refused() -> None:
     with pytest.raises(ConfigError, match="expected a MemoryModel class"):
-        find(int)
+        models.get(int)
 
 
 def test_the_command_tells_names_it_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:

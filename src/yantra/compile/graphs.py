@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from operator import is_
@@ -48,6 +49,25 @@ class Graphs:
     def of(self, rank: int) -> _core.Graph:
         """Return the graph of a rank."""
         return self.distinct[self.by_rank[rank]]
+
+    def device(self, rank: int) -> int:
+        """Return the device of a rank, as `device_of_rank` has it."""
+        return self.device_of_rank[rank] if self.device_of_rank else 0
+
+    def counted(self, device: int | None = None) -> Iterator[tuple[_core.Graph, int, str]]:
+        """Yield each distinct graph, how many ranks run it, and where it is from.
+
+        Those of jobs that may arrive follow, each once for its rank. With `device` only what its
+        ranks run.
+        """
+        ranks = Counter(self.by_rank)
+        for at, (graph, source) in enumerate(zip(self.distinct, self.sources, strict=True)):
+            if device is None or not self.device_of or self.device_of[at] == device:
+                yield graph, ranks[at], source
+        for name, job in self.arriving.items():
+            for rank, graph in job:
+                if device is None or self.device(rank) == device:
+                    yield graph, 1, arriving_at(name, rank)
 
     def group_names(self, rank: int) -> Sequence[str]:
         """Return the names of groups that the graph of a rank refers to by place."""
@@ -93,7 +113,7 @@ class Graphs:
                 for rank, trace in traces.items()
             ]
             for rank, graph in job:
-                self.warnings.extend(check(graph, _arriving_at(name, rank), quirks))
+                self.warnings.extend(check(graph, arriving_at(name, rank), quirks))
             self.arriving[name] = job
 
     def add(self, graph: _core.Graph, where: str, quirks: frozenset[Quirk]) -> None:
@@ -103,7 +123,8 @@ class Graphs:
         self.sources.append(where)
 
 
-def _arriving_at(name: str, rank: int) -> str:
+def arriving_at(name: str, rank: int) -> str:
+    """Return where the graph of a job that may arrive is from, in words."""
     return f"job '{name}', trace of rank {rank}"
 
 

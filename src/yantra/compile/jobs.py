@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yantra import _core
 from yantra.compile.communicators import Communicators
-from yantra.compile.graphs import Graphs
+from yantra.compile.graphs import Graphs, arriving_at
 from yantra.compile.kernels import KernelTimes
 from yantra.compile.plans import Planner
 from yantra.compile.problems import refuse
@@ -53,7 +53,7 @@ def lower_arriving(
     for name, job in graphs.arriving.items():
         ranks, jobs = [], []
         for rank, graph in job:
-            source = f"job '{name}', trace of rank {rank}"
+            source = arriving_at(name, rank)
             if graphs.device_of_rank:
                 kernels.tell(options, graphs.device_of_rank[rank])
             lowered = _core.lower(graph, options)

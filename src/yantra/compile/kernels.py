@@ -6,7 +6,6 @@ such models are not asked, and no trace is read for them any further than before
 
 from __future__ import annotations
 
-from collections import Counter
 from math import inf
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ from yantra.compile.problems import refuse
 from yantra.compile.removal import NOTHING, Without
 from yantra.compute import model as asked
 from yantra.compute.model import ComputeModel, Estimates, Kernels
-from yantra.fields import kind_of
+from yantra.fields import named
 from yantra.quirks import Quirk
 from yantra.scenario import Device, Scenario
 
@@ -62,7 +61,7 @@ class KernelTimes:
             model = model_of(device)
             if model.native is None:
                 table = self._tables[at] = _table_of(graphs, at, model, quirks)
-                timed.append(self._ask(table, device))
+                timed.append(self._ask(table, model, device))
                 table.set_ns(timed[-1].estimates.middle, scale)
         self.timed = tuple(timed)
 
@@ -71,10 +70,9 @@ class KernelTimes:
         options.roofline = roofline_of(self._devices[device], self._without)
         options.take_kernels(self._tables.get(device))
 
-    def _ask(self, table: _core.KernelTable, device: Device) -> TimedKernels:
+    def _ask(self, table: _core.KernelTable, model: ComputeModel, device: Device) -> TimedKernels:
         from yantra.compute.answers import ask
 
-        model, name = model_of(device), _name(device)
         kernels = kernels_of(table)
         seen = asked.Device(
             peak_flops=inf if "peak" in self._without else device.peak_flops,
@@ -82,7 +80,9 @@ class KernelTimes:
                 inf if "memory_bandwidth" in self._without else device.memory_bytes_per_s
             ),
         )
-        return TimedKernels(device, kernels, ask(model, kernels, seen, name, WHERE))
+        return TimedKernels(
+            device, kernels, ask(model, kernels, seen, named(device.compute), WHERE)
+        )
 
 
 def roofline_of(device: Device, without: Without = NOTHING) -> _core.Roofline:
@@ -116,17 +116,6 @@ def _table_of(
         missing_is_cpu_op_means_cpu=Quirk.TUTORIAL_HOTI2024 in quirks,
         whole_microseconds=Quirk.WHOLE_MICROSECONDS in quirks,
     )
-    ranks = Counter(graphs.by_rank)
-    for at, (graph, source) in enumerate(zip(graphs.distinct, graphs.sources, strict=True)):
-        if not graphs.device_of or graphs.device_of[at] == device:
-            refuse(table.add(graph, ranks[at]), graph, source)
-    for name, job in graphs.arriving.items():
-        for rank, graph in job:
-            if not graphs.device_of_rank or graphs.device_of_rank[rank] == device:
-                refuse(table.add(graph, 1), graph, f"job '{name}', trace of rank {rank}")
+    for graph, ranks, source in graphs.counted(device):
+        refuse(table.add(graph, ranks), graph, source)
     return table
-
-
-def _name(device: Device) -> str:
-    kind = kind_of(device.compute)
-    return kind if isinstance(kind, str) else kind.__name__

@@ -6,7 +6,6 @@ bandwidth say. Any other is asked once for all accesses that differ, and each br
 
 from __future__ import annotations
 
-from collections import Counter
 from math import inf
 
 from yantra import _core
@@ -14,7 +13,7 @@ from yantra import memory as memories
 from yantra.compile.graphs import Graphs
 from yantra.compile.removal import Without
 from yantra.errors import ConfigError
-from yantra.fields import kind_of
+from yantra.fields import named
 from yantra.memory.model import Accesses, MemoryModel, Speeds
 from yantra.scenario import RemoteMemory, Scenario
 
@@ -59,10 +58,8 @@ def tell_accesses(
     from yantra.memory.answers import ask
 
     table = _table_of(graphs)
-    kind = kind_of(memory.kind)
-    name = kind if isinstance(kind, str) else kind.__name__
     speeds = Speeds(memory.latency_ns, memory.bytes_per_ns)
-    table.set_ns(ask(model, accesses_of(table), speeds, name, f"{WHERE}.kind"), scale)
+    table.set_ns(ask(model, accesses_of(table), speeds, named(memory.kind), f"{WHERE}.kind"), scale)
     options.take_accesses(table)
 
 
@@ -84,10 +81,6 @@ def accesses_of(table: _core.AccessTable) -> Accesses:
 
 def _table_of(graphs: Graphs) -> _core.AccessTable:
     table = _core.AccessTable()
-    ranks = Counter(graphs.by_rank)
-    for at, graph in enumerate(graphs.distinct):
-        table.add(graph, ranks[at])
-    for job in graphs.arriving.values():
-        for _, graph in job:
-            table.add(graph, 1)
+    for graph, ranks, _ in graphs.counted():
+        table.add(graph, ranks)
     return table

@@ -73,9 +73,10 @@ _COMPLETED, _ISSUED, _COMPLETED_AT_ONCE, _FINISHED = range(4)
 def _events(result: Result) -> Iterator[tuple[Key, Callable[[], Iterator[Line]]]]:
     model, outcome = result.model, result.outcome
     finish_order = result.finish_order
+    rooflines = [roofline_of(device) for device in model.scenario.all_devices()]
     for place, rank in enumerate(finish_order):
         key = (outcome.finish[rank], place, rank, _FINISHED, 0)
-        yield key, partial(_finish, result, rank)
+        yield key, partial(_finish, result, rank, rooflines[model.graphs.device(rank)])
     places = {rank: place for place, rank in enumerate(finish_order)}
 
     def key_of(tick: int, rank: int, phase: int, node: int) -> Key:
@@ -163,7 +164,7 @@ def _node_events(
                     yield key_of(tick, rank, phase, node), partial(iter, (line,))
 
 
-def _finish(result: Result, rank: int) -> Iterator[Line]:
+def _finish(result: Result, rank: int, roofline: _core.Roofline) -> Iterator[Line]:
     model, outcome = result.model, result.outcome
     finish = outcome.finish[rank]
     exposed = _cycles(model, (finish - outcome.compute_busy[rank]) % _UINT64)
@@ -173,18 +174,18 @@ def _finish(result: Result, rank: int) -> Iterator[Line]:
         f"sys[{rank}] finished, {_cycles(model, finish)} cycles, "
         f"exposed communication {exposed} cycles.",
     )
-    for text in _statistics(model, outcome, rank):
+    for text in _statistics(model, outcome, rank, roofline):
         yield Line("statistics", "info", f"sys[{rank}]{text}")
     if model.scenario.track_local_memory:
         peak = local_memory.human_size(local_memory.usage(result, rank).peak_bytes)
         yield Line("workload", "info", f"sys[{rank}] peak memory usage: {peak}")
 
 
-def _statistics(model: Model, outcome: _core.Outcome, rank: int) -> Iterator[str]:
-    roofline = roofline_of(model.scenario.device_of(rank))
-    prints_roofline = roofline.enabled
-    roofline.enabled &= not model.scenario.replay_only
-    statistics = _core.rank_statistics(model.native, outcome, rank, roofline)
+def _statistics(
+    model: Model, outcome: _core.Outcome, rank: int, roofline: _core.Roofline
+) -> Iterator[str]:
+    used = _core.Roofline() if model.scenario.replay_only else roofline
+    statistics = _core.rank_statistics(model.native, outcome, rank, used)
     yield ". Post statistics processing start."
     yield ". Post statistics processing end."
     yield f", Wall time: {_cycles(model, statistics.wall)}"
@@ -194,7 +195,7 @@ def _statistics(model: Model, outcome: _core.Outcome, rank: int) -> Iterator[str
     if statistics.overlap:
         overlap = _cycles(model, statistics.overlap)
         yield f", Total compute-communication overlap: {overlap}"
-    if prints_roofline:
+    if roofline.enabled:
         yield f", Compute bound percentage: {_fixed(100 * statistics.compute_bound)}%"
         yield f", Average compute utilization: {_fixed(100 * statistics.compute_utilisation)}%"
         yield f", Average memory utilization: {_fixed(100 * statistics.memory_utilisation)}%"

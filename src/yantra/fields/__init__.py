@@ -9,7 +9,7 @@ plug-ins are such tables.
 from __future__ import annotations
 
 from yantra.fields.lists import Many, NameSet, Numbered
-from yantra.fields.plugin import Plugin, PluginChoice, PluginField, kind_of, options_of
+from yantra.fields.plugin import Plugin, PluginChoice, PluginField, kind_of, made, named, options_of
 from yantra.fields.scalars import (
     Choice,
     Field,
@@ -42,6 +42,8 @@ __all__ = [
     "Text",
     "Whole",
     "kind_of",
+    "made",
+    "named",
     "options_of",
     "read_options",
 ]

@@ -10,27 +10,27 @@ here or in the scenario's layout changes when a plug-in gets another.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from yantra.errors import ConfigError, expected_got
 from yantra.fields.plugin_names import read_name, write_name
 from yantra.fields.scalars import Field, Schema
 from yantra.fields.section import Section, read_options
+from yantra.plugin_files import Named
 from yantra.records import Record
 from yantra.registry import Registry
 
-Kind = str | type
-"""A name, a path that ends in .py, or in Python the class itself."""
+T = TypeVar("T")
 
 
 class Plugin(Record):
     """A plug-in and the options that are given, as (name, value) pairs in the plug-in's order."""
 
-    kind: Kind
+    kind: Named
     options: tuple[tuple[str, Any], ...] = ()
 
 
-PluginChoice = Kind | Plugin
+PluginChoice = Named | Plugin
 """How a scenario chooses a plug-in."""
 
 
@@ -40,25 +40,27 @@ class _Described(Protocol):
 
 
 class PluginField(Field):
-    """One plug-in of a set. `find` returns what has its `options`, or raises ConfigError.
+    """One plug-in of a registry.
 
-    `registry` knows from which file a class comes, whose path is then written.
-    `also` are other names that some of `names` have.
+    A set that has more than its registry gives `names`, and `find`, which returns what has the
+    `options` of one, or raises ConfigError. `also` are other names that some have.
     """
 
     def __init__(
         self,
-        what: str,
-        names: Callable[[], Iterable[str]],
-        find: Callable[[Kind, str], _Described],
         registry: Registry[Any],
+        names: Callable[[], Iterable[str]] | None = None,
+        find: Callable[[Named, str], _Described] | None = None,
         also: Iterable[str] = (),
     ) -> None:
-        self.expected = f"the name of a {what}, or {{kind, options}}"
-        self._names = names
-        self._find = find
+        self.expected = f"the name of a {registry.kind}, or {{kind, options}}"
         self._registry = registry
+        self._known = names or registry.names
+        self._find = find or registry.get
         self._also = tuple(also)
+
+    def _names(self) -> tuple[str, ...]:
+        return (*self._known(), *self._also)
 
     def read(self, tree: Any, where: str, folder: str) -> PluginChoice:
         if isinstance(tree, str):
@@ -87,13 +89,10 @@ class PluginField(Field):
         return read_name(tree, folder)
 
     def check(self, value: Any, where: str) -> None:
-        options_of(value, self._found(value, where), where)
-
-    def _found(self, value: Any, where: str) -> Section | None:
-        kind = value.kind if isinstance(value, Plugin) else value
+        kind = kind_of(value)
         if not isinstance(kind, str | type) or not kind:
             raise ConfigError(where, expected_got(self.expected, value))
-        return self._find(kind, where).options
+        options_of(value, self._find(kind, where).options, where)
 
     def write(self, value: PluginChoice, folder: str) -> Any:
         kind = write_name(self._registry, kind_of(value), folder)
@@ -112,7 +111,7 @@ class PluginField(Field):
         }
 
     def schema(self) -> Schema:
-        names = (*self._names(), *self._also)
+        names = self._names()
         with_options = [
             {
                 "type": "object",
@@ -141,12 +140,25 @@ class PluginField(Field):
         }
 
     def describe(self) -> str:
-        return f"one of {', '.join((*self._names(), *self._also))}, or {{kind, options}}"
+        return f"one of {', '.join(self._names())}, or {{kind, options}}"
 
 
-def kind_of(choice: PluginChoice) -> Kind:
+def kind_of(choice: PluginChoice) -> Named:
     """Return what a choice names, without its options."""
     return choice.kind if isinstance(choice, Plugin) else choice
+
+
+def named(choice: PluginChoice) -> str:
+    """Return what errors call a choice: its name or path as it is given, or that of the class."""
+    kind = kind_of(choice)
+    return kind if isinstance(kind, str) else kind.__name__
+
+
+def made(registry: Registry[type[T]], choice: PluginChoice, where: str | None = None) -> T:
+    """Return the plug-in that a scenario chooses, made with its options. Raises ConfigError."""
+    plugin: Any = registry.get(kind_of(choice), where)
+    instance: T = plugin(options_of(choice, plugin.options, where or registry.kind))
+    return instance
 
 
 def options_of(choice: PluginChoice, section: Section | None, where: str) -> Any:

@@ -22,6 +22,7 @@ from yantra.fields import (
     kind_of,
     options_of,
 )
+from yantra.plugin_files import Named
 from yantra.records import Record
 from yantra.registry import Registry
 
@@ -57,7 +58,7 @@ def names() -> tuple[str, ...]:
     return (*_native(), *(name for name in networks.names() if name not in _native()))
 
 
-def find(kind: str | type, where: str = "network") -> Level:
+def find(kind: Named, where: str = "network") -> Level:
     """Return the network of a name, a path of a file or a class; else ConfigError at `where`."""
     if isinstance(kind, type):
         return _in_python(networks.get(kind, where))
@@ -109,7 +110,7 @@ def maker(
     return make
 
 
-FIELD = PluginField("network", names, find, networks, also=ALIASES)
+FIELD = PluginField(networks, names, find, also=ALIASES)
 """The field `network` of a scenario."""
 
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
-from traceback import extract_tb
+from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from yantra.errors import UnsupportedError, YantraError
 from yantra.fields import Section
+from yantra.plugin_files import Named, what_was_raised
 from yantra.topologies import find
 from yantra.topologies.routes import Table, table_of
 
@@ -48,9 +49,9 @@ class Message(NamedTuple):
 
 
 class Dimension(NamedTuple):
-    """A dimension of the fabric: its topology by name, its size, and its links."""
+    """A dimension of the fabric: its topology, its size, and its links."""
 
-    kind: str | type
+    kind: Named
     size: int
     bytes_per_ns: float
     latency_ns: float
@@ -65,10 +66,7 @@ class Fabric:
     @property
     def ranks(self) -> int:
         """The number of ranks."""
-        product = 1
-        for dimension in self.dimensions:
-            product *= dimension.size
-        return product
+        return prod(dimension.size for dimension in self.dimensions)
 
     def crossings(self, source: int, destination: int) -> tuple[Crossing, ...]:
         """Return the dimensions in which two ranks differ, innermost first."""
@@ -77,20 +75,19 @@ class Fabric:
             source, one = divmod(source, dimension.size)
             destination, other = divmod(destination, dimension.size)
             if one != other:
-                hops = _table(dimension.kind, dimension.size).hops(one, other)
+                hops = self._tables[at].hops(one, other)
                 found.append(Crossing(at, hops, dimension.latency_ns, dimension.bytes_per_ns))
         return tuple(found)
+
+    @cached_property
+    def _tables(self) -> tuple[Table, ...]:
+        return tuple(table_of(find(of.kind), of.size) for of in self.dimensions)
 
     def alone_ns(self, message: Message) -> float:
         """Return how long a message takes alone: latency of all hops + bytes / narrowest link."""
         crossed = self.crossings(message.source, message.destination)
         latency = sum(crossing.hops * crossing.latency_ns for crossing in crossed)
         return latency + message.bytes / min(crossing.bytes_per_ns for crossing in crossed)
-
-
-@cache
-def _table(kind: str | type, size: int) -> Table:
-    return table_of(find(kind) if isinstance(kind, str) else kind(), size)
 
 
 class NetworkModel:
@@ -183,12 +180,8 @@ class Bridge:
         except (YantraError, KeyboardInterrupt):
             raise
         except Exception as error:
-            frames = extract_tb(error.__traceback__)
-            last = next((of for of in reversed(frames) if of.filename != __file__), None)
-            place = f" ({last.filename}, line {last.lineno})" if last is not None else ""
-            kind = type(error).__name__
             raise UnsupportedError(
-                f"the network {type(self._network).__name__} failed: {kind}: {error}{place}"
+                f"the network {type(self._network).__name__} failed: {what_was_raised(error)}"
             ) from None
 
     def _ticks(self, ns: float) -> int:

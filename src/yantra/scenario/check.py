@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from yantra import compute as computes
 from yantra import memory as memories
 from yantra.errors import ConfigError, expected_got, show
-from yantra.fields import kind_of
+from yantra.fields import kind_of, named
 from yantra.plugin_files import split_path
 from yantra.scenario import types
 from yantra.scenario.layout import DEVICE, IN_CLUSTER, IN_SCENARIO, MEMORY
 
 if TYPE_CHECKING:
-    from yantra.fields import PluginChoice, Section
+    from yantra.fields import Section
     from yantra.plugin_files import Named
     from yantra.records import Record
     from yantra.scenario.types import Collectives, Device, RemoteMemory, Resources, Scenario
@@ -64,7 +64,7 @@ def _devices(scenario: Scenario) -> None:
 
 def _device(device: Device, semantics: str, where: str) -> None:
     if semantics == "yantra" and device.compute != types.Device.compute:
-        model = computes.find(kind_of(device.compute), f"{where}.compute")
+        model = computes.models.get(kind_of(device.compute), f"{where}.compute")
         for key in ("peak", "memory_bandwidth"):
             if key in model.needs:
                 _not_zero(DEVICE, device, where, key)
@@ -72,7 +72,7 @@ def _device(device: Device, semantics: str, where: str) -> None:
 
 def _memory(memory: RemoteMemory, ranks: int, semantics: str) -> None:
     where = "cluster.memory"
-    model = memories.find(kind_of(memory.kind), f"{where}.kind")
+    model = memories.models.get(kind_of(memory.kind), f"{where}.kind")
     if semantics == "yantra" and model.needs_bandwidth:
         _not_zero(MEMORY, memory, where, "bandwidth")
     per_node = model.sharing == "node"
@@ -82,16 +82,11 @@ def _memory(memory: RemoteMemory, ranks: int, semantics: str) -> None:
             raise ConfigError(f"{where}.{name}", "must be at least 1; got 0")
         if number and not per_node:
             raise ConfigError(
-                f"{where}.{name}", f"only where nodes share a memory; got {_named(memory.kind)}"
+                f"{where}.{name}", f"only where nodes share a memory; got {named(memory.kind)}"
             )
     if per_node and memory.nodes * memory.ranks_per_node < ranks:
         room = f"{memory.nodes} nodes of {memory.ranks_per_node} ranks"
         raise ConfigError(f"{where}.nodes", f"{room} do not hold the {ranks} ranks of the cluster")
-
-
-def _named(choice: PluginChoice) -> str:
-    kind = kind_of(choice)
-    return kind if isinstance(kind, str) else kind.__name__
 
 
 def _not_zero(section: Section, record: Record, where: str, key: str) -> None:

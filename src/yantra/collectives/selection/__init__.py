@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from yantra.errors import ConfigError
-from yantra.fields import PluginChoice, PluginField, kind_of, options_of
+from yantra.fields import PluginChoice, PluginField, made
 from yantra.registry import Registry
 
 if TYPE_CHECKING:
@@ -18,15 +18,13 @@ selections: Registry[type[Selection]] = Registry(
     base="yantra.collectives.selection.selection.Selection",
 )
 
-FIELD = PluginField("selection", selections.names, selections.get, selections)
+FIELD = PluginField(selections)
 """The field `collectives.selection` of a scenario."""
 
 
 def selection_of(choice: PluginChoice) -> Selection:
     """Return the selection that a scenario chooses, with its options."""
-    where = "collectives.selection"
-    selection = selections.get(kind_of(choice), where)
-    return selection(options_of(choice, selection.options, where))
+    return made(selections, choice, "collectives.selection")
 
 
 def checked_choices(selection: Selection, kind: str, group: Group) -> dict[int, tuple[Any, ...]]:

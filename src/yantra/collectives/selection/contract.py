@@ -16,7 +16,7 @@ from yantra.collectives.selection import checked_choices, selections
 from yantra.collectives.selection.selection import Group, Selection
 from yantra.contract import Contract, asked, main
 from yantra.errors import ConfigError
-from yantra.fields import options_of
+from yantra.fields import made
 
 KINDS = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast")
 _ROW = (("fully_connected", 8),)
@@ -80,8 +80,7 @@ def violations(selection: Selection) -> Iterator[str]:
 
 def find(name: str) -> Selection:
     """Return a selection with the defaults of its options."""
-    plugin = selections.get(name)
-    return plugin(options_of(name, plugin.options, name))
+    return made(selections, name, name)
 
 
 def summary(_: Selection) -> str:
