@@ -23,9 +23,9 @@ public:
 
     virtual ~Shortcuts() = default;
 
-    // Told before the run starts what it is.
+    // Called once, before the run starts; returns when to look first.
     virtual NextLook watch(Simulation& run, OrderGuard& guard) = 0;
-    // What phases take that need not be played.
+    // Who knows how long a phase takes without playing its messages.
     virtual PhaseTimes& times() = 0;
     // Between two ticks alone: may move the run on.
     virtual NextLook look() = 0;

@@ -128,7 +128,8 @@ def a_message_alone_takes_its_latency_and_its_bytes(case: Case) -> str | None:
             hops = sum(of.hops for of in case.fabric.crossings(0, destination))
             same = isclose(took, least, rel_tol=1e-9, abs_tol=0.002)
             if not same and (hops == 1 or took < least):
-                what = f"{size} bytes over {hops} hops to rank {destination}"
+                way = "one hop" if hops == 1 else f"{hops} hops"
+                what = f"{size} B over {way} to rank {destination}"
                 return (
                     f"{what} take {took:g} ns; expected {'' if hops == 1 else 'at least '}{least:g}"
                 )
