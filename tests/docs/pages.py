@@ -25,6 +25,8 @@ from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 _BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LONGEST_S = 600  # a command that hangs fails, with everything it started
 _TIME = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\]")
@@ -75,6 +77,26 @@ def blocks(page: Path) -> list[Block]:
         Block(*match.groups(), text.count("\n", 0, match.start()) + 1, *match.span())
         for match in _BLOCK.finditer(text)
     ]
+
+
+def texts(page: Path, language: str) -> list[str]:
+    """Return what the blocks of a language hold that stand for no file."""
+    return [
+        block.text for block in blocks(page) if block.language == language and block.file is None
+    ]
+
+
+def install(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install a folder of modules as the package whose entry point a guide shows."""
+    (toml,) = texts(page, "toml")
+    head, entry = toml.splitlines()[:2]
+    group = head.removeprefix('[project.entry-points."').removesuffix('"]')
+    entry = entry.replace('"', "").replace("my_package.", "")
+    info = folder / "my_package-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my_package\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
+    monkeypatch.syspath_prepend(str(folder))
 
 
 def run(page: Path, folder: Path) -> Iterator[Difference]:

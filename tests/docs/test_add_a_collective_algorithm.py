@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,6 @@ from yantra.collectives import contract, find
 from yantra.collectives.schedule import Kind
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "add-a-collective-algorithm.md"
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
 
 
 @pytest.fixture
@@ -40,13 +35,7 @@ def test_the_guide_prints_what_it_shows(tmp_path: Path, monkeypatch: pytest.Monk
 def test_the_example_works_as_an_entry_point(
     example: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (toml,) = blocks("toml")
-    entry = toml.splitlines()[1].replace('"', "").replace("my_package.", "")
-    info = example.parent / "my_package-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my_package\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[yantra.collectives]\n{entry}\n")
-    monkeypatch.syspath_prepend(str(example.parent))
+    pages.install(GUIDE, example.parent, monkeypatch)
     (program,) = find("bidirectional_ring").programs(Kind.ALL_REDUCE, 6)
     sent = sum(size for src, _, size in program.messages(12 * 840) if src == 0)
     assert sent == 2 * 5 * 2 * 840  # as many bytes as one ring, in twice the messages

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
+from tests.docs import pages
 from yantra import scenario as scenarios
 from yantra.chakra import TraceBuilder
 from yantra.compute import contract
@@ -16,13 +16,9 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "add-a-compute-model.md"
 TOPOLOGY = "  topology: [{kind: ring, size: 2, bandwidth: 50 GB/s, latency: 1 us}]\n"
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
-
-
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (source,) = blocks("python")
+    (source,) = pages.texts(GUIDE, "python")
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "launch.py"
     path.write_text(source, encoding="utf-8")
@@ -31,13 +27,7 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def installed(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (toml,) = blocks("toml")
-    entry = toml.splitlines()[1].replace('"', "").replace("my_package.", "")
-    info = example.parent / "my_package-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my_package\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[yantra.compute_models]\n{entry}\n")
-    monkeypatch.syspath_prepend(str(example.parent))
+    pages.install(GUIDE, example.parent, monkeypatch)
 
 
 @pytest.mark.parametrize("shown", [0, 1], ids=["right", "wrong"])
@@ -52,7 +42,7 @@ def test_the_check_says_what_the_guide_shows(
     assert source.count(right) == 1
     if shown:
         example.write_text(source.replace(right, wrong), encoding="utf-8")
-    command, _, expected = blocks("console")[shown].partition("\n")
+    command, _, expected = pages.texts(GUIDE, "console")[shown].partition("\n")
     words = command.split()
     assert words[:4] == ["$", "python", "-m", "yantra.compute.contract"]
     assert contract.main(words[4:]) == shown
@@ -64,7 +54,7 @@ def test_the_example_runs_as_an_entry_point(installed: None, example: Path) -> N
     trace.compute(num_ops=10**12, tensor_size=1)
     for rank in range(2):
         trace.build().write(example.parent / f"step.{rank}.et")
-    (cluster,) = blocks("yaml")
+    (cluster,) = pages.texts(GUIDE, "yaml")
     text = 'workload: {traces: "step.{rank}.et"}\n' + cluster + TOPOLOGY
     result = simulate(scenarios.loads(text))
     assert result.finish_ns.tolist() == [1_005_000] * 2

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs import pages
 from tests.docs.pages import blocks, run
 from yantra.errors import ConfigError
 from yantra.workloads import catalogue
@@ -50,15 +51,9 @@ def test_thin_rows_cross_between_ranks(folder: Path) -> None:
 
 
 def test_the_models_of_a_package_go_by_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (toml,) = (block.text for block in blocks(GUIDE) if block.language == "toml")
-    entry = toml.splitlines()[1].replace('"', "").replace("my_package.", "")
     path = folder / "low_rank.py"
     path.write_text(path.read_text(encoding="utf-8") + "MODELS = (PLUGIN,)\n", encoding="utf-8")
-    info = folder / "my_package-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my_package\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[yantra.workloads.zoo]\n{entry}\n")
-    monkeypatch.syspath_prepend(str(folder))
+    pages.install(GUIDE, folder, monkeypatch)
     assert catalogue.find("low-rank-1b").parameters() == catalogue.find(str(path)).parameters()
     with pytest.raises(ConfigError, match="did you mean 'low-rank-1b'"):
         catalogue.find("low-rank-2b")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from tests.docs import pages
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.cli import main
 from yantra.scenario import loads
@@ -39,8 +39,7 @@ SELECTION = Guide(
 
 
 def blocks(guide: Guide, language: str) -> list[str]:
-    text = (GUIDES / guide.page).read_text(encoding="utf-8")
-    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    return pages.texts(GUIDES / guide.page, language)
 
 
 @pytest.fixture(params=[NETWORK, SELECTION], ids=lambda guide: guide.page)

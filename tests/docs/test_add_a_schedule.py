@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,6 @@ from yantra.workloads.schedules import contract
 from yantra.workloads.schedules.execution import Costs, execute
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "add-a-schedule.md"
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
 
 
 @pytest.fixture
@@ -41,13 +36,7 @@ def test_the_guide_prints_what_it_shows(tmp_path: Path, monkeypatch: pytest.Monk
 def test_the_example_runs_as_an_entry_point(
     example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (toml,) = blocks("toml")
-    entry = toml.splitlines()[1].replace('"', "").replace("my_package.", "")
-    info = tmp_path / "my_package-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my_package\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[yantra.schedules]\n{entry}\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
+    pages.install(GUIDE, tmp_path, monkeypatch)
     schedule = schedules.get("breadth-first")
     assert schedule.requires(4, 3, 2) == (
         "needs at least one micro-batch per device (4), got 3; the nearest is 4"

@@ -19,10 +19,6 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "add-a-topology.md"
 SIZE = 1_000_000
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
-
-
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (source,) = (block.text for block in pages.blocks(GUIDE) if block.language == "python")
@@ -34,13 +30,7 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def installed(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (toml,) = blocks("toml")
-    entry = toml.splitlines()[1].replace('"', "").replace("my_package.", "")
-    info = example.parent / "my_package-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my_package\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[yantra.topologies]\n{entry}\n")
-    monkeypatch.syspath_prepend(str(example.parent))
+    pages.install(GUIDE, example.parent, monkeypatch)
 
 
 def test_the_guide_prints_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +58,7 @@ def test_the_example_runs_as_an_entry_point(
     ranks[10].recv(5, SIZE)
     for rank, trace in enumerate(ranks):
         trace.build().write(example.parent / f"step.{rank}.et")
-    (cluster,) = blocks("yaml")
+    (cluster,) = pages.texts(GUIDE, "yaml")
     text = f'workload: {{traces: "step.{{rank}}.et"}}\nnetwork: {network}\n{cluster}'
     result = simulate(scenarios.loads(text))
     assert result.finish_ns[10] == finish_ns
