@@ -53,6 +53,7 @@ class Registry(Generic[T]):
         name = base.__name__ if isinstance(base, type) else (base or "").rpartition(".")[2]
         self.expected = f"a {name} class" if name else f"a {kind}"
         self._plugged: dict[str, str] = {}
+        self._imported: dict[Named, T] = {}
 
     def fits(self, plugin: object) -> bool:
         """Return whether an object is a plug-in of this kind."""
@@ -82,6 +83,9 @@ class Registry(Generic[T]):
 
         `where` is the field that an unknown name is reported at. Raises ConfigError.
         """
+        known = self._imported.get(name)
+        if known is not None:
+            return known
         plugin: T
         if isinstance(name, type):
             plugin = self._checked(name, where or self.kind)
@@ -92,6 +96,7 @@ class Registry(Generic[T]):
             return self.of_file(self._plugged[name], where)
         if name in self._built_in:
             plugin = import_module(f"{self.package}.{self._built_in[name]}").PLUGIN
+            self._imported[name] = plugin  # a compile asks for a dozen
             return plugin
         points = tuple(self._entry_points().select(name=name))
         if len(points) == 1:

@@ -16,7 +16,7 @@ from yantra.compile.problems import refuse
 from yantra.compile.removal import NOTHING, Without
 from yantra.compute import model as asked
 from yantra.compute.model import ComputeModel, Estimates, Kernels
-from yantra.fields import named
+from yantra.fields import kind_of, named
 from yantra.quirks import Quirk
 from yantra.scenario import Device, Scenario
 
@@ -33,13 +33,13 @@ class TimedKernels(NamedTuple):
 
 def asks_a_model(scenario: Scenario) -> bool:
     """Return whether the kernels of a scenario are looked at, or the core computes their times."""
-    asked_for = (model_of(device).native is None for device in scenario.all_devices())
+    asked_for = (native_of(device) is None for device in scenario.all_devices())
     return not scenario.replay_only and any(asked_for)
 
 
-def model_of(device: Device) -> ComputeModel:
-    """Return the compute model of a device. Raises ConfigError if there is none of its name."""
-    return computes.model_of(device.compute, WHERE)
+def native_of(device: Device) -> str | None:
+    """Return the form in which the core computes the kernels of a device, None if a model does."""
+    return computes.models.get(kind_of(device.compute), WHERE).native
 
 
 class KernelTimes:
@@ -57,9 +57,9 @@ class KernelTimes:
         self._without = without
         self._tables: dict[int, _core.KernelTable] = {}
         timed = []
-        for at, device in enumerate(self._devices if asks_a_model(scenario) else ()):
-            model = model_of(device)
-            if model.native is None:
+        for at, device in enumerate(self._devices if graphs.kernels else ()):
+            if native_of(device) is None:
+                model = computes.model_of(device.compute, WHERE)
                 table = self._tables[at] = _table_of(graphs, at, model, quirks)
                 timed.append(self._ask(table, model, device))
                 table.set_ns(timed[-1].estimates.middle, scale)
@@ -88,7 +88,7 @@ class KernelTimes:
 def roofline_of(device: Device, without: Without = NOTHING) -> _core.Roofline:
     """Return the roofline of a device, less what takes no time."""
     roofline = _core.Roofline()
-    roofline.enabled = model_of(device).native == "roofline"
+    roofline.enabled = native_of(device) == "roofline"
     roofline.peak_flops = inf if "peak" in without else device.peak_flops
     is_free = "memory_bandwidth" in without
     roofline.memory_bytes_per_s = inf if is_free else device.memory_bytes_per_s

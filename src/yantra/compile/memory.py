@@ -13,7 +13,7 @@ from yantra import memory as memories
 from yantra.compile.graphs import Graphs
 from yantra.compile.removal import Without
 from yantra.errors import ConfigError
-from yantra.fields import named
+from yantra.fields import kind_of, named
 from yantra.memory.model import Accesses, MemoryModel, Speeds
 from yantra.scenario import RemoteMemory, Scenario
 
@@ -28,7 +28,7 @@ _SHARING = {
 def set_memory(builder: _core.ModelBuilder, scenario: Scenario, without: Without) -> None:
     """Tell the core who shares the memory, and its speed if that says how long accesses take."""
     memory = scenario.memory
-    model = model_of(memory)
+    model = _class_of(memory)
     if model.sharing == "node" and memory.ranks_per_node < 1:
         raise ConfigError(
             f"{WHERE}.ranks_per_node", f"must be at least 1; got {memory.ranks_per_node}"
@@ -51,21 +51,21 @@ def tell_accesses(
 ) -> None:
     """Let accesses be lowered with the times that a model in Python says."""
     memory = scenario.memory
-    model = model_of(memory)
-    options.remote_memory = model.native != "none"
-    if model.native is not None or scenario.replay_only:
+    native = _class_of(memory).native
+    options.remote_memory = native != "none"
+    if native is not None or scenario.replay_only:
         return
     from yantra.memory.answers import ask
 
+    model = memories.model_of(memory.kind, f"{WHERE}.kind")
     table = _table_of(graphs)
     speeds = Speeds(memory.latency_ns, memory.bytes_per_ns)
     table.set_ns(ask(model, accesses_of(table), speeds, named(memory.kind), f"{WHERE}.kind"), scale)
     options.take_accesses(table)
 
 
-def model_of(memory: RemoteMemory) -> MemoryModel:
-    """Return the memory model of a scenario. Raises ConfigError if there is none of its name."""
-    return memories.model_of(memory.kind, f"{WHERE}.kind")
+def _class_of(memory: RemoteMemory) -> type[MemoryModel]:
+    return memories.models.get(kind_of(memory.kind), f"{WHERE}.kind")
 
 
 def accesses_of(table: _core.AccessTable) -> Accesses:
