@@ -139,9 +139,10 @@ void Executor::completed(const Completion& completion) {
     complete(ActorId(completion.a), NodeId(completion.b));
 }
 
-// Issues, in ascending id, every ready node whose slot is free. A skipped node that does not wake
-// its rank leaves its children for the next pass. Where nothing is in flight no next pass would
-// come, so it follows at once (upstream stalls there for good).
+// Issues every ready node whose slot is free, in the order of positions: in that of ids where nobody
+// schedules. Of two jobs the one that came first goes first. A skipped node that does not wake its
+// rank leaves its children for the next pass. Where nothing is in flight no next pass would come, so
+// it follows at once (upstream stalls there for good).
 void Executor::issue_ready(ActorId actor) {
     OfActor& a = state_.actors[actor];
     a.issuing = true;
@@ -166,8 +167,11 @@ void Executor::issue_ready(ActorId actor) {
 
 void Executor::make_ready(ActorId actor, NodeId node) {
     OfActor& a = state_.actors[actor];
-    const u8 slot = op(actor, node).resource;
-    a.ready.insert(slot == unlimited ? static_cast<u32>(a.occupied.size()) : slot, node.index());
+    const Part& part = part_of(actor, node);
+    const u32 in_job = node.index() - part.first;
+    const u8 slot = part.job->ops[in_job].resource;
+    a.ready.insert(slot == unlimited ? static_cast<u32>(a.occupied.size()) : slot, node.index(),
+                   part.first + position_of(*part.job, in_job));
 }
 
 void Executor::issue(ActorId actor, NodeId node) {

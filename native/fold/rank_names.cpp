@@ -76,6 +76,9 @@ JobNames names_of(const Job& job) {
             names.hash = mix(names.hash, value);
         }
     }
+    for (u32 position : job.position) {
+        names.hash = mix(names.hash, position);
+    }
     return names;
 }
 
@@ -83,7 +86,7 @@ JobNames names_of(const Job& job) {
 bool equal(const JobNames& a, const JobNames& b) {
     const Graph& x = *a.job->graph;
     const Graph& y = *b.job->graph;
-    if (x.child_begin != y.child_begin || x.child != y.child) {
+    if (x.child_begin != y.child_begin || x.child != y.child || a.job->position != b.job->position) {
         return false;
     }
     for (std::size_t i = 0; i < a.job->ops.size(); ++i) {

@@ -176,6 +176,20 @@ void operations_are_compared_in_full() {
     }
 }
 
+// Jobs whose ready nodes start in another order are not equal, whatever else is.
+void the_order_of_nodes_counts() {
+    const Nodes nodes{{test::timed(0, 1), {}}, {test::timed(0, 1), {}}, {test::timed(0, 1), {}}};
+    Model model = model_of({nodes, nodes, nodes});
+    for (const auto& [job, position] : {std::pair{1u, std::vector<u32>{2, 1, 0}}, {2u, {1, 2, 0}}}) {
+        auto made = std::make_shared<Job>(*model.distinct_jobs[job]);
+        made->position = position;
+        model.distinct_jobs[job] = made;
+    }
+    check(RankNames(model).first_equal_job() == std::vector<u32>{0, 1, 2}, "orders do not count", 0);
+    model.distinct_jobs[2] = std::make_shared<Job>(*model.distinct_jobs[1]);
+    check(RankNames(model).first_equal_job() == std::vector<u32>{0, 1, 1}, "equal orders are not", 0);
+}
+
 // Two jobs of which the hashes are equal by accident, made by turning the hash round.
 void jobs_that_only_look_equal_are_not() {
     const auto before = [](u64 hash) { return 0x9e3779b97f4a7c15ULL + (hash << 6U) + (hash >> 2U); };
@@ -229,6 +243,7 @@ int main() {
     what_a_job_has_is_seen();
     jobs_are_equal_apart_from_names();
     operations_are_compared_in_full();
+    the_order_of_nodes_counts();
     jobs_that_only_look_equal_are_not();
     the_first_equal_job_is_found();
 }

@@ -83,6 +83,9 @@ bool repeats(const Job& job, u32 node, u32 later, u32 tag_step) {
             return false;
         }
     }
+    if (position_of(job, later) - position_of(job, node) != later - node) {
+        return false;
+    }
     const Op& a = job.ops[node];
     const Op& b = job.ops[later];
     return a.kind == b.kind && a.node_class == b.node_class && a.resource == b.resource &&

@@ -19,8 +19,8 @@ struct Repeats {
 
 Repeats find_repeats(const Job& job);
 
-// Whether two nodes do the same, to nodes as far away. The tag of the later message is `tag_step`
-// higher.
+// Whether two nodes do the same, to nodes as far away, and stand as far apart in the order in which
+// ready nodes start. The tag of the later message is `tag_step` higher.
 bool repeats(const Job& job, u32 node, u32 later, u32 tag_step);
 
 }  // namespace yantra

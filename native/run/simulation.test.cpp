@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/test.hpp"
+#include "workload/schedule.cpp"
 
 namespace {
 
@@ -24,9 +25,13 @@ const std::vector<Dimension> two_by_two{{Block::ring, 2, 1.0, 10.0, 1.0}, {Block
 
 JobRef nothing() { return test::job_of({}); }
 
-// Nodes that take time, one on some earlier ones each, in any slot or in none.
+// Nodes that take time, one on some earlier ones each, in any slot or in none, in their order or another.
 JobRef any_job(test::Random& random, u64 size) {
     std::vector<Node> nodes;
+    std::vector<i64> priority(size, 0);
+    for (i64& of : priority) {
+        of = static_cast<i64>(random.below(5)) - 2;
+    }
     for (u32 at = 0; at < size; ++at) {
         const u8 slot = random.one_in(8) ? unlimited : static_cast<u8>(random.below(3));
         nodes.push_back({test::timed(slot, 1 + random.below(30)), {}});
@@ -36,7 +41,8 @@ JobRef any_job(test::Random& random, u64 size) {
             }
         }
     }
-    return test::job_of(nodes);
+    const JobRef job = test::job_of(nodes);
+    return random.one_in(2) ? scheduled(*job, priority, {}) : job;
 }
 
 // A job as it ran on one actor.
@@ -48,6 +54,7 @@ struct Ran {
 
 struct Interval {
     u32 slot;
+    u32 position;
     u64 ready;
     u64 start;
     u64 end;
@@ -69,8 +76,8 @@ std::vector<Interval> intervals(const Executor::State& state, const std::vector<
         for (u32 node = 0; node < graph.size(); ++node) {
             const u64 start = state.start[ran.first_place + node];
             check(start >= ready[node], "a node starts before it may", node);
-            found.push_back({ran.job->ops[node].resource, ready[node], start,
-                             state.end[ran.first_place + node]});
+            found.push_back({ran.job->ops[node].resource, ran.first_place + position_of(*ran.job, node),
+                             ready[node], start, state.end[ran.first_place + node]});
         }
     }
     return found;
@@ -90,6 +97,9 @@ void slots_are_kept(const std::vector<Interval>& nodes, const std::vector<u32>& 
         }
         check(running(node.slot, node.start) <= capacity[node.slot], "too many in a slot", node.start);
         for (const Interval& other : nodes) {
+            check(other.slot != node.slot || other.position > node.position || other.ready >= node.start ||
+                      other.start <= node.start,
+                  "a node starts before one that stands before it", node.start);
             const bool looks = other.slot == node.slot && node.ready <= other.end && other.end < node.start;
             check(!looks || running(node.slot, other.end) == capacity[node.slot],
                   "a node waits although its slot is free", other.end);

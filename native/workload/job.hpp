@@ -63,6 +63,12 @@ struct Problem {
 struct Job {
     std::shared_ptr<const Graph> graph;
     std::vector<Op> ops;
+    // Of each node, in the order in which ready ones start; empty where that is the order of nodes.
+    std::vector<u32> position;
 };
+
+inline u32 position_of(const Job& job, u32 node) {
+    return job.position.empty() ? node : job.position[node];
+}
 
 }  // namespace yantra
