@@ -17,6 +17,7 @@ NB_MODULE(_core, module) {
     yantra::register_parameters(module);
     yantra::register_networks(module);
     yantra::register_jobs(module);
+    yantra::register_schedules(module);
     yantra::register_builder(module);
     yantra::register_outcome(module);
     yantra::register_folding(module);

@@ -12,6 +12,7 @@ void register_templates(nanobind::module_& module);
 void register_parameters(nanobind::module_& module);
 void register_networks(nanobind::module_& module);
 void register_jobs(nanobind::module_& module);
+void register_schedules(nanobind::module_& module);
 void register_builder(nanobind::module_& module);
 void register_outcome(nanobind::module_& module);
 void register_folding(nanobind::module_& module);

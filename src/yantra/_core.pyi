@@ -697,6 +697,36 @@ def check_custom(
     graph: Graph, positions: int, whole_microseconds: bool = False
 ) -> list[Problem]: ...
 
+class OpKind(enum.Enum):
+    TIMED = 0
+
+    COLLECTIVE = 1
+
+    SEND = 2
+
+    RECEIVE = 3
+
+    MEMORY = 4
+
+    SKIP = 5
+
+class OpColumns:
+    @property
+    def kind(self) -> memoryview[int]: ...
+    @property
+    def slot(self) -> memoryview[int]: ...
+    @property
+    def ticks(self) -> memoryview[int]: ...
+    @property
+    def bytes(self) -> memoryview[int]: ...
+
+def op_columns(job: Job) -> OpColumns: ...
+def scheduled(
+    job: Job,
+    priority: Buffer | NDArray[numpy.int64],
+    of_collective: Buffer | NDArray[numpy.int64] | None = None,
+) -> Job: ...
+
 class ProgramId:
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...

@@ -27,6 +27,7 @@ class Step(NamedTuple):
     peer: int = 0
     tag: int = 0
     size: int = 0
+    priority: int = 0
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,10 @@ class Rank:
         return [self.steps[id] for id in self.started if id not in self.ended]
 
     def ready(self) -> list[Step]:
-        """Nodes that could start but for their slots, by ascending id."""
+        """Nodes that could start but for their slots, the highest priority first, then by id."""
         return [
             self.steps[id]
-            for id in sorted(self.steps)
+            for id in sorted(self.steps, key=lambda id: (-self.steps[id].priority, id))
             if id not in self.started
             and id not in self.held_back
             and self.steps[id].parents <= self.ended.keys()
@@ -123,7 +124,7 @@ class Workload:
         return taken < self.rules.capacity[slot]
 
     def issue(self, at: int) -> None:
-        """Start what can start, smallest id first; a skip may free more."""
+        """Start what can start, in the order of `ready`; a skip may free more."""
         rank = self.ranks[at]
         while True:
             step = next((step for step in rank.ready() if self.open(rank, step)), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import ceil, floor
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,8 @@ from tests.oracles.workload import Rules, Step, Workload
 from yantra.chakra import Node, NodeType, Trace, TraceBuilder
 from yantra.compile import compile
 from yantra.errors import DeadlockError
+from yantra.fields import Plugin, Section, Whole
+from yantra.records import Record
 from yantra.scenario import (
     ASTRA_SIM_RESOURCES,
     Collectives,
@@ -22,6 +25,7 @@ from yantra.scenario import (
     Scenario,
     Traces,
 )
+from yantra.schedulers.scheduler import Nodes, Scheduler
 from yantra.simulate import run_native
 
 RANKS = 4
@@ -124,7 +128,29 @@ def trace_of(rank: int, steps: list[Step], faithful: bool) -> Trace:
     return Trace(nodes)
 
 
-def agree(steps: list[list[Step]], semantics: str, resources: Resources) -> None:
+class Seed(Record):
+    """The options of `Drawn`."""
+
+    seed: int = 0
+
+
+class Drawn(Scheduler):
+    """Any priorities, the same for the same id."""
+
+    options = Section(Seed, {"seed": ("seed", Whole(), "of the priorities")})
+
+    def priorities(self, nodes: Nodes) -> Any:
+        return np.array([drawn(int(id), self.given.seed) for id in nodes.id])
+
+
+def drawn(id: int, seed: int) -> int:
+    """Return the priority of a node; some are equal."""
+    return (id + 1) * (seed + 5) % 17 - 8
+
+
+def agree(
+    steps: list[list[Step]], semantics: str, resources: Resources, seed: int | None = None
+) -> None:
     faithful = semantics == "astra-sim"
     scenario = Scenario(
         workload=Traces(traces=tuple(trace_of(r, s, faithful) for r, s in enumerate(steps))),
@@ -134,6 +160,9 @@ def agree(steps: list[list[Step]], semantics: str, resources: Resources) -> None
         resources=resources,
         semantics=semantics,  # type: ignore[arg-type]
     )
+    if seed is not None:
+        scenario = scenario.replace(scheduler=Plugin(kind=Drawn, options=(("seed", seed),)))
+        steps = [[of._replace(priority=drawn(of.id, seed)) for of in rank] for rank in steps]
     model = compile(scenario)
     oracle = Workload(steps, rules(semantics, resources))
     oracle.run()
@@ -166,6 +195,14 @@ def test_the_core_agrees_with_the_oracle_under_native_semantics(
 ) -> None:
     resources = Resources(cpu_slots=cpu_slots, compute_streams=streams, copy_engines=engines)
     agree(steps, "yantra", resources)
+
+
+@settings(max_examples=100)
+@given(workloads(faithful=False), st.integers(1, 2), st.integers(1, 2), st.integers(0, 1000))
+def test_the_core_agrees_with_the_oracle_in_the_order_of_a_scheduler(
+    steps: list[list[Step]], cpu_slots: int, streams: int, seed: int
+) -> None:
+    agree(steps, "yantra", Resources(cpu_slots=cpu_slots, compute_streams=streams), seed)
 
 
 @pytest.mark.parametrize("ns", [0.0, 0.0004, 0.0005, 2 / 3, 1e6 / 3])

@@ -17,7 +17,7 @@ PYTHON_LAYERS = [
     ("plugin_files",),
     ("units", "registry", "contract", "documents", "quirks", "output", "pytorch"),
     ("fields",),
-    ("chakra", "topologies", "collectives", "compute", "memory"),
+    ("chakra", "topologies", "collectives", "compute", "memory", "schedulers"),
     ("workloads", "collect", "replay", "clusters", "network"),
     ("scenario",),
     ("astra_sim",),

@@ -25,6 +25,7 @@ from yantra.compile.memory import set_memory, tell_accesses
 from yantra.compile.network import add_dimensions, set_network
 from yantra.compile.plans import Planner
 from yantra.compile.removal import NOTHING, Without, checked, reduction_rate
+from yantra.compile.schedule import StartOrder, collective_order
 from yantra.compile.templates import TemplateGraphs
 from yantra.errors import UnsupportedError
 from yantra.network import level_of
@@ -149,7 +150,8 @@ def _compile(
         planner.plan(planner.kinds_of_templates(assignment))
         options = lowering(scale, builder, scenario, quirks, planner, without)
         tell_accesses(options, scenario, graphs, scale)
-        lower_templates(builder, options, graphs, assignment, kernels)
+        order = StartOrder(scenario, builder, scale.ticks_per_ns)
+        lower_templates(builder, options, graphs, assignment, kernels, order)
         arriving: Arriving = {}
     else:
         communicators.add_groups(graphs.groups)
@@ -157,8 +159,9 @@ def _compile(
         planner.plan(planner.kinds_of_graphs(graphs))
         options = lowering(scale, builder, scenario, quirks, planner, without)
         tell_accesses(options, scenario, graphs, scale)
-        lower_jobs(builder, options, graphs, communicators, kernels)
-        arriving = lower_arriving(builder, options, graphs, kernels)
+        order = StartOrder(scenario, builder, scale.ticks_per_ns)
+        lower_jobs(builder, options, graphs, communicators, kernels, order)
+        arriving = lower_arriving(builder, options, graphs, kernels, order)
     if scenario.semantics == "astra-sim" and communicators.tags_may_collide():
         builder.match_by_tag()
     if Quirk.PHASES_AS_READY in quirks:
@@ -186,7 +189,7 @@ def _set_cluster(
 def _system(scenario: Scenario, ticks_per_ns: int, without: Without) -> _core.SystemParameters:
     collectives = scenario.collectives
     system = _core.SystemParameters()
-    system.priority = _core.Priority[collectives.priority.upper()]
+    system.priority = _core.Priority[collective_order(scenario).upper()]
     system.inter_dimension = _core.InterDimension[collectives.inter_dimension.upper()]
     system.intra_dimension = _core.IntraDimension[collectives.intra_dimension.upper()]
     system.local_bw_aware = collectives.all_reduce_shape == "local_bw_aware"

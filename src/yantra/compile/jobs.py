@@ -9,6 +9,7 @@ from yantra.compile.kernels import KernelTimes
 from yantra.compile.plans import Planner
 from yantra.compile.problems import refuse
 from yantra.compile.removal import Without, free_classes
+from yantra.compile.schedule import StartOrder
 from yantra.compile.templates import TemplateGraphs
 from yantra.quirks import Quirk
 from yantra.scenario import Scenario
@@ -20,6 +21,7 @@ def lower_jobs(
     graphs: Graphs,
     communicators: Communicators,
     kernels: KernelTimes,
+    order: StartOrder,
 ) -> None:
     """Lower every distinct graph and give each rank its job; `options` are from `lowering`."""
     options.name_groups(communicators.by_name)
@@ -30,7 +32,7 @@ def lower_jobs(
             kernels.tell(options, graphs.device_of[at])
         lowered = _core.lower(graph, options)
         refuse(lowered.problems, graph, source)
-        jobs.append(lowered.job)
+        jobs.append(order.of(lowered.job, graph))
     builder.set_jobs(jobs, graphs.by_rank)
     found = builder.check_ranks()
     if found is not None:
@@ -47,6 +49,7 @@ def lower_arriving(
     options: _core.LowerOptions,
     graphs: Graphs,
     kernels: KernelTimes,
+    order: StartOrder,
 ) -> Arriving:
     """Lower the jobs that may arrive; `options` are those of the others."""
     arriving: Arriving = {}
@@ -60,7 +63,7 @@ def lower_arriving(
             refuse(lowered.problems, graph, source)
             refuse(builder.check_job(lowered.job, rank), graph, source)
             ranks.append(rank)
-            jobs.append(lowered.job)
+            jobs.append(order.of(lowered.job, graph))
         arriving[name] = (ranks, jobs)
     return arriving
 
@@ -71,6 +74,7 @@ def lower_templates(
     graphs: TemplateGraphs,
     assignment: _core.Assignment,
     kernels: KernelTimes,
+    order: StartOrder,
 ) -> None:
     """Lower a template once for all ranks whose communicators occupy the same slots."""
     slots = builder.slots
@@ -84,7 +88,7 @@ def lower_templates(
         options.name_in_template(graph.pg_names, graph.peer_names)
         lowered = _core.lower(graph, options)
         refuse(lowered.problems, graph, graphs.sources[role.in_template])
-        jobs.append(lowered.job)
+        jobs.append(order.of(lowered.job, graph))
     builder.set_role_jobs(assignment, jobs)
 
 

@@ -17,6 +17,7 @@ from yantra.fields import kind_of, named
 from yantra.plugin_files import split_path
 from yantra.scenario import types
 from yantra.scenario.layout import DEVICE, IN_CLUSTER, IN_SCENARIO, MEMORY
+from yantra.schedulers import class_of
 
 if TYPE_CHECKING:
     from yantra.fields import Section
@@ -36,6 +37,7 @@ def check(scenario: Scenario) -> None:
     _memory(scenario.memory, scenario.topology.ranks, scenario.semantics)
     _collectives(scenario.collectives, len(scenario.topology.dimensions), scenario.semantics)
     _resources(scenario.resources)
+    _scheduler(scenario)
     _workload(scenario)
 
 
@@ -135,6 +137,22 @@ def _resources(resources: Resources) -> None:
             where,
             "must be 0 with communication one_slot, where memory operations hold the slot; got "
             f"{engines}",
+        )
+
+
+def _scheduler(scenario: Scenario) -> None:
+    scheduler, priority = class_of(scenario.scheduler), scenario.collectives.priority
+    if scenario.semantics == "astra-sim" and not scheduler.native:
+        raise ConfigError(
+            "scheduler",
+            "only in_order with semantics astra-sim, where ready nodes start in the order of their "
+            f"ids; got {named(scenario.scheduler)}",
+        )
+    if scheduler.orders_collectives and priority != types.Collectives.priority:
+        raise ConfigError(
+            "collectives.priority",
+            f"expected none, as the scheduler {named(scenario.scheduler)} says which collective "
+            f"goes first; got {priority}",
         )
 
 

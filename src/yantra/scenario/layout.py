@@ -33,6 +33,7 @@ from yantra.fields import (
 from yantra.records import Record
 from yantra.scenario import types
 from yantra.scenario.fields import AlgorithmList, Dimensions, GroupTable, Ranks, TopologyName
+from yantra.schedulers import FIELD as SCHEDULER
 
 
 class Cluster(Record):
@@ -73,6 +74,7 @@ class Document(Record):
     network: PluginChoice = types.Scenario.network
     collectives: types.Collectives = types.Collectives()
     resources: types.Resources = types.Resources()
+    scheduler: PluginChoice = types.Scenario.scheduler
     quirks: frozenset[str] | None = None
     replay_only: bool = False
     track_local_memory: bool = False
@@ -310,6 +312,7 @@ DOCUMENT = Section(
         "network": ("network", networks.FIELD, "how messages interact"),
         "collectives": ("collectives", COLLECTIVES, "how collectives run"),
         "resources": ("resources", _RESOURCES, "what a rank does at once"),
+        "scheduler": ("scheduler", SCHEDULER, "which ready node starts first"),
         "quirks": ("quirks", NameSet(), "oddities of ASTRA-sim that are on"),
         "replay_only": ("replay_only", Flag(), "every node takes its recorded duration"),
         "track_local_memory": ("track_local_memory", Flag(), "follow the tensors of each rank"),

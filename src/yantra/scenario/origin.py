@@ -114,12 +114,14 @@ def scenario_of_result(text: str, name: str, folder: Path = "") -> Scenario:
 
 
 def _plugins(scenario: Scenario) -> Iterator[str | None]:
-    """Yield the files of network, topologies and algorithms, None for what is in no such file."""
+    """Yield the files of plug-ins that are named alone, None for what is in no such file."""
     from yantra.collectives import algorithms
     from yantra.network import networks
+    from yantra.schedulers import schedulers
     from yantra.topologies import topologies
 
     yield networks.file_of(kind_of(scenario.network))
+    yield schedulers.file_of(kind_of(scenario.scheduler))
     for dimension in scenario.topology.dimensions:
         yield topologies.file_of(dimension.kind)
     for chosen in scenario.collectives.by_type().values():

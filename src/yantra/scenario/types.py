@@ -198,6 +198,7 @@ Workload = ChakraFiles | Traces | WorkloadFile | Templates
 class Scenario(Record):
     """A workload on a cluster under policies.
 
+    `scheduler` names who says which of a rank's ready nodes starts first (`yantra.schedulers`).
     `quirks` names the oddities of ASTRA-sim that are on; None stands for those of `semantics`.
     `device` is that of every rank that none of `devices` names; what reductions take of the memory
     follows from it alone. `replay_only` lets every node take its recorded duration. `trace_nodes`
@@ -214,6 +215,7 @@ class Scenario(Record):
     network: PluginChoice = "congestion_unaware"
     collectives: Collectives = Collectives()
     resources: Resources = Resources()
+    scheduler: PluginChoice = "in_order"
     semantics: Semantics = "yantra"
     quirks: frozenset[str] | None = None
     replay_only: bool = False
