@@ -32,6 +32,9 @@ public:
     // `open(slot)`; none if there is no such node.
     template <class Open>
     u32 take_first(Open&& open) {
+        if (size_ == 0) {
+            return none;
+        }
         u64 best = nobody;
         u32 from = 0;
         for (u32 slot = 0; slot < heaps_.size(); ++slot) {
