@@ -37,6 +37,17 @@ WRONG = {
         "PLUGIN = Wrong\n",
         "every_access_has_a_duration: it: row 1 (load of 1 bytes): expected a finite duration",
     ),
+    "scheduler": (
+        '"""Another order whenever it is asked."""\n'
+        "from yantra.schedulers.scheduler import Scheduler\n"
+        "class Wrong(Scheduler):\n"
+        "    asked = 0\n"
+        "    def priorities(self, nodes):\n"
+        "        Wrong.asked += 1\n"
+        "        return nodes.ps % (Wrong.asked + 2)\n"
+        "PLUGIN = Wrong\n",
+        "chain on 2 ranks: the_same_is_said_twice: ",
+    ),
     "topology": (
         '"""A ring on which messages never turn back: they take a link that is not there."""\n'
         "from yantra.topologies.ring import Ring\n"

@@ -40,7 +40,9 @@ RESOURCES = {
 }
 
 
-def _scenario(workload: Workload, sizes: list[int], resources: str, network: str) -> Scenario:
+def _scenario(
+    workload: Workload, sizes: list[int], resources: str, network: str, scheduler: str = "in_order"
+) -> Scenario:
     algorithms = ("ring",) * len(sizes)
     return Scenario(
         workload=workload,
@@ -61,6 +63,7 @@ def _scenario(workload: Workload, sizes: list[int], resources: str, network: str
         resources=RESOURCES[resources],
         semantics="astra-sim" if resources == "astra-sim" else "yantra",
         network=network,  # type: ignore[arg-type]
+        scheduler="in_order" if resources == "astra-sim" else scheduler,
     )
 
 
@@ -84,11 +87,12 @@ def _outcome(scenario: Scenario, folder: Path, name: str) -> Any:
     st.integers(0, 99),
     st.sampled_from(sorted(RESOURCES)),
     st.sampled_from(["congestion_unaware", "congestion_aware"]),
+    st.sampled_from(["in_order", "critical_path", "earliest_needed"]),
 )
-@example((2, 2, 2), 0, "astra-sim", "congestion_unaware")
-@example((2, 2, 2), 0, "per_communicator", "congestion_aware")
+@example((2, 2, 2), 0, "astra-sim", "congestion_unaware", "in_order")
+@example((2, 2, 2), 0, "per_communicator", "congestion_aware", "critical_path")
 def test_templates_and_their_expansion_run_alike(
-    shape: tuple[int, int, int], seed: int, resources: str, network: str
+    shape: tuple[int, int, int], seed: int, resources: str, network: str, scheduler: str
 ) -> None:
     workload = standard(*shape, seed=seed)
     sizes = [workload.ranks] if network == "congestion_aware" else [n for n in shape if n > 1]
@@ -100,7 +104,7 @@ def test_templates_and_their_expansion_run_alike(
         groups = tuple(workload.communicators().items())
         files = ChakraFiles(prefix=str(folder / "w"), groups=groups)
         runs = [
-            _outcome(_scenario(source, sizes, resources, network), folder, f"{at}.json")
+            _outcome(_scenario(source, sizes, resources, network, scheduler), folder, f"{at}.json")
             for at, source in enumerate(
                 [files, WorkloadFile(path=str(folder / "w.yw")), Templates(workload=workload)]
             )
