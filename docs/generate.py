@@ -22,6 +22,7 @@ from yantra.memory import models as memory_models
 from yantra.quirks import STORIES
 from yantra.registry import Registry
 from yantra.scenario.layout import DOCUMENT, NAMED, TEMPLATES, MemorySection
+from yantra.schedulers import schedulers
 from yantra.topologies import topologies
 from yantra.workloads import catalogue, description, hf, names, plan
 from yantra.workloads.overview import HEAD, row
@@ -46,6 +47,7 @@ def part(name: str) -> str:
         "algorithms": algorithm_names,
         "compute models": lambda: plug_ins(compute_models),
         "memory models": lambda: plug_ins(memory_models),
+        "schedulers": lambda: plug_ins(schedulers),
         "clusters": cluster_names,
         "peak rates": peak_rates,
         "achievable rates": achievable_rates,
