@@ -11,7 +11,7 @@ from yantra import _core
 from yantra.fields import named
 from yantra.scenario import Scenario
 from yantra.schedulers import class_of, scheduler_of
-from yantra.schedulers.scheduler import COLLECTIVE, MEMORY, RECEIVE, SEND, Nodes
+from yantra.schedulers.scheduler import COLLECTIVE, MEMORY, RECEIVE, SEND, Nodes, Scheduler
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,11 +32,12 @@ class StartOrder:
     """The order in which the nodes of jobs start, as the scheduler of a scenario says."""
 
     def __init__(self, scenario: Scenario, builder: _core.ModelBuilder, ticks_per_ns: int) -> None:
-        self._scenario = scenario
-        self._slots = tuple(builder.slots.capacity)
-        self._ps_per_tick = 1000 // ticks_per_ns
-        native = class_of(scenario.scheduler).native
-        self._scheduler = None if native else scheduler_of(scenario.scheduler)
+        self._scheduler: Scheduler | None = None
+        if not class_of(scenario.scheduler).native:
+            self._scheduler = scheduler_of(scenario.scheduler)
+            self._scenario = scenario
+            self._slots = tuple(builder.slots.capacity)
+            self._ps_per_tick = 1000 // ticks_per_ns
 
     def of(self, job: _core.Job, graph: _core.Graph) -> _core.Job:
         """Return a job whose nodes start in the order of the scheduler. Raises ConfigError."""
