@@ -27,8 +27,8 @@ def step(folder: Path, copies: int, **options: Any) -> Any:
     """Run a step on 32 ranks for each copy of the model; return the result."""
     from yantra.cli import main
     from yantra.compile import compile
-    from yantra.scenario.job import on_cluster
-    from yantra.simulate import run
+    from yantra.run.simulate import run
+    from yantra.scenario.on_cluster import on_cluster
 
     path = str(folder / f"{copies}.yw")
     plan = f"--model llama3-8b --tp 8 --pp 4 --dp {copies} --global-batch {2 * copies}"

@@ -66,13 +66,13 @@ def step(replicas: int, network: str = "congestion_unaware") -> Callable[[Path],
     """Return a maker of a step of Llama 3 405B, TP 8, PP 16, on HGX H100 servers."""
 
     def make(file: Path) -> Scenario:
-        from yantra.scenario.job import on_cluster
+        from yantra.scenario.on_cluster import on_cluster
 
         path = file.with_name(f"step-{replicas}.yw")
         if not path.exists():
-            from yantra.workloads.catalogue import find
-            from yantra.workloads.plan import Plan
-            from yantra.workloads.training import train
+            from yantra.workloads.models.catalogue import find
+            from yantra.workloads.plan.plan import Plan
+            from yantra.workloads.training.train import train
 
             plan = Plan(tp=8, pp=16, dp=replicas, zero=1, global_batch=16 * replicas)
             train(find("llama3-405b"), plan).save(path)
@@ -102,7 +102,7 @@ CASES = {
 
 def simulate(case: Case, file: Path) -> float:
     """Run a case in this process; return the seconds from its scenario to its result."""
-    from yantra.simulate import simulate
+    from yantra.run.simulate import simulate
 
     scenario = case.make(file).replace(fold=case.fold)
     start = time.perf_counter()

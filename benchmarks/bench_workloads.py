@@ -61,9 +61,9 @@ CASES = {
 
 def generate(case: Case, path: Path) -> float:
     """Generate and save a case in this process; return its seconds."""
-    from yantra.workloads.catalogue import find
-    from yantra.workloads.plan import Plan
-    from yantra.workloads.training import train
+    from yantra.workloads.models.catalogue import find
+    from yantra.workloads.plan.plan import Plan
+    from yantra.workloads.training.train import train
 
     start = time.process_time()
     train(find(case.model), Plan(**case.plan)).save(path)

@@ -120,7 +120,7 @@ def _runner(case: Case, kind: str) -> Callable[[], float | None]:
 
 def _simulate(scenario: Scenario, kind: str) -> float:
     from yantra.compile import compile
-    from yantra.simulate import run
+    from yantra.run.simulate import run
 
     start = time.process_time()
     model = compile(scenario)

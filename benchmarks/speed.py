@@ -20,7 +20,7 @@ from typing import NamedTuple
 from benchmarks.inputs import all_reduce
 from yantra.astra_sim import from_files
 from yantra.compile import compile
-from yantra.simulate import run_native
+from yantra.run.simulate import run_native
 
 REPEATS = 5
 SHARED_TRACES = Path("..") / "shared" / "golden" / "workloads" / "stg.tar.gz"

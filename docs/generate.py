@@ -12,22 +12,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from yantra import clusters
-from yantra.clusters import Number, describe
-from yantra.clusters.types import DTYPES
-from yantra.collectives import algorithms
+from yantra.base.fields import Field, Many, Section
+from yantra.base.registry import Registry
+from yantra.collectives.algorithms import algorithms
 from yantra.compute import models as compute_models
-from yantra.fields import Field, Many, Section
+from yantra.fabric import clusters
+from yantra.fabric.clusters import Number, describe
+from yantra.fabric.clusters.types import DTYPES
+from yantra.fabric.topologies import topologies
 from yantra.memory import models as memory_models
-from yantra.quirks import STORIES
-from yantra.registry import Registry
 from yantra.scenario.layout import DOCUMENT, NAMED, TEMPLATES, MemorySection
+from yantra.scenario.quirks import STORIES
 from yantra.schedulers import schedulers
-from yantra.topologies import topologies
-from yantra.workloads import catalogue, description, hf, names, plan
-from yantra.workloads.overview import HEAD, row
-from yantra.workloads.plan_fields import MEANINGS
-from yantra.workloads.transformer import Transformer
+from yantra.workloads.models import catalogue, description, hf
+from yantra.workloads.models.overview import HEAD, row
+from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.plan import names, plan
+from yantra.workloads.plan.fields import MEANINGS
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
 _KEYS = ("key", "value", "default", "meaning")

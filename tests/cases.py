@@ -9,9 +9,9 @@ from typing import Any
 from yantra import _core
 from yantra.chakra import CollectiveType, Trace, TraceBuilder
 from yantra.compile import Model, compile
-from yantra.quirks import Quirk
+from yantra.run.simulate import run_native
 from yantra.scenario import Collectives, Dimension, Scenario, Topology, Traces
-from yantra.simulate import run_native
+from yantra.scenario.quirks import Quirk
 
 NEVER = 2**64 - 1
 

@@ -11,11 +11,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.cases import cluster, collectives
+from yantra.base.errors import DeadlockError
 from yantra.chakra import CollectiveType, Node, NodeType, Trace
 from yantra.compile import compile
-from yantra.errors import DeadlockError
+from yantra.run.simulate import run_native
 from yantra.scenario import ASTRA_SIM_RESOURCES, RemoteMemory, Scenario, Traces
-from yantra.simulate import run_native
 
 RANKS = 4
 GROUPS = {"1": (0, 1), "2": (2, 3), "3": (0, 2), "4": (1, 3), "5": (0, 1, 2), "6": (3,)}

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from yantra.chakra.pytorch.linked import (
+from yantra.tracing.pytorch.linked import (
     EMPTY_IO,
     Attr,
     DeviceOp,

@@ -7,10 +7,10 @@ from functools import cache
 from tests.cases import ALL_GATHER, ALL_REDUCE, cluster, collectives
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.result import Result
+from yantra.run.simulate import simulate
 from yantra.scenario import Device, Scenario, Templates, Topology, Traces, cluster_parts
-from yantra.simulate import simulate
-from yantra.workloads.plan import Plan
-from yantra.workloads.training import train
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.train import train
 
 EVIL = "</script><img src=x onerror=\"document.title='broken'\">"
 

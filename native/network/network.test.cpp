@@ -2,7 +2,7 @@
 // are not lost, what never meets does not wait, and `alone` keeps what the capabilities promise.
 //
 // They hold for every level that is registered. A level that charges no latency is tried on dimensions
-// that have none; that it charges none elsewhere is a law of src/yantra.laws.network.py.
+// that have none; that it charges none elsewhere is a law of src/yantra.kinds.network_laws.py.
 //
 // needs: the parts of a run
 #include "network/network.hpp"

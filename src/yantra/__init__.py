@@ -14,12 +14,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "ChakraFiles": "scenario",
     "Collectives": "scenario",
-    "ConfigError": "errors",
+    "ConfigError": "base.errors",
     "Custom": "scenario",
-    "DeadlockError": "errors",
+    "DeadlockError": "base.errors",
     "Device": "scenario",
     "Dimension": "scenario",
-    "InternalError": "errors",
+    "InternalError": "base.errors",
     "Model": "compile",
     "RemoteMemory": "scenario",
     "Resources": "scenario",
@@ -28,17 +28,24 @@ _HOMES = {
     "SharedBus": "scenario",
     "Templates": "scenario",
     "Topology": "scenario",
-    "TraceError": "errors",
+    "TraceError": "base.errors",
     "Traces": "scenario",
-    "UnsupportedError": "errors",
+    "UnsupportedError": "base.errors",
     "WorkloadFile": "scenario",
-    "YantraError": "errors",
+    "YantraError": "base.errors",
     "compile": "compile",
-    "collect": "collect",
-    "simulate": "simulate",
-    "sweep": "sweep",
+    "collect": "tracing.collect",
+    "simulate": "run.simulate",
+    "sweep": "run.sweep",
 }
-_MODULES = ("chakra", "clusters", "errors", "quirks", "scenario", "units")
+_MODULES = {
+    "chakra": "chakra",
+    "clusters": "fabric.clusters",
+    "errors": "base.errors",
+    "quirks": "scenario.quirks",
+    "scenario": "scenario",
+    "units": "base.units",
+}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 
@@ -47,7 +54,7 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     if name in _MODULES:
-        return import_module(f"yantra.{name}")
+        return import_module(f"yantra.{_MODULES[name]}")
     if name not in _HOMES:
         raise AttributeError(f"module 'yantra' has no attribute '{name}'")
     value = getattr(import_module(f"yantra.{_HOMES[name]}"), name)

@@ -1,19 +1,19 @@
 from yantra import chakra as chakra
-from yantra import clusters as clusters
-from yantra import errors as errors
-from yantra import quirks as quirks
 from yantra import scenario as scenario
-from yantra import units as units
-from yantra.collect import collect as collect
+from yantra.base import errors as errors
+from yantra.base import units as units
+from yantra.base.errors import ConfigError as ConfigError
+from yantra.base.errors import DeadlockError as DeadlockError
+from yantra.base.errors import InternalError as InternalError
+from yantra.base.errors import TraceError as TraceError
+from yantra.base.errors import UnsupportedError as UnsupportedError
+from yantra.base.errors import YantraError as YantraError
 from yantra.compile import Model as Model
 from yantra.compile import compile as compile
-from yantra.errors import ConfigError as ConfigError
-from yantra.errors import DeadlockError as DeadlockError
-from yantra.errors import InternalError as InternalError
-from yantra.errors import TraceError as TraceError
-from yantra.errors import UnsupportedError as UnsupportedError
-from yantra.errors import YantraError as YantraError
+from yantra.fabric import clusters as clusters
 from yantra.result import Result as Result
+from yantra.run.simulate import simulate as simulate
+from yantra.run.sweep import sweep as sweep
 from yantra.scenario import ChakraFiles as ChakraFiles
 from yantra.scenario import Collectives as Collectives
 from yantra.scenario import Custom as Custom
@@ -27,7 +27,7 @@ from yantra.scenario import Templates as Templates
 from yantra.scenario import Topology as Topology
 from yantra.scenario import Traces as Traces
 from yantra.scenario import WorkloadFile as WorkloadFile
-from yantra.simulate import simulate as simulate
-from yantra.sweep import sweep as sweep
+from yantra.scenario import quirks as quirks
+from yantra.tracing.collect import collect as collect
 
 __version__: str

@@ -11,7 +11,7 @@ import pytest
 
 from tests.browser.chromium import Chromium, find_chromium
 from tests.unit.test_compare_page import ran
-from yantra.insight import compare
+from yantra.explain import compare
 
 pytestmark = pytest.mark.skipif(
     find_chromium() is None, reason="no Chromium on this machine; apt-get install chromium"

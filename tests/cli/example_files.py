@@ -25,7 +25,7 @@ cluster:
   device: {memory_bandwidth: 1 TB/s}
 collectives: {all_reduce: [ring], chunks: 4}
 """
-MESH = (ROOT / "src/yantra/topologies/mesh.py").read_text()
+MESH = (ROOT / "src/yantra/fabric/topologies/mesh.py").read_text()
 TEXTS = {
     "step.yaml": SCENARIO,
     "meshed.yaml": SCENARIO.replace("ring", "my_mesh", 1),

@@ -11,11 +11,11 @@ from shutil import which
 import pytest
 
 from tests.cli.tree import EVERY, Found, name
-from yantra import clusters
-from yantra.collectives import algorithms
-from yantra.quirks import Quirk
+from yantra.collectives.algorithms import algorithms
+from yantra.fabric import clusters
 from yantra.result.files import ALL_TABLES
-from yantra.workloads import catalogue
+from yantra.scenario.quirks import Quirk
+from yantra.workloads.models import catalogue
 from yantra.workloads.schedules import schedules
 
 FILES = "offer-files"

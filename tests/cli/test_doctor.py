@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from yantra import doctor
+from yantra.cli import installation as doctor
 from yantra.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yantra import clusters, scenario
+from yantra import scenario
+from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, TraceBuilder
-from yantra.clusters import Cluster
-from yantra.errors import ConfigError
+from yantra.fabric import clusters
+from yantra.fabric.clusters import Cluster
+from yantra.run.simulate import simulate
 from yantra.scenario import ASTRA_SIM_RESOURCES, Scenario, Traces
-from yantra.simulate import simulate
 
 MACHINES = [clusters.load(name) for name in clusters.names()]
 every_machine = pytest.mark.parametrize("machine", MACHINES, ids=lambda of: of.name)

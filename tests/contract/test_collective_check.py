@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.payload import performs_its_collective
-from yantra.collectives import algorithms, find
+from yantra.collectives import find
+from yantra.collectives.algorithms import algorithms
 from yantra.collectives.check import find_violation
 from yantra.collectives.schedule import Kind, Move, Round, Schedule
 

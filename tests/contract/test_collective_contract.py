@@ -12,8 +12,9 @@ import pytest
 
 from tests.oracles import machines
 from tests.oracles.wire import World
-from yantra.collectives import algorithms, find
+from yantra.collectives import find
 from yantra.collectives.algorithm import CollectiveAlgorithm
+from yantra.collectives.algorithms import algorithms
 from yantra.collectives.contract import LAWS, Law, supported_sizes, violations
 from yantra.collectives.lower import lower
 from yantra.collectives.schedule import Kind

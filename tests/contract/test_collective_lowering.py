@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tests.oracles import machines, payload
 from tests.oracles.payload import Values
 from tests.oracles.wire import Key, World
-from yantra.collectives import algorithms, find
+from yantra.collectives import find
+from yantra.collectives.algorithms import algorithms
 from yantra.collectives.lower import lower
 from yantra.collectives.program import ExchangeProgram, GraphProgram, Op
 from yantra.collectives.schedule import Kind, Move, Round, Schedule

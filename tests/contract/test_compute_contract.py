@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from yantra.base.errors import ConfigError
 from yantra.compute import model_of, models
 from yantra.compute.contract import DEVICES, LAWS, Law, violations
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
 from yantra.compute.roofline import Roofline
-from yantra.errors import ConfigError
 
 
 class Bound(ComputeModel):

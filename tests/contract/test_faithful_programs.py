@@ -11,7 +11,7 @@ from tests.oracles import exchange, machines
 from tests.oracles.exchange import Injection
 from tests.oracles.wire import World
 from yantra.collectives import find
-from yantra.collectives.double_binary_tree import DoubleBinaryTree
+from yantra.collectives.algorithms.double_binary_tree import DoubleBinaryTree
 from yantra.collectives.program import ExchangeProgram, RingKind, scaled
 from yantra.collectives.schedule import Kind
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from yantra.base.contract import check
+from yantra.base.errors import ConfigError
 from yantra.cli import main
-from yantra.contract import check
-from yantra.errors import ConfigError
+from yantra.fabric.topologies import find, topologies
 from yantra.kinds import get, kinds, of_file, plugged_in
-from yantra.topologies import find, topologies
-from yantra.workloads import catalogue
+from yantra.workloads.models import catalogue
 
 NAMES = kinds.names()
 
@@ -50,7 +50,7 @@ WRONG = {
     ),
     "topology": (
         '"""A ring on which messages never turn back: they take a link that is not there."""\n'
-        "from yantra.topologies.ring import Ring\n"
+        "from yantra.fabric.topologies.ring import Ring\n"
         "class Wrong(Ring):\n"
         "    native = None\n"
         "    def next_device(self, n, at, to):\n"
@@ -61,7 +61,7 @@ WRONG = {
     ),
     "collective": (
         '"""A ring that stops one step too early."""\n'
-        "from yantra.collectives.ring import Ring\n"
+        "from yantra.collectives.algorithms.ring import Ring\n"
         "from yantra.collectives.schedule import Schedule\n"
         "class Wrong(Ring):\n"
         "    def schedule(self, kind, n):\n"
@@ -82,9 +82,9 @@ WRONG = {
     ),
     "model": (
         '"""A layer that hands on twice the width it takes."""\n'
-        "from yantra.workloads.blocks import Block, Embedding, Head\n"
-        "from yantra.workloads.graph.operators.linear import linear\n"
-        "from yantra.workloads.model import Model\n"
+        "from yantra.workloads.models.blocks import Block, Embedding, Head\n"
+        "from yantra.workloads.operators.graph.operators.linear import linear\n"
+        "from yantra.workloads.models.model import Model\n"
         "class Wider(Block):\n"
         "    def build(self, g, x):\n"
         "        return linear(g, x, 'a', {'hidden': 512}, copies=g.setting.ways('tp'))[0]\n"
@@ -97,7 +97,7 @@ WRONG = {
 }
 RAISES = {
     "topology": (
-        "from yantra.topologies.topology import Block\n"
+        "from yantra.fabric.topologies.topology import Block\n"
         "class Wrong(Block):\n"
         "    def links(self, n):\n"
         "        return [(0, [1, 2][n])]\n"
@@ -106,7 +106,7 @@ RAISES = {
         "(wrong.py, line 4)",
     ),
     "collective": (
-        "from yantra.collectives.ring import Ring\n"
+        "from yantra.collectives.algorithms.ring import Ring\n"
         "class Wrong(Ring):\n"
         "    def schedule(self, kind, n):\n"
         "        return 1 // 0\n"
@@ -186,7 +186,8 @@ def test_a_plug_in_that_raises_breaks_the_law_that_asked_it(
 def test_an_algorithm_that_performs_nothing_breaks_its_contract(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = "from yantra.collectives.ring import Ring\nclass A(Ring):\n    kinds = frozenset()\n"
+    text = "from yantra.collectives.algorithms.ring import Ring\n"
+    text += "class A(Ring):\n    kinds = frozenset()\n"
     (folder / "wrong.py").write_text(text + "PLUGIN = A\n")
     assert main(["contract", "collective", "wrong.py"]) == 2
     assert "its kinds are empty" in capsys.readouterr().err
@@ -195,7 +196,10 @@ def test_an_algorithm_that_performs_nothing_breaks_its_contract(
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["topology", "ring"], "NAME: 'ring' is already given by the built-in yantra.topologies."),
+        (
+            ["topology", "ring"],
+            "NAME: 'ring' is already given by the built-in yantra.fabric.topologies.",
+        ),
         (["model", "llama3-8b"], "NAME: 'llama3-8b' is already given by the model llama3-8b"),
         (["topologi", "x"], "KIND: no kind of plug-in is named 'topologi'; expected one of "),
         (["topology", "3d"], "NAME: expected a name of letters, digits, - and _ that begins"),
@@ -229,7 +233,7 @@ def test_a_name_that_is_taken_is_told_with_what_took_it(folder: Path) -> None:
     (folder / "other").mkdir()
     (folder / "other" / "mine.py").write_text((folder / "mine.py").read_text())
     for files, taken in (
-        (["ring.py"], "'ring' is already given by the built-in yantra.topologies.ring"),
+        (["ring.py"], "'ring' is already given by the built-in yantra.fabric.topologies.ring"),
         (["mine.py", "other/mine.py"], "'mine' is already given by mine.py"),
     ):
         with pytest.raises(ConfigError, match=taken), plugged_in(files):

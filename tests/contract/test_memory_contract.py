@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.memory import model_of, models
 from yantra.memory.contract import LAWS, SPEEDS, Law, main, violations
 from yantra.memory.model import Accesses, LatencyAndBandwidth, MemoryModel, Speeds

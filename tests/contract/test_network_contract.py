@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from tests import identities
-from yantra.fields import Number, Plugin, Section
-from yantra.laws.network import TOPOLOGIES, Case, main, violations
+from yantra.base.fields import Number, Plugin, Section
+from yantra.base.records import Record
+from yantra.kinds.network_laws import TOPOLOGIES, Case, main, violations
 from yantra.network import names
 from yantra.network.model import Message, NetworkModel
-from yantra.records import Record
-from yantra.simulate import run
+from yantra.run.simulate import run
 
 
 class Twin(NetworkModel):

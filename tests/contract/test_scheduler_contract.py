@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from tests.cases import ALL_REDUCE, cluster, scenario
-from yantra import live
+from yantra.base.errors import ConfigError
+from yantra.base.fields import Plugin, Section, Whole
+from yantra.base.records import Record
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile
-from yantra.errors import ConfigError
-from yantra.fields import Plugin, Section, Whole
-from yantra.laws.scheduler import CASES, chain, main, violations
-from yantra.records import Record
+from yantra.kinds.scheduler_laws import CASES, chain, main, violations
+from yantra.run import live
+from yantra.run.simulate import simulate
 from yantra.scenario import ASTRA_SIM_RESOURCES, Collectives, RemoteMemory, Scenario, to_yaml
 from yantra.scenario.text import loads
 from yantra.scenario.types import ChakraFiles
 from yantra.schedulers import schedulers
 from yantra.schedulers.scheduler import COLLECTIVE, COMPUTE, MEMORY, SEND, Nodes, Scheduler
-from yantra.simulate import simulate
 
 PAIR = cluster(("ring", 2, 50.0, 500.0))
 
@@ -165,7 +165,7 @@ def test_a_file_a_name_and_a_class_are_one_order(tmp_path: Path) -> None:
 
 
 def test_a_choice_with_options_is_written_and_read_back(tmp_path: Path) -> None:
-    text = "from yantra.fields import Section, Whole\nfrom yantra.records import Record\n"
+    text = "from yantra.base.fields import Section, Whole\nfrom yantra.base.records import Record\n"
     text += "from yantra.schedulers.scheduler import Scheduler\n"
     text += "class Options(Record):\n    of: int = 3\n"
     text += "class Mine(Scheduler):\n"

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from yantra.base.errors import ConfigError
+from yantra.base.fields import Plugin, PluginChoice
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.collectives.selection import contract
 from yantra.collectives.selection.by_size import BySize, Rule, Rules
 from yantra.collectives.selection.selection import Choice, Group, Selection
-from yantra.errors import ConfigError
-from yantra.fields import Plugin, PluginChoice
 from yantra.result import Result
+from yantra.run.simulate import simulate
 from yantra.scenario import Collectives, Dimension, Scenario, Topology, Traces, to_yaml
 from yantra.scenario.text import loads
 from yantra.scenario.types import ChakraFiles
-from yantra.simulate import simulate
 
 SMALL, LARGE, LIMIT = 1000, 1 << 20, 1 << 16
 RULES = (

@@ -1,7 +1,8 @@
 """Every registered topology keeps the contract, and the networks carry messages as it says.
 
-The laws of links and routes are in `yantra.topologies.contract`, where third parties run them too.
-Here are those of time, which need the core, and the closed forms of the topologies that come along.
+The laws of links and routes are in `yantra.fabric.topologies.contract`, where third parties run
+them too. Here are those of time, which need the core, and the closed forms of the topologies that
+come along.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ import pytest
 from tests.clusters import GB_PER_S, LATENCY_NS, dimension, scenario
 from tests.oracles.graphs import distances_to
 from yantra.chakra import TraceBuilder
+from yantra.fabric.topologies import find, topologies
+from yantra.fabric.topologies.contract import LAWS, Law, supported_sizes, violations
+from yantra.fabric.topologies.routes import table_of
 from yantra.result import Result
-from yantra.simulate import simulate
-from yantra.topologies import find, topologies
-from yantra.topologies.contract import LAWS, Law, supported_sizes, violations
-from yantra.topologies.routes import table_of
+from yantra.run.simulate import simulate
 
 NAMES = (*topologies.names(), "two_level_tree1", "two_level_tree4", "dragonfly1", "dragonfly2")
 CASES = [(name, n) for name in NAMES for n in supported_sizes(find(name))]
@@ -202,7 +203,7 @@ def test_sizes_that_fit_no_topology_are_told_what_is_needed() -> None:
 
 EXAMPLE = '''
 """Every rank is linked to the next two."""
-from yantra.topologies.topology import Block
+from yantra.fabric.topologies.topology import Block
 
 class Chords(Block):
     def supports(self, n):

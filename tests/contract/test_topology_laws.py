@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from tests.clusters import dimension, scenario
 from tests.oracles.graphs import next_device
+from yantra.base.errors import ConfigError
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile
-from yantra.errors import ConfigError
-from yantra.topologies import topologies
-from yantra.topologies.contract import violations
-from yantra.topologies.fully_connected import FullyConnected
-from yantra.topologies.mesh import Mesh
-from yantra.topologies.ring import Ring
-from yantra.topologies.routes import shortest_ways
-from yantra.topologies.switch import Switch
-from yantra.topologies.topology import Block, Link
+from yantra.fabric.topologies import topologies
+from yantra.fabric.topologies.contract import violations
+from yantra.fabric.topologies.fully_connected import FullyConnected
+from yantra.fabric.topologies.mesh import Mesh
+from yantra.fabric.topologies.ring import Ring
+from yantra.fabric.topologies.routes import shortest_ways
+from yantra.fabric.topologies.switch import Switch
+from yantra.fabric.topologies.topology import Block, Link
 
 
 class Loop(Mesh):

@@ -10,7 +10,7 @@ from tests.docs import pages
 from yantra import scenario as scenarios
 from yantra.chakra import TraceBuilder
 from yantra.compute import contract
-from yantra.simulate import simulate
+from yantra.run.simulate import simulate
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "add-a-compute-model.md"
 TOPOLOGY = "  topology: [{kind: ring, size: 2, bandwidth: 50 GB/s, latency: 1 us}]\n"

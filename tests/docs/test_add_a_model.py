@@ -8,10 +8,10 @@ import pytest
 
 from tests.docs import pages
 from tests.docs.pages import blocks, run
-from yantra.errors import ConfigError
-from yantra.workloads import catalogue
-from yantra.workloads.plan import Plan
-from yantra.workloads.training import train
+from yantra.base.errors import ConfigError
+from yantra.workloads.models import catalogue
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.train import train
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "add-a-model.md"
 

@@ -10,8 +10,8 @@ import pytest
 from tests.docs import pages
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.cli import main
+from yantra.run.simulate import simulate
 from yantra.scenario import loads
-from yantra.simulate import simulate
 
 GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 TOPOLOGY = "topology: [{kind: switch, size: 4, bandwidth: 50 GB/s, latency: 1 us}]"

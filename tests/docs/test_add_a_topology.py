@@ -12,8 +12,8 @@ from tests.clusters import GB_PER_S, LATENCY_NS
 from tests.docs import pages
 from yantra import scenario as scenarios
 from yantra.chakra import TraceBuilder
-from yantra.simulate import simulate
-from yantra.topologies import contract
+from yantra.fabric.topologies import contract
+from yantra.run.simulate import simulate
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "add-a-topology.md"
 SIZE = 1_000_000

@@ -12,10 +12,10 @@ from docs.generate import REFERENCE, generated
 from tests.clusters import dimension, scenario
 from yantra import simulate
 from yantra.astra_sim.flags import help_text
+from yantra.base.registry import Registry
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.compute import models as compute_models
 from yantra.memory import models as memory_models
-from yantra.registry import Registry
 from yantra.result.files import TABLES, table_of
 from yantra.scenario import json_schema
 
@@ -29,7 +29,7 @@ def test_the_generated_parts_are_as_generated(page: Path) -> None:
 
 
 def test_the_quirks_page_has_every_quirk() -> None:
-    from yantra.quirks import Quirk
+    from yantra.scenario.quirks import Quirk
 
     text = (REFERENCE / "quirks.md").read_text(encoding="utf-8")
     assert [quirk for quirk in Quirk if f"| `{quirk}` |" not in text] == []

@@ -61,7 +61,7 @@ def test_every_public_package_of_yantra_has_a_page() -> None:
     import yantra
 
     homes = {f"yantra.{home}" for home in yantra._HOMES.values()}
-    assert homes | {f"yantra.{module}" for module in yantra._MODULES} <= set(api_pages.MODULES)
+    assert homes | {f"yantra.{home}" for home in yantra._MODULES.values()} <= set(api_pages.MODULES)
 
 
 @pytest.mark.skipif(find_spec("material") is None, reason="mkdocs-material is not installed")

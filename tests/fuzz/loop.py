@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from tests.fuzz.mutate import mutated
 from tests.fuzz.readers import Reader
-from yantra.errors import YantraError
+from yantra.base.errors import YantraError
 
 LONGEST_SECONDS = 10.0
 _MOST_KEPT = 500

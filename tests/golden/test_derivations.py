@@ -19,9 +19,10 @@ from typing import Any
 
 import pytest
 
+from yantra.base.errors import UnsupportedError
 from yantra.chakra import CollectiveType, Trace, TraceBuilder
 from yantra.compile import compile
-from yantra.errors import UnsupportedError
+from yantra.run.simulate import run_native
 from yantra.scenario import (
     ASTRA_SIM_RESOURCES,
     Collectives,
@@ -33,7 +34,6 @@ from yantra.scenario import (
     Topology,
     Traces,
 )
-from yantra.simulate import run_native
 
 MIB = 1 << 20
 AR, AG = CollectiveType.ALL_REDUCE, CollectiveType.ALL_GATHER

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.golden import recorded
-from yantra.insight import explain
-from yantra.simulate import run
+from yantra.explain import explain
+from yantra.run.simulate import run
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(DATA.glob("*.jsonl"))

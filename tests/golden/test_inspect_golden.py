@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from yantra.chakra.inspect.groups import Groups, read_group_file
-from yantra.chakra.inspect.job import load_job
-from yantra.chakra.inspect.validate import check_job, check_traces
-from yantra.hiding import Targets, hide
+from yantra.run.obfuscate import Targets, hide
+from yantra.tracing.inspect.groups import Groups, read_group_file
+from yantra.tracing.inspect.rank_traces import load_job
+from yantra.tracing.inspect.validate import check_job, check_traces
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "astra-sim"
 CHECKED = ("E_p2p", "F_groups", "G_dag", "K_stg")

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.oracles import replay_graph
-from yantra.chakra.pytorch import linked_file
-from yantra.chakra.pytorch.graph import Graph, build
-from yantra.chakra.pytorch.link import link_files
-from yantra.chakra.pytorch.linked import Linked
+from yantra.tracing.pytorch import linked_file
+from yantra.tracing.pytorch.graph import Graph, build
+from yantra.tracing.pytorch.link import link_files
+from yantra.tracing.pytorch.linked import Linked
 
 ROOT = Path(os.environ.get("YANTRA_GOLDEN", Path(__file__).parents[3] / "shared" / "golden"))
 pytestmark = pytest.mark.skipif(

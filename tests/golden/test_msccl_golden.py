@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.chakra import CollectiveType, TraceBuilder
-from yantra.chakra.msccl import Sizes, parse_program, prove, traces, upstream_traces
-from yantra.chakra.msccl.traces import write
+from yantra.collectives.msccl import Sizes, parse_program, prove, traces, upstream_traces
+from yantra.collectives.msccl.traces import write
 from yantra.compile import compile
-from yantra.errors import ConfigError, UnsupportedError
+from yantra.run.simulate import run_native
 from yantra.scenario import Collectives, Custom, Device, Dimension, Scenario, Topology, Traces
-from yantra.simulate import run_native
 
 ROOT = Path(os.environ.get("YANTRA_GOLDEN", Path(__file__).parents[3] / "shared" / "golden"))
 ARCHIVE = ROOT / "chakra" / "msccl.tar.xz"

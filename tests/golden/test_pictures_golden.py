@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from yantra.chakra import Trace
-from yantra.chakra.inspect.draw import drawing, graphml_text
 from yantra.cli.upstream import timeline_visualizer
+from yantra.tracing.inspect.draw import drawing, graphml_text
 
 ROOT = Path(os.environ.get("YANTRA_GOLDEN", Path(__file__).parents[3] / "shared" / "golden"))
 SET = ROOT / "chakra"

@@ -16,13 +16,13 @@ import pytest
 
 from tests.clusters import dimension
 from yantra.chakra import Trace, validate
-from yantra.chakra.pytorch.convert import convert_job
-from yantra.chakra.pytorch.link.join import link_files
-from yantra.chakra.pytorch.upstream.convert import convert
 from yantra.chakra.schema import NodeType
 from yantra.compile import compile
+from yantra.run.simulate import run
 from yantra.scenario import Collectives, Device, Scenario, Topology, Traces
-from yantra.simulate import run
+from yantra.tracing.pytorch.convert import convert_job
+from yantra.tracing.pytorch.link.join import link_files
+from yantra.tracing.pytorch.upstream.convert import convert
 
 ROOT = Path(os.environ.get("YANTRA_GOLDEN", Path(__file__).parents[3] / "shared" / "golden"))
 CHAKRA = ROOT / "chakra"

@@ -19,7 +19,7 @@ import pytest
 from tests import identities
 from tests.golden import recorded
 from yantra.compile import Model
-from yantra.simulate import run, run_native
+from yantra.run.simulate import run, run_native
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(DATA.glob("*.jsonl"))

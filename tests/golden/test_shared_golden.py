@@ -25,9 +25,9 @@ import pytest
 
 from tests import identities
 from yantra.astra_sim import from_files
+from yantra.base.errors import YantraError
 from yantra.compile import Model, compile
-from yantra.errors import YantraError
-from yantra.simulate import run, run_native
+from yantra.run.simulate import run, run_native
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "astra-sim"
 ARCHIVES = sorted(SHARED.glob("*.tar.gz"))

@@ -18,11 +18,11 @@ import pytest
 
 from yantra import chakra
 from yantra.astra_sim import from_files
+from yantra.base.errors import ConfigError
 from yantra.chakra import NodeType
-from yantra.chakra.text import convert, convert_upstream
 from yantra.compile import compile
-from yantra.errors import ConfigError
-from yantra.simulate import run_native
+from yantra.run.simulate import run_native
+from yantra.workloads.importers.layer_text import convert, convert_upstream
 
 ROOT = Path(os.environ.get("YANTRA_GOLDEN", Path(__file__).parents[3] / "shared" / "golden"))
 CONVERTED = sorted(ROOT.glob("chakra/text.tar.*"))

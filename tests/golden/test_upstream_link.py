@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from tests.oracles import upstream_linker
-from yantra.chakra.pytorch.upstream.critical_path import sync_dependencies
-from yantra.chakra.pytorch.upstream.device import read_events
-from yantra.chakra.pytorch.upstream.link import link_files, write_linked
-from yantra.errors import TraceError
+from yantra.base.errors import TraceError
+from yantra.tracing.pytorch.upstream.critical_path import sync_dependencies
+from yantra.tracing.pytorch.upstream.device import read_events
+from yantra.tracing.pytorch.upstream.link import link_files, write_linked
 
 DATA = Path(__file__).parent / "data" / "pytorch" / "upstream_link.jsonl"
 RECORDED = [json.loads(line) for line in DATA.read_text().splitlines()]

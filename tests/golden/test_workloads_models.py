@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from yantra.workloads import zoo
+from yantra.workloads.models import zoo
 
 ROOT = Path(os.environ.get("YANTRA_GOLDEN", Path(__file__).parents[3] / "shared" / "golden"))
 SHARED = ROOT / "workloads" / "closed_form.json"

@@ -23,11 +23,11 @@ from hypothesis import strategies as st
 
 from yantra import chakra
 from yantra.astra_sim import from_files
+from yantra.base.errors import DeadlockError
 from yantra.compile import compile
-from yantra.errors import DeadlockError
-from yantra.simulate import run, run_native
+from yantra.run.simulate import run, run_native
 from yantra.workloads.importers.stg import Settings, from_stg
-from yantra.workloads.template import Workload, load
+from yantra.workloads.templates import Workload, load
 
 GOLDEN = Path(__file__).resolve().parents[2].parent / "shared" / "golden"
 ARCHIVE = Path(os.environ.get("YANTRA_GOLDEN", GOLDEN)) / "workloads" / "stg.tar.gz"

@@ -11,9 +11,9 @@ from tests.oracles.repeated_jobs import repeated_case
 from tests.oracles.sliding_jobs import sliding_cases
 from yantra import _core
 from yantra.compile import Model
-from yantra.folding import find
+from yantra.run.fold import find
+from yantra.run.simulate import run_native
 from yantra.scenario import Scenario
-from yantra.simulate import run_native
 
 ALL_EVENTS = 1 << 62
 

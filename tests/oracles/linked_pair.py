@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from tests.oracles import gpu_program
 from tests.oracles.gpu_program import Options, Truth
-from yantra.chakra.pytorch import host, kineto
-from yantra.chakra.pytorch.link import link
-from yantra.chakra.pytorch.linked import Linked
+from yantra.tracing.pytorch import host, kineto
+from yantra.tracing.pytorch.link import link
+from yantra.tracing.pytorch.linked import Linked
 
 
 class Pair(NamedTuple):

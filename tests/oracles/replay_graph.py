@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from yantra.chakra.pytorch.graph import GraphNode
+from yantra.tracing.pytorch.graph import GraphNode
 
 
 def unlimited(nodes: Sequence[GraphNode]) -> dict[int, int]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from yantra.chakra.pytorch import host, kineto
-from yantra.chakra.pytorch.link import link
-from yantra.chakra.pytorch.linked import Linked
+from yantra.tracing.pytorch import host, kineto
+from yantra.tracing.pytorch.link import link
+from yantra.tracing.pytorch.linked import Linked
 
 PROCESS = "[pytorch|profiler|execution_trace|process]"
 THREAD = "[pytorch|profiler|execution_trace|thread]"

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from yantra.chakra import Attribute, CollectiveType, Node, NodeType, Trace
-from yantra.workloads.grid import Grid, Group, grid_of, peer_of
-from yantra.workloads.template import RankClass, Workload
+from yantra.workloads.templates import RankClass, Workload
+from yantra.workloads.templates.grid import Grid, Group, grid_of, peer_of
 
 _KINDS = (
     CollectiveType.ALL_REDUCE,

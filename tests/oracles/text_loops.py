@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from yantra.chakra import CollectiveType, NodeType, Trace
-from yantra.chakra.text import Layer, Phase, Workload
+from yantra.workloads.importers.layer_text import Layer, Phase, Workload
 
 Cost = Callable[[int, int], int]
 TYPES = {

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from yantra import scenario as scenarios
 from yantra.astra_sim import flags, from_files, system
-from yantra.documents import parse_yaml
-from yantra.errors import ConfigError, UnsupportedError
+from yantra.base.documents import parse_yaml
+from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.scenario import Scenario
 
 scalars = (

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from yantra.base.errors import TraceError
 from yantra.chakra import Feeder, Node, State, Trace, issue_order
-from yantra.errors import TraceError
 
 SEMANTICS = st.sampled_from(["v1", "v3"])
 

@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yantra import clusters
-from yantra.clusters.reader import cluster_of
-from yantra.documents import parse_yaml
-from yantra.errors import ConfigError
+from yantra.base.documents import parse_yaml
+from yantra.base.errors import ConfigError
+from yantra.fabric import clusters
+from yantra.fabric.clusters.reader import cluster_of
 
 TREES = [
     parse_yaml(Path(clusters.path_of(name)).read_text(encoding="utf-8"), name)

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cases import ALL_REDUCE, cluster, scenario
+from yantra.base.errors import ConfigError
 from yantra.chakra import TraceBuilder
-from yantra.errors import ConfigError
-from yantra.insight import compare, explain
-from yantra.simulate import simulate
+from yantra.explain import compare, explain
+from yantra.run.simulate import simulate
 
 JUNK: tuple[Any, ...] = (None, True, -1, 0, 1.5, "x", "", [], [1], ["a", None], {}, {"a": 1})
 

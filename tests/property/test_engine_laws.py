@@ -30,8 +30,8 @@ from yantra.collectives.program import scaled
 from yantra.collectives.schedule import Kind
 from yantra.compile import compile
 from yantra.result.tables import breakdown
+from yantra.run.simulate import run_native
 from yantra.scenario import Device, RemoteMemory, Topology
-from yantra.simulate import run_native
 
 NETWORKS = ("congestion_unaware", "congestion_aware")
 KIND_OF = {

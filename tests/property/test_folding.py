@@ -10,17 +10,17 @@ import pytest
 from tests.cases import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, cluster, collectives, scenario
 from tests.oracles.folded_jobs import folded_case
 from tests.oracles.folded_runs import cases, compared
+from yantra.base.errors import UnsupportedError
 from yantra.chakra import TraceBuilder
+from yantra.collectives.algorithms.ring import Ring
 from yantra.collectives.lower import lower
-from yantra.collectives.ring import Ring
 from yantra.collectives.schedule import Kind
 from yantra.compile import Model, compile
-from yantra.errors import UnsupportedError
-from yantra.folding import explain, find
-from yantra.quirks import Quirk
 from yantra.result import Result
+from yantra.run.fold import explain, find
+from yantra.run.simulate import run, run_native
 from yantra.scenario import RemoteMemory, Scenario, Traces
-from yantra.simulate import run, run_native
+from yantra.scenario.quirks import Quirk
 
 CASES, BLOCK = 1000, 100
 # Of each block so many are folded, without waiting for links and with it. More may be.

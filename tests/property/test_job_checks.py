@@ -20,13 +20,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.jobs import GROUPS, RANKS, Job, ends, jobs, speeds, traces
-from yantra.chakra.inspect.groups import process_groups, read_group_file
-from yantra.chakra.inspect.job import load_job
-from yantra.chakra.inspect.obfuscate import obfuscate
-from yantra.chakra.inspect.stats import as_dict, job_stats
-from yantra.chakra.inspect.stats import report as stats_report
-from yantra.chakra.inspect.validate import check_job, check_traces
-from yantra.errors import YantraError
+from yantra.base.errors import YantraError
+from yantra.tracing.inspect.groups import process_groups, read_group_file
+from yantra.tracing.inspect.rank_traces import load_job
+from yantra.tracing.inspect.stats import as_dict, job_stats
+from yantra.tracing.inspect.stats import report as stats_report
+from yantra.tracing.inspect.validate import check_job, check_traces
+from yantra.tracing.obfuscate import obfuscate
 
 
 @settings(max_examples=150)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.linked_pair import Pair, linked
-from yantra.chakra.pytorch import linked_file
+from yantra.tracing.pytorch import linked_file
 
 flags = st.fixed_dictionaries(
     {},

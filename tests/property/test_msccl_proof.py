@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.oracles.msccl_mutants import MISTAKES, mutant
 from tests.oracles.msccl_runner import StuckError, holds, run
 from tests.oracles.msccl_writer import random_program, ring_allreduce
-from yantra.chakra.msccl import Sizes, parse_program, prove, traces
-from yantra.errors import ConfigError, YantraError
+from yantra.base.errors import ConfigError, YantraError
+from yantra.collectives.msccl import Sizes, parse_program, prove, traces
 
 seeds = st.integers(0, 2**32)
 rings = st.builds(

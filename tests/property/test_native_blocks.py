@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 
 from tests.cases import link_rows
 from tests.clusters import scenario
+from yantra.base.errors import DeadlockError
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.compile import compile
-from yantra.errors import DeadlockError
+from yantra.fabric.topologies import find
+from yantra.run.simulate import run_native
 from yantra.scenario import (
     ASTRA_SIM_RESOURCES,
     Collectives,
@@ -27,12 +29,10 @@ from yantra.scenario import (
     Scenario,
     Topology,
 )
-from yantra.simulate import run_native
-from yantra.topologies import find
 
 NATIVE = ("ring", "fully_connected", "switch")
 TWINS = """
-from yantra.topologies import fully_connected, ring, switch
+from yantra.fabric.topologies import fully_connected, ring, switch
 
 class Ring(ring.Ring):
     native = None

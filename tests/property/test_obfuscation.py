@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from tests.jobs import GROUPS, Job, jobs, makespan, speeds, traces
 from yantra.chakra import Node, NodeType, Trace
-from yantra.chakra.inspect.columns import Columns
-from yantra.chakra.inspect.job import RankTrace
-from yantra.chakra.inspect.obfuscate import Hidden, obfuscate
-from yantra.chakra.inspect.obfuscate.coarsen import coarsened, reduced_parents
-from yantra.chakra.inspect.obfuscate.keyed import Keyed
-from yantra.chakra.inspect.obfuscate.quantise import bucket, lane_of, middle, scaled
-from yantra.chakra.inspect.paths import critical_path
-from yantra.chakra.inspect.validate import check_traces
+from yantra.tracing.inspect.columns import Columns
+from yantra.tracing.inspect.paths import critical_path
+from yantra.tracing.inspect.rank_traces import RankTrace
+from yantra.tracing.inspect.validate import check_traces
+from yantra.tracing.obfuscate import Hidden, obfuscate
+from yantra.tracing.obfuscate.coarsen import coarsened, reduced_parents
+from yantra.tracing.obfuscate.keyed import Keyed
+from yantra.tracing.obfuscate.quantise import bucket, lane_of, middle, scaled
 
 LEVELS = st.integers(1, 4)
 KEYS = st.binary(min_size=1, max_size=8)

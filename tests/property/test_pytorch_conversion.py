@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from tests.clusters import dimension
 from tests.linked_jobs import Rank
 from yantra.chakra import Trace, validate
-from yantra.chakra.pytorch.convert import ConvertOptions, Job, convert_job
-from yantra.chakra.pytorch.linked import Linked, ProcessGroup
-from yantra.chakra.pytorch.reduction import reduced
 from yantra.chakra.schema import NodeType
 from yantra.compile import compile
 from yantra.result import Result
+from yantra.run.simulate import run
 from yantra.scenario import Collectives, Device, Scenario, Topology, Traces
 from yantra.scenario.types import Semantics
-from yantra.simulate import run
+from yantra.tracing.pytorch.convert import ConvertOptions, Job, convert_job
+from yantra.tracing.pytorch.linked import Linked, ProcessGroup
+from yantra.tracing.pytorch.reduction import reduced
 
 WORLD = 4
 GROUPS = [

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles import upstream_convert as oracle
-from yantra.chakra.pytorch import node_file
-from yantra.chakra.pytorch.convert import convert_linked
-from yantra.chakra.pytorch.sources import load
-from yantra.chakra.pytorch.upstream.convert import SCHEMAS, convert
-from yantra.errors import TraceError, YantraError
+from yantra.base.errors import TraceError, YantraError
+from yantra.tracing.pytorch import node_file
+from yantra.tracing.pytorch.convert import convert_linked
+from yantra.tracing.pytorch.sources import load
+from yantra.tracing.pytorch.upstream.convert import SCHEMAS, convert
 
 Json = dict[str, Any]
 PROCESS = "[pytorch|profiler|execution_trace|process]"

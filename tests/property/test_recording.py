@@ -9,9 +9,9 @@ import pytest
 from tests import identities
 from tests.oracles.folded_jobs import folded_case
 from tests.oracles.slack_jobs import SlackJob
+from yantra.base.errors import UnsupportedError
 from yantra.compile import compile
-from yantra.errors import UnsupportedError
-from yantra.simulate import run, run_native
+from yantra.run.simulate import run, run_native
 
 CASES, BLOCK = 60, 20
 SLACK_CASES = 60

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yantra.replay.calls import Call, Io, topmost
-from yantra.replay.tensors import CannotReplayError, Recorded, parsed
+from yantra.tracing.replay.calls import Call, Io, topmost
+from yantra.tracing.replay.tensors import CannotReplayError, Recorded, parsed
 
 SCHEMAS = st.sampled_from(["", "", "aten::add(Tensor self) -> Tensor", "c10d::send() -> ()"])
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.oracles import replay_graph
 from tests.oracles.linked_pair import Pair, linked
 from tests.property.test_link import pairs
-from yantra.chakra.pytorch.graph import Graph, GraphNode, GraphOptions, build
+from yantra.tracing.pytorch.graph import Graph, GraphNode, GraphOptions, build
 
 EVERYTHING = GraphOptions()
 

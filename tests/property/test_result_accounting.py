@@ -10,8 +10,8 @@ from yantra.chakra import CollectiveType, NodeType, TraceBuilder
 from yantra.export.astra_sim_log import lines
 from yantra.result.bound import union_length
 from yantra.result.tables import PARTS, breakdown
+from yantra.run.simulate import simulate
 from yantra.scenario import ASTRA_SIM_RESOURCES, RemoteMemory, Resources, Scenario
-from yantra.simulate import simulate
 
 RANKS = 4
 COMMUNICATION = (NodeType.COMM_SEND, NodeType.COMM_RECV, NodeType.COMM_COLL)

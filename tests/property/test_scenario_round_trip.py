@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yantra import scenario as scenarios
-from yantra import topologies
-from yantra.documents import parse_yaml
+from yantra.base.documents import parse_yaml
+from yantra.fabric import topologies
 from yantra.scenario import types
 
 names = st.text(min_size=1, max_size=12).filter(lambda text: text == text.strip())

@@ -13,9 +13,9 @@ from tests.cases import ALL_REDUCE, cluster, scenario
 from tests.oracles.folded_runs import cases, compared
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile
+from yantra.run.simulate import simulate
 from yantra.scenario import Collectives, Resources
 from yantra.schedulers.scheduler import Nodes, Scheduler
-from yantra.simulate import simulate
 
 PAIR = cluster(("ring", 2, 50.0, 500.0))
 

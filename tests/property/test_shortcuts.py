@@ -15,9 +15,9 @@ from tests.oracles.repeated_jobs import repeated_case
 from yantra import _core
 from yantra.chakra import TraceBuilder
 from yantra.compile import Model, compile
-from yantra.folding import find
+from yantra.run.fold import find
+from yantra.run.simulate import run_native
 from yantra.scenario import ASTRA_SIM_RESOURCES, Collectives
-from yantra.simulate import run_native
 
 # Blocks of seeds, and what is saved in each: runs that are folded, nodes that are skipped, events
 # that are played. More may be saved; less is a loss that no time would tell.

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.oracles.stamping import PlainStamper
 from tests.property.chakra_traces import METADATA, NODES
+from yantra.base.errors import TraceError
 from yantra.chakra import Attribute, Kind, Metadata, Node, Trace, TraceBuilder
 from yantra.chakra.stamping import Edge, TemplateBuilder
-from yantra.errors import TraceError
 
 _KINDS = st.sampled_from([Kind.INT32, Kind.INT64, Kind.UINT64, Kind.SINT32, Kind.FIXED32])
 

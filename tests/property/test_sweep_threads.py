@@ -6,11 +6,11 @@ import pytest
 
 from tests.oracles.folded_jobs import folded_case
 from yantra import simulate
-from yantra.errors import YantraError
+from yantra.base.errors import YantraError
 from yantra.result import Result
 from yantra.result.files import json_text
+from yantra.run.sweep import sweep
 from yantra.scenario.types import Fold
-from yantra.sweep import sweep
 
 CASES = 60
 

@@ -12,9 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.oracles.small_workloads import standard
+from yantra.base.errors import ConfigError, DeadlockError
 from yantra.compile import compile
-from yantra.errors import ConfigError, DeadlockError
 from yantra.result import Result
+from yantra.run.simulate import simulate
 from yantra.scenario import (
     ASTRA_SIM_RESOURCES,
     ChakraFiles,
@@ -28,9 +29,8 @@ from yantra.scenario import (
     WorkloadFile,
 )
 from yantra.scenario.types import Workload
-from yantra.simulate import simulate
-from yantra.workloads.template import Workload as Job
-from yantra.workloads.template.expand import expand
+from yantra.workloads.templates import Workload as Job
+from yantra.workloads.templates.expand import expand
 
 SHAPES = [(1, 2, 2), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 1, 2), (2, 3, 2), (1, 1, 3)]
 RESOURCES = {

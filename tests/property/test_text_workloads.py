@@ -16,15 +16,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.text_loops import TYPES, dimensions, finish_time, graph_finish_time
+from yantra.base.errors import YantraError
 from yantra.chakra import Node, NodeType, Trace
-from yantra.chakra.text import Layer, Phase, Workload, convert_upstream, parse
-from yantra.chakra.text.loops import Settings, not_issued, trace
-from yantra.chakra.text.split import Split
-from yantra.chakra.text.workload import LAYER_POLICIES, POLICIES
 from yantra.compile import compile
-from yantra.errors import YantraError
+from yantra.run.simulate import run_native
 from yantra.scenario import Collectives, Dimension, Scenario, Topology, Traces
-from yantra.simulate import run_native
+from yantra.workloads.importers.layer_text import Layer, Phase, Workload, convert_upstream, parse
+from yantra.workloads.importers.layer_text.loops import Settings, not_issued, trace
+from yantra.workloads.importers.layer_text.split import Split
+from yantra.workloads.importers.layer_text.workload import LAYER_POLICIES, POLICIES
 
 PHASES = st.builds(
     Phase, st.integers(0, 50), st.sampled_from(sorted(TYPES)), st.sampled_from([0, 1, 7, 64])

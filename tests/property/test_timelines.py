@@ -14,10 +14,10 @@ from tests.cases import collectives
 from tests.clusters import dimension
 from tests.jobs import GROUPS, Job, jobs, traces
 from tests.oracles.timelines import Timeline, read
-from yantra.errors import DeadlockError
+from yantra.base.errors import DeadlockError
 from yantra.result import Result
+from yantra.run.simulate import simulate
 from yantra.scenario import RemoteMemory, Scenario, Topology, Traces
-from yantra.simulate import simulate
 
 TRACKS = {
     "compute": "compute",

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yantra.chakra import IOInfo, Kind, Metadata, Node, NodeType, Trace
-from yantra.chakra.inspect.diff import ABSENT, Change, diff
-from yantra.chakra.inspect.diff.match import longest_increasing
-from yantra.chakra.inspect.diff.report import as_dict, text
+from yantra.tracing.inspect.diff import ABSENT, Change, diff
+from yantra.tracing.inspect.diff.match import longest_increasing
+from yantra.tracing.inspect.diff.report import as_dict, text
 
 ATTRIBUTES = st.dictionaries(
     st.sampled_from(["x", "y", "z"]),

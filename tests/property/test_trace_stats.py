@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yantra.chakra import Node, NodeType, Trace
-from yantra.chakra.inspect.columns import KINDS, Columns
-from yantra.chakra.inspect.job import RankTrace
-from yantra.chakra.inspect.names import normalised
-from yantra.chakra.inspect.paths import issue_order, topological
-from yantra.chakra.inspect.stats import as_dict, job_stats
-from yantra.chakra.inspect.stats.rank import RankStats, rank_stats
+from yantra.tracing.inspect.columns import KINDS, Columns
+from yantra.tracing.inspect.names import normalised
+from yantra.tracing.inspect.paths import issue_order, topological
+from yantra.tracing.inspect.rank_traces import RankTrace
+from yantra.tracing.inspect.stats import as_dict, job_stats
+from yantra.tracing.inspect.stats.rank import RankStats, rank_stats
 
 
 @st.composite

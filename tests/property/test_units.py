@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yantra import units
-from yantra.errors import ConfigError
+from yantra.base import units
+from yantra.base.errors import ConfigError
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 decimals = st.decimals(

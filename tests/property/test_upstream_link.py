@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.oracles import profiled_run, upstream_linker
-from yantra.chakra.pytorch.upstream.critical_path import sync_dependencies
-from yantra.chakra.pytorch.upstream.device import read_events
-from yantra.chakra.pytorch.upstream.link import link_files
-from yantra.errors import TraceError, YantraError
+from yantra.base.errors import TraceError, YantraError
+from yantra.tracing.pytorch.upstream.critical_path import sync_dependencies
+from yantra.tracing.pytorch.upstream.device import read_events
+from yantra.tracing.pytorch.upstream.link import link_files
 
 SEEDS = st.integers(0, 1 << 32)
 

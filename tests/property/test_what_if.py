@@ -12,10 +12,10 @@ from tests.cases import ALL_GATHER, ALL_REDUCE, cluster, collectives, scenario
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile, compile_without
 from yantra.compile.removal import CAUSES
-from yantra.insight import what_if
-from yantra.insight.what_if import REMOVALS
+from yantra.explain import what_if
+from yantra.explain.what_if import REMOVALS
+from yantra.run.simulate import run
 from yantra.scenario import Device, RemoteMemory, Resources, Scenario
-from yantra.simulate import run
 
 RANKS = 4
 MANY = Resources(compute_streams=1000, cpu_slots=1000, copy_engines=1000)

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from tests.cases import Run, cluster
 from tests.oracles.workload import Rules, Step, Workload
+from yantra.base.errors import DeadlockError
+from yantra.base.fields import Plugin, Section, Whole
+from yantra.base.records import Record
 from yantra.chakra import Node, NodeType, Trace, TraceBuilder
 from yantra.compile import compile
-from yantra.errors import DeadlockError
-from yantra.fields import Plugin, Section, Whole
-from yantra.records import Record
+from yantra.run.simulate import run_native
 from yantra.scenario import (
     ASTRA_SIM_RESOURCES,
     Collectives,
@@ -26,7 +27,6 @@ from yantra.scenario import (
     Traces,
 )
 from yantra.schedulers.scheduler import Nodes, Scheduler
-from yantra.simulate import run_native
 
 RANKS = 4
 LATENCY, BANDWIDTH = 37.3, 3.0

@@ -12,7 +12,7 @@ from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import fp16_compr
 from torch.nn.parallel import DistributedDataParallel
 
 import yantra
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 
 N = 16
 

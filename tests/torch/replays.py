@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from yantra.replay import replay
+from yantra.tracing.replay import replay
 
 if __name__ == "__main__":
     reports = [replay(path, iterations=2).as_dict() for path in sys.argv[1:]]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.torch.conftest import EXAMPLES, PARALLEL, RANKS, run
-from yantra.collect.notes import COMM, WAIT, facts_of
+from yantra.tracing.collect.notes import COMM, WAIT, facts_of
 
 CASES = (*PARALLEL, "every_operation")
 INIT = "## process_group:init ##"  # the observer's own note

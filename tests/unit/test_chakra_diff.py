@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from yantra.base.errors import ConfigError
 from yantra.chakra import Attribute, CollectiveType, Kind, Metadata, Node, Trace, TraceBuilder
-from yantra.chakra.inspect.diff import diff
 from yantra.cli import main
-from yantra.errors import ConfigError
+from yantra.tracing.inspect.diff import diff
 
 Captured = pytest.CaptureFixture[str]
 

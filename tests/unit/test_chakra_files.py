@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from yantra import chakra
+from yantra.base.errors import TraceError
 from yantra.chakra import Node, Trace
-from yantra.errors import TraceError
 
 TRACE = Trace([Node(7, "gemm", duration_micros=3)])
 

@@ -17,7 +17,7 @@ from tests.oracles.chakra_wire import (
     trace_bytes,
 )
 from yantra import chakra
-from yantra.errors import TraceError
+from yantra.base.errors import TraceError
 
 COLL = node_type(7)
 TYPE = attribute("comm_type", int64(0))

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from yantra import chakra
+from yantra.base.errors import ConfigError
 from yantra.chakra.generator import Sizes, generate
 from yantra.cli import main
 from yantra.cli.upstream import generator
-from yantra.errors import ConfigError
 
 # SHA-256, first half of a half, of the files of two NPUs as `chakra_generator --num_npus 2` of
 # mlcommons/chakra 21585d8 writes them.

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from yantra import chakra
+from yantra.base.errors import TraceError
 from yantra.chakra import Attribute, IOInfo, Kind, Metadata, Node, NodeType, Trace
 from yantra.chakra.trace import read_graph
-from yantra.errors import TraceError
 
 JSONIZER = """{
   "version": "1.0.0"

@@ -19,7 +19,7 @@ from tests.oracles.chakra_wire import (
     varint,
 )
 from yantra import chakra
-from yantra.errors import TraceError
+from yantra.base.errors import TraceError
 
 N = node(7, "gemm", node_type(4))
 PACKED = gzip.compress(trace_bytes(N), mtime=0)

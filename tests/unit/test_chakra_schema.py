@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from yantra.base.errors import TraceError
 from yantra.chakra import Attribute, IOInfo, Kind, Node, NodeType, Trace, read
-from yantra.errors import TraceError
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from yantra import chakra
+from yantra.base.errors import TraceError
 from yantra.chakra import (
     Attribute,
     CollectiveType,
@@ -18,7 +19,6 @@ from yantra.chakra import (
     Trace,
     TraceBuilder,
 )
-from yantra.errors import TraceError
 
 
 def test_nodes_are_found_by_position_and_by_id() -> None:

@@ -14,9 +14,9 @@ import pytest
 
 from tests.golden.astra_sim_inputs import write
 from yantra import __version__
+from yantra.base.errors import DeadlockError, YantraError
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.cli import guarded, main
-from yantra.errors import DeadlockError, YantraError
 
 Captured = pytest.CaptureFixture[str]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from yantra import clusters
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
+from yantra.fabric import clusters
 
 GOOD = """
 title: Two boards of four

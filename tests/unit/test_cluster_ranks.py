@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from yantra import clusters, scenario
-from yantra.clusters.fit import slice_shape
-from yantra.errors import ConfigError
+from yantra import scenario
+from yantra.base.errors import ConfigError
+from yantra.fabric import clusters
+from yantra.fabric.clusters.fit import slice_shape
 from yantra.scenario import Device, Dimension, RemoteMemory
 
 

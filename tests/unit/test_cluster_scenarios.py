@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from yantra import scenario as scenarios
+from yantra.base.documents import parse_yaml
+from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.cli import main
-from yantra.documents import parse_yaml
-from yantra.errors import ConfigError
 from yantra.scenario import Scenario
 
 WORKLOAD = 'workload: {traces: "step.{rank}.et"}\n'
@@ -78,7 +78,7 @@ def test_algorithms_have_the_names_of_the_semantics() -> None:
 
 
 def test_a_path_starts_from_the_folder_of_the_scenario(tmp_path: Path) -> None:
-    from yantra import clusters
+    from yantra.fabric import clusters
 
     text = Path(clusters.path_of("tpu-v4")).read_text(encoding="utf-8")
     (tmp_path / "ours.yaml").write_text(text, encoding="utf-8")
@@ -174,7 +174,7 @@ def test_list_shows_every_cluster(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_show_gives_every_number_with_its_source(capsys: pytest.CaptureFixture[str]) -> None:
-    from yantra import clusters
+    from yantra.fabric import clusters
 
     machine = clusters.load("mi300x")
     assert main(["cluster", "show", "mi300x"]) == 0

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import yantra
-from yantra.collect.messages import OPERATORS, arguments, message
-from yantra.collect.notes import COMM, WAIT, facts_of, mend, name_of
-from yantra.errors import ConfigError
-from yantra.pytorch import torch_for
+from yantra.base.errors import ConfigError
+from yantra.base.pytorch import torch_for
+from yantra.tracing.collect.messages import OPERATORS, arguments, message
+from yantra.tracing.collect.notes import COMM, WAIT, facts_of, mend, name_of
 
 FACTS = st.dictionaries(
     st.text("abcdefgh_", min_size=1),
@@ -117,9 +117,9 @@ def test_an_old_pytorch_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     old.__version__ = "2.4.1+cu121"  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "torch", old)
     with pytest.raises(ConfigError, match=r"needs PyTorch 2\.5 or newer, found 2\.4\.1\+cu"):
-        torch_for("yantra.replay")
+        torch_for("yantra.tracing.replay")
     old.__version__ = "2.13.0+cpu"  # type: ignore[attr-defined]
-    assert torch_for("yantra.replay") is old
+    assert torch_for("yantra.tracing.replay") is old
 
 
 @pytest.mark.parametrize(
@@ -138,12 +138,12 @@ def test_options_out_of_range_are_told(options: Any, text: str) -> None:
 
 
 def test_a_step_without_a_collection_is_nothing() -> None:
-    from yantra.collect import step
+    from yantra.tracing.collect import step
 
     step()
 
 
-@pytest.mark.parametrize("code", ["import yantra.collect", "import yantra.replay"])
+@pytest.mark.parametrize("code", ["import yantra.collect", "import yantra.tracing.replay"])
 def test_nothing_imports_pytorch_before_it_is_used(code: str) -> None:
     check = f"{code}; import sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from yantra.collectives import algorithms, find
-from yantra.collectives.direct import Direct
+from yantra.base.errors import ConfigError
+from yantra.collectives import find
+from yantra.collectives.algorithms import algorithms
+from yantra.collectives.algorithms.direct import Direct
+from yantra.collectives.algorithms.ring import Ring
 from yantra.collectives.names import parse_implementation
-from yantra.collectives.ring import Ring
-from yantra.errors import ConfigError
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pytest
 from tests.cases import ALL_REDUCE, cluster, scenario
 from yantra.chakra import TraceBuilder
 from yantra.cli import main
-from yantra.insight import Comparison, compare
-from yantra.insight.compare_words import sentences, signed
+from yantra.explain import Comparison, compare
+from yantra.explain.compare_words import sentences, signed
 from yantra.result import Result
-from yantra.simulate import simulate
+from yantra.run.simulate import simulate
 
 EVIL = '<script>alert("1")</script>'
 

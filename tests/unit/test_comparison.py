@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from tests.cases import ALL_REDUCE, cluster, collectives, traces
+from yantra.base.errors import ConfigError
 from yantra.chakra import TraceBuilder
 from yantra.cli import main
-from yantra.errors import ConfigError
-from yantra.insight import compare
-from yantra.insight.comparison import compared
+from yantra.explain import compare
+from yantra.explain.comparison import compared
 from yantra.result import Result
+from yantra.run.simulate import simulate
 from yantra.scenario import ChakraFiles, Scenario
-from yantra.simulate import simulate
 
 Form = dict[str, Any]
 

@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from tests.cases import cluster, collectives, run, scenario
 from tests.oracles.small_workloads import standard
 from yantra import scenario as scenarios
+from yantra.base.errors import ConfigError, TraceError
+from yantra.base.fields import Plugin
 from yantra.chakra import Attribute, Kind, Node, NodeType, TraceBuilder
 from yantra.compile import Model, compile, compile_without
 from yantra.compute import model_of
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels, kernels
-from yantra.errors import ConfigError, TraceError
-from yantra.fields import Plugin
+from yantra.run.simulate import run as run_compiled
+from yantra.run.simulate import simulate
 from yantra.scenario import ChakraFiles, Scenario, Templates
 from yantra.scenario import Device as ScenarioDevice
-from yantra.simulate import run as run_compiled
-from yantra.simulate import simulate
-from yantra.workloads.template.expand import expand
+from yantra.workloads.templates.expand import expand
 
 PAIR = cluster(("ring", 2, 50.0, 100.0))
 PEAK, BANDWIDTH = 1e15, 3e12

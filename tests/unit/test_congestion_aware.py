@@ -9,8 +9,8 @@ import pytest
 from tests.clusters import GB_PER_S, LATENCY_NS, dimension, scenario
 from yantra import _core
 from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.run.simulate import simulate
 from yantra.scenario import ASTRA_SIM_RESOURCES, Collectives, Dimension
-from yantra.simulate import simulate
 
 SIZE = 1_200_000
 SERIAL_NS = SIZE / GB_PER_S

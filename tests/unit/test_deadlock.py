@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.cases import ALL_GATHER, ALL_REDUCE, Write, cluster, collectives, run
+from yantra.base.errors import DeadlockError
 from yantra.chakra import CollectiveType, TraceBuilder
-from yantra.errors import DeadlockError
-from yantra.quirks import Quirk
 from yantra.scenario import Custom, RemoteMemory, Resources
+from yantra.scenario.quirks import Quirk
 
 FOUR = cluster(("fully_connected", 4, 8.0, 100.0))
 SIZE = 4 * 2**20

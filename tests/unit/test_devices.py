@@ -9,12 +9,12 @@ import pytest
 from tests.cases import ALL_REDUCE, cluster, collectives, run, scenario
 from tests.oracles.small_workloads import standard
 from yantra import scenario as scenarios
+from yantra.base.errors import ConfigError
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile
-from yantra.errors import ConfigError
+from yantra.run.simulate import simulate
 from yantra.scenario import ChakraFiles, Device, DeviceOf, Resources, Scenario, Templates
-from yantra.simulate import simulate
-from yantra.workloads.template.expand import expand
+from yantra.workloads.templates.expand import expand
 
 EIGHT = cluster(("ring", 8, 50.0, 100.0))
 FAST = Device(peak_flops=2e15, memory_bytes_per_s=1e15, compute="roofline")

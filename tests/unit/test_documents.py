@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from yantra.documents import parse_json, parse_yaml, read_text
-from yantra.errors import ConfigError
+from yantra.base.documents import parse_json, parse_yaml, read_text
+from yantra.base.errors import ConfigError
 
 
 @pytest.fixture(params=["libyaml", "python"])

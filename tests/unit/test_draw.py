@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.chakra import Node, NodeType, Trace, TraceBuilder
-from yantra.chakra.inspect.draw import Cut, Links, cut, dot_text, draw, drawing, graphml_text
-from yantra.chakra.inspect.draw import summary as summary_module
 from yantra.cli import main
 from yantra.cli.upstream import visualizer
-from yantra.errors import ConfigError, UnsupportedError
+from yantra.tracing.inspect.draw import Cut, Links, cut, dot_text, draw, drawing, graphml_text
+from yantra.tracing.inspect.draw import summary as summary_module
 
 Captured = pytest.CaptureFixture[str]
 GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"

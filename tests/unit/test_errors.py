@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from yantra import errors
+from yantra.base import errors
 
 
 def test_a_configuration_error_names_the_field_then_the_problem() -> None:

@@ -13,12 +13,12 @@ import pytest
 from tests.cases import ALL_REDUCE, Write, cluster, collectives, scenario, traces
 from yantra.chakra import TraceBuilder
 from yantra.cli import main
-from yantra.insight import Explanation, explain
-from yantra.insight.explanation import explained, phases
-from yantra.insight.parts import tenths
+from yantra.explain import Explanation, explain
+from yantra.explain.explanation import explained, phases
+from yantra.explain.parts import tenths
 from yantra.result.path import path_form
+from yantra.run.simulate import simulate
 from yantra.scenario import ChakraFiles, Device, RemoteMemory, Scenario
-from yantra.simulate import simulate
 
 RING = cluster(("ring", 4, 50.0, 500.0))
 KB = 1000

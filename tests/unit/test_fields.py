@@ -9,8 +9,8 @@ from typing import Any, Literal
 import jsonschema
 import pytest
 
-from yantra.errors import ConfigError
-from yantra.fields import (
+from yantra.base.errors import ConfigError
+from yantra.base.fields import (
     Choice,
     Field,
     File,
@@ -25,7 +25,7 @@ from yantra.fields import (
     Whole,
     read_options,
 )
-from yantra.records import Record
+from yantra.base.records import Record
 from yantra.scenario import Scenario
 from yantra.scenario.fields import Dimensions
 from yantra.scenario.layout import DOCUMENT, IN_CLUSTER, IN_SCENARIO, NAMED

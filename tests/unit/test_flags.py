@@ -6,7 +6,7 @@ import pytest
 
 from yantra.astra_sim import flags, from_flags
 from yantra.astra_sim.flags import Flags
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 
 PATHS = [
     "--workload-configuration=work",

@@ -8,9 +8,9 @@ import pytest
 
 from tests.golden.astra_sim_inputs import write
 from yantra import scenario
+from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.cli import main
-from yantra.errors import ConfigError
 
 SCENARIO = """
 workload: {{traces: "work.{{rank}}.et"}}

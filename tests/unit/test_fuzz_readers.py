@@ -8,7 +8,7 @@ import pytest
 
 from tests.fuzz import loop, readers
 from tests.fuzz.readers import Reader
-from yantra.errors import TraceError
+from yantra.base.errors import TraceError
 
 
 @pytest.mark.parametrize("name", readers.names())

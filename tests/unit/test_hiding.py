@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from yantra.base.errors import ConfigError, TraceError
 from yantra.chakra import CollectiveType, IOInfo, Node, NodeType, Trace, TraceBuilder, read
-from yantra.chakra.inspect.columns import Columns
-from yantra.chakra.inspect.groups import declared_groups
-from yantra.chakra.inspect.job import RankTrace
-from yantra.chakra.inspect.obfuscate import obfuscate
-from yantra.chakra.inspect.obfuscate.classes import CLASSES, class_of
-from yantra.chakra.inspect.obfuscate.leaks import repetition
 from yantra.cli import main
-from yantra.errors import ConfigError, TraceError
-from yantra.hiding import Targets, hide
+from yantra.run.obfuscate import Targets, hide
+from yantra.tracing.inspect.columns import Columns
+from yantra.tracing.inspect.groups import declared_groups
+from yantra.tracing.inspect.rank_traces import RankTrace
+from yantra.tracing.obfuscate import obfuscate
+from yantra.tracing.obfuscate.classes import CLASSES, class_of
+from yantra.tracing.obfuscate.leaks import repetition
 
 AR = CollectiveType.ALL_REDUCE
 GROUPS = {"tensor.a": (0, 1), "tensor.b": (2, 3), "17": (0, 1, 2, 3)}

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from yantra.chakra import Attribute, CollectiveType, IOInfo, Kind, Node, NodeType, TraceBuilder
-from yantra.chakra.inspect.validate import Report, check_job, check_traces
-from yantra.chakra.inspect.validate.report import ADVICE
 from yantra.cli import main
-from yantra.rehearsal import try_order
+from yantra.run.trial import try_order
+from yantra.tracing.inspect.validate import Report, check_job, check_traces
+from yantra.tracing.inspect.validate.report import ADVICE
 
 RANKS = 4
 GROUPS = {"1": (0, 1), "2": (2, 3)}

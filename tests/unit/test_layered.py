@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, TraceBuilder
-from yantra.errors import ConfigError
+from yantra.run.simulate import simulate
 from yantra.scenario import Collectives, Device, Dimension, Scenario, Topology, Traces
-from yantra.simulate import simulate
-from yantra.workloads.layered import Layer, LayeredStep, step
+from yantra.workloads.training.layered import Layer, LayeredStep, step
 
 TOPOLOGY = Topology(
     dimensions=(

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.oracles.small_traces import call, event, host_trace, kernel, linked, node, op
-from yantra.chakra.pytorch import host, kineto, linked_file
-from yantra.chakra.pytorch.link import link, summary
-from yantra.chakra.pytorch.linked import DeviceOp, Linked
-from yantra.errors import TraceError
+from yantra.base.errors import TraceError
+from yantra.tracing.pytorch import host, kineto, linked_file
+from yantra.tracing.pytorch.link import link, summary
+from yantra.tracing.pytorch.linked import DeviceOp, Linked
 
 OUTER, INNER = node(3, "aten::linear", 2), node(4, "aten::addmm", 3)
 OPS = [op(3, "aten::linear", 0, 100), op(4, "aten::addmm", 10, 60)]

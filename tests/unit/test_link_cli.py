@@ -9,9 +9,9 @@ import pytest
 
 from tests.oracles.gpu_program import write_pair
 from yantra import chakra
-from yantra.chakra.pytorch import linked_file
 from yantra.cli import main
 from yantra.cli.upstream import trace_link
+from yantra.tracing.pytorch import linked_file
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 
 from tests.cases import ALL_REDUCE, cluster, scenario
 from tests.oracles.small_workloads import standard
-from yantra import live
+from yantra.base.errors import ConfigError, TraceError, UnsupportedError
 from yantra.chakra import Trace, TraceBuilder
-from yantra.errors import ConfigError, TraceError, UnsupportedError
+from yantra.run import live
 from yantra.scenario import Scenario, Templates
 
 RANKS = 4

@@ -7,7 +7,7 @@ import pytest
 from tests.clusters import dimension, scenario
 from yantra.chakra import TraceBuilder
 from yantra.export.local_memory import Lifetime, Usage, human_size, usage
-from yantra.simulate import simulate
+from yantra.run.simulate import simulate
 
 
 def _usage(*nodes: tuple[dict[str, int], dict[str, int]]) -> Usage:

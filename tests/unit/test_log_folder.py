@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.export import log_folder
 
 

@@ -9,15 +9,15 @@ import pytest
 
 from tests.cases import cluster, run, scenario
 from yantra import scenario as scenarios
+from yantra.base.errors import ConfigError
+from yantra.base.fields import Number, Section
+from yantra.base.records import Record
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile, compile_without
-from yantra.errors import ConfigError
-from yantra.fields import Number, Section
 from yantra.memory import model_of
 from yantra.memory.model import Accesses, LatencyAndBandwidth, MemoryModel, Speeds
-from yantra.records import Record
+from yantra.run.simulate import run as run_compiled
 from yantra.scenario import RemoteMemory
-from yantra.simulate import run as run_compiled
 
 FOUR = cluster(("ring", 4, 50.0, 100.0))
 

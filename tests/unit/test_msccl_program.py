@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from yantra.chakra.msccl import parse_program, prove, read_program
-from yantra.chakra.msccl import races as race_module
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
+from yantra.collectives.msccl import parse_program, prove, read_program
+from yantra.collectives.msccl import races as race_module
 
 ALGO = {"name": "pair", "nchannels": 2, "ngpus": 2, "coll": "allgather", "inplace": 1}
 NO_DEP = {"depid": -1, "deps": -1, "hasdep": 0}

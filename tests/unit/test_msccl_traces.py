@@ -10,11 +10,11 @@ import pytest
 from tests.cases import cluster, run
 from tests.oracles.msccl_writer import random_program, ring_allreduce
 from yantra import _core, chakra
+from yantra.base.errors import DeadlockError, TraceError
 from yantra.chakra import CollectiveType, Trace, TraceBuilder
-from yantra.chakra.msccl import Sizes, parse_program, prove, traces
-from yantra.chakra.msccl.traces import share, write
 from yantra.cli import main
-from yantra.errors import DeadlockError, TraceError
+from yantra.collectives.msccl import Sizes, parse_program, prove, traces
+from yantra.collectives.msccl.traces import share, write
 from yantra.scenario import Collectives, Custom, Device
 
 N = 4

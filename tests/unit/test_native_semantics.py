@@ -16,10 +16,10 @@ from tests.cases import (
     collectives,
     run,
 )
+from yantra.base.errors import UnsupportedError
 from yantra.chakra import CollectiveType, Node, NodeType, TraceBuilder
-from yantra.errors import UnsupportedError
-from yantra.quirks import Quirk
 from yantra.scenario import Collectives, SharedBus
+from yantra.scenario.quirks import Quirk
 
 BROADCAST, REDUCE = CollectiveType.BROADCAST, CollectiveType.REDUCE
 GATHER, SCATTER = CollectiveType.GATHER, CollectiveType.SCATTER

@@ -10,7 +10,7 @@ from tests.clusters import dimension, scenario
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.result import Result
 from yantra.result.html import MOST_ROWS
-from yantra.simulate import simulate
+from yantra.run.simulate import simulate
 
 EVIL = '<script>alert("1")</script>&'
 

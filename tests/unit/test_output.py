@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from yantra import chakra
-from yantra.errors import ConfigError
-from yantra.output import whole_file, write_text
+from yantra.base.errors import ConfigError
+from yantra.base.output import whole_file, write_text
 
 
 def test_a_failing_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 from tests.clusters import GB_PER_S, LATENCY_NS, dimension, scenario
 from yantra import scenario as scenarios
 from yantra import simulate
+from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, TraceBuilder
-from yantra.errors import ConfigError
 from yantra.scenario import Collectives, Device, SharedBus
 from yantra.scenario.types import Reductions
 

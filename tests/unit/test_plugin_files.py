@@ -9,19 +9,19 @@ import pytest
 
 from tests.clusters import dimension, scenario
 from yantra import scenario as scenarios
+from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, TraceBuilder
-from yantra.clusters import load as load_cluster
-from yantra.collectives import algorithms
 from yantra.collectives import find as find_algorithm
-from yantra.collectives.ring import Ring as RingAlgorithm
-from yantra.errors import ConfigError
+from yantra.collectives.algorithms import algorithms
+from yantra.collectives.algorithms.ring import Ring as RingAlgorithm
+from yantra.fabric.clusters import load as load_cluster
+from yantra.fabric.topologies import find, topologies
+from yantra.fabric.topologies.mesh import Mesh
+from yantra.fabric.topologies.ring import Ring
 from yantra.network import networks
+from yantra.run.simulate import simulate
 from yantra.scenario import Collectives, Dimension, Scenario, Topology
 from yantra.scenario.origin import files_of, tree_of
-from yantra.simulate import simulate
-from yantra.topologies import find, topologies
-from yantra.topologies.mesh import Mesh
-from yantra.topologies.ring import Ring
 from yantra.workloads import schedules
 
 RANKS = 8
@@ -47,7 +47,11 @@ class OfThisFileToo(RingAlgorithm):
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with traces, and copies of built-in plug-ins in a folder beside it."""
-    for name in ("topologies/mesh", "topologies/two_level_tree", "collectives/halving_doubling"):
+    for name in (
+        "fabric/topologies/mesh",
+        "fabric/topologies/two_level_tree",
+        "collectives/algorithms/halving_doubling",
+    ):
         copy = tmp_path / "mine" / f"my_{Path(name).name}.py"
         copy.parent.mkdir(exist_ok=True)
         copy.write_text((BUILT_IN / f"{name}.py").read_text())
@@ -177,7 +181,7 @@ def test_a_file_is_run_once_and_again_only_if_it_changes(tmp_path: Path) -> None
     path = tmp_path / "counted.py"
     log = tmp_path / "log"
     source = (
-        "from yantra.topologies.mesh import Mesh\n"
+        "from yantra.fabric.topologies.mesh import Mesh\n"
         f"open({str(log)!r}, 'a').write('run ')\n"
         "class Counted(Mesh):\n    number_means = 'one'\n"
         "PLUGIN = Counted\n"
@@ -202,11 +206,12 @@ NO_PLUGIN = "gives no topology; expected a line PLUGIN = <a Block class>"
         ("", NO_PLUGIN),
         ("PLUGIN = 3\n", "expected a line PLUGIN = <a Block class>, got 3"),
         (
-            "from yantra.collectives.ring import Ring\nPLUGIN = Ring\n",
+            "from yantra.collectives.algorithms.ring import Ring\nPLUGIN = Ring\n",
             "expected a line PLUGIN = <a Block class>, got the class Ring",
         ),
         (
-            "from yantra.topologies.topology import Block\nclass A(Block): pass\nPLUGIN = A\n",
+            "from yantra.fabric.topologies.topology import Block\n"
+            "class A(Block): pass\nPLUGIN = A\n",
             "the class A lacks links, which a topology needs",
         ),
         ("x = 1\n1 / 0\n", "cannot be imported: ZeroDivisionError: division by zero (line 2)"),
@@ -274,7 +279,7 @@ def test_numbers_belong_to_what_takes_them(folder: Path) -> None:
 
 
 def test_a_cluster_file_takes_paths_from_its_own_folder(folder: Path) -> None:
-    import yantra.clusters
+    import yantra.fabric.clusters
 
     text = (Path(yantra.clusters.__file__).parent / "machines" / "hgx-h100.yaml").read_text()
     text = text.replace("kind: switch", "kind: ../mine/my_mesh.py", 1)

@@ -37,8 +37,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     "code",
     [
         "import yantra; yantra.simulate(None)",
-        "import yantra.simulate; yantra.simulate(None)",
-        "from yantra.simulate import run; import yantra; yantra.simulate(None)",
+        "from yantra.run.simulate import run; import yantra; yantra.simulate(None)",
         "import yantra.compile; yantra.compile(None)",
     ],
 )

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.linked_jobs import Rank, io, record, tensor
-from yantra.chakra.pytorch.calls import Calls, facts, plain
-from yantra.chakra.pytorch.communication import Communication, collective_of, find
-from yantra.chakra.pytorch.linked import CommArgs, ProcessGroup
-from yantra.chakra.pytorch.tensors import dtype_bytes, value_bytes
 from yantra.chakra.schema import CollectiveType, NodeType
+from yantra.tracing.pytorch.calls import Calls, facts, plain
+from yantra.tracing.pytorch.communication import Communication, collective_of, find
+from yantra.tracing.pytorch.linked import CommArgs, ProcessGroup
+from yantra.tracing.pytorch.tensors import dtype_bytes, value_bytes
 
 T = CollectiveType
 WORLD = ProcessGroup("0", "default_pg", "nccl", [0, 1, 2, 3])

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tests.linked_jobs import Rank, io, record, tensor
+from yantra.base.errors import TraceError
 from yantra.chakra import CollectiveType, Kind, Node, NodeType, Trace, read
-from yantra.chakra.pytorch import linked_file
-from yantra.chakra.pytorch.convert import ConvertOptions, convert_job, convert_linked
-from yantra.chakra.pytorch.linked import Linked, ProcessGroup
 from yantra.cli import main
 from yantra.cli.upstream import converter
-from yantra.errors import TraceError
+from yantra.tracing.pytorch import linked_file
+from yantra.tracing.pytorch.convert import ConvertOptions, convert_job, convert_linked
+from yantra.tracing.pytorch.linked import Linked, ProcessGroup
 
 PAIR = ProcessGroup("0", "default_pg", "gloo", [0, 1])
 
@@ -156,7 +156,7 @@ def test_a_cpu_collective_lies_between_who_issued_it_and_who_waits(noted: bool) 
 
 
 def test_a_trace_without_collectives_is_left_as_it_is() -> None:
-    from yantra.chakra.pytorch.cpu_collectives import with_cpu_collectives
+    from yantra.tracing.pytorch.cpu_collectives import with_cpu_collectives
 
     rank = Rank(0, 1)
     rank.compute()
@@ -329,7 +329,7 @@ def test_upstreams_command_line(job: Path, capsys: pytest.CaptureFixture[str]) -
 
 @pytest.mark.parametrize("schema", ["1.0.1-chakra.0.0.4", "1.1.1-chakra.1.0.0", "", None])
 def test_compatibility_refuses_the_schemas_upstream_refuses(tmp_path: Path, schema: Any) -> None:
-    from yantra.chakra.pytorch.upstream.convert import convert
+    from yantra.tracing.pytorch.upstream.convert import convert
 
     path = tmp_path / "host.json"
     path.write_text(json.dumps({**HOST, "schema": schema}))

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.oracles.small_traces import host_trace, node
-from yantra.chakra.pytorch import host
-from yantra.chakra.pytorch.linked import Attr
-from yantra.errors import TraceError
+from yantra.base.errors import TraceError
+from yantra.tracing.pytorch import host
+from yantra.tracing.pytorch.linked import Attr
 
 
 def parse(trace: Any) -> host.HostTrace:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.small_traces import call, event, kernel, op
-from yantra.chakra.pytorch import kineto
-from yantra.errors import TraceError
+from yantra.base.errors import TraceError
+from yantra.tracing.pytorch import kineto
 
 
 def parse(trace: Any) -> kineto.KinetoTrace:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.linked_jobs import Rank, io, tensor
-from yantra.chakra.pytorch.calls import Calls
-from yantra.chakra.pytorch.labels import pair
-from yantra.chakra.pytorch.linked import Operator
+from yantra.tracing.pytorch.calls import Calls
+from yantra.tracing.pytorch.labels import pair
+from yantra.tracing.pytorch.linked import Operator
 
 
 class Recording:

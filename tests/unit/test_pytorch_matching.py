@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from yantra.chakra.pytorch.communication import Communication
-from yantra.chakra.pytorch.communicators import Communicators
-from yantra.chakra.pytorch.flops import flops
-from yantra.chakra.pytorch.matching import Matches, match
-from yantra.chakra.pytorch.replicate import replicated
-from yantra.chakra.pytorch.tensors import Io
+from yantra.base.errors import TraceError
 from yantra.chakra.schema import CollectiveType, NodeType
-from yantra.errors import TraceError
+from yantra.tracing.pytorch.communication import Communication
+from yantra.tracing.pytorch.communicators import Communicators
+from yantra.tracing.pytorch.flops import flops
+from yantra.tracing.pytorch.matching import Matches, match
+from yantra.tracing.pytorch.replicate import replicated
+from yantra.tracing.pytorch.tensors import Io
 
 T = CollectiveType
 

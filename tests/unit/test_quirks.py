@@ -23,10 +23,10 @@ from tests.cases import (
     collectives,
     run,
 )
+from yantra.base.errors import DeadlockError, TraceError
 from yantra.chakra import CollectiveType, Node, NodeType, TraceBuilder
-from yantra.errors import DeadlockError, TraceError
-from yantra.quirks import ASTRA_SIM, STORIES, Quirk
 from yantra.scenario import ASTRA_SIM_RESOURCES, Custom, Device, SharedBus, Topology
+from yantra.scenario.quirks import ASTRA_SIM, STORIES, Quirk
 
 Test = TypeVar("Test", bound=Callable[..., None])
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.cases import ALL_REDUCE, cluster, collectives, scenario
+from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile
-from yantra.errors import ConfigError, UnsupportedError
 from yantra.result import Result, Step
+from yantra.run.simulate import run, simulate
 from yantra.scenario import Scenario
-from yantra.simulate import run, simulate
 
 
 def recorded(made: Scenario) -> Result:

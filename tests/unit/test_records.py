@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from yantra.records import Record
+from yantra.base.records import Record
 
 
 class Point(Record):

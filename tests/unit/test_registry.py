@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from yantra.errors import ConfigError
-from yantra.registry import Registry
+from yantra.base.errors import ConfigError
+from yantra.base.registry import Registry
 
 
 @pytest.fixture

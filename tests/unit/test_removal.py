@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.cases import ALL_REDUCE, cluster, collectives, scenario, traces
+from yantra.base.errors import ConfigError
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile, compile_without
 from yantra.compile.removal import CAUSES
-from yantra.errors import ConfigError
 from yantra.result import Result
+from yantra.run.simulate import run
 from yantra.scenario import ASTRA_SIM_RESOURCES, Custom, Device, RemoteMemory, Scenario, SharedBus
-from yantra.simulate import run
 
 RING = cluster(("ring", 4, 50.0, 500.0))
 KIB = 1024

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.oracles import replay_graph
 from tests.oracles.small_traces import call, event, kernel, linked, node, op
-from yantra.chakra.pytorch.graph import Graph, GraphNode, GraphOptions, build
+from yantra.tracing.pytorch.graph import Graph, GraphNode, GraphOptions, build
 
 OUTER, INNER = node(3, "aten::linear", 2), node(4, "aten::addmm", 3)
 OPS = [op(3, "aten::linear", 0, 100), op(4, "aten::addmm", 10, 60)]

@@ -31,8 +31,8 @@ from yantra.export.report.run import Run
 from yantra.result import Result
 from yantra.result.accounting import COLLECTIVE_PARTS
 from yantra.result.tables import PARTS
+from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Traces
-from yantra.simulate import simulate
 
 RESULTS = [uneven, lambda: uneven("congestion_aware"), step]
 NAMES = ["uneven", "queueing", "step"]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.cases import ALL_GATHER, Run, Write, cluster, collectives, run
+from yantra.base.errors import UnsupportedError
 from yantra.chakra import Attribute, Metadata, TraceBuilder
-from yantra.errors import UnsupportedError
 from yantra.scenario import ASTRA_SIM_RESOURCES, RemoteMemory, Resources
 
 FOUR = cluster(("fully_connected", 4, 8.0, 100.0))

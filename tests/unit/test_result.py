@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from tests.clusters import GB_PER_S, LATENCY_NS, dimension, scenario
+from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, Node, NodeType, TraceBuilder
-from yantra.errors import ConfigError
 from yantra.result import Result
 from yantra.result.network import lanes, links_per_group
 from yantra.result.table import Table
+from yantra.run.simulate import simulate
 from yantra.scenario import ASTRA_SIM_RESOURCES, RemoteMemory
-from yantra.simulate import simulate
 
 MIB = 1 << 20
 

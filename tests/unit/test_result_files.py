@@ -14,11 +14,11 @@ import pytest
 
 from tests.clusters import dimension, scenario
 from yantra import __version__
+from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.chakra import CollectiveType, TraceBuilder
-from yantra.errors import ConfigError, UnsupportedError
 from yantra.result import Result
 from yantra.result.files import ALL_TABLES, RECORDED_TABLES, TABLES, json_text, table_of
-from yantra.simulate import simulate
+from yantra.run.simulate import simulate
 
 CAME_LATER = {"scenario", "inputs", "recorded"}  # members that older files of version 1 lack
 SCHEMA = json.loads(resources.files("yantra.result").joinpath("result.schema.json").read_text())

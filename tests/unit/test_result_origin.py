@@ -12,11 +12,11 @@ import pytest
 from tests.cases import ALL_REDUCE, cluster, collectives, traces
 from tests.golden import recorded
 from yantra import scenario as scenarios
+from yantra.base.errors import ConfigError
 from yantra.chakra import TraceBuilder
-from yantra.errors import ConfigError
+from yantra.run.simulate import simulate
 from yantra.scenario import ChakraFiles, Custom, Scenario, Traces
 from yantra.scenario.origin import changed, digests, scenario_of_result, tree_of
-from yantra.simulate import simulate
 
 TOPOLOGY = cluster(("ring", 4, 50.0, 500.0))
 DATA = Path(recorded.__file__).parent / "data"

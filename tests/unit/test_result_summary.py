@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.clusters import dimension, scenario
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.result import Result
+from yantra.run.simulate import simulate
 from yantra.scenario import RemoteMemory
-from yantra.simulate import simulate
 
 
 def _compute(micros: list[int]) -> Result:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.scenario import (
     ASTRA_SIM_RESOURCES,
     ChakraFiles,

@@ -14,9 +14,9 @@ from tests.cli.example_files import SCENARIO
 from tests.docs.pages import blocks
 from tests.unit.bad_inputs.test_scenario_file import CASES, GOOD
 from tests.unit.test_scenario_text import FULL, MINIMAL
+from yantra.base.documents import parse_yaml
+from yantra.base.errors import ConfigError
 from yantra.cli import main
-from yantra.documents import parse_yaml
-from yantra.errors import ConfigError
 from yantra.scenario import json_schema
 
 ROOT = Path(__file__).resolve().parents[2]

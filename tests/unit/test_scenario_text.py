@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from yantra import scenario as scenarios
-from yantra.errors import ConfigError, UnsupportedError
+from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.scenario import (
     ChakraFiles,
     Collectives,

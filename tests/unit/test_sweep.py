@@ -21,15 +21,21 @@ import pytest
 
 from tests.cases import ALL_REDUCE, cluster, scenario
 from yantra import _core, simulate
+from yantra.base.errors import (
+    ConfigError,
+    DeadlockError,
+    InternalError,
+    UnsupportedError,
+    YantraError,
+)
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.cli import main
 from yantra.compile import compile
-from yantra.errors import ConfigError, DeadlockError, InternalError, UnsupportedError, YantraError
 from yantra.result import Result
 from yantra.result.files import json_text
+from yantra.run.simulate import run
+from yantra.run.sweep import sweep
 from yantra.scenario import Scenario
-from yantra.simulate import run
-from yantra.sweep import sweep
 
 Captured = pytest.CaptureFixture[str]
 COMMAND = "import sys; from yantra.cli import main; sys.exit(main())"
@@ -82,7 +88,7 @@ def test_a_fault_of_ours_is_that_of_one_scenario(monkeypatch: pytest.MonkeyPatch
             raise ZeroDivisionError("by design")
         return compile(given)
 
-    monkeypatch.setattr(sys.modules["yantra.sweep"], "compile", broken)
+    monkeypatch.setattr(sys.modules["yantra.run.sweep"], "compile", broken)
     good, bad = sweep([ring(2), ring(3)], 1)
     assert isinstance(good, Result)
     assert isinstance(bad, InternalError)

@@ -9,12 +9,18 @@ from pathlib import Path
 import pytest
 
 from yantra import chakra
+from yantra.base.errors import ConfigError
 from yantra.chakra import NodeType, Trace
-from yantra.chakra.text import Workload, convert, convert_upstream, parse, parse_dims
-from yantra.chakra.text.loops import Settings, trace
-from yantra.chakra.text.split import Split
 from yantra.cli import main
-from yantra.errors import ConfigError
+from yantra.workloads.importers.layer_text import (
+    Workload,
+    convert,
+    convert_upstream,
+    parse,
+    parse_dims,
+)
+from yantra.workloads.importers.layer_text.loops import Settings, trace
+from yantra.workloads.importers.layer_text.split import Split
 
 Captured = pytest.CaptureFixture[str]
 

@@ -12,8 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from yantra.base.errors import ConfigError, TraceError
 from yantra.chakra import CollectiveType, Kind, TraceBuilder
-from yantra.chakra.inspect.timeline import (
+from yantra.cli import main
+from yantra.cli.upstream import timeline_visualizer
+from yantra.tracing.inspect.timeline import (
     Arrow,
     Span,
     Timeline,
@@ -22,10 +25,7 @@ from yantra.chakra.inspect.timeline import (
     timeline,
     write_timeline,
 )
-from yantra.chakra.inspect.timeline.upstream import megahertz
-from yantra.cli import main
-from yantra.cli.upstream import timeline_visualizer
-from yantra.errors import ConfigError, TraceError
+from yantra.tracing.inspect.timeline.upstream import megahertz
 
 Captured = pytest.CaptureFixture[str]
 PREFIX = "[2025-01-26 22:50:05.669] [workload] [debug] "

@@ -10,14 +10,14 @@ import pytest
 
 from tests.clusters import dimension, scenario
 from tests.oracles.timelines import read
+from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.cli import main
 from yantra.compile import compile
-from yantra.errors import ConfigError
 from yantra.export.timeline import shown
 from yantra.result import Result
+from yantra.run.simulate import run, simulate
 from yantra.scenario import Resources
-from yantra.simulate import run, simulate
 
 ENDS = ("dimension", "source", "destination")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from yantra import _core
-from yantra.chakra.pytorch.linked import Attr
+from yantra.tracing.pytorch.linked import Attr
 
 INT64, UINT64, BOOL, STRING = 9, 13, 27, 29
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, Node, NodeType, Trace, TraceBuilder
-from yantra.chakra.inspect.columns import Columns
-from yantra.chakra.inspect.job import RankTrace, find_traces, load_job
-from yantra.chakra.inspect.names import normalised
-from yantra.chakra.inspect.paths import issue_order
-from yantra.chakra.inspect.stats import JobStats, job_stats, report
-from yantra.chakra.inspect.stats.steps import Steps
 from yantra.cli import main
-from yantra.errors import ConfigError
+from yantra.tracing.inspect.columns import Columns
+from yantra.tracing.inspect.names import normalised
+from yantra.tracing.inspect.paths import issue_order
+from yantra.tracing.inspect.rank_traces import RankTrace, find_traces, load_job
+from yantra.tracing.inspect.stats import JobStats, job_stats, report
+from yantra.tracing.inspect.stats.steps import Steps
 
 AR, AG, RS = CollectiveType.ALL_REDUCE, CollectiveType.ALL_GATHER, CollectiveType.REDUCE_SCATTER
 A2A = CollectiveType.ALL_TO_ALL

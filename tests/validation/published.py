@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.compile import compile
+from yantra.run.simulate import run_native
 from yantra.scenario import (
     ASTRA_SIM_RESOURCES,
     Collectives,
@@ -16,7 +17,6 @@ from yantra.scenario import (
     Topology,
     Traces,
 )
-from yantra.simulate import run_native
 
 DATA = Path(__file__).parent / "data"
 MIB = 1 << 20

@@ -23,13 +23,13 @@ import pytest
 from tests.validation import training_tables
 from tests.validation.published import MIB, deviation, rows
 from yantra.chakra import CollectiveType, Node, NodeType, Trace
-from yantra.chakra.text import parse
-from yantra.chakra.text.loops import Settings, trace
-from yantra.chakra.text.split import Split
 from yantra.compile import compile
-from yantra.quirks import Quirk
+from yantra.run.simulate import run_native
 from yantra.scenario import Collectives, Dimension, Scenario, Topology, Traces
-from yantra.simulate import run_native
+from yantra.scenario.quirks import Quirk
+from yantra.workloads.importers.layer_text import parse
+from yantra.workloads.importers.layer_text.loops import Settings, trace
+from yantra.workloads.importers.layer_text.split import Split
 
 DIMS = (16, 16)
 RANKS = 256

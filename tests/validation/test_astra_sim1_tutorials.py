@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.validation.published import MIB, Block, all_reduce_us, deviation, rows
-from yantra.errors import DeadlockError
+from yantra.base.errors import DeadlockError
 
 WITHIN = 0.001
 

@@ -23,9 +23,9 @@ import pytest
 
 from tests.golden import recorded
 from yantra.compile import compile
-from yantra.quirks import ASTRA_SIM, Quirk
+from yantra.run.simulate import run_native
 from yantra.scenario import Scenario
-from yantra.simulate import run_native
+from yantra.scenario.quirks import ASTRA_SIM, Quirk
 
 MIB = 1 << 20
 SYSTEM: dict[str, Any] = {

@@ -15,14 +15,14 @@ import pytest
 
 from tests.validation.published import DATA
 from yantra.chakra import CollectiveType
-from yantra.workloads import zoo
-from yantra.workloads.assemble import model_of
-from yantra.workloads.blocks import Layer
-from yantra.workloads.model import Model
-from yantra.workloads.operations import StageWork
-from yantra.workloads.plan import Plan
-from yantra.workloads.stage import stage_work
-from yantra.workloads.transformer import Transformer
+from yantra.workloads.models import zoo
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.blocks import Layer
+from yantra.workloads.models.model import Model
+from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.operators.operations import StageWork
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.stage import stage_work
 
 PLANS = json.loads((DATA / "calculon.json").read_text(encoding="utf-8"))["plans"]
 RECOMPUTE = {"none": "none", "attn_only": "selective", "full": "full"}

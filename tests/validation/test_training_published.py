@@ -10,11 +10,11 @@ import pytest
 
 from tests.validation import training_steps
 from tests.validation.training_steps import Case, cases, models, recorded, simulated
+from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates, cluster_parts
-from yantra.simulate import simulate
-from yantra.workloads.catalogue import find
-from yantra.workloads.plan import Plan
-from yantra.workloads.training import train
+from yantra.workloads.models.catalogue import find
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.train import train
 
 CASES = list(cases())
 RECORD = recorded()

@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.validation.published import DATA, rows
-from yantra.clusters.types import Speeds
-from yantra.documents import parse_yaml
+from yantra.base.documents import parse_yaml
+from yantra.fabric.clusters.types import Speeds
+from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates, cluster_parts
-from yantra.simulate import simulate
-from yantra.workloads import zoo
-from yantra.workloads.assemble import model_of
-from yantra.workloads.model import Model
-from yantra.workloads.plan import Plan
-from yantra.workloads.training import train
-from yantra.workloads.transformer import Transformer
+from yantra.workloads.models import zoo
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.model import Model
+from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.train import train
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "accuracy.md"
 RECORD = DATA / "training_simulated.csv"

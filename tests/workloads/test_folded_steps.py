@@ -9,12 +9,12 @@ import pytest
 
 from yantra.compile import compile
 from yantra.result import Result
-from yantra.scenario.job import on_cluster
+from yantra.run.simulate import run
+from yantra.scenario.on_cluster import on_cluster
 from yantra.scenario.types import Semantics
-from yantra.simulate import run
-from yantra.workloads.catalogue import find
-from yantra.workloads.plan import Plan
-from yantra.workloads.training import train
+from yantra.workloads.models.catalogue import find
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.train import train
 
 STEPS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "dense": ("llama3-8b", "hgx-h100", {"tp": 8, "pp": 4, "dp": 4, "zero": 1, "global_batch": 16}),

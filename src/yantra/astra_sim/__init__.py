@@ -16,8 +16,8 @@ from yantra.astra_sim.groups import read_groups
 from yantra.astra_sim.memory import read_memory
 from yantra.astra_sim.network import read_network
 from yantra.astra_sim.system import SchedulingKeys, SystemOptions, read_system
-from yantra.documents import Path
-from yantra.errors import ConfigError, expected_got
+from yantra.base.documents import Path
+from yantra.base.errors import ConfigError, expected_got
 from yantra.scenario.types import (
     ASTRA_SIM_RESOURCES,
     ChakraFiles,

@@ -13,10 +13,10 @@ from os import path as paths
 
 from yantra.astra_sim.keys import Keys
 from yantra.astra_sim.numbers import read_integer
-from yantra.documents import parse_yaml, read_text
-from yantra.errors import ConfigError, did_you_mean, expected_got, show
-from yantra.fields.plugin_names import read_name
-from yantra.records import Record
+from yantra.base.documents import parse_yaml, read_text
+from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.base.fields.plugin_names import read_name
+from yantra.base.records import Record
 from yantra.scenario.types import COLLECTIVE_TYPES, Algorithms, Custom
 
 _PLAIN = ("ring", "oneRing", "doubleBinaryTree", "halvingDoubling", "oneHalvingDoubling")
@@ -83,7 +83,7 @@ def _native(keys: Keys, key: str, dimensions: int, directory: str) -> tuple[str,
 
 def _is_added(name: str) -> bool:
     """Return whether an algorithm is that of a file, or of a plug-in given by --plugin."""
-    from yantra.collectives import algorithms
+    from yantra.collectives.algorithms import algorithms
 
     return algorithms.file_of(name) is not None
 

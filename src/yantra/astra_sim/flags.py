@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from yantra.astra_sim.numbers import read_integer, read_number
 from yantra.astra_sim.system import SchedulingKeys
-from yantra.errors import ConfigError, did_you_mean, expected_got
-from yantra.records import Record
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.records import Record
 
 NetworkBackend = Literal["congestion-unaware", "congestion-aware"]
 

@@ -6,8 +6,8 @@ empty name stand for all ranks in traces, so a file may not define them (ASTRA-s
 
 from __future__ import annotations
 
-from yantra.documents import Path, parse_json, read_text
-from yantra.errors import ConfigError, expected_got, show
+from yantra.base.documents import Path, parse_json, read_text
+from yantra.base.errors import ConfigError, expected_got, show
 from yantra.scenario.check import check_members
 from yantra.scenario.types import Groups
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from yantra.documents import Path, parse_json, read_text
-from yantra.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.base.documents import Path, parse_json, read_text
+from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 
 
 class Keys:

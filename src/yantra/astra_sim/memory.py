@@ -7,7 +7,7 @@ both numbers are unsigned integers: a fraction is cut off. Bandwidth 0 or absent
 from __future__ import annotations
 
 from yantra.astra_sim.keys import Keys
-from yantra.documents import Path
+from yantra.base.documents import Path
 from yantra.scenario.types import RemoteMemory
 
 _KINDS: dict[str, str] = {

@@ -11,9 +11,9 @@ from os import path as paths
 from typing import Any
 
 from yantra.astra_sim.numbers import read_integer, read_number
-from yantra.documents import Path, parse_yaml, read_text
-from yantra.errors import ConfigError, did_you_mean, expected_got, show
-from yantra.fields.plugin_names import read_name
+from yantra.base.documents import Path, parse_yaml, read_text
+from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.base.fields.plugin_names import read_name
 from yantra.scenario.types import Dimension, Topology
 
 _KINDS = {
@@ -92,7 +92,7 @@ def _dimension(name: str, at: int, kind: str, size: str, gb_per_s: str, ns: str)
 
 def _added(kind: str, name: str) -> str | None:
     """Return a topology that ASTRA-sim lacks: that of a file, or of a plug-in given by --plugin."""
-    from yantra.topologies import topologies
+    from yantra.fabric.topologies import topologies
 
     given = read_name(kind, paths.dirname(name))
     return given if topologies.file_of(given) is not None else None

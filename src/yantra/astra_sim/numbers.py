@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from math import isinf
 
-from yantra.errors import ConfigError, expected_got
+from yantra.base.errors import ConfigError, expected_got
 
 _OF_A_NUMBER = set("0123456789.eE+-")
 

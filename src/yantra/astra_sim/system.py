@@ -12,9 +12,9 @@ from typing import Literal
 
 from yantra.astra_sim.algorithms import read_algorithms
 from yantra.astra_sim.keys import Keys
-from yantra.documents import Path
-from yantra.errors import UnsupportedError
-from yantra.records import Record
+from yantra.base.documents import Path
+from yantra.base.errors import UnsupportedError
+from yantra.base.records import Record
 from yantra.scenario.types import (
     AllReduceShape,
     Collectives,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from yantra.base.errors import TraceError
 from yantra.chakra.schema import Attribute, CollectiveType, Metadata, Node, NodeType
 from yantra.chakra.trace import Trace
-from yantra.errors import TraceError
 
 After = Node | int | Iterable[Node | int]
 

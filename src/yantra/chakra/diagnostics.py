@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from yantra import _core
+from yantra.base.errors import TraceError
 from yantra.chakra import files
 from yantra.chakra.trace import Trace, decode
-from yantra.errors import TraceError
 
 
 class Diagnostic(NamedTuple):

@@ -25,9 +25,9 @@ from enum import Enum
 from heapq import heappop, heappush
 from typing import Literal
 
+from yantra.base.errors import TraceError
 from yantra.chakra.schema import Node
 from yantra.chakra.trace import Trace, read
-from yantra.errors import TraceError
 
 Semantics = Literal["v1", "v3"]
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import BinaryIO, cast
 
-from yantra.errors import ConfigError, TraceError, did_you_mean
-from yantra.output import whole_file
+from yantra.base.errors import ConfigError, TraceError, did_you_mean
+from yantra.base.output import whole_file
 
 GZIP = b"\x1f\x8b"
 _OTHER_PACKERS = {

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.output import make_folder
 from yantra.chakra.schema import (
     AnyValue,
     Attribute,
@@ -23,8 +25,6 @@ from yantra.chakra.schema import (
     NodeType,
 )
 from yantra.chakra.trace import Trace
-from yantra.errors import ConfigError, did_you_mean, expected_got
-from yantra.output import make_folder
 
 if TYPE_CHECKING:
     from pathlib import Path  # costs 3 ms, and hardly any command generates traces

@@ -16,10 +16,10 @@ from math import isinf, isnan
 from typing import Any
 
 from yantra import _core
+from yantra.base.errors import TraceError, did_you_mean, expected_got
 from yantra.chakra.json_text import NODE_TYPES
 from yantra.chakra.json_values import JsonText, Path
 from yantra.chakra.schema import INTEGER_RANGES, Kind, as_kind
-from yantra.errors import TraceError, did_you_mean, expected_got
 
 _UINT64 = (0, 2**64 - 1)
 _INT32 = (-(2**31), 2**31 - 1)

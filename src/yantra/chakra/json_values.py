@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
 
-from yantra.errors import TraceError, show
+from yantra.base.errors import TraceError, show
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _MOST_DIGITS = 400

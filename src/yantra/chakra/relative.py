@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from yantra import _core
+from yantra.base.errors import TraceError
 from yantra.chakra.schema import CollectiveType, NodeType
 from yantra.chakra.trace import Trace
-from yantra.errors import TraceError
 
 
 class Names(NamedTuple):

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-from yantra.errors import TraceError, did_you_mean
+from yantra.base.errors import TraceError, did_you_mean
 
 
 class NodeType(IntEnum):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from yantra import _core
+from yantra.base.errors import TraceError
 from yantra.chakra.schema import Metadata
 from yantra.chakra.trace import Trace
-from yantra.errors import TraceError
 
 Edge = tuple[int, int, bool]
 """(position in the block, id of an earlier node, whether it is a control dependency)."""

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from yantra import _core
+from yantra.base.errors import TraceError, did_you_mean
 from yantra.chakra import files
 from yantra.chakra.schema import (
     Attribute,
@@ -22,7 +23,6 @@ from yantra.chakra.schema import (
     checked_text,
     whole_number,
 )
-from yantra.errors import TraceError, did_you_mean
 
 _UINT64 = 2**64 - 1
 _INT32 = 2**31 - 1

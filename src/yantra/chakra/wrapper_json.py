@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import Any
 
 from yantra import _core
+from yantra.base.errors import did_you_mean, expected_got
 from yantra.chakra.json_reader import Mistake, text_of, whole
 from yantra.chakra.json_values import Path
 from yantra.chakra.schema import DEFAULT_KINDS, INTEGER_RANGES, Kind
-from yantra.errors import did_you_mean, expected_got
 
 _UINT64 = (0, 2**64 - 1)
 _INT32 = (-(2**31), 2**31 - 1)

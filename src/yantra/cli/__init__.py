@@ -14,7 +14,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 
 from yantra import __version__
-from yantra.errors import YantraError, as_json, internal_error
+from yantra.base.errors import YantraError, as_json, internal_error
 
 _JSON = frozenset({"--json", "--json=true", "--json=1"})
 COMPLETING = "_YANTRA_COMPLETE"  # set by a shell that asks what may follow

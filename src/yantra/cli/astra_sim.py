@@ -10,9 +10,9 @@ from yantra.astra_sim import flags as options
 from yantra.astra_sim import from_flags
 from yantra.astra_sim.flags import Flags, parse
 from yantra.cli import timeline_options, warn
-from yantra.quirks import ASTRA_SIM
-from yantra.quirks import parse as parse_quirks
 from yantra.scenario import Scenario
+from yantra.scenario.quirks import ASTRA_SIM
+from yantra.scenario.quirks import parse as parse_quirks
 
 if TYPE_CHECKING:
     from yantra.compile import Model
@@ -110,7 +110,7 @@ def _run(scenario: Scenario, flags: Flags, warnings: list[str]) -> int:
 def _simulate(model: Model, fold: Fold, flags: Flags) -> Result:
     """Run, and record what a report or a timeline shows beyond the tables."""
     if not (flags.report or flags.trace):
-        from yantra.simulate import run
+        from yantra.run.simulate import run
 
         return run(model, fold=fold)
     from yantra.cli import recording

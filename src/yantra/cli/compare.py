@@ -27,7 +27,7 @@ def command(a: str, b: str, report: str | None, as_json: bool) -> int:
     By how much, in which kinds, phases and nodes of the critical path, and what differs in the
     scenarios. The parts of the critical path add up to the change.
     """
-    from yantra.insight import compare
+    from yantra.explain import compare
 
     comparison = compare(a, b)
     if report:

@@ -63,13 +63,13 @@ def _offer_list(names: Callable[[], Iterable[str]]) -> Offer:
 
 
 def _models() -> Iterable[str]:
-    from yantra.workloads import catalogue
+    from yantra.workloads.models import catalogue
 
     return catalogue.names()
 
 
 def _clusters() -> Iterable[str]:
-    from yantra import clusters
+    from yantra.fabric import clusters
 
     return clusters.names()
 
@@ -81,13 +81,13 @@ def _networks() -> Iterable[str]:
 
 
 def _quirks() -> Iterable[str]:
-    from yantra.quirks import Quirk
+    from yantra.scenario.quirks import Quirk
 
     return [quirk.value for quirk in Quirk]
 
 
 def _algorithms() -> Iterable[str]:
-    from yantra.collectives import algorithms
+    from yantra.collectives.algorithms import algorithms
 
     return algorithms.names()
 
@@ -111,7 +111,7 @@ def _layouts() -> Iterable[str]:
 
 
 def _msccl_collectives() -> Iterable[str]:
-    from yantra.chakra.msccl.conditions import COLLECTIVES
+    from yantra.collectives.msccl.conditions import COLLECTIVES
 
     return COLLECTIVES
 

@@ -6,10 +6,10 @@ import sys
 
 import click
 
+from yantra.base.contract import check
+from yantra.base.errors import ConfigError
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import kinds as offered
-from yantra.contract import check
-from yantra.errors import ConfigError
 from yantra.kinds import get, kinds
 
 

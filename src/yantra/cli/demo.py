@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from yantra.base.errors import InternalError
 from yantra.cli.command import WithExamples
 from yantra.cli.show import show
-from yantra.errors import InternalError
 
 if TYPE_CHECKING:
     from yantra.demo import Example
@@ -33,7 +33,7 @@ def command(as_json: bool) -> int:
     """Run four examples; two have an answer published for ASTRA-sim."""
     from yantra.demo import examples
     from yantra.result.files import document
-    from yantra.simulate import simulate
+    from yantra.run.simulate import simulate
 
     forms = []
     for number, example in enumerate(examples(), start=1):

@@ -16,7 +16,7 @@ def command(as_json: bool) -> int:
 
     The exit status is 0 if all that is needed works, else 1.
     """
-    from yantra import doctor
+    from yantra.cli import installation as doctor
 
     checks = doctor.examine()
     fine = doctor.is_fine(checks)

@@ -30,7 +30,7 @@ def command(file: str, no_runs: bool, as_json: bool) -> int:
     gone. A result is run again for that, once recorded and once without each cause.
     """
     from yantra.cli.progress import progress
-    from yantra.insight import explain
+    from yantra.explain import explain
 
     with progress("running without each cause") as report:
         explanation = explain(file, runs=not no_runs, progress=report)

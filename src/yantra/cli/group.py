@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import click
 
 from yantra import __version__
+from yantra.base.errors import ConfigError, did_you_mean
 from yantra.cli.command import WithExamples
-from yantra.errors import ConfigError, did_you_mean
 
 COMMANDS = {
     "run": "Run a scenario file and show what its ranks did.",

@@ -8,12 +8,12 @@ from os import path as paths
 
 import click
 
+from yantra.base.errors import ConfigError, expected_got
+from yantra.base.output import make_folder, write_text
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import kinds as offered
-from yantra.errors import ConfigError, expected_got
 from yantra.kinds import get, kinds
 from yantra.kinds.kind import Kind
-from yantra.output import make_folder, write_text
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 

@@ -17,8 +17,8 @@ from yantra.cli import warn
 if TYPE_CHECKING:
     from yantra.compile import Model
     from yantra.result import Result
+    from yantra.run.simulate import Progress
     from yantra.scenario.types import Fold
-    from yantra.simulate import Progress
 
 MOST_BYTES = 256 << 20
 
@@ -40,12 +40,12 @@ def run(
 ) -> Result:
     """Run a model, recorded as `wanted`; if that is not said, as what is written `needs` it.
 
-    `needs` is what `yantra.simulate.run` takes: no, as far as memory goes, or up to so many bytes.
-    Where that is too little, the run is done without and that is told on stderr.
+    `needs` is what `yantra.run.simulate.run` takes: no, as far as memory goes, or up to so many
+    bytes. Where that is too little, the run is done without and that is told on stderr.
     """
-    from yantra.errors import UnsupportedError
-    from yantra.simulate import run as simulated
-    from yantra.units import format_size
+    from yantra.base.errors import UnsupportedError
+    from yantra.base.units import format_size
+    from yantra.run.simulate import run as simulated
 
     if wanted is not None or needs is False:
         return simulated(model, progress=progress, fold=fold, record=bool(wanted))

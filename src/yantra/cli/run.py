@@ -175,7 +175,7 @@ def _warn_of_changes(file: str | None) -> None:
 
 def _explain(model: Model, result: Result, fold: Fold | None) -> None:
     """Tell on stderr, so that stdout stays what it is without."""
-    from yantra import folding
+    from yantra.run import fold as folding
 
     is_off = (fold or model.scenario.fold) == "off"
     why = "--fold off" if is_off else result.not_folded
@@ -199,7 +199,7 @@ def _scenario(
         lacking = "--cluster" if workload else "--workload" if cluster else ""
         missing = f"; {lacking} is missing" if lacking else ""
         raise click.UsageError(f"expected a scenario file, or --workload and --cluster{missing}")
-    from yantra.scenario.job import on_cluster
+    from yantra.scenario.on_cluster import on_cluster
 
     named = {kind: options.pop(kind) for kind in _KINDS}
     algorithms = {kind: tuple(names.split(",")) for kind, names in named.items() if names}

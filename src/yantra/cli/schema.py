@@ -28,6 +28,6 @@ def command(output: str | None) -> None:
         return
     from json import dumps
 
-    from yantra.output import write_text
+    from yantra.base.output import write_text
 
     write_text(output, dumps(form, ensure_ascii=False, indent=1) + "\n")

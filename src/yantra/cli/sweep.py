@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from yantra.base.output import make_folder
 from yantra.cli.command import WithExamples
 from yantra.cli.plugin_option import option as plugin_option
-from yantra.output import make_folder
 
 if TYPE_CHECKING:
-    from yantra.errors import YantraError
+    from yantra.base.errors import YantraError
     from yantra.result import Result
     from yantra.scenario.types import Fold
 
@@ -53,7 +53,7 @@ def command(
     then the highest of those of single runs. Interrupted, the command prints what is done.
     """
     from yantra.cli.progress import progress
-    from yantra.sweep import sweep
+    from yantra.run.sweep import sweep
 
     if output:
         make_folder(output)
@@ -107,9 +107,9 @@ class _Sheet:
         """Print the line of a scenario; its warnings or its error go to stderr."""
         from json import dumps
 
+        from yantra.base.errors import as_json
+        from yantra.base.units import format_time
         from yantra.cli import warn
-        from yantra.errors import as_json
-        from yantra.units import format_time
 
         name = self._names[number]
         if isinstance(row, dict):

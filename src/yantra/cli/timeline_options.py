@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from yantra.base.errors import ConfigError, expected_got
 from yantra.cli import warn
-from yantra.errors import ConfigError, expected_got
 
 if TYPE_CHECKING:
     from yantra.result import Result

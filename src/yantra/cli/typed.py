@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 
 
 @contextmanager

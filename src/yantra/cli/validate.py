@@ -12,7 +12,7 @@ from yantra.cli.command import WithExamples
 from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
-    from yantra.validate import Report
+    from yantra.run.validate import Report
 
 
 @click.command(
@@ -48,7 +48,7 @@ def command(inputs: tuple[str, ...], as_json: bool) -> int:
 
 
 def _check(inputs: tuple[str, ...]) -> Report:
-    from yantra.validate import check_astra_sim, check_scenario_file
+    from yantra.run.validate import check_astra_sim, check_scenario_file
 
     if len(inputs) == 1 and not inputs[0].startswith("-"):
         return check_scenario_file(inputs[0])

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from yantra.base.errors import ConfigError
+from yantra.base.plugin_files import Named
+from yantra.collectives.algorithms import algorithms
 from yantra.collectives.names import window_of
-from yantra.errors import ConfigError
-from yantra.plugin_files import Named
-from yantra.registry import Registry
 
 if TYPE_CHECKING:
     from yantra.collectives.algorithm import CollectiveAlgorithm
-
-algorithms: Registry[type[CollectiveAlgorithm]] = Registry(
-    "collective algorithm",
-    "yantra.collectives",
-    "yantra.collectives",
-    base="yantra.collectives.algorithm.CollectiveAlgorithm",
-)
 
 
 def find(name: Named, where: str | None = None) -> CollectiveAlgorithm:

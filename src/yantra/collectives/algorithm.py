@@ -10,10 +10,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+from yantra.base.errors import UnsupportedError
 from yantra.collectives.lower import lower
 from yantra.collectives.program import Program, RingKind
 from yantra.collectives.schedule import Kind, Schedule
-from yantra.errors import UnsupportedError
 
 
 class CollectiveAlgorithm(ABC):

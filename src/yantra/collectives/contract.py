@@ -16,14 +16,14 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import lcm
 
-from yantra import contract
+from yantra.base import contract
+from yantra.base.contract import Contract, asked
 from yantra.collectives import find
 from yantra.collectives.algorithm import CollectiveAlgorithm
 from yantra.collectives.check import find_violation
 from yantra.collectives.lower import final_fraction
 from yantra.collectives.program import ExchangeProgram, Op, Program, Run
 from yantra.collectives.schedule import Kind, Schedule
-from yantra.contract import Contract, asked
 
 SIZES = (*range(2, 18), 32, 64)
 

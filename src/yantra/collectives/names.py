@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from yantra.errors import ConfigError, did_you_mean
-from yantra.plugin_files import Named
+from yantra.base.errors import ConfigError, did_you_mean
+from yantra.base.plugin_files import Named
 
 _ALGORITHMS = {
     "ring": "ring",

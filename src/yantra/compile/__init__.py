@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from yantra import _core
-from yantra.callable_module import make_callable
+from yantra.base.callable_module import make_callable
+from yantra.base.errors import UnsupportedError
 from yantra.chakra import Trace
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs, load_graphs
@@ -27,10 +28,9 @@ from yantra.compile.plans import Planner
 from yantra.compile.removal import NOTHING, Without, checked, reduction_rate
 from yantra.compile.schedule import StartOrder, collective_order
 from yantra.compile.templates import TemplateGraphs
-from yantra.errors import UnsupportedError
 from yantra.network import level_of
-from yantra.quirks import ASTRA_SIM, Quirk, parse
 from yantra.scenario import Scenario
+from yantra.scenario.quirks import ASTRA_SIM, Quirk, parse
 
 _GROUP_HAND_OVER_NS = 10
 _RUN_QUIRKS = {
@@ -49,11 +49,11 @@ _RUN_QUIRKS = {
 
 
 class Model:
-    """A compiled scenario. Made by `compile`; run it with `yantra.simulate.run`.
+    """A compiled scenario. Made by `compile`; run it with `yantra.run.simulate.run`.
 
     `groups` are the communicator groups of the workload, `warnings` texts for the user,
     `ticks_per_ns` the resolution of the native results, `without` what takes no time in this model,
-    `arrivals` the jobs that may arrive while it runs (`yantra.live`). `kernels` has, for each
+    `arrivals` the jobs that may arrive while it runs (`yantra.run.live`). `kernels` has, for each
     device whose compute model the core does not compute itself, the kernels that differ and the
     model's low, middle and high estimate of each.
     """

@@ -10,9 +10,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from yantra import _core
-from yantra.errors import UnsupportedError
+from yantra.base.errors import UnsupportedError
 from yantra.scenario import Resources
-from yantra.workloads.template.rules import Family
+from yantra.workloads.templates.rules import Family
 
 _TAGS = 500_000_000  # ASTRA-sim takes stream numbers modulo this for tags
 _MOST_QUEUE_SETS = 240  # slots are numbered in a byte

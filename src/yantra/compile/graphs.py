@@ -14,12 +14,12 @@ from itertools import chain, repeat
 from operator import is_
 
 from yantra import _core
+from yantra.base.errors import ConfigError, TraceError
 from yantra.chakra import files
 from yantra.chakra.diagnostics import from_native
 from yantra.chakra.trace import Trace, read_graph
-from yantra.errors import ConfigError, TraceError
-from yantra.quirks import Quirk
 from yantra.scenario import Templates, Traces, WorkloadFile
+from yantra.scenario.quirks import Quirk
 from yantra.scenario.types import DeviceOf, Workload
 
 

@@ -11,8 +11,8 @@ from yantra.compile.problems import refuse
 from yantra.compile.removal import Without, free_classes
 from yantra.compile.schedule import StartOrder
 from yantra.compile.templates import TemplateGraphs
-from yantra.quirks import Quirk
 from yantra.scenario import Scenario
+from yantra.scenario.quirks import Quirk
 
 
 def lower_jobs(

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from yantra import _core
 from yantra import compute as computes
+from yantra.base.fields import kind_of, named
 from yantra.compile.graphs import Graphs
 from yantra.compile.problems import refuse
 from yantra.compile.removal import NOTHING, Without
 from yantra.compute import model as asked
 from yantra.compute.model import ComputeModel, Estimates, Kernels
-from yantra.fields import kind_of, named
-from yantra.quirks import Quirk
 from yantra.scenario import Device, Scenario
+from yantra.scenario.quirks import Quirk
 
 WHERE = "cluster.device.compute"
 

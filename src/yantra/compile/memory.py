@@ -10,10 +10,10 @@ from math import inf
 
 from yantra import _core
 from yantra import memory as memories
+from yantra.base.errors import ConfigError
+from yantra.base.fields import kind_of, named
 from yantra.compile.graphs import Graphs
 from yantra.compile.removal import Without
-from yantra.errors import ConfigError
-from yantra.fields import kind_of, named
 from yantra.memory.model import Accesses, MemoryModel, Speeds
 from yantra.scenario import RemoteMemory, Scenario
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from yantra import _core
 from yantra import network as networks
+from yantra.base.errors import ConfigError
+from yantra.base.plugin_files import Named
 from yantra.compile.removal import Without, bandwidth_of, latency_of
-from yantra.errors import ConfigError
+from yantra.fabric.topologies import find, topologies
+from yantra.fabric.topologies.routes import TopologyError, table_of
+from yantra.fabric.topologies.topology import Block
 from yantra.network.model import Dimension, Fabric
-from yantra.plugin_files import Named
 from yantra.scenario import Dimension as ScenarioDimension
 from yantra.scenario import Scenario, Topology
-from yantra.topologies import find, topologies
-from yantra.topologies.routes import TopologyError, table_of
-from yantra.topologies.topology import Block
 
 
 def add_dimensions(builder: _core.ModelBuilder, topology: Topology, without: Without) -> None:

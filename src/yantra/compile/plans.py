@@ -11,8 +11,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from yantra import _core
+from yantra.base.errors import ConfigError, TraceError, UnsupportedError
+from yantra.base.plugin_files import Named
 from yantra.chakra import files
-from yantra.collectives import algorithms, find
+from yantra.collectives import find
+from yantra.collectives.algorithms import algorithms
 from yantra.collectives.names import Implementation, parse_implementation
 from yantra.collectives.program import ExchangeProgram, Op, Program, RingKind, Run
 from yantra.collectives.schedule import Kind
@@ -20,12 +23,10 @@ from yantra.collectives.selection import checked_choices, selection_of
 from yantra.collectives.selection.selection import Group
 from yantra.compile.communicators import Communicators, Layout
 from yantra.compile.graphs import Graphs, check, read
-from yantra.errors import ConfigError, TraceError, UnsupportedError
-from yantra.plugin_files import Named
-from yantra.quirks import Quirk
+from yantra.fabric.topologies import topologies
 from yantra.scenario import Collectives, Custom, Scenario
+from yantra.scenario.quirks import Quirk
 from yantra.scenario.types import COLLECTIVE_TYPES
-from yantra.topologies import topologies
 
 KINDS = tuple(Kind)
 _OF_COMM_TYPE = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yantra import _core
-from yantra.errors import TraceError, UnsupportedError
+from yantra.base.errors import TraceError, UnsupportedError
 
 _SHOWN = 5
 

@@ -17,7 +17,7 @@ from math import inf
 from typing import Literal, get_args
 
 from yantra import _core
-from yantra.errors import ConfigError, did_you_mean
+from yantra.base.errors import ConfigError, did_you_mean
 from yantra.scenario import Dimension, Scenario
 
 Cause = Literal[

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from yantra import _core
-from yantra.fields import named
+from yantra.base.fields import named
 from yantra.scenario import Scenario
 from yantra.schedulers import class_of, scheduler_of
 from yantra.schedulers.scheduler import COLLECTIVE, MEMORY, RECEIVE, SEND, Nodes, Scheduler

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from yantra import _core
+from yantra.base.errors import ConfigError
 from yantra.chakra.relative import Names
 from yantra.chakra.trace import read_graph
 from yantra.compile.graphs import Graphs
-from yantra.errors import ConfigError
-from yantra.quirks import Quirk
 from yantra.scenario import Templates, WorkloadFile
-from yantra.workloads.template import Workload, load
-from yantra.workloads.template.rules import Sum
+from yantra.scenario.quirks import Quirk
+from yantra.workloads.templates import Workload, load
+from yantra.workloads.templates.rules import Sum
 
 
 class TemplateGraphs(Graphs):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from yantra.base.fields import PluginChoice, PluginField, made
+from yantra.base.registry import Registry
 from yantra.compute.model import ComputeModel
-from yantra.fields import PluginChoice, PluginField, made
-from yantra.registry import Registry
 
 models: Registry[type[ComputeModel]] = Registry(
     "compute model", "yantra.compute", "yantra.compute_models", base=ComputeModel

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from yantra.base.errors import ConfigError
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
-from yantra.errors import ConfigError
 
 
 def ask(

@@ -15,13 +15,13 @@ from itertools import product
 
 import numpy as np
 
-from yantra import contract
+from yantra.base import contract
+from yantra.base.contract import Contract, asked
+from yantra.base.errors import ConfigError
 from yantra.compute import model_of
 from yantra.compute.answers import ask
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels, kernels
 from yantra.compute.roofline import Roofline
-from yantra.contract import Contract, asked
-from yantra.errors import ConfigError
 
 DEVICES = (
     Device(peak_flops=1e15, memory_bytes_per_s=3e12),

@@ -9,9 +9,9 @@ co-design of systems and large language models", SC 2023, without its steps by s
 
 from __future__ import annotations
 
+from yantra.base.fields import Number, Section
+from yantra.base.records import Record
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
-from yantra.fields import Number, Section
-from yantra.records import Record
 
 
 class Fractions(Record):

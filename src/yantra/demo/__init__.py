@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from yantra.base.records import Record
 from yantra.chakra import CollectiveType, Trace, TraceBuilder
-from yantra.records import Record
 from yantra.scenario import (
     ASTRA_SIM_RESOURCES,
     Collectives,
@@ -15,9 +15,9 @@ from yantra.scenario import (
     Traces,
     cluster_parts,
 )
-from yantra.workloads.layered import Layer, step
-from yantra.workloads.plan import Plan
-from yantra.workloads.training import train
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.layered import Layer, step
+from yantra.workloads.training.train import train
 
 _MIB = 1 << 20
 _RANKS = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from yantra.output import Path
+from yantra.base.output import Path
 from yantra.result import Result
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from yantra import _core
-from yantra.output import write_text
+from yantra.base.output import write_text
 from yantra.result import Result
 from yantra.result.tables import NEVER
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from itertools import pairwise
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 
 _LARGEST_BYTES = 10 * 1024 * 1024
 _KEPT = 10

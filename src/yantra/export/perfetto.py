@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from yantra.output import Path
+from yantra.base.output import Path
 from yantra.result import Result
 
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from yantra import plugin_files
-from yantra.errors import ConfigError
+from yantra.base import plugin_files
+from yantra.base.errors import ConfigError
+from yantra.base.registry import Registry
 from yantra.kinds.kind import Kind
-from yantra.registry import Registry
 
 kinds: Registry[type[Kind]] = Registry("kind of plug-in", "yantra.kinds", "yantra.kinds", base=Kind)
 

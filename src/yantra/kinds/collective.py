@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from yantra.contract import Contract
+from yantra.base.contract import Contract
+from yantra.base.registry import Registry
 from yantra.kinds.kind import Kind, Use
-from yantra.registry import Registry
 
 SKELETON = '''"""my_plugin: a ring on which every position passes blocks to the one before it.
 
@@ -55,7 +55,7 @@ class Collectives(Kind):
     skeleton = SKELETON
 
     def registry(self) -> Registry[Any]:
-        from yantra.collectives import algorithms
+        from yantra.collectives.algorithms import algorithms
 
         return algorithms
 

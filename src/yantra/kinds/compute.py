@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from yantra.contract import Contract
+from yantra.base.contract import Contract
+from yantra.base.registry import Registry
 from yantra.kinds.kind import Kind, Use
-from yantra.registry import Registry
 
 SKELETON = '''"""my_plugin: a roofline of which kernels reach a part, after a launch.
 
@@ -14,10 +14,10 @@ Trade-off: one efficiency for all kernels, so that one number can be fitted to a
 Source: name the paper or the measurements that this model is from.
 """
 
+from yantra.base.fields import Number, Quantity, Section
+from yantra.base.records import Record
 from yantra.compute.model import ComputeModel, Estimates
 from yantra.compute.roofline import Roofline
-from yantra.fields import Number, Quantity, Section
-from yantra.records import Record
 
 
 class Options(Record):

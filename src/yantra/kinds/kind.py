@@ -9,8 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
-from yantra.contract import Contract
-from yantra.registry import Registry
+from yantra.base.contract import Contract
+from yantra.base.registry import Registry
 
 
 class Use(NamedTuple):

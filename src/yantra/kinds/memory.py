@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from yantra.contract import Contract
+from yantra.base.contract import Contract
+from yantra.base.registry import Registry
 from yantra.kinds.kind import Kind, Use
-from yantra.registry import Registry
 
 SKELETON = '''"""my_plugin: memory behind a link that is slower one way.
 
@@ -14,9 +14,9 @@ Trade-off: loads and stores do not meet, so both ways are always free.
 Source: name the paper or the data sheet that this model is from.
 """
 
-from yantra.fields import Number, Section
+from yantra.base.fields import Number, Section
+from yantra.base.records import Record
 from yantra.memory.model import MemoryModel
-from yantra.records import Record
 
 
 class Options(Record):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from yantra.contract import Contract
+from yantra.base.contract import Contract
+from yantra.base.registry import Registry
 from yantra.kinds.kind import Kind, Use
-from yantra.registry import Registry
 
 SKELETON = '''"""my_plugin: a decoder of 16 layers that computes its feed-forward in two thin steps.
 
@@ -14,14 +14,14 @@ Trade-off: a third of the usual weights of a feed-forward part, for one more pro
 Source: name the paper or the config that the sizes are from.
 """
 
-from yantra.workloads.blocks import Attention, Block, Embedding, Head, Layer
-from yantra.workloads.graph.operators.elementwise import elementwise, settle
-from yantra.workloads.graph.operators.linear import linear
-from yantra.workloads.model import Model
+from yantra.workloads.models.blocks import Attention, Block, Embedding, Head, Layer
+from yantra.workloads.models.model import Model
+from yantra.workloads.operators.graph.operators.elementwise import elementwise, settle
+from yantra.workloads.operators.graph.operators.linear import linear
 
 # A dense or mixture-of-experts decoder needs no blocks of its own, only its sizes:
 #
-#     from yantra.workloads.transformer import Transformer
+#     from yantra.workloads.models.transformer import Transformer
 #     PLUGIN = Transformer(name="my_plugin", source="...", num_layers=16, hidden_size=1024,
 #                          num_attention_heads=16, ffn_hidden_size=4096, vocab_size=50304,
 #                          seq_length=2048)
@@ -67,12 +67,12 @@ PLUGIN = Model(
 
 
 class Models(Kind):
-    """A `yantra.workloads.model.Model`, the sizes of a `Transformer`, or several of either."""
+    """A `workloads.models.model.Model`, the sizes of a `Transformer`, or several of either."""
 
     skeleton = SKELETON
 
     def registry(self) -> Registry[Any]:
-        from yantra.workloads.zoo import families
+        from yantra.workloads.models.zoo import families
 
         return families
 
@@ -85,7 +85,7 @@ class Models(Kind):
         return Use(f"yantra workload train --model {file} --tp 2 --dp 2 -o step.yw")
 
     def taken_by(self, name: str) -> str:
-        from yantra.workloads import zoo
+        from yantra.workloads.models import zoo
 
         if name in zoo.names():
             return f"the model {name}"

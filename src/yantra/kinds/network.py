@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from yantra.contract import Contract
+from yantra.base.contract import Contract
+from yantra.base.registry import Registry
 from yantra.kinds.kind import Kind, Use
-from yantra.registry import Registry
 
 SKELETON = '''"""my_plugin: every rank sends one message at a time; no other messages wait.
 
@@ -48,7 +48,7 @@ class Networks(Kind):
         return networks
 
     def contract(self) -> Contract:
-        from yantra.laws.network import CONTRACT
+        from yantra.kinds.network_laws import CONTRACT
 
         return CONTRACT
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from yantra.contract import Contract
+from yantra.base.contract import Contract
+from yantra.base.registry import Registry
 from yantra.kinds.kind import Kind, Use
-from yantra.registry import Registry
 
 SKELETON = '''"""my_plugin: of the nodes that are ready, the one that takes longest starts first.
 
@@ -46,7 +46,7 @@ class Schedulers(Kind):
         return schedulers
 
     def contract(self) -> Contract:
-        from yantra.laws.scheduler import CONTRACT
+        from yantra.kinds.scheduler_laws import CONTRACT
 
         return CONTRACT
 

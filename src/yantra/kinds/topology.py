@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from yantra.contract import Contract
+from yantra.base.contract import Contract
+from yantra.base.registry import Registry
 from yantra.kinds.kind import Kind, Use
-from yantra.registry import Registry
 
 SKELETON = '''"""my_plugin: a ring in which every rank is also linked to the one opposite.
 
@@ -14,7 +14,7 @@ Trade-off: half as many hops as a ring, for a third link of each rank (two where
 Source: name the paper or the data sheet that this topology is from.
 """
 
-from yantra.topologies.topology import Block
+from yantra.fabric.topologies.topology import Block
 
 
 class MyPlugin(Block):
@@ -45,17 +45,17 @@ PLUGIN = MyPlugin
 
 
 class Topologies(Kind):
-    """A class derived from `yantra.topologies.topology.Block`."""
+    """A class derived from `yantra.fabric.topologies.topology.Block`."""
 
     skeleton = SKELETON
 
     def registry(self) -> Registry[Any]:
-        from yantra.topologies import topologies
+        from yantra.fabric.topologies import topologies
 
         return topologies
 
     def contract(self) -> Contract:
-        from yantra.topologies.contract import CONTRACT
+        from yantra.fabric.topologies.contract import CONTRACT
 
         return CONTRACT
 

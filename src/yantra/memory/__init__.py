@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from yantra.fields import PluginChoice, PluginField, made
+from yantra.base.fields import PluginChoice, PluginField, made
+from yantra.base.registry import Registry
 from yantra.memory.model import MemoryModel
-from yantra.registry import Registry
 
 models: Registry[type[MemoryModel]] = Registry(
     "memory model", "yantra.memory", "yantra.memory_models", base=MemoryModel

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.memory.model import Accesses, MemoryModel, Speeds
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from yantra import contract
-from yantra.contract import Contract, asked
-from yantra.errors import ConfigError
+from yantra.base import contract
+from yantra.base.contract import Contract, asked
+from yantra.base.errors import ConfigError
 from yantra.memory import model_of
 from yantra.memory.answers import ask
 from yantra.memory.model import Accesses, MemoryModel, Sharing, Speeds, accesses

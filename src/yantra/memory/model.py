@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from yantra.fields import Section
-from yantra.records import Record
+from yantra.base.fields import Section
+from yantra.base.records import Record
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from yantra.errors import ConfigError, did_you_mean
-from yantra.fields import (
+from yantra.base.errors import ConfigError, did_you_mean
+from yantra.base.fields import (
     Number,
     Plugin,
     PluginChoice,
@@ -22,9 +22,9 @@ from yantra.fields import (
     kind_of,
     options_of,
 )
-from yantra.plugin_files import Named
-from yantra.records import Record
-from yantra.registry import Registry
+from yantra.base.plugin_files import Named
+from yantra.base.records import Record
+from yantra.base.registry import Registry
 
 if TYPE_CHECKING:
     from yantra import _core

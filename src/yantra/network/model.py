@@ -16,11 +16,11 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from yantra.errors import UnsupportedError, YantraError
-from yantra.fields import Section
-from yantra.plugin_files import Named, what_was_raised
-from yantra.topologies import find
-from yantra.topologies.routes import Table, table_of
+from yantra.base.errors import UnsupportedError, YantraError
+from yantra.base.fields import Section
+from yantra.base.plugin_files import Named, what_was_raised
+from yantra.fabric.topologies import find
+from yantra.fabric.topologies.routes import Table, table_of
 
 if TYPE_CHECKING:
     from yantra import _core

@@ -11,10 +11,10 @@ from os.path import dirname
 from typing import TYPE_CHECKING, Any
 
 from yantra import _core
-from yantra.documents import RESULT_FORMAT
-from yantra.errors import ConfigError, did_you_mean
+from yantra.base.documents import RESULT_FORMAT
+from yantra.base.errors import ConfigError, did_you_mean
+from yantra.base.output import Path, whole_file
 from yantra.network import describe
-from yantra.output import Path, whole_file
 from yantra.result.parts import as_cells
 from yantra.result.table import Table
 from yantra.result.table_files import Texts

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from yantra.errors import UnsupportedError
+from yantra.base.errors import UnsupportedError
 from yantra.result.parts import NEVER, Coded, Part, Reals, Ticks
 from yantra.result.table import Kind, Table
 

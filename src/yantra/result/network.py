@@ -21,17 +21,17 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from yantra import _core
-from yantra.collectives import algorithms
+from yantra.base.plugin_files import Named
+from yantra.collectives.algorithms import algorithms
 from yantra.collectives.names import split_window
 from yantra.compile import Model
 from yantra.compile.removal import bandwidth_of
-from yantra.plugin_files import Named
-from yantra.quirks import Quirk
+from yantra.fabric.topologies import find, topologies
+from yantra.fabric.topologies.topology import Block
 from yantra.result.table import Column, Table
 from yantra.result.tables import COLLECTIVE_KINDS, nanoseconds
 from yantra.scenario import COLLECTIVE_TYPES, Dimension
-from yantra.topologies import find, topologies
-from yantra.topologies.topology import Block
+from yantra.scenario.quirks import Quirk
 
 _KIND_NAMES = {"ring": "Ring", "fully_connected": "FullyConnected", "switch": "Switch"}
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from yantra.chakra import Trace, read
 from yantra.scenario import ChakraFiles, Templates, Traces, WorkloadFile
 from yantra.scenario.types import Workload
-from yantra.workloads.template import Workload as Templated
-from yantra.workloads.template import load
+from yantra.workloads.templates import Workload as Templated
+from yantra.workloads.templates import load
 
 _SHOWN_AS = {"dgrad": "backward", "wgrad": "backward"}
 

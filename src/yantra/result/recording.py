@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Any
 
 from yantra import _core
+from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean
 from yantra.compile import Model
-from yantra.errors import ConfigError, UnsupportedError, did_you_mean
 from yantra.result.critical_path import CriticalPath, Step, steps_of
 from yantra.result.network import dimension_uses
 from yantra.result.parts import Ticks

@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from yantra import _core
+from yantra.base.errors import UnsupportedError
+from yantra.base.output import Path
+from yantra.base.registry import Registry
 from yantra.compile import Model
-from yantra.errors import UnsupportedError
-from yantra.output import Path
-from yantra.registry import Registry
 from yantra.result import accounting, files, network, tables
 from yantra.result.bound import Bound, bound_by
 from yantra.result.collectives import collective_table

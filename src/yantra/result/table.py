@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from yantra.errors import ConfigError, did_you_mean
-from yantra.output import Path
+from yantra.base.errors import ConfigError, did_you_mean
+from yantra.base.output import Path
 from yantra.result.parts import Gathered, Part, as_array, as_list, part_of
 
 if TYPE_CHECKING:

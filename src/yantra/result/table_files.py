@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from yantra import _core
-from yantra.output import Path, whole_file
+from yantra.base.output import Path, whole_file
 from yantra.result.frames import batches, needed, schema_of
 from yantra.result.parts import as_cells
 from yantra.result.table import Table

@@ -30,9 +30,9 @@ from yantra.scenario.types import (
 )
 
 if TYPE_CHECKING:
-    from yantra.clusters import Cluster
-    from yantra.clusters.types import Speeds
-    from yantra.documents import Path
+    from yantra.base.documents import Path
+    from yantra.fabric.clusters import Cluster
+    from yantra.fabric.clusters.types import Speeds
 
 __all__ = [
     "ASTRA_SIM_RESOURCES",
@@ -74,7 +74,7 @@ def cluster_parts(
 
     They are fields of a `Scenario`: `Scenario(workload=..., **cluster_parts("hgx-h100", 64))`. A
     cluster is given by name, by the path of its file, or as `yantra.clusters.load` returns it; what
-    the options mean, `yantra.clusters.Cluster.scenario_parts` says. Raises ConfigError.
+    the options mean, `yantra.fabric.clusters.Cluster.scenario_parts` says. Raises ConfigError.
     """
     from yantra.scenario.named import cluster_parts
 

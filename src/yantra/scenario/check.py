@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from yantra import compute as computes
 from yantra import memory as memories
-from yantra.errors import ConfigError, expected_got, show
-from yantra.fields import kind_of, named
-from yantra.plugin_files import split_path
+from yantra.base.errors import ConfigError, expected_got, show
+from yantra.base.fields import kind_of, named
+from yantra.base.plugin_files import split_path
 from yantra.scenario import types
 from yantra.scenario.layout import DEVICE, IN_CLUSTER, IN_SCENARIO, MEMORY
 from yantra.schedulers import class_of
 
 if TYPE_CHECKING:
-    from yantra.fields import Section
-    from yantra.plugin_files import Named
-    from yantra.records import Record
+    from yantra.base.fields import Section
+    from yantra.base.plugin_files import Named
+    from yantra.base.records import Record
     from yantra.scenario.types import Collectives, Device, RemoteMemory, Resources, Scenario
 
 
@@ -42,7 +42,7 @@ def check(scenario: Scenario) -> None:
 
 
 def _linked(where: str, dimension: types.Dimension) -> None:
-    from yantra.topologies import find, topologies
+    from yantra.fabric.topologies import find, topologies
 
     reason = find(dimension.kind, where).supports(dimension.size)
     if reason is not None:

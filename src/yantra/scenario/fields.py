@@ -1,6 +1,7 @@
 """The fields that only a scenario has: topologies, algorithms, groups of ranks.
 
-All others are kinds of `yantra.fields`. What relates several fields is the business of `check.py`.
+All others are kinds of `yantra.base.fields`. What relates several fields is the business of
+`check.py`.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from itertools import pairwise
 from os import path as paths
 from typing import Any
 
-from yantra.documents import parse_json, parse_yaml, read_text
-from yantra.errors import ConfigError, expected_got
-from yantra.fields import Field, File, Many, Numbered, Schema, Section, Text, Whole
-from yantra.fields.plugin_names import read_name, write_name
-from yantra.plugin_files import Named
-from yantra.registry import Registry
+from yantra.base.documents import parse_json, parse_yaml, read_text
+from yantra.base.errors import ConfigError, expected_got
+from yantra.base.fields import Field, File, Many, Numbered, Schema, Section, Text, Whole
+from yantra.base.fields.plugin_names import read_name, write_name
+from yantra.base.plugin_files import Named
+from yantra.base.registry import Registry
 from yantra.scenario.types import Algorithms, Custom, Topology
 
 _SPANS = "[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*"
@@ -50,12 +51,12 @@ class TopologyName(PluginName):
 
     @property
     def registry(self) -> Registry[Any]:
-        from yantra.topologies import topologies
+        from yantra.fabric.topologies import topologies
 
         return topologies
 
     def schema(self) -> Schema:
-        from yantra.topologies import topologies
+        from yantra.fabric.topologies import topologies
 
         names = topologies.names()
         numbered = [name for name in names if topologies.get(name).number_means]
@@ -73,7 +74,7 @@ class AlgorithmName(PluginName):
 
     @property
     def registry(self) -> Registry[Any]:
-        from yantra.collectives import algorithms
+        from yantra.collectives.algorithms import algorithms
 
         return algorithms
 

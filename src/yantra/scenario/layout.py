@@ -13,10 +13,8 @@ from typing import Any
 from yantra import compute as computes
 from yantra import memory as memories
 from yantra import network as networks
-from yantra.clusters.types import Speeds
-from yantra.collectives.selection import FIELD as SELECTION
-from yantra.errors import ConfigError, UnsupportedError, expected_got
-from yantra.fields import (
+from yantra.base.errors import ConfigError, UnsupportedError, expected_got
+from yantra.base.fields import (
     Choice,
     File,
     Flag,
@@ -30,7 +28,9 @@ from yantra.fields import (
     Text,
     Whole,
 )
-from yantra.records import Record
+from yantra.base.records import Record
+from yantra.collectives.selection import FIELD as SELECTION
+from yantra.fabric.clusters.types import Speeds
 from yantra.scenario import types
 from yantra.scenario.fields import AlgorithmList, Dimensions, GroupTable, Ranks, TopologyName
 from yantra.schedulers import FIELD as SCHEDULER

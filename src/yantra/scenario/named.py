@@ -10,11 +10,11 @@ from __future__ import annotations
 from os import path as paths
 from typing import Any
 
-from yantra import clusters
-from yantra.clusters import Cluster
-from yantra.clusters.types import Speeds
-from yantra.documents import Path
-from yantra.errors import ConfigError
+from yantra.base.documents import Path
+from yantra.base.errors import ConfigError
+from yantra.fabric import clusters
+from yantra.fabric.clusters import Cluster
+from yantra.fabric.clusters.types import Speeds
 from yantra.scenario.layout import CLUSTER, COLLECTIVES, NAMED, NamedCluster
 
 _PARTS = ("topology", "device", "memory")
@@ -85,7 +85,7 @@ def _ranks(workload: Any, folder: str) -> int:
     """Return how many ranks a workload has: those of its file, or trace files counted from 0."""
     templates = workload.get("templates") if isinstance(workload, dict) else None
     if isinstance(templates, str):
-        from yantra.workloads.template import load
+        from yantra.workloads.templates import load
 
         return load(paths.join(folder, templates)).ranks
     traces = workload.get("traces") if isinstance(workload, dict) else None

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from os import path as paths
 from typing import Any
 
-from yantra.documents import RESULT_FORMAT, Path, parse_own_json, read_text
-from yantra.errors import ConfigError, expected_got
-from yantra.fields import kind_of
-from yantra.fields.plugin_names import IN_MEMORY, marks
+from yantra.base.documents import RESULT_FORMAT, Path, parse_own_json, read_text
+from yantra.base.errors import ConfigError, expected_got
+from yantra.base.fields import kind_of
+from yantra.base.fields.plugin_names import IN_MEMORY, marks
 from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
 from yantra.scenario.types import (
     ChakraFiles,
@@ -115,10 +115,10 @@ def scenario_of_result(text: str, name: str, folder: Path = "") -> Scenario:
 
 def _plugins(scenario: Scenario) -> Iterator[str | None]:
     """Yield the files of plug-ins that are named alone, None for what is in no such file."""
-    from yantra.collectives import algorithms
+    from yantra.collectives.algorithms import algorithms
+    from yantra.fabric.topologies import topologies
     from yantra.network import networks
     from yantra.schedulers import schedulers
-    from yantra.topologies import topologies
 
     yield networks.file_of(kind_of(scenario.network))
     yield schedulers.file_of(kind_of(scenario.scheduler))

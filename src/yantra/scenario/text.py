@@ -6,10 +6,10 @@ import os
 from os import path as paths
 from typing import Any
 
-from yantra.documents import Path, is_plain_text, parse_yaml, read_text
-from yantra.errors import ConfigError
-from yantra.fields.plugin_names import refuse_marks
-from yantra.output import write_text
+from yantra.base.documents import Path, is_plain_text, parse_yaml, read_text
+from yantra.base.errors import ConfigError
+from yantra.base.fields.plugin_names import refuse_marks
+from yantra.base.output import write_text
 from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
 from yantra.scenario.named import with_parts
 from yantra.scenario.origin import is_result, scenario_of_result

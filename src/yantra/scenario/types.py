@@ -10,11 +10,11 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
-from yantra.plugin_files import Named
-from yantra.records import Record
+from yantra.base.plugin_files import Named
+from yantra.base.records import Record
 
 if TYPE_CHECKING:
-    from yantra.fields import PluginChoice
+    from yantra.base.fields import PluginChoice
 
 AllReduceShape = Literal["baseline", "local_bw_aware"]
 Priority = Literal["lifo", "fifo", "explicit"]
@@ -187,7 +187,7 @@ class WorkloadFile(Record):
 
 
 class Templates(Record):
-    """A workload already in memory (`yantra.workloads.template.Workload`)."""
+    """A workload already in memory (`yantra.workloads.templates.Workload`)."""
 
     workload: Any
 

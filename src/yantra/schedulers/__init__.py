@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from yantra.fields import PluginChoice, PluginField, kind_of, made
-from yantra.registry import Registry
+from yantra.base.fields import PluginChoice, PluginField, kind_of, made
+from yantra.base.registry import Registry
 from yantra.schedulers.scheduler import Scheduler
 
 schedulers: Registry[type[Scheduler]] = Registry(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from yantra.errors import ConfigError
-from yantra.plugin_files import what_was_raised
+from yantra.base.errors import ConfigError
+from yantra.base.plugin_files import what_was_raised
 from yantra.schedulers.scheduler import Nodes, Scheduler
 
 if TYPE_CHECKING:

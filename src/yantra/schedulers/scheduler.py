@@ -14,8 +14,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from yantra.fields import Section
-from yantra.records import Record
+from yantra.base.fields import Section
+from yantra.base.records import Record
 
 if TYPE_CHECKING:
     import numpy as np

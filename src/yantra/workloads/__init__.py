@@ -9,14 +9,14 @@ types stand in `__init__.pyi`.
 """
 
 _HOMES = {
-    "InferencePlan": "inference",
-    "Model": "model",
-    "Plan": "plan",
-    "Workload": "template",
-    "find_model": "catalogue",
-    "infer": "inference",
-    "load": "template",
-    "train": "training",
+    "InferencePlan": "serving",
+    "Model": "models.model",
+    "Plan": "plan.plan",
+    "Workload": "templates",
+    "find_model": "models.catalogue",
+    "infer": "serving",
+    "load": "templates",
+    "train": "training.train",
 }
 _NAMES_THERE = {"find_model": "find"}
 

@@ -15,16 +15,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from yantra import contract
-from yantra.contract import Contract, asked
-from yantra.errors import ConfigError
-from yantra.workloads import catalogue
-from yantra.workloads.model import Model
-from yantra.workloads.operations import Operation, StageWork
-from yantra.workloads.overview import short
-from yantra.workloads.plan import Plan
-from yantra.workloads.plan_check import check
-from yantra.workloads.stage import Chunk, setting_of
+from yantra.base import contract
+from yantra.base.contract import Contract, asked
+from yantra.base.errors import ConfigError
+from yantra.workloads.models import catalogue
+from yantra.workloads.models.model import Model
+from yantra.workloads.models.overview import short
+from yantra.workloads.operators.operations import Operation, StageWork
+from yantra.workloads.plan.check import check
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.stage import Chunk, setting_of
 
 PLANS: tuple[Plan, ...] = (
     Plan(),

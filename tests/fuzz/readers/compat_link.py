@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 from tests.oracles import profiled_run
-from yantra.chakra.pytorch.upstream.link import link_files
+from yantra.tracing.pytorch.upstream.link import link_files
 
 FORM = "json"
 

@@ -6,9 +6,9 @@ import json
 
 from tests.oracles import gpu_program
 from tests.oracles.gpu_program import Options
-from yantra.chakra.pytorch import host, kineto
-from yantra.chakra.pytorch.graph import build
-from yantra.chakra.pytorch.link import link, summary
+from yantra.tracing.pytorch import host, kineto
+from yantra.tracing.pytorch.graph import build
+from yantra.tracing.pytorch.link import link, summary
 
 FORM = "json"
 _FORMS = (Options(iterations=1), Options(iterations=1, sync_events=False, whole_us=True))

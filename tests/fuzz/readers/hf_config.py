@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from tests.workloads.models.hf_configs import CONFIGS
-from yantra.documents import parse_json
-from yantra.errors import ConfigError
-from yantra.workloads.assemble import model_of
-from yantra.workloads.hf import from_config
+from yantra.base.documents import parse_json
+from yantra.base.errors import ConfigError
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.hf import from_config
 
 FORM = "json"
 

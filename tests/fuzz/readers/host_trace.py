@@ -6,10 +6,10 @@ import json
 
 from tests.oracles import gpu_program
 from tests.oracles.small_traces import host_trace, node
-from yantra.chakra.pytorch import host
-from yantra.chakra.pytorch.graph import build
-from yantra.chakra.pytorch.kineto import KinetoTrace
-from yantra.chakra.pytorch.link import link
+from yantra.tracing.pytorch import host
+from yantra.tracing.pytorch.graph import build
+from yantra.tracing.pytorch.kineto import KinetoTrace
+from yantra.tracing.pytorch.link import link
 
 FORM = "json"
 

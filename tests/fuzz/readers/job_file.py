@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from yantra.workloads import job
-from yantra.workloads.plan_check import check
+from yantra.workloads import job_file
+from yantra.workloads.plan.check import check
 
 FORM = "text"
 
@@ -42,6 +42,6 @@ def read(data: bytes) -> object:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "job.yaml"
         path.write_bytes(data)
-        made = job.resolve(job.read(path))
+        made = job_file.resolve(job_file.read(path))
     check(made.plan, made.model, made.sequence)
-    return job.text_of(made)
+    return job_file.text_of(made)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.oracles.linked_pair import linked
-from yantra.chakra.pytorch import linked_file
-from yantra.chakra.pytorch.graph import build
+from yantra.tracing.pytorch import linked_file
+from yantra.tracing.pytorch.graph import build
 
 FORM = "json"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from yantra.workloads import megatron
-from yantra.workloads.assemble import model_of
-from yantra.workloads.plan import Plan
+from yantra.workloads.models import megatron
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.plan.plan import Plan
 
 FORM = "text"
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.oracles.msccl_writer import random_program, ring_allreduce
-from yantra.chakra.msccl import Sizes, parse_program, prove, traces, upstream_traces
-from yantra.errors import UnsupportedError
+from yantra.base.errors import UnsupportedError
+from yantra.collectives.msccl import Sizes, parse_program, prove, traces, upstream_traces
 
 FORM = "xml"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from yantra.chakra.inspect.timeline import log_timeline, parse_log
-from yantra.chakra.inspect.timeline.upstream import upstream_json
+from yantra.tracing.inspect.timeline import log_timeline, parse_log
+from yantra.tracing.inspect.timeline.upstream import upstream_json
 
 FORM = "text"
 

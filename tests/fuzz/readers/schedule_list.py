@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yantra.documents import parse_yaml
+from yantra.base.documents import parse_yaml
 from yantra.workloads import schedules
 from yantra.workloads.schedules.drawing import draw
 from yantra.workloads.schedules.execution import Costs, execute

@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from yantra.chakra.text import convert, convert_upstream
-from yantra.errors import YantraError
+from yantra.base.errors import YantraError
+from yantra.workloads.importers.layer_text import convert, convert_upstream
 
 FORM = "text"
 

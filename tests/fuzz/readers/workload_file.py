@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.oracles.small_workloads import standard
-from yantra.workloads.template import load
+from yantra.workloads.templates import load
 
 FORM = "json"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 
 TYPES = (
     '"NO_MEMORY_EXPANSION", "PER_NPU_MEMORY_EXPANSION", "PER_NODE_MEMORY_EXPANSION" or '

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 
 LISTS = {"topology": "[Ring]", "npus_count": "[4]", "bandwidth": "[50]", "latency": "[500]"}
 

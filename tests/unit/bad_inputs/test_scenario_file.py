@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from yantra import scenario as scenarios
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 
 GOOD = """workload: {traces: "step.{rank}.et"}
 cluster:
@@ -40,7 +40,8 @@ CASES: list[tuple[str, str]] = [
     (
         with_line("speed: 1"),
         "speed: unknown key; expected one of semantics, workload, cluster, network, collectives, "
-        "resources, quirks, replay_only, track_local_memory, local_memory_trace, trace_nodes, fold",
+        "resources, scheduler, quirks, replay_only, track_local_memory, local_memory_trace, "
+        "trace_nodes, fold",
     ),
     (
         changed("kind: ring", "kind: rng"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from yantra.errors import ConfigError, UnsupportedError
+from yantra.base.errors import ConfigError, UnsupportedError
 
 TWO_RINGS = "topology: [Ring, Ring]\nnpus_count: [4, 4]\nbandwidth: [1, 1]\nlatency: [1, 1]"
 ALGORITHMS = (

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from tests.unit.bad_inputs import workload_inputs
-from yantra import clusters
 from yantra.cli import main
-from yantra.workloads import catalogue
+from yantra.fabric import clusters
+from yantra.workloads.models import catalogue
 
 Captured = pytest.CaptureFixture[str]
 PROMPT = "$ yantra "

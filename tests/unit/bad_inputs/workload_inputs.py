@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from yantra.workloads import catalogue, description
-from yantra.workloads.assemble import model_of
-from yantra.workloads.plan import Plan
-from yantra.workloads.training import train
+from yantra.workloads.models import catalogue, description
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.train import train
 
 HF = {
     "model_type": "llama",

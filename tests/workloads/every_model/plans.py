@@ -14,11 +14,11 @@ from itertools import combinations, count, islice
 from random import Random
 from typing import Any, NamedTuple
 
-from yantra.workloads import catalogue
-from yantra.workloads.blocks.resnet import Bottleneck
-from yantra.workloads.model import Model
-from yantra.workloads.plan import Plan
-from yantra.workloads.plan_check import Facts, facts_of, problems
+from yantra.workloads.models import catalogue
+from yantra.workloads.models.blocks.resnet import Bottleneck
+from yantra.workloads.models.model import Model
+from yantra.workloads.plan.check import Facts, facts_of, problems
+from yantra.workloads.plan.plan import Plan
 
 RANKS = range(8, 65)
 _VALUES: dict[str, tuple[Any, ...]] = {

@@ -15,14 +15,15 @@ from hypothesis import strategies as st
 
 from tests.workloads.every_model.plans import Trial
 from tests.workloads.step.test_simulation import finish_ns
-from yantra.errors import ConfigError
-from yantra.workloads import description, names
-from yantra.workloads.assemble import model_of
-from yantra.workloads.model import Model
-from yantra.workloads.plan import Plan
-from yantra.workloads.template import Workload
-from yantra.workloads.training import train
-from yantra.workloads.transformer import Transformer
+from yantra.base.errors import ConfigError
+from yantra.workloads.models import description
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.model import Model
+from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.plan import names
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.templates import Workload
+from yantra.workloads.training.train import train
 
 AXIS = st.sampled_from([1, 1, 1, 2, 2, 3, 4])
 SWITCH = st.booleans()

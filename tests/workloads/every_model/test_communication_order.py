@@ -15,9 +15,9 @@ from tests.oracles.communication_order import problems
 from tests.workloads.every_model.plans import Trial
 from yantra.chakra import Node, NodeType, Trace
 from yantra.cli import main
-from yantra.workloads.plan import Plan
-from yantra.workloads.template import Workload
-from yantra.workloads.training import train
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.templates import Workload
+from yantra.workloads.training.train import train
 
 PLAN = Plan(tp=2, pp=2, dp=2, zero=1, global_batch=8)
 

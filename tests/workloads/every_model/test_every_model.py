@@ -15,8 +15,9 @@ import pytest
 
 from tests.workloads.every_model.plans import RANKS, Trial, covering, pairs, trials
 from tests.workloads.every_model.trying import tried
-from yantra.workloads import catalogue, schedules
-from yantra.workloads.plan_check import facts_of, problems
+from yantra.workloads import schedules
+from yantra.workloads.models import catalogue
+from yantra.workloads.plan.check import facts_of, problems
 
 NAMES = catalogue.names()
 COVERING = 40

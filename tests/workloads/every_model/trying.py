@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 from tests.oracles.communication_order import problems
 from tests.workloads.every_model.plans import Trial
-from yantra import clusters
+from yantra.base.errors import ConfigError
 from yantra.compile import compile
-from yantra.errors import ConfigError
-from yantra.quirks import ASTRA_SIM, Quirk
-from yantra.scenario.job import on_cluster
+from yantra.fabric import clusters
+from yantra.run.simulate import run_native
+from yantra.scenario.on_cluster import on_cluster
+from yantra.scenario.quirks import ASTRA_SIM, Quirk
 from yantra.scenario.types import Scenario, Semantics
-from yantra.simulate import run_native
-from yantra.workloads.template import Workload, load
-from yantra.workloads.training import train
+from yantra.workloads.templates import Workload, load
+from yantra.workloads.training.train import train
 
 SEMANTICS: tuple[Semantics, ...] = ("yantra", "astra-sim")
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any, NamedTuple
 
-from yantra.workloads.blocks import MLA, MLP, Attention, Block, Embedding, Head, Layer, MoE
-from yantra.workloads.graph import Batch, Setting
-from yantra.workloads.operations import Operation, StageWork
-from yantra.workloads.stage import Chunk
+from yantra.workloads.models.blocks import MLA, MLP, Attention, Block, Embedding, Head, Layer, MoE
+from yantra.workloads.operators.graph import Batch, Setting
+from yantra.workloads.operators.operations import Operation, StageWork
+from yantra.workloads.training.stage import Chunk
 
 HIDDEN, VOCAB = 1024, 32000
 

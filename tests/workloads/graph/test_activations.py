@@ -8,8 +8,8 @@ import pytest
 
 from tests.oracles import transformer_forms as forms
 from tests.workloads.graph.chunks import Small, operations, setting
-from yantra.workloads.blocks import MLP, Attention, Layer
-from yantra.workloads.stage import Chunk
+from yantra.workloads.models.blocks import MLP, Attention, Layer
+from yantra.workloads.training.stage import Chunk
 
 
 class Sizes(NamedTuple):

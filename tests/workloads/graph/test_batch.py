@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yantra.workloads.graph import Batch, Sequences
+from yantra.workloads.operators.graph import Batch, Sequences
 
 SEQUENCES = st.builds(Sequences, st.integers(1, 3), st.integers(1, 12), st.integers(0, 12))
 

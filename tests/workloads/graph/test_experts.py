@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.workloads.graph.chunks import HIDDEN, chunk, setting, traffic
-from yantra.workloads.blocks import Attention, Layer, MoE
+from yantra.workloads.models.blocks import Attention, Layer, MoE
 
 ROUTED = Layer(
     hidden=HIDDEN,

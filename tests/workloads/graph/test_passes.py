@@ -18,9 +18,9 @@ from tests.workloads.graph.chunks import (
     setting,
     traffic,
 )
-from yantra.workloads.blocks import Block
-from yantra.workloads.graph import Setting
-from yantra.workloads.operations import Operation
+from yantra.workloads.models.blocks import Block
+from yantra.workloads.operators.graph import Setting
+from yantra.workloads.operators.operations import Operation
 
 SPLITS = [
     pytest.param(layer, split, id=f"{name}-{number}")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from yantra.base.errors import InternalError
 from yantra.chakra import CollectiveType
-from yantra.errors import InternalError
-from yantra.workloads.graph import Placement
-from yantra.workloads.graph.reshard import Move, moves
+from yantra.workloads.operators.graph import Placement
+from yantra.workloads.operators.graph.reshard import Move, moves
 
 AXES = {"tp": 2, "cp": 3, "ep": 1}
 SIZES = {"rows": 12, "columns": 6}

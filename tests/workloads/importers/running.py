@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from yantra.compile import compile
+from yantra.run.simulate import run_native
 from yantra.scenario import Collectives, Dimension, Scenario, Topology, Traces
-from yantra.simulate import run_native
-from yantra.workloads.template import Ordering, Workload
+from yantra.workloads.templates import Ordering, Workload
 
 Semantics = Literal["astra-sim", "yantra"]
 ORDERINGS: dict[Semantics, Ordering] = {"astra-sim": "serial", "yantra": "streams"}

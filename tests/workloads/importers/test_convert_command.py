@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from tests.workloads.importers.test_simai import TEXT
 from yantra.cli.workload.convert import command
-from yantra.workloads.template import load
+from yantra.workloads.templates import load
 
 LAYERS = "DATA\n1\nonly -1 5 NONE 0 4 NONE 0 3 ALLREDUCE 1024 1\n"
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.workloads.importers.running import Semantics, finish
+from yantra.base.errors import ConfigError, UnsupportedError, YantraError
 from yantra.chakra import CollectiveType, Node, NodeType, Trace
-from yantra.errors import ConfigError, UnsupportedError, YantraError
 from yantra.workloads.importers.simai import from_simai
 from yantra.workloads.importers.simai.order import split, stages
 from yantra.workloads.importers.simai.read import COLLECTIVES, Job, Phase, Row, parse

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from tests.property.test_text_workloads import text_of, workloads
 from tests.workloads.importers.running import Semantics, finish
+from yantra.base.errors import ConfigError
 from yantra.chakra import Trace
-from yantra.chakra.text.loops import Settings, trace
-from yantra.chakra.text.split import Split
-from yantra.chakra.text.workload import POLICIES
-from yantra.chakra.text.workload import Workload as Layers
-from yantra.errors import ConfigError
+from yantra.workloads.importers.layer_text.loops import Settings, trace
+from yantra.workloads.importers.layer_text.split import Split
+from yantra.workloads.importers.layer_text.workload import POLICIES
+from yantra.workloads.importers.layer_text.workload import Workload as Layers
 from yantra.workloads.importers.text import from_text
-from yantra.workloads.template import Workload
+from yantra.workloads.templates import Workload
 
 DIMS = (4, 2)
 RANKS = 8

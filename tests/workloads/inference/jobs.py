@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from yantra.chakra import NodeType
-from yantra.workloads import zoo
-from yantra.workloads.assemble import model_of
-from yantra.workloads.inference import InferencePlan, infer
-from yantra.workloads.model import Model
-from yantra.workloads.template import Workload
-from yantra.workloads.transformer import Transformer
+from yantra.workloads.models import zoo
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.model import Model
+from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.serving import InferencePlan, infer
+from yantra.workloads.templates import Workload
 
 TRANSFORMERS = tuple(name for name in zoo.names() if isinstance(zoo.get(name), Transformer))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from yantra.errors import InternalError
-from yantra.workloads.grid import Group
-from yantra.workloads.inference import InferencePlan
-from yantra.workloads.inference.check import check_events
-from yantra.workloads.inference.timeline import Event
+from yantra.base.errors import InternalError
+from yantra.workloads.serving import InferencePlan
+from yantra.workloads.serving.check import check_events
+from yantra.workloads.serving.timeline import Event
+from yantra.workloads.templates.grid import Group
 
 GRID = InferencePlan(tp=2, pp=2).grid()
 GROUPS = {"tp": Group("dense", ["tp"], grid="infer")}

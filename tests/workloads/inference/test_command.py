@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from yantra.cli import main
-from yantra.workloads.template import load
+from yantra.workloads.templates import load
 
 SMALL = ("--model", "llama3-8b", "--batch", "4", "--context", "64", "--phase", "decode")
 

@@ -6,8 +6,8 @@ from collections import Counter
 
 from tests.workloads.inference.jobs import DENSE, LATENT, made, nodes
 from yantra.chakra import CollectiveType, NodeType
-from yantra.workloads.inference import InferencePlan
-from yantra.workloads.template import Workload
+from yantra.workloads.serving import InferencePlan
+from yantra.workloads.templates import Workload
 
 H, LAYERS = DENSE.hidden_size, DENSE.num_layers
 

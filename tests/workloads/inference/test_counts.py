@@ -17,12 +17,12 @@ from tests.workloads.inference.jobs import (
     products,
     total,
 )
-from yantra.workloads.assemble import model_of
-from yantra.workloads.graph import Batch, Sequences
-from yantra.workloads.inference import InferencePlan
-from yantra.workloads.inference.stages import Stages
-from yantra.workloads.operations import Operation
-from yantra.workloads.transformer import Transformer
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.operators.graph import Batch, Sequences
+from yantra.workloads.operators.operations import Operation
+from yantra.workloads.serving import InferencePlan
+from yantra.workloads.serving.stages import Stages
 
 
 def one_pass(t: Transformer, *groups: Sequences) -> tuple[Operation, ...]:

@@ -9,11 +9,11 @@ import pytest
 
 from tests.oracles import transformer_forms as forms
 from tests.workloads.inference.jobs import DENSE, LATENT, TRANSFORMERS, known, made
-from yantra.errors import ConfigError
-from yantra.workloads.assemble import model_of
-from yantra.workloads.inference import InferencePlan
-from yantra.workloads.inference.kv_cache import layer_cache, sequences_bytes, token_bytes
-from yantra.workloads.transformer import Transformer
+from yantra.base.errors import ConfigError
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.serving import InferencePlan
+from yantra.workloads.serving.kv_cache import layer_cache, sequences_bytes, token_bytes
 
 
 @pytest.mark.parametrize("name", TRANSFORMERS)

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.workloads.inference.jobs import DENSE, LATENT, made
-from yantra.errors import ConfigError, UnsupportedError, YantraError
-from yantra.workloads import zoo
-from yantra.workloads.assemble import model_of
-from yantra.workloads.inference import InferencePlan, infer
-from yantra.workloads.inference.iterations import Request, iterations_of
-from yantra.workloads.inference.lanes import plays_of
+from yantra.base.errors import ConfigError, UnsupportedError, YantraError
+from yantra.workloads.models import zoo
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.serving import InferencePlan, infer
+from yantra.workloads.serving.iterations import Request, iterations_of
+from yantra.workloads.serving.lanes import plays_of
 
 
 def test_experts_that_need_more_ranks_than_tp_make_replicas() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.workloads.importers.running import Semantics, finish
 from tests.workloads.inference.jobs import DENSE, LATENT, TRANSFORMERS, known, made, shortened
-from yantra.workloads.inference import InferencePlan
+from yantra.workloads.serving import InferencePlan
 
 BOTH: tuple[Semantics, ...] = ("astra-sim", "yantra")
 

@@ -9,11 +9,11 @@ import pytest
 
 from tests.oracles import transformer_forms as forms
 from tests.workloads.inference.jobs import DENSE, LATENT, made
+from yantra.base.errors import ConfigError
 from yantra.chakra import NodeType
-from yantra.errors import ConfigError
-from yantra.workloads.inference import InferencePlan
-from yantra.workloads.template import Workload
-from yantra.workloads.transformer import Transformer
+from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.serving import InferencePlan
+from yantra.workloads.templates import Workload
 
 BATCH, PROMPT = 4, 32
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workloads.models.hf_configs import CONFIGS
+from yantra.base.errors import ConfigError
 from yantra.cli import main
-from yantra.errors import ConfigError
-from yantra.workloads import catalogue, description, zoo
-from yantra.workloads.assemble import model_of
-from yantra.workloads.transformer import Transformer
+from yantra.workloads.models import catalogue, description, zoo
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.transformer import Transformer
 
 SIZES = {
     "num_layers": 2,
@@ -25,7 +25,7 @@ SIZES = {
     "vocab_size": 100,
     "seq_length": 16,
 }
-MODEL = f"""from yantra.workloads.transformer import Transformer
+MODEL = f"""from yantra.workloads.models.transformer import Transformer
 SMALL = Transformer(name="small", source="here", **{SIZES})
 """
 

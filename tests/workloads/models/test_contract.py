@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from yantra.errors import ConfigError
-from yantra.workloads import catalogue, zoo
+from yantra.base.errors import ConfigError
 from yantra.workloads.model_contract import PLANS, main, violations, works
+from yantra.workloads.models import catalogue, zoo
 
 ONE_EACH = (
     *("bert-base", "deepseek-v2-lite", "deepseek-v3", "dit-xl/2", "dlrm", "gpt3-1.3b"),
     *("llama2-7b", "llama3-70b", "mamba2-2.7b", "mixtral-8x7b", "qwen3-32b", "qwen3-30b-a3b"),
     *("resnet-50", "vit-b/16"),
 )
-HEAD = """from yantra.workloads.blocks import MLP, Attention, Block, Embedding, Head, Layer
-from yantra.workloads.graph.operators.elementwise import elementwise
-from yantra.workloads.graph.operators.linear import linear
-from yantra.workloads.model import Model
+HEAD = """from yantra.workloads.models.blocks import MLP, Attention, Block, Embedding, Head, Layer
+from yantra.workloads.models.model import Model
+from yantra.workloads.operators.graph.operators.elementwise import elementwise
+from yantra.workloads.operators.graph.operators.linear import linear
 
 
 class Wrong(Block):

@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 
 from tests.workloads.graph.chunks import chunk, operations, setting, traffic
-from yantra.errors import ConfigError
-from yantra.workloads import zoo
-from yantra.workloads.assemble import model_of
-from yantra.workloads.blocks import MLP, Attention, Layer
-from yantra.workloads.blocks.mamba2 import Mamba2
-from yantra.workloads.blocks.parallel_layer import ParallelLayer
-from yantra.workloads.blocks.sandwich_layer import SandwichLayer
-from yantra.workloads.graph import Batch, Setting
-from yantra.workloads.graph.operators.scan import States, _flops
-from yantra.workloads.model import Model
-from yantra.workloads.operations import StageWork
-from yantra.workloads.plan import Plan
-from yantra.workloads.stage import Chunk
-from yantra.workloads.training import train
+from yantra.base.errors import ConfigError
+from yantra.workloads.models import zoo
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.blocks import MLP, Attention, Layer
+from yantra.workloads.models.blocks.mamba2 import Mamba2
+from yantra.workloads.models.blocks.parallel_layer import ParallelLayer
+from yantra.workloads.models.blocks.sandwich_layer import SandwichLayer
+from yantra.workloads.models.model import Model
+from yantra.workloads.operators.graph import Batch, Setting
+from yantra.workloads.operators.graph.operators.scan import States, _flops
+from yantra.workloads.operators.operations import StageWork
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.stage import Chunk
+from yantra.workloads.training.train import train
 
 PUBLISHED = {  # weights; products (MACs) of a forward pass of one image or sample
     # torchvision's tables: vit_b_16, vit_l_16, resnet50

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tests.oracles import transformer_forms as forms
 from tests.workloads.models.hf_configs import CONFIGS, SIZED
-from yantra.errors import ConfigError
-from yantra.workloads import hf, zoo
-from yantra.workloads.assemble import model_of
-from yantra.workloads.transformer import Transformer
+from yantra.base.errors import ConfigError
+from yantra.workloads.models import hf, zoo
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.transformer import Transformer
 
 ABOUT = ("name", "source", "notes", "seq_length")
 LLAMA = CONFIGS["llama3-8b"]

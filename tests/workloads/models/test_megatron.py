@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yantra.errors import ConfigError
-from yantra.workloads import megatron, zoo
-from yantra.workloads.job import Request, resolve
-from yantra.workloads.transformer import Transformer
+from yantra.base.errors import ConfigError
+from yantra.workloads.job_file import Request, resolve
+from yantra.workloads.models import megatron, zoo
+from yantra.workloads.models.transformer import Transformer
 
 ABOUT = ("name", "source", "notes", "seq_length")
 ROTARY = "--position-embedding-type rope --normalization RMSNorm --swiglu --disable-bias-linear "

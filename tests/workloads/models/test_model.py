@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles import transformer_forms as forms
-from yantra.errors import ConfigError
-from yantra.workloads import zoo
-from yantra.workloads.assemble import model_of
-from yantra.workloads.blocks import MLP
-from yantra.workloads.transformer import Transformer
+from yantra.base.errors import ConfigError
+from yantra.workloads.models import zoo
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.blocks import MLP
+from yantra.workloads.models.transformer import Transformer
 
 COUNTS = json.loads(
     (Path(__file__).parents[1] / "data" / "transformer_counts.json").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.oracles import transformer_forms as forms
-from yantra.workloads import zoo
+from yantra.workloads.models import zoo
 
 COUNTS = json.loads(
     (Path(__file__).parents[1] / "data" / "transformer_counts.json").read_text(encoding="utf-8")

@@ -10,9 +10,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yantra.errors import YantraError
-from yantra.workloads import job, names
-from yantra.workloads.plan import Plan
+from yantra.base.errors import YantraError
+from yantra.workloads import job_file
+from yantra.workloads.plan import names
+from yantra.workloads.plan.plan import Plan
 
 ANY = st.one_of(
     st.none(),
@@ -44,4 +45,4 @@ def test_any_text_is_a_job_or_an_error(text: str) -> None:
         path = Path(folder) / "job.yaml"
         path.write_text(text, encoding="utf-8", errors="replace")
         with suppress(YantraError):
-            job.resolve(job.read(path))
+            job_file.resolve(job_file.read(path))

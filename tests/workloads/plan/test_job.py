@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from yantra.errors import ConfigError
-from yantra.workloads import description, job, names, zoo
-from yantra.workloads.assemble import model_of
-from yantra.workloads.job import Request, read, resolve, text_of, write
-from yantra.workloads.plan import Plan
-from yantra.workloads.transformer import Transformer
+from yantra.base.errors import ConfigError
+from yantra.workloads import job_file
+from yantra.workloads.job_file import Request, read, resolve, text_of, write
+from yantra.workloads.models import description, zoo
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.plan import names
+from yantra.workloads.plan.plan import Plan
 
 CONFIG = {
     "model_type": "llama",
@@ -90,7 +92,7 @@ def test_a_python_file_gives_a_model(tmp_path: Path) -> None:
         "from yantra.workloads import zoo\n"
         "PLUGIN = zoo.get('llama3-8b').replace(name='mine', num_layers=2)\n"
     )
-    made = resolve(Request(job.source_of(str(path))))
+    made = resolve(Request(job_file.source_of(str(path))))
     assert made.model == model_of(LLAMA.replace(name="mine", num_layers=2))
 
 

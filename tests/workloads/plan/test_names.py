@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from yantra.errors import ConfigError
-from yantra.workloads.names import ALIASES, COMPUTED, known_names
-from yantra.workloads.plan import Plan
+from yantra.base.errors import ConfigError
+from yantra.workloads.plan.names import ALIASES, COMPUTED, known_names
+from yantra.workloads.plan.plan import Plan
 
 
 def test_names_of_megatron_give_the_same_plan_as_our_own() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from yantra.errors import ConfigError
-from yantra.workloads.plan import Plan, skew_of
+from yantra.base.errors import ConfigError
+from yantra.workloads.plan.plan import Plan, skew_of
 
 
 def test_a_plan_of_nothing_is_one_rank_with_one_micro_batch() -> None:

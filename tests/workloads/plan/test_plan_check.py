@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yantra.errors import ConfigError
-from yantra.records import Record
-from yantra.workloads.plan import Plan
-from yantra.workloads.plan_check import check, facts_of, problems
-from yantra.workloads.plan_nearest import _divisors, cost, nearest
-from yantra.workloads.plan_words import difference
+from yantra.base.errors import ConfigError
+from yantra.base.records import Record
+from yantra.workloads.plan.check import check, facts_of, problems
+from yantra.workloads.plan.nearest import _divisors, cost, nearest
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.plan.words import difference
 
 
 class Attention(Record):

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yantra.errors import ConfigError
-from yantra.records import Record
-from yantra.workloads import zoo
-from yantra.workloads.assemble import model_of
-from yantra.workloads.blocks import MLA, MLP, Attention, Block, Embedding, Head, Layer, MoE
-from yantra.workloads.plan import Plan
-from yantra.workloads.plan_check import check, facts_of
-from yantra.workloads.plan_nearest import nearest
-from yantra.workloads.stage import stage_work
+from yantra.base.errors import ConfigError
+from yantra.base.records import Record
+from yantra.workloads.models import zoo
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.blocks import MLA, MLP, Attention, Block, Embedding, Head, Layer, MoE
+from yantra.workloads.plan.check import check, facts_of
+from yantra.workloads.plan.nearest import nearest
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.stage import stage_work
 
 HIDDEN = 96
 SEQUENCE = 288

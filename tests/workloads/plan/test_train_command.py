@@ -9,13 +9,14 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from yantra.base.errors import ConfigError
 from yantra.cli.workload.job_options import JobOption
 from yantra.cli.workload.train import command
-from yantra.errors import ConfigError
-from yantra.workloads import description, names
-from yantra.workloads.plan import Plan
-from yantra.workloads.template import load
-from yantra.workloads.transformer import Transformer
+from yantra.workloads.models import description
+from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.plan import names
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.templates import load
 
 SMALL = ["--model", "llama3-8b", "--num-layers", "2", "--hidden-size", "256", "--seq", "128"]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.workloads import schedules
 from yantra.workloads.schedules.check import find_violation
 from yantra.workloads.schedules.execution import Costs, execute

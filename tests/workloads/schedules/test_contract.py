@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.workloads import schedules
 from yantra.workloads.schedules.contract import LAWS, SIZES, Law, sizes_of, violations
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tests.oracles.communication_forms import Shape
 from yantra.workloads import schedules
-from yantra.workloads.blocks import MLP, Attention, Embedding, Head, Layer, MoE
-from yantra.workloads.operations import StageWork
-from yantra.workloads.plan import Plan
-from yantra.workloads.training import Step, step_of, works_of
+from yantra.workloads.models.blocks import MLP, Attention, Embedding, Head, Layer, MoE
+from yantra.workloads.operators.operations import StageWork
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.train import Step, step_of, works_of
 
 DENSE = Shape(h=256, L=8, a=8, g=4, d=32, f=512, V=1024, s=128)
 EXPERTS = DENSE._replace(f=128, E=8, k=2)

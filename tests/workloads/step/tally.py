@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from yantra.chakra import CollectiveType
-from yantra.workloads.step.draft import Item
-from yantra.workloads.training import Step
+from yantra.workloads.training.step.draft import Item
+from yantra.workloads.training.train import Step
 
 Tally = Counter[tuple[str, ...]]
 """("flops", phase, kind) in operations, ("bytes", collective, group) in bytes per rank."""

@@ -8,13 +8,13 @@ import pytest
 
 from tests.workloads.step.models import build
 from tests.workloads.step.works import kernel, stages
-from yantra.errors import InternalError
-from yantra.workloads.check import check_job, check_pass
-from yantra.workloads.operations import Operation
-from yantra.workloads.plan import Plan
-from yantra.workloads.step.draft import Draft, Item, Wait
-from yantra.workloads.step.passes import Drafted
-from yantra.workloads.training import Step
+from yantra.base.errors import InternalError
+from yantra.workloads.operators.operations import Operation
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.check import check_job, check_pass
+from yantra.workloads.training.step.draft import Draft, Item, Wait
+from yantra.workloads.training.step.passes import Drafted
+from yantra.workloads.training.train import Step
 
 PLAN = Plan(pp=4, dp=2, global_batch=16)
 

@@ -16,9 +16,9 @@ from tests.oracles.communication_forms import (
 )
 from tests.workloads.step.models import build, plans
 from tests.workloads.step.tally import tally_device
-from yantra.workloads.check import check_job
-from yantra.workloads.plan import Plan
-from yantra.workloads.training import Step
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.check import check_job
+from yantra.workloads.training.train import Step
 
 
 def split_of(plan: Plan, stages: int) -> Split:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yantra.errors import ConfigError
-from yantra.workloads.step.layers import layer_ranges
+from yantra.base.errors import ConfigError
+from yantra.workloads.training.step.layers import layer_ranges
 
 
 @given(st.integers(1, 40), st.integers(0, 200))

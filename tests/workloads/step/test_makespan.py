@@ -12,10 +12,10 @@ from tests.workloads.step.models import build
 from tests.workloads.step.test_simulation import PIPELINES, finish_ns
 from yantra.scenario.types import Collectives, Device, Dimension, Topology
 from yantra.workloads import schedules
-from yantra.workloads.operations import Operation, Pass, Phase, StageWork
-from yantra.workloads.plan import Plan
+from yantra.workloads.operators.operations import Operation, Pass, Phase, StageWork
+from yantra.workloads.plan.plan import Plan
 from yantra.workloads.schedules.execution import Costs, execute
-from yantra.workloads.template import RankClass, Workload
+from yantra.workloads.templates import RankClass, Workload
 
 OPERATIONS_PER_NS = 1000
 FREE = {

@@ -8,11 +8,11 @@ from tests.oracles.communication_forms import Shape, Split, dense_weights
 from tests.workloads.step.models import build, model_of
 from tests.workloads.step.test_simulation import PIPELINES
 from tests.workloads.step.works import stages
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.workloads import schedules
-from yantra.workloads.plan import Plan
+from yantra.workloads.plan.plan import Plan
 from yantra.workloads.schedules.in_flight import peaks
-from yantra.workloads.training import train
+from yantra.workloads.training.train import train
 
 SHAPE = Shape(h=256, L=8, a=8, g=8, d=32, f=1024, V=1024, s=128)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.oracles.communication_forms import Shape
 from tests.workloads.step.models import model_of, plans
 from yantra.compile import compile
+from yantra.run.simulate import run_native
 from yantra.scenario import Scenario
 from yantra.scenario.types import (
     ASTRA_SIM_RESOURCES,
@@ -21,12 +22,11 @@ from yantra.scenario.types import (
     Topology,
     Traces,
 )
-from yantra.simulate import run_native
 from yantra.workloads import schedules
-from yantra.workloads.plan import Plan
+from yantra.workloads.plan.plan import Plan
 from yantra.workloads.schedules.listed import as_text
-from yantra.workloads.template import Workload
-from yantra.workloads.training import train
+from yantra.workloads.templates import Workload
+from yantra.workloads.training.train import train
 
 SMALL = Shape(h=64, L=8, a=4, g=4, d=16, f=128, V=256, s=32)
 ALGORITHMS = Collectives(

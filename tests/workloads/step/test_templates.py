@@ -16,8 +16,8 @@ from tests.workloads.step.tally import tally_device
 from tests.workloads.step.test_simulation import EXPERTS, PIPELINES, PLANS, SMALL
 from tests.workloads.step.works import stages
 from yantra.chakra import Node, NodeType, Trace
-from yantra.workloads.plan import Plan
-from yantra.workloads.training import train, works_of
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.train import train, works_of
 
 GEMMS = ("gemm", "grouped_gemm")
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.workloads.step.test_simulation import finish_ns
-from yantra.workloads import catalogue
-from yantra.workloads.plan import Plan
-from yantra.workloads.training import train
+from yantra.workloads.models import catalogue
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.train import train
 
 PLANS: dict[str, dict[str, Any]] = {
     "1f1b": {"tp": 2, "pp": 2, "dp": 2, "zero": 1, "global_batch": 8},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yantra.chakra import CollectiveType
-from yantra.workloads.operations import Operation, Pass, Phase, StageWork, Weight
+from yantra.workloads.operators.operations import Operation, Pass, Phase, StageWork, Weight
 
 
 def kernel(phase: Phase, unit: str, *after: int, saves: int = 0, frees: int = 0) -> Operation:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.workloads.importers.stg import Settings, from_stg
-from yantra.workloads.template import Workload
+from yantra.workloads.templates import Workload
 
 TINY = Path(__file__).parent / "tiny"
 

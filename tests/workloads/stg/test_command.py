@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from yantra.cli import main
-from yantra.workloads.template import load
+from yantra.workloads.templates import load
 
 TINY = Path(__file__).parent / "tiny"
 COMMAND = ["workload", "convert", "stg"]

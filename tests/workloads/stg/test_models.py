@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.workloads.importers.stg import Settings, from_stg
-from yantra.workloads.template import Workload
+from yantra.workloads.templates import Workload
 
 RECORDED = json.loads((Path(__file__).parent / "data" / "totals.json").read_text())["cases"]
 TOY = {"dmodel": 64, "dff": 128, "head": 8, "kvhead": 4, "dvocal": 96, "seq": 64}

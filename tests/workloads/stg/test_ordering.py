@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from yantra.astra_sim.network import bytes_per_ns
-from yantra.errors import DeadlockError
+from yantra.base.errors import DeadlockError
+from yantra.run.simulate import simulate
 from yantra.scenario import (
     ASTRA_SIM_RESOURCES,
     Collectives,
@@ -17,9 +18,8 @@ from yantra.scenario import (
     Templates,
     Topology,
 )
-from yantra.simulate import simulate
 from yantra.workloads.importers.stg import Settings, from_stg
-from yantra.workloads.template import Workload
+from yantra.workloads.templates import Workload
 
 SMALL = {"dmodel": 64, "dff": 128, "head": 8, "kvhead": 4, "dvocal": 96, "seq": 64, "batch": 8}
 HANGING = Settings(  # gpt_8_tponly_dp2tp2pp2 of the reference runs

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType
-from yantra.errors import ConfigError
 from yantra.workloads.importers.stg.expressions import Shape
 from yantra.workloads.importers.stg.parse import parse_shape
 from yantra.workloads.importers.stg.resharding import collectives

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.workloads.importers.stg.operators import CODES, output
 from yantra.workloads.importers.stg.sheets import COLUMNS, read_module
 

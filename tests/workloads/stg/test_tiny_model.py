@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, Trace
-from yantra.errors import ConfigError
 from yantra.workloads.importers.stg import Settings, from_stg
-from yantra.workloads.template import Workload
+from yantra.workloads.templates import Workload
 
 TINY = Path(__file__).parent / "tiny"
 GATHER, REDUCE = int(CollectiveType.ALL_GATHER), int(CollectiveType.ALL_REDUCE)

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tests.oracles.small_workloads import standard
+from yantra.base.errors import ConfigError
 from yantra.cli import main
-from yantra.errors import ConfigError
+from yantra.run.simulate import simulate
 from yantra.scenario import load, loads, to_yaml
-from yantra.simulate import simulate
-from yantra.workloads.template import Workload
-from yantra.workloads.template.describe import as_dict, report
+from yantra.workloads.describe import as_dict, report
+from yantra.workloads.templates import Workload
 
 Captured = pytest.CaptureFixture[str]
 

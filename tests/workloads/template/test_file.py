@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.oracles.small_workloads import standard
-from yantra.errors import ConfigError, YantraError
-from yantra.workloads.template import Workload, container, load
+from yantra.base.errors import ConfigError, YantraError
+from yantra.workloads.templates import Workload, container, load
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yantra.errors import ConfigError
-from yantra.workloads.grid import Grid, Group, grid_of, grid_of_rank, parse_peer, peer_of
+from yantra.base.errors import ConfigError
+from yantra.workloads.templates.grid import Grid, Group, grid_of, grid_of_rank, parse_peer, peer_of
 
 SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 

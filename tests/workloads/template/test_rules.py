@@ -9,15 +9,15 @@ import pytest
 
 from tests.oracles.small_workloads import standard
 from yantra import _core
+from yantra.base.errors import ConfigError
 from yantra.chakra import Attribute, Node, NodeType, Trace
 from yantra.compile.communicators import Communicators
 from yantra.compile.network import add_dimensions
 from yantra.compile.removal import NOTHING
-from yantra.errors import ConfigError
 from yantra.scenario import Dimension, Topology
-from yantra.workloads.grid import Grid, Group, peer_of
-from yantra.workloads.template import RankClass, Workload
-from yantra.workloads.template.rules import NONE, Sum, peer_rule
+from yantra.workloads.templates import RankClass, Workload
+from yantra.workloads.templates.grid import Grid, Group, peer_of
+from yantra.workloads.templates.rules import NONE, Sum, peer_rule
 
 CUT = {"pp": ((0, 5), (1, 4))}
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from tests.oracles.small_workloads import direct, standard
 from yantra import chakra
+from yantra.base.errors import ConfigError, TraceError
 from yantra.chakra import Attribute, Node, NodeType, Trace
-from yantra.errors import ConfigError, TraceError
-from yantra.workloads.grid import Grid, Group, grid_of
-from yantra.workloads.template import RankClass, Workload, load
-from yantra.workloads.template.expand import expand, parse_ranks
+from yantra.workloads.templates import RankClass, Workload, load
+from yantra.workloads.templates.expand import expand, parse_ranks
+from yantra.workloads.templates.grid import Grid, Group, grid_of
 
 SHAPES = st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 3))
 

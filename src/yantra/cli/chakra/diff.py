@@ -37,8 +37,8 @@ def command(a: str, b: str, ignore: tuple[str, ...], limit: int | None, as_json:
     The exit status is 0 if they are equal, 1 if they differ, 2 if one cannot be read.
     """
     from yantra import chakra
-    from yantra.chakra.inspect.diff import diff
-    from yantra.chakra.inspect.diff.report import as_dict, text
+    from yantra.tracing.inspect.diff import diff
+    from yantra.tracing.inspect.diff.report import as_dict, text
 
     found = diff(chakra.read(a), chakra.read(b), ignore)
     if as_json:

@@ -52,7 +52,7 @@ def command(
     enough, nodes of one name. SVG and PDF need graphviz; GraphML is always whole.
     """
     from yantra.chakra import read
-    from yantra.chakra.inspect.draw import Cut, draw, format_of
+    from yantra.tracing.inspect.draw import Cut, draw, format_of
 
     format_of(output)
     part = Cut(nodes, around, hops) if nodes is not None or around is not None else None

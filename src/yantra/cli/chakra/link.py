@@ -12,8 +12,8 @@ from yantra.cli.command import WithExamples, json_option, print_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from yantra.chakra.pytorch.link.pairs import Pair
-    from yantra.chakra.pytorch.linked import Linked
+    from yantra.tracing.pytorch.link.pairs import Pair
+    from yantra.tracing.pytorch.linked import Linked
 
 
 @click.command(
@@ -63,8 +63,8 @@ def command(
 
     Give --host and --device once for each rank, or once with {rank} in the file's name.
     """
-    from yantra.chakra.pytorch.link.pairs import pairs
-    from yantra.errors import ConfigError
+    from yantra.base.errors import ConfigError
+    from yantra.tracing.pytorch.link.pairs import pairs
 
     found = pairs(hosts, devices, rank)
     if compat and to != "json":
@@ -83,9 +83,9 @@ def command(
 
 def _link(found: Sequence[Pair], output: str, quiet: bool) -> list[dict[str, Any]]:
     """Link, write and tell; return what JSON says of each rank."""
-    from yantra.chakra.pytorch import linked_file
-    from yantra.chakra.pytorch.link.pairs import output_name
     from yantra.cli.progress import progress
+    from yantra.tracing.pytorch import linked_file
+    from yantra.tracing.pytorch.link.pairs import output_name
 
     forms = []
     with progress("linking", counted=True) as report:
@@ -101,9 +101,9 @@ def _link(found: Sequence[Pair], output: str, quiet: bool) -> list[dict[str, Any
 
 
 def _convert(found: Sequence[Pair], output: str, quiet: bool) -> dict[str, Any]:
-    from yantra.chakra.pytorch.files import convert_sources
     from yantra.cli import warn
     from yantra.cli.progress import progress
+    from yantra.tracing.pytorch.files import convert_sources
 
     told: set[Pair] = set()  # a pair is linked twice when not all fit into memory
 
@@ -124,9 +124,9 @@ def _convert(found: Sequence[Pair], output: str, quiet: bool) -> dict[str, Any]:
 
 
 def _upstream(found: Sequence[Pair], output: str) -> list[str]:
-    from yantra.chakra.pytorch.link.pairs import output_name
-    from yantra.chakra.pytorch.upstream.link import write_linked
     from yantra.cli.progress import progress
+    from yantra.tracing.pytorch.link.pairs import output_name
+    from yantra.tracing.pytorch.upstream.link import write_linked
 
     names = []
     with progress("linking", counted=True) as report:
@@ -141,8 +141,8 @@ def _upstream(found: Sequence[Pair], output: str) -> list[str]:
 
 def _linked(pair: Pair, quiet: bool, told: bool = False) -> Linked:
     """Link one pair and tell what was found, unless that has been told."""
-    from yantra.chakra.pytorch.link import link_files, summary
     from yantra.cli import warn
+    from yantra.tracing.pytorch.link import link_files, summary
 
     linked = link_files(*pair)
     if told:

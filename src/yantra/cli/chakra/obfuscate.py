@@ -51,14 +51,14 @@ def command(
     TRACE is a file, one per rank of a job, or a pattern such as job.{rank}.et. Each level does what
     those below it do. All ranks of a job must be given together.
     """
-    from yantra.chakra.inspect.job import load_job
     from yantra.cli import warn
-    from yantra.hiding import Targets, hide
+    from yantra.run.obfuscate import Targets, hide
+    from yantra.tracing.inspect.rank_traces import load_job
 
     warnings: list[str] = []
     members = None
     if groups is not None:
-        from yantra.chakra.inspect.groups import read_group_file
+        from yantra.tracing.inspect.groups import read_group_file
 
         members, warnings = read_group_file(groups)
     cluster = None

@@ -12,7 +12,7 @@ from yantra.cli.command import WithExamples
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from yantra.replay import Report
+    from yantra.tracing.replay import Report
 
 _MOST_ROWS = 20
 _MOST_NAMES = 3
@@ -42,7 +42,7 @@ def command(
     TRACE is a linked trace, a host trace or a Chakra trace made from one.
     """
     from yantra.cli.progress import progress
-    from yantra.replay import replay
+    from yantra.tracing.replay import replay
 
     with progress("replaying") as report:
         found = replay(

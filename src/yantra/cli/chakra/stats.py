@@ -33,10 +33,10 @@ def command(traces: tuple[str, ...], groups: str | None, as_json: bool, top: int
 
     TRACE is a file, one per rank of a job, or a pattern such as job.{rank}.et.
     """
-    from yantra.chakra.inspect.groups import read_group_file
-    from yantra.chakra.inspect.job import load_job
-    from yantra.chakra.inspect.stats import as_dict, job_stats, report
     from yantra.cli import warn
+    from yantra.tracing.inspect.groups import read_group_file
+    from yantra.tracing.inspect.rank_traces import load_job
+    from yantra.tracing.inspect.stats import as_dict, job_stats, report
 
     members = None
     if groups is not None:

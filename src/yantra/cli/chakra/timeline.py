@@ -29,10 +29,10 @@ def command(
     X is a node log of ASTRA-sim or Yantra, or the traces of a job, one per rank or a pattern such
     as job.{rank}.et, whose nodes have start times.
     """
-    from yantra.chakra.inspect.text import count
-    from yantra.chakra.inspect.timeline import timeline, write_timeline
-    from yantra.chakra.inspect.timeline.upstream import megahertz
+    from yantra.base.text import count
     from yantra.cli import warn
+    from yantra.tracing.inspect.timeline import timeline, write_timeline
+    from yantra.tracing.inspect.timeline.upstream import megahertz
 
     made = timeline(
         inputs, ticks_per_us=megahertz(frequency, "--frequency", unit=None), arrows=arrows

@@ -31,10 +31,10 @@ def command(
     TRACE is a file, one per rank of a job, or a pattern such as job.{rank}.et. The exit status is 2
     if there are errors, else 0.
     """
-    from yantra.chakra.inspect.groups import read_group_file
-    from yantra.chakra.inspect.validate import check_job
     from yantra.cli import warn
-    from yantra.rehearsal import try_order
+    from yantra.run.trial import try_order
+    from yantra.tracing.inspect.groups import read_group_file
+    from yantra.tracing.inspect.validate import check_job
 
     members = None
     if groups is not None:

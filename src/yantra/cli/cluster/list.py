@@ -20,9 +20,9 @@ from yantra.cli.command import WithExamples
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def command(as_json: bool) -> None:
     """List the named clusters: rates per device, of links in one direction."""
-    from yantra import clusters
-    from yantra.chakra.inspect.text import table
-    from yantra.clusters.describe import HEAD, overview, row
+    from yantra.base.text import table
+    from yantra.fabric import clusters
+    from yantra.fabric.clusters.describe import HEAD, overview, row
 
     machines = [clusters.load(name) for name in clusters.names()]
     if as_json:

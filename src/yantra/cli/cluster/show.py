@@ -33,8 +33,8 @@ from yantra.cli.complete import clusters as cluster_names
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def command(name: str, ranks: int | None, dtype: str | None, speeds: Any, as_json: bool) -> None:
     """Show every number of the cluster NAME, or of a file of that form, with its source."""
-    from yantra import clusters
-    from yantra.clusters.describe import as_dict, report
+    from yantra.fabric import clusters
+    from yantra.fabric.clusters.describe import as_dict, report
     from yantra.scenario.text import tree_text
 
     machine = clusters.load(name)

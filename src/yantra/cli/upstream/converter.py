@@ -58,12 +58,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _torch(options: argparse.Namespace) -> list[str]:
     if options.compat:
-        from yantra.chakra.pytorch.upstream.convert import convert
+        from yantra.tracing.pytorch.upstream.convert import convert
 
         trace = convert(options.input)
     else:
-        from yantra.chakra.pytorch.convert import convert_linked
-        from yantra.chakra.pytorch.sources import load
+        from yantra.tracing.pytorch.convert import convert_linked
+        from yantra.tracing.pytorch.sources import load
 
         trace = convert_linked(load(options.input))
     trace.write(options.output)
@@ -71,7 +71,7 @@ def _torch(options: argparse.Namespace) -> list[str]:
 
 
 def _text(options: argparse.Namespace) -> list[str]:
-    from yantra.chakra.text import convert_upstream
+    from yantra.workloads.importers.layer_text import convert_upstream
 
     convert_upstream(options.input, options.output, options.num_npus, options.num_passes)
     return []
@@ -79,7 +79,7 @@ def _text(options: argparse.Namespace) -> list[str]:
 
 def _simulated(trace: Trace) -> list[str]:
     """Replay a trace; return the lines for the log, the last of which is also printed."""
-    from yantra.chakra.pytorch.upstream.simulate import simulate
+    from yantra.tracing.pytorch.upstream.simulate import simulate
 
     lines = []
     end = 0
@@ -97,7 +97,7 @@ def _log(path: str, lines: list[str]) -> None:
     """Write the log, unless its name is that of a device such as /dev/null."""
     import os
 
-    from yantra.output import write_text
+    from yantra.base.output import write_text
 
     if os.path.isfile(path) or not os.path.exists(path):
         write_text(path, "".join(f"{line}\n" for line in lines))

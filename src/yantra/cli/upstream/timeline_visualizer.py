@@ -21,10 +21,10 @@ def main() -> int:
 
 def run(arguments: list[str]) -> int:
     """Run the command."""
-    from yantra.chakra.inspect.timeline.node_log import read_log
-    from yantra.chakra.inspect.timeline.upstream import megahertz, upstream_json
-    from yantra.errors import ConfigError
-    from yantra.output import write_text
+    from yantra.base.errors import ConfigError
+    from yantra.base.output import write_text
+    from yantra.tracing.inspect.timeline.node_log import read_log
+    from yantra.tracing.inspect.timeline.upstream import megahertz, upstream_json
 
     options = _parser().parse_args(arguments)
     mhz = megahertz(options.npu_frequency, "--npu_frequency")

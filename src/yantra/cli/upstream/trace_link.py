@@ -24,7 +24,7 @@ def run(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     quiet = options.log_level.upper() in ("WARNING", "ERROR", "CRITICAL")
     if options.compat:
-        from yantra.chakra.pytorch.upstream.link import write_linked
+        from yantra.tracing.pytorch.upstream.link import write_linked
 
         write_linked(options.chakra_host_trace, options.chakra_device_trace, options.output_file)
     else:
@@ -35,9 +35,9 @@ def run(arguments: list[str]) -> int:
 
 
 def _link(options: argparse.Namespace, quiet: bool) -> None:
-    from yantra.chakra.pytorch import linked_file
-    from yantra.chakra.pytorch.link import link_files, summary
     from yantra.cli import warn
+    from yantra.tracing.pytorch import linked_file
+    from yantra.tracing.pytorch.link import link_files, summary
 
     linked = link_files(options.chakra_host_trace, options.chakra_device_trace, options.rank)
     linked_file.write(linked, options.output_file)

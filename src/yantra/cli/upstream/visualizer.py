@@ -22,7 +22,7 @@ def main() -> int:
 def run(arguments: list[str]) -> int:
     """Run the command."""
     from yantra.chakra import read
-    from yantra.chakra.inspect.draw import draw, format_of
+    from yantra.tracing.inspect.draw import draw, format_of
 
     parser = argparse.ArgumentParser(PROGRAM, description="Draw the graph of a Chakra trace.")
     parser.add_argument("--input_filename", required=True, help="the trace (.et)")

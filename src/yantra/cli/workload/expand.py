@@ -37,8 +37,8 @@ def command(
 ) -> None:
     """Write the traces of WORKLOAD as PREFIX.<rank>.et, and its groups as comm_group.json."""
     from yantra.cli.progress import progress
-    from yantra.workloads.template import load
-    from yantra.workloads.template.expand import GROUPS, expand, parse_ranks
+    from yantra.workloads.templates import load
+    from yantra.workloads.templates.expand import GROUPS, expand, parse_ranks
 
     opened = load(workload)
     wanted = None if ranks is None else parse_ranks(ranks, opened.ranks, "--ranks")

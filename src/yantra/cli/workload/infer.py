@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
+from yantra.base.errors import ConfigError, expected_got
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.complete import models as model_names
 from yantra.cli.typed import as_typed
-from yantra.errors import ConfigError, expected_got
 
 _SIZES = {
     "tp": "Ranks that share every layer (tensor parallelism).",
@@ -150,8 +150,8 @@ def command(
     The names of vLLM are read too: --tensor-parallel-size, --enable-expert-parallel, ...
     """
     from yantra.cli import warn
-    from yantra.workloads.inference import InferencePlan, infer
-    from yantra.workloads.template.describe import as_dict, report
+    from yantra.workloads.describe import as_dict, report
+    from yantra.workloads.serving import InferencePlan, infer
 
     found = _model(model, hf_config)
     asked = {name: rest.pop(name) for name in ("phase", "prompt", "context", "prompts")}
@@ -185,8 +185,8 @@ def command(
 
 
 def _model(name: str | None, config: str | None) -> Any:
-    from yantra.workloads import catalogue, hf
-    from yantra.workloads.assemble import model_of
+    from yantra.workloads.models import catalogue, hf
+    from yantra.workloads.models.assemble import model_of
 
     if (name is None) == (config is None):
         raise ConfigError("--model", "expected a known model or --hf-config FILE, one of both")
@@ -211,7 +211,7 @@ def _chunk(tokens: int | None, is_on: bool | None) -> int | None:
 
 
 def _decode_plan(text: str) -> Any:
-    from yantra.workloads.inference import InferencePlan
+    from yantra.workloads.serving import InferencePlan
 
     try:
         return InferencePlan.of(_fields(text))
@@ -246,11 +246,11 @@ def _capacity(memory: str | None, cluster: str | None) -> int | None:
     if memory is not None and cluster is not None:
         raise ConfigError("--memory", "is what --cluster says, too; give one of both")
     if memory is not None:
-        from yantra.units import parse
+        from yantra.base.units import parse
 
         return int(parse(memory, "size", "B", "--memory"))
     if cluster is not None:
-        from yantra import clusters
+        from yantra.fabric import clusters
 
         return clusters.load(cluster).memory_bytes
     return None

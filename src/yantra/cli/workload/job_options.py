@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from yantra.base.errors import ConfigError
 from yantra.cli.command import WithExamples
 from yantra.cli.complete import files, models, schedules
 from yantra.cli.typed import as_typed
-from yantra.errors import ConfigError
-from yantra.workloads import description, names, plan
-from yantra.workloads.plan_fields import MEANINGS
-from yantra.workloads.transformer import Transformer
+from yantra.workloads.models import description
+from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.plan import names, plan
+from yantra.workloads.plan.fields import MEANINGS
 
 if TYPE_CHECKING:
-    from yantra.workloads.job import Request
+    from yantra.workloads.job_file import Request
 
 MODEL, PLAN, OUTPUT = "Model", "Plan", "Output"
 _SOURCES = {
@@ -96,7 +97,7 @@ def _flags(options: Mapping[str, JobOption], values: Mapping[str, Any]) -> dict[
 
 def _request(options: Mapping[str, JobOption], values: dict[str, Any]) -> Request:
     """Take the flags of a job out of `values`: what they say, over the job file's."""
-    from yantra.workloads import job
+    from yantra.workloads import job_file
 
     given: dict[str, dict[str, Any]] = {MODEL: {}, PLAN: {}}
     for name, option in options.items():
@@ -113,19 +114,19 @@ def _request(options: Mapping[str, JobOption], values: dict[str, Any]) -> Reques
     sequences = {flag: about.pop(flag) for flag in _SEQUENCES if flag in about}
     _check_one(sources)
     _check_one(sequences)
-    request = job.Request(
+    request = job_file.Request(
         next((_source(flag, value) for flag, value in sources.items()), None),
         _sizes(about),
         given[PLAN],
         next(iter(sequences.values()), None),
     )
-    return request if file is None else request.over(job.read(file))
+    return request if file is None else request.over(job_file.read(file))
 
 
 def _source(flag: str, value: str) -> tuple[str, str]:
-    from yantra.workloads import job
+    from yantra.workloads import job_file
 
-    return job.source_of(value) if flag == "--model" else (names.key_of(flag), value)
+    return job_file.source_of(value) if flag == "--model" else (names.key_of(flag), value)
 
 
 def _check_one(given: Mapping[str, Any]) -> None:

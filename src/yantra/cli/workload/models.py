@@ -27,10 +27,10 @@ def command(models: tuple[str, ...], as_json: bool) -> None:
     MODEL is a name, a Python file that gives a model, a Hugging Face config.json, or a YAML file
     of sizes. The cache of keys and values holds bf16.
     """
-    from yantra.chakra.inspect.text import table
+    from yantra.base.text import table
     from yantra.cli import warn
-    from yantra.workloads import catalogue
-    from yantra.workloads.overview import HEAD, overview, row
+    from yantra.workloads.models import catalogue
+    from yantra.workloads.models.overview import HEAD, overview, row
 
     found = [catalogue.find(name) for name in models or catalogue.names()]
     if as_json:

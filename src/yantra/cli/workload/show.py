@@ -21,8 +21,8 @@ from yantra.cli.command import WithExamples
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def command(workload: str, as_json: bool) -> None:
     """Tell what WORKLOAD holds: a step's operations, communication, memory and schedule."""
-    from yantra.workloads.template import load
-    from yantra.workloads.template.describe import as_dict, report
+    from yantra.workloads.describe import as_dict, report
+    from yantra.workloads.templates import load
 
     opened = load(workload)
     if as_json:

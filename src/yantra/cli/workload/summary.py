@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from yantra.workloads.job import TrainingJob
-    from yantra.workloads.plan import Plan
-    from yantra.workloads.template import Workload
+    from yantra.workloads.job_file import TrainingJob
+    from yantra.workloads.plan.plan import Plan
+    from yantra.workloads.templates import Workload
 
 _PARTS = ("weights", "gradients", "optimizer", "activations", "buffers", "peak")
 _AXES = ("tp", "cp", "pp", "vpp", "ep", "etp", "dp")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from yantra.base.errors import ConfigError
 from yantra.cli.command import json_option, print_json
 from yantra.cli.complete import clusters as cluster_names
 from yantra.cli.workload.job_options import job_command
-from yantra.errors import ConfigError
 
 if TYPE_CHECKING:
-    from yantra.workloads.job import Request
+    from yantra.workloads.job_file import Request
 
 
 @job_command(
@@ -57,19 +57,19 @@ def command(
     """
     from yantra.cli import warn
     from yantra.cli.workload.summary import write_summary
-    from yantra.workloads import job
-    from yantra.workloads.template.describe import as_dict
-    from yantra.workloads.training import train
+    from yantra.workloads import job_file
+    from yantra.workloads.describe import as_dict
+    from yantra.workloads.training.train import train
 
     begin = perf_counter()
     capacity = _capacity(memory, cluster)
-    made = job.resolve(request)
+    made = job_file.resolve(request)
     flags = {field: f"--{field.replace('_', '-')}" for field in made.plan.field_names}
     made.plan.spelled(flags | dict(made.plan.spelling))
     workload = train(made.model, made.plan, made.sequence, memory_bytes=capacity)
     warn(made.model.notes)
     if save_job:
-        job.write(save_job, made)
+        job_file.write(save_job, made)
     if output:
         workload.save(output)
     if as_json:
@@ -88,14 +88,14 @@ def _capacity(memory: str | None, cluster: str | None) -> int | None:
     if memory is not None and cluster is not None:
         raise ConfigError("--memory", "is what --cluster says, too; give one of both")
     if memory is not None:
-        from yantra.units import parse
+        from yantra.base.units import parse
 
         size = parse(memory, "size", "B", "--memory")
         if not 1 <= size < 2**62:
             raise ConfigError("--memory", f"expected at least 1 byte, got {memory!r}")
         return int(size)
     if cluster is not None:
-        from yantra import clusters
+        from yantra.fabric import clusters
 
         return clusters.load(cluster).memory_bytes
     return None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from yantra.errors import ConfigError
-from yantra.fields import PluginChoice, PluginField, made
-from yantra.registry import Registry
+from yantra.base.errors import ConfigError
+from yantra.base.fields import PluginChoice, PluginField, made
+from yantra.base.registry import Registry
 
 if TYPE_CHECKING:
     from yantra.collectives.selection.selection import Group, Selection

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from yantra.base.fields import Many, Quantity, Section, Text, Whole
+from yantra.base.records import Record
 from yantra.collectives.selection.selection import Choice, Group, Selection
-from yantra.fields import Many, Quantity, Section, Text, Whole
-from yantra.records import Record
 
 
 class Rule(Record):

@@ -11,12 +11,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from yantra.collectives import algorithms
+from yantra.base.contract import Contract, asked, main
+from yantra.base.errors import ConfigError
+from yantra.base.fields import made
+from yantra.collectives.algorithms import algorithms
 from yantra.collectives.selection import checked_choices, selections
 from yantra.collectives.selection.selection import Group, Selection
-from yantra.contract import Contract, asked, main
-from yantra.errors import ConfigError
-from yantra.fields import made
 
 KINDS = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast")
 _ROW = (("fully_connected", 8),)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from yantra.fields import Section
+from yantra.base.fields import Section
 
 
 class Group(NamedTuple):

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from yantra import _core
+from yantra.base.units import format_bandwidth, format_size
 from yantra.chakra.schema import NodeType
 from yantra.export.report import bars
 from yantra.export.report.bars import Piece
@@ -24,7 +25,6 @@ from yantra.export.report.nodes import integers
 from yantra.export.report.run import Run
 from yantra.result.accounting import COLLECTIVE_PARTS
 from yantra.result.tables import COLLECTIVE_KINDS, NEVER
-from yantra.units import format_bandwidth, format_size
 
 PART_NAMES = {
     "waiting_peers": "waiting for peers",

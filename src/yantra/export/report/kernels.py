@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from yantra.chakra.inspect.names import normalised
+from yantra.base.units import format_bandwidth, format_flops, format_size, format_time
 from yantra.export.report.classes import RankClass
 from yantra.export.report.markup import Cell, Content, Head, Html, element, join, table
 from yantra.export.report.nodes import STREAMS, Graph, integers
 from yantra.export.report.run import Run
 from yantra.result.tables import NEVER
-from yantra.units import format_bandwidth, format_flops, format_size, format_time
+from yantra.tracing.inspect.names import normalised
 
 _COMPUTE = STREAMS.index("compute")
 _NS_PER_S = 1e9

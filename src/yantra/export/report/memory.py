@@ -12,13 +12,13 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from yantra.base.units import format_size
 from yantra.export import local_memory
 from yantra.export.report.classes import RankClass
 from yantra.export.report.markup import Cell, Head, Html, element, join, table
 from yantra.export.report.run import Run
 from yantra.scenario import Templates, WorkloadFile
-from yantra.units import format_size
-from yantra.workloads.template import load
+from yantra.workloads.templates import load
 
 _MOST_CLASSES = 16
 _FIXED = ("weights", "gradients", "optimizer")

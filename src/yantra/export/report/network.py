@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from math import cos, pi, prod, sin
 from typing import Any, NamedTuple
 
+from yantra.base.units import format_bandwidth, format_size, format_time
 from yantra.export.report.markup import Cell, Head, Html, element, join, table
 from yantra.export.report.run import Run
+from yantra.fabric.topologies import find
 from yantra.result.network import DimensionUse
 from yantra.scenario import Dimension
-from yantra.topologies import find
-from yantra.units import format_bandwidth, format_size, format_time
 
 _MOST_RANKS = 144
 _MOST_LINKS = 4000

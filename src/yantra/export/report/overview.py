@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from yantra.base.fields import PluginChoice
+from yantra.base.units import format_time
 from yantra.export.report import bars
 from yantra.export.report.bars import Piece
 from yantra.export.report.classes import mean_parts
 from yantra.export.report.markup import Cell, Content, Head, Html, element, facts, join, table
 from yantra.export.report.run import Run
-from yantra.fields import PluginChoice
 from yantra.network import describe, level_of
 from yantra.result.tables import PARTS
-from yantra.units import format_time
 
 PART_NAMES = {
     "compute": "compute",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from yantra.base.output import Path, write_text
+from yantra.base.units import format_time
 from yantra.export.report import (
     communication,
     kernels,
@@ -18,9 +20,7 @@ from yantra.export.report import (
 from yantra.export.report.markup import Html, element, join
 from yantra.export.report.run import Run
 from yantra.export.report.shell import Page, Section, part, render
-from yantra.output import Path, write_text
 from yantra.result import Result
-from yantra.units import format_time
 
 _SCRIPTS = (
     "tooltip.js",

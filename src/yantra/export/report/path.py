@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from yantra.chakra.inspect.names import normalised
+from yantra.base.units import format_time
 from yantra.export.report.bars import Piece, bar
 from yantra.export.report.markup import Cell, Content, Head, Html, element, join, table
 from yantra.export.report.run import Run
 from yantra.result.critical_path import KINDS, Step
-from yantra.units import format_time
+from yantra.tracing.inspect.names import normalised
 
 ABOUT = {
     "compute": "kernels",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import platform
 import sys
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.export.report.markup import Head, Html, element, facts, join, table
 from yantra.export.report.run import Run
 from yantra.scenario import ChakraFiles, Scenario, Templates, Traces, WorkloadFile, text

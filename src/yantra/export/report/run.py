@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from yantra.base.units import format_time
 from yantra.export.report.classes import Classes, RankClass, find_classes
 from yantra.export.report.columns import Columns
 from yantra.export.report.nodes import Graph, describe
@@ -12,7 +13,6 @@ from yantra.export.report.traces import traces_of
 from yantra.result import Result
 from yantra.result.accounting import COLLECTIVE_PARTS
 from yantra.result.tables import NEVER
-from yantra.units import format_time
 
 
 class Run:

@@ -17,7 +17,7 @@ from yantra.export.report import nodes
 from yantra.export.report.columns import Columns
 from yantra.export.report.run import Run
 from yantra.result.tables import COLLECTIVE_KINDS, NEVER, NODE_TYPES
-from yantra.workloads.template.rules import Sum
+from yantra.workloads.templates.rules import Sum
 
 MOST_NODES = 1_500_000
 _WORD = 1 << 32
@@ -106,7 +106,7 @@ def _embed_rules(columns: Columns, graphs: TemplateGraphs) -> None:
 
 
 def numbers(rule: Sum, ranks: Any) -> Any:
-    """Return what a rule gives for ranks; see `yantra.workloads.template.rules.Sum`."""
+    """Return what a rule gives for ranks; see `yantra.workloads.templates.rules.Sum`."""
     found = np.full(len(ranks), rule.base, dtype=np.int64)
     if rule.relative:
         found += ranks

@@ -7,11 +7,11 @@ else a trace says of its nodes. Reading the trace again costs less than keeping 
 from __future__ import annotations
 
 from yantra import _core, chakra
+from yantra.base.errors import YantraError
 from yantra.chakra.trace import Trace
 from yantra.compile import Model
-from yantra.errors import YantraError
 from yantra.scenario import Templates, Traces, WorkloadFile
-from yantra.workloads.template import load
+from yantra.workloads.templates import load
 
 
 def traces_of(model: Model) -> list[Trace | None]:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from yantra.base.output import Path
 from yantra.export.timeline.sink import Writer, open_sink
-from yantra.output import Path
 from yantra.result import Result
 
 MOST_MESSAGES = 100_000

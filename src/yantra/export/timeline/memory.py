@@ -21,7 +21,7 @@ from yantra.result import Result
 from yantra.result.tables import NEVER
 from yantra.scenario import ChakraFiles, Traces, WorkloadFile
 from yantra.scenario.types import Workload
-from yantra.workloads.template import load
+from yantra.workloads.templates import load
 
 _NAMES = ("act_alloc", "act_free")
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.result import Result
-from yantra.workloads.template.expand import parse_ranks
+from yantra.workloads.templates.expand import parse_ranks
 
 MOST_SLICES = 4_000_000
 """Slices that a timeline may have: 300 MB of protobuf, near the end of what a browser loads."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import IO, cast
 
 from yantra import _core
-from yantra.output import Path, whole_file
+from yantra.base.output import Path, whole_file
 
 Writer = _core.PerfettoWriter | _core.ChromeWriter
 _COMPRESSION = 3  # of gzip: nearly as small as 6 here, in half its time

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from yantra.chakra import Trace
-from yantra.workloads.grid import Grid, Group
-from yantra.workloads.template import RankClass, Workload
+from yantra.workloads.templates import RankClass, Workload
+from yantra.workloads.templates.grid import Grid, Group
 
 VIEW = "ranks"
 _GRID = "train"

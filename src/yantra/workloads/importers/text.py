@@ -1,7 +1,7 @@
 """Text workloads of ASTRA-sim 1.0 as templates: one trace that stands for every rank.
 
-The loops are those of `yantra.chakra.text`, so the trace is what `yantra chakra convert text
---groups` writes; here groups have names, and the collectives of each are in the order of the
+The loops are those of `layer_text`, so the trace is what `yantra chakra convert text --groups`
+writes; here groups have names, and the collectives of each are in the order of the
 program. The ranks are a grid of two axes, those that share a layer and those that replicate it.
 
 Trade-off: collectives over whole dimensions are groups of ranks too, since a template's groups are
@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from yantra.chakra import Node, Trace
-from yantra.chakra.text import parse_dims, read
-from yantra.chakra.text.loops import Settings, not_issued, trace
-from yantra.chakra.text.split import Scope, Side, Split
-from yantra.chakra.text.workload import Workload as Layers
-from yantra.workloads.grid import Group
 from yantra.workloads.importers.imported import VIEW, make_grid, make_workload
-from yantra.workloads.template import Workload
+from yantra.workloads.importers.layer_text import parse_dims, read
+from yantra.workloads.importers.layer_text.loops import Settings, not_issued, trace
+from yantra.workloads.importers.layer_text.split import Scope, Side, Split
+from yantra.workloads.importers.layer_text.workload import Workload as Layers
+from yantra.workloads.templates import Workload
+from yantra.workloads.templates.grid import Group
 
 __all__ = ["Settings", "from_text", "parse_dims"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from yantra.plugin_files import Named
-from yantra.registry import Registry
+from yantra.base.plugin_files import Named
+from yantra.base.registry import Registry
 from yantra.workloads.schedules.schedule import Schedule
 
 schedules: Registry[type[Schedule]] = Registry(

@@ -14,8 +14,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
-from yantra import contract
-from yantra.contract import Contract, asked
+from yantra.base import contract
+from yantra.base.contract import Contract, asked
 from yantra.workloads.schedules import get
 from yantra.workloads.schedules.check import find_violation
 from yantra.workloads.schedules.drawing import draw

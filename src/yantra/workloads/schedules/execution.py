@@ -16,8 +16,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, Protocol
 
-from yantra.errors import ConfigError
-from yantra.records import Record
+from yantra.base.errors import ConfigError
+from yantra.base.records import Record
 from yantra.workloads.schedules.schedule import Action, Orders, Pair, Step
 from yantra.workloads.schedules.stages import Stages
 

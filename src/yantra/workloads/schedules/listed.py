@@ -18,8 +18,8 @@ from __future__ import annotations
 import re
 from typing import Any, Self
 
-from yantra.documents import parse_yaml, read_text
-from yantra.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.documents import parse_yaml, read_text
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.workloads.schedules.check import find_violation
 from yantra.workloads.schedules.limits import counted
 from yantra.workloads.schedules.schedule import Action, Orders, Pair, Schedule, Step

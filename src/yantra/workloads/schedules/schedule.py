@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Literal, NamedTuple
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.workloads.schedules.limits import counted
 from yantra.workloads.schedules.stages import Stages, loop
 

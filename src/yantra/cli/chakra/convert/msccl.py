@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from yantra.base.errors import ConfigError
 from yantra.cli import warn
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import msccl_collectives
-from yantra.errors import ConfigError
 
 if TYPE_CHECKING:
-    from yantra.chakra.msccl import Program, Proof, Sizes
-    from yantra.chakra.msccl.upstream import Form
+    from yantra.collectives.msccl import Program, Proof, Sizes
+    from yantra.collectives.msccl.upstream import Form
 
 _FORMS = ("upstream-head", "upstream-sized")
 
@@ -52,7 +52,7 @@ def command(
     The traces run as a collective of their own: `{custom: "OUTPUT.{position}.et"}` in a scenario,
     `"all-reduce-implementation-custom": ["OUTPUT"]` in ASTRA-sim's system file.
     """
-    from yantra.chakra.msccl import prove, read_program
+    from yantra.collectives.msccl import prove, read_program
 
     if (output is None) is not check_only:
         raise click.UsageError("expected either -o OUTPUT or --check-only")
@@ -84,8 +84,8 @@ def _write(
     program: Program, proof: Proof | None, sizes: Sizes, compat: str | None, output: str
 ) -> tuple[list[str], int]:
     """Write the traces; return their paths and how many nodes they have."""
-    from yantra.chakra.msccl import traces, upstream_traces
-    from yantra.chakra.msccl.traces import write
+    from yantra.collectives.msccl import traces, upstream_traces
+    from yantra.collectives.msccl.traces import write
 
     if proof is not None and compat is None:
         made = traces(proof, sizes)
@@ -100,9 +100,9 @@ def _print(program: Program, collective: str, lines: tuple[str, ...]) -> None:
 
 
 def _sizes(size: str | None, memory_bandwidth: str | None, compat: str | None) -> Sizes:
-    from yantra.chakra.msccl import Sizes
-    from yantra.chakra.msccl.traces import MEMORY_BYTES_PER_S
-    from yantra.units import parse
+    from yantra.base.units import parse
+    from yantra.collectives.msccl import Sizes
+    from yantra.collectives.msccl.traces import MEMORY_BYTES_PER_S
 
     if compat == "upstream-head" and size is not None:
         raise click.UsageError("--compat upstream-head writes no sizes; leave --size out")

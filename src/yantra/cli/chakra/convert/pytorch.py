@@ -10,7 +10,7 @@ import click
 from yantra.cli.command import WithExamples, json_option, print_json
 
 if TYPE_CHECKING:
-    from yantra.chakra.pytorch.convert import ConvertOptions
+    from yantra.tracing.pytorch.convert import ConvertOptions
 
 _ALL_RECORDED = 0
 
@@ -67,7 +67,7 @@ def command(
     Give all ranks in one call, so that sends meet receives and groups have the same ids everywhere.
     Writes OUTPUT.<rank>.et, and OUTPUT.groups.json for --comm-group-configuration.
     """
-    from yantra.errors import ConfigError
+    from yantra.base.errors import ConfigError
 
     single = output.endswith((".et", ".et.gz"))
     if single and (len(traces) > 1 or replicate is not None):
@@ -79,7 +79,7 @@ def command(
         if as_json:
             print_json({"output": output, "ranks": len(traces)})
         return 0
-    from yantra.chakra.pytorch.convert import ConvertOptions
+    from yantra.tracing.pytorch.convert import ConvertOptions
 
     options = ConvertOptions(
         gaps=not no_gaps,
@@ -92,9 +92,9 @@ def command(
 
 
 def _upstream(traces: tuple[str, ...], output: str) -> None:
-    from yantra.chakra.pytorch.files import trace_name
-    from yantra.chakra.pytorch.upstream.convert import convert
     from yantra.cli.progress import progress
+    from yantra.tracing.pytorch.files import trace_name
+    from yantra.tracing.pytorch.upstream.convert import convert
 
     with progress("converting", counted=True) as report:
         for place, path in enumerate(traces):
@@ -104,9 +104,9 @@ def _upstream(traces: tuple[str, ...], output: str) -> None:
 
 
 def _convert(traces: tuple[str, ...], output: str, options: ConvertOptions, as_json: bool) -> int:
-    from yantra.chakra.pytorch.files import convert_files
     from yantra.cli import warn
     from yantra.cli.progress import progress
+    from yantra.tracing.pytorch.files import convert_files
 
     with progress("converting", counted=True) as report:
         done = convert_files(traces, output, options, report)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from yantra.base.errors import ConfigError
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.loop_options import loop_options
-from yantra.errors import ConfigError
 
 if TYPE_CHECKING:
-    from yantra.chakra.text.loops import TimeUnit, Updates
+    from yantra.workloads.importers.layer_text.loops import TimeUnit, Updates
 
 
 @click.command(
@@ -48,8 +48,8 @@ def command(
     as_json: bool,
 ) -> int:
     """Make Chakra traces OUTPUT.RANK.et from the text workload WORKLOAD."""
-    from yantra.chakra.text import convert, convert_upstream, parse_dims
     from yantra.cli import warn
+    from yantra.workloads.importers.layer_text import convert, convert_upstream, parse_dims
 
     if compat:
         if ranks is None:

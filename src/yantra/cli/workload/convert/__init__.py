@@ -10,7 +10,7 @@ from yantra.cli.command import print_json
 from yantra.cli.group import Commands
 
 if TYPE_CHECKING:
-    from yantra.workloads.template import Workload
+    from yantra.workloads.templates import Workload
 
 
 class _Sources(Commands):

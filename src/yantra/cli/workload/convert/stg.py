@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from yantra.base.errors import ConfigError
 from yantra.cli.command import WithExamples, json_option
-from yantra.errors import ConfigError
 
 _TYPES = ("gpt", "llama", "dense", "moe", "prefilling", "decoding")
 _RANKS = {

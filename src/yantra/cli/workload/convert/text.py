@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from yantra.base.errors import ConfigError
 from yantra.cli.command import WithExamples, json_option
 from yantra.cli.loop_options import loop_options
 from yantra.cli.typed import as_typed
-from yantra.errors import ConfigError
 
 if TYPE_CHECKING:
-    from yantra.chakra.text.loops import TimeUnit, Updates
+    from yantra.workloads.importers.layer_text.loops import TimeUnit, Updates
 
 
 @click.command(

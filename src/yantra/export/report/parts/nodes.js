@@ -144,7 +144,7 @@ export class Job {
     return this.columns.numbers(column)[row];
   }
 
-  // Finds a group among families of groups that lie alike (yantra.workloads.template.rules).
+  // Finds a group among families of groups that lie alike (yantra.workloads.templates.rules).
   membersByRule(id) {
     for (const [firstId, base, axes, offsets] of this.about.meanings.families) {
       let rest = id - firstId;

@@ -6,13 +6,13 @@ from_simai("gpt13b.txt")
 
 from __future__ import annotations
 
-from yantra.errors import ConfigError
-from yantra.workloads.grid import Group
+from yantra.base.errors import ConfigError
 from yantra.workloads.importers.imported import VIEW, make_grid, make_workload
 from yantra.workloads.importers.simai.order import SIMAI, stages
 from yantra.workloads.importers.simai.read import Job, read
 from yantra.workloads.importers.simai.trace import trace
-from yantra.workloads.template import Workload
+from yantra.workloads.templates import Workload
+from yantra.workloads.templates.grid import Group
 
 __all__ = ["SIMAI", "Job", "from_simai", "read"]
 

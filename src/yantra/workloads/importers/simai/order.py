@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from yantra.errors import ConfigError, UnsupportedError
+from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.workloads import schedules
 from yantra.workloads.importers.simai.read import Job, Row
 from yantra.workloads.schedules.schedule import Pair

@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from yantra.base.documents import Path, read_text
+from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean, expected_got, show
 from yantra.chakra import CollectiveType
-from yantra.documents import Path, read_text
-from yantra.errors import ConfigError, UnsupportedError, did_you_mean, expected_got, show
 
 KEYWORDS = ("HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_TRANSFORMER")
 COLLECTIVES: Mapping[str, CollectiveType] = {

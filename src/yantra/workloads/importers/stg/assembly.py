@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from yantra.errors import ConfigError, did_you_mean
-from yantra.records import Record
+from yantra.base.errors import ConfigError, did_you_mean
+from yantra.base.records import Record
 from yantra.workloads.importers.stg import operators
 from yantra.workloads.importers.stg.expressions import Expression, number
 from yantra.workloads.importers.stg.module import Library

@@ -17,8 +17,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from yantra.documents import parse_json, parse_yaml, read_text
-from yantra.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.documents import parse_json, parse_yaml, read_text
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.workloads.importers.stg.assembly import Assembly, Block, Link, Part
 from yantra.workloads.importers.stg.parse import parse
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from yantra.errors import ConfigError, did_you_mean
+from yantra.base.errors import ConfigError, did_you_mean
 from yantra.workloads.importers.stg.module import Library, Module
 from yantra.workloads.importers.stg.settings import Settings
 from yantra.workloads.importers.stg.sheets import read_module

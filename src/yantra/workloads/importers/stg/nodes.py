@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.workloads.importers.stg import operators
 from yantra.workloads.importers.stg.expressions import Expression
 from yantra.workloads.importers.stg.resharding import Collective, collectives

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.workloads.importers.stg.expressions import Expression, Shape, number, volume
 from yantra.workloads.importers.stg.tensors import WHOLE, Spec
 

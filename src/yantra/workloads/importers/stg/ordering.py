@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.workloads.importers.stg.nodes import Step
 
 Stages = Mapping[int, Sequence[Step]]

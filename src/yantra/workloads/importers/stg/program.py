@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.workloads.importers.stg.assembly import Assembly, Context, build
 from yantra.workloads.importers.stg.expressions import Expression, number, symbol
 from yantra.workloads.importers.stg.micro_batches import repeat

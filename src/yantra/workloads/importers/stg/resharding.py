@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType
-from yantra.errors import ConfigError
 from yantra.workloads.importers.stg.expressions import Expression, Shape, number
 
 PARALLEL_SYMBOLS = ("dp", "tp", "cp", "sp", "ep", "fsdp")

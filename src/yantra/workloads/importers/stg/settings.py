@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from yantra.errors import ConfigError, did_you_mean
-from yantra.records import Record
+from yantra.base.errors import ConfigError, did_you_mean
+from yantra.base.records import Record
 from yantra.workloads.importers.stg.units import DTYPE_BYTES, Units
 
 MODEL_TYPES = {

@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from yantra.documents import parse_json, read_text
-from yantra.errors import ConfigError, did_you_mean, show
+from yantra.base.documents import parse_json, read_text
+from yantra.base.errors import ConfigError, did_you_mean, show
 from yantra.workloads.importers.stg import operators
 from yantra.workloads.importers.stg.expressions import Expression, Shape, number
 from yantra.workloads.importers.stg.module import Module

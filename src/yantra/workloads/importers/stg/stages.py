@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.workloads.importers.stg import operators
 from yantra.workloads.importers.stg.tensors import FRONT, Graph, Spec, Tensor
 

@@ -15,8 +15,8 @@ from functools import cache
 from math import prod
 from typing import Literal
 
+from yantra.base.errors import ConfigError, did_you_mean
 from yantra.chakra import Attribute, CollectiveType, Kind
-from yantra.errors import ConfigError, did_you_mean
 from yantra.workloads.importers.stg import operators
 from yantra.workloads.importers.stg.expressions import Expression, Shape
 from yantra.workloads.importers.stg.nodes import Step

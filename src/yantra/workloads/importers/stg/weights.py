@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import add
 
-from yantra.errors import ConfigError
+from yantra.base.errors import ConfigError
 from yantra.workloads.importers.stg import operators
 from yantra.workloads.importers.stg.expressions import Shape, number, symbol, volume
 from yantra.workloads.importers.stg.tensors import Graph, Spec, Tensor, relink

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 
-from yantra.workloads.grid import Grid, Group
 from yantra.workloads.importers.stg.assembly_file import read_assembly
 from yantra.workloads.importers.stg.builtin.catalog import builtin
 from yantra.workloads.importers.stg.emission import templates
 from yantra.workloads.importers.stg.library import sheets_of
 from yantra.workloads.importers.stg.program import Program, generate
 from yantra.workloads.importers.stg.settings import Settings
-from yantra.workloads.template import RankClass, Workload
+from yantra.workloads.templates import RankClass, Workload
+from yantra.workloads.templates.grid import Grid, Group
 
 _GRID, _VIEW = "train", "dense"
 

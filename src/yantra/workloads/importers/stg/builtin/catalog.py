@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 
-from yantra.errors import ConfigError, did_you_mean
+from yantra.base.errors import ConfigError, did_you_mean
 from yantra.workloads.importers.stg.builtin import (
     around,
     attention,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yantra.records import Record
+from yantra.base.records import Record
 
 
 class Form(Record):

@@ -1,0 +1,77 @@
+"""Contracts of plug-ins: laws that each of a kind keeps, checked by one command for all kinds.
+
+A law takes a plug-in and an example, and returns what is wrong, in words, or None. The laws of a
+kind lie beside it (`yantra.fabric.topologies.contract`); here is what all contracts have in common.
+A plug-in that raises breaks the law that asked it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from yantra.base.errors import YantraError
+from yantra.base.plugin_files import what_was_raised
+
+
+class Contract(NamedTuple):
+    """The contract of a kind of plug-in, ready for a command line.
+
+    `find` returns the plug-in of a name or a file, `violations` yields what is wrong with it,
+    `summary` says what was checked. `about` and `argument` are its help, `module` is run by
+    `python -m`.
+    """
+
+    kind: str
+    module: str
+    about: str
+    argument: str
+    find: Callable[[str], Any]
+    violations: Callable[[Any], Iterator[str]]
+    summary: Callable[[Any], str]
+
+
+class Verdict(NamedTuple):
+    """The first law that is broken, and by which example; empty if all hold. Else what holds."""
+
+    broken: str
+    summary: str
+
+
+def check(contract: Contract, name: str) -> Verdict:
+    """Check a plug-in by its name or file. Raises ConfigError for one that cannot be read."""
+    plugin = contract.find(name)
+    try:
+        broken = next(contract.violations(plugin), None)
+        return Verdict(broken, "") if broken else Verdict("", contract.summary(plugin))
+    except YantraError:
+        raise
+    except Exception as error:
+        return Verdict(f"it raises {what_was_raised(error)}", "")
+
+
+def asked(law: Callable[..., str | None], *example: Any) -> str | None:
+    """Return what a law says of an example; an exception of the plug-in breaks the law."""
+    try:
+        return law(*example)
+    except YantraError:
+        raise
+    except Exception as error:
+        return f"it raises {what_was_raised(error)}"
+
+
+def main(contract: Contract, arguments: Sequence[str] | None = None) -> int:
+    """Check the plug-in that a command line names; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {contract.module}", description=contract.about
+    )
+    parser.add_argument("plugin", metavar=contract.kind, help=contract.argument)
+    try:
+        verdict = check(contract, parser.parse_args(arguments).plugin)
+    except YantraError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    print(verdict.broken or verdict.summary)
+    return 1 if verdict.broken else 0

@@ -1,0 +1,223 @@
+"""Text of JSON and YAML files to plain trees, with the place of every syntax error.
+
+YAML is read more strictly than usual where it guesses: a repeated key is an error, and a plain
+scalar is a number or a truth value only in JSON's spelling (`no`, `1:30` and `010` are text).
+PyYAML is loaded only when YAML is read, and with libyaml if it was built in.
+"""
+
+from __future__ import annotations
+
+import re
+from math import isinf
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from yantra.base.errors import ConfigError, show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Path = str | PathLike[str]
+
+RESULT_FORMAT = "yantra-result"
+"""What the member `format` of a result says, by which it is known."""
+
+_JSON_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
+_DEEPEST = 50
+_JSON_WORDS = {"true": True, "false": False, "null": None, "": None, "~": None}
+
+
+def read_text(path: Path, *, encoding: str = "utf-8-sig") -> str:
+    """Return the text of a UTF-8 file; without its byte-order mark, which "utf-8" keeps."""
+    try:
+        with open(path, encoding=encoding) as file:
+            return file.read()
+    except OSError as error:
+        raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(str(path), f"not UTF-8 text at byte {error.start}") from None
+    except ValueError:
+        raise ConfigError(show(path), "cannot be read: not a path") from None
+
+
+def parse_json(text: str, name: str) -> tuple[Any, list[str]]:
+    """Return the first JSON value of a text, and warnings: repeated keys, text after the value.
+
+    `name` is the file the errors name. Of a repeated key the last value counts, and what follows
+    the value is not read: so does nlohmann::json 3.10 behind `stream >> json`.
+    """
+    import json
+
+    warnings: list[str] = []
+
+    def merge(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        merged: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in merged:
+                warnings.append(f"{name}: {show(key)}: given twice; the last value counts")
+            merged[key] = value
+        return merged
+
+    def constant(word: str) -> None:
+        raise _not_json(name, f"{word} is not a JSON value")
+
+    decoder = json.JSONDecoder(
+        object_pairs_hook=merge,
+        parse_float=lambda number: _number(number, name),
+        parse_int=lambda number: _number(number, name),
+        parse_constant=constant,
+    )
+    start = len(text) - len(text.lstrip(" \t\r\n"))
+    try:
+        tree, end = decoder.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise _at(name, error.lineno, error.colno, f"not JSON: {_lower(error.msg)}") from None
+    except RecursionError:
+        raise _not_json(name, "nested too deeply") from None
+    rest = text[end:].strip()
+    if rest:
+        warnings.append(f"{name}: text after the JSON value is ignored: {show(rest)}")
+    return tree, warnings
+
+
+def parse_own_json(text: str, name: str) -> dict[str, Any]:
+    """Return the object in the text of a JSON file that Yantra wrote; `name` is for errors.
+
+    Several times faster than `parse_json`, which reads what others write: results are large.
+    """
+    import json
+
+    def constant(word: str) -> None:
+        raise _not_json(name, f"{word} is not a JSON value")
+
+    try:
+        tree = json.loads(text, parse_constant=constant)
+    except json.JSONDecodeError as error:
+        raise _at(name, error.lineno, error.colno, f"not JSON: {_lower(error.msg)}") from None
+    except RecursionError:
+        raise _not_json(name, "nested too deeply") from None
+    if not isinstance(tree, dict):
+        raise ConfigError(name, f"expected an object, got {show(tree)}")
+    return tree
+
+
+def parse_yaml(text: str, name: str, scalars_as_text: bool = False) -> Any:
+    """Return the tree of the one YAML document in a text; None if there is none.
+
+    With `scalars_as_text` every scalar stays as written, for readers with number rules of their
+    own. Keys always stay text.
+    """
+    import yaml
+
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        return _Tree(yaml.parse(text, Loader=loader), name, scalars_as_text).document()
+    except yaml.MarkedYAMLError as error:
+        mark, problem = error.problem_mark, f"not YAML: {error.problem or error.context}"
+        if mark is None:
+            raise ConfigError(name, problem) from None
+        raise _at(name, mark.line + 1, mark.column + 1, problem) from None
+    except yaml.YAMLError as error:
+        raise ConfigError(name, f"not YAML: {_lower(str(error).splitlines()[0])}") from None
+
+
+def is_plain_text(text: str) -> bool:
+    """Return whether `parse_yaml` reads a plain scalar of this spelling as text."""
+    return isinstance(_plain_scalar(text), str)
+
+
+class _Tree:
+    """Builds one document from parser events.
+
+    PyYAML's own composer recurses in C without a limit. A shared anchor is built once, so that
+    the cost is that of the text.
+    """
+
+    def __init__(self, events: Iterator[Any], name: str, scalars_as_text: bool) -> None:
+        self._events = events
+        self._name = name
+        self._plain: Callable[[str], Any] = str if scalars_as_text else _plain_scalar
+        self._anchors: dict[str, Any] = {}
+
+    def document(self) -> Any:
+        """Return the tree of the only document, None if there is none."""
+        tree, documents = None, 0
+        for event in self._events:
+            if _kind(event) == "DocumentStart":
+                documents += 1
+                if documents > 1:
+                    raise self._error(event, "expected one document, got another")
+                tree = self._value(next(self._events), 0)
+        return tree
+
+    def _value(self, event: Any, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise self._error(event, "nested too deeply")
+        kind = _kind(event)
+        if kind == "Alias":
+            if event.anchor not in self._anchors:
+                raise self._error(event, f"the anchor '{event.anchor}' is not defined before")
+            return self._anchors[event.anchor]
+        if kind == "MappingStart":
+            value: Any = self._mapping(depth + 1)
+        elif kind == "SequenceStart":
+            value = [self._value(item, depth + 1) for item in self._until("SequenceEnd")]
+        else:
+            value = event.value if event.style else self._plain(event.value)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = value
+        return value
+
+    def _mapping(self, depth: int) -> dict[str, Any]:
+        tree: dict[str, Any] = {}
+        for key in self._until("MappingEnd"):
+            if _kind(key) != "Scalar":
+                raise self._error(key, "a key must be a scalar")
+            if key.value in tree:
+                raise self._error(key, f"the key {show(key.value)} is given twice")
+            tree[key.value] = self._value(next(self._events), depth)
+        return tree
+
+    def _until(self, end: str) -> Iterator[Any]:
+        while _kind(event := next(self._events)) != end:
+            yield event
+
+    def _error(self, event: Any, problem: str) -> ConfigError:
+        return _at(self._name, event.start_mark.line + 1, event.start_mark.column + 1, problem)
+
+
+def _kind(event: Any) -> str:
+    return type(event).__name__.removesuffix("Event")
+
+
+def _plain_scalar(text: str) -> Any:
+    if text in _JSON_WORDS:
+        return _JSON_WORDS[text]
+    match = re.fullmatch(_JSON_NUMBER, text)
+    if match is None:
+        return text
+    return float(text) if match[2] or match[3] or len(text) > 30 else int(text)
+
+
+def _number(text: str, name: str) -> int | float:
+    """Read a JSON number as 64-bit readers do: an integer beyond 64 bits becomes a float."""
+    if text.lstrip("-").isdigit() and len(text) <= 20:
+        whole = int(text)
+        if -(2**63) <= whole < 2**64:
+            return whole
+    value = float(text)
+    if isinf(value):
+        raise _not_json(name, f"the number {show(text)} is out of range")
+    return value
+
+
+def _not_json(name: str, problem: str) -> ConfigError:
+    return ConfigError(name, f"not JSON: {problem}")
+
+
+def _at(name: str, line: int, column: int, problem: str) -> ConfigError:
+    return ConfigError(f"{name}, line {line}, column {column}", problem)
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,101 @@
+"""Fields of several values of one kind: lists, sets of names, and tables by number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yantra.base.errors import ConfigError, expected_got
+from yantra.base.fields.scalars import Field, Schema, Text, Whole
+
+
+class Many(Field):
+    """A list of one kind of value, held as a tuple."""
+
+    expected = "a list"
+
+    def __init__(self, item: Field) -> None:
+        self.item = item
+
+    def read(self, tree: Any, where: str, folder: str) -> Any:
+        if not isinstance(tree, list):
+            raise ConfigError(where, expected_got(self.expected, tree))
+        return tuple(self.item.read(item, f"{where}[{at}]", folder) for at, item in enumerate(tree))
+
+    def check(self, value: Any, where: str) -> None:
+        if not isinstance(value, tuple):
+            raise ConfigError(where, expected_got("a tuple", value))
+        for at, item in enumerate(value):
+            self.item.check(item, f"{where}[{at}]")
+
+    def write(self, value: Any, folder: str) -> Any:
+        return [self.item.write(item, folder) for item in value]
+
+    def schema(self) -> Schema:
+        return {"type": "array", "items": self.item.schema()}
+
+
+class NameSet(Many):
+    """A list of names without order, held as a frozen set."""
+
+    def __init__(self) -> None:
+        super().__init__(Text())
+
+    def read(self, tree: Any, where: str, folder: str) -> frozenset[str]:
+        return frozenset(super().read(tree, where, folder))
+
+    def check(self, value: Any, where: str) -> None:
+        if not isinstance(value, frozenset):
+            raise ConfigError(where, expected_got("a frozenset of names", value))
+        for name in value:
+            self.item.check(name, where)
+
+    def write(self, value: frozenset[str], folder: str) -> list[str]:
+        return sorted(value)
+
+
+class Numbered(Field):
+    """A mapping from whole numbers to one kind of value, held as sorted pairs."""
+
+    expected = "a mapping with whole numbers as keys"
+
+    def __init__(self, item: Field, at_least: int = 0) -> None:
+        self.item = item
+        self._number = Whole(at_least=at_least)
+        self._pattern = "^[0-9]{1,20}$" if at_least == 0 else "^0*[1-9][0-9]{0,19}$"
+
+    def read(self, tree: Any, where: str, folder: str) -> tuple[tuple[int, Any], ...]:
+        if not isinstance(tree, dict):
+            raise ConfigError(where, expected_got(self.expected, tree))
+        pairs: dict[int, Any] = {}
+        for key, item in tree.items():
+            if not (key.isascii() and key.isdigit() and len(key) <= 20):
+                raise ConfigError(where, expected_got("a whole number as key", key))
+            number = int(key)
+            self._number.check(number, where)
+            if number in pairs:
+                raise ConfigError(where, f"the key {number} is given twice")
+            pairs[number] = self.item.read(item, f"{where}.{number}", folder)
+        return tuple(sorted(pairs.items()))
+
+    def check(self, value: Any, where: str) -> None:
+        self._check_numbers(value, where)
+        for number, item in value:
+            self.item.check(item, f"{where}.{number}")
+
+    def _check_numbers(self, value: Any, where: str) -> None:
+        if not isinstance(value, tuple):
+            raise ConfigError(where, expected_got("a tuple of pairs", value))
+        for pair in value:
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise ConfigError(where, expected_got("a pair", pair))
+            self._number.check(pair[0], where)
+
+    def write(self, value: tuple[tuple[int, Any], ...], folder: str) -> dict[int, Any]:
+        return {key: self.item.write(item, folder) for key, item in value}
+
+    def schema(self) -> Schema:
+        return {
+            "type": "object",
+            "propertyNames": {"pattern": self._pattern},
+            "additionalProperties": self.item.schema(),
+        }

@@ -1,0 +1,183 @@
+"""The choice of a plug-in: its name, the path of its file, its class, or one of them with options.
+
+    network: ideal
+    network: {kind: ideal, options: {speedup: 2}}
+
+What options there are is the plug-in's own business: it describes them by a `Section`, and nothing
+here or in the scenario's layout changes when a plug-in gets another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeVar
+
+from yantra.base.errors import ConfigError, expected_got
+from yantra.base.fields.plugin_names import read_name, write_name
+from yantra.base.fields.scalars import Field, Schema
+from yantra.base.fields.section import Section, read_options
+from yantra.base.plugin_files import Named
+from yantra.base.records import Record
+from yantra.base.registry import Registry
+
+T = TypeVar("T")
+
+
+class Plugin(Record):
+    """A plug-in and the options that are given, as (name, value) pairs in the plug-in's order."""
+
+    kind: Named
+    options: tuple[tuple[str, Any], ...] = ()
+
+
+PluginChoice = Named | Plugin
+"""How a scenario chooses a plug-in."""
+
+
+class _Described(Protocol):
+    @property
+    def options(self) -> Section | None: ...
+
+
+class PluginField(Field):
+    """One plug-in of a registry.
+
+    A set that has more than its registry gives `names`, and `find`, which returns what has the
+    `options` of one, or raises ConfigError. `also` are other names that some have.
+    """
+
+    def __init__(
+        self,
+        registry: Registry[Any],
+        names: Callable[[], Iterable[str]] | None = None,
+        find: Callable[[Named, str], _Described] | None = None,
+        also: Iterable[str] = (),
+    ) -> None:
+        self.expected = f"the name of a {registry.kind}, or {{kind, options}}"
+        self._registry = registry
+        self._known = names or registry.names
+        self._find = find or registry.get
+        self._also = tuple(also)
+
+    def _names(self) -> tuple[str, ...]:
+        return (*self._known(), *self._also)
+
+    def read(self, tree: Any, where: str, folder: str) -> PluginChoice:
+        if isinstance(tree, str):
+            kind = self._kind(tree, where, folder)
+            read_options(self._find(kind, where).options, None, where, folder)
+            return kind
+        if not isinstance(tree, dict):
+            raise ConfigError(where, expected_got(self.expected, tree))
+        for key in tree:
+            if key not in ("kind", "options"):
+                raise ConfigError(f"{where}.{key}", "unknown key; expected one of kind, options")
+        if "kind" not in tree:
+            raise ConfigError(f"{where}.kind", "missing; expected a name")
+        kind = self._kind(tree["kind"], f"{where}.kind", folder)
+        section = self._find(kind, f"{where}.kind").options
+        given = tree.get("options")
+        record = read_options(section, given, where, folder)
+        if section is None or not given:
+            return kind
+        names = (section.entries[key][0] for key in section.entries if key in given)
+        return Plugin(kind=kind, options=tuple((name, getattr(record, name)) for name in names))
+
+    def _kind(self, tree: Any, where: str, folder: str) -> str:
+        if not isinstance(tree, str) or not tree:
+            raise ConfigError(where, expected_got(self.expected, tree))
+        return read_name(tree, folder)
+
+    def check(self, value: Any, where: str) -> None:
+        kind = kind_of(value)
+        if not isinstance(kind, str | type) or not kind:
+            raise ConfigError(where, expected_got(self.expected, value))
+        options_of(value, self._find(kind, where).options, where)
+
+    def write(self, value: PluginChoice, folder: str) -> Any:
+        kind = write_name(self._registry, kind_of(value), folder)
+        if not isinstance(value, Plugin) or not value.options:
+            return kind
+        section = self._find(value.kind, "options").options
+        entries = section.entries if section is not None else {}
+        given = dict(value.options)
+        return {
+            "kind": kind,
+            "options": {
+                key: field.write(given[name], folder)
+                for key, (name, field, _) in entries.items()
+                if name in given
+            },
+        }
+
+    def schema(self) -> Schema:
+        names = self._names()
+        with_options = [
+            {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["kind"],
+                "properties": {"kind": {"const": name}, "options": options.schema()},
+            }
+            for name in names
+            if (options := self._find(name, "schema").options) is not None
+        ]
+        plain = {"type": "object", "additionalProperties": False, "required": ["kind"]}
+        return {
+            "anyOf": [
+                {"enum": list(names)},
+                {"type": "string", "pattern": r"\.py$"},
+                plain | {"properties": {"kind": {"enum": list(names)}}},
+                plain
+                | {
+                    "properties": {
+                        "kind": {"type": "string", "pattern": r"\.py$"},
+                        "options": {"type": "object"},
+                    }
+                },
+                *with_options,
+            ]
+        }
+
+    def describe(self) -> str:
+        return f"one of {', '.join(self._names())}, or {{kind, options}}"
+
+
+def kind_of(choice: PluginChoice) -> Named:
+    """Return what a choice names, without its options."""
+    return choice.kind if isinstance(choice, Plugin) else choice
+
+
+def named(choice: PluginChoice) -> str:
+    """Return what errors call a choice: its name or path as it is given, or that of the class."""
+    kind = kind_of(choice)
+    return kind if isinstance(kind, str) else kind.__name__
+
+
+def made(registry: Registry[type[T]], choice: PluginChoice, where: str | None = None) -> T:
+    """Return the plug-in that a scenario chooses, made with its options. Raises ConfigError."""
+    plugin: Any = registry.get(kind_of(choice), where)
+    instance: T = plugin(options_of(choice, plugin.options, where or registry.kind))
+    return instance
+
+
+def options_of(choice: PluginChoice, section: Section | None, where: str) -> Any:
+    """Return the options of a choice as the record of `section`, checked; None if it has none.
+
+    Raises ConfigError naming `<where>.options.<name>`.
+    """
+    given = dict(choice.options) if isinstance(choice, Plugin) else {}
+    if section is None:
+        for name in given:
+            raise ConfigError(f"{where}.options.{name}", "unknown key; there are no options here")
+        return None
+    keys = {name: key for key, (name, _, _) in section.entries.items()}
+    for name in given:
+        if name not in keys:
+            read_options(section, {name: None}, where, "")  # which says so
+    for name, key in keys.items():
+        if name not in given and not hasattr(section.record, name):
+            raise ConfigError(f"{where}.options.{key}", "missing")
+    record = section.record(**given)
+    section.check(record, f"{where}.options")
+    return record

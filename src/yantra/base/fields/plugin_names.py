@@ -1,0 +1,59 @@
+"""Names of plug-ins in scenario files: paths start from the file's folder, as all others do.
+
+What a scenario holds is a name, a path or a class. A file can hold the first two, so a class is
+written as the path of the file that gives it, and so is a name that only a command line has
+registered. A class that is in no file is written as a mark, which says so; no reader takes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import path as paths
+from typing import Any
+
+from yantra.base.errors import ConfigError
+from yantra.base.plugin_files import Named, split_path
+from yantra.base.registry import Registry
+
+IN_MEMORY = "in_memory"
+"""The key of a mark: what stands in the tree of a result for what is in no file."""
+
+
+def read_name(name: str, folder: str) -> str:
+    """Return the name of a plug-in; a relative path starts from `folder`."""
+    path = split_path(name)
+    if path is None or not folder:
+        return name
+    return paths.normpath(paths.join(folder, path[0])) + name[len(path[0]) :]
+
+
+def write_name(registry: Registry[Any], name: Named, folder: str) -> Any:
+    """Return the text of a plug-in whose relative paths start from `folder`, or a mark."""
+    written = registry.written(name)
+    if written is None:
+        described = f"the class {registry.shown(name)}, made in Python and in no file"
+        return {IN_MEMORY: described}
+    path = split_path(written)
+    if path is None or not folder or paths.isabs(path[0]):
+        return written
+    return paths.relpath(path[0], folder) + written[len(path[0]) :]
+
+
+def marks(tree: Any, where: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of every mark in the tree of a scenario."""
+    if isinstance(tree, dict) and isinstance(tree.get(IN_MEMORY), str):
+        yield where, tree[IN_MEMORY]
+    elif isinstance(tree, dict):
+        for key, part in tree.items():
+            yield from marks(part, f"{where}.{key}" if where else str(key))
+    elif isinstance(tree, list):
+        for at, part in enumerate(tree):
+            yield from marks(part, f"{where}[{at}]")
+
+
+def refuse_marks(tree: Any) -> None:
+    """Raise ConfigError if a tree that is to be a file holds what no file gives."""
+    for where, text in marks(tree):
+        raise ConfigError(
+            where, f"cannot be written: {text}; put it in a file that ends with a line PLUGIN ="
+        )

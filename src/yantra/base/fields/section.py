@@ -1,0 +1,120 @@
+"""A mapping with known keys, held as a record; and the options of plug-ins, which are one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.base.fields.scalars import Field, Ranged, Schema
+from yantra.base.records import Record
+
+Entry = tuple[str, Field, str]
+"""What stands at a key: the name of the record's field, its kind, and one line of meaning."""
+
+_REQUIRED: Any = object()
+
+
+class Section(Field):
+    """A mapping with known keys, held as a record; `entries` say what stands at each key.
+
+    A key may be left out if the record has a default, and `write` leaves it out where the value is
+    the default. Defaults are taken for granted: the record's own are not checked again.
+    """
+
+    expected = "a mapping"
+
+    def __init__(self, record: type[Record], entries: Mapping[str, Entry]) -> None:
+        self.record = record
+        self.entries = entries
+        self._rows = tuple(
+            (key, name, field, getattr(record, name, _REQUIRED))
+            for key, (name, field, _) in entries.items()
+        )
+
+    def read(self, tree: Any, where: str, folder: str) -> Any:
+        if not isinstance(tree, dict):
+            raise ConfigError(where or "scenario", expected_got(self.expected, tree))
+        for key in tree:
+            if key not in self.entries:
+                raise ConfigError(_at(where, key), f"unknown key{self._known(key)}")
+        values: dict[str, Any] = {}
+        for key, name, field, default in self._rows:
+            if key in tree:
+                values[name] = field.read(tree[key], _join(where, key), folder)
+            elif default is _REQUIRED:
+                raise ConfigError(_join(where, key), f"missing; expected {field.expected}")
+        return self.record(**values)
+
+    def _known(self, key: str) -> str:
+        expected = f"; expected one of {', '.join(self.entries)}"
+        return did_you_mean(key, self.entries) or expected
+
+    def check(self, value: Any, where: str) -> None:
+        if not isinstance(value, self.record):
+            raise ConfigError(where, expected_got(f"a {self.record.__name__}", value))
+        self.check_fields(value, where)
+
+    def check_fields(self, value: Any, where: str) -> None:
+        """Check each field of a record by itself; what relates several is left to others."""
+        for key, name, field, default in self._rows:
+            part = getattr(value, name)
+            if part is not default:
+                field.check(part, f"{where}.{key}" if where else key)
+
+    def write(self, value: Record, folder: str) -> dict[str, Any]:
+        tree: dict[str, Any] = {}
+        for key, name, field, default in self._rows:
+            part = getattr(value, name)
+            if default is _REQUIRED or part != default:
+                tree[key] = field.write(part, folder)
+        return tree
+
+    def schema(self) -> Schema:
+        required = [key for key, _, _, default in self._rows if default is _REQUIRED]
+        return {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                key: {"description": _help(field, meaning)} | self._default(key) | field.schema()
+                for key, (_, field, meaning) in self.entries.items()
+            },
+        } | ({"required": required} if required else {})
+
+    def _default(self, key: str) -> Schema:
+        name, field, _ = self.entries[key]
+        default = getattr(self.record, name, None)
+        if default is None or isinstance(field, Section):
+            return {}
+        return {"default": field.write(default, "")}
+
+
+def read_options(section: Section | None, tree: Any, where: str, folder: str) -> Any:
+    """Return the options of a plug-in, which stand at `<where>.options`, as its record.
+
+    `section` describes them, None if the plug-in has none; then so is what is returned. `tree` is
+    None where the file gives no options: each must then have a default. Raises ConfigError naming
+    `<where>.options.<key>` for an unknown or missing key, a wrong type or a value out of range.
+    """
+    at = _join(where, "options")
+    if section is not None:
+        return section.read({} if tree is None else tree, at, folder)
+    if tree is not None and not isinstance(tree, dict):
+        raise ConfigError(at, expected_got(Section.expected, tree))
+    for key in tree or ():
+        raise ConfigError(_at(at, key), "unknown key; there are no options here")
+    return None
+
+
+def _help(field: Field, meaning: str) -> str:
+    """Return what an editor shows; of a quantity the JSON Schema itself cannot say the range."""
+    return f"{meaning}: {field.describe()}" if isinstance(field, Ranged) else meaning
+
+
+def _join(where: str, key: str) -> str:
+    return f"{where}.{key}" if where else key
+
+
+def _at(where: str, key: str) -> str:
+    """Return where a key is that came from a file, and may hold anything."""
+    return _join(where, key if key.isprintable() else show(key))

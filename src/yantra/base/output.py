@@ -1,0 +1,50 @@
+"""Writing files so that nobody ever sees half of one.
+
+The content goes to a new file in the same folder, which then takes the name in one step. A reader
+finds the old file or the new one; a failing write leaves what was there. What is no file, such as a
+pipe or /dev/null, is written to as it is: renaming would replace it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from yantra.base.errors import ConfigError
+
+Path = str | os.PathLike[str]
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[str]:
+    """Yield the name to write to; `path` gets what was written there when the block ends well.
+
+    Raises ConfigError when the file cannot be written; the block may raise what it likes.
+    """
+    where = os.fspath(path)
+    in_place = os.path.exists(where) and not os.path.isfile(where) and not os.path.isdir(where)
+    unfinished = where if in_place else f"{where}.{os.urandom(4).hex()}.tmp"
+    try:
+        yield unfinished
+        if not in_place:
+            os.replace(unfinished, where)
+    except OSError as error:
+        raise ConfigError(where, f"cannot be written: {error.strerror or error}") from None
+    finally:
+        if not in_place and os.path.exists(unfinished):
+            os.remove(unfinished)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, unless it is there."""
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(os.fspath(path), f"cannot be made: {error.strerror or error}") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, UTF-8, whole or not at all."""
+    with whole_file(path) as name, open(name, "w", encoding="utf-8", newline="") as file:
+        file.write(text)

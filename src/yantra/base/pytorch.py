@@ -1,0 +1,26 @@
+"""PyTorch, imported where it is needed and refused where it is too old for what is needed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from yantra.base.errors import ConfigError
+
+_OLDEST = (2, 5)
+NEEDED = f"PyTorch {_OLDEST[0]}.{_OLDEST[1]} or newer"
+_INSTALL = "pip install 'yantra[torch]' installs it"
+
+
+def torch_for(what: str) -> Any:
+    """Return the module `torch`; raise ConfigError naming `what` needs it, if it will not do."""
+    try:
+        import torch
+    except ImportError as error:
+        raise ConfigError(
+            what, f"needs {NEEDED}, which cannot be imported ({error}); {_INSTALL}"
+        ) from None
+    version = re.match(r"(\d+)\.(\d+)", str(torch.__version__))
+    if version is None or (int(version[1]), int(version[2])) < _OLDEST:
+        raise ConfigError(what, f"needs {NEEDED}, found {torch.__version__}; {_INSTALL}")
+    return torch

@@ -1,0 +1,257 @@
+"""Named plug-ins: one file each, found without importing the others.
+
+A built-in plug-in `ring` is the file `ring.py` of a package; the file ends with the line
+`PLUGIN = <object>`, which tells it from the helpers beside it. Where the name cannot be a file's
+(`1f1b`, `zb-h1`), a line `PLUGIN_NAME = "1f1b"` gives it. A third-party plug-in is an entry point
+of the group, its name the plug-in's name, its value the object. In place of a name stands the path
+of such a file wherever it lies, or in Python the class itself; `plug_in` gives a file's its name.
+
+Trade-off: the files are searched for those lines as text, so that listing the names imports nothing
+and looking one up imports one file. A built-in is found before any entry point is read; that an
+entry point repeats its name is reported when the names are listed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from os import path as paths
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from yantra.base import plugin_files
+from yantra.base.errors import ConfigError, InternalError, did_you_mean, show
+from yantra.base.plugin_files import Named
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint, EntryPoints
+
+T = TypeVar("T")
+
+_PLUGIN_LINE = re.compile(r"^PLUGIN\b", re.MULTILINE)
+_NUMBERED = re.compile(r"(.*[^0-9])([0-9]+)", re.DOTALL)
+
+
+class Registry(Generic[T]):
+    """The plug-ins of one kind, by name.
+
+    `kind` is what messages call them ("collective algorithm"), `package` the folder of the
+    built-ins ("yantra.collectives"), `entry_point_group` the group third parties register under.
+    With `base`, a plug-in is a class derived from it; "module.Class" is imported when it is needed.
+    """
+
+    def __init__(
+        self, kind: str, package: str, entry_point_group: str, base: type[Any] | str | None = None
+    ) -> None:
+        self.kind = kind
+        self.package = package
+        self.entry_point_group = entry_point_group
+        self._base = base
+        name = base.__name__ if isinstance(base, type) else (base or "").rpartition(".")[2]
+        self.expected = f"a {name} class" if name else f"a {kind}"
+        self._plugged: dict[str, str] = {}
+        self._imported: dict[Named, T] = {}
+
+    def fits(self, plugin: object) -> bool:
+        """Return whether an object is a plug-in of this kind."""
+        base = self._base
+        if isinstance(base, str):
+            module, _, name = base.rpartition(".")
+            base = self._base = cast("type[Any]", getattr(import_module(module), name))
+        return base is None or (isinstance(plugin, type) and issubclass(plugin, base))
+
+    def names(self) -> tuple[str, ...]:
+        """Return every name, sorted; two plug-ins of one name are a ConfigError."""
+        origins = {
+            name: f"the built-in {self.package}.{module}" for name, module in self._built_in.items()
+        }
+        for point in self._entry_points():
+            if point.name in origins:
+                raise ConfigError(
+                    _origin(point),
+                    f"the {self.kind} '{point.name}' is already given by {origins[point.name]}; "
+                    "rename one or uninstall its package",
+                )
+            origins[point.name] = _origin(point)
+        return tuple(sorted({*origins, *self._plugged}))
+
+    def get(self, name: Named, where: str | None = None) -> T:
+        """Return the plug-in of a name, of a file or of a class.
+
+        `where` is the field that an unknown name is reported at. Raises ConfigError.
+        """
+        known = self._imported.get(name)
+        if known is not None:
+            return known
+        plugin: T
+        if isinstance(name, type):
+            plugin = self._checked(name, where or self.kind)
+            return plugin
+        if plugin_files.split_path(name) is not None:
+            return self.of_file(name, where)
+        if name in self._plugged:
+            return self.of_file(self._plugged[name], where)
+        if name in self._built_in:
+            plugin = import_module(f"{self.package}.{self._built_in[name]}").PLUGIN
+            self._imported[name] = plugin  # a compile asks for a dozen
+            return plugin
+        points = tuple(self._entry_points().select(name=name))
+        if len(points) == 1:
+            plugin = self._checked(_load(points[0]), _origin(points[0]))
+            return plugin
+        names = self.names()
+        raise ConfigError(
+            where or self.kind,
+            f"no {self.kind} is named '{name}'; expected one of {', '.join(names)}"
+            + did_you_mean(name, names),
+        )
+
+    def of_file(self, path: str, where: str | None = None) -> T:
+        """Return the plug-in that a file ends with, wherever the file lies. Raises ConfigError."""
+        module = plugin_files.load(path, where)
+        place, prefix = (where, f"{path}: ") if where else (path, "")
+        line = f"a line PLUGIN = <{self.expected}>"
+        if not hasattr(module, "PLUGIN"):
+            raise ConfigError(place, f"{prefix}gives no {self.kind}; expected {line}")
+        plugin: T = self._checked(module.PLUGIN, place, prefix, line)
+        return plugin
+
+    def split(self, name: str) -> tuple[str, str]:
+        """Return a name, and the number behind it: of `tree4` and of `./tree.py:4` it is "4".
+
+        The number is empty where there is none, and where the whole is a name.
+        """
+        path = plugin_files.split_path(name)
+        if path is not None:
+            return path
+        numbered = _NUMBERED.fullmatch(name)
+        if numbered is None or name in self.names():
+            return name, ""
+        return numbered[1], numbered[2]
+
+    def shown(self, name: Named) -> str:
+        """Return what texts call a plug-in: its name, that of its file, or that of the class."""
+        if isinstance(name, type):
+            return self._built_in_name(name) or name.__name__
+        path = plugin_files.split_path(name)
+        return name if path is None else plugin_files.name_in(path[0]) + path[1]
+
+    def file_of(self, name: Named) -> str | None:
+        """Return the user's file that gives a plug-in, None if no file does."""
+        if isinstance(name, type):
+            in_package = self._built_in_name(name) is not None
+            return None if in_package else plugin_files.file_of_class(name)
+        path = plugin_files.split_path(name)
+        return path[0] if path is not None else self._plugged.get(self.split(name)[0])
+
+    def written(self, name: Named) -> str | None:
+        """Return the text that gives the same plug-in in another process, by its path if it must.
+
+        None for a class that is in no file.
+        """
+        file = self.file_of(name)
+        if isinstance(name, type):
+            return file or self._built_in_name(name)
+        if file is None or plugin_files.split_path(name) is not None:
+            return name
+        number = self.split(name)[1]
+        return f"{file}:{number}" if number else file
+
+    def plug_in(self, path: str) -> bool:
+        """Register the plug-in of a file under its name; return False if the file already is.
+
+        Raises ConfigError if the name is taken, saying by what.
+        """
+        self.of_file(path)
+        name = plugin_files.name_in(path)
+        taken = self.origin_of(name)
+        if name in self._plugged and _same(self._plugged[name], path):
+            return False
+        if taken:
+            raise ConfigError(
+                path,
+                f"the {self.kind} '{name}' is already given by {taken}; rename the file, or name "
+                'its plug-in by a line PLUGIN_NAME = "..."',
+            )
+        self._plugged[name] = path
+        return True
+
+    def unplug(self, path: str) -> None:
+        """Forget what `plug_in` registered for a file."""
+        self._plugged = {name: file for name, file in self._plugged.items() if file != path}
+
+    def origin_of(self, name: str) -> str:
+        """Return what gives a name, in words; empty if it is free."""
+        if name in self._plugged:
+            return self._plugged[name]
+        if name in self._built_in:
+            return f"the built-in {self.package}.{self._built_in[name]}"
+        return next((_origin(point) for point in self._entry_points().select(name=name)), "")
+
+    def _checked(self, plugin: Any, place: str, prefix: str = "", expected: str = "") -> Any:
+        """Return a plug-in if it is one of this kind, and whole."""
+        if not self.fits(plugin):
+            is_class = isinstance(plugin, type)
+            given = f"the class {plugin.__name__}" if is_class else show(plugin)
+            raise ConfigError(place, f"{prefix}expected {expected or self.expected}, got {given}")
+        lacking = ", ".join(sorted(getattr(plugin, "__abstractmethods__", ())))
+        if lacking:
+            problem = f"the class {plugin.__name__} lacks {lacking}, which a {self.kind} needs"
+            raise ConfigError(place, prefix + problem)
+        return plugin
+
+    def _built_in_name(self, plugin: type[Any]) -> str | None:
+        package, _, module = plugin.__module__.rpartition(".")
+        if package != self.package:
+            return None
+        names = {module: name for name, module in self._built_in.items()}
+        named = names.get(module)
+        is_plugin = named is not None and sys.modules[plugin.__module__].PLUGIN is plugin
+        return named if is_plugin else None
+
+    def _entry_points(self) -> EntryPoints:
+        return _installed(tuple(sys.path), self.entry_point_group)
+
+    @cached_property
+    def _built_in(self) -> dict[str, str]:
+        """The module of every built-in, by the name of the plug-in."""
+        spec = find_spec(self.package)
+        if spec is None or spec.submodule_search_locations is None:
+            raise InternalError(f"{self.package} is not a package")
+        modules = {}
+        for folder in spec.submodule_search_locations:
+            for file in Path(folder).glob("*.py"):
+                text = file.read_text(encoding="utf-8")
+                if _PLUGIN_LINE.search(text):
+                    named = plugin_files.NAME_LINE.search(text)
+                    modules[named[1] if named else file.stem] = file.stem
+        return modules
+
+
+@cache
+def _installed(path: tuple[str, ...], group: str) -> EntryPoints:
+    """Return what the packages on a path register. Reading them takes longer than a compile."""
+    from importlib.metadata import entry_points
+
+    return entry_points(group=group)
+
+
+def _same(one: str, other: str) -> bool:
+    return paths.realpath(one) == paths.realpath(other)
+
+
+def _origin(point: EntryPoint) -> str:
+    package = point.dist.name if point.dist is not None else "an unnamed package"
+    return f"entry point '{point.name} = {point.value}' of {package}"
+
+
+def _load(point: EntryPoint) -> Any:
+    try:
+        return point.load()
+    except Exception as error:
+        raise ConfigError(
+            _origin(point), f"cannot be imported: {type(error).__name__}: {error}"
+        ) from error

@@ -1,5 +1,0 @@
-"""Linking: which operator launched which device op, and who waited for whom."""
-
-from yantra.chakra.pytorch.link.join import link, link_files
-
-__all__ = ["link", "link_files"]

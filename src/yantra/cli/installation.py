@@ -1,0 +1,203 @@
+"""Looks at an installation: what is there, whether it works, and what to do where it does not.
+
+The core is tried by a simulation whose end is known to the tick. What is optional is only looked
+for, as importing it takes seconds; what is always needed is imported.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from typing import Any, Literal, NamedTuple
+
+State = Literal["good", "absent", "bad"]
+
+OLDEST_PYTHON = (3, 11)
+NEEDED = {
+    "numpy": ("numpy", "2"),
+    "msgspec": ("msgspec", "0.19"),
+    "PyYAML": ("yaml", "6"),
+    "click": ("click", "8.1"),
+    "rich": ("rich", "13"),
+}
+"""The packages that are always needed: the name they are imported by, the oldest version."""
+
+OPTIONAL = {
+    "pyarrow": ("pyarrow", "tables as Parquet", "pip install 'yantra[tables]'"),
+    "torch": ("torch", "recording and replaying PyTorch jobs", "pip install 'yantra[torch]'"),
+}
+"""The packages of extras: the name they are imported by, what they unlock, how to get them."""
+
+PROGRAMS = {
+    "dot": ("drawings as SVG and PDF", "install graphviz, such as apt-get install graphviz")
+}
+_REINSTALL = "install Yantra again: pip install --force-reinstall ."
+_LEAST_FREE_BYTES = 100 << 20
+_LEAST_MEMORY_BYTES = 1 << 30
+
+
+class Check(NamedTuple):
+    """One thing that was looked at: `absent` is fine without, `bad` needs what `advice` says."""
+
+    name: str
+    state: State
+    found: str
+    advice: str = ""
+
+
+def examine() -> list[Check]:
+    """Look at everything; nothing is raised, and nothing is left behind."""
+    return [
+        _python(),
+        _yantra(),
+        *(_guarded(name, partial(_package, name)) for name in NEEDED),
+        _guarded("core", _core),
+        *(_optional(name) for name in OPTIONAL),
+        *(_program(name) for name in PROGRAMS),
+        _guarded("temporary files", _temporary),
+        _terminal(),
+        _cores(),
+        _memory(),
+    ]
+
+
+def is_fine(checks: list[Check]) -> bool:
+    """Return whether nothing is bad."""
+    return all(check.state != "bad" for check in checks)
+
+
+def lines(checks: list[Check]) -> Iterator[str]:
+    """Yield the checks for people, then what to do."""
+    width = max(len(check.name) for check in checks)
+    for check in checks:
+        yield f"{check.state:6}  {check.name:{width}}  {check.found}"
+        if check.advice:
+            yield f"{'':6}  {'':{width}}  to do: {check.advice}"
+    bad = [check.name for check in checks if check.state == "bad"]
+    yield f"wrong: {', '.join(bad)}" if bad else "everything that is needed works"
+
+
+def _guarded(name: str, check: Callable[[], Check]) -> Check:
+    """Turn whatever a broken installation raises into a check that is bad."""
+    try:
+        return check()
+    except Exception as error:
+        text = str(error).partition("\n")[0]
+        return Check(name, "bad", f"{type(error).__name__}: {text}", _REINSTALL)
+
+
+def _python() -> Check:
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info[:2] < OLDEST_PYTHON:
+        needed = ".".join(map(str, OLDEST_PYTHON))
+        return Check("python", "bad", found, f"install Python {needed} or newer")
+    return Check("python", "good", f"{found}, {sys.executable}")
+
+
+def _yantra() -> Check:
+    from yantra import __version__
+
+    return Check("yantra", "good", f"{__version__}, {os.path.dirname(os.path.dirname(__file__))}")
+
+
+def _package(name: str) -> Check:
+    module, oldest = NEEDED[name]
+    import_module(module)
+    found = metadata.version(name)
+    if _numbers(found) < _numbers(oldest):
+        return Check(name, "bad", found, f"pip install '{name}>={oldest}'")
+    return Check(name, "good", found)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)[:3]]
+
+
+def _core() -> Check:
+    """Run the all-reduce of ASTRA-sim's tutorial."""
+    from yantra.demo import all_reduce
+    from yantra.run.simulate import simulate
+
+    example = all_reduce()
+    ends = set(simulate(example.scenario).finish_ns)
+    known = example.astra_sim_ns
+    if ends != {known}:
+        found = f"a run that ends at {known} ns ended at {sorted(map(float, ends))} ns"
+        return Check("core", "bad", found, _REINSTALL)
+    return Check("core", "good", f"a known run ends at {known} ns, as it must; no compiler needed")
+
+
+def _optional(name: str) -> Check:
+    module, unlocks, advice = OPTIONAL[name]
+    if find_spec(module) is None:
+        return Check(name, "absent", f"needed for {unlocks}", advice)
+    return Check(name, "good", f"{metadata.version(name)}: {unlocks}")
+
+
+def _program(name: str) -> Check:
+    from shutil import which
+
+    unlocks, advice = PROGRAMS[name]
+    found = which(name)
+    if found is None:
+        return Check(name, "absent", f"needed for {unlocks}", advice)
+    return Check(name, "good", f"{found}: {unlocks}")
+
+
+def _temporary() -> Check:
+    """Write a file where temporary files go; Yantra keeps no cache."""
+    from shutil import disk_usage
+    from tempfile import NamedTemporaryFile, gettempdir
+
+    advice = "set TMPDIR to a folder on a disk with space"
+    try:
+        folder = gettempdir()
+        with NamedTemporaryFile(dir=folder) as file:
+            file.write(b"yantra")
+            file.flush()
+    except OSError as error:
+        found = f"cannot be written: {error.strerror or error}"
+        return Check("temporary files", "bad", found, advice)
+    free = disk_usage(folder).free
+    state: State = "good" if free >= _LEAST_FREE_BYTES else "bad"
+    found = f"{folder}, {_size(free)} free"
+    return Check("temporary files", state, found, "" if state == "good" else advice)
+
+
+def _terminal() -> Check:
+    encoding = sys.stdout.encoding or "utf-8"
+    kind = "a terminal" if sys.stdout.isatty() else "no terminal: plain text, no progress"
+    found = f"{kind}, {encoding}"
+    if encoding.lower().replace("-", "") not in ("utf8", "utf8sig"):
+        return Check("output", "bad", found, "set PYTHONUTF8=1: texts hold more than ASCII")
+    return Check("output", "good", found)
+
+
+def _cores() -> Check:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return Check("cores", "good", f"{cores} for yantra sweep; one run uses one")
+
+
+def _memory() -> Check:
+    """Tell the memory that is free; where the system does not say, that is no fault."""
+    values: dict[str, Any] = {}
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                name, _, rest = line.partition(":")
+                values[name] = int(rest.split()[0]) << 10
+        total, free = values["MemTotal"], values["MemAvailable"]
+    except (OSError, ValueError, KeyError, IndexError):
+        return Check("memory", "absent", "this system does not tell it")
+    found = f"{_size(free)} free of {_size(total)}"
+    advice = "" if free >= _LEAST_MEMORY_BYTES else "end other programs; large jobs need some GiB"
+    return Check("memory", "good", found, advice)
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / 2**30:.1f} GiB"

@@ -1,0 +1,17 @@
+"""Collective algorithms, one file each: who sends which part to whom, and in which order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from yantra.base.registry import Registry
+
+if TYPE_CHECKING:
+    from yantra.collectives.algorithm import CollectiveAlgorithm
+
+algorithms: Registry[type[CollectiveAlgorithm]] = Registry(
+    "collective algorithm",
+    "yantra.collectives.algorithms",
+    "yantra.collectives",
+    base="yantra.collectives.algorithm.CollectiveAlgorithm",
+)

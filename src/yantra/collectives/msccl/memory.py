@@ -1,0 +1,75 @@
+"""The buffers of the GPUs: which places of a program are the same memory.
+
+Called in place, the smaller of input and output is a part of the larger one, as in NCCL: of an
+all-gather the input is the GPU's shard of the output, of a reduce-scatter the output is the GPU's
+shard of the input, of all others both are one. A program whose collective is not known, or that
+hands its input to the next GPU, has separate buffers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from yantra.base.errors import ConfigError
+from yantra.collectives.msccl.program import BUFFERS, Gpu, Place, Program
+
+MOST_CHUNKS = 1 << 22  # the proof holds a value for each
+
+_SHARD_IN = {"allgather": "o", "reducescatter": "i"}
+
+
+class Spot(NamedTuple):
+    """One chunk of memory."""
+
+    gpu: int
+    buffer: str
+    chunk: int
+
+
+class Memory:
+    """Maps the places of a program to spots, in place or not."""
+
+    def __init__(self, program: Program, collective: str, in_place: bool) -> None:
+        self.program = program
+        self.ranks = len(program.gpus)
+        self.shared = in_place and collective not in ("custom", "alltonext")
+        self.whole = _SHARD_IN.get(collective, "i") if self.shared else ""
+        self.sharded = collective in _SHARD_IN and self.shared
+        self.chunks = {gpu.id: self._chunks(gpu) for gpu in program.gpus}
+        held = sum(sum(sizes.values()) for sizes in self.chunks.values())
+        if held > MOST_CHUNKS:
+            raise ConfigError(
+                program.where,
+                f"the buffers have {held} chunks; a proof holds each, and at most {MOST_CHUNKS}",
+            )
+
+    def spot(self, gpu: int, place: Place, index: int) -> Spot | None:
+        """Return the memory of chunk `index` of a place, or None if the buffer has no such."""
+        buffer: str = place.buffer
+        chunk = place.offset + index
+        if self.shared and buffer != "s" and buffer != self.whole:
+            if not 0 <= chunk < self.chunks[gpu][buffer]:
+                return None
+            chunk += gpu * self.shard(gpu) if self.sharded else 0
+            buffer = self.whole
+        return Spot(gpu, buffer, chunk) if 0 <= chunk < self.chunks[gpu][buffer] else None
+
+    def shard(self, gpu: int) -> int:
+        """Chunks of one GPU's part of an in-place all-gather or reduce-scatter."""
+        return self.chunks[gpu][self.whole] // self.ranks
+
+    def describe(self, gpu: int, place: Place) -> str:
+        """How messages call a buffer."""
+        name = BUFFERS[place.buffer]
+        return f"the {name} buffer of GPU {gpu}, which has {self.chunks[gpu][place.buffer]} chunks"
+
+    def _chunks(self, gpu: Gpu) -> dict[str, int]:
+        sizes = {"i": gpu.input_chunks, "o": gpu.output_chunks, "s": gpu.scratch_chunks}
+        if not self.shared:
+            return sizes
+        part = "o" if self.whole == "i" else "i"
+        if self.sharded:
+            sizes[part] = sizes[self.whole] // self.ranks
+        else:
+            sizes["i"] = sizes["o"] = max(sizes["i"], sizes["o"])
+        return sizes

@@ -1,0 +1,97 @@
+"""Proves a program right, or says where it is wrong.
+
+Proven are: every message has a sender and a receiver who agree on its length; no step waits for
+ever; no step uses memory outside its buffers or data that nothing has written; no two accesses
+race; and, where the collective is known, every GPU ends with what the collective promises. That
+holds for every duration of steps and messages. Channels are taken to hold any number of messages.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from yantra.base.errors import ConfigError
+from yantra.collectives.msccl.conditions import (
+    COLLECTIVES,
+    after,
+    before,
+    collective_of,
+    data_chunks,
+    describe,
+    root_of,
+)
+from yantra.collectives.msccl.execution import Execution
+from yantra.collectives.msccl.memory import Memory
+from yantra.collectives.msccl.order import Order
+from yantra.collectives.msccl.program import BUFFERS, Program
+from yantra.collectives.msccl.races import find_race
+
+
+class Proof(NamedTuple):
+    """A program that was proven, as which collective, and what was proven, line by line.
+
+    `chunks`: into how many chunks the size of the collective is cut.
+    """
+
+    program: Program
+    order: Order
+    collective: str
+    chunks: int
+    lines: tuple[str, ...]
+
+
+def prove(program: Program, collective: str | None = None) -> Proof:
+    """Prove a program; `collective` replaces the one the file names.
+
+    Raises ConfigError at the line of the first thing that is wrong.
+    """
+    name = collective_of(program, collective)
+    order = Order(program)
+    modes = [True] * program.in_place + [False] * program.out_of_place
+    roots = [_prove_mode(program, order, name, mode) for mode in modes]
+    chunks = data_chunks(program, name)
+    if chunks < 1:
+        raise ConfigError(program.where, "no GPU has a chunk of input or output")
+    return Proof(program, order, name, chunks, _lines(order, name, modes, roots[0]))
+
+
+def _prove_mode(program: Program, order: Order, collective: str, in_place: bool) -> int | None:
+    """Prove a program for calls in place or not; return the root it has."""
+    memory = Memory(program, collective, in_place)
+    values = before(program, collective, memory)
+    execution = Execution(order, memory, values, strict=collective != "custom")
+    execution.run()
+    race = find_race(execution)
+    if race is not None:
+        order.fail(*race)
+    root = root_of(collective, values, memory)
+    for spot, promised in after(collective, memory, root):
+        held = values.get(spot)
+        if held != promised:
+            lines = {gpu.id: gpu.line for gpu in program.gpus}
+            raise ConfigError(
+                f"{program.where}:{lines[spot.gpu]}",
+                f"at the end of {collective}, {BUFFERS[spot.buffer]} chunk {spot.chunk} of GPU "
+                f"{spot.gpu} must hold {describe(promised, memory.ranks)}, but holds "
+                f"{describe(held, memory.ranks)}",
+            )
+    return root
+
+
+def _lines(order: Order, collective: str, modes: list[bool], root: int | None) -> tuple[str, ...]:
+    how = " and ".join("in place" if mode else "out of place" for mode in modes)
+    messages = len(order.sender)
+    promise = COLLECTIVES[collective].format(root=root)
+    result = (
+        f"result: {promise}, called {how}"
+        if promise
+        else "result: not proven, as custom promises nothing; --collective names one to prove"
+    )
+    return (
+        f"messages: all {messages} have a sender and a receiver, over {len(order.connections)} "
+        "connections",
+        f"deadlock: none; the longest chain has {order.depth()} of {len(order.events)} steps",
+        "memory: no step leaves its buffers or reads what nothing has written",
+        "races: none; every order of the steps gives the same data",
+        result,
+    )

@@ -1,0 +1,97 @@
+"""From a file, a scenario or a result to its explanation: what is run, and what is only read.
+
+A result knows its scenario, so it is run again, recorded, and then without each cause of time. The
+files that the scenario names must be those of the result, and so must what the run gives: else the
+explanation would be that of another run. Where a result cannot be run again, what it holds is
+explained, and the explanation says what is missing.
+"""
+
+from __future__ import annotations
+
+import os
+
+from yantra.base.documents import Path, read_text
+from yantra.base.errors import ConfigError
+from yantra.compile import compile
+from yantra.explain.explanation import Explanation, explained
+from yantra.explain.stored import Form, folder_of, result_of
+from yantra.explain.what_if import BoundsProgress, what_if
+from yantra.result import Result
+from yantra.run.simulate import run
+from yantra.scenario import Scenario, load
+from yantra.scenario.origin import changed, is_result, scenario_of_result
+
+NO_PATH = "the result holds no critical path: yantra run --record keeps it"
+NO_BOUNDS = "what-if bounds were not run"
+
+
+def explain(
+    of: Path | Scenario | Result, *, runs: bool = True, progress: BoundsProgress | None = None
+) -> Explanation:
+    """Explain a run: a result, a scenario, or the path of a file with either.
+
+    With `runs`, what is not recorded is run again, recorded, and the bounds are run. Without, only
+    what a result holds is explained. Raises ConfigError for a file that is neither, and where the
+    files that a result names are no longer those it was made from.
+    """
+    if isinstance(of, Result):
+        return _of_result(of, runs, progress)
+    if isinstance(of, Scenario):
+        return _of_result(run(compile(of), record=True), runs, progress)
+    name, text = os.fspath(of), read_text(of)
+    if not is_result(text):
+        if not runs:
+            raise ConfigError(name, "not a result in JSON, and a scenario has to be run")
+        return _of_result(run(compile(load(of)), record=True), True, progress)
+    form = result_of(text, name)
+    if not runs:
+        return explained(form, notes=_missing(form))
+    why_not = _cannot_run(form, name)
+    if why_not:
+        return explained(form, notes=(*_missing(form), why_not))
+    check_inputs(form, name)
+    result = run(compile(scenario_of_result(text, name, folder_of(of))), record=True)
+    if result.makespan_ns != form["makespan_ns"]:
+        raise ConfigError(
+            f"{name}: makespan_ns",
+            f"{form['makespan_ns']} here, {result.makespan_ns} when run again (written by Yantra "
+            f"{form.get('yantra_version', '?')}); write it again, or explain it as it is "
+            "with --no-runs",
+        )
+    return _of_result(result, True, progress)
+
+
+def check_inputs(form: Form, name: str) -> None:
+    """Raise ConfigError where a file that a result names is not the one it was made from."""
+    problems = changed(form.get("inputs", {}), folder_of(name))
+    if problems:
+        more = f" ({len(problems) - 1} more files differ)" if len(problems) > 1 else ""
+        raise ConfigError(
+            name,
+            f"{problems[0]}{more}; run it again (yantra run {name}), or explain "
+            "what it holds with --no-runs",
+        )
+
+
+def _of_result(result: Result, runs: bool, progress: BoundsProgress | None) -> Explanation:
+    if runs and not result.recorded:
+        result = run(result.model, record=True)
+    form = result.as_dict(("ranks",))
+    if not runs:
+        return explained(form, notes=_missing(form))
+    return explained(form, what_if(result, progress=progress))
+
+
+def _missing(form: Form) -> tuple[str, ...]:
+    return (NO_BOUNDS,) if form.get("critical_path") else (NO_PATH, NO_BOUNDS)
+
+
+def _cannot_run(form: Form, name: str) -> str:
+    """Return why a result cannot be run again; empty where it can be tried."""
+    if "scenario" not in form:
+        version = form.get("yantra_version", "?")
+        return f"it was written by Yantra {version}, which left its scenario out"
+    workload = form["scenario"].get("workload")
+    if isinstance(workload, dict) and "in_memory" in workload:
+        return f"it cannot be run again: {workload['in_memory']}"
+    return ""

@@ -1,0 +1,304 @@
+"""Two results, told apart: what changed, by how much, and what of the critical path explains it.
+
+Both are JSON forms, of any two runs: of one scenario before and after a change, or of two clusters
+of different sizes. Parts are matched by what they are: ranks by number where both have as many and
+as means where not, collectives by kind, group and size, dimensions by place, nodes by name. Times
+per rank are means over all ranks of a result.
+
+A critical path is as long as its run. So the difference of two makespans is the sum of the
+differences of the paths by kind, or by phase, or by name: that sum is exact, in picoseconds. It
+says which causes the longer wait consists of; what made them grow, the scenario fields say.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from yantra.base.documents import Path
+from yantra.base.errors import show
+from yantra.base.output import write_text
+from yantra.explain.parts import total
+from yantra.explain.stored import Form, read_result
+from yantra.result import Result
+from yantra.result.path import ns_of, ps_of
+from yantra.result.tables import PARTS
+
+MOST_ROWS = 100
+Row = dict[str, Any]
+Names = tuple[str, str]
+
+
+class Comparison:
+    """What changed from one result to another; `data` as JSON, `text()` in words."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+
+    def text(self) -> str:
+        """Return the words and tables, at most 100 columns wide, without a last end of line."""
+        from yantra.explain.compare_words import words
+
+        return words(self.data)
+
+    def to_report(self, path: Path) -> None:
+        """Write the same as one HTML file that opens offline; it appears whole or not at all."""
+        from yantra.explain.compare_page import page
+
+        write_text(path, page(self.data))
+
+
+def compare(a: Path | Result, b: Path | Result, names: Names | None = None) -> Comparison:
+    """Return what changed from one result to another; each is a `Result` or its file in JSON.
+
+    `names` is what texts call them; else the names of the files. Raises ConfigError for a file that
+    is not a result, or newer than this version reads.
+    """
+    called = names or (_called(a, "a"), _called(b, "b"))
+    return compared(_form(a), _form(b), called)
+
+
+def _form(of: Path | Result) -> Form:
+    return of.as_dict() if isinstance(of, Result) else read_result(of)
+
+
+def _called(of: Path | Result, otherwise: str) -> str:
+    return otherwise if isinstance(of, Result) else os.fspath(of)
+
+
+def compared(a: Form, b: Form, names: Names = ("a", "b")) -> Comparison:
+    """Return what changed from `a` to `b`; `names` is what texts call them."""
+    missing: list[str] = []
+    before, after = a["makespan_ns"], b["makespan_ns"]
+    change = _change(before, after)
+    data = {
+        "format": "yantra-comparison",
+        "version": 1,
+        "a": _about(a, names[0]),
+        "b": _about(b, names[1]),
+        "makespan_ns": {"a": before, "b": after, "change": change},
+        "change": change / before if before else None,
+        "critical_path": _paths(a, b, names, missing),
+        "scenario": _scenarios(a, b, names, missing),
+        "inputs": _inputs(a, b),
+        "ranks": _ranks(a, b, names, missing),
+        "by_rank": _by_rank(a, b),
+        "collectives": _grouped(a, b, names, missing, "collectives", ("kind", "size_bytes")),
+        "collectives_by_group": _grouped(
+            a, b, names, [], "collectives", ("kind", "group", "size_bytes")
+        ),
+        "dimensions": _dimensions(a, b, names, missing),
+        "nodes": _grouped(a, b, names, missing, "nodes", ("name", "type")),
+        "missing": missing,
+    }
+    return Comparison(data)
+
+
+def _about(form: Form, name: str) -> Row:
+    ranks = form["tables"].get("ranks", {}).get("rank")
+    told = {key: form.get(key) for key in ("yantra_version", "semantics", "network", "bound_by")}
+    return {"name": name, **told, "ranks": None if ranks is None else len(ranks)}
+
+
+def _change(a: float, b: float) -> float:
+    return ns_of(ps_of(b) - ps_of(a))
+
+
+def _row(what: Mapping[str, Any], a: float, b: float) -> Row:
+    return {**what, "a_ns": a, "b_ns": b, "change_ns": _change(a, b)}
+
+
+def _largest_first(rows: list[Row], by: str = "change_ns") -> list[Row]:
+    return sorted(rows, key=lambda row: -abs(row[by] or 0))
+
+
+# --- the critical path
+
+
+def _paths(a: Form, b: Form, names: Names, missing: list[str]) -> Row | None:
+    """Return the paths by kind, and by phase or name; None where one of the two has none."""
+    lacking = [name for form, name in zip((a, b), names, strict=True) if not _path(form)]
+    if lacking:
+        missing.append(
+            f"the critical path of {' and '.join(lacking)}: yantra run --record keeps it; "
+            "without it the change is not explained by causes"
+        )
+        return None
+    paths = a["critical_path"], b["critical_path"]
+    told: Row = {"by_kind": _kinds(paths[0]["by_kind"], paths[1]["by_kind"])}
+    for member, key in (("by_phase", "phase"), ("by_name", "name")):
+        if all(member in path for path in paths):
+            told[member] = _by_part(paths[0][member], paths[1][member], key)
+    return told
+
+
+def _path(form: Form) -> bool:
+    return bool(form.get("critical_path", {}).get("by_kind"))
+
+
+def _kinds(a: Mapping[str, float], b: Mapping[str, float]) -> list[Row]:
+    kinds = dict.fromkeys([*a, *b])
+    return _largest_first([_row({"kind": kind}, a.get(kind, 0), b.get(kind, 0)) for kind in kinds])
+
+
+def _by_part(
+    a: Mapping[str, Mapping[str, float]], b: Mapping[str, Mapping[str, float]], key: str
+) -> list[Row]:
+    rows = []
+    for part in dict.fromkeys([*a, *b]):
+        of_a, of_b = a.get(part, {}), b.get(part, {})
+        kinds = _kinds(of_a, of_b)
+        rows.append(_row({key: part}, total(of_a), total(of_b)) | {"by_kind": kinds})
+    return _largest_first(rows)
+
+
+# --- the scenarios and their files
+
+
+def _scenarios(a: Form, b: Form, names: Names, missing: list[str]) -> list[Row]:
+    """Return the fields that differ; one that a file leaves to its default is None."""
+    lacking = [name for form, name in zip((a, b), names, strict=True) if "scenario" not in form]
+    if lacking:
+        missing.append(f"the scenario of {' and '.join(lacking)}: written by an older version")
+        return []
+    fields = dict(_leaves(a["scenario"])), dict(_leaves(b["scenario"]))
+    return [
+        {"field": field, "a": fields[0].get(field), "b": fields[1].get(field)}
+        for field in dict.fromkeys([*fields[0], *fields[1]])
+        if fields[0].get(field) != fields[1].get(field)
+    ]
+
+
+def _leaves(tree: Any, where: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from _leaves(value, f"{where}.{key}" if where else key)
+    elif isinstance(tree, list) and any(isinstance(item, dict) for item in tree):
+        for at, item in enumerate(tree):
+            yield from _leaves(item, f"{where}[{at}]")
+    else:
+        yield where, tree if isinstance(tree, str) else show(tree)
+
+
+def _inputs(a: Form, b: Form) -> list[Row]:
+    """Return the files of the same name whose content differs."""
+    before, after = a.get("inputs", {}), b.get("inputs", {})
+    return [
+        {"file": file, "a": before[file], "b": after[file]}
+        for file in before
+        if file in after and before[file] != after[file]
+    ]
+
+
+# --- tables
+
+
+def _table(form: Form, name: str) -> Mapping[str, list[Any]]:
+    table: Mapping[str, list[Any]] = form["tables"].get(name, {})
+    return table
+
+
+def _both(
+    a: Form, b: Form, names: Names, missing: list[str], table: str, needs: tuple[str, ...]
+) -> bool:
+    """Return whether both results have the columns of a table, and note who lacks them."""
+    lacking = [
+        name
+        for form, name in zip((a, b), names, strict=True)
+        if not all(column in _table(form, table) for column in needs)
+    ]
+    if lacking:
+        missing.append(f"the table {table} of {' and '.join(lacking)}: yantra run -o keeps it")
+    return not lacking
+
+
+def _ranks(a: Form, b: Form, names: Names, missing: list[str]) -> list[Row]:
+    """Return where the time of the average rank went; the rows add up to the makespans."""
+    if not _both(a, b, names, missing, "ranks", ("rank", "finish_ns")):
+        return []
+    means = _means(a), _means(b)
+    parts = dict.fromkeys([*means[0], *means[1]])
+    rows = [_row({"part": part}, *(mean.get(part, 0.0) for mean in means)) for part in parts]
+    return _largest_first([row for row in rows if row["a_ns"] or row["b_ns"]])
+
+
+def _means(form: Form) -> dict[str, float]:
+    table = _table(form, "ranks")
+    count = len(table["rank"]) or 1
+    sums = {
+        part: sum(ps_of(ns) for ns in table[f"{part}_ns"])
+        for part in PARTS
+        if f"{part}_ns" in table
+    }
+    finishes = sum(ps_of(ns) for ns in table["finish_ns"])
+    sums["finished"] = ps_of(form["makespan_ns"]) * len(table["rank"]) - finishes
+    return {part: ps / count / 1000 for part, ps in sums.items()}
+
+
+def _by_rank(a: Form, b: Form) -> list[Row]:
+    """Return the finishes that changed, where both results have the same ranks.
+
+    Ranks of equal finishes share a row, with `ranks` as a list of their first and last numbers.
+    """
+    before, after = _table(a, "ranks"), _table(b, "ranks")
+    if not before.get("rank") or before["rank"] != after.get("rank"):
+        return []
+    alike: dict[tuple[float, float], list[list[int]]] = {}
+    for rank, *finishes in zip(
+        before["rank"], before["finish_ns"], after["finish_ns"], strict=True
+    ):
+        ranges = alike.setdefault((finishes[0], finishes[1]), [])
+        if ranges and ranges[-1][1] == rank - 1:
+            ranges[-1][1] = rank
+        else:
+            ranges.append([rank, rank])
+    rows = [_row({"ranks": ranges}, *finishes) for finishes, ranges in alike.items()]
+    return _largest_first([row for row in rows if row["change_ns"]])[:MOST_ROWS]
+
+
+def _grouped(
+    a: Form, b: Form, names: Names, missing: list[str], table: str, keys: tuple[str, ...]
+) -> Row:
+    """Return equal rows of a table together: how many a rank has, and their time on one."""
+    if not _both(a, b, names, missing, table, (*keys, "rank", "start_ns", "end_ns")):
+        return {"rows": [], "in_all": 0}
+    sums = _sums(a, table, keys), _sums(b, table, keys)
+    rows = []
+    for key in dict.fromkeys([*sums[0], *sums[1]]):
+        (of_a, a_count), (of_b, b_count) = (one.get(key, (0.0, 0.0)) for one in sums)
+        counts = {"a_per_rank": a_count, "b_per_rank": b_count}
+        rows.append(_row(dict(zip(keys, key, strict=True)), of_a, of_b) | counts)
+    changed = _largest_first([row for row in rows if row["change_ns"]])
+    return {"rows": changed[:MOST_ROWS], "in_all": len(changed)}
+
+
+def _sums(form: Form, name: str, keys: tuple[str, ...]) -> dict[Any, tuple[float, float]]:
+    """Return by key the time on the average rank in ns, and how many of it that rank has."""
+    table = _table(form, name)
+    ranks = len(_table(form, "ranks").get("rank", ())) or len(set(table["rank"])) or 1
+    found: dict[Any, list[int]] = {}
+    rows = zip(*(table[key] for key in keys), strict=True)
+    for key, start, end in zip(rows, table["start_ns"], table["end_ns"], strict=True):
+        if start is None or end is None:
+            continue
+        sums = found.setdefault(key, [0, 0])
+        sums[0] += ps_of(end) - ps_of(start)
+        sums[1] += 1
+    return {key: (ps / ranks / 1000, count / ranks) for key, (ps, count) in found.items()}
+
+
+def _dimensions(a: Form, b: Form, names: Names, missing: list[str]) -> list[Row]:
+    """Return what each dimension carried and how busy it was, in the order of the dimensions."""
+    needs = ("dimension", "kind", "size", "bytes", "messages", "busy")
+    if not _both(a, b, names, missing, "dimensions", needs):
+        return []
+    tables = _table(a, "dimensions"), _table(b, "dimensions")
+    rows = []
+    for at in range(max(len(table["dimension"]) for table in tables)):
+        row: Row = {"dimension": at}
+        for side, table in zip(("a", "b"), tables, strict=True):
+            inside = at < len(table["dimension"])
+            row[side] = {column: table[column][at] for column in needs[1:]} if inside else None
+        rows.append(row)
+    return rows

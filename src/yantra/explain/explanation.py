@@ -1,0 +1,148 @@
+"""Why a run takes as long as it does: the facts that a result's JSON form and its bounds hold.
+
+An explanation is data (`Explanation.data`, what `yantra explain --json` prints) and the same in
+words (`Explanation.text`). Nothing in it is a guess: times are sums over the steps of the critical
+path or over the table of ranks, and every bound is a run.
+
+Phases of the path are those that the traces name (the attribute `phase` of generated workloads:
+forward, backward, ...). Where they name none, the time of the run is cut into four equal windows,
+which says what bounds its beginning, its middle and its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from yantra.explain.parts import merged, total
+from yantra.explain.stored import Form
+from yantra.explain.what_if import WhatIf
+from yantra.result.critical_path import Step
+from yantra.result.path import ns_of, ps_of
+from yantra.result.tables import PARTS
+
+WINDOWS = 4
+_MOST_NAMES = 10
+_MOST_RANKS = 10
+_NO_PHASE = "no phase"
+
+
+class Explanation:
+    """Why a run takes as long as it does; `data` as JSON, `text()` in words."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+
+    def text(self) -> str:
+        """Return the words and tables, at most 80 columns wide, without a last end of line."""
+        from yantra.explain.words import words
+
+        return words(self.data)
+
+
+def explained(form: Form, bounds: WhatIf | None = None, notes: tuple[str, ...] = ()) -> Explanation:
+    """Return the explanation of a result in its JSON form, with bounds where they were run."""
+    path = form.get("critical_path")
+    return Explanation(
+        {
+            "format": "yantra-explanation",
+            "version": 1,
+            "makespan_ns": form["makespan_ns"],
+            "bound_by": form["bound_by"],
+            "ranks": _ranks(form),
+            "critical_path": _path(path) if path else None,
+            "phases": phases(path) if path else [],
+            "what_if": _bounds(bounds) if bounds else None,
+            "next": _next(bounds) if bounds else None,
+            "notes": list(notes),
+        }
+    )
+
+
+def phases(path: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what the path is made of in each phase, in the order of `by_phase` or of time."""
+    named: Mapping[str, Mapping[str, float]] = path.get("by_phase") or {}
+    parts = {name or _NO_PHASE: kinds for name, kinds in named.items()} or _windows(path)
+    return [
+        {"name": name, "length_ns": total(kinds), "by_kind": dict(kinds)}
+        for name, kinds in parts.items()
+        if kinds
+    ]
+
+
+def _windows(path: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Cut the steps into windows of equal time; a step that crosses a border counts in both."""
+    steps = path.get("steps")
+    length = ps_of(path["length_ns"])
+    if not steps or not length:
+        return {}
+    borders = [length * at // WINDOWS for at in range(WINDOWS + 1)]
+    windows: list[list[dict[str, float]]] = [[] for _ in range(WINDOWS)]
+    for kind, start, end in zip(steps["kind"], steps["start_ns"], steps["end_ns"], strict=True):
+        first, last = ps_of(start), ps_of(end)
+        for at, (left, right) in enumerate(pairwise(borders)):
+            inside = min(last, right) - max(first, left)
+            if inside > 0:
+                windows[at].append({kind: ns_of(inside)})
+    return {f"quarter {at + 1} of the time": merged(parts) for at, parts in enumerate(windows)}
+
+
+def _path(path: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members of the path that an explanation shows; the largest names and ranks."""
+    told = {name: path[name] for name in ("length_ns", "by_kind") if name in path}
+    told |= {name: path[name] for name in ("crossings", "step_count", "folded") if name in path}
+    for name, most in (("by_name", _MOST_NAMES), ("by_rank", _MOST_RANKS)):
+        if name in path:
+            told[name] = dict(list(path[name].items())[:most])
+            told[f"{name}_in_all"] = len(path[name])
+    return told
+
+
+def _ranks(form: Form) -> dict[str, Any] | None:
+    """Return where the time of the average rank goes, and who computes longest."""
+    table = form["tables"].get("ranks")
+    if not table or not table.get("rank"):
+        return None
+    count = len(table["rank"])
+    makespan = ps_of(form["makespan_ns"])
+    sums = {
+        part: sum(ps_of(ns) for ns in table[f"{part}_ns"])
+        for part in PARTS
+        if f"{part}_ns" in table
+    }
+    sums["finished"] = makespan * count - sum(ps_of(ns) for ns in table["finish_ns"])
+    computing = table.get("compute_ns", [])
+    told: dict[str, Any] = {
+        "count": count,
+        "mean_ns": {part: ns_of(ps) / count for part, ps in sums.items()},
+    }
+    if computing:
+        longest = max(range(count), key=lambda at: computing[at])
+        told["computes_longest"] = {"rank": table["rank"][longest], "ns": computing[longest]}
+        told["median_compute_ns"] = sorted(computing)[(count - 1) // 2]
+    return told
+
+
+def _length_ns(step: Step) -> float:
+    return ns_of(ps_of(step.end_ns) - ps_of(step.start_ns))
+
+
+def _bounds(bounds: WhatIf) -> list[dict[str, Any]]:
+    return [row._asdict() | {"causes": list(row.causes)} for row in bounds.rows]
+
+
+def _next(bounds: WhatIf) -> dict[str, Any] | None:
+    """Return what bounds the run that is left when the best removal is done."""
+    if bounds.best is None or bounds.next is None:
+        return None
+    told = {
+        "without": bounds.best.name,
+        "text": bounds.best.text,
+        "makespan_ns": bounds.next.makespan_ns,
+        "bound_by": bounds.next.bound_by._asdict(),
+    }
+    if bounds.next.recorded:
+        path = bounds.next.critical_path
+        told["by_kind"] = merged({step.kind: _length_ns(step)} for step in path.steps)
+    return told

@@ -1,0 +1,134 @@
+"""Cluster -> parts of a scenario of a number of ranks, in the form of scenario files.
+
+Each level becomes one dimension (a torus: one per side of the slice). What the network of a
+scenario cannot say is decided here:
+
+* The links of a device to a switch are one link of their bandwidth together.
+* The two links of a torus along a dimension are one link of twice the bandwidth where the ends are
+  joined: collectives on rings send half of the data each way (Chan et al., "Collective
+  communication: theory, practice, and experience", CCPE 19 (2007), section 7), and Yantra's ring
+  sends all of it one way. A message to a neighbour then takes half of the time it should. On a
+  mesh, where the ends are not joined, the way back takes the other link of each pair, so it is one
+  link.
+* Reductions are fused with the receipt of the data, as in NCCL, RCCL and XLA, and overlap it; the
+  memory of these devices is fast enough for that.
+* Of the algorithms a level prefers, it gets the first that runs over its members.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+from yantra.base import units
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.collectives import find
+from yantra.collectives.names import spelled_for_astra_sim
+from yantra.collectives.schedule import Kind
+from yantra.fabric.clusters.fit import sizes_of
+from yantra.fabric.clusters.types import Speeds
+
+if TYPE_CHECKING:
+    from yantra.fabric.clusters.types import Cluster, Level, Number
+
+
+def parts_of(
+    cluster: Cluster, ranks: int, dtype: str, speeds: Speeds, semantics: str, where: str
+) -> dict[str, Any]:
+    """Return the parts of a scenario; see `Cluster.scenario_parts`."""
+    device = device_parts(cluster, dtype, speeds, where)
+    sizes = sizes_of(cluster, ranks, f"{where}ranks")
+    used = [(level, shape) for level, shape in zip(cluster.network, sizes, strict=True) if shape]
+    return {
+        "topology": [
+            dimension for level, shape in used for dimension in _dimensions(level, shape, speeds)
+        ],
+        **device,
+        "collectives": _collectives(cluster, used, semantics),
+    }
+
+
+def device_parts(cluster: Cluster, dtype: str, speeds: Speeds, where: str) -> dict[str, Any]:
+    """Return the parts that do not depend on the number of ranks: `device` and `memory`."""
+    if speeds not in get_args(Speeds):
+        problem = expected_got(f"one of {', '.join(get_args(Speeds))}", speeds)
+        raise ConfigError(f"{where}speeds", problem)
+    rate = peak_of(cluster, dtype, f"{where}dtype")
+    if speeds == "achievable":
+        rate = dict(cluster.achievable).get(dtype, rate)
+    return {
+        "device": {
+            "peak": units.exact(rate.value, "FLOP/s"),
+            "memory_bandwidth": units.exact(cluster.memory_bandwidth.value, "B/s"),
+            "compute": "roofline",
+        },
+        "memory": {
+            "kind": "per_npu",
+            "latency": units.exact(cluster.host_latency.value, "ns"),
+            "bandwidth": units.exact(cluster.host_bandwidth.value, "B/s"),
+        },
+    }
+
+
+def peak_of(cluster: Cluster, dtype: str, where: str) -> Number:
+    """Return the dense peak rate of a dtype, or raise ConfigError at `where`."""
+    peaks = dict(cluster.peak)
+    if dtype not in peaks:
+        raise ConfigError(
+            where,
+            expected_got(f"a dtype with a peak rate on {cluster.name} ({', '.join(peaks)})", dtype)
+            + did_you_mean(dtype, peaks),
+        )
+    return peaks[dtype]
+
+
+def _dimensions(level: Level, shape: tuple[int, ...], speeds: Speeds) -> list[dict[str, Any]]:
+    latency = units.exact(level.latency.value, "ns")
+    link = level.link(speeds).value
+    if level.shapes is None:
+        per_link = link if level.kind == "fully_connected" else link * level.links.value
+        bandwidth = units.exact(per_link, "B/s")
+        size = shape[0]
+        return [{"kind": level.kind, "size": size, "bandwidth": bandwidth, "latency": latency}]
+    is_mesh = shape in level.shapes.small
+    kind = "mesh" if is_mesh else "ring"
+    along = link if is_mesh else link * level.links.value / len(shape)
+    bandwidth = units.exact(along, "B/s")
+    return [
+        {"kind": kind, "size": size, "bandwidth": bandwidth, "latency": latency}
+        for size in shape
+        if size > 1
+    ]
+
+
+def _collectives(
+    cluster: Cluster, used: list[tuple[Level, tuple[int, ...]]], semantics: str
+) -> dict[str, Any]:
+    members = [(level, size) for level, shape in used for size in shape if size > 1]
+    # Chunks that begin in different dimensions only help where those are equally fast.
+    inter_dimension = cluster.inter_dimension if len(used) == 1 else "ascending"
+    written: dict[str, Any] = {}
+    for collective in ("all_reduce", "reduce_scatter", "all_gather", "all_to_all"):
+        named = [_algorithm(level, collective, size) for level, size in members]
+        if semantics == "astra-sim":
+            named = [spelled_for_astra_sim(name) for name in named]
+        written[collective] = named
+    written["reductions"] = "overlapped"
+    if len(members) > 1:
+        written |= {"chunks": cluster.chunks, "inter_dimension": inter_dimension}
+    return written
+
+
+def _algorithm(level: Level, collective: str, size: int) -> str:
+    preferred = dict(level.algorithms)[collective]
+    kinds = _kinds(collective)
+    fitting = (
+        name for name in preferred if all(find(name).supports(kind, size) is None for kind in kinds)
+    )
+    return next(fitting, preferred[-1])
+
+
+def _kinds(collective: str) -> tuple[Kind, ...]:
+    """Return what an algorithm must run; an all-reduce over dimensions has two halves, too."""
+    if collective == "all_reduce":
+        return (Kind.ALL_REDUCE, Kind.REDUCE_SCATTER, Kind.ALL_GATHER)
+    return (Kind(collective),)

@@ -1,0 +1,285 @@
+"""Reads the file of a cluster: strict keys, a unit on every quantity, a source at every number.
+
+    name: {value: 8, source: "[datasheet] page 2", basis: published}
+
+`[key]` in a source stands for an entry of the table `sources`. Errors name the file and the key.
+"""
+
+from __future__ import annotations
+
+import re
+from os import path as paths
+from typing import Any, get_args
+
+from yantra.base import units
+from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.base.plugin_files import split_path
+from yantra.collectives import find as find_algorithm
+from yantra.fabric import topologies
+from yantra.fabric.clusters.types import DTYPES, Basis, Cluster, Level, Number, Shapes
+
+_COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all")
+_ORDERS = ("ascending", "round_robin", "themis")
+_TOP = ("title", "sources", "device", "host", "network")
+_LEVEL = ("name", "kind", "links", "bandwidth", "latency", "algorithms")
+
+
+def cluster_of(tree: Any, path: str) -> Cluster:
+    """Return the cluster of a parsed file, or raise ConfigError."""
+    place = _Place(path, "")
+    top = place.mapping(tree, _TOP, ("collectives",))
+    sources = place.key("sources").texts(top["sources"])
+    place = place.with_sources(sources)
+    where = place.key("device")
+    device = where.mapping(
+        top["device"],
+        ("name", "dtype", "peak", "memory", "memory_bandwidth"),
+        ("achievable",),
+    )
+    peak = _rates(where.key("peak"), device["peak"], DTYPES)
+    if not peak:
+        raise where.key("peak").error("expected a rate for at least one dtype")
+    peaks = dict(peak)
+    dtype = where.key("dtype").choice(device["dtype"], tuple(peaks))
+    achievable = _rates(where.key("achievable"), device.get("achievable", {}), tuple(peaks))
+    for name, rate in achievable:
+        if rate.value > peaks[name].value:
+            at = where.key("achievable").key(name).key("value")
+            raise at.error(f"must not be above the peak of {peaks[name].written}")
+    host_at = place.key("host")
+    host = host_at.mapping(top["host"], ("bandwidth", "latency"), ())
+    collectives_at = place.key("collectives")
+    collectives = collectives_at.mapping(
+        top.get("collectives", {}), (), ("chunks", "inter_dimension")
+    )
+    return Cluster(
+        name=paths.splitext(paths.basename(path))[0],
+        title=place.key("title").text(top["title"]),
+        sources=tuple(sources.items()),
+        device=where.key("name").text(device["name"]),
+        dtype=dtype,
+        peak=peak,
+        achievable=achievable,
+        memory=where.key("memory").quantity(device["memory"], "size", "B"),
+        memory_bandwidth=where.key("memory_bandwidth").quantity(
+            device["memory_bandwidth"], "bandwidth", "B/s"
+        ),
+        host_bandwidth=host_at.key("bandwidth").quantity(host["bandwidth"], "bandwidth", "B/s"),
+        host_latency=host_at.key("latency").quantity(host["latency"], "time", "ns", whole=True),
+        network=_network(place.key("network"), top["network"]),
+        chunks=collectives_at.key("chunks").whole(collectives.get("chunks", 1)),
+        inter_dimension=collectives_at.key("inter_dimension").choice(
+            collectives.get("inter_dimension", "ascending"), _ORDERS
+        ),
+    )
+
+
+def _rates(place: _Place, tree: Any, dtypes: tuple[str, ...]) -> tuple[tuple[str, Number], ...]:
+    given = place.mapping(tree, (), dtypes)
+    return tuple(
+        (name, place.key(name).quantity(given[name], "flops", "FLOP/s"))
+        for name in dtypes
+        if name in given
+    )
+
+
+def _network(place: _Place, tree: Any) -> tuple[Level, ...]:
+    items = place.items(tree)
+    levels = tuple(_level(at, item) for at, item in items)
+    for (at, _), level in zip(items[:-1], levels[:-1], strict=True):
+        if level.members is None and level.shapes is None:
+            raise at.key("members").error("missing; only the last level is without a limit")
+    return levels
+
+
+def _level(place: _Place, tree: Any) -> Level:
+    is_torus = isinstance(tree, dict) and tree.get("kind") == "torus"
+    limits = ("shapes",) if is_torus else ("members", "granule")
+    level = place.mapping(tree, _LEVEL, ("achievable", *limits))
+    kind = place.key("kind").text(level["kind"])
+    if is_torus and "shapes" not in level:
+        raise place.key("shapes").error("missing; expected the shapes of slices")
+    if not is_torus:
+        kind = _beside(place, kind)
+        topologies.find(kind, place.key("kind").name)
+    optional: dict[str, Any] = {}
+    for key in ("members", "granule"):
+        if key in level:
+            optional[key] = place.key(key).count(level[key])
+    if "achievable" in level:
+        optional["achievable"] = place.key("achievable").quantity(
+            level["achievable"], "bandwidth", "B/s"
+        )
+    if is_torus:
+        optional["shapes"] = _shapes(place.key("shapes"), level["shapes"])
+    _check_members(place, optional)
+    return Level(
+        name=place.key("name").text(level["name"]),
+        kind=kind,
+        links=place.key("links").count(level["links"]),
+        bandwidth=place.key("bandwidth").quantity(level["bandwidth"], "bandwidth", "B/s"),
+        latency=place.key("latency").quantity(level["latency"], "time", "ns"),
+        algorithms=_algorithms(place.key("algorithms"), level["algorithms"]),
+        **optional,
+    )
+
+
+def _check_members(place: _Place, optional: dict[str, Any]) -> None:
+    members, granule = optional.get("members"), optional.get("granule")
+    if members is not None and members.value < 2:
+        raise place.key("members").key("value").error(f"must be at least 2; got {members.written}")
+    if granule is not None and (members is None or members.value % granule.value):
+        whole = "a level with members" if members is None else f"a divisor of {members.written}"
+        raise place.key("granule").key("value").error(f"expected {whole}, got {granule.written}")
+
+
+def _shapes(place: _Place, tree: Any) -> Shapes:
+    shapes = place.mapping(tree, ("small", "block", "most", "source"), ())
+    block = _shape(place.key("block"), shapes["block"])
+    small = tuple(_shape(at, item) for at, item in place.key("small").items(shapes["small"]))
+    for at, shape in enumerate(small):
+        if len(shape) != len(block):
+            problem = f"expected {len(block)} sides, got {'x'.join(map(str, shape))}"
+            raise place.key(f"small[{at}]").error(problem)
+    return Shapes(
+        small=small,
+        block=block,
+        most=place.key("most").count(shapes["most"]),
+        source=place.key("source").source(shapes["source"]),
+    )
+
+
+def _shape(place: _Place, tree: Any) -> tuple[int, ...]:
+    text = place.text(tree)
+    if not re.fullmatch(r"[1-9][0-9]{0,5}(x[1-9][0-9]{0,5}){0,5}", text):
+        raise place.error(expected_got('a shape such as "4x4x4"', text))
+    return tuple(map(int, text.split("x")))
+
+
+def _algorithms(place: _Place, tree: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    table = place.mapping(tree, _COLLECTIVES, ())
+    return tuple((key, _preferred(place.key(key), table[key])) for key in _COLLECTIVES)
+
+
+def _preferred(place: _Place, tree: Any) -> tuple[str, ...]:
+    items = [(place, tree)] if isinstance(tree, str) else place.items(tree)
+    named = tuple(_beside(at, at.text(item)) for at, item in items)
+    for (at, _), name in zip(items, named, strict=True):
+        find_algorithm(name, at.name)
+    return named
+
+
+def _beside(place: _Place, name: str) -> str:
+    """Return a name; a path starts from the folder of the file, and is whole for any other."""
+    path = split_path(name)
+    if path is None:
+        return name
+    return paths.abspath(paths.join(paths.dirname(place.path), path[0])) + name[len(path[0]) :]
+
+
+class _Place:
+    """A place in a file: reads what stands there, or says what is wrong with it."""
+
+    def __init__(self, path: str, key: str, sources: dict[str, str] | None = None) -> None:
+        self.path = path
+        self._key = key
+        self._sources = sources or {}
+
+    @property
+    def name(self) -> str:
+        """The file and the key, as errors give them."""
+        return f"{self.path}: {self._key}" if self._key else self.path
+
+    def key(self, name: str) -> _Place:
+        """Return the place of a key."""
+        return _Place(self.path, f"{self._key}.{name}" if self._key else name, self._sources)
+
+    def with_sources(self, sources: dict[str, str]) -> _Place:
+        """Return this place, knowing the table that `[key]` refers to."""
+        return _Place(self.path, self._key, sources)
+
+    def error(self, problem: str) -> ConfigError:
+        """Return the error to raise here."""
+        return ConfigError(self.name, problem)
+
+    def mapping(
+        self, tree: Any, required: tuple[str, ...], optional: tuple[str, ...]
+    ) -> dict[str, Any]:
+        """Read a mapping with these keys."""
+        if not isinstance(tree, dict):
+            raise self.error(expected_got("a mapping", tree))
+        known = (*required, *optional)
+        for key in tree:
+            if key not in known:
+                hint = did_you_mean(key, known) or f"; expected one of {', '.join(known)}"
+                raise self.key(key if key.isprintable() else show(key)).error(f"unknown key{hint}")
+        for key in required:
+            if key not in tree:
+                raise self.key(key).error("missing")
+        return tree
+
+    def items(self, tree: Any) -> list[tuple[_Place, Any]]:
+        """Read a list with at least one item, each with its place."""
+        if not isinstance(tree, list) or not tree:
+            raise self.error(expected_got("a list with at least one item", tree))
+        return [
+            (_Place(self.path, f"{self._key}[{at}]", self._sources), item)
+            for at, item in enumerate(tree)
+        ]
+
+    def text(self, tree: Any) -> str:
+        """Read a text."""
+        if not isinstance(tree, str) or not tree.strip():
+            raise self.error(expected_got("a text", tree))
+        return tree
+
+    def texts(self, tree: Any) -> dict[str, str]:
+        """Read a mapping from names to texts."""
+        if not isinstance(tree, dict) or not tree:
+            raise self.error(expected_got("a mapping of names to titles", tree))
+        return {key: self.key(key).text(value) for key, value in tree.items()}
+
+    def choice(self, tree: Any, known: tuple[str, ...]) -> str:
+        """Read one of several names."""
+        if tree not in known:
+            hint = did_you_mean(tree, known) if isinstance(tree, str) else ""
+            raise self.error(expected_got(f"one of {', '.join(known)}", tree) + hint)
+        return str(tree)
+
+    def whole(self, tree: Any) -> int:
+        """Read a whole number of at least 1."""
+        if type(tree) is not int or tree < 1:
+            raise self.error(expected_got("a whole number of at least 1", tree))
+        return tree
+
+    def source(self, tree: Any) -> str:
+        """Read a source; every `[key]` in it must stand in the table of sources."""
+        text = self.text(tree)
+        for key in re.findall(r"\[([^\]]*)\]", text):
+            if key not in self._sources:
+                known = f"; expected one of {', '.join(self._sources)}"
+                hint = did_you_mean(key, self._sources) or known
+                raise self.error(f"[{key}] does not stand in sources{hint}")
+        return text
+
+    def quantity(self, tree: Any, kind: units.Kind, unit: str, whole: bool = False) -> Number:
+        """Read a number with a unit and a source; its value is above 0 and in `unit`."""
+        stated = self.mapping(tree, ("value", "source"), ("basis",))
+        where = self.key("value")
+        value = units.parse(stated["value"], kind, unit, where.name)
+        if value <= 0:
+            raise where.error(f"must be above 0 {unit}; got {stated['value']}")
+        if whole and not value.is_integer():
+            raise where.error(expected_got(f"a whole number of {unit}", stated["value"]))
+        return self._number(stated, value, unit)
+
+    def count(self, tree: Any) -> Number:
+        """Read a whole number with a source."""
+        stated = self.mapping(tree, ("value", "source"), ("basis",))
+        return self._number(stated, self.key("value").whole(stated["value"]), "")
+
+    def _number(self, stated: dict[str, Any], value: float, unit: Any) -> Number:
+        basis: Any = self.key("basis").choice(stated.get("basis", "published"), get_args(Basis))
+        source = self.key("source").source(stated["source"])
+        written = str(stated["value"])
+        return Number(value=value, unit=unit, written=written, source=source, basis=basis)

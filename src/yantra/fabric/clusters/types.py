@@ -1,0 +1,156 @@
+"""What a named cluster is: numbers with sources, levels of a network, and the parts they make.
+
+Trade-off: one rate per dtype and one bandwidth per link, so that a machine is a page of published
+numbers; what software reaches stands beside the nominal rate where someone published that, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from yantra.base.records import Record
+
+Basis = Literal["published", "derived", "estimate"]
+"""Whether a source states the number, it follows from stated ones, or it is an informed guess."""
+
+Speeds = Literal["achievable", "nominal"]
+"""Links and products at the rate that software reaches, where known, or at the data sheet's."""
+
+DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
+
+
+class Number(Record):
+    """A number of a cluster: its value in `unit`, as it is written, and its source."""
+
+    value: float
+    unit: Literal["B", "B/s", "FLOP/s", "ns", ""]
+    written: str
+    source: str
+    basis: Basis = "published"
+
+
+class Shapes(Record):
+    """Which shapes a slice of a torus may take.
+
+    Below one block only those listed in `small`, which are meshes: their ends are not joined. From
+    one block on, whole blocks in each dimension, at most `most` devices in all.
+    """
+
+    small: tuple[tuple[int, ...], ...]
+    block: tuple[int, ...]
+    most: Number
+    source: str
+
+
+class Level(Record):
+    """One level of the network: how the devices, or the domains of the level before, are linked.
+
+    `kind` is a topology, or `torus`, which becomes one ring per dimension of a slice. `links` of
+    `bandwidth` leave each device: all to a switch; one to each other member of a fully connected
+    domain; two per dimension of a torus. `members` is the most that one domain holds; a job over
+    several domains takes the same multiple of `granule` from each, whole domains without it.
+    `algorithms` names, per collective, algorithms in order of preference.
+    """
+
+    name: str
+    kind: str
+    links: Number
+    bandwidth: Number
+    latency: Number
+    algorithms: tuple[tuple[str, tuple[str, ...]], ...]
+    members: Number | None = None
+    granule: Number | None = None
+    achievable: Number | None = None
+    shapes: Shapes | None = None
+
+    def device_bytes_per_s(self, speeds: Speeds = "achievable") -> float:
+        """Return the bandwidth of all links of a device, per direction, in B/s."""
+        return self.links.value * self.link(speeds).value
+
+    def link(self, speeds: Speeds = "achievable") -> Number:
+        """Return the bandwidth of one link and direction, in B/s."""
+        achievable = self.achievable if speeds == "achievable" else None
+        return achievable or self.bandwidth
+
+
+class Cluster(Record):
+    """A machine of any size: a device, its host link, and its network, innermost level first.
+
+    `achievable` has the rates, per dtype, that the best of large matrix products reach.
+    """
+
+    name: str
+    title: str
+    sources: tuple[tuple[str, str], ...]
+    device: str
+    dtype: str
+    peak: tuple[tuple[str, Number], ...]
+    memory: Number
+    memory_bandwidth: Number
+    host_bandwidth: Number
+    host_latency: Number
+    network: tuple[Level, ...]
+    chunks: int = 1
+    inter_dimension: str = "ascending"
+    achievable: tuple[tuple[str, Number], ...] = ()
+
+    @property
+    def memory_bytes(self) -> int:
+        """The memory of one device, in bytes."""
+        return int(self.memory.value)
+
+    def peak_flops(self, dtype: str | None = None, where: str = "dtype") -> float:
+        """Return the dense peak rate of a dtype in FLOP/s; ConfigError if it has none."""
+        from yantra.fabric.clusters.parts import peak_of
+
+        return peak_of(self, dtype or self.dtype, where).value
+
+    def scenario_parts(
+        self,
+        ranks: int,
+        dtype: str | None = None,
+        *,
+        speeds: Speeds = "achievable",
+        semantics: str = "yantra",
+        where: str = "",
+    ) -> dict[str, Any]:
+        """Return the parts of a scenario of this many ranks, as a scenario file holds them.
+
+        The keys are `topology`, `device`, `memory` and `collectives`.
+        `yantra.scenario.cluster_parts` makes the fields of a `Scenario` of them. The roofline takes
+        the rate of `dtype`, by default the usual one of the machine. The memory beyond the device
+        is that of the host. Algorithms are named as `semantics` spells them.
+
+        Raises ConfigError at `<where>ranks` or `<where>dtype` if the machine has no such number of
+        ranks, with the nearest that fit, or no rate for the dtype.
+        """
+        from yantra.fabric.clusters.parts import parts_of
+
+        return parts_of(self, ranks, dtype or self.dtype, speeds, semantics, where)
+
+    def device_parts(
+        self, dtype: str | None = None, *, speeds: Speeds = "achievable", where: str = ""
+    ) -> dict[str, Any]:
+        """Return the parts that are the same for any number of ranks: `device` and `memory`."""
+        from yantra.fabric.clusters.parts import device_parts
+
+        return device_parts(self, dtype or self.dtype, speeds, where)
+
+    def numbers(self) -> Iterator[tuple[str, Number]]:
+        """Yield every number with the key it stands at in the file."""
+        yield "device.memory", self.memory
+        yield "device.memory_bandwidth", self.memory_bandwidth
+        for dtype, peak in self.peak:
+            yield f"device.peak.{dtype}", peak
+        for dtype, rate in self.achievable:
+            yield f"device.achievable.{dtype}", rate
+        yield "host.bandwidth", self.host_bandwidth
+        yield "host.latency", self.host_latency
+        for at, level in enumerate(self.network):
+            for key in ("members", "granule", "links", "bandwidth", "achievable", "latency"):
+                number = getattr(level, key)
+                if number is not None:
+                    yield f"network[{at}].{key}", number
+            if level.shapes is not None:
+                yield f"network[{at}].shapes.most", level.shapes.most

@@ -1,0 +1,27 @@
+"""Fully connected: every rank has a link to every other.
+
+One hop between any two and nothing shared, at the price of n (n - 1) links; each rank's bandwidth
+is spread over n - 1 of them.
+
+Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, table I.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import permutations
+
+from yantra.fabric.topologies.topology import Block, Link
+
+
+class FullyConnected(Block):
+    """A link for every ordered pair."""
+
+    native = "fully_connected"
+    symmetric = True
+
+    def links(self, n: int) -> Iterable[Link]:
+        return permutations(range(n), 2)
+
+
+PLUGIN = FullyConnected

@@ -1,0 +1,30 @@
+"""Switch: every rank has one link up to a switch and one down from it.
+
+Two hops between any two, and each rank's whole bandwidth for whomever it talks to; what many send
+to one rank waits at the link down to it.
+
+Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, table I.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from yantra.fabric.topologies.geometry import both_ways
+from yantra.fabric.topologies.topology import Block, Link
+
+
+class Switch(Block):
+    """A star: device n is the switch."""
+
+    native = "switch"
+    symmetric = True
+
+    def switches(self, n: int) -> int:
+        return 1
+
+    def links(self, n: int) -> Iterable[Link]:
+        return both_ways((rank, n) for rank in range(n))
+
+
+PLUGIN = Switch

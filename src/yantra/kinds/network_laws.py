@@ -1,0 +1,240 @@
+"""The laws every network keeps, and a command that checks one against them.
+
+    python -m yantra.kinds.network_laws analytical
+    python -m yantra.kinds.network_laws path/to/my_network.py
+
+Each law runs small jobs on the network and returns what is wrong, in words, or None. So a level of
+the core and a class in Python are held to the same. What the laws leave open is the network's own
+matter: how messages share what they meet on.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from math import isclose
+
+from yantra.base import contract
+from yantra.base.contract import Contract
+from yantra.base.errors import DeadlockError, UnsupportedError, YantraError
+from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.network import Level, find
+from yantra.network.model import Dimension as FabricDimension
+from yantra.network.model import Fabric, Message
+from yantra.result import Result
+from yantra.run.simulate import simulate
+from yantra.scenario import Collectives, Dimension, Scenario, Topology, Traces
+
+TOPOLOGIES = (
+    (("fully_connected", 6, 25.0, 300.0),),
+    (("ring", 8, 50.0, 500.0),),
+    (("switch", 4, 100.0, 250.0), ("ring", 3, 12.5, 2000.0)),
+)
+SIZES = (1, 1000, 65_536, 10**7)
+
+Kind = str | type
+Post = tuple[int, int, int]
+"""A message: its source, its destination and its bytes."""
+
+
+class Case:
+    """A network on one topology."""
+
+    def __init__(self, kind: Kind, dimensions: Sequence[tuple[str, int, float, float]]) -> None:
+        self.kind = kind
+        self.level: Level = find(kind)
+        self.topology = Topology(
+            dimensions=tuple(
+                Dimension(kind=name, size=size, bytes_per_ns=rate, latency_ns=latency)
+                for name, size, rate, latency in dimensions
+            )
+        )
+        self.fabric = Fabric(tuple(FabricDimension(*of) for of in dimensions))
+
+    def __str__(self) -> str:
+        return " x ".join(f"{of.kind} {of.size}" for of in self.topology.dimensions)
+
+    def alone_ns(self, post: Post) -> float:
+        """Return what a message takes by its bytes and, if the network charges it, its latency."""
+        source, destination, size = post
+        whole = self.fabric.alone_ns(Message(0, source, destination, size, 0.0))
+        if self.level.charges_latency:
+            return whole
+        return whole - self.fabric.alone_ns(Message(0, source, destination, 0, 0.0))
+
+    def arrivals(self, posts: Sequence[Post]) -> list[float]:
+        """Return when each of some messages arrives that are all sent at 0, in ns."""
+        traces = [TraceBuilder(rank=rank) for rank in range(self.topology.ranks)]
+        for tag, (source, destination, size) in enumerate(posts):
+            traces[source].send(destination, size, tag=tag, name=f"send {tag}")
+            traces[destination].recv(source, size, tag=tag, name=f"receive {tag}")
+        result = self.run(Traces(traces=tuple(trace.build() for trace in traces)))
+        rows = result.nodes.as_dict()
+        ends = dict(zip(rows["name"], rows["end_ns"], strict=True))
+        return [ends[f"receive {tag}"] for tag in range(len(posts))]
+
+    def all_reduce(self, size: int, fold: str = "auto") -> Result:
+        """Run an all-reduce over all ranks."""
+        trace = TraceBuilder()
+        trace.collective(CollectiveType.ALL_REDUCE, size)
+        return self.run(Traces(traces=(trace.build(),) * self.topology.ranks), fold)
+
+    def run(self, workload: Traces, fold: str = "off") -> Result:
+        """Run a workload on the network."""
+        ring = ("ring",) * len(self.topology.dimensions)
+        collectives = Collectives(all_reduce=ring, chunks=2, endpoint_delay_ns=0)
+        return simulate(
+            Scenario(
+                workload=workload,
+                topology=self.topology,
+                network=self.kind,
+                collectives=collectives,
+                fold=fold,  # type: ignore[arg-type]
+            )
+        )
+
+    @property
+    def neighbours(self) -> list[Post]:
+        """A message to the next rank, from every other rank: no two share a rank."""
+        return [
+            (rank, rank + 1, 1000) for rank in range(0, self.topology.dimensions[0].size - 1, 2)
+        ]
+
+
+Law = Callable[[Case], str | None]
+
+
+def every_message_arrives(case: Case) -> str | None:
+    """Each message arrives, whoever sends it to whom, and so does each of a collective."""
+    ranks = case.topology.ranks
+    posts = [(a, b, 100 * a + b) for a in range(ranks) for b in range(ranks) if a != b]
+    try:
+        case.arrivals(posts)
+        case.all_reduce(10_000)
+    except DeadlockError as error:
+        return str(error).splitlines()[-1]
+    return None
+
+
+def a_message_alone_takes_its_latency_and_its_bytes(case: Case) -> str | None:
+    """Over one hop that is latency + size / bandwidth, or size / bandwidth without latency.
+
+    Over several it is at least that.
+    """
+    for destination in range(1, case.topology.ranks):
+        for size in SIZES:
+            post = (0, destination, size)
+            took, least = case.arrivals([post])[0], case.alone_ns(post)
+            hops = sum(of.hops for of in case.fabric.crossings(0, destination))
+            same = isclose(took, least, rel_tol=1e-9, abs_tol=0.002)
+            if not same and (hops == 1 or took < least):
+                way = "one hop" if hops == 1 else f"{hops} hops"
+                what = f"{size} B over {way} to rank {destination}"
+                return (
+                    f"{what} take {took:g} ns; expected {'' if hops == 1 else 'at least '}{least:g}"
+                )
+    return None
+
+
+def more_bytes_arrive_no_earlier(case: Case) -> str | None:
+    """A message of more bytes between the same ranks arrives no earlier."""
+    for destination in range(1, case.topology.ranks):
+        times = [case.arrivals([(0, destination, size)])[0] for size in SIZES]
+        if times != sorted(times):
+            return f"to rank {destination}, {SIZES} bytes arrive at {times} ns"
+    return None
+
+
+def messages_that_share_no_rank_and_no_link_do_not_wait(case: Case) -> str | None:
+    """Messages between neighbours, no two of a rank, arrive as each would alone."""
+    together = case.arrivals(case.neighbours)
+    for post, time in zip(case.neighbours, together, strict=True):
+        alone = case.arrivals([post])[0]
+        if not isclose(time, alone, abs_tol=0.002):
+            return f"{post[0]} to {post[1]} takes {time:g} ns, alone {alone:g}"
+    return None
+
+
+def bytes_are_conserved(case: Case) -> str | None:
+    """What is said to be carried is what was sent, once for each link or dimension crossed."""
+    trace = [TraceBuilder(rank=rank) for rank in range(case.topology.ranks)]
+    trace[0].send(1, 4321)
+    trace[1].recv(0, 4321)
+    result = case.run(Traces(traces=tuple(of.build() for of in trace)))
+    carried = sum(use.bytes for use in result.dimension_uses)
+    if carried >= 4321 and carried % 4321 == 0:
+        return None
+    return f"4321 bytes were sent, {carried} are said to be carried"
+
+
+def the_same_run_twice_is_the_same(case: Case) -> str | None:
+    """Nothing but the scenario decides a run."""
+    first, second = (list(case.all_reduce(50_000).finish_ps) for _ in range(2))
+    return None if first == second else "two runs of one all-reduce end at different times"
+
+
+def a_folded_run_is_the_whole_one(case: Case) -> str | None:
+    """Where one rank may stand for many, every rank still ends when it would."""
+    whole = case.all_reduce(50_000, "off")
+    try:
+        folded = case.all_reduce(50_000, "require")
+    except UnsupportedError:
+        return None
+    if list(folded.finish_ps) == list(whole.finish_ps):
+        return None
+    return f"folded it ends at {folded.makespan_ns:g} ns, whole at {whole.makespan_ns:g}"
+
+
+LAWS: tuple[Law, ...] = (
+    every_message_arrives,
+    a_message_alone_takes_its_latency_and_its_bytes,
+    more_bytes_arrive_no_earlier,
+    messages_that_share_no_rank_and_no_link_do_not_wait,
+    bytes_are_conserved,
+    the_same_run_twice_is_the_same,
+    a_folded_run_is_the_whole_one,
+)
+
+
+def violations(kind: Kind) -> Iterator[str]:
+    """Yield what is wrong with a network, for every topology and law."""
+    for dimensions in TOPOLOGIES:
+        case = Case(kind, dimensions)
+        for law in LAWS:
+            try:
+                wrong = law(case)
+            except YantraError as error:
+                wrong = str(error)
+            if wrong:
+                yield f"{case}: {law.__name__}: {wrong}"
+
+
+def summary(kind: Kind) -> str:
+    """Return on which topologies the laws hold."""
+    return f"every law holds on {', '.join(str(Case(kind, of)) for of in TOPOLOGIES)}"
+
+
+def known(name: str) -> Kind:
+    """Return a name or a path if it is that of a network; else raise ConfigError."""
+    find(name)
+    return name
+
+
+CONTRACT = Contract(
+    kind="network",
+    module="yantra.kinds.network_laws",
+    about="Check a network: that it delivers, in time, what it is sent.",
+    argument="a name (ideal), or a file with a line PLUGIN =",
+    find=known,
+    violations=violations,
+    summary=summary,
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check the network named on the command line; return the exit status."""
+    return contract.main(CONTRACT, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""Why a run cannot finish: what the core found, in words.
+
+One line for a rank, the causes first: where, since when, what it waits for and from whom.
+"""
+
+from __future__ import annotations
+
+from yantra import _core
+from yantra.base.units import format_size, format_time
+from yantra.compile import Model
+from yantra.scenario.quirks import Quirk
+
+_TANGLED = "which all its ranks entered but whose chunks wait for each other"
+
+
+def explain(model: Model, outcome: _core.Outcome) -> str:
+    """Return a head line, a line for each of up to ten unfinished ranks, and how many are left."""
+    unfinished = model.ranks - len(outcome.finish_order)
+    lines = [f"deadlock: {unfinished} of {model.ranks} ranks cannot finish"]
+    finished = set(outcome.finish_order)
+    lines += [_line(model, entry, finished) for entry in outcome.waiting]
+    if unfinished > len(outcome.waiting):
+        lines.append(f"and {unfinished - len(outcome.waiting)} more ranks")
+    if Quirk.PHASES_AS_READY in model.quirks and any(_TANGLED in line for line in lines):
+        lines.append(f"ASTRA-sim hangs here, too, by its quirk {Quirk.PHASES_AS_READY.value}")
+    return "\n".join(lines)
+
+
+def named(model: Model, rank: int, node: int) -> str:
+    """Return a node of a rank by its id and name: `7 'recv'`."""
+    graph = model.graphs.of(rank)
+    return f"{graph.id[node]} '{graph.name(node)}'"
+
+
+def _line(model: Model, entry: _core.Waiting, finished: set[int]) -> str:
+    since = format_time(entry.since / model.ticks_per_ns)
+    node = named(model, entry.rank, entry.node)
+    head = f"rank {entry.rank} waits since {since} in node {node} for"
+    if entry.for_message:
+        return f"{head} a message {_message(entry)}{_partner(model, entry)}"
+    return f"{head} {_collective(model, entry, finished)}"
+
+
+def _message(entry: _core.Waiting) -> str:
+    way = "to" if entry.sends else "from"
+    return f"{way} rank {entry.peer} (tag {entry.tag}, {format_size(entry.bytes)})"
+
+
+def _partner(model: Model, entry: _core.Waiting) -> str:
+    """Say why the other rank of a message does not take part."""
+    verb = "receive" if entry.sends else "send"
+    if entry.peer_node is not None:
+        return f", which has not started its node {named(model, entry.peer, entry.peer_node)}"
+    if entry.other_bytes is not None:
+        return f", which {verb}s {format_size(entry.other_bytes)} with that tag"
+    if entry.other_tag is not None:
+        return f", which {verb}s one of that size with tag {entry.other_tag}"
+    if entry.peer_finished:
+        return f", which finished without {verb.removesuffix('e')}ing it"
+    return f", which waits itself and has no such message left to {verb}"
+
+
+def _collective(model: Model, entry: _core.Waiting, finished: set[int]) -> str:
+    text = f"the {_kind(entry.kind)} of {format_size(entry.collective_bytes)}"
+    if entry.communicator is not None and entry.communicator.index > 0:
+        text += f" in group {model.groups[entry.communicator.index - 1][0]}"
+    if entry.other_rank is not None and entry.other_node is not None:
+        node = named(model, entry.other_rank, entry.other_node)
+        other = f"rank {entry.other_rank} entered {_other(entry)}, node {node}"
+        return f"{text}, in whose place {other}"
+    if entry.missing:
+        verb = "never entered" if entry.is_cause else "did not enter yet"
+        return f"{text}, which {_missing(entry, finished)} {verb}"
+    if entry.inner_node is not None:
+        inner = f"whose node {entry.inner_node} '{entry.inner_name}' waits for a message"
+        return f"{text}, {inner} {_message(entry)}{_partner(model, entry)}"
+    return f"{text}, {_TANGLED}"
+
+
+def _other(entry: _core.Waiting) -> str:
+    size = entry.other_bytes or 0
+    if entry.other_kind == entry.kind and size == entry.collective_bytes:
+        return "one over other dimensions or with another algorithm"
+    return f"the {_kind(entry.other_kind)} of {format_size(size)}"
+
+
+def _kind(kind: _core.CollectiveKind | None) -> str:
+    return "collective" if kind is None else kind.name.lower()
+
+
+def _missing(entry: _core.Waiting, finished: set[int]) -> str:
+    shown = [f"{rank} (finished)" if rank in finished else str(rank) for rank in entry.missing]
+    if entry.missing_count > len(shown):
+        shown.append(f"{entry.missing_count - len(shown)} more")
+    *most, last = shown
+    return f"ranks {', '.join(most)} and {last}" if most else f"rank {last}"

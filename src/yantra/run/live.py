@@ -1,0 +1,129 @@
+"""Work that arrives: a run to which jobs are handed while it goes on.
+
+    run = live.start(scenario, jobs={"step": {0: trace, 1: trace}})
+    run.submit("step", at_ns=5e6, on_end=lambda job: run.submit("step"))
+    result = run.finish()
+
+All jobs are compiled with the scenario, so every mistake in them is found before the run. A job
+that arrives shares the slots of its ranks with what they do already. Every rank is run: one rank
+cannot stand for others where somebody decides meanwhile what comes next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from yantra import _core
+from yantra.base.errors import ConfigError, DeadlockError, UnsupportedError
+from yantra.chakra import Trace
+from yantra.compile import Model, compile
+from yantra.result import Result
+from yantra.run.deadlock import explain
+from yantra.scenario import Scenario
+
+_EVENTS_PER_SLICE = 1_000_000
+
+
+class SubmittedJob:
+    """A job that was submitted. `name` is the job's; times are in nanoseconds from the start."""
+
+    def __init__(self, run: LiveRun, name: str, number: int) -> None:
+        self.name = name
+        self._run = run
+        self._number = number
+
+    @property
+    def begun_ns(self) -> float | None:
+        """When it began; None while it has not."""
+        return self._run._ns(self._arrival.begun)
+
+    @property
+    def ended_ns(self) -> float | None:
+        """When its last node ended; None while it has not."""
+        return self._run._ns(self._arrival.ended)
+
+    def withdraw(self) -> bool:
+        """Take the job back; False if it has begun, or was taken back before."""
+        return self._run._simulation.withdraw(self._number)
+
+    @property
+    def _arrival(self) -> _core.ArrivedJobs:
+        return self._run._simulation.arrival(self._number)
+
+
+OnEnd = Callable[[SubmittedJob], object]
+"""Called when a job has ended, with the clock at its end. It may submit more."""
+
+
+class LiveRun:
+    """A run that goes on until nothing is left to do. Made by `start`."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._simulation = _core.Simulation(model.native)
+        self._simulation.start()
+        self._waiting: dict[int, tuple[SubmittedJob, OnEnd | None]] = {}
+
+    @property
+    def now_ns(self) -> float:
+        """The time of the run, in nanoseconds from its start."""
+        return self._simulation.now / self.model.ticks_per_ns
+
+    def submit(
+        self, name: str, *, at_ns: float | None = None, on_end: OnEnd | None = None
+    ) -> SubmittedJob:
+        """Hand in one of the jobs that `start` was given, to begin at a time or now.
+
+        `on_end` is called when its last node has ended. Raises ConfigError for a name that is not
+        known and for a time that has passed.
+        """
+        if name not in self.model.arrivals:
+            known = ", ".join(self.model.arrivals) or "none"
+            raise ConfigError(name, f"not one of the jobs of this run; expected one of: {known}")
+        tick = self._simulation.now
+        if at_ns is not None:
+            tick = round(at_ns * self.model.ticks_per_ns)
+        if tick < self._simulation.now:
+            problem = f"{at_ns:g} ns has passed; it is {self.now_ns:g} ns now"
+            raise ConfigError("at_ns", problem)
+        ranks, jobs = self.model.arrivals[name]
+        number = self._simulation.submit(ranks, jobs, tick)
+        submitted = SubmittedJob(self, name, number)
+        self._waiting[number] = (submitted, on_end)
+        return submitted
+
+    def finish(self) -> Result:
+        """Run to the end, calling back for each job that ends, and return the result.
+
+        The result has the nodes of the scenario's own workload; ends of ranks and loads of links
+        are those of all the work. A submitted job knows its own times. Raises DeadlockError where
+        ranks wait for what never comes.
+        """
+        over = False
+        while not over:
+            try:
+                over = self._simulation.run_for(_EVENTS_PER_SLICE)
+            except _core.Unsupported as error:
+                raise UnsupportedError(str(error)) from None
+            for number in self._simulation.take_ended():
+                job, on_end = self._waiting.pop(number)
+                if on_end is not None:
+                    on_end(job)
+                    over = False
+        outcome = self._simulation.outcome()
+        if not outcome.finished:
+            raise DeadlockError(explain(self.model, outcome))
+        return Result(self.model, outcome)
+
+    def _ns(self, tick: int | None) -> float | None:
+        return None if tick is None else tick / self.model.ticks_per_ns
+
+
+def start(scenario: Scenario, jobs: Mapping[str, Mapping[int, Trace]]) -> LiveRun:
+    """Compile a scenario with the jobs that may arrive, and start it.
+
+    `jobs` gives each job a name and, by rank, the trace that the rank runs. Collectives may use the
+    groups of the scenario's workload. Raises what `yantra.compile` raises, and UnsupportedError
+    where the workload is not given by traces.
+    """
+    return LiveRun(compile(scenario, jobs))

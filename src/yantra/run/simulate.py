@@ -1,0 +1,175 @@
+"""Scenario -> Model -> Result: runs the core, and says why a run cannot finish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from yantra import _core
+from yantra.base.errors import DeadlockError, UnsupportedError
+from yantra.base.units import format_size
+from yantra.compile import Model, compile
+from yantra.result import Recording, Result
+from yantra.result.recording import memory_limit
+from yantra.run import fold as folding
+from yantra.run.deadlock import explain, named
+from yantra.scenario import Scenario
+from yantra.scenario.quirks import Quirk
+from yantra.scenario.types import Fold
+
+_EVENTS_PER_SLICE = 1_000_000
+_AnySimulation = _core.Simulation | _core.RecordedSimulation
+
+Progress = Callable[[int, int], None]
+"""Called now and then with the nodes done and the nodes in all."""
+
+
+def simulate(
+    scenario: Scenario, *, progress: Progress | None = None, record: bool | int = False
+) -> Result:
+    """Compile a scenario and run it, folded where its `fold` allows.
+
+    Raises ConfigError, TraceError or UnsupportedError before anything runs, and DeadlockError when
+    the run cannot finish. `record` is that of `run`.
+    """
+    return run(compile(scenario), progress=progress, record=record)
+
+
+def run(
+    model: Model,
+    *,
+    progress: Progress | None = None,
+    fold: Fold | None = None,
+    record: bool | int = False,
+) -> Result:
+    """Run a compiled scenario. Any number of runs may share one model.
+
+    `fold`, if given, comes before the scenario's: with `auto` one rank stands for all that do the
+    same where that is known to change nothing and to save enough; `require` raises
+    UnsupportedError where it is not known.
+
+    `record` notes the cause of every event, for `Result.recording` and `Result.critical_path`. It
+    changes no time. It takes up to BYTES_PER_EVENT bytes of memory per event and raises
+    UnsupportedError where that is more than half of what the machine has free, or more than
+    `record` bytes if that is a number.
+    """
+    wanted = fold or model.scenario.fold
+    reason = ""
+    if wanted != "off":
+        outcome, recording, reason = _run_folded(model, progress, wanted == "require", record)
+        if outcome is not None:
+            return Result(model, outcome, recording=recording)
+    if wanted == "require":
+        raise UnsupportedError(f"fold: require, but the run cannot be folded: {reason}")
+    warnings: list[str] = []
+    outcome, recording = _run_whole(model, progress, warnings, record)
+    return Result(model, outcome, tuple(warnings), reason, recording)
+
+
+def _run_folded(
+    model: Model, progress: Progress | None, always: bool, record: bool | int
+) -> tuple[_core.Outcome | None, Recording | None, str]:
+    """Return the outcome of one rank per class, or None and why it is not that of all ranks.
+
+    A deadlock, or a message that nobody received, has to be reported rank by rank, so such a run is
+    made again with all of them.
+    """
+    classes = folding.find(model, 2 if always else folding.RANKS_PER_CLASS)
+    if classes.refusal:
+        return None, None, classes.refusal
+    simulation = _simulation(model, record, folding=classes)
+    ranks = list(classes.representative) if progress else ()
+    _run(simulation, sum(len(model.graphs.of(rank)) for rank in ranks), progress)
+    if simulation.tie is not None:
+        return None, None, folding.tie(model, classes, simulation.tie)
+    outcome = simulation.outcome()
+    if simulation.mismatch is not None or not outcome.finished or outcome.unreceived:
+        return None, None, "it ends with something to tell of single ranks"
+    return outcome, _recording(model, outcome, simulation), ""
+
+
+def run_native(
+    model: Model, progress: Progress | None = None, warnings: list[str] | None = None
+) -> _core.Outcome:
+    """Run a model to its end and return the core's outcome.
+
+    Warnings that only the run could find are added to `warnings`. Raises DeadlockError, which
+    names for each unfinished rank its oldest waiting node and what it waits for. Interruptible
+    between slices of a million events.
+    """
+    return _run_whole(model, progress, warnings, record=False)[0]
+
+
+def _run_whole(
+    model: Model, progress: Progress | None, warnings: list[str] | None, record: bool | int
+) -> tuple[_core.Outcome, Recording | None]:
+    total = sum(len(model.graphs.of(rank)) for rank in range(model.ranks)) if progress else 0
+    simulation = _simulation(model, record)
+    _run(simulation, total, progress)
+    if simulation.mismatch is not None and Quirk.MISMATCHED_COLLECTIVES_MEET in model.quirks:
+        if warnings is not None:
+            warnings.append(_mismatch(model, simulation.mismatch))
+        simulation = _simulation(model, record, match_by_tag=True)
+        _run(simulation, total, progress)
+    outcome = simulation.outcome()
+    if len(outcome.finish_order) < model.ranks:
+        raise DeadlockError(explain(model, outcome))
+    if warnings is not None and outcome.unreceived:
+        warnings.append(_unreceived(outcome.unreceived))
+    return outcome, _recording(model, outcome, simulation)
+
+
+def _simulation(
+    model: Model,
+    record: bool | int,
+    *,
+    match_by_tag: bool = False,
+    folding: _core.Folding | None = None,
+) -> _AnySimulation:
+    if not record:
+        return _core.Simulation(model.native, match_by_tag, folding)
+    simulation = _core.RecordedSimulation(model.native, match_by_tag, folding)
+    simulation.limit(memory_limit() if record is True else record)
+    return simulation
+
+
+def _recording(
+    model: Model, outcome: _core.Outcome, simulation: _AnySimulation
+) -> Recording | None:
+    if isinstance(simulation, _core.RecordedSimulation):
+        return Recording(model, outcome, simulation.recording())
+    return None
+
+
+def _run(simulation: _AnySimulation, total: int, progress: Progress | None) -> None:
+    try:
+        simulation.start()
+        while not simulation.run_for(_EVENTS_PER_SLICE):
+            if progress:
+                progress(simulation.nodes_done, total)
+    except _core.Unsupported as error:
+        raise UnsupportedError(str(error)) from None
+    except _core.RecordingTooLarge:
+        raise UnsupportedError(
+            f"the recording of this run takes more than {format_size(memory_limit())}, half of the "
+            "memory that is free: record fewer ranks, layers or chunks, let the run fold (fold: "
+            "auto), or run it without recording"
+        ) from None
+
+
+def _mismatch(model: Model, found: _core.Mismatch) -> str:
+    node = named(model, found.rank, found.node)
+    other_node = named(model, found.other_rank, found.other_node)
+    return (
+        f"rank {found.rank} enters node {node} where rank {found.other_rank} enters node "
+        f"{other_node}, another collective; as in ASTRA-sim, their messages meet wherever sizes "
+        "are equal"
+    )
+
+
+def _unreceived(messages: list[_core.Unreceived]) -> str:
+    first = messages[0]
+    others = f"; so were {len(messages) - 1} more messages" if len(messages) > 1 else ""
+    return (
+        f"rank {first.source} sent a message to rank {first.destination} (tag {first.tag}, "
+        f"{format_size(first.bytes)}) that was never received{others}"
+    )

@@ -1,0 +1,156 @@
+"""Runs the traces of a job on a stated cluster, to try them or to compare two forms of them.
+
+Without a scenario the cluster is one switch of 400 Gb/s and 500 ns per link with ring collectives,
+under ASTRA-sim's semantics: traces with durations are replayed, traces without any run on a
+roofline of 250 TFLOP/s and 2 TB/s. It predicts nobody's cluster; it is the same for both sides.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from yantra.base.errors import ConfigError, DeadlockError, YantraError
+from yantra.chakra import NodeType, Trace
+from yantra.scenario import (
+    ASTRA_SIM_RESOURCES,
+    Collectives,
+    Device,
+    Dimension,
+    RemoteMemory,
+    Scenario,
+    Topology,
+    Traces,
+)
+from yantra.tracing.inspect.validate import Finding, Report
+
+STATED = (
+    "1 switch, 400 Gb/s and 500 ns per link, ring collectives, ASTRA-sim's semantics; "
+    "computations take their recorded time"
+)
+STATED_ROOFLINE = STATED.replace(
+    "computations take their recorded time", "roofline of 250 TFLOP/s and 2 TB/s"
+)
+_FLOPS, _MEMORY_BYTES_PER_S = 250e12, 2e12
+_BYTES_PER_NS, _LATENCY_NS = 50.0, 500.0
+
+
+class Rehearsal(NamedTuple):
+    """What a run came to: the makespan, bytes by group, bytes over each dimension."""
+
+    cluster: str
+    makespan_ns: float
+    group_bytes: dict[str, int]
+    network_bytes: list[int]
+
+
+def rehearse(
+    traces: Sequence[Trace],
+    groups: Mapping[str, Sequence[int]],
+    scenario: Scenario | None = None,
+) -> Rehearsal:
+    """Run one trace per rank; `scenario` gives the cluster and the policies in place of ours.
+
+    A lone trace is run by two ranks, which form every group: no cluster is smaller. Raises what a
+    run raises, and ConfigError where a group's name is no number.
+    """
+    from yantra.run.simulate import simulate
+
+    ranks = list(traces)
+    if len(ranks) == 1 and scenario is None:
+        ranks, groups = ranks * 2, dict.fromkeys(groups, (0, 1))
+    workload = Traces(traces=tuple(ranks), groups=numbered(groups))
+    base = stated_scenario(ranks, workload) if scenario is None else scenario
+    result = simulate(base if scenario is None else base.replace(workload=workload))
+    return Rehearsal(
+        _described(base) if scenario is None else "as the scenario says",
+        result.makespan_ns,
+        _group_bytes(result),
+        [use.bytes for use in result.outcome.dimensions],
+    )
+
+
+def try_order(report: Report) -> None:
+    """Where timing decides the order in a job without errors, see whether the stated run ends.
+
+    The outcome becomes a finding or a remark of the report.
+    """
+    if not (report.valid and report.left_to_timing and len(report.traces) > 1):
+        return
+    try:
+        tried = rehearse(report.traces, report.groups)
+    except DeadlockError as error:
+        text = f"on the stated cluster ({STATED}) the job does not end: {error}"
+        report.add(Finding("error", "deadlock-in-trial", "order", None, None, "", text))
+    except YantraError as error:
+        report.remark(f"trial run: could not be made: {error}")
+    else:
+        report.remark(f"trial run: the job comes to its end on the stated cluster: {tried.cluster}")
+
+
+def stated_scenario(traces: Sequence[Trace], workload: Traces) -> Scenario:
+    """Return the scenario that counts when none is given."""
+    roofline = not any(any(trace.native.duration_micros) for trace in _distinct(traces))
+    device = Device(
+        peak_flops=_FLOPS,
+        memory_bytes_per_s=_MEMORY_BYTES_PER_S,
+        compute="roofline" if roofline and _has_operations(traces) else "recorded",
+    )
+    ring = ("ring",)
+    return Scenario(
+        workload=workload,
+        topology=Topology(
+            dimensions=(
+                Dimension(
+                    kind="switch",
+                    size=len(traces),
+                    bytes_per_ns=_BYTES_PER_NS,
+                    latency_ns=_LATENCY_NS,
+                ),
+            )
+        ),
+        device=device,
+        memory=RemoteMemory(kind="per_npu", latency_ns=1000, bytes_per_ns=100.0),
+        collectives=Collectives(
+            all_reduce=ring, reduce_scatter=ring, all_gather=ring, all_to_all=ring
+        ),
+        resources=ASTRA_SIM_RESOURCES,
+        semantics="astra-sim",
+    )
+
+
+def numbered(groups: Mapping[str, Sequence[int]]) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """Return groups as scenarios take them: by ascending number."""
+    for name in groups:
+        if not (name.isascii() and name.isdigit() and int(name) > 0):
+            raise ConfigError(f"group {name!r}", "needs a positive whole number for a name to run")
+    return tuple(sorted((int(name), tuple(ranks)) for name, ranks in groups.items()))
+
+
+def _described(scenario: Scenario) -> str:
+    return STATED_ROOFLINE if scenario.device.compute == "roofline" else STATED
+
+
+def _distinct(traces: Sequence[Trace]) -> list[Trace]:
+    return list({id(trace): trace for trace in traces}.values())
+
+
+def _has_operations(traces: Sequence[Trace]) -> bool:
+    """Whether a roofline can time every computation."""
+    for trace in _distinct(traces):
+        graph = trace.graph(merge_duplicates=True)
+        for kinds in (graph.num_ops.kind, graph.tensor_size.kind):
+            if NodeType.COMP in graph.type and not len(kinds):
+                return False
+            if any(not k for k, t in zip(kinds, graph.type, strict=False) if t == NodeType.COMP):
+                return False
+    return True
+
+
+def _group_bytes(result: Any) -> dict[str, int]:
+    table = result.collectives
+    sums: Counter[str] = Counter()
+    for group, size in zip(table.values("group"), table.values("size_bytes"), strict=True):
+        sums[group or "0"] += size
+    return dict(sums)

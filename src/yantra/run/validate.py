@@ -1,0 +1,161 @@
+"""Checks a scenario or ASTRA-sim's inputs without running them, and lists what it finds.
+
+A run stops at the first mistake; this goes on as far as it can: every configuration file and every
+trace is looked at. What a trace lacks but the scenario does not need is only a warning: whether the
+inputs are valid is decided by compiling them, as a run does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+from yantra import chakra
+from yantra.astra_sim.flags import Flags
+from yantra.astra_sim.groups import read_groups
+from yantra.astra_sim.memory import read_memory
+from yantra.astra_sim.network import read_network
+from yantra.astra_sim.system import SystemOptions, read_system
+from yantra.base.errors import UnsupportedError, YantraError
+from yantra.compile import compile
+from yantra.scenario import ChakraFiles, Scenario
+
+
+class Finding(NamedTuple):
+    """One line of a report."""
+
+    severity: Literal["error", "warning"]
+    text: str
+
+
+class Report:
+    """What was found; `ranks` and `nodes` say what was looked at, 0 when it could not be read."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.ranks = 0
+        self.nodes = 0
+        self.exit_code = 0
+
+    @property
+    def valid(self) -> bool:
+        """Whether a run would start."""
+        return self.exit_code == 0
+
+    def warn(self, texts: list[str]) -> None:
+        """Add warnings."""
+        self.findings += [Finding("warning", text) for text in texts]
+
+    def fail(self, error: YantraError) -> None:
+        """Add an error, line by line; a mistake in the input outweighs what is unsupported."""
+        self.findings += [Finding("error", line) for line in str(error).splitlines()]
+        mistake = not isinstance(error, UnsupportedError)
+        self.exit_code = 2 if mistake or self.exit_code == 2 else 3
+
+    def attempt(self, read: Callable[[], Any]) -> Any:
+        """Return what `read` returns, or None and the error among the findings."""
+        try:
+            return read()
+        except YantraError as error:
+            self.fail(error)
+            return None
+
+
+def check_scenario_file(path: str) -> Report:
+    """Check a native scenario file."""
+    from yantra.scenario import load
+
+    report = Report()
+    scenario = report.attempt(lambda: load(path))
+    if scenario is not None:
+        _check_workload(report, scenario)
+    return report
+
+
+def check_astra_sim(flags: Flags, read: Callable[[Flags], tuple[Scenario, list[str]]]) -> Report:
+    """Check the inputs of an ASTRA-sim command line; `read` makes the scenario of it."""
+    report = Report()
+    try:
+        scenario, warnings = read(flags)
+    except YantraError as error:
+        _check_each_file(report, flags)
+        if report.valid:
+            report.fail(error)
+        return report
+    report.warn(warnings)
+    _check_workload(report, scenario)
+    return report
+
+
+def _check_each_file(report: Report, flags: Flags) -> None:
+    """Read every file that can be read on its own; most need the size of the network."""
+    aware = flags.network_backend == "congestion-aware"
+    network = "congestion_aware" if aware else "congestion_unaware"
+    read = report.attempt(lambda: read_network(flags.network, network))
+    if read is None:
+        return
+    topology = read[0]
+    options = SystemOptions(
+        dimensions=len(topology.dimensions),
+        num_queues_per_dim=flags.num_queues_per_dim,
+        injection_scale=flags.injection_scale,
+        scheduling_keys=flags.scheduling_keys,
+    )
+    readers: list[Callable[[], Any]] = [
+        lambda: read_system(flags.system, options),
+        lambda: read_memory(flags.memory, topology.ranks),
+    ]
+    if "empty" not in flags.groups:
+        readers.append(lambda: read_groups(flags.groups, topology.ranks))
+    for reader in readers:
+        found = report.attempt(reader)
+        report.warn(found[1] if found else [])
+    errors = _check_traces(report, ChakraFiles(prefix=flags.workload), topology.ranks)
+    report.findings += [Finding("error", text) for text in errors]
+
+
+def _check_workload(report: Report, scenario: Scenario) -> None:
+    report.ranks = scenario.topology.ranks
+    errors: list[str] = []
+    if isinstance(scenario.workload, ChakraFiles):
+        errors = _check_traces(report, scenario.workload, report.ranks)
+    try:
+        model = compile(scenario)
+    except YantraError as error:
+        if errors:
+            report.findings += [Finding("error", text) for text in errors]
+            report.exit_code = error.exit_code
+        else:
+            report.fail(error)
+        return
+    report.warn(model.warnings)
+    report.warn([f"{text} (this scenario does not need it)" for text in errors])
+    report.nodes = sum(len(model.graphs.of(rank)) for rank in range(model.ranks))
+
+
+def _check_traces(report: Report, workload: ChakraFiles, ranks: int) -> list[str]:
+    """Add the warnings of all traces that differ; return their errors."""
+    errors = []
+    seen = set()
+    for rank in range(ranks):
+        path = workload.path(rank)
+        try:
+            with open(path, "rb") as file:
+                content = file.read()
+            if content in seen:
+                continue
+            seen.add(content)
+            findings = chakra.validate(content)
+        except OSError as error:
+            errors.append(f"{path}: cannot be read: {error.strerror}")
+            continue
+        except YantraError as error:
+            errors.append(f"{path}: {error}")
+            continue
+        for finding in findings:
+            text = f"{path}: {finding.where}: {finding.message}"
+            if finding.severity == "error":
+                errors.append(text)
+            else:
+                report.warn([text])
+    return errors

@@ -1,0 +1,85 @@
+"""A workload file on a named cluster: the scenario of `yantra run --workload X.yw --cluster NAME`.
+
+It is the scenario file that one would write for it, read as any other, so every mistake is named at
+the key it would have there. What the file need not say is checked first: whether the memory of the
+devices holds what the workload says its ranks need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from yantra.base.errors import ConfigError
+from yantra.fabric import clusters
+from yantra.fabric.clusters import Cluster
+from yantra.fabric.clusters.types import Speeds
+from yantra.scenario.layout import DOCUMENT, scenario_of
+from yantra.scenario.named import with_parts
+from yantra.scenario.types import ASTRA_SIM_RESOURCES, Scenario, Semantics
+from yantra.workloads.describe import readable
+from yantra.workloads.templates import Workload, load
+from yantra.workloads.templates.workload import is_size
+
+
+def on_cluster(
+    workload: str,
+    cluster: str,
+    *,
+    dtype: str | None = None,
+    speeds: Speeds = "achievable",
+    semantics: Semantics = "yantra",
+    network: str = "congestion_unaware",
+    algorithms: Mapping[str, tuple[str, ...]] | None = None,
+    chunks: int | None = None,
+    ignore_memory: bool = False,
+) -> Scenario:
+    """Return the scenario of a workload file on a cluster, by name or by the path of its file.
+
+    `algorithms` names, per collective, one algorithm for all dimensions or one for each, in place
+    of those of the cluster. Raises ConfigError where ranks or memory do not fit.
+    """
+    machine = clusters.load(cluster)
+    if not ignore_memory:
+        check_memory(load(workload), machine)
+    tree = with_parts(
+        {
+            "workload": {"templates": workload},
+            "cluster": {"name": cluster, "speeds": speeds} | ({"dtype": dtype} if dtype else {}),
+            "semantics": semantics,
+            "network": network,
+        },
+        "",
+    )
+    dimensions = len(tree["cluster"]["topology"])
+    for kind, names in (algorithms or {}).items():
+        given = names * dimensions if len(names) == 1 else names
+        tree["collectives"] = tree["collectives"] | {kind: list(given)}
+    if chunks is not None:
+        tree["collectives"] = tree["collectives"] | {"chunks": chunks}
+    scenario = scenario_of(DOCUMENT.read(tree, "", ""))
+    if semantics == "astra-sim":
+        return scenario.replace(resources=ASTRA_SIM_RESOURCES)
+    return scenario
+
+
+def check_memory(workload: Workload, cluster: Cluster) -> None:
+    """Raise ConfigError if a rank needs more memory than a device of the cluster has.
+
+    The workload says what its ranks need in its section `memory`; without it nothing is checked.
+    """
+    needs = {name: part for name, part in workload.peaks().items() if part > cluster.memory_bytes}
+    if not needs:
+        return
+    worst = max(needs, key=lambda name: needs[name])
+    parts = workload.memory[worst]
+    told = ", ".join(
+        f"{name} {readable(size)}"
+        for name, size in parts.items()
+        if name != "peak" and is_size(size) and size
+    )
+    raise ConfigError(
+        "--cluster",
+        f"{cluster.name} has {readable(cluster.memory_bytes)} on each device; the ranks of "
+        f"{worst} need {readable(needs[worst])}{f' ({told})' if told else ''}; "
+        "shard more, recompute or offload, or run it all the same with --ignore-memory",
+    )

@@ -1,0 +1,1 @@
+"""Traces of real jobs: recorded, linked, looked at, obfuscated, replayed."""

@@ -1,0 +1,29 @@
+"""Drawings of a trace's graph: DOT text, SVG and PDF through graphviz, GraphML.
+
+A graph that is too large to look at is summarised, and the picture says how; GraphML is for
+programs and always whole.
+
+picture = drawing(read("step.0.et"))
+print(dot_text(picture))
+"""
+
+from yantra.tracing.inspect.draw.dot import dot_text
+from yantra.tracing.inspect.draw.graphml import graphml_text
+from yantra.tracing.inspect.draw.links import Cut, Links, cut
+from yantra.tracing.inspect.draw.picture import Box, Edge, Picture, drawing
+from yantra.tracing.inspect.draw.render import FORMATS, draw, format_of
+
+__all__ = [
+    "FORMATS",
+    "Box",
+    "Cut",
+    "Edge",
+    "Links",
+    "Picture",
+    "cut",
+    "dot_text",
+    "draw",
+    "drawing",
+    "format_of",
+    "graphml_text",
+]

@@ -1,0 +1,127 @@
+"""The edges of a trace with their kinds, and cutting a part out of it.
+
+Unlike the core's graph, edges to nodes that the trace lacks are kept: a drawing should show them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from yantra.base.errors import ConfigError, TraceError, expected_got
+from yantra.chakra.trace import Trace
+from yantra.tracing.inspect.columns import Columns
+
+_RANGE = re.compile(r"\s*([0-9]{1,20})\s*(?:-\s*([0-9]{1,20}))?\s*")
+
+
+class Link(NamedTuple):
+    """`target` waits for `source`; both are node indices."""
+
+    source: int
+    target: int
+    control: bool
+
+
+class Links:
+    """The nodes of a trace by index, as in `Columns`, and their edges without repetition.
+
+    Indices from `columns.count` on are nodes that only dependencies name: `id_of` gives their ids.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.columns = Columns(trace)
+        self.missing: list[int] = []
+        index = {id: node for node, id in enumerate(self.columns.id)}
+        native = trace.native
+        found: dict[Link, None] = {}
+        for record, id in enumerate(native.id.tolist()):
+            target = index[id]
+            for control, parents in (
+                (False, native.data_deps(record)),
+                (True, native.ctrl_deps(record)),
+            ):
+                for parent in parents:
+                    if parent not in index:
+                        index[parent] = self.columns.count + len(self.missing)
+                        self.missing.append(parent)
+                    found[Link(index[parent], target, control)] = None
+        self.edges = list(found)
+
+    @property
+    def count(self) -> int:
+        """How many nodes there are, missing ones included."""
+        return self.columns.count + len(self.missing)
+
+    def id_of(self, node: int) -> int:
+        """Return the id of a node."""
+        known = self.columns.count
+        return self.columns.id[node] if node < known else self.missing[node - known]
+
+    def name_of(self, node: int) -> str:
+        """Return the name of a node; of one that is missing, that it is."""
+        return self.columns.name(node) if node < self.columns.count else "missing"
+
+
+class Cut(NamedTuple):
+    """Which part of a trace to draw; all None: the whole.
+
+    `ids`: such as "3", "100-199" or "3,100-199". `around`: the id of a node, with everything at
+    most `hops` edges away.
+    """
+
+    ids: str | None = None
+    around: int | None = None
+    hops: int = 2
+
+
+def cut(links: Links, part: Cut) -> list[int]:
+    """Return the nodes of a part, ascending. Raises ConfigError if there are none."""
+    chosen = list(range(links.count))
+    if part.ids is not None:
+        spans = _spans(part.ids)
+        chosen = [
+            node
+            for node in range(links.columns.count)
+            if any(low <= links.id_of(node) <= high for low, high in spans)
+        ]
+        if not chosen:
+            raise ConfigError("--nodes", f"the trace has no node {part.ids}; {_ids(links)}")
+    if part.around is not None:
+        near = _near(links, part.around, part.hops)
+        chosen = [node for node in chosen if node in near]
+    return chosen
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    spans = []
+    for piece in text.split(","):
+        match = _RANGE.fullmatch(piece)
+        if match is None:
+            raise ConfigError("--nodes", expected_got("ids such as 7, 100-199 or 7,100-199", text))
+        low = int(match[1])
+        spans.append((low, int(match[2]) if match[2] else low))
+    return spans
+
+
+def _near(links: Links, id: int, hops: int) -> set[int]:
+    ids = [links.id_of(node) for node in range(links.count)]
+    if id not in ids:
+        raise ConfigError("--around", f"the trace has no node {id}; {_ids(links)}")
+    beside: dict[int, list[int]] = {}
+    for source, target, _ in links.edges:
+        beside.setdefault(source, []).append(target)
+        beside.setdefault(target, []).append(source)
+    reached = {ids.index(id)}
+    edge: Iterable[int] = reached
+    for _ in range(hops):
+        edge = {after for node in edge for after in beside.get(node, ())} - reached
+        reached |= edge
+    return reached
+
+
+def _ids(links: Links) -> str:
+    if not links.columns.count:
+        raise TraceError("the trace has no nodes to draw")
+    return f"its ids are {links.columns.id[0]} to {links.columns.id[-1]}"

@@ -1,0 +1,129 @@
+"""Boxes and edges of a drawing, with their texts, before any format."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from yantra.base.text import count, shortened
+from yantra.chakra.trace import Trace
+from yantra.tracing.inspect.draw.links import Cut, Link, Links, cut
+from yantra.tracing.inspect.draw.summary import Grouping, group, place_of
+
+_WIDEST = 48
+
+
+class Box(NamedTuple):
+    """A node, or several: `key` is the id (of the first), `lines` the text, `members` how many."""
+
+    key: str
+    lines: tuple[str, ...]
+    kind: str
+    lane: str
+    members: int
+
+
+class Edge(NamedTuple):
+    """From box to box by position; `links` edges of the trace are drawn as this one."""
+
+    source: int
+    target: int
+    control: bool
+    links: int
+
+
+class Picture(NamedTuple):
+    """What is drawn. `notes` say what of the trace is not, `lanes` whether boxes stand by lane."""
+
+    boxes: list[Box]
+    edges: list[Edge]
+    notes: tuple[str, ...]
+    lanes: bool
+
+
+def drawing(
+    trace: Trace,
+    part: Cut | None = None,
+    *,
+    whole: bool = False,
+    lanes: bool = False,
+    plain: bool = False,
+) -> Picture:
+    """Draw a trace or a part of it.
+
+    `whole` gives every node its box, whatever their number. `lanes` puts the boxes of a thread, a
+    stream or a communicator together; a summary by name always does. `plain` boxes hold nothing
+    but the name of the node.
+    """
+    links = Links(trace)
+    nodes = cut(links, part or Cut())
+    chosen = set(nodes)
+    edges = [edge for edge in links.edges if edge.source in chosen and edge.target in chosen]
+    grouping = group(links, nodes, edges, whole)
+    return Picture(
+        [_box(links, grouping, at, plain) for at in range(len(grouping.boxes))],
+        _edges(grouping, edges),
+        _notes(links, nodes, edges, grouping),
+        lanes or bool(grouping.names),
+    )
+
+
+def _box(links: Links, grouping: Grouping, at: int, plain: bool) -> Box:
+    members = grouping.boxes[at]
+    first, last = members[0], members[-1]
+    lane, kind = place_of(links, first)
+    key = str(links.id_of(first))
+    name = links.name_of(first)
+    if plain and len(members) == 1:
+        return Box(key, (name,), kind, lane, 1)
+    time = _time(links, members)
+    if grouping.names:
+        numbers = f"{count(len(members), 'node')}{time}"
+        return Box(key, (shortened(grouping.names[at], _WIDEST), numbers), kind, lane, len(members))
+    if len(members) == 1:
+        return Box(key, (shortened(name, _WIDEST), f"{key}{time}"), kind, lane, 1)
+    lines = (
+        shortened(name, _WIDEST),
+        f"... {len(members)} in a row, {key} to {links.id_of(last)}{time} ...",
+        shortened(links.name_of(last), _WIDEST),
+    )
+    return Box(key, lines, kind, lane, len(members))
+
+
+def _time(links: Links, members: Sequence[int]) -> str:
+    known = links.columns.count
+    micros = sum(links.columns.duration[node] for node in members if node < known)
+    return f", {micros} us" if micros else ""
+
+
+def _edges(grouping: Grouping, edges: Sequence[Link]) -> list[Edge]:
+    box_of = {node: box for box, members in enumerate(grouping.boxes) for node in members}
+    counted = Counter(
+        (box_of[edge.source], box_of[edge.target], edge.control)
+        for edge in edges
+        if box_of[edge.source] != box_of[edge.target] or not grouping.how
+    )
+    return [Edge(*ends, number) for ends, number in counted.items()]
+
+
+def boxes(number: int) -> str:
+    """Return `1 box`, `2 boxes`."""
+    return f"{number} box{'' if number == 1 else 'es'}"
+
+
+def _notes(
+    links: Links, nodes: Sequence[int], edges: Sequence[Link], grouping: Grouping
+) -> tuple[str, ...]:
+    notes = []
+    if len(nodes) < links.count:
+        notes.append(
+            f"{len(nodes)} of {count(links.count, 'node')}, "
+            f"{len(edges)} of {count(len(links.edges), 'edge')}"
+        )
+    if grouping.how:
+        notes.append(f"{count(len(nodes), 'node')} as {boxes(len(grouping.boxes))}: {grouping.how}")
+    missing = sum(node >= links.columns.count for node in nodes)
+    if missing:
+        notes.append(f"{count(missing, 'node')} missing from the trace, drawn dashed")
+    return tuple(notes)

@@ -1,0 +1,150 @@
+"""Which nodes of a large graph become one box.
+
+First chains: nodes of one lane and kind of which each is all that the next waits for, and the
+next all that waits for it. That loses no dependency. If too many boxes are left, all nodes of a
+lane with the same name, numbers aside, become one; then an edge says that some node waits for some
+other, and the picture may have cycles. The classes with least time and fewest nodes share one box
+per lane and kind, as many as it takes; at last all nodes of a kind do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+from yantra.tracing.inspect.draw.links import Link, Links
+from yantra.tracing.inspect.names import normalised
+
+MOST_BOXES = 200
+MOST_EDGES = 800
+OTHERS = "others"
+
+
+class Grouping(NamedTuple):
+    """The nodes of each box, in order, what a box is called and how the boxes came to be.
+
+    `names` is empty for chains; `how` is empty when every node has its own box.
+    """
+
+    boxes: list[list[int]]
+    names: list[str]
+    how: str
+
+
+def group(links: Links, nodes: Sequence[int], edges: Sequence[Link], whole: bool) -> Grouping:
+    """Put nodes into at most `MOST_BOXES` boxes with `MOST_EDGES` edges; `whole`: one box each."""
+    if whole or (len(nodes) <= MOST_BOXES and len(edges) <= MOST_EDGES):
+        return Grouping([[node] for node in nodes], [], "")
+    chains = _chains(links, nodes, edges)
+    if len(chains) <= MOST_BOXES and _edges_between(chains, edges) <= MOST_EDGES:
+        return Grouping(chains, [], "chains of nodes drawn as one box")
+    return _classes(links, nodes, edges)
+
+
+def _edges_between(boxes: list[list[int]], edges: Sequence[Link]) -> int:
+    box_of = {node: box for box, members in enumerate(boxes) for node in members}
+    return len(
+        {
+            (box_of[edge.source], box_of[edge.target], edge.control)
+            for edge in edges
+            if box_of[edge.source] != box_of[edge.target]
+        }
+    )
+
+
+def _chains(links: Links, nodes: Sequence[int], edges: Sequence[Link]) -> list[list[int]]:
+    after: dict[int, set[int]] = {}
+    before: dict[int, set[int]] = {}
+    for source, target, _ in edges:
+        after.setdefault(source, set()).add(target)
+        before.setdefault(target, set()).add(source)
+    chain_of: dict[int, list[int]] = {}
+    boxes = []
+    for node in _ordered(nodes, before, after):
+        parents = before.get(node, set())
+        parent = next(iter(parents)) if len(parents) == 1 else None
+        joins = (
+            parent is not None
+            and parent in chain_of
+            and chain_of[parent][-1] == parent
+            and len(after[parent]) == 1
+            and place_of(links, parent) == place_of(links, node)
+        )
+        if joins and parent is not None:
+            chain_of[node] = chain_of[parent]
+            chain_of[node].append(node)
+        else:
+            chain_of[node] = [node]
+            boxes.append(chain_of[node])
+    return boxes
+
+
+def _ordered(
+    nodes: Sequence[int], before: dict[int, set[int]], after: dict[int, set[int]]
+) -> list[int]:
+    """Parents first; nodes of cycles, which have no order, at the end."""
+    left = {node: len(before.get(node, ())) for node in nodes}
+    order = [node for node in nodes if left[node] == 0]
+    for node in order:  # grows
+        for later in after.get(node, ()):
+            left[later] -= 1
+            if left[later] == 0:
+                order.append(later)
+    placed = set(order)
+    return order + [node for node in nodes if node not in placed]
+
+
+def place_of(links: Links, node: int) -> tuple[str, str]:
+    """Return the lane of a node and its kind."""
+    columns = links.columns
+    if node >= columns.count:
+        return "missing", "missing"
+    return columns.lane[node], columns.kind[node]
+
+
+Class = tuple[str, str, str]  # lane, kind, name
+
+
+def _classes(links: Links, nodes: Sequence[int], edges: Sequence[Link]) -> Grouping:
+    plain: dict[str, str] = {}
+    own: dict[int, Class] = {}
+    for node in nodes:
+        name = links.name_of(node)
+        if name not in plain:
+            plain[name] = normalised(name) or "(no name)"
+        own[node] = (*place_of(links, node), plain[name])
+    weights: Counter[Class] = Counter()
+    sizes = Counter(own.values())
+    for node in nodes:
+        if node < links.columns.count:
+            weights[own[node]] += links.columns.duration[node]
+    ranked = sorted(sizes, key=lambda key: (-weights[key], -sizes[key], key))
+    budget = MOST_BOXES
+    while True:
+        merged = _merged(ranked, budget)
+        pairs = {
+            (merged[own[edge.source]], merged[own[edge.target]], edge.control) for edge in edges
+        }
+        boxes = set(merged.values())
+        if budget < 0 or (len(boxes) <= MOST_BOXES and len(pairs) <= MOST_EDGES):
+            return _grouping(nodes, {node: merged[key] for node, key in own.items()}, len(sizes))
+        budget = budget // 2 if budget > 1 else budget - 1
+
+
+def _merged(ranked: list[Class], budget: int) -> dict[Class, Class]:
+    """Keep the first classes and merge the others of a lane and kind; below 0, of a kind."""
+    if budget < 0:
+        return {key: ("all lanes", key[1], OTHERS) for key in ranked}
+    kept = set(ranked[:budget])
+    return {key: key if key in kept else (*key[:2], OTHERS) for key in ranked}
+
+
+def _grouping(nodes: Sequence[int], key_of: dict[int, Class], classes: int) -> Grouping:
+    boxes: dict[Hashable, list[int]] = {}
+    for node in nodes:
+        boxes.setdefault(key_of[node], []).append(node)
+    names = [str(key[2]) for key in boxes if isinstance(key, tuple)]
+    others = "" if len(boxes) == classes else f", the smaller ones of {classes} names as {OTHERS}"
+    how = f"nodes of one name and lane drawn as one box{others}"
+    return Grouping(list(boxes.values()), names, how)

@@ -1,0 +1,107 @@
+"""Communicators of a job: from a group file, from what the traces say, or from who uses them.
+
+A group file is ASTRA-sim's (JSON, name -> ranks). PyTorch traces hold a node that lists the process
+groups of its rank (`## process_group:init ##`). Where neither says who belongs to a group, its
+members are the ranks whose traces name it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from yantra.base.documents import Path, parse_json, read_text
+from yantra.base.errors import ConfigError, expected_got
+from yantra.chakra.schema import NodeType
+from yantra.tracing.inspect.columns import Columns
+
+WORLD = "0"
+_MOST_RANKS = 1 << 24
+Groups = dict[str, tuple[int, ...]]
+
+
+class Declared(NamedTuple):
+    """A process group as one rank's trace lists it."""
+
+    name: str
+    ranks: tuple[int, ...]
+    description: str
+
+
+def read_group_file(path: Path) -> tuple[Groups, list[str]]:
+    """Read a group file; also return the warnings. Raises ConfigError for what is not one."""
+    name = str(path)
+    tree, warnings = parse_json(read_text(path), name)
+    if not isinstance(tree, dict):
+        raise ConfigError(name, expected_got('a JSON object such as {"1": [0, 1]}', tree))
+    return {key: _members(members, f"{name}: {key}") for key, members in tree.items()}, warnings
+
+
+def declared_groups(columns: Columns) -> list[Declared]:
+    """Return the process groups that a trace lists, without repetition; what is unreadable not."""
+    found: dict[Declared, None] = {}
+    if NodeType.METADATA not in columns.type:
+        return []
+    for node, type in enumerate(columns.type):
+        if type == NodeType.METADATA and "process_group" in columns.name(node):
+            given = columns.trace.native.inputs(columns.record[node])
+            for item in process_groups(given[0] if given else ""):
+                found[item] = None
+    return list(found)
+
+
+def inferred_groups(by_rank: Mapping[int, Columns]) -> Groups:
+    """Return the ranks whose collectives name each group; the world is not among them."""
+    users: dict[str, list[int]] = {}
+    for rank in sorted(by_rank):
+        columns = by_rank[rank]
+        names = {
+            columns.group[node]
+            for node, type in enumerate(columns.type)
+            if type == NodeType.COMM_COLL
+        }
+        for name in names - {WORLD}:
+            users.setdefault(name, []).append(rank)
+    return {name: tuple(users[name]) for name in sorted(users, key=group_key)}
+
+
+def group_key(name: str) -> tuple[int, str]:
+    """Order groups by number where the name is one, as people count them."""
+    return (int(name), name) if name.isascii() and name.isdigit() else (1 << 62, name)
+
+
+def _members(members: Any, where: str) -> tuple[int, ...]:
+    expected = "a list of different ranks"
+    if not isinstance(members, list) or not members:
+        raise ConfigError(where, expected_got(expected, members))
+    for rank in members:
+        if not isinstance(rank, int) or isinstance(rank, bool) or not 0 <= rank < _MOST_RANKS:
+            raise ConfigError(where, expected_got("a rank, 0 or more", rank))
+    if len(set(members)) < len(members):
+        raise ConfigError(where, expected_got(expected, members))
+    return tuple(members)
+
+
+def process_groups(text: str) -> list[Declared]:
+    """Read PyTorch's list: a Python list whose first entry is a JSON text of objects.
+
+    What is not such a list holds no groups.
+    """
+    import ast
+    import json
+
+    try:
+        entries = json.loads(ast.literal_eval(text)[0])
+        return [_declared(entry) for entry in entries]
+    except (ValueError, TypeError, SyntaxError, LookupError, AttributeError):
+        return []
+    except (MemoryError, RecursionError):
+        return []
+
+
+def _declared(entry: dict[str, Any]) -> Declared:
+    ranks = [int(rank) for rank in entry.get("ranks", [])]
+    if not ranks:
+        size = int(entry["group_size"])
+        ranks = list(range(size)) if 0 < size <= _MOST_RANKS else []
+    return Declared(str(entry["pg_name"]), tuple(ranks), str(entry.get("pg_desc", "")))

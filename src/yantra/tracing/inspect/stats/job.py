@@ -1,0 +1,135 @@
+"""Statistics of a job: of each rank, and over all of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from yantra.tracing.inspect.columns import Columns
+from yantra.tracing.inspect.groups import (
+    WORLD,
+    Groups,
+    declared_groups,
+    group_key,
+    inferred_groups,
+)
+from yantra.tracing.inspect.rank_traces import RankTrace
+from yantra.tracing.inspect.stats.parallelism import Parallelism, find_parallelism
+from yantra.tracing.inspect.stats.rank import Operator, RankStats, merged_operators, rank_stats
+
+
+class GroupTraffic(NamedTuple):
+    """One collective in one group, over the ranks of the job; `bytes_per_rank` is the most."""
+
+    group: str
+    ranks: tuple[int, ...] | None
+    collective: str
+    calls_per_rank: int
+    bytes_per_rank: int
+    bytes: int
+    time_us: int
+
+
+class JobStats(NamedTuple):
+    """`ranks` holds (rank, file, statistics); ranks with equal files share the statistics."""
+
+    ranks: list[tuple[int, str, RankStats]]
+    groups: list[GroupTraffic]
+    operators: list[Operator]
+    parallelism: Parallelism
+
+
+def job_stats(job: Sequence[RankTrace], groups: Groups | None = None) -> JobStats:
+    """Return the statistics of the traces of a job; `groups` says who belongs to which group."""
+    columns: dict[int, Columns] = {}
+    known: dict[int, RankStats] = {}
+    by_rank = {}
+    for rank, _, trace in job:
+        if id(trace) not in columns:
+            columns[id(trace)] = Columns(trace)
+            known[id(trace)] = rank_stats(columns[id(trace)])
+        by_rank[rank] = columns[id(trace)]
+    ranks = [(rank, path, known[id(trace)]) for rank, path, trace in job]
+    members = communicators(by_rank, groups)
+    shares = Counter(id(trace) for _, _, trace in job)
+    return JobStats(
+        ranks,
+        _group_traffic(ranks, members),
+        merged_operators([(known[key], shares[key]) for key in known]),
+        find_parallelism(by_rank, members),
+    )
+
+
+def communicators(by_rank: dict[int, Columns], given: Groups | None) -> Groups:
+    """Return the members of the groups, from the best source there is.
+
+    A lone trace that does not list its groups cannot tell who else is in them.
+    """
+    if given is not None:
+        return given
+    declared: Groups = {}
+    for columns in {id(columns): columns for columns in by_rank.values()}.values():
+        for group in declared_groups(columns):
+            declared.setdefault(group.name, group.ranks)
+    found = inferred_groups(by_rank) if len(by_rank) > 1 else {}
+    return found | {name: ranks for name, ranks in declared.items() if name != WORLD}
+
+
+def as_dict(stats: JobStats, top: int | None = None) -> dict[str, Any]:
+    """Return the statistics as plain values for JSON; `top` limits the operators listed."""
+    return {
+        "ranks": [
+            {"rank": rank, "file": path} | _rank_dict(one, top) for rank, path, one in stats.ranks
+        ],
+        "groups": [row._asdict() for row in stats.groups],
+        "operators": [operator._asdict() for operator in stats.operators[:top]],
+        "parallelism": {
+            "findings": [finding._asdict() for finding in stats.parallelism.findings],
+            "remarks": stats.parallelism.remarks,
+        },
+    }
+
+
+def _rank_dict(stats: RankStats, top: int | None) -> dict[str, Any]:
+    form = stats._asdict()
+    form["average_parallelism"] = stats.average_parallelism
+    form["operators"] = [operator._asdict() for operator in stats.operators[:top]]
+    form["path_top"] = [node._asdict() for node in stats.path_top]
+    form["collectives"] = [
+        {"collective": row.what, "group": row.with_whom} | _numbers(row)
+        for row in stats.collectives
+    ]
+    form["messages"] = [
+        {"direction": row.what, "peer": row.with_whom} | _numbers(row) for row in stats.messages
+    ]
+    return form
+
+
+def _numbers(row: Any) -> dict[str, int]:
+    return {"calls": row.calls, "bytes": row.bytes, "time_us": row.time_us}
+
+
+def _group_traffic(
+    ranks: Sequence[tuple[int, str, RankStats]], members: Groups
+) -> list[GroupTraffic]:
+    everyone = tuple(rank for rank, _, _ in ranks)
+    rows: dict[tuple[str, str], list[Any]] = {}
+    for _, _, stats in ranks:
+        for call in stats.collectives:
+            rows.setdefault((call.with_whom, call.what), []).append(call)
+    found = []
+    for (group, what), calls in rows.items():
+        whose = everyone if group == WORLD and len(everyone) > 1 else members.get(group)
+        found.append(
+            GroupTraffic(
+                group,
+                whose,
+                what,
+                max(call.calls for call in calls),
+                max(call.bytes for call in calls),
+                sum(call.bytes for call in calls),
+                sum(call.time_us for call in calls),
+            )
+        )
+    return sorted(found, key=lambda row: (group_key(row.group), row.collective))

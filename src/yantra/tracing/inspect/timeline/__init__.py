@@ -1,0 +1,55 @@
+"""Timelines for Perfetto and Chrome: from traces with times, or from a simulator's node log.
+
+timeline = log_timeline(read_log("log.log"))
+write_timeline(timeline, "out.json")
+"""
+
+from __future__ import annotations
+
+import os
+
+from yantra.tracing.inspect.timeline.chrome import Arrow, Span, Timeline, write_timeline
+from yantra.tracing.inspect.timeline.node_log import (
+    Execution,
+    is_log,
+    log_timeline,
+    parse_log,
+    read_log,
+)
+from yantra.tracing.inspect.timeline.recorded import recorded_timeline
+
+__all__ = [
+    "Arrow",
+    "Execution",
+    "Span",
+    "Timeline",
+    "is_log",
+    "log_timeline",
+    "parse_log",
+    "read_log",
+    "recorded_timeline",
+    "timeline",
+    "write_timeline",
+]
+
+
+def timeline(
+    inputs: tuple[str | os.PathLike[str], ...],
+    *,
+    ticks_per_us: float = 1000.0,
+    arrows: bool = False,
+) -> Timeline:
+    """Make a timeline of a node log, or of the trace files of a job.
+
+    `ticks_per_us` counts for a log, `arrows` (for dependencies) for traces. Raises ConfigError or
+    TraceError for what is neither.
+    """
+    from yantra.chakra import files
+    from yantra.tracing.inspect.rank_traces import load_job
+
+    if len(inputs) == 1 and "{rank}" not in os.fspath(inputs[0]):
+        content = files.load(inputs[0])
+        if is_log(content):
+            where = os.fspath(inputs[0])
+            return log_timeline(parse_log(content, where), ticks_per_us=ticks_per_us)
+    return recorded_timeline(load_job(inputs), arrows=arrows)

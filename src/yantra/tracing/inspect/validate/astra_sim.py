@@ -1,0 +1,159 @@
+"""Would ASTRA-sim take the job: Yantra's `astra-sim` command, and upstream's binary?
+
+What Yantra refuses too is an error, what only upstream refuses a warning. Upstream's reader (Chakra
+feeder, version 3) refuses a file with a dependency on a missing node or without any node; its
+workload layer knows all-reduce, all-gather, reduce-scatter and all-to-all, and broadcasts only when
+it replays recorded durations.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from yantra import _core
+from yantra.chakra.schema import CollectiveType, NodeType
+from yantra.tracing.inspect.columns import Columns, collective_name
+from yantra.tracing.inspect.groups import WORLD, process_groups
+from yantra.tracing.inspect.validate.loaded import LoadedJob, Member
+
+_SECTION = "astra-sim"
+_UNSUPPORTED = frozenset(
+    {CollectiveType.REDUCE, CollectiveType.GATHER, CollectiveType.SCATTER, CollectiveType.BARRIER}
+)
+_UPSTREAM_REFUSES = frozenset({CollectiveType.REDUCE_SCATTER_BLOCK, CollectiveType.BROADCAST})
+_OTHER_TYPE = _core.IntColumn.Kind.OTHER.value
+_NEEDED = {
+    NodeType.COMM_SEND: ("is_cpu_op", "comm_dst", "comm_size", "comm_tag"),
+    NodeType.COMM_RECV: ("is_cpu_op", "comm_src", "comm_size", "comm_tag"),
+    NodeType.COMM_COLL: ("is_cpu_op", "comm_type", "comm_size", "comm_priority"),
+    NodeType.COMP: ("is_cpu_op", "duration_ns"),
+    NodeType.MEM_LOAD: ("is_cpu_op", "tensor_size"),
+    NodeType.MEM_STORE: ("is_cpu_op", "tensor_size"),
+}
+_INVOLVED_OTHER = 255
+_GROUP_OTHER = -2
+
+
+def check_astra_sim(job: LoadedJob) -> None:
+    """Report what keeps ASTRA-sim from running the job."""
+    _files(job)
+    _group_names(job)
+    seen: set[int] = set()
+    for member in job.members.values():
+        if id(member.columns) not in seen:
+            seen.add(id(member.columns))
+            _collectives(job, member)
+            _types(job, member)
+            _skipped(job, member)
+            _empty_messages(job, member)
+            _other_needs(job, member)
+
+
+def _files(job: LoadedJob) -> None:
+    ranks = sorted(job.members)
+    if len(ranks) > 1 and ranks != list(range(len(ranks))):
+        gap = next((a + 1 for a, b in pairwise([-1, *ranks]) if b > a + 1), 0)
+        text = f"there is no trace of rank {gap}; ASTRA-sim needs <prefix>.<rank>.et from 0 on"
+        job.add_finding("error", "rank-missing", _SECTION, None, None, text)
+    for rank, member in job.members.items():
+        if member.path.endswith(".gz"):
+            text = f"{member.path} is packed; ASTRA-sim looks for <prefix>.{rank}.et"
+            job.add_finding("warning", "packed-for-astra-sim", _SECTION, rank, None, text)
+        if not member.columns.count:
+            text = "has no nodes; upstream's reader refuses the file"
+            job.add_finding("warning", "upstream-refuses-file", _SECTION, rank, None, text)
+
+
+def _group_names(job: LoadedJob) -> None:
+    for name in job.groups:
+        if not (name.isascii() and name.isdigit() and int(name) > 0 and len(name) <= 9):
+            text = f"group {name!r} has no positive whole number for a name"
+            job.add_finding("error", "group-name-not-a-number", _SECTION, None, None, text)
+
+
+def _collectives(job: LoadedJob, member: Member) -> None:
+    columns = member.columns
+    for name, nodes in member.calls.items():
+        for node in nodes:
+            what = columns.comm_type[node]
+            if what in _UNSUPPORTED:
+                text = f"{collective_name(what)} has no algorithm in ASTRA-sim"
+                job.add_finding(
+                    "error", "unsupported-collective", _SECTION, member.rank, node, text
+                )
+            elif what in _UPSTREAM_REFUSES:
+                text = f"upstream ASTRA-sim runs no {collective_name(what)} by an algorithm"
+                code = "upstream-refuses-collective"
+                job.add_finding("warning", code, _SECTION, member.rank, node, text)
+            mask, length = columns.involved(node)
+            if length == _INVOLVED_OTHER:
+                text = "attribute involved_dim is not a list of at most 64 booleans"
+                job.add_finding("error", "attribute-type", _SECTION, member.rank, node, text)
+            elif name == WORLD and length and not mask:
+                text = "involved_dim selects no dimension, so the collective could never end"
+                job.add_finding("error", "involved-dim-empty", _SECTION, member.rank, node, text)
+
+
+def _types(job: LoadedJob, member: Member) -> None:
+    """Report attributes of another type than their reader takes."""
+    columns = member.columns
+    names = {name for needed in _NEEDED.values() for name in needed}
+    kinds = {name: getattr(columns.graph, name).kind.tolist() for name in names}
+    wrong = {name for name, column in kinds.items() if _OTHER_TYPE in column}
+    groups = columns.graph.pg_name.tolist()
+    if not wrong and _GROUP_OTHER not in groups:
+        return
+    for node, type in enumerate(columns.type):
+        for name in _NEEDED.get(NodeType(type), ()) if type in _NEEDED else ():
+            if name in wrong and kinds[name][node] == _OTHER_TYPE:
+                text = f"attribute {name} is not an integer"
+                job.add_finding("error", "attribute-type", _SECTION, member.rank, node, text)
+        if groups[node] == _GROUP_OTHER and type in (
+            NodeType.COMM_COLL,
+            NodeType.COMM_SEND,
+            NodeType.COMM_RECV,
+        ):
+            text = "attribute pg_name is not text"
+            job.add_finding("error", "attribute-type", _SECTION, member.rank, node, text)
+
+
+def _skipped(job: LoadedJob, member: Member) -> None:
+    columns = member.columns
+    if not {NodeType.INVALID, NodeType.METADATA} & set(columns.type):
+        return
+    for node, type in enumerate(columns.type):
+        given = columns.trace.native.inputs(columns.record[node])
+        if type == NodeType.METADATA and not (given and process_groups(given[0])):
+            text = "upstream ASTRA-sim aborts on a METADATA node that lists no process groups"
+            code = "upstream-refuses-node"
+            job.add_finding("warning", code, _SECTION, member.rank, node, text)
+        if type in (NodeType.INVALID, NodeType.METADATA) and columns.children(node):
+            text = (
+                "is skipped by ASTRA-sim, which lets its children wait for the next completion "
+                "on the rank"
+            )
+            code = "skipped-node-has-children"
+            job.add_finding("warning", code, _SECTION, member.rank, node, text)
+
+
+def _empty_messages(job: LoadedJob, member: Member) -> None:
+    columns = member.columns
+    for node in member.order.sequence:
+        if columns.type[node] == NodeType.COMM_SEND and columns.comm_size[node] == 0:
+            text = "upstream ASTRA-sim aborts on a message of 0 bytes"
+            code = "upstream-refuses-node"
+            job.add_finding("warning", code, _SECTION, member.rank, node, text)
+
+
+def _other_needs(job: LoadedJob, member: Member) -> None:
+    columns = member.columns
+    if {NodeType.MEM_LOAD, NodeType.MEM_STORE} & set(columns.type):
+        text = "loads or stores remote memory, which the cluster must have"
+        job.add_finding("warning", "needs-remote-memory", _SECTION, member.rank, None, text)
+    if NodeType.COMP in columns.type and not _is_timed(columns):
+        text = "its computations have neither durations nor num_ops: they take no time"
+        job.add_finding("warning", "nothing-to-time", _SECTION, member.rank, None, text)
+
+
+def _is_timed(columns: Columns) -> bool:
+    return any(columns.duration) or any(columns.integers("num_ops"))

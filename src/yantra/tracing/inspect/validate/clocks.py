@@ -1,0 +1,160 @@
+"""Times that cannot be: durations, starts, orders, and ranks whose clocks differ.
+
+A data dependency must have ended when its child starts, a control dependency (an enclosing
+operator) must have started; both within a microsecond, the grid of the recorded times. All ranks of
+a collective leave it at about the same time, so the median difference of their ends is the
+difference of their clocks, if it is large against its own spread. Times that a trace counts from an
+origin of its own, which its metadata tells (`base_ns`, `origin_ns`), are compared from there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from yantra.base.units import format_time
+from yantra.chakra.schema import NodeType
+from yantra.tracing.inspect.columns import Columns
+from yantra.tracing.inspect.validate.loaded import LoadedJob
+
+_SECTION = "clocks"
+_NEGATIVE = 1 << 63
+_LONGEST_US = 24 * 3600 * 10**6
+_GRID_US = 1
+_ROUNDED_NS = 2000  # start and end are each rounded to the grid
+_SKEW_US = 100
+_FEWEST_MEETINGS = 5
+_TIMES_SPREAD = 10
+_FASTEST_BYTES_PER_US = 100_000_000  # 100 TB/s, above any device's links
+
+
+def check_clocks(job: LoadedJob) -> None:
+    """Report times that cannot be, and ranks whose clocks differ."""
+    seen: set[int] = set()
+    without = []
+    for rank, member in job.members.items():
+        if id(member.columns) in seen:
+            continue
+        seen.add(id(member.columns))
+        _durations(job, rank, member.columns)
+        _exact_durations(job, rank, member.columns)
+        _bandwidths(job, rank, member.columns)
+        if any(member.columns.start):
+            _orders(job, rank, member.columns)
+        else:
+            without.append(rank)
+    if len(without) == len(seen):
+        job.report.remark("clocks: the traces record no start times, so orders were not compared")
+        return
+    _skew(job)
+
+
+def _durations(job: LoadedJob, rank: int, columns: Columns) -> None:
+    for code, what, values in (
+        ("absurd-duration", "lasts", columns.duration),
+        ("absurd-start", "starts at", columns.start),
+    ):
+        limit = _LONGEST_US if code == "absurd-duration" else _NEGATIVE
+        if max(values, default=0) < limit:
+            continue
+        for node, value in enumerate(values):
+            if value >= _NEGATIVE:
+                text = f"{what} {value} us; as a signed number that is {value - 2 * _NEGATIVE} us"
+                job.add_finding("error", code, _SECTION, rank, node, text)
+            elif value >= limit:
+                text = f"{what} {format_time(value * 1000)}, longer than a day"
+                job.add_finding("warning", code, _SECTION, rank, node, text)
+
+
+def _exact_durations(job: LoadedJob, rank: int, columns: Columns) -> None:
+    """Compare `duration_ns` with the whole microseconds, which round it."""
+    for node, exact in enumerate(columns.integers("duration_ns")):
+        if exact is None:
+            continue
+        if exact < 0:
+            text = f"has a negative duration_ns, {exact}"
+            job.add_finding("error", "absurd-duration", _SECTION, rank, node, text)
+        elif abs(exact - columns.duration[node] * 1000) > _ROUNDED_NS:
+            micros = columns.duration[node]
+            text = f"lasts {micros} us by duration_micros, but {exact} ns by duration_ns"
+            job.add_finding("warning", "durations-differ", _SECTION, rank, node, text)
+
+
+def _bandwidths(job: LoadedJob, rank: int, columns: Columns) -> None:
+    for node, size in enumerate(columns.comm_size):
+        duration = columns.duration[node]
+        if size and duration and size > duration * _FASTEST_BYTES_PER_US:
+            text = f"moves {size} bytes in {duration} us, more than 100 TB/s"
+            job.add_finding("warning", "absurd-bandwidth", _SECTION, rank, node, text)
+
+
+def _orders(job: LoadedJob, rank: int, columns: Columns) -> None:
+    """Compare the start of each node with its dependencies."""
+    native = columns.trace.native
+    node_of = {id: node for node, id in enumerate(columns.id)}
+    start, duration = columns.start, columns.duration
+    for node, record in enumerate(columns.record):
+        begin = start[node]
+        if not begin:
+            continue
+        for id in native.data_deps(record):
+            other = node_of.get(id)
+            if other is not None and start[other]:
+                late = start[other] + duration[other] - begin
+                if late > _GRID_US:
+                    _too_early(job, rank, (node, other), late, ended=True)
+        for id in native.ctrl_deps(record):
+            other = node_of.get(id)
+            if other is not None and start[other] > begin + _GRID_US:
+                _too_early(job, rank, (node, other), start[other] - begin, ended=False)
+
+
+def _too_early(job: LoadedJob, rank: int, pair: tuple[int, int], by: int, *, ended: bool) -> None:
+    node, other = pair
+    what, code = ("ended", "ends") if ended else ("started", "starts")
+    text = (
+        f"starts {format_time(by * 1000)} before {job.label(rank, other)}, its parent, has {what}"
+    )
+    job.add_finding("warning", f"starts-before-dependency-{code}", _SECTION, rank, node, text)
+
+
+def _skew(job: LoadedJob) -> None:
+    """Compare each rank's ends of collectives with those of the lowest rank of the group."""
+    differences: dict[tuple[int, int], list[int]] = defaultdict(list)
+    origins = {rank: _origin_us(member.columns) for rank, member in job.members.items()}
+    for name in {name for member in job.members.values() for name in member.calls}:
+        ranks = job.ranks_of(name)
+        for rank in ranks[1:]:
+            ahead = origins[rank] - origins[ranks[0]]
+            for a, b in zip(_ends(job, ranks[0], name), _ends(job, rank, name), strict=False):
+                if a is not None and b is not None:
+                    differences[ranks[0], rank].append(b - a + ahead)
+    told: set[int] = set()
+    for (first, rank), values in sorted(differences.items()):
+        values.sort()
+        middle = values[len(values) // 2]
+        spread = sorted(abs(value - middle) for value in values)[len(values) // 2]
+        enough = len(values) >= _FEWEST_MEETINGS and rank not in told
+        if enough and abs(middle) > max(_SKEW_US, _TIMES_SPREAD * spread):
+            told.add(rank)
+            text = (
+                f"ends its collectives {format_time(abs(middle) * 1000)} "
+                f"{'after' if middle > 0 else 'before'} rank {first} does (median of "
+                f"{len(values)}, spread {format_time(spread * 1000)}): their clocks differ"
+            )
+            job.add_finding("warning", "clock-skew", _SECTION, rank, None, text)
+
+
+def _origin_us(columns: Columns) -> int:
+    """Return when a trace's times begin on its machine's clock; 0 where it does not say."""
+    said = {item.name: item.value for item in columns.trace.metadata.attributes}
+    parts = [said.get(name, 0) for name in ("base_ns", "origin_ns")]
+    return sum(part for part in parts if type(part) is int) // 1000
+
+
+def _ends(job: LoadedJob, rank: int, name: str) -> list[int | None]:
+    columns = job.members[rank].columns
+    return [
+        columns.start[node] + columns.duration[node] if columns.start[node] else None
+        for node in job.members[rank].calls.get(name, [])
+        if columns.type[node] == NodeType.COMM_COLL
+    ]

@@ -1,0 +1,204 @@
+"""Who waits for whom: the communications of all ranks as one graph.
+
+A vertex is a send, a receive, or a collective with all its ranks. An edge says that the second ends
+after the first: by a dependency of the trace, because a receive needs its send, or because a rank
+runs one communication at a time and enters the first before. Collectives and sends hold that place,
+receives do not (ASTRA-sim).
+
+Two graphs are built. The sure one has only edges that hold at any speed; a cycle there never ends.
+The wary one has also those that timing may bring about: a receive may wait for every send of its
+key, and of two communications in no sure order either may go first. Without a cycle there, nothing
+can hang on any cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from yantra.chakra.schema import NodeType
+from yantra.tracing.inspect.groups import WORLD
+from yantra.tracing.inspect.validate.loaded import LoadedJob, Member
+from yantra.tracing.inspect.validate.messages import Messages
+from yantra.tracing.inspect.validate.order import MOST_UNDECIDED
+
+
+class Undecided(NamedTuple):
+    """Two communications of a rank whose order timing decides."""
+
+    rank: int
+    first: int
+    second: int
+
+
+class Waits:
+    """The graph. `nodes[v]` lists the (rank, node) that a vertex stands for.
+
+    Of `unsure_groups` nobody knows which collectives meet, so each rank's stand alone.
+    """
+
+    def __init__(self, job: LoadedJob, messages: Messages) -> None:
+        self.job = job
+        self.nodes: list[list[tuple[int, int]]] = []
+        self.vertex: dict[tuple[int, int], int] = {}
+        self.undecided: list[Undecided] = []
+        self.too_many: set[int] = set()
+        self.unsure_groups = {
+            group
+            for member in job.members.values()
+            for group, nodes in member.calls.items()
+            if not member.order.decided(nodes)
+        }
+        self._number()
+        self.sure: list[set[int]] = [set() for _ in self.nodes]
+        self._dependencies()
+        self._slots()
+        self.wary: list[set[int]] = [set(after) for after in self.sure]
+        self._messages(messages)
+        self._settle()
+
+    def _number(self) -> None:
+        meetings: dict[tuple[str, int], int] = {}
+        for rank, member in self.job.members.items():
+            turn = {
+                node: at
+                for group, nodes in member.calls.items()
+                if group not in self.unsure_groups
+                for at, node in enumerate(nodes)
+            }
+            for node in member.order.sequence:
+                key = (member.columns.group[node], turn[node]) if node in turn else None
+                vertex = len(self.nodes) if key is None else meetings.get(key, len(self.nodes))
+                if key is not None:
+                    meetings[key] = vertex
+                if vertex == len(self.nodes):
+                    self.nodes.append([])
+                self.nodes[vertex].append((rank, node))
+                self.vertex[rank, node] = vertex
+
+    def _dependencies(self) -> None:
+        for rank, member in self.job.members.items():
+            for node, before in member.order.direct.items():
+                for other in before:
+                    self._edge(self.sure, (rank, other), (rank, node))
+
+    def _edge(self, graph: list[set[int]], first: tuple[int, int], second: tuple[int, int]) -> None:
+        graph[self.vertex[first]].add(self.vertex[second])
+
+    def _slots(self) -> None:
+        """Order the communications that hold a rank's one place, as far as that is sure.
+
+        Two sends in no sure order harm nobody: each ends by itself, as a collective of one rank
+        does.
+        """
+        for rank, member in self.job.members.items():
+            slots = member.order.slots
+            for first, second in slots.sure:
+                self._edge(self.sure, (rank, first), (rank, second))
+            self.undecided += [
+                Undecided(rank, *pair)
+                for pair in slots.undecided
+                if any(self._meets(member, node) for node in pair)
+            ]
+            if slots.sure_before is None:
+                self.too_many.add(rank)
+
+    def _meets(self, member: Member, node: int) -> bool:
+        """Whether a communication that holds its place waits for other ranks."""
+        if member.columns.type[node] != NodeType.COMM_COLL:
+            return False
+        group = member.columns.group[node]
+        return group == WORLD or len(self.job.groups.get(group, (0, 1))) > 1
+
+    def _settle(self) -> None:
+        """Drop pairs of which one cannot be ready before the other has ended, by other ranks."""
+        if len(self.undecided) <= MOST_UNDECIDED:
+            self.undecided = [pair for pair in self.undecided if not self._is_settled(pair)]
+
+    def _is_settled(self, pair: Undecided) -> bool:
+        group = self.job.members[pair.rank].columns.group
+        if {group[pair.first], group[pair.second]} & self.unsure_groups:
+            return False
+        direct = self.job.members[pair.rank].order.direct
+        for first, second in (pair[1:], pair[:0:-1]):
+            start = self.vertex[pair.rank, first]
+            for before in direct[second]:
+                goal = self.vertex[pair.rank, before]
+                if start == goal or reaches(self.sure, start, goal):
+                    return True
+        return False
+
+    def _messages(self, messages: Messages) -> None:
+        for key, sends in messages.sends.items():
+            receives = messages.receives.get(key, [])
+            sure = self._decided(key.source, sends) and self._decided(key.destination, receives)
+            for at, receive in enumerate(receives):
+                for place, send in enumerate(sends):
+                    ends = (key.source, send), (key.destination, receive)
+                    if sure and place == at:
+                        self._edge(self.sure, *ends)
+                    if not sure or place == at:
+                        self._edge(self.wary, *ends)
+
+    def _decided(self, rank: int, nodes: list[int]) -> bool:
+        return self.job.members[rank].order.decided(nodes)
+
+    def held_by_rendezvous(self, messages: Messages) -> Iterator[tuple[int, int]]:
+        """Yield the further edges where a send ends only once its receive is posted.
+
+        The receive is posted when what it depends on has ended, so the send ends after that.
+        """
+        for key, sends in messages.sends.items():
+            order = self.job.members[key.destination].order
+            for send, receive in zip(sends, messages.receives.get(key, []), strict=False):
+                for before in order.direct[receive]:
+                    yield (
+                        self.vertex[key.destination, before],
+                        self.vertex[key.source, send],
+                    )
+
+
+def find_cycle(after: list[set[int]]) -> list[int]:
+    """Return a cycle of a graph as vertices in order, or nothing."""
+    waiting = [0] * len(after)
+    for targets in after:
+        for target in targets:
+            waiting[target] += 1
+    free = [vertex for vertex, count in enumerate(waiting) if not count]
+    for vertex in free:  # grows
+        for target in after[vertex]:
+            waiting[target] -= 1
+            if not waiting[target]:
+                free.append(target)
+    if len(free) == len(after):
+        return []
+    before: dict[int, int] = {}
+    for vertex, targets in enumerate(after):
+        if waiting[vertex]:
+            before |= {target: vertex for target in targets if waiting[target]}
+    return _walk_back(before)
+
+
+def _walk_back(before: dict[int, int]) -> list[int]:
+    """Follow predecessors among the vertices that wait: each has one, so a cycle is met."""
+    vertex = next(iter(before))
+    seen: dict[int, int] = {}
+    path: list[int] = []
+    while vertex not in seen:
+        seen[vertex] = len(path)
+        path.append(vertex)
+        vertex = before[vertex]
+    return path[seen[vertex] :][::-1]
+
+
+def reaches(after: list[set[int]], start: int, goal: int) -> bool:
+    """Whether a path of at least one edge leads from one vertex to another."""
+    todo, seen = [start], {start}
+    while todo:
+        for target in after[todo.pop()]:
+            if target == goal:
+                return True
+            if target not in seen:
+                seen.add(target)
+                todo.append(target)
+    return False

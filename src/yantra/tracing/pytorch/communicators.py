@@ -1,0 +1,74 @@
+"""Communicators: PyTorch's group names -> the integer ids by which ASTRA-sim knows groups.
+
+An id must mean the same group on every rank. A communicator is a name and its ranks, for two groups
+of the same ranks issue their collectives independently. The group of all ranks is 0 and needs no
+entry. PyTorch numbers its groups alike on all ranks, so a name that is a small number is the id;
+others follow in the order of their ranks and names, which all ranks see alike only if they are
+converted together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+
+from yantra.tracing.pytorch.communication import Communication
+
+Key = tuple[tuple[int, ...], str]
+WORLD = 0
+_LARGEST = 499  # ASTRA-sim's tags of larger groups run into each other
+
+
+class Communicators:
+    """The ids of all communicators of a job of `world_size` ranks."""
+
+    def __init__(self, world_size: int, items: Iterable[Communication] = ()) -> None:
+        self.world = tuple(range(world_size))
+        self.ids: dict[Key, int] = {}
+        self._assign({self.key(item) for item in items})
+
+    def key(self, item: Communication) -> Key:
+        """Return what tells the communicator of `item` from others; unknown ranks mean all."""
+        ranks = item.ranks or self.world
+        return ranks, item.group or ""
+
+    def id(self, item: Communication) -> int:
+        """Return the id of the communicator of `item`."""
+        return self.ids[self.key(item)]
+
+    @property
+    def members(self) -> dict[int, tuple[int, ...]]:
+        """The ranks by id, without the group of all ranks."""
+        return {id: ranks for (ranks, _), id in self.ids.items() if id != WORLD}
+
+    def json(self) -> str:
+        """Return the text of ASTRA-sim's communicator group file."""
+        members = sorted(self.members.items())
+        rows = (f'  "{id}": {json.dumps(list(ranks))}' for id, ranks in members)
+        return "{\n" + ",\n".join(rows) + "\n}\n" if members else "{}\n"
+
+    def _assign(self, keys: set[Key]) -> None:
+        everyone = sorted((key for key in keys if key[0] == self.world), key=_default_first)
+        default = everyone[0][1] if everyone else ""
+        for key in everyone:
+            if key[1] in (default, ""):
+                self.ids[key] = WORLD
+        others = sorted(key for key in keys if key not in self.ids)
+        numbers = Counter(key[1] for key in others)
+        own = {key: int(key[1]) for key in others if _is_id(key[1]) and numbers[key[1]] == 1}
+        self.ids |= own
+        taken = set(own.values())
+        free = (number for number in range(1, len(others) + len(taken) + 1) if number not in taken)
+        for key in others:
+            if key not in own:
+                self.ids[key] = next(free)
+
+
+def _default_first(key: Key) -> tuple[bool, int, str]:
+    """PyTorch calls the group of all ranks `0` or `default_pg`."""
+    return key[1] not in ("0", "default_pg"), len(key[1]), key[1]
+
+
+def _is_id(name: str) -> bool:
+    return name.isascii() and name.isdigit() and 1 <= int(name[:4]) <= _LARGEST and len(name) < 4

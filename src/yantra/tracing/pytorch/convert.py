@@ -1,0 +1,215 @@
+"""Linked PyTorch traces -> Chakra traces that replay the measured timeline and run in simulators.
+
+The graph gives nodes and order (`graph`), `communication` says which device ops communicate, and
+`matching` makes the ranks of a job agree before anything is written. Recorded durations are kept
+everywhere, so a simulator may replay communication or model it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct, field
+
+from yantra.base.errors import TraceError
+from yantra.chakra.schema import CollectiveType, NodeType
+from yantra.chakra.trace import Trace
+from yantra.tracing.pytorch import soundness
+from yantra.tracing.pytorch.calls import Calls
+from yantra.tracing.pytorch.collector import without_collector
+from yantra.tracing.pytorch.communication import STAND_INS, Communication, Found, find
+from yantra.tracing.pytorch.communicators import Communicators
+from yantra.tracing.pytorch.cpu_collectives import with_cpu_collectives
+from yantra.tracing.pytorch.emit import EmitOptions, emit
+from yantra.tracing.pytorch.graph import GraphOptions, build
+from yantra.tracing.pytorch.issue_order import keep_issue_order
+from yantra.tracing.pytorch.linked import Linked
+from yantra.tracing.pytorch.matching import Matches, match
+from yantra.tracing.pytorch.replicate import replicated
+
+_KEPT = 400_000  # operators and device ops held in memory between the two passes over the ranks
+
+
+class ConvertOptions(Struct, frozen=True, kw_only=True):
+    """What to write.
+
+    `gaps`: delay nodes for time that no dependency explains. `handover`: a thread idle while
+    another worked waits for it. `reduce`: leave out dependencies that follow from others.
+    `exact_collectives`: write reduce, gather, scatter and barrier as such, which ASTRA-sim does not
+    run, and not as the collective it has that comes nearest. `memory_nodes`: write copies between
+    host and device as MEM_LOAD and MEM_STORE nodes. `replicate`: one rank stands for so many, 0 for
+    as many as recorded; None: every rank is given.
+    """
+
+    gaps: bool = True
+    handover: bool = True
+    reduce: bool = False
+    exact_collectives: bool = False
+    memory_nodes: bool = False
+    replicate: int | None = None
+
+
+class ConvertReport(Struct):
+    """What a conversion did, in numbers; `problems` are sentences for the user."""
+
+    ranks: int = 0
+    nodes: int = 0
+    collectives: int = 0
+    messages: int = 0
+    delays: int = 0
+    unknown_kernels: Counter[str] = field(default_factory=Counter)
+    stand_ins: Counter[str] = field(default_factory=Counter)
+    resized: int = 0
+    unmatched_collectives: int = 0
+    unmatched_messages: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def summary(self) -> str:
+        """Return the counts as text, a line per kind of thing."""
+        lines = [
+            f"{self.ranks} traces, {self.nodes} nodes, {self.delays} of them delays",
+            f"{self.collectives} collectives, {self.messages} sends and receives",
+        ]
+        if self.resized:
+            lines.append(f"{self.resized} collectives take the largest of their ranks' sizes")
+        for name, count in sorted(self.stand_ins.items()):
+            stand_in = STAND_INS[CollectiveType[name]].name
+            lines.append(f"{count} x {name} written as {stand_in}: ASTRA-sim does not run it")
+        for name, count in sorted(self.unknown_kernels.items()):
+            lines.append(f"{count} x unknown communication, kept as computation: {name}")
+        return "".join(f"{line}\n" for line in lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the numbers and sentences as plain values for JSON."""
+        return {name: getattr(self, name) for name in self.__struct_fields__}
+
+
+class Job(Struct):
+    """The communicators of a converted job, and what there is to report."""
+
+    communicators: Communicators
+    report: ConvertReport
+
+
+Source = Callable[[], Linked]
+Take = Callable[[int, Iterator[bytes]], None]
+
+
+def convert_linked(linked: Linked, options: ConvertOptions | None = None) -> Trace:
+    """Convert one rank on its own; see `convert_job` for ranks that talk to each other."""
+    content: list[bytes] = []
+    convert_job([lambda: linked], lambda rank, pieces: content.extend(pieces), options)
+    return Trace.from_bytes(b"".join(content))
+
+
+@without_collector
+def convert_job(
+    sources: Sequence[Source], take: Take, options: ConvertOptions | None = None
+) -> Job:
+    """Convert the ranks of a job; `take(rank, pieces)` gets the content of each .et file.
+
+    A source is called once or twice and must return the same trace. Raises TraceError when two
+    sources are of one rank, or `replicate` is asked for with several.
+    """
+    chosen = options or ConvertOptions()
+    ranks = _Ranks(sources)
+    items, world_size = ranks.items(), ranks.world_size
+    if chosen.replicate is not None:
+        if len(items) != 1:
+            raise TraceError("replicate: one rank stands for all; give the trace of one rank")
+        ((rank, made),) = items.items()
+        world_size = chosen.replicate or world_size
+        items = replicated(made, rank, ranks.world_size, world_size)
+    everything = [item for made in items.values() for item in made]
+    communicators = Communicators(world_size, everything)
+    report = _report(match(items, communicators), ranks)
+    for rank, made in items.items():
+        linked = ranks.linked(rank, keep=chosen.replicate is not None)
+        take(rank, _rank(linked, made, communicators, chosen, report))
+    _count(report, everything, chosen)
+    return Job(communicators, report)
+
+
+def _rank(
+    linked: Linked,
+    items: Sequence[Communication],
+    communicators: Communicators,
+    options: ConvertOptions,
+    report: ConvertReport,
+) -> Iterator[bytes]:
+    graph = build(linked, GraphOptions(gaps=options.gaps, handover=options.handover))
+    keep_issue_order(graph, items, communicators)
+    how = EmitOptions(
+        reduce=options.reduce,
+        exact_collectives=options.exact_collectives,
+        memory_nodes=options.memory_nodes,
+    )
+    report.ranks += 1
+    parts = [item.op for item in items if item.type is not NodeType.COMP]
+    report.nodes += len(graph.nodes) + len(parts) - len({*parts})
+    report.delays += sum(node.kind == "delay" for node in graph.nodes)
+    return emit(linked, graph, items, communicators, how)
+
+
+class _Ranks:
+    """The ranks given: what of them communicates, and the traces again when they are written."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.found: dict[int, Found] = {}
+        self.world_size = 0
+        self._sources: dict[int, Source] = {}
+        self._kept: dict[int, Linked] = {}
+        self._size = 0
+        for source in sources:
+            self._add(source)
+
+    def items(self) -> dict[int, list[Communication]]:
+        """Return what communicates, by rank."""
+        return {rank: found.items for rank, found in sorted(self.found.items())}
+
+    def linked(self, rank: int, *, keep: bool) -> Linked:
+        """Return the trace of a rank, once; `keep`: the one given, as any rank."""
+        if keep:
+            (linked,) = self._kept.values()
+            linked.rank = rank
+            return linked
+        kept = self._kept.pop(rank, None)
+        return with_cpu_collectives(self._sources[rank]()) if kept is None else kept
+
+    def _add(self, source: Source) -> None:
+        linked = source()
+        soundness.check(linked)
+        linked = with_cpu_collectives(linked)
+        rank = linked.rank
+        if rank in self.found:
+            raise TraceError(f"rank {rank}: two of the traces given are of this rank")
+        found = self.found[rank] = find(linked, Calls(linked.operators))
+        self._sources[rank] = source
+        highest = max((r for item in found.items for r in item.ranks), default=0)
+        self.world_size = max(self.world_size, linked.world_size, rank + 1, highest + 1)
+        self._size += len(linked.operators) + len(linked.device_ops)
+        if self._size <= _KEPT or len(self.found) == 1:
+            self._kept[rank] = linked
+
+
+def _report(matches: Matches, ranks: _Ranks) -> ConvertReport:
+    report = ConvertReport(
+        problems=matches.problems,
+        resized=matches.resized,
+        unmatched_collectives=matches.unmatched_collectives,
+        unmatched_messages=matches.unmatched_messages,
+    )
+    for found in ranks.found.values():
+        report.unknown_kernels += found.unknown
+    return report
+
+
+def _count(report: ConvertReport, items: Iterable[Communication], options: ConvertOptions) -> None:
+    for item in items:
+        report.collectives += item.type is NodeType.COMM_COLL
+        report.messages += item.type in (NodeType.COMM_SEND, NodeType.COMM_RECV)
+        stands_in = not options.exact_collectives and item.type is NodeType.COMM_COLL
+        if stands_in and item.collective in STAND_INS:
+            report.stand_ins[item.collective.name] += 1

@@ -1,0 +1,62 @@
+"""Converting files: names of what is read and written for the ranks of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from yantra.base.output import write_text
+from yantra.chakra.files import save_pieces
+from yantra.tracing.pytorch.convert import ConvertOptions, ConvertReport, Source, convert_job
+from yantra.tracing.pytorch.sources import load
+
+Progress = Callable[[int, int], None]  # traces written, traces to write
+
+
+def trace_name(output: str, rank: int) -> str:
+    """Return where the trace of a rank goes: `output` if it names a trace, else a prefix."""
+    return output if output.endswith((".et", ".et.gz")) else f"{output}.{rank}.et"
+
+
+def groups_name(output: str) -> str:
+    """Return where the communicator groups go."""
+    return f"{output.removesuffix('.gz').removesuffix('.et')}.groups.json"
+
+
+def convert_files(
+    paths: Sequence[str],
+    output: str,
+    options: ConvertOptions | None = None,
+    progress: Progress | None = None,
+) -> ConvertReport:
+    """Convert the traces at `paths` (linked or host only) to `output`; see `trace_name`.
+
+    The ranks of host traces, which do not tell them, are their places in `paths`. Groups are
+    written if there are any besides the group of all ranks, and always for several ranks. Raises
+    TraceError.
+    """
+    sources = [partial(load, path, place) for place, path in enumerate(paths)]
+    return convert_sources(sources, output, options, progress)
+
+
+def convert_sources(
+    sources: Sequence[Source],
+    output: str,
+    options: ConvertOptions | None = None,
+    progress: Progress | None = None,
+) -> ConvertReport:
+    """Convert linked traces, one source each, to `output`; as `convert_files`."""
+    total = options.replicate if options and options.replicate else len(sources)
+    done = 0
+
+    def take(rank: int, pieces: Iterable[bytes]) -> None:
+        nonlocal done
+        save_pieces(pieces, trace_name(output, rank))
+        done += 1
+        if progress is not None:
+            progress(done, max(done, total))
+
+    job = convert_job(sources, take, options)
+    if job.communicators.members or job.report.ranks > 1:
+        write_text(groups_name(output), job.communicators.json())
+    return job.report

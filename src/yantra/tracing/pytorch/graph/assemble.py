@@ -1,0 +1,361 @@
+"""From the linked trace to the replay graph.
+
+Threads are cut into slices, device ops and slices get what they wait for, and whatever time is left
+between the end of that and the measured start becomes a delay node on the same lane. So a replay
+that starts every node when its dependencies have ended gives back the measured timeline, whatever
+the inferences missed; and a change of one duration moves exactly what depends on it.
+
+Times are put on the grid of whole microseconds at both ends of a node, so durations telescope.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from heapq import heapify, heappop, heappush
+
+from yantra.tracing.pytorch.collector import without_collector
+from yantra.tracing.pytorch.graph.handover import Handover
+from yantra.tracing.pytorch.graph.lanes import (
+    NO_OPERATOR,
+    Draft,
+    Lanes,
+    Point,
+    cut_point,
+    launch_points,
+    wait_points,
+)
+from yantra.tracing.pytorch.graph.nodes import Graph, GraphNode, GraphOptions
+from yantra.tracing.pytorch.host import ROOT_NAMES
+from yantra.tracing.pytorch.linked import DeviceOp, Linked, Operator
+
+_LONG_NS = 20_000  # longer than launching and handing over between streams take
+
+
+@without_collector
+def build(linked: Linked, options: GraphOptions | None = None) -> Graph:
+    """Return the replay graph of a linked trace."""
+    options = options or GraphOptions()
+    builder = _Builder(linked)
+    builder.cut()
+    handover = Handover(builder.lanes)
+    if options.handover:
+        handover.run()
+    builder.tails = handover.tails
+    builder.connect()
+    anchored = builder.anchor() if options.anchors else 0
+    order = _order(builder.lanes.drafts)
+    graph = _Writer(builder, order, options).write()
+    graph.handovers = handover.edges
+    graph.anchored = anchored
+    return graph
+
+
+class _Builder:
+    """Makes the drafts and their dependencies."""
+
+    def __init__(self, linked: Linked) -> None:
+        self.linked = linked
+        self.lanes = Lanes(linked)
+        self.drafts = self.lanes.drafts
+        self.device: dict[int, int] = {}  # device op -> draft
+        self.tails: dict[int, int] = {}
+        self.operators = {operator.id: operator for operator in linked.operators}
+        self._keys = -1  # of cuts that are for operators: -1, -2, ...
+        self._crossings: list[tuple[int, int]] = []  # key of the cut, operator that hangs on it
+
+    def cut(self) -> None:
+        """Cut the threads where other lanes hang on them."""
+        blocking = {(wait.tid, wait.start_ns) for wait in self.linked.waits if wait.after}
+        points = launch_points(self.linked.device_ops, blocking)
+        wait_points(self.linked.waits, points)
+        self._cut_for_orphans(points)
+        self._cut_for_threads(points)
+        self.lanes.cut_threads(points)
+
+    def _cut_for_orphans(self, points: dict[int, list[Point]]) -> None:
+        """Cut at the start of device ops whose operator is known but whose launch is not."""
+        for op in self.linked.device_ops:
+            parent = self.operators.get(op.parent) if op.parent is not None else None
+            if parent is None or parent.start_ns is None:
+                continue
+            if op.launch_tid is None or op.launch_tid != parent.tid:
+                points.setdefault(parent.tid, []).append(
+                    cut_point(op.start_ns, self._new_key(), parent.id)
+                )
+                if op.launch_tid is None:
+                    self._crossings.append((self._keys, -1 - op.id))
+
+    def _cut_for_threads(self, points: dict[int, list[Point]]) -> None:
+        """Cut a thread where an operator that it started begins on another."""
+        sources = [(f.source, f.target) for f in self.linked.flows if f.kind == "thread"]
+        parents = [
+            (operator.parent, operator.id)
+            for operator in self.linked.operators
+            if operator.parent is not None
+        ]
+        for source_id, target_id in sources + parents:
+            source, target = self.operators[source_id], self.operators[target_id]
+            if source.start_ns is None or target.start_ns is None or source.tid == target.tid:
+                continue
+            if source.start_ns <= target.start_ns:
+                points.setdefault(source.tid, []).append(
+                    cut_point(target.start_ns, self._new_key(), source.id)
+                )
+                self._crossings.append((self._keys, target.id))
+
+    def _new_key(self) -> int:
+        self._keys -= 1
+        return self._keys
+
+    def connect(self) -> None:
+        """Give every draft its dependencies and its enclosing operator."""
+        self._add_device_ops()
+        for index, wait in enumerate(self.linked.waits):
+            if index in self.lanes.wait_drafts:
+                deps = self.drafts[self.lanes.wait_drafts[index]].deps
+                deps.extend(self.device[op] for op in wait.after)
+        for key, target in self._crossings:
+            self._hang(key, target)
+        for flow in self.linked.flows:
+            self._follow(flow.source, flow.target)
+        self._add_timeless()
+        self._set_ctrl()
+
+    def _add_device_ops(self) -> None:
+        ops = sorted(self.linked.device_ops, key=_device_order)
+        for op in ops:
+            draft = Draft("device", op.id, op.name, op.device, op.stream, op.start_ns, op.end_ns)
+            self.device[op.id] = self.lanes.add(draft)
+        for op in ops:
+            deps = self.drafts[self.device[op.id]].deps
+            deps.extend(self.device[other] for other in op.after)
+            launched = self.lanes.cuts.get(op.id)
+            if launched is not None:
+                deps.append(self.tails.get(launched, launched))
+
+    def anchor(self) -> int:
+        """Let device ops that started long after all they wait for wait for the device's last op.
+
+        Something held them back: a wait that the trace does not tell, or other ops that filled the
+        device. Either way what ended last before their start is the best guess, and a better one
+        than a delay of fixed length. Returns how many were changed.
+        """
+        by_end: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        for index in self.device.values():
+            by_end[self.drafts[index].device].append((self.drafts[index].end, index))
+        for ends in by_end.values():
+            ends.sort()
+        changed = 0
+        for index in self.device.values():
+            draft = self.drafts[index]
+            ready = max((self.drafts[dep].end for dep in draft.deps), default=0)
+            if draft.start - ready <= _LONG_NS:
+                continue
+            at = bisect_right(by_end[draft.device], (draft.start, -1)) - 1
+            if at >= 0 and by_end[draft.device][at][0] > ready:
+                draft.deps.append(by_end[draft.device][at][1])
+                changed += 1
+        return changed
+
+    def _hang(self, key: int, target: int) -> None:
+        """Let an operator, or a device op (-1 - id), wait for the draft at a cut."""
+        at = self.lanes.cuts.get(key)
+        draft = self.device[-1 - target] if target < 0 else self.lanes.first.get(target)
+        if at is not None and draft is not None:
+            self._depend(draft, self.tails.get(at, at))
+
+    def _follow(self, source: int, target: int) -> None:
+        last, first = self.lanes.last.get(source), self.lanes.first.get(target)
+        if last is None or first is None:
+            return
+        last = self.tails.get(last, last)
+        if self.drafts[last].end <= self.drafts[first].start:
+            self._depend(first, last)
+
+    def _depend(self, index: int, on: int) -> None:
+        deps = self.drafts[index].deps
+        if on != index and on not in deps and self.drafts[on].start <= self.drafts[index].start:
+            deps.append(on)
+
+    def _add_timeless(self) -> None:
+        """Add the operators without a time, in host order after what came before them."""
+        before: dict[int, int] = {}
+        for operator in self.linked.operators:
+            made = self.lanes.first.get(operator.id)
+            if made is None:
+                draft = Draft("operator", operator.id, operator.name, -1, operator.tid, 0, 0)
+                if operator.name not in ROOT_NAMES:
+                    self._place(draft, operator, before)
+                made = self.lanes.first[operator.id] = self.lanes.add(draft)
+            if operator.name not in ROOT_NAMES:
+                before[operator.tid] = made
+
+    def _place(self, draft: Draft, operator: Operator, before: dict[int, int]) -> None:
+        previous = before.get(operator.tid)
+        if previous is None and operator.parent is not None:
+            previous = self.lanes.first.get(operator.parent)
+        if previous is not None:
+            draft.deps.append(previous)
+            draft.start = draft.end = self.drafts[previous].end
+
+    def _set_ctrl(self) -> None:
+        first = self.lanes.first
+        for draft in self.drafts:
+            if draft.kind == "device":
+                continue
+            operator: int | None = draft.source
+            if draft.kind == "wait":
+                operator = self.linked.waits[draft.source].op
+            elif draft.kind == "operator":
+                operator = self.operators[draft.source].parent
+            if operator is not None and operator != NO_OPERATOR:
+                draft.ctrl = first.get(operator)
+        for op in self.linked.device_ops:
+            if op.parent is not None:
+                self.drafts[self.device[op.id]].ctrl = first.get(op.parent)
+
+
+def _device_order(op: DeviceOp) -> tuple[int, int, int]:
+    return op.start_ns, op.end_ns, op.id
+
+
+def _order(drafts: list[Draft]) -> list[int]:
+    """Return the drafts so that each follows what it waits for, earliest first.
+
+    Times allow no cycle except among nodes of zero duration at one instant; there the node that
+    comes first in time and index is freed from what it still waits for. Mostly the order of times
+    is such an order already, and then it is the one.
+    """
+    stuck = _by_time(drafts)
+    if _follow_deps(drafts, stuck):
+        return stuck
+    children: defaultdict[int, list[int]] = defaultdict(list)
+    open_deps = [0] * len(drafts)
+    for index, draft in enumerate(drafts):
+        for dep in _all_deps(draft):
+            children[dep].append(index)
+            open_deps[index] += 1
+    ready = [(d.start, d.end, i) for i, d in enumerate(drafts) if not open_deps[i]]
+    heapify(ready)
+    done: list[int] = []
+    placed = [False] * len(drafts)
+    first_stuck = iter(stuck)
+    while len(done) < len(drafts):
+        if not ready:
+            index = next(index for index in first_stuck if not placed[index])
+            _free(drafts[index], placed)
+            open_deps[index] = 0
+            ready.append((drafts[index].start, drafts[index].end, index))
+        index = heappop(ready)[2]
+        placed[index] = True
+        done.append(index)
+        for child in children[index]:
+            open_deps[child] -= 1
+            if not open_deps[child] and not placed[child]:
+                heappush(ready, (drafts[child].start, drafts[child].end, child))
+    return done
+
+
+def _all_deps(draft: Draft) -> list[int]:
+    return draft.deps if draft.ctrl is None else [*draft.deps, draft.ctrl]
+
+
+def _by_time(drafts: list[Draft]) -> list[int]:
+    times = [(draft.start, draft.end, index) for index, draft in enumerate(drafts)]
+    times.sort()
+    return [index for _, _, index in times]
+
+
+def _follow_deps(drafts: list[Draft], order: list[int]) -> bool:
+    """Whether every draft stands behind what it waits for."""
+    placed = [False] * len(drafts)
+    for index in order:
+        draft = drafts[index]
+        for dep in draft.deps:
+            if not placed[dep]:
+                return False
+        if draft.ctrl is not None and not placed[draft.ctrl]:
+            return False
+        placed[index] = True
+    return True
+
+
+def _free(draft: Draft, placed: list[bool]) -> None:
+    """Break a cycle: forget what the draft waits for and has not been placed."""
+    draft.deps = [dep for dep in draft.deps if placed[dep]]
+    if draft.ctrl is not None and not placed[draft.ctrl]:
+        draft.ctrl = None
+
+
+class _Writer:
+    """Gives ids, puts times on the grid and adds the delays."""
+
+    def __init__(self, builder: _Builder, order: list[int], options: GraphOptions) -> None:
+        self.drafts = builder.drafts
+        self.order = order
+        self.gaps = options.gaps
+        self.graph = Graph(nodes=[], operator_node={}, device_node={})
+        self.ids = [0] * len(self.drafts)
+        self.ends = [0] * len(self.drafts)  # when each draft ends in a replay
+
+    def write(self) -> Graph:
+        ids, ends, gaps = self.ids, self.ends, self.gaps
+        nodes = self.graph.nodes
+        for index in self.order:
+            draft = self.drafts[index]
+            start, end = draft.start // 1000, draft.end // 1000
+            deps = [ids[dep] for dep in draft.deps]
+            ctrl = None if draft.ctrl is None else ids[draft.ctrl]
+            if gaps:
+                waited = [ends[dep] for dep in draft.deps]
+                if draft.ctrl is not None:
+                    waited.append(ends[draft.ctrl])
+                earliest = max(waited, default=0)
+                if start > earliest:
+                    nodes.append(_delay(len(nodes), draft, earliest, start, deps, ctrl))
+                    deps.append(len(nodes) - 1)
+                elif start < earliest:
+                    self.graph.shifted += start + 1 < earliest
+                    start, end = earliest, max(earliest, end)
+            ids[index] = len(nodes)
+            ends[index] = end
+            nodes.append(_node(len(nodes), draft, start, end, deps, ctrl))
+        self._index()
+        return self.graph
+
+    def _index(self) -> None:
+        for index, draft in enumerate(self.drafts):
+            if draft.kind == "operator":
+                self.graph.operator_node[draft.source] = self.ids[index]
+            elif draft.kind == "device":
+                self.graph.device_node[draft.source] = self.ids[index]
+
+
+def _node(
+    id: int, draft: Draft, start: int, end: int, deps: list[int], ctrl: int | None
+) -> GraphNode:
+    return GraphNode(  # by place: half the time of names
+        id, draft.kind, draft.source, draft.name, draft.device, draft.lane,
+        start, end - start, draft.start, draft.end - draft.start, deps, ctrl,
+    )  # fmt: skip
+
+
+def _delay(
+    id: int, draft: Draft, earliest: int, start: int, deps: list[int], ctrl: int | None
+) -> GraphNode:
+    """Return the delay of the node that gets the next id."""
+    return GraphNode(
+        id=id,
+        kind="delay",
+        source=id + 1,
+        name="delay",
+        device=draft.device,
+        lane=draft.lane,
+        start_us=earliest,
+        dur_us=start - earliest,
+        start_ns=earliest * 1000,
+        dur_ns=(start - earliest) * 1000,
+        deps=deps[:],
+        ctrl=ctrl,
+    )

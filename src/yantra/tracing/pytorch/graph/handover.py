@@ -1,0 +1,209 @@
+"""Threads that wait for each other without saying so.
+
+No trace records that the main thread sleeps while autograd runs the backward pass on a thread of
+its own, or that it waits for a collective it gave to a worker thread. It shows in the times. A
+thread is idle in a gap between operators and in time that belongs to a user annotation only
+("## backward ##"). What ended its idleness is taken to be the last of:
+
+1. a burst of work of another thread that lies wholly inside the idle time;
+2. work of an autograd thread on the backward operators of this thread's forward operators;
+3. a collective that this thread gave to a worker thread, if the idle time is much longer than the
+   thread's usual and ended soon after the collective.
+
+Threads that merely work side by side match none of these. All are inferences, consistent with the
+measured times, and can be switched off.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+
+from yantra.tracing.pytorch.graph.lanes import Draft, Lanes
+from yantra.tracing.pytorch.linked import Operator
+
+_USER_SCOPE = 7
+_COLLECTIVES = ("gloo:", "nccl:", "mpi:", "ucc:", "xccl:")
+_MUCH_LONGER = 10
+_RESUMED_WITHIN = 0.2  # of the idle time
+Cause = tuple[int, int]  # when the other thread's work began, its last draft
+
+
+class Handover:
+    """Finds the hand-overs of one linked trace and writes them into the drafts.
+
+    `tails` maps a slice that was split around another thread's work to its second half.
+    """
+
+    def __init__(self, lanes: Lanes) -> None:
+        self.lanes = lanes
+        self.drafts = lanes.drafts
+        self.edges = 0
+        self.tails: dict[int, int] = {}
+
+    def run(self) -> None:
+        """Split annotations around the work they wait for, then connect idle threads."""
+        if len(self.lanes.threads) < 2:
+            return
+        self._annotations = {op.id for op in self.lanes.linked.operators if _is_annotation(op)}
+        self._halves: set[int] = set()
+        self._autograd: defaultdict[int, set[int]] = defaultdict(set)
+        self._jobs: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        self._read_flows()
+        self._long = {tid: _MUCH_LONGER * self._usual(tid) for tid in self.lanes.threads}
+        self._index()
+        for tid in self.lanes.threads:
+            self._split(tid)
+        self._index()
+        for tid in self.lanes.threads:
+            for start, end, index in self._gaps(tid):
+                self._resume(index, self._cause(tid, start, end))
+
+    def _read_flows(self) -> None:
+        """Note who runs whose backward pass, and the jobs of each thread by their end."""
+        tids = {operator.id: operator.tid for operator in self.lanes.linked.operators}
+        for flow in self.lanes.linked.flows:
+            giver, taker = tids[flow.source], tids[flow.target]
+            last = self.lanes.last.get(flow.target)
+            if giver == taker or last is None:
+                continue
+            if flow.kind == "fwdbwd":
+                self._autograd[giver].add(taker)
+            elif flow.kind == "thread":
+                self._jobs[giver].append((self.drafts[last].end, last))
+        for jobs in self._jobs.values():
+            jobs.sort()
+
+    def _index(self) -> None:
+        """Note the times of each thread's work, without the time only annotations have."""
+        self._work: dict[int, list[int]] = {}
+        self._starts: dict[int, list[int]] = {}
+        self._ends: dict[int, list[int]] = {}
+        drafts, annotations = self.drafts, self._annotations
+        for tid, made in self.lanes.threads.items():
+            work = [
+                i for i in made if drafts[i].source not in annotations or not self._may_be_idle(i)
+            ]
+            self._work[tid] = work
+            self._starts[tid] = [drafts[i].start for i in work]
+            self._ends[tid] = [drafts[i].end for i in work]
+
+    def _may_be_idle(self, index: int) -> bool:
+        draft = self.drafts[index]
+        return (
+            index not in self._halves
+            and draft.source in self._annotations
+            and draft.kind in ("operator", "slice")
+            and draft.end > draft.start
+        )
+
+    def _gaps(self, tid: int) -> Iterator[tuple[int, int, int]]:
+        """Yield start, end and the draft after each gap; before the first draft it starts at -1."""
+        idle_since = -1
+        for index in self.lanes.threads[tid]:
+            draft = self.drafts[index]
+            if draft.start > idle_since:
+                yield idle_since, draft.start, index
+            idle_since = draft.end
+
+    def _usual(self, tid: int) -> int:
+        """Return the median idle time of a thread."""
+        lengths = [end - start for start, end, _ in self._gaps(tid) if start >= 0]
+        for index in self.lanes.threads[tid]:
+            draft = self.drafts[index]
+            if draft.source in self._annotations and self._may_be_idle(index):
+                lengths.append(draft.end - draft.start)
+        return sorted(lengths)[len(lengths) // 2] if lengths else 0
+
+    def _cause(self, tid: int, start: int, end: int) -> Cause | None:
+        """Return what ended the thread's idleness between two times."""
+        found: Cause | None = None
+        for other in self.lanes.threads:
+            if other == tid:
+                continue
+            cause = (
+                self._last_work(other, start, end)
+                if other in self._autograd[tid]
+                else self._burst(other, start, end)
+            )
+            found = self._later(found, cause)
+        return self._later(found, self._job(tid, start, end))
+
+    def _later(self, one: Cause | None, other: Cause | None) -> Cause | None:
+        if one is None or other is None:
+            return one or other
+        return other if self.drafts[other[1]].end > self.drafts[one[1]].end else one
+
+    def _burst(self, tid: int, start: int, end: int) -> Cause | None:
+        """Return the work of a thread between two times, None if it worked across either."""
+        starts, ends = self._starts[tid], self._ends[tid]
+        first = bisect_left(starts, start)
+        last = bisect_right(ends, end) - 1
+        if last < first or first == len(starts):
+            return None
+        if first and ends[first - 1] > start:
+            return None
+        if last + 1 < len(starts) and starts[last + 1] < end:
+            return None
+        return starts[first], self._work[tid][last]
+
+    def _last_work(self, tid: int, start: int, end: int) -> Cause | None:
+        """Return the last work of an autograd thread that ended between two times."""
+        last = bisect_right(self._ends[tid], end) - 1
+        if last < 0 or self._ends[tid][last] <= start:
+            return None
+        first = bisect_right(self._ends[tid], start)
+        return max(start, self._starts[tid][first]), self._work[tid][last]
+
+    def _job(self, tid: int, start: int, end: int) -> Cause | None:
+        """Return the last collective given to a worker that ended just before `end`."""
+        jobs = self._jobs.get(tid)
+        if not jobs or start < 0 or end - start < self._long[tid]:
+            return None
+        at = bisect_right(jobs, (end, len(self.drafts))) - 1
+        if at < 0 or jobs[at][0] <= start:
+            return None
+        if end - jobs[at][0] > _RESUMED_WITHIN * (end - start):
+            return None
+        return start, jobs[at][1]
+
+    def _split(self, tid: int) -> None:
+        """Cut the time of another thread's work out of the slices that only annotations have."""
+        whole = []
+        for index in self.lanes.threads[tid]:
+            whole.append(index)
+            draft = self.drafts[index]
+            cause = None
+            if draft.source in self._annotations and self._may_be_idle(index):
+                cause = self._cause(tid, draft.start, draft.end)
+            if cause is None:
+                continue
+            begin, last = cause
+            end = self.drafts[last].end
+            half = Draft("slice", draft.source, draft.name, -1, tid, end, draft.end, [index])
+            draft.end = max(draft.start, begin)
+            tail = self.tails[index] = self.lanes.add(half)
+            self._halves |= {index, tail}
+            whole.append(tail)
+            self._resume(tail, cause)
+        self.lanes.threads[tid] = whole
+        for before, after in pairwise(whole):
+            self.drafts[after].deps[0] = before
+
+    def _resume(self, index: int, cause: Cause | None) -> None:
+        """Let a draft wait for what ended its thread's idleness."""
+        if cause is None:
+            return
+        deps = self.drafts[index].deps
+        if cause[1] not in deps:
+            deps.append(cause[1])
+            self.edges += 1
+
+
+def _is_annotation(operator: Operator) -> bool:
+    """Whether it is a span for the reader; collectives ("gloo:all_reduce") are work."""
+    if operator.name.startswith(_COLLECTIVES):
+        return False
+    return bool(operator.attr("scope") == _USER_SCOPE)

@@ -1,0 +1,272 @@
+"""Host traces: what PyTorch's ExecutionTraceObserver writes, schemas 1.0.1 to 1.1.1.
+
+A list of operators with parents, attributes and tensors, but without times. Nodes come in the order
+in which they completed; here they are sorted by id, which is the order in which they started. The
+tensors stay as the file's own JSON text (`msgspec.Raw`), which keeps the whole file in memory but
+costs nothing per tensor.
+
+Source: the layouts in the observer of PyTorch 1.13 to 2.13, described from files they wrote.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from operator import attrgetter
+from typing import Any
+
+from msgspec import Raw, Struct, field
+
+from yantra.base.errors import TraceError, expected_got
+from yantra.chakra import files
+from yantra.tracing.pytorch import json_input
+from yantra.tracing.pytorch.linked import Attr, ProcessGroup
+
+WHAT = "PyTorch host execution trace"
+FLAT = "1.0.1"
+NESTED = ("1.0.2", "1.0.3", "1.0.4", "1.1.0", "1.1.1")
+ROOT_NAMES = frozenset(
+    f"[pytorch|profiler|execution_{kind}|{scope}]"
+    for kind in ("graph", "trace")
+    for scope in ("process", "thread")
+)
+_FLAT_ATTRS = (
+    ("rf_id", "uint64"),
+    ("fw_parent", "uint64"),
+    ("seq_id", "int64"),
+    ("scope", "uint64"),
+    ("tid", "uint64"),
+    ("fw_tid", "uint64"),
+    ("op_schema", "string"),
+)
+_NOTHING = Raw(b"[]")
+_MOST_RANKS = 1 << 22
+
+
+class HostNode(Struct, gc=False):
+    """One node of a host trace; `parent` is a host id. 0 means none in `rf_id` and `fw_tid`."""
+
+    id: int
+    name: str
+    parent: int
+    attrs: list[Attr]
+    inputs: Raw
+    outputs: Raw
+    rf_id: int = 0
+    tid: int = 0
+    fw_tid: int = 0
+    seq_id: int = -1
+    scope: int = 0
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it stands for the process or a thread and not for an operator."""
+        return self.name in ROOT_NAMES
+
+
+class HostTrace(Struct):
+    """A host trace; `nodes` are sorted by id. `missing_parents` counts parents not in the file."""
+
+    schema: str
+    pid: int
+    time: str
+    start_ts: int
+    finish_ts: int
+    nodes: list[HostNode]
+    groups: list[ProcessGroup] = field(default_factory=list)
+    missing_parents: int = 0
+
+
+class _Node(Struct, gc=False):
+    id: int
+    name: str
+    ctrl_deps: int | list[int] | None = None
+    attrs: list[Attr] | None = None
+    inputs: Raw = _NOTHING
+    outputs: Raw = _NOTHING
+
+
+class _FlatNode(Struct, gc=False):
+    id: int
+    name: str
+    parent: int
+    rf_id: int = 0
+    fw_parent: int = 0
+    seq_id: int = -1
+    scope: int = 0
+    tid: int = 0
+    fw_tid: int = 0
+    op_schema: str = ""
+    inputs: Raw = _NOTHING
+    input_shapes: Raw = _NOTHING
+    input_types: Raw = _NOTHING
+    outputs: Raw = _NOTHING
+    output_shapes: Raw = _NOTHING
+    output_types: Raw = _NOTHING
+
+
+class _Head(Struct):
+    schema: str | None = None
+    pid: int = 0
+    time: str = ""
+    start_ts: int = 0
+    finish_ts: int | None = None
+
+
+class _File(_Head):
+    nodes: list[_Node] | None = None
+
+
+class _FlatFile(_Head):
+    nodes: list[_FlatNode] | None = None
+
+
+def read(path: str) -> HostTrace:
+    """Read the host trace at `path`, plain or gzip.
+
+    Raises TraceError when the file is no host trace, was cut off, or contradicts itself.
+    """
+    return parse(files.load(path), path)
+
+
+def parse(data: bytes, where: str) -> HostTrace:
+    """Read a host trace from the bytes of its file; `where` names it in errors."""
+    head = _file(data, where)
+    if isinstance(head, _FlatFile):
+        nodes = [_from_flat(node) for node in _nodes(head.nodes, where)]
+    else:
+        nodes = [_from_nested(node, where) for node in _nodes(head.nodes, where)]
+    nodes.sort(key=attrgetter("id"))
+    known = _ids(nodes, where)
+    return HostTrace(
+        schema=head.schema or "",
+        pid=head.pid,
+        time=head.time,
+        start_ts=head.start_ts,
+        finish_ts=head.finish_ts or 0,
+        nodes=nodes,
+        groups=_groups(nodes, where),
+        missing_parents=sum(node.parent not in known for node in nodes),
+    )
+
+
+def _file(data: bytes, where: str) -> _File | _FlatFile:
+    """Decode the file as of today's layout, and again only if it tells another."""
+    try:
+        file = json_input.decode(data, _File, where, WHAT)
+        version = _version(file, where)
+    except TraceError:
+        version = _version(json_input.decode(data, _Head, where, WHAT), where)
+        if version != FLAT:
+            raise
+    return json_input.decode(data, _FlatFile, where, WHAT) if version == FLAT else file
+
+
+def _version(head: _Head, where: str) -> str:
+    if head.schema is None:
+        raise TraceError(f"{where}: has no field 'schema'; expected a {WHAT}")
+    version = head.schema.partition("-")[0]
+    if version != FLAT and version not in NESTED:
+        known = f"a schema from {FLAT} to {NESTED[-1]}"
+        raise TraceError(f"{where} at $.schema: {expected_got(known, head.schema)}")
+    if head.finish_ts is None:
+        raise TraceError(
+            f"{where}: has no field 'finish_ts': the observer was never stopped and the trace is "
+            "cut off; call unregister_callback() on the observer before the program ends"
+        )
+    return version
+
+
+def _nodes(nodes: list[Any] | None, where: str) -> list[Any]:
+    if nodes is None:
+        raise TraceError(f"{where}: has no field 'nodes'; expected a {WHAT}")
+    return nodes
+
+
+def _ids(nodes: list[HostNode], where: str) -> set[int]:
+    known = {node.id for node in nodes}
+    if len(known) < len(nodes):
+        twice = next(a.id for a, b in pairwise(nodes) if a.id == b.id)
+        raise TraceError(f"{where}: two nodes have the id {twice}; expected each id once")
+    return known
+
+
+def _from_nested(node: _Node, where: str) -> HostNode:
+    if node.attrs is None:
+        raise TraceError(f"{where}: node {node.id} has no field 'attrs'; expected a {WHAT}")
+    parent = node.ctrl_deps
+    if isinstance(parent, list):
+        parent = parent[0] if parent else None
+    made = HostNode(
+        id=node.id,
+        name=node.name,
+        parent=node.id if parent is None else parent,
+        attrs=node.attrs,
+        inputs=node.inputs,
+        outputs=node.outputs,
+    )
+    for attr in node.attrs:
+        name = attr.name
+        if name in _NUMBERS:
+            if type(attr.value) is not int:
+                problem = expected_got("a whole number", attr.value)
+                raise TraceError(f"{where}: node {node.id}, attribute {name}: {problem}")
+            setattr(made, name, attr.value)
+    return made
+
+
+_NUMBERS = frozenset({"rf_id", "tid", "fw_tid", "seq_id", "scope"})
+
+
+def _from_flat(node: _FlatNode) -> HostNode:
+    return HostNode(
+        id=node.id,
+        name=node.name,
+        parent=node.parent,
+        attrs=[Attr(name, kind, getattr(node, name)) for name, kind in _FLAT_ATTRS],
+        inputs=_io(node.inputs, node.input_shapes, node.input_types),
+        outputs=_io(node.outputs, node.output_shapes, node.output_types),
+        rf_id=node.rf_id,
+        tid=node.tid,
+        fw_tid=node.fw_tid,
+        seq_id=node.seq_id,
+        scope=node.scope,
+    )
+
+
+def _io(values: Raw, shapes: Raw, types: Raw) -> Raw:
+    return Raw(
+        b'{"values":' + bytes(values) + b',"shapes":' + bytes(shapes)
+        + b',"types":' + bytes(types) + b"}"
+    )  # fmt: skip
+
+
+class _InitInputs(Struct):
+    values: list[Any]
+
+
+class _Group(Struct):
+    pg_name: str | int = ""
+    pg_desc: str = ""
+    backend_config: str = ""
+    ranks: list[int] = field(default_factory=list)
+    group_size: int = 0
+
+
+def _groups(nodes: list[HostNode], where: str) -> list[ProcessGroup]:
+    """Return the process groups of all `process_group:init` records, each name once."""
+    found: dict[str, ProcessGroup] = {}
+    for node in nodes:
+        if "process_group:init" not in node.name:
+            continue
+        place = f"{where}: node {node.id} ({node.name})"
+        values = json_input.decode(bytes(node.inputs), _InitInputs, place, WHAT).values
+        if not values or not isinstance(values[0], str):
+            continue
+        for group in json_input.decode(values[0].encode(), list[_Group], place, WHAT):
+            if not 0 <= group.group_size <= _MOST_RANKS:
+                problem = expected_got(f"0 to {_MOST_RANKS} ranks", group.group_size)
+                raise TraceError(f"{place}: group_size: {problem}")
+            ranks = group.ranks or list(range(group.group_size))  # [] means all
+            name = str(group.pg_name)
+            found[name] = ProcessGroup(name, group.pg_desc, group.backend_config, ranks)
+    return list(found.values())

@@ -1,0 +1,38 @@
+"""Collectives of a communicator become ready in the order of issue, whatever else changes.
+
+Simulators match the k-th collective of one rank with the k-th of another, in the order in which
+they are issued, lowest id first. Collectives that overlap in time do not wait for each other, so a
+what-if could make the second ready first on one rank only, and the job would hang. So the second
+also waits for whatever the first waits for, which ended before either began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from yantra.chakra.schema import NodeType
+from yantra.tracing.pytorch.communication import Communication
+from yantra.tracing.pytorch.communicators import Communicators
+from yantra.tracing.pytorch.graph import Graph
+
+
+def keep_issue_order(
+    graph: Graph, items: Sequence[Communication], communicators: Communicators
+) -> None:
+    """Add those dependencies to `graph`; times do not change."""
+    latest: dict[int, int] = {}  # node of the communicator's last collective
+    for item in items:
+        if item.type is not NodeType.COMM_COLL:
+            continue
+        group = communicators.id(item)
+        node = graph.nodes[graph.device_node[item.op]]
+        before = latest.get(group)
+        latest[group] = node.id
+        if before is None or before in node.deps or before >= node.id:
+            continue
+        known = set(node.deps)
+        node.deps += [
+            parent
+            for parent in graph.nodes[before].deps
+            if parent not in known and graph.nodes[parent].end_us <= node.start_us
+        ]

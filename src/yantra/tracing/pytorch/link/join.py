@@ -1,0 +1,265 @@
+"""Joining a host trace and a device trace into the linked form.
+
+The steps work on indices (operators in order of host id, device ops in order of start); ids are
+given last: an operator is followed by the device ops it launched.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from yantra.tracing.pytorch import host as host_traces
+from yantra.tracing.pytorch import kineto as device_traces
+from yantra.tracing.pytorch.collector import without_collector
+from yantra.tracing.pytorch.host import HostNode, HostTrace
+from yantra.tracing.pytorch.kineto import Event, KinetoTrace
+from yantra.tracing.pytorch.link import flows, launches, match, streams, threads, waits
+from yantra.tracing.pytorch.link.records import Record, records
+from yantra.tracing.pytorch.linked import Annotation, DeviceOp, Flow, Linked, Operator, Wait
+
+
+@without_collector
+def link_files(host: str, device: str, rank: int | None = None) -> Linked:
+    """Link the host trace and the device trace in two files; `rank` overrides the trace's own.
+
+    Raises TraceError when a file is wrong or the two are of different runs.
+    """
+    host_trace = host_traces.read(host)
+    return link(host_trace, device_traces.read(device), rank=rank, where=f"{host} and {device}")
+
+
+@without_collector
+def link(
+    host: HostTrace, device: KinetoTrace, *, rank: int | None = None, where: str = "link"
+) -> Linked:
+    """Join two traces of one rank; `where` names them in errors."""
+    found = match.match(host.nodes, device.cpu, where)
+    linked = _frame(host, device, rank)
+    linked.origin_ns = min(
+        (event.start for events in device.lists()[:3] for event in events[:1]), default=0
+    )
+    on_thread = match.threads(host.nodes, found)
+    linked.operators = _operators(host.nodes, found, on_thread, linked.origin_ns)
+    _link_devices(linked, host, device, found)
+    linked.flows = flows.flows(host.nodes, found, on_thread, device)
+    _unclaimed(linked, device, found)
+    _count_operators(linked, host, found)
+    _number(linked)
+    return linked
+
+
+def _frame(host: HostTrace, device: KinetoTrace, rank: int | None) -> Linked:
+    groups = device.groups or host.groups
+    ranks = [r for group in groups for r in group.ranks]
+    known = device.rank if rank is None else rank
+    return Linked(
+        schema=host.schema,
+        pid=host.pid,
+        time=host.time,
+        start_ts=host.start_ts,
+        finish_ts=host.finish_ts,
+        rank=known or 0,
+        world_size=device.world_size or max(ranks, default=known or 0) + 1,
+        origin_ns=0,
+        base_ns=device.base_ns,
+        groups=groups,
+    )
+
+
+def _operators(
+    nodes: list[HostNode], found: list[Event | None], on_thread: dict[int, int], origin: int
+) -> list[Operator]:
+    """Return the operators; `id` and `parent` are indices."""
+    place = {node.id: index for index, node in enumerate(nodes)}
+    operators = []
+    for index, (node, event) in enumerate(zip(nodes, found, strict=True)):
+        parent = place.get(node.parent)
+        operator = Operator(
+            id=index,
+            host_id=node.id,
+            name=node.name,
+            parent=None if parent == index else parent,
+            tid=on_thread.get(node.tid, node.tid),
+            attrs=node.attrs,
+            inputs=node.inputs,
+            outputs=node.outputs,
+        )
+        if event is not None:
+            if isinstance(event.tid, int):
+                operator.tid = event.tid
+            operator.start_ns = event.start - origin
+            operator.dur_ns = operator.exclusive_ns = event.end - event.start
+            if event.args is not None:
+                operator.comm = event.args.comm()
+        operators.append(operator)
+    return operators
+
+
+def _link_devices(
+    linked: Linked, host: HostTrace, device: KinetoTrace, found: list[Event | None]
+) -> None:
+    """Nest the threads, attach the device ops and find out who waits for whom."""
+    report = linked.report
+    origin = linked.origin_ns
+    used = {event.detail.correlation for event in device.device}
+    calls = [call for call in device.calls if _matters(call, used)]
+    threads.nest(linked.operators, found, calls)
+    by_correlation = launches.by_correlation(calls)
+    owners = ((index, event) for index, event in enumerate(found) if event is not None)
+    ops = launches.device_ops(device.device, by_correlation, owners, origin, report)
+    linked.device_ops = ops
+    streams.stream_order(ops, report)
+    queues = streams.Queues(ops)
+    known = records(host.nodes)
+    collectives = _collectives(linked, known)
+    blocked = waits.Waits(queues, origin, report)
+    recorded = streams.Records(calls)
+    if device.syncs:
+        streams.recorded_waits(device.syncs, by_correlation, recorded, queues, origin, report)
+        blocked.recorded(device.syncs, by_correlation)
+    else:
+        named = _awaited(known, collectives)
+        stream_waits = [call for call in calls if _makes_wait(call, linked)]
+        streams.inferred_waits(stream_waits, recorded, queues, origin, named, report)
+        blocked.inferred(calls)
+    blocked.blocking_copies(ops, by_correlation)
+    streams.communicator_order([(op, record.group) for op, record in collectives], report)
+    linked.waits = waits.merged(blocked.found)
+    report.clock_problems += sum(
+        op.launch_start_ns is not None and op.start_ns < op.launch_start_ns for op in ops
+    )
+
+
+_BESIDES_LAUNCHES = (
+    waits.SYNC_CALLS
+    | streams.WAIT_CALLS
+    | streams.RECORD_CALLS
+    | {"cudaEventQuery", "cudaStreamQuery", "hipEventQuery", "hipStreamQuery"}
+)
+
+
+def _matters(call: Event, used: set[int | None]) -> bool:
+    return call.name in _BESIDES_LAUNCHES or call.detail.correlation in used
+
+
+def _makes_wait(call: Event, linked: Linked) -> bool:
+    """Whether a call makes a stream wait for work of this program and not inside NCCL."""
+    if call.name not in streams.WAIT_CALLS:
+        return False
+    return call.owner < 0 or not linked.operators[call.owner].name.startswith("nccl:")
+
+
+def _collectives(linked: Linked, known: dict[int, Record]) -> list[tuple[DeviceOp, Record]]:
+    """Return the collective kernels whose host record is known; sets their group's name."""
+    names = {group.name for group in linked.groups}
+    found = []
+    for op in linked.device_ops:
+        if not streams.is_collective(op):
+            continue
+        at = op.parent
+        for _ in range(3):  # nccl:* inside record_param_comms inside c10d::*
+            if at is None or at in known:
+                break
+            at = linked.operators[at].parent
+        record = known.get(at) if at is not None else None
+        comm = linked.operators[at].comm if at is not None else None
+        if comm is not None and op.comm is None:
+            op.comm = comm
+        group = op.pg_name or (comm.group_name if comm else "") or (record.group if record else "")
+        if group and (group in names or not names):
+            op.pg_name = group
+        found.append((op, record or Record(group, -1, "")))
+    return found
+
+
+def _awaited(
+    known: dict[int, Record], collectives: list[tuple[DeviceOp, Record]]
+) -> dict[int, DeviceOp | None]:
+    """Return the collective that each recorded wait (by index of its operator) names.
+
+    None if it is not in the trace.
+    """
+    issued: defaultdict[int, list[DeviceOp]] = defaultdict(list)
+    for op, record in collectives:
+        if record.sequence >= 0 and record.call != "wait":
+            issued[record.sequence].append(op)
+    return {
+        index: issued[record.sequence][-1] if record.sequence in issued else None
+        for index, record in known.items()
+        if record.call == "wait" and record.sequence >= 0
+    }
+
+
+def _unclaimed(linked: Linked, device: KinetoTrace, found: list[Event | None]) -> None:
+    """Keep the annotations of the device trace that the host trace does not have."""
+    claimed = {event.index for event in found if event is not None}
+    for event in device.cpu:
+        if event.index in claimed:
+            continue
+        if event.cat == "user_annotation":
+            tid = event.tid if isinstance(event.tid, int) else -1
+            start = event.start - linked.origin_ns
+            span = event.end - event.start
+            linked.annotations.append(Annotation(event.name or "", tid, start, span))
+        else:
+            linked.report.unclaimed += 1
+
+
+def _count_operators(linked: Linked, host: HostTrace, found: list[Event | None]) -> None:
+    report = linked.report
+    report.operators = len(found)
+    report.matched = sum(event is not None for event in found)
+    roots = sum(node.is_root for node in host.nodes)
+    report.unmatched = report.operators - report.matched - roots
+    report.missing_parents = host.missing_parents
+
+
+def _number(linked: Linked) -> None:
+    """Give ids: each operator is followed by its device ops, the parentless come last."""
+    children: defaultdict[int, list[DeviceOp]] = defaultdict(list)
+    alone = []
+    for op in linked.device_ops:
+        if op.parent is None:
+            alone.append(op)
+        else:
+            children[op.parent].append(op)
+    of_operator = []
+    of_device = [0] * len(linked.device_ops)
+    ordered = []
+    next_id = 0
+    for index in range(len(linked.operators)):
+        of_operator.append(next_id)
+        next_id += 1
+        for op in children.get(index, ()):
+            of_device[op.id] = next_id
+            next_id += 1
+            ordered.append(op)
+    for op in alone:
+        of_device[op.id] = next_id
+        next_id += 1
+        ordered.append(op)
+    linked.device_ops = ordered
+    _renumber(linked, of_operator, of_device)
+
+
+def _renumber(linked: Linked, of_operator: list[int], of_device: list[int]) -> None:
+    for operator in linked.operators:
+        operator.id = of_operator[operator.id]
+        if operator.parent is not None:
+            operator.parent = of_operator[operator.parent]
+    for op in linked.device_ops:
+        op.id = of_device[op.id]
+        if op.parent is not None:
+            op.parent = of_operator[op.parent]
+        op.after = [of_device[other] for other in op.after]
+    for wait in linked.waits:
+        _renumber_wait(wait, of_operator, of_device)
+    linked.flows = [
+        Flow(flow.kind, of_operator[flow.source], of_operator[flow.target]) for flow in linked.flows
+    ]
+
+
+def _renumber_wait(wait: Wait, of_operator: list[int], of_device: list[int]) -> None:
+    if wait.op is not None:
+        wait.op = of_operator[wait.op]
+    wait.after = [of_device[other] for other in wait.after]

@@ -1,0 +1,106 @@
+"""Device ops and who launched them.
+
+Kineto gives a runtime call and the device ops it launched one correlation number, whatever the
+call is called: kernels, copies, fills, graphs (one call, many ops), CUDA or HIP. The parent is the
+innermost operator around the call. External id, which names an operator, is asked only where the
+call is missing or stands outside every operator of its thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from yantra.tracing.pytorch.kineto import Event
+from yantra.tracing.pytorch.linked import DeviceOp, LinkReport
+
+
+def by_correlation(calls: list[Event]) -> dict[int, Event]:
+    """Return the calls by correlation; of several, one that launches work."""
+    found: dict[int, Event] = {}
+    for call in calls:
+        number = call.detail.correlation
+        if number is not None and (number not in found or _launches(call)):
+            found[number] = call
+    return found
+
+
+def _launches(call: Event) -> bool:
+    name = call.name or ""
+    return "Launch" in name or "Memcpy" in name or "Memset" in name
+
+
+def device_ops(
+    events: list[Event],
+    calls: dict[int, Event],
+    owners: Iterable[tuple[int, Event]],
+    origin: int,
+    report: LinkReport,
+) -> list[DeviceOp]:
+    """Return the device ops in order of (start, end), with `parent` an index into the operators.
+
+    `owners` are the indices of the operators with their events. Sets the counts of the report.
+    """
+    named: dict[int, tuple[int, Event]] = {}
+    for index, event in owners:
+        external = event.detail.external_id
+        if external is not None:
+            named.setdefault(external, (index, event))
+    events = sorted(events, key=_order)
+    ops = []
+    for number, event in enumerate(events):
+        op = _device_op(number, event, origin)
+        call = calls.get(op.correlation)
+        if call is not None:
+            op.launch_tid = call.tid if isinstance(call.tid, int) else -1
+            op.launch_start_ns = call.start - origin
+            op.launch_end_ns = call.end - origin
+            op.launch_name = call.name or ""
+        op.parent = _parent(event, call, named, report)
+        ops.append(op)
+    report.device_ops = len(ops)
+    return ops
+
+
+def _device_op(number: int, event: Event, origin: int) -> DeviceOp:
+    detail = event.detail
+    device = detail.device if detail.device is not None else event.pid
+    stream = detail.stream if detail.stream is not None else event.tid
+    comm = detail.comm()
+    return DeviceOp(
+        id=number,
+        name=event.name or "",
+        cat=event.cat or "",
+        device=device if isinstance(device, int) else 0,
+        stream=stream if isinstance(stream, int) else 0,
+        start_ns=event.start - origin,
+        dur_ns=event.end - event.start,
+        correlation=-1 if detail.correlation is None else detail.correlation,
+        parent=None,
+        bytes=detail.bytes,
+        pg_name=comm.group_name if comm else "",
+        comm=comm,
+    )
+
+
+def _parent(
+    event: Event, call: Event | None, named: dict[int, tuple[int, Event]], report: LinkReport
+) -> int | None:
+    if call is not None and call.owner >= 0:
+        report.by_correlation += 1
+        return call.owner
+    external = event.detail.external_id
+    # Kineto writes the correlation as External id where it knows no operator.
+    if external is not None and external != event.detail.correlation and external in named:
+        index, operator = named[external]
+        if operator.start <= (call or event).start:
+            report.by_external_id += 1
+            return index
+    if call is None:
+        report.orphans += 1
+    else:
+        report.outside += 1
+    return None
+
+
+def _order(event: Event) -> tuple[int, int, int, int]:
+    return event.start, event.end, event.detail.correlation or 0, event.index

@@ -1,0 +1,89 @@
+"""Which event of the device trace is which node of the host trace.
+
+Both traces number every recorded function ("rf_id", "Record function id"); equal numbers and equal
+names are a match. Where the numbers are missing, the n-th node with a name and sequence number is
+the n-th event with them, if both traces have the same count. Nothing else is guessed: the host
+trace has neither times nor Kineto's External id.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from yantra.base.errors import TraceError
+from yantra.tracing.pytorch.host import HostNode
+from yantra.tracing.pytorch.kineto import Event
+
+
+def match(nodes: list[HostNode], events: list[Event], where: str) -> list[Event | None]:
+    """Return the event of every node, None for those the device trace does not have.
+
+    Raises TraceError when the traces are of two runs: shared numbers belong to other names, or
+    nothing matches.
+    """
+    found = _by_number(nodes, events, where)
+    _by_name(nodes, events, found)
+    if events and all(event is None for event in found) and not all(n.is_root for n in nodes):
+        raise TraceError(
+            f"{where}: none of the {len(nodes)} operators of the host trace is in the device "
+            f"trace, which has {len(events)}; give the two traces of one run"
+        )
+    return found
+
+
+def _by_number(nodes: list[HostNode], events: list[Event], where: str) -> list[Event | None]:
+    numbered: dict[int, Event] = {}
+    for event in events:
+        number = event.detail.rf_id
+        if number:
+            numbered.setdefault(number, event)
+    found: list[Event | None] = []
+    strangers: list[tuple[HostNode, Event]] = []
+    for node in nodes:
+        candidate = numbered.get(node.rf_id) if node.rf_id else None
+        if candidate is not None and candidate.name != node.name:
+            strangers.append((node, candidate))
+            candidate = None
+        found.append(candidate)
+    same = sum(event is not None for event in found)
+    if len(strangers) > same:
+        node, event = strangers[0]
+        raise TraceError(
+            f"{where}: the traces belong to different runs: of {same + len(strangers)} record "
+            f"function ids in both, {len(strangers)} have different names (id {node.rf_id} is "
+            f"{node.name!r} in the host trace and {event.name!r} in the device trace); give the "
+            "two traces of one run"
+        )
+    return found
+
+
+def _by_name(nodes: list[HostNode], events: list[Event], found: list[Event | None]) -> None:
+    """Fill in matches of nodes and events that have no number."""
+    waiting: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+    numbered = any(event.detail.rf_id for event in events)
+    for index, node in enumerate(nodes):
+        known = node.rf_id and numbered
+        if found[index] is None and not known and not node.is_root:
+            waiting[node.name, node.seq_id].append(index)
+    if not waiting:
+        return
+    offered: defaultdict[tuple[str, int], list[Event]] = defaultdict(list)
+    for event in events:
+        detail = event.detail
+        if not detail.rf_id:
+            seq_id = -1 if detail.seq_id is None else detail.seq_id
+            offered[event.name or "", seq_id].append(event)
+    for key, indices in waiting.items():
+        candidates = offered.get(key, ())
+        if len(candidates) == len(indices):
+            for index, event in zip(indices, candidates, strict=True):
+                found[index] = event
+
+
+def threads(nodes: list[HostNode], found: list[Event | None]) -> dict[int, int]:
+    """Return which thread of the device trace most operators of each host thread ran on."""
+    votes: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    for node, event in zip(nodes, found, strict=True):
+        if event is not None and isinstance(event.tid, int):
+            votes[node.tid][event.tid] += 1
+    return {tid: count.most_common(1)[0][0] for tid, count in votes.items()}

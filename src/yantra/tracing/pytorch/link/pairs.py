@@ -1,0 +1,78 @@
+"""The trace files of the ranks of a job, named one by one or by a pattern.
+
+`traces/host.{rank}.json` stands for every file whose name has a whole number in that place.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from yantra.base.errors import ConfigError
+
+RANK = "{rank}"
+
+
+class Pair(NamedTuple):
+    """The files of one rank; `rank` is None where only the traces tell it."""
+
+    host: str
+    device: str
+    rank: int | None
+
+
+def pairs(hosts: Sequence[str], devices: Sequence[str], rank: int | None) -> list[Pair]:
+    """Return the files to link. Raises ConfigError when hosts and devices do not pair up."""
+    patterns = [path for path in (*hosts, *devices) if RANK in path]
+    if patterns:
+        if len(hosts) != 1 or len(devices) != 1 or len(patterns) != 2:
+            raise ConfigError(
+                "--host, --device", f"a pattern with {RANK} must be given once for each of them"
+            )
+        if rank is not None:
+            raise ConfigError("--rank", f"the ranks come from {RANK} in the file names")
+        return _by_pattern(hosts[0], devices[0])
+    if len(hosts) != len(devices):
+        raise ConfigError(
+            "--host, --device",
+            f"{len(hosts)} host traces and {len(devices)} device traces; expected as many of each",
+        )
+    if len(hosts) > 1 and rank is not None:
+        raise ConfigError("--rank", "is for one pair of traces; several tell their own ranks")
+    return [Pair(*both, rank) for both in zip(hosts, devices, strict=True)]
+
+
+def _by_pattern(host: str, device: str) -> list[Pair]:
+    hosts, devices = _files(host), _files(device)
+    if not hosts:
+        raise ConfigError("--host", f"no file is named like {host}")
+    missing = sorted(hosts.keys() ^ devices.keys())
+    if missing:
+        lacking = "--host" if missing[0] in devices else "--device"
+        raise ConfigError(lacking, f"has no trace of rank {missing[0]}, which the other has")
+    return [Pair(hosts[rank], devices[rank], rank) for rank in sorted(hosts)]
+
+
+def _files(pattern: str) -> dict[int, str]:
+    folder, name = os.path.split(pattern)
+    if RANK in folder or name.count(RANK) != 1:
+        raise ConfigError(pattern, f"expected {RANK} once, in the file's name")
+    before, after = name.split(RANK)
+    form = re.compile(re.escape(before) + r"(\d+)" + re.escape(after))
+    try:
+        names = os.listdir(folder or ".")
+    except OSError as error:
+        raise ConfigError(pattern, f"cannot be listed: {error.strerror}") from None
+    found = ((form.fullmatch(name), os.path.join(folder, name)) for name in sorted(names))
+    return {int(match[1]): path for match, path in found if match}
+
+
+def output_name(output: str, pair: Pair, rank: int, several: bool) -> str:
+    """Return where the linked trace of a pair goes. Raises ConfigError if names would clash."""
+    if RANK in output:
+        return output.replace(RANK, str(rank))
+    if several:
+        raise ConfigError("-o", f"several traces are written; give a name with {RANK}")
+    return output

@@ -1,0 +1,69 @@
+"""What the host trace records of collectives: `record_param_comms` and its process group.
+
+Its inputs are positional: [tensors], sequence number, (group name, description), rank, name, ...;
+calls without tensors (wait, barrier) leave the first out. Later schemas repeat the group as
+attributes. Schemas before 1.0.3 name no group.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from yantra.tracing.pytorch.host import HostNode
+
+_NAME = "record_param_comms"
+
+
+class Record(Struct, gc=False):
+    """One call of a communicator; `sequence` numbers its calls, -1 if unknown."""
+
+    group: str
+    sequence: int
+    call: str
+
+
+class _Inputs(Struct):
+    values: list[Any] = []
+
+
+def records(nodes: list[HostNode]) -> dict[int, Record]:
+    """Return the records by index of the node."""
+    decoder = msgspec.json.Decoder(_Inputs)
+    found = {}
+    for index, node in enumerate(nodes):
+        if node.name == _NAME:
+            record = _record(node, decoder)
+            if record is not None:
+                found[index] = record
+    return found
+
+
+def _record(node: HostNode, decoder: msgspec.json.Decoder[_Inputs]) -> Record | None:
+    try:
+        values = decoder.decode(node.inputs).values
+    except msgspec.MsgspecError:
+        return None
+    at = 0 if values and _sequence(values[0]) is not None else 1
+    sequence = _sequence(values[at]) if len(values) > at else None
+    group = values[at + 1] if len(values) > at + 1 else None
+    call = values[at + 3] if len(values) > at + 3 else ""
+    attrs = {attr.name: attr.value for attr in node.attrs if attr.name in _GROUP_ATTRS}
+    name = attrs.get("pg_name") or (group[0] if isinstance(group, list) and group else None)
+    return Record(
+        group=str(name) if isinstance(name, str | int) else "",
+        sequence=-1 if sequence is None else sequence,
+        call=str(attrs.get("collective_name") or (call if isinstance(call, str) else "")),
+    )
+
+
+_GROUP_ATTRS = frozenset({"pg_name", "collective_name"})
+
+
+def _sequence(value: Any) -> int | None:
+    """Return the sequence number of 5 or [5, is_p2p], None for anything else."""
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[1], bool | int):
+        value = value[0]
+    return value if type(value) is int else None

@@ -1,0 +1,388 @@
+"""The order of device ops: streams, events between streams, communicators.
+
+A stream runs its ops one after another. `cudaStreamWaitEvent` makes a stream wait until another has
+come to a recorded event. With CUDA synchronisation events in the trace
+(`enable_cuda_sync_events`) the recorded event is known; without them Kineto tells neither event nor
+stream, and the wait is inferred as far as the order of calls and the measured times allow.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+
+from yantra.tracing.pytorch.kineto import Event
+from yantra.tracing.pytorch.linked import DeviceOp, LinkReport
+
+_NOISE_NS = 1000
+_PROMPT_NS = 50_000  # an op that waits for an event starts within this time of it
+_FEW = 64  # open collectives looked at
+WAIT_CALLS = frozenset({"cudaStreamWaitEvent", "cuStreamWaitEvent", "hipStreamWaitEvent"})
+Place = tuple[int, int]  # device, stream
+
+
+class Queues:
+    """The device ops of every stream in order of launch, to ask what was launched before when.
+
+    An op without a launch call counts as launched just before its successor on the stream.
+    """
+
+    def __init__(self, ops: list[DeviceOp]) -> None:
+        self.ops = ops
+        self.by_stream: dict[Place, _Queue] = {}
+        self.by_thread: dict[int, _Queue] = {}
+        streams: defaultdict[Place, list[DeviceOp]] = defaultdict(list)
+        threads: defaultdict[int, list[DeviceOp]] = defaultdict(list)
+        for op in ops:
+            streams[op.device, op.stream].append(op)
+            if op.launch_tid is not None:
+                threads[op.launch_tid].append(op)
+        for place, queue in streams.items():
+            self.by_stream[place] = _Queue(queue)
+        for tid, queue in threads.items():
+            self.by_thread[tid] = _Queue(sorted(queue, key=_launch))
+
+    def last_before(self, place: Place, time: int) -> DeviceOp | None:
+        """Return the last op launched on the stream `place` before `time`."""
+        queue = self.by_stream.get(place)
+        return queue.last_before(time) if queue else None
+
+    def first_after(self, place: Place, time: int) -> DeviceOp | None:
+        """Return the first op launched on the stream `place` after `time`."""
+        queue = self.by_stream.get(place)
+        return queue.first_after(time) if queue else None
+
+    def thread_before(self, tid: int, time: int) -> DeviceOp | None:
+        """Return the last op that the thread launched before `time`."""
+        queue = self.by_thread.get(tid)
+        return queue.last_before(time) if queue else None
+
+    def thread_after(self, tid: int, time: int) -> DeviceOp | None:
+        """Return the first op that the thread launched after `time`."""
+        queue = self.by_thread.get(tid)
+        return queue.first_after(time) if queue else None
+
+    def ended_before(self, op: DeviceOp) -> int:
+        """Return when the predecessor of `op` on its stream ended, 0 if it has none."""
+        return self.ops[op.after[0]].end_ns if op.after else 0
+
+    def ended_last(self, op: DeviceOp, time: int) -> list[DeviceOp]:
+        """Return, of every other stream, the op that ended last before the start of `op`.
+
+        If it was launched before `time`.
+        """
+        found = []
+        for place, queue in self.by_stream.items():
+            if place != (op.device, op.stream):
+                last = queue.ended_by(op.start_ns)
+                if last is not None and _launch(last) < time:
+                    found.append(last)
+        return found
+
+    def others_before(self, op: DeviceOp, time: int) -> bool:
+        """Whether other streams than that of `op` had work before `time`."""
+        return any(
+            queue.last_before(time) is not None
+            for place, queue in self.by_stream.items()
+            if place != (op.device, op.stream)
+        )
+
+    def places(self) -> list[Place]:
+        """Return all streams."""
+        return list(self.by_stream)
+
+
+class _Queue:
+    def __init__(self, ops: list[DeviceOp]) -> None:
+        """Take ops in the order in which they were queued."""
+        times = []
+        latest: int | None = None
+        for op in reversed(ops):
+            time = op.start_ns if op.launch_start_ns is None else op.launch_start_ns
+            latest = time if latest is None else min(latest, time)
+            times.append(latest)
+        self.times = times[::-1]
+        self.ops = ops
+
+    def last_before(self, time: int) -> DeviceOp | None:
+        index = bisect_left(self.times, time)
+        return self.ops[index - 1] if index else None
+
+    def ended_by(self, time: int) -> DeviceOp | None:
+        index = bisect_right(self.ops, time, key=_ended)
+        return self.ops[index - 1] if index else None
+
+    def first_after(self, time: int) -> DeviceOp | None:
+        index = bisect_right(self.times, time)
+        return self.ops[index] if index < len(self.ops) else None
+
+
+def _launch(op: DeviceOp) -> int:
+    return op.launch_start_ns or 0
+
+
+def _ended(op: DeviceOp) -> int:
+    return op.end_ns
+
+
+def stream_order(ops: list[DeviceOp], report: LinkReport) -> None:
+    """Put the predecessor on the same stream first into every op's `after`.
+
+    Ops of one launched graph may overlap; then it is the last op that had ended.
+    """
+    streams: defaultdict[Place, list[DeviceOp]] = defaultdict(list)
+    for op in ops:
+        streams[op.device, op.stream].append(op)
+    overlaps = 0
+    for queue in streams.values():
+        ended: DeviceOp | None = None
+        running: list[DeviceOp] = []
+        for op in queue:
+            still = []
+            for earlier in running:
+                if earlier.end_ns > op.start_ns + _NOISE_NS:
+                    still.append(earlier)
+                elif ended is None or (earlier.end_ns, earlier.id) > (ended.end_ns, ended.id):
+                    ended = earlier
+            overlaps += bool(still)
+            if ended is not None:
+                op.after.append(ended.id)
+            running = [*still, op]
+    if overlaps:
+        report.problems.append(
+            f"{overlaps} device ops overlap with an earlier op of their own stream; "
+            "they wait for the last op that had ended"
+        )
+
+
+RECORD_CALLS = frozenset(
+    {"cudaEventRecord", "cudaEventRecordWithFlags", "cuEventRecord", "hipEventRecord"}
+)
+
+
+class Records:
+    """The calls that record events, by thread, to ask for the last one before another call."""
+
+    def __init__(self, calls: list[Event]) -> None:
+        self.by_thread: defaultdict[object, list[Event]] = defaultdict(list)
+        for call in calls:
+            if call.name in RECORD_CALLS:
+                self.by_thread[call.tid].append(call)
+
+    def before(self, call: Event) -> Event | None:
+        """Return the thread's last record before `call`."""
+        own = self.by_thread.get(call.tid, [])
+        index = bisect_left(own, call.start, key=_start)
+        return own[index - 1] if index else None
+
+
+def _start(call: Event) -> int:
+    return call.start
+
+
+def recorded_waits(
+    syncs: list[Event],
+    calls: dict[int, Event],
+    records: Records,
+    queues: Queues,
+    origin: int,
+    report: LinkReport,
+) -> None:
+    """Add to `after` what the trace's "Stream Wait Event" events name."""
+    for sync in syncs:
+        detail = sync.detail
+        if detail.sync_kind != "Stream Wait Event":
+            continue
+        report.stream_waits += 1
+        wait = calls.get(detail.correlation if detail.correlation is not None else -1)
+        awaited, waiting = detail.wait_on_stream, detail.stream
+        if wait is None or awaited is None or awaited < 0 or not isinstance(waiting, int):
+            report.stream_waits_unexplained += 1
+            continue
+        device = detail.device or 0
+        record = calls.get(detail.wait_on_record if detail.wait_on_record is not None else -1)
+        record = record or records.before(wait) or wait  # the trace names no record: the last one
+        source = queues.last_before((device, awaited), record.start - origin)
+        target = queues.first_after((device, waiting), wait.start - origin)
+        if source is None or target is None:
+            report.stream_waits_idle += 1
+        else:
+            _wait(target, source, report)
+
+
+def _wait(target: DeviceOp, source: DeviceOp, report: LinkReport) -> bool:
+    """Let `target` wait for `source` if the times allow it."""
+    if source.end_ns > target.start_ns + _NOISE_NS or source.start_ns > target.start_ns:
+        report.stream_waits_unexplained += 1
+        report.clock_problems += 1
+        return False
+    report.stream_waits_explained += 1
+    if source.id not in target.after and source.id != target.id:
+        target.after.append(source.id)
+    return True
+
+
+def is_collective(op: DeviceOp) -> bool:
+    """Whether a kernel is one of NCCL's or RCCL's."""
+    return op.name.startswith(("nccl", "rccl", "oneccl"))
+
+
+def inferred_waits(
+    calls: list[Event],
+    records: Records,
+    queues: Queues,
+    origin: int,
+    named: dict[int, DeviceOp | None],
+    report: LinkReport,
+) -> None:
+    """Add to `after` what calls of cudaStreamWaitEvent must have meant, where that can be told.
+
+    `calls` are the waits, in order of start. The waiting stream is taken to be that of the next
+    launch of the same thread, or else the one it used last. What it waits for is, in this order:
+    what `named` tells (by the index of the operator around the call; None: issued before the
+    trace); an op that was the last on its stream when an event was recorded, or a collective that
+    nothing has waited for, whose end explains when the waiting op started; for an op that is no
+    collective, the oldest collective that nothing has waited for; the last op on the other stream
+    that the thread used. What the measured times contradict is left out.
+    """
+    waits = _Inferred(records, queues, origin)
+    for call in calls:
+        report.stream_waits += 1
+        time = call.start - origin
+        tid = call.tid if isinstance(call.tid, int) else -1
+        target = queues.thread_after(tid, time) or _next_on_its_stream(queues, tid, time)
+        if target is None or (call.owner in named and named[call.owner] is None):
+            report.stream_waits_idle += 1
+            continue
+        source = named.get(call.owner) or waits.source(call, tid, target)
+        if source is None and waits.nothing_left(target, time):
+            report.stream_waits_idle += 1
+            continue
+        if source is None or source.stream == target.stream or not _consistent(source, target):
+            report.stream_waits_unexplained += 1
+            continue
+        report.stream_waits_explained += 1
+        waits.collectives.close(source)
+        if source.id not in target.after:
+            target.after.append(source.id)
+
+
+class _Inferred:
+    """Finds what a stream waited for."""
+
+    def __init__(self, records: Records, queues: Queues, origin: int) -> None:
+        self.records = records
+        self.queues = queues
+        self.origin = origin
+        self.collectives = _Open(queues.ops)
+
+    def source(self, call: Event, tid: int, target: DeviceOp) -> DeviceOp | None:
+        time = call.start - self.origin
+        explained = self._explained(call, target)
+        if explained is not None:
+            return explained
+        oldest = None if is_collective(target) else self.collectives.oldest(time)
+        return oldest or _other_before(self.queues, tid, target, time)
+
+    def nothing_left(self, target: DeviceOp, time: int) -> bool:
+        """Whether there is no work on other streams, or collectives that are all waited for."""
+        return self.collectives.all_awaited(time) or not self.queues.others_before(target, time)
+
+    def _explained(self, call: Event, target: DeviceOp) -> DeviceOp | None:
+        """Return the candidate that ended just before the target started, and after all else."""
+        time = call.start - self.origin
+        record = self.records.before(call)
+        recorded = time if record is None else record.start - self.origin
+        ready = max(self.queues.ended_before(target), target.launch_end_ns or 0)
+        candidates = [
+            self.queues.last_before(place, recorded)
+            for place in self.queues.places()
+            if place != (target.device, target.stream)
+        ]
+        candidates += self.collectives.open_before(time)
+        if target.start_ns - ready > _PROMPT_NS:  # then whatever came last must be it
+            candidates += self.queues.ended_last(target, time)
+        found = [
+            op
+            for op in candidates
+            if op is not None
+            and ready < op.end_ns
+            and -_NOISE_NS <= target.start_ns - op.end_ns <= _PROMPT_NS
+        ]
+        return max(found, key=_end, default=None)
+
+
+class _Open:
+    """The collectives that no stream has waited for yet, in order of launch."""
+
+    def __init__(self, ops: list[DeviceOp]) -> None:
+        self.queue = [op for op in ops if op.launch_start_ns is not None and is_collective(op)]
+        self.queue.sort(key=_launch)
+        self.places = {op.id: index for index, op in enumerate(self.queue)}
+        self.first = 0
+
+    def open_before(self, time: int) -> list[DeviceOp]:
+        """Return the latest of those launched before `time`."""
+        until = bisect_left(self.queue, time, key=_launch)
+        return self.queue[max(self.first, until - _FEW) : until]
+
+    def oldest(self, time: int) -> DeviceOp | None:
+        """Return the first of those launched before `time`."""
+        until = bisect_left(self.queue, time, key=_launch)
+        return self.queue[self.first] if self.first < until else None
+
+    def all_awaited(self, time: int) -> bool:
+        """Whether collectives were launched before `time` and all have been waited for."""
+        return 0 < bisect_left(self.queue, time, key=_launch) <= self.first
+
+    def close(self, op: DeviceOp) -> None:
+        """Note that `op`, and with it all before it, has been waited for."""
+        if op.id in self.places:
+            self.first = max(self.first, self.places[op.id] + 1)
+
+
+def _end(op: DeviceOp) -> tuple[int, int]:
+    return op.end_ns, op.id
+
+
+def _next_on_its_stream(queues: Queues, tid: int, time: int) -> DeviceOp | None:
+    """Return the next op of any thread on the stream that the thread computed on last."""
+    used = queues.thread_before(tid, time)
+    while used is not None and is_collective(used):
+        used = queues.thread_before(tid, _launch(used))
+    return used and queues.first_after((used.device, used.stream), time)
+
+
+def _other_before(queues: Queues, tid: int, target: DeviceOp, time: int) -> DeviceOp | None:
+    """Return the last op launched before `time` on the other stream that the thread used last."""
+    used = queues.thread_before(tid, time)
+    while used is not None and (is_collective(used) or used.stream == target.stream):
+        used = queues.thread_before(tid, _launch(used))
+    return used and queues.last_before((used.device, used.stream), time)
+
+
+def _consistent(source: DeviceOp, target: DeviceOp) -> bool:
+    return source.start_ns < target.start_ns and source.end_ns <= target.start_ns + _NOISE_NS
+
+
+def communicator_order(collectives: list[tuple[DeviceOp, str]], report: LinkReport) -> None:
+    """Let every collective wait for the one issued before it in the same communicator.
+
+    `collectives` are the kernels with what identifies their communicator, "" if that is unknown.
+    """
+    last: dict[tuple[int, str], DeviceOp] = {}
+    known = [(op, group) for op, group in collectives if group]
+    known.sort(key=lambda pair: _issue(pair[0]))
+    for op, group in known:
+        before = last.get((op.device, group))
+        last[op.device, group] = op
+        if before is None or before.id in op.after:
+            continue
+        if _consistent(before, op):
+            op.after.append(before.id)
+        else:
+            report.clock_problems += 1
+
+
+def _issue(op: DeviceOp) -> int:
+    return op.start_ns if op.launch_start_ns is None else op.launch_start_ns

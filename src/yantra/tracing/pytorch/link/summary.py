@@ -1,0 +1,67 @@
+"""The link report as lines for a reader."""
+
+from __future__ import annotations
+
+from yantra.tracing.pytorch.linked import Linked, LinkReport
+
+
+def lines(linked: Linked) -> list[str]:
+    """Return what linking found, one thought a line; nothing for what the trace does not have."""
+    report = linked.report
+    found = [
+        f"rank {linked.rank} of {linked.world_size}: {report.operators} operators, "
+        f"{report.matched} with times; {report.device_ops} device ops",
+        *_device_lines(report),
+        *_wait_lines(report),
+    ]
+    flows = dict.fromkeys(("fwdbwd", "thread"), 0)
+    for flow in linked.flows:
+        flows[flow.kind] = flows.get(flow.kind, 0) + 1
+    if linked.flows:
+        found.append(
+            f"flows: {flows['fwdbwd']} forward to backward, {flows['thread']} between threads"
+        )
+    if linked.groups:
+        names = [f"'{group.name}' of {len(group.ranks)} ranks" for group in linked.groups]
+        found.append(f"process groups: {', '.join(names)}")
+    return found
+
+
+def warnings(report: LinkReport) -> list[str]:
+    """Return what a user should know before trusting the result."""
+    counts = {
+        "operators are not in the device trace": report.unmatched,
+        "operators have a parent that is not in the host trace": report.missing_parents,
+        "operators of the device trace are not in the host trace": report.unclaimed,
+        "device ops have neither a launch call nor an operator": report.orphans,
+        "blocking calls do not tell what they waited for": report.waits_unexplained,
+        "calls of cudaStreamWaitEvent could not be told": report.stream_waits_unexplained,
+        "times contradict the order of causes": report.clock_problems,
+    }
+    return [f"{count} {what}" for what, count in counts.items() if count] + report.problems
+
+
+def _device_lines(report: LinkReport) -> list[str]:
+    if not report.device_ops:
+        return []
+    return [
+        f"device ops: {report.by_correlation} attached by launch call, "
+        f"{report.by_external_id} by External id, {report.outside} launched outside operators, "
+        f"{report.orphans} orphans"
+    ]
+
+
+def _wait_lines(report: LinkReport) -> list[str]:
+    found = []
+    if report.waits:
+        found.append(
+            f"blocking calls: {report.waits}, {report.waits_explained} explained, "
+            f"{report.waits_idle} had nothing to wait for, {report.waits_unexplained} unexplained"
+        )
+    if report.stream_waits:
+        found.append(
+            f"waits of streams: {report.stream_waits}, {report.stream_waits_explained} explained, "
+            f"{report.stream_waits_idle} had nothing to wait for, "
+            f"{report.stream_waits_unexplained} unexplained"
+        )
+    return found

@@ -1,0 +1,191 @@
+"""Calls that block a thread until device ops have ended, and which ops those are.
+
+With CUDA synchronisation events in the trace each says what it waited for: a stream, the whole
+device, or an event with the call that recorded it. Without them the name of the runtime call tells
+the kind of wait; a device wait is certain, the stream or event of the others is inferred from the
+times: what ended last while the call was waiting.
+
+An op is only awaited if it was launched before the call began and ended before it returned.
+"""
+
+from __future__ import annotations
+
+from yantra.tracing.pytorch.kineto import Event
+from yantra.tracing.pytorch.link.streams import Place, Queues
+from yantra.tracing.pytorch.linked import DeviceOp, LinkReport, Wait
+
+DEVICE_CALLS = frozenset({"cudaDeviceSynchronize", "cuCtxSynchronize", "hipDeviceSynchronize"})
+STREAM_CALLS = frozenset({"cudaStreamSynchronize", "cuStreamSynchronize", "hipStreamSynchronize"})
+EVENT_CALLS = frozenset({"cudaEventSynchronize", "cuEventSynchronize", "hipEventSynchronize"})
+SYNC_CALLS = DEVICE_CALLS | STREAM_CALLS | EVENT_CALLS
+_NOISE_NS = 1000
+
+
+class Waits:
+    """Collects the waits of one trace."""
+
+    def __init__(self, queues: Queues, origin: int, report: LinkReport) -> None:
+        self.queues = queues
+        self.origin = origin
+        self.report = report
+        self.found: list[Wait] = []
+
+    def recorded(self, syncs: list[Event], calls: dict[int, Event]) -> None:
+        """Add what the trace's synchronisation events name."""
+        for sync in syncs:
+            detail = sync.detail
+            if detail.sync_kind == "Stream Wait Event":
+                continue
+            call = calls.get(detail.correlation if detail.correlation is not None else -1)
+            if call is None:
+                self.report.waits += 1
+                self.report.waits_unexplained += 1
+                continue
+            device = detail.device or 0
+            known: list[DeviceOp] | None
+            if detail.sync_kind == "Context Sync":
+                places = [place for place in self.queues.places() if place[0] == device]
+                known = self._last_of(places, call, call.start)
+            elif detail.sync_kind == "Stream Sync":
+                stream = detail.stream if isinstance(detail.stream, int) else -1
+                known = self._last_of([(device, stream)], call, call.start)
+            else:
+                known = self._recorded_event(sync, call, calls)
+            if known or "Query" not in (call.name or ""):  # a query does not wait
+                self._add(call, known, "event")
+
+    def _recorded_event(
+        self, sync: Event, call: Event, calls: dict[int, Event]
+    ) -> list[DeviceOp] | None:
+        """Return what an "Event Sync" waited for; None if the event was not recorded in the trace.
+
+        Old traces name the stream but not the record; then what ended last there is taken.
+        """
+        detail = sync.detail
+        stream = detail.wait_on_stream
+        if stream is None or stream < 0:
+            return None
+        place = (detail.device or 0, stream)
+        if detail.wait_on_record is not None:
+            record = calls.get(detail.wait_on_record)
+            return self._last_of([place], call, record.start) if record else None
+        return [op for op in self._candidates(call) if (op.device, op.stream) == place]
+
+    def inferred(self, calls: list[Event]) -> None:
+        """Add what the names of runtime calls and the times tell; `calls` in order of start."""
+        for call in calls:
+            name = call.name or ""
+            if name in DEVICE_CALLS:
+                known: list[DeviceOp] | None = self._last_of(
+                    self._places_of(call), call, call.start
+                )
+            elif name in STREAM_CALLS:
+                known = self._stream_of(call)
+            elif name in EVENT_CALLS:
+                known = self._ended_during(call)
+            else:
+                continue
+            self._add(call, known, "call")
+
+    def blocking_copies(self, ops: list[DeviceOp], calls: dict[int, Event]) -> None:
+        """Add the copies that return only when the data have arrived."""
+        for op in ops:
+            if op.cat != "gpu_memcpy" or not _blocks(op):
+                continue
+            call = calls.get(op.correlation)
+            if call is not None and op.end_ns <= call.end - self.origin + _NOISE_NS:
+                self._add(call, [op], "call")
+
+    def _places_of(self, call: Event) -> list[Place]:
+        """Return the streams of the device that the thread used last; all if it used none."""
+        places = self.queues.places()
+        tid = call.tid if isinstance(call.tid, int) else -1
+        used = self.queues.thread_before(tid, call.start - self.origin)
+        return [place for place in places if used is None or place[0] == used.device]
+
+    def _last_of(self, places: list[Place], call: Event, before: int) -> list[DeviceOp]:
+        """Return the last op of every stream launched before `before`, if it was awaited."""
+        found = []
+        for place in places:
+            op = self.queues.last_before(place, before - self.origin)
+            if op is not None:
+                if op.end_ns <= call.end - self.origin + _NOISE_NS:
+                    found.append(op)
+                elif "Query" not in (call.name or ""):
+                    self.report.clock_problems += 1
+        return found
+
+    def _candidates(self, call: Event) -> list[DeviceOp]:
+        """Return the last op of every stream launched before the call that could be awaited."""
+        end = call.end - self.origin + _NOISE_NS
+        start = call.start - self.origin
+        last = (self.queues.last_before(place, start) for place in self.queues.places())
+        return [op for op in last if op is not None and op.end_ns <= end]
+
+    def _stream_of(self, call: Event) -> list[DeviceOp] | None:
+        """Return the awaited op: that of the stream the thread used last, or what ended last.
+
+        The thread's own stream counts when its work was still running as the call began, or when
+        no other stream's was.
+        """
+        candidates = self._candidates(call)
+        start = call.start - self.origin
+        running = [op for op in candidates if op.end_ns > start]
+        used = self.queues.thread_before(call.tid if isinstance(call.tid, int) else -1, start)
+        for op in running or candidates:
+            if used is not None and (op.device, op.stream) == (used.device, used.stream):
+                return [op]
+        if running:
+            return [max(running, key=_end)]
+        launched = any(self.queues.last_before(place, start) for place in self.queues.places())
+        return None if launched and not candidates else []
+
+    def _ended_during(self, call: Event) -> list[DeviceOp] | None:
+        """Return the op that ended last while the call was waiting, [] if none was running."""
+        start = call.start - self.origin
+        running = [op for op in self._candidates(call) if op.end_ns > start]
+        return [max(running, key=_end)] if running else []
+
+    def _add(self, call: Event, known: list[DeviceOp] | None, source: str) -> None:
+        self.report.waits += 1
+        if known is None:
+            self.report.waits_unexplained += 1
+        elif known:
+            self.report.waits_explained += 1
+        else:
+            self.report.waits_idle += 1
+        self.found.append(
+            Wait(
+                tid=call.tid if isinstance(call.tid, int) else -1,
+                name=call.name or "",
+                start_ns=call.start - self.origin,
+                dur_ns=call.end - call.start,
+                op=call.owner if call.owner >= 0 else None,
+                after=[op.id for op in known or ()],
+                source=source,
+            )
+        )
+
+
+def merged(found: list[Wait]) -> list[Wait]:
+    """Return the waits in order of start, those of one call made into one."""
+    by_call: dict[tuple[int, int, int], Wait] = {}
+    for wait in sorted(found, key=_begin):
+        key = wait.tid, wait.start_ns, wait.dur_ns
+        known = by_call.setdefault(key, wait)
+        known.after += [op for op in wait.after if op not in known.after]
+    return list(by_call.values())
+
+
+def _begin(wait: Wait) -> tuple[int, int]:
+    return wait.start_ns, wait.tid
+
+
+def _blocks(op: DeviceOp) -> bool:
+    if "Async" not in op.launch_name:
+        return "DtoD" not in op.name
+    return "Pageable" in op.name and ("DtoH" in op.name or "Device -> Pageable" in op.name)
+
+
+def _end(op: DeviceOp) -> tuple[int, int]:
+    return op.end_ns, op.id

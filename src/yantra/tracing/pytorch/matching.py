@@ -1,0 +1,210 @@
+"""Makes the communications of several ranks agree, so that a simulated job cannot hang on them.
+
+The k-th collective of a communicator must be the same collective of the same size on all its ranks,
+and the k-th send from a rank to another must meet a receive. Recordings break this at their ends:
+what one rank still saw another did not. What has no counterpart is left out and becomes a
+computation of its recorded duration; the report says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+
+from msgspec import Struct, field
+
+from yantra.chakra.schema import CollectiveType, NodeType
+from yantra.tracing.pytorch.communication import Communication
+from yantra.tracing.pytorch.communicators import Communicators
+
+_TAG_BITS = 20  # messages from one rank to another in one communicator: up to 2 ** 20
+_LARGEST_TAG = (1 << 31) - 1
+
+Items = Mapping[int, list[Communication]]  # by rank, in order of issue
+Lane = tuple[int, int, int, int]  # source, destination, communicator, the user's tag
+
+
+class Matches(Struct):
+    """What was left out, and why; `resized` counts collectives whose ranks gave other sizes."""
+
+    problems: list[str] = field(default_factory=list)
+    resized: int = 0
+    unmatched_collectives: int = 0
+    unmatched_messages: int = 0
+
+
+def match(items: Items, communicators: Communicators) -> Matches:
+    """Align collectives and pair messages.
+
+    Fills in kinds, sizes and tags of `items` in place; what is left out gets the type COMP.
+    """
+    found = Matches()
+    _collectives(items, communicators, found)
+    _messages(items, communicators, found)
+    uneven = sum(item.uneven for made in items.values() for item in made)
+    if uneven and len(items) == 1:
+        found.problems.append(
+            f"{uneven} collectives send other amounts to other ranks; convert all ranks in one "
+            "call, so that their sizes agree"
+        )
+    return found
+
+
+def _collectives(items: Items, communicators: Communicators, found: Matches) -> None:
+    groups: defaultdict[int, dict[int, list[Communication]]] = defaultdict(dict)
+    for rank, made in items.items():
+        for item in made:
+            if item.type is NodeType.COMM_COLL:
+                groups[communicators.id(item)].setdefault(rank, []).append(item)
+    for id, by_rank in sorted(groups.items()):
+        members = communicators.members.get(id, communicators.world)
+        for rank in items:
+            if rank in members:
+                by_rank.setdefault(rank, [])
+        _align(id, by_rank, found)
+
+
+def _align(id: int, by_rank: dict[int, list[Communication]], found: Matches) -> None:
+    numbered = {rank: _numbers(made) for rank, made in by_rank.items()}
+    use_numbers = all(numbers is not None for numbers in numbered.values())
+    meetings: defaultdict[tuple[int, int], dict[int, Communication]] = defaultdict(dict)
+    for rank, made in by_rank.items():
+        numbers = numbered[rank] if use_numbers else None
+        times: Counter[int] = Counter()
+        for place, item in enumerate(made):
+            number = place if numbers is None else numbers[place]
+            meetings[number, times[number]][rank] = item
+            times[number] += 1
+    lonely = 0
+    for _, meeting in sorted(meetings.items()):
+        if not _settle(meeting, set(by_rank), found):
+            _leave_out(meeting.values())
+            lonely += 1
+    found.unmatched_collectives += lonely
+    if lonely:
+        group = f"communicator {id}" if id else "all ranks"
+        found.problems.append(
+            f"{lonely} collectives of {group} are not the same on every rank, or of unknown kind "
+            "or size; they stay computations of their recorded duration"
+        )
+
+
+def _numbers(made: list[Communication]) -> list[int] | None:
+    """Return the sequence numbers, those of orphans counted on from their neighbours."""
+    known = [item.sequence for item in made]
+    if not known:
+        return []
+    first = next((place for place, number in enumerate(known) if number is not None), None)
+    if first is None:
+        return None
+    numbers: list[int] = []
+    for place, number in enumerate(known):
+        if number is not None:
+            numbers.append(number)
+        elif place < first:
+            numbers.append((known[first] or 0) - (first - place))
+        else:
+            numbers.append(numbers[-1] + 1)
+    return numbers if all(a <= b for a, b in pairwise(numbers)) else None
+
+
+def _settle(meeting: dict[int, Communication], ranks: set[int], found: Matches) -> bool:
+    """Give the parts of one collective the same kind and size; False when that is impossible."""
+    kinds = {item.collective for item in meeting.values() if item.collective is not None}
+    sizes = {item.bytes for item in meeting.values() if item.bytes is not None}
+    if set(meeting) != ranks or len(kinds) != 1 or not sizes:
+        return False
+    (kind,) = kinds
+    if kind is CollectiveType.ALL_TO_ALL:
+        sizes |= {item.received for item in meeting.values() if item.received is not None}
+    found.resized += len(sizes) > 1
+    for item in meeting.values():
+        item.collective = kind
+        item.bytes = max(sizes)
+    return True
+
+
+def _messages(items: Items, communicators: Communicators, found: Matches) -> None:
+    sends: defaultdict[Lane, list[Communication]] = defaultdict(list)
+    receives: defaultdict[Lane, list[Communication]] = defaultdict(list)
+    lost = 0
+    for rank, made in items.items():
+        for item in made:
+            if item.type is NodeType.COMM_COLL or item.type is NodeType.COMP:
+                continue
+            if item.peer is None or item.peer == rank:
+                _leave_out([item])
+                lost += 1
+            elif item.type is NodeType.COMM_SEND:
+                sends[rank, item.peer, communicators.id(item), item.tag].append(item)
+            else:
+                receives[item.peer, rank, communicators.id(item), item.tag].append(item)
+    if lost:
+        found.problems.append(
+            f"{lost} sends or receives do not say with which other rank; they stay computations "
+            "of their recorded duration"
+        )
+    found.unmatched_messages += lost
+    pairs = _pairs(sends, receives, set(items), found)
+    _tag(pairs, items, communicators)
+
+
+def _pairs(
+    sends: Mapping[Lane, list[Communication]],
+    receives: Mapping[Lane, list[Communication]],
+    ranks: set[int],
+    found: Matches,
+) -> list[tuple[int, int, list[Communication]]]:
+    """Return (source, destination, [send, receive]), or one end where the other was not given."""
+    pairs = []
+    unmatched: Counter[tuple[int, int]] = Counter()
+    for lane in sorted({*sends, *receives}):
+        source, target = lane[0], lane[1]
+        out, into = sends.get(lane, []), receives.get(lane, [])
+        if {source, target} <= ranks:
+            met = min(len(out), len(into))
+            alone = [*out[met:], *into[met:]]
+            _leave_out(alone)
+            unmatched[source, target] += len(alone)
+            for send, receive in zip(out[:met], into[:met], strict=True):
+                receive.bytes = send.bytes = _larger(send.bytes, receive.bytes)
+                pairs.append((source, target, [send, receive]))
+        else:
+            pairs += [(source, target, [item]) for item in (*out, *into)]
+    for (source, target), count in sorted(unmatched.items()):
+        if count:
+            found.unmatched_messages += count
+            found.problems.append(
+                f"{count} messages from rank {source} to rank {target} have no counterpart; they "
+                "stay computations of their recorded duration"
+            )
+    return pairs
+
+
+def _tag(
+    pairs: Iterable[tuple[int, int, list[Communication]]],
+    items: Items,
+    communicators: Communicators,
+) -> None:
+    """Number the messages of each pair of ranks and communicator in the order of issue."""
+    order = {id(item): place for made in items.values() for place, item in enumerate(made)}
+    counts: Counter[tuple[int, int, int]] = Counter()
+    for source, target, ends in sorted(pairs, key=lambda pair: order[id(pair[2][0])]):
+        if ends[0].bytes is None:
+            _leave_out(ends)
+            continue
+        group = communicators.id(ends[0])
+        number = counts[source, target, group]
+        counts[source, target, group] += 1
+        for item in ends:
+            item.tag = ((group << _TAG_BITS) + number) & _LARGEST_TAG
+
+
+def _leave_out(items: Iterable[Communication]) -> None:
+    for item in items:
+        item.type = NodeType.COMP
+
+
+def _larger(a: int | None, b: int | None) -> int | None:
+    return max((size for size in (a, b) if size is not None), default=None)

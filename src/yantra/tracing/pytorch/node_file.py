@@ -1,0 +1,180 @@
+"""Reads the JSON of PyTorch's execution traces node by node, in memory of a few blocks.
+
+Such a file is one object whose field `nodes` holds nearly all of its bytes. A block is cut where a
+next node seems to begin; that the piece before the cut parses as a list proves that the cut lies
+between two nodes, for a piece that ends inside a string or a bracket does not parse. What the fast
+parser refuses (NaN, numbers beyond a double) is read once more with Python's own.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+from collections.abc import Callable
+from typing import IO, Any, TypeVar
+
+import msgspec
+
+from yantra.base.errors import TraceError
+from yantra.chakra import files
+
+Node = TypeVar("Node")
+Header = dict[str, Any]
+
+_BLOCK = 1 << 20
+_NODES = re.compile(rb'"nodes"\s*:\s*\[')
+_BETWEEN = re.compile(rb"\}\s*(,)\s*\{\s*$")
+_REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def read_nodes(
+    path: str | os.PathLike[str],
+    of: type[Node],
+    take: Callable[[list[Node]], None],
+    check: Callable[[Header], None] = lambda header: None,
+) -> Header:
+    """Pass the nodes to `take`, in lists and in file order; return the file's other fields.
+
+    `check` gets the fields that stand before the nodes and may raise; it is called once, before
+    `take`. Raises TraceError when the file cannot be read, is no such JSON or does not fit `of`.
+    """
+    where = os.fspath(path)
+    try:
+        with open(path, "rb") as raw:
+            packed = raw.read(2) == files.GZIP
+            raw.seek(0)
+            file = gzip.GzipFile(fileobj=raw) if packed else raw
+            return _Reader(where, file, of, take, check).run()
+    except FileNotFoundError:
+        raise TraceError(f"{where}: no such file{files.near(where)}") from None
+    except (OSError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise TraceError(f"{where}: cannot be read: {reason}") from None
+
+
+class _Reader:
+    """One pass over a file; falls back to reading it whole when its form is unusual."""
+
+    def __init__(
+        self,
+        where: str,
+        file: IO[bytes] | gzip.GzipFile,
+        of: type[Node],
+        take: Callable[[list[Node]], None],
+        check: Callable[[Header], None],
+    ) -> None:
+        self.where = where
+        self.file = file
+        self.of = of
+        self.take = take
+        self.check = check
+        self.decoder = msgspec.json.Decoder(list[of])  # type: ignore[valid-type]
+        self.taken = 0
+
+    def run(self) -> Header:
+        text = self.file.read(_BLOCK)
+        begin = _NODES.search(text)
+        header = self._header(text[: begin.end()] if begin else b"")
+        if begin is None or header is None:
+            return self._whole(text + self.file.read())
+        self.check(header)
+        rest = text[begin.end() :]
+        try:
+            tail = self._blocks(rest)
+            return header | tail
+        except _REFUSED:
+            self.file.seek(0)
+            return self._whole(self.file.read(), checked=True)
+
+    def _header(self, text: bytes) -> Header | None:
+        """Return the fields before the nodes; None when this is not where the nodes begin."""
+        try:
+            header = msgspec.json.decode(text + b"]}", type=Header)
+        except _REFUSED:
+            return None
+        return header if header.pop("nodes", None) == [] else None
+
+    def _blocks(self, text: bytes) -> Header:
+        size = _BLOCK
+        while block := self.file.read(size):
+            text += block
+            size = len(text)
+            cut = _last_cut(text)
+            if cut is None or (nodes := self._decoded(text[:cut])) is None:
+                continue
+            self._give(nodes)
+            text = text[cut + 1 :]
+            size = _BLOCK
+        tail = msgspec.json.decode(b'{"nodes":[' + text, type=dict[str, msgspec.Raw])
+        self._give(self.decoder.decode(tail.pop("nodes")))
+        return {name: msgspec.json.decode(value) for name, value in tail.items()}
+
+    def _decoded(self, text: bytes) -> list[Any] | None:
+        try:
+            return self.decoder.decode(b"[" + text + b"]")
+        except msgspec.ValidationError:
+            raise
+        except _REFUSED:
+            return None
+
+    def _give(self, nodes: list[Any]) -> None:
+        self.taken += len(nodes)
+        self.take(nodes)
+
+    def _whole(self, text: bytes, checked: bool = False) -> Header:
+        """Read with Python's parser; nodes that were given already are not given again."""
+        try:
+            header = json.loads(text)
+        except UnicodeDecodeError:
+            raise TraceError(f"{self.where}: not a text in UTF-8; expected JSON") from None
+        except RecursionError:
+            raise TraceError(f"{self.where}: lists are nested too deeply") from None
+        except ValueError as error:
+            raise TraceError(f"{self.where}: not JSON: {error}") from None
+        if not isinstance(header, dict) or not isinstance(header.get("nodes"), list):
+            raise TraceError(
+                f"{self.where}: expected a JSON object with a list `nodes`, as PyTorch's execution "
+                "trace observer and `yantra chakra link` write"
+            )
+        nodes = header.pop("nodes")
+        if not checked:
+            self.check(header)
+        try:
+            self._give(self._converted(nodes[self.taken :]))
+        except (msgspec.ValidationError, RecursionError) as error:
+            raise TraceError(f"{self.where}: {self._placed(str(error))}") from None
+        return header
+
+    def _converted(self, nodes: list[Any]) -> list[Any]:
+        """Fit values to the type; fields that are kept as raw JSON are written as JSON again."""
+        try:
+            return msgspec.convert(nodes, list[self.of])  # type: ignore[name-defined]
+        except msgspec.ValidationError:
+            try:
+                return self.decoder.decode(msgspec.json.encode(nodes))
+            except (msgspec.DecodeError, ValueError, OverflowError):
+                pass
+            raise
+
+    def _placed(self, problem: str) -> str:
+        """Name the node by its place in the file and not in the list that was converted."""
+        return re.sub(
+            r"`\$\[(\d+)\]",
+            lambda match: f"`nodes[{int(match[1]) + self.taken}]",
+            problem,
+        )
+
+
+def _last_cut(text: bytes) -> int | None:
+    """Return where the last comma stands that seems to part two nodes."""
+    end = len(text)
+    for _ in range(8):
+        end = text.rfind(b'"id"', 0, end)
+        if end < 0:
+            return None
+        between = _BETWEEN.search(text, max(0, end - 200), end)
+        if between:
+            return between.start(1)
+    return None

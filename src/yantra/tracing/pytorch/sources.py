@@ -1,0 +1,55 @@
+"""What `convert` reads: a linked trace, or a host trace on its own, told apart by their nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from yantra.base.errors import TraceError
+from yantra.tracing.pytorch import host, linked_file
+from yantra.tracing.pytorch.kineto import KinetoTrace
+from yantra.tracing.pytorch.link.join import link
+from yantra.tracing.pytorch.linked import Linked
+from yantra.tracing.pytorch.node_file import read_nodes
+
+
+class _Mark(msgspec.Struct, gc=False):
+    """The fields of a node that only one sort of file has."""
+
+    cat: Any = None
+    host_id: int | None = None
+
+
+class _IsLinkedError(Exception):
+    """Ends the look at a file as soon as it is known what it is."""
+
+
+def load(path: str, rank: int = 0) -> Linked:
+    """Read the trace of one rank; `rank` is for a host trace, which does not tell its own.
+
+    Raises TraceError when the file is neither.
+    """
+    by_upstream = False
+
+    def look(nodes: list[_Mark]) -> None:
+        nonlocal by_upstream
+        if any(node.host_id is not None for node in nodes):
+            raise _IsLinkedError
+        by_upstream |= any(node.cat is not None for node in nodes)
+
+    try:
+        read_nodes(path, _Mark, look)
+    except _IsLinkedError:
+        return linked_file.read(path)
+    if by_upstream:
+        raise TraceError(
+            f"{path}: linked by upstream Chakra, which does not keep who waits for whom; link the "
+            "host trace and the device trace again with `yantra chakra link`, or convert with "
+            "--compat upstream"
+        )
+    return link(host.read(path), _no_device_trace(), rank=rank, where=path)
+
+
+def _no_device_trace() -> KinetoTrace:
+    return KinetoTrace(cpu=[], calls=[], device=[], syncs=[], forward=[], backward=[])

@@ -1,0 +1,212 @@
+"""A training job as the user gives it: a model, a plan, a sequence length; also as a file.
+
+    model: llama3-70b
+    sequence: 8192
+    plan: {tp: 8, pp: 8, dp: 16, global_batch: 1024, zero: 1}
+
+What says the same in other programs' words is read too (`names.py`, `description.py`). What is
+given later covers what was given before: Megatron-LM's arguments, then a job file, then flags. A
+job that is written names the model as it was given and every field of the plan.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from yantra.base.documents import Path
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.workloads.models import catalogue, description
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.model import Model
+from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.plan import names
+from yantra.workloads.plan.plan import Plan
+
+SOURCES = ("name", "hf_config", "megatron_args", "file")
+"""How a model is given: by its name, or by a file of one of three kinds."""
+_FILES = (".py", ".json", ".yaml", ".yml")
+_PER_LAYER = ("moe_layer_freq", "window_attn_skip_freq")
+ENDINGS = (".yaml", ".yml", ".json", ".py")
+"""Of a file with a schedule: a list of its operations, or a plug-in."""
+
+
+class Request(NamedTuple):
+    """What was said so far: the model's source and other sizes, the plan's fields by any name."""
+
+    source: tuple[str, str] | None = None
+    sizes: Mapping[str, Any] = {}
+    plan: Mapping[str, Any] = {}
+    sequence: int | None = None
+
+    def over(self, lower: Request) -> Request:
+        """Return both; what `lower` says counts where this says nothing."""
+        return Request(
+            self.source or lower.source,
+            self.sizes if self.source else {**lower.sizes, **self.sizes},
+            names.over(lower.plan, self.plan),
+            lower.sequence if self.sequence is None else self.sequence,
+        )
+
+
+class TrainingJob(NamedTuple):
+    """A model, a plan and a sequence length in tokens that are ready to be made a workload of."""
+
+    model: Model
+    plan: Plan
+    sequence: int
+    request: Request
+
+
+def resolve(request: Request) -> TrainingJob:
+    """Return the job of a request; raises ConfigError for what is missing, unknown or wrong."""
+    described, request = _described(request)
+    model = model_of(_changed(described, request))
+    sequence = model.sequence if request.sequence is None else request.sequence
+    if not isinstance(sequence, int) or isinstance(sequence, bool) or sequence < 1:
+        raise ConfigError("sequence", expected_got("a whole number of at least 1", sequence))
+    return TrainingJob(model, Plan.of(request.plan), sequence, request)
+
+
+def _described(request: Request) -> tuple[Transformer | Model, Request]:
+    """Return the model of a request's source, and the request with what that says of the plan."""
+    if request.source is None:
+        if not request.sizes:
+            problem = "expected a name such as llama3-8b, a file that describes one, or its sizes"
+            raise ConfigError("model", problem)
+        sizes = dict(request.sizes)
+        if request.sequence is not None:
+            sizes["seq_length"] = request.sequence
+        return description.transformer(sizes, "model", "custom"), request
+    kind, value = request.source
+    if kind == "megatron_args":
+        from yantra.workloads.models import megatron
+
+        job = megatron.load(value, _vocabulary(request.sizes))
+        return job.model, request.over(Request(plan=job.plan))
+    if kind == "hf_config":
+        from yantra.workloads.models import hf
+
+        return hf.load(value), request
+    return catalogue.described(value), request
+
+
+def _vocabulary(sizes: Mapping[str, Any]) -> list[str]:
+    """Return the argument of a vocabulary that Megatron-LM would ask its tokenizer for."""
+    given = description.fields_of(sizes, "model").get("vocab_size")
+    return [] if given is None else ["--vocab-size", str(given)]
+
+
+def _changed(model: Transformer | Model, request: Request) -> Transformer | Model:
+    """Return a model with other sizes; what differs by layer is cut, or goes on as its last one."""
+    if request.source is None or not request.sizes:
+        return model
+    if isinstance(model, Model):
+        first = next(iter(request.sizes))
+        raise ConfigError(first, f"{model.name} is made of blocks, not of sizes by name")
+    fields = description.fields_of(request.sizes, "model")
+    if request.source[0] == "megatron_args":
+        fields.pop("vocab_size", None)  # counted among the arguments, which pad it
+    layers = fields.get("num_layers", model.num_layers)
+    for field in _PER_LAYER:
+        pattern = getattr(model, field)
+        if pattern and field not in fields and layers >= 1:
+            fields[field] = (pattern + pattern[-1:] * max(layers - len(pattern), 0))[:layers]
+    return model.replace(**fields)
+
+
+def source_of(text: str) -> tuple[str, str]:
+    """Return the source that `--model` means: a name, or the path of a file."""
+    is_path = text.endswith(_FILES) or f"{_FILES[0]}:" in text or os.sep in text
+    return ("file" if is_path else "name", text)
+
+
+def read(path: Path) -> Request:
+    """Read a job file, YAML or JSON; its paths are relative to its folder. Raises ConfigError."""
+    from yantra.base.documents import parse_yaml, read_text
+
+    where = os.fspath(path)
+    tree = parse_yaml(read_text(path), where)
+    if not isinstance(tree, dict):
+        raise ConfigError(where, expected_got("the keys model, sequence and plan", tree))
+    known = ("model", "plan", *names.SEQUENCE_NAMES)
+    sequences = [key for key in tree if key in names.SEQUENCE_NAMES]
+    for key in tree:
+        if key not in known:
+            hint = did_you_mean(key, known) or "; expected model, sequence, plan"
+            raise ConfigError(f"{where}: {key}", f"unknown key{hint}")
+    if len(sequences) > 1:
+        raise ConfigError(f"{where}: {sequences[1]}", f"says what {sequences[0]} says; give one")
+    plan = tree.get("plan", {})
+    if not isinstance(plan, dict):
+        raise ConfigError(f"{where}: plan", expected_got("fields of a plan", plan))
+    for name in plan:
+        if not names.is_known(str(name)):
+            hint = did_you_mean(names.key_of(str(name)), names.known_names())
+            raise ConfigError(f"{where}: plan.{name}", f"a plan has no field of this name{hint}")
+    if _is_file(plan.get("schedule")):
+        plan["schedule"] = _beside(where, plan["schedule"])
+    source, sizes = _source(tree.get("model"), where)
+    sequence = tree[sequences[0]] if sequences else None
+    return Request(source, sizes, plan, sequence)
+
+
+def _source(tree: Any, where: str) -> tuple[tuple[str, str] | None, dict[str, Any]]:
+    """Return the source of a job file's model and the sizes that it changes."""
+    if tree is None:
+        return None, {}
+    if isinstance(tree, str):
+        kind, value = source_of(tree)
+        return (kind, _beside(where, value) if kind == "file" else value), {}
+    if not isinstance(tree, dict):
+        raise ConfigError(f"{where}: model", expected_got("a name, or a mapping", tree))
+    given = [key for key in tree if key in SOURCES]
+    sizes = {key: value for key, value in tree.items() if key not in SOURCES}
+    if len(given) > 1:
+        problem = f"{given[1]} and {given[0]} both say which model; give one"
+        raise ConfigError(f"{where}: model", problem)
+    if not given:
+        return None, sizes
+    value = tree[given[0]]
+    if not isinstance(value, str):
+        raise ConfigError(f"{where}: model.{given[0]}", expected_got("a text", value))
+    return (given[0], value if given[0] == "name" else _beside(where, value)), sizes
+
+
+def _is_file(schedule: object) -> bool:
+    """Return whether a schedule is a file."""
+    return isinstance(schedule, str) and schedule.endswith(ENDINGS)
+
+
+def _beside(where: str, path: str) -> str:
+    return os.path.normpath(os.path.join(os.path.dirname(where), path))
+
+
+def write(path: Path, job: TrainingJob) -> None:
+    """Write a job file that gives the same job: the model's source and the whole plan."""
+    from yantra.base.output import write_text
+
+    write_text(path, text_of(job, os.path.dirname(os.fspath(path))))
+
+
+def text_of(job: TrainingJob, folder: str = "") -> str:
+    """Return the text of a job file in `folder`."""
+
+    model: dict[str, Any] = description.fields_of(job.request.sizes, "model")
+    if job.request.source is not None:
+        kind, value = job.request.source
+        if kind != "name":
+            value = os.path.relpath(value, folder or ".")
+        model = {kind: value, **model}
+    plan = {field: value for field, value in vars(job.plan).items() if value is not None}
+    if _is_file(job.plan.schedule):
+        plan["schedule"] = os.path.relpath(job.plan.schedule, folder or ".")
+    lines = ["model:", *_lines(model), f"sequence: {job.sequence}", "plan:", *_lines(plan)]
+    return "\n".join(lines) + "\n"
+
+
+def _lines(fields: Mapping[str, Any]) -> list[str]:
+    from json import dumps
+
+    return [f"  {name}: {dumps(value, ensure_ascii=False)}" for name, value in fields.items()]

@@ -1,0 +1,1 @@
+"""Models: by name, from other programs' descriptions, and the blocks they are made of."""

@@ -1,0 +1,83 @@
+"""The one place where the sizes of a transformer become blocks."""
+
+from __future__ import annotations
+
+from yantra.workloads.models.blocks import MLA, MLP, Attention, Block, Embedding, Head, Layer, MoE
+from yantra.workloads.models.blocks.parallel_layer import ParallelLayer
+from yantra.workloads.models.blocks.sandwich_layer import SandwichLayer
+from yantra.workloads.models.model import Model
+from yantra.workloads.models.transformer import Transformer
+
+_LAYERS: dict[str, type[Layer] | type[ParallelLayer] | type[SandwichLayer]] = {
+    "sequential": Layer,
+    "parallel": ParallelLayer,
+    "sandwich": SandwichLayer,
+}
+_NORMS = {"RMSNorm": "rms", "LayerNorm": "layer"}
+
+
+def model_of(described: Transformer | Model) -> Model:
+    """Return the model of a transformer's sizes; a model is returned as it is."""
+    if isinstance(described, Model):
+        return described
+    t = described
+    norm = _NORMS[t.normalization]
+    return Model(
+        name=t.name,
+        hidden=t.hidden_size,
+        front=Embedding(
+            vocab=t.vocab_size,
+            hidden=t.hidden_size,
+            positions=t.max_position_embeddings,
+            tied=t.tie_word_embeddings,
+        ),
+        layers=tuple(
+            _LAYERS[t.residual](
+                hidden=t.hidden_size, attention=_attention(t, at), mlp=_mlp(t, at), norm=norm
+            )
+            for at in range(t.num_layers)
+        ),
+        tail=Head(vocab=t.vocab_size, hidden=t.hidden_size, norm=norm, tied=t.tie_word_embeddings),
+        sequence=t.seq_length,
+        source=t.source,
+        notes=t.notes,
+    )
+
+
+def _attention(t: Transformer, layer: int) -> Block:
+    if t.multi_latent_attention:
+        return MLA(
+            heads=t.num_attention_heads,
+            q_lora=t.q_lora_rank,
+            kv_lora=t.kv_lora_rank,
+            qk_nope=t.qk_head_dim,
+            qk_rope=t.qk_pos_emb_head_dim,
+            v_dim=t.v_head_dim,
+        )
+    return Attention(
+        heads=t.num_attention_heads,
+        kv_heads=t.num_query_groups,
+        head_dim=t.kv_channels,
+        qkv_bias=t.qkv_bias,
+        out_bias=t.attention_output_bias,
+        qk_norm=t.qk_layernorm,
+        rope=t.rotary,
+        window=t.window(layer) or None,
+    )
+
+
+def _mlp(t: Transformer, layer: int) -> Block:
+    if not t.has_experts(layer):
+        return MLP(intermediate=t.ffn_hidden_size, gated=t.gated_linear_unit, bias=t.mlp_bias)
+    shared = t.moe_shared_expert_intermediate_size
+    return MoE(
+        experts=t.num_experts,
+        top_k=t.moe_router_topk,
+        intermediate=t.moe_ffn_hidden_size,
+        gated=t.gated_linear_unit,
+        shared=1 if shared else 0,
+        shared_intermediate=shared or None,
+        router_bias=t.moe_router_enable_expert_bias,
+        groups=t.moe_router_num_groups or None,
+        top_groups=t.moe_router_group_topk or None,
+    )

@@ -1,0 +1,31 @@
+"""A transformer's layer: attention and feed-forward, each normalised before and added after."""
+
+from __future__ import annotations
+
+from yantra.workloads.models.blocks.block import Block
+from yantra.workloads.operators.graph import Graph, Tensor
+from yantra.workloads.operators.graph.operators.elementwise import norm, residual
+
+
+class Layer(Block):
+    """Pre-norm layer of width `hidden`; `norm` is `rms` or `layer`."""
+
+    hidden: int
+    attention: Block
+    mlp: Block
+    norm: str = "rms"
+
+    def build(self, g: Graph, x: Tensor | None) -> Tensor:
+        assert x is not None
+        y = self.attention.build(g, norm(g, x, "attention_norm", self.norm))
+        assert y is not None
+        x = residual(g, "attention_residual", y, x)
+        y = self.mlp.build(g, norm(g, x, "mlp_norm", self.norm))
+        assert y is not None
+        return residual(g, "mlp_residual", y, x)
+
+    def input_sizes(self, g: Graph) -> dict[str, int]:
+        return {"tokens": g.setting.batch.tokens, "hidden": self.hidden}
+
+    def kv_bytes_per_token(self, width: int) -> int:
+        return self.attention.kv_bytes_per_token(width)

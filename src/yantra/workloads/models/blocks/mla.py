@@ -1,0 +1,78 @@
+"""Multi-head latent attention: keys and values are expanded from one compressed row per token.
+
+The products down to the latent rows are small and not split by columns under sequence parallelism:
+every rank compresses its tokens, and only the latent rows are gathered. Without it they are split
+by columns and gathered. The products up are split by heads. (DeepSeek-V2, 2024, section 2.1;
+the split is Megatron Core's.) The cache holds the latent row and the rotary part of the keys.
+
+For inference every rank compresses all tokens, as vLLM does, and `mla_cached.py` says the rest.
+"""
+
+from __future__ import annotations
+
+from yantra.workloads.models.blocks.block import Block
+from yantra.workloads.models.blocks.mla_cached import cached_attention
+from yantra.workloads.operators.graph import Graph, Tensor
+from yantra.workloads.operators.graph.operators.attention import Heads, attention
+from yantra.workloads.operators.graph.operators.elementwise import elementwise, norm, settle
+from yantra.workloads.operators.graph.operators.linear import Split, linear
+
+
+class MLA(Block):
+    """`q_lora` 0 leaves queries uncompressed (DeepSeek-V2-Lite)."""
+
+    heads: int
+    q_lora: int
+    kv_lora: int
+    qk_nope: int
+    qk_rope: int
+    v_dim: int
+    causal: bool = True
+
+    def build(self, g: Graph, x: Tensor | None) -> Tensor:
+        assert x is not None
+        hidden = x.sizes[-1][1]
+        width = self.qk_nope + self.qk_rope
+        is_split = g.setting.training and g.setting.ways("tp") > 1
+        down: Split = "out" if is_split and not g.tokens().dimension_of("tp") else None
+        with g.scope("attention"):
+            q = self._queries(g, x, down)
+            latent, key_rope = linear(
+                g, x, "kv_down", {"kv_latent": self.kv_lora, "k_rope": self.qk_rope}, split=down
+            )
+            latent = norm(g, latent, "kv_norm", "rms")
+            if not g.setting.training:
+                context = self._with_cache(g, q, latent, key_rope)
+                (out,) = linear(g, context, "proj", {"hidden": hidden}, split="in")
+                return out
+            k, v = linear(
+                g, latent, "kv_up",
+                {"k": self.heads * self.qk_nope, "v": self.heads * self.v_dim}, split="out",
+            )  # fmt: skip
+            q = elementwise(g, "q_rope", [q], flops=1, kind="rope", backward_flops=1)
+            keys = {"tokens": x.size("tokens"), "k": self.heads * width}
+            k = elementwise(
+                g, "k_rope", [k, key_rope], flops=1, kind="rope", sizes=keys,
+                placement=k.placement.dual(), backward_flops=1,
+            )  # fmt: skip
+            heads = Heads(self.heads, self.heads, width, self.v_dim, self.causal)
+            context = attention(g, q, k, v, heads)
+            (out,) = linear(g, context, "proj", {"hidden": hidden}, split="in")
+        return out
+
+    def _with_cache(self, g: Graph, q: Tensor, latent: Tensor, key_rope: Tensor) -> Tensor:
+        latent = settle(g, latent, "latent", latent.placement.without("tp"))
+        key_rope = settle(g, key_rope, "rope", key_rope.placement.without("tp"))
+        q = elementwise(g, "q_rope", [q], flops=1, kind="rope")
+        return cached_attention(g, self, q, latent, key_rope)
+
+    def _queries(self, g: Graph, x: Tensor, down: Split) -> Tensor:
+        size = {"q": self.heads * (self.qk_nope + self.qk_rope)}
+        if not self.q_lora:
+            return linear(g, x, "q", size, split="out")[0]
+        (latent,) = linear(g, x, "q_down", {"q_latent": self.q_lora}, split=down)
+        latent = norm(g, latent, "q_norm", "rms")
+        return linear(g, latent, "q_up", size, split="out")[0]
+
+    def kv_bytes_per_token(self, width: int) -> int:
+        return (self.kv_lora + self.qk_rope) * width

@@ -1,0 +1,186 @@
+"""A mixture of experts: a router sends every token to `top_k` of `experts` feed-forward blocks.
+
+Steps of one rank: router, permutation of its tokens by expert, all-to-all to the experts' ranks
+(`ep`), products of the local experts, all-to-all back, weighted sum. Experts may be split over
+`etp` besides. Shared experts see every token and are split like a dense block. Expert weights
+belong to the domain `expert`: their replicas are other than those of dense weights.
+(Shazeer et al., 2017; GShard, 2020; DeepSeekMoE, 2024; parallel folding: Liu et al., 2025.)
+
+Routing is balanced by default; `zipf:a` gives expert e the share 1 / (e + 1)^a.
+
+Inference without sequence parallelism has all tokens on every tensor-parallel rank. Experts within
+that group then need no exchange: each rank computes what its experts got, one all-reduce adds the
+results. Experts spread further get the tokens a rank's share at a time, which is gathered behind
+(vLLM: `use_sequence_parallel_moe`); shared experts are whole on every rank there.
+
+Kernels of low latency (DeepEP, 2025: `low_latency_dispatch`) send a token to each of its experts as
+a message of 16 bytes, the row in FP8 and an fp32 scale per 128 elements, and add up what comes back
+in 16 bits; they place rows themselves, so nothing is permuted before or behind them.
+"""
+
+from __future__ import annotations
+
+from yantra.base.errors import ConfigError
+from yantra.workloads.models.blocks.block import Block
+from yantra.workloads.models.blocks.mlp import MLP, swiglu
+from yantra.workloads.operators.graph import Graph, Placement, Setting, Tensor, Use
+from yantra.workloads.operators.graph.operators.elementwise import elementwise, settle, view
+from yantra.workloads.operators.graph.operators.exchange import exchange
+from yantra.workloads.operators.graph.operators.linear import linear
+from yantra.workloads.operators.operations import Operation
+
+
+class MoE(Block):
+    """`shared` experts of `shared_intermediate` columns (`intermediate` if None) see all tokens.
+
+    Routing to `top_groups` of `groups` nodes limits where tokens go, not how many.
+    """
+
+    experts: int
+    top_k: int
+    intermediate: int
+    gated: bool = True
+    shared: int = 0
+    shared_intermediate: int | None = None
+    router_bias: bool = False
+    groups: int | None = None
+    top_groups: int | None = None
+
+    def build(self, g: Graph, x: Tensor | None) -> Tensor:
+        assert x is not None
+        tp = g.setting.ways("tp")
+        if g.setting.training or tp == 1 or x.placement.dimension_of("tp"):
+            return self._run(g, x)
+        if g.setting.ways("ep") * g.setting.ways("etp") == tp:
+            return self._run(g, x, in_place=True)
+        with g.scope("moe"):
+            share = settle(g, x, "chunk", x.placement.dual().sharding("tokens", "tp"))
+        made = self._run(g, share, whole=True)
+        with g.scope("moe"):
+            return settle(g, made, "whole", x.placement.dual())
+
+    def _run(self, g: Graph, x: Tensor, *, in_place: bool = False, whole: bool = False) -> Tensor:
+        """Add the block; `in_place` without exchange, `whole` with unsplit shared experts."""
+        with g.scope("moe"):
+            (scores,) = linear(g, x, "router", {"experts": self.experts}, bias=self.router_bias)
+            chosen = {"tokens": x.size("tokens"), "chosen": self.top_k}
+            shares = elementwise(
+                g, "top_k", [scores], flops=2 * self.experts // self.top_k, kind="routing",
+                sizes=chosen, saves_output=True,
+            )  # fmt: skip
+            routed = (self._in_place if in_place else self._experts)(g, x, shares)
+            if not self.shared:
+                return routed
+            columns = self.shared * (self.shared_intermediate or self.intermediate)
+            with g.scope("shared"):
+                beside = MLP(intermediate=columns, gated=self.gated).run(g, x, whole=whole)
+            return elementwise(
+                g, "add_shared", [routed, beside], flops=1, kind="residual",
+                placement=routed.placement if in_place else x.placement.dual(),
+                costless_gradient=(0, 1),
+            )  # fmt: skip
+
+    def _experts(self, g: Graph, x: Tensor, shares: Tensor) -> Tensor:
+        setting = g.setting
+        hidden = x.sizes[-1][1]
+        etp = setting.ways("etp")
+        slots = self._slots(g.local(x) // hidden, setting)
+        rows, busiest = expert_rows(setting, slots, self.experts)
+        where = g.split(Placement(), "slots", "etp")
+        sizes = {"slots": slots * etp, "hidden": hidden}
+        direct = setting.low_latency and setting.ways("ep") > 1
+        if direct:
+            sent = view(g, [x], "permute", sizes, where)
+        else:
+            sent = elementwise(
+                g, "permute", [x], flops=0, kind="permute", placement=where, sizes=sizes
+            )
+        there = exchange(
+            g, sent, "dispatch", "ep", rows=rows * etp, busiest=busiest * etp,
+            row_bytes=low_latency_bytes(hidden) if direct else None,
+        )  # fmt: skip
+        done = settle(g, self._products(g, there), "experts.sum", where)
+        back = exchange(g, done, "combine", "ep", rows=slots * etp, busiest=busiest * etp)
+        if direct:
+            return view(g, [back, shares], "unpermute", dict(x.sizes), x.placement.dual())
+        return elementwise(
+            g, "unpermute", [back, shares], flops=2 * self.top_k, kind="permute", saves=(0,),
+            sizes=dict(x.sizes), placement=x.placement.dual(),
+        )  # fmt: skip
+
+    def _in_place(self, g: Graph, x: Tensor, shares: Tensor) -> Tensor:
+        """Let each rank's experts work on the tokens it has; the sum over tp is the result."""
+        hidden = x.sizes[-1][1]
+        rows = -(-self._slots(x.size("tokens"), g.setting) // g.setting.ways("ep"))
+        sizes = {"slots": rows, "hidden": hidden}
+        sent = elementwise(
+            g, "permute", [x], flops=0, kind="permute", placement=Placement(), sizes=sizes
+        )
+        done = self._products(g, sent)
+        out = g.tensor("unpermute", dict(x.sizes), g.partial(x.placement.dual(), "tp"), x.width)
+        add = Operation(
+            "", "permute", "forward", "",
+            vector_flops=2 * rows * hidden, bytes_read=g.bytes(done) + g.bytes(shares),
+            bytes_written=g.bytes(out),
+        )  # fmt: skip
+        uses = (Use(done, done.placement), Use(shares, shares.placement))
+        g.add("unpermute", uses, (out,), (add,))
+        return out
+
+    def _products(self, g: Graph, there: Tensor) -> Tensor:
+        """Add the products of this rank's experts on the rows that are there."""
+        ep = g.setting.ways("ep")
+        if self.experts % ep:
+            raise ConfigError("ep", f"{self.experts} experts cannot be split over {ep} ranks")
+        hidden = there.sizes[-1][1]
+        local = self.experts // ep
+        parts = ("gate", "up") if self.gated else ("up",)
+        with g.scope("experts"):
+            made = linear(
+                g, there, "up", dict.fromkeys(parts, self.intermediate),
+                split="out", axis="etp", domain="expert", copies=local,
+            )  # fmt: skip
+            active = (
+                swiglu(g, *made)
+                if self.gated
+                else elementwise(g, "gelu", [made[0]], flops=8, saves=(0,))
+            )
+            (done,) = linear(
+                g, active, "down", {"hidden": hidden},
+                split="in", axis="etp", domain="expert", copies=local,
+            )  # fmt: skip
+        return done
+
+    def _slots(self, tokens: int, setting: Setting) -> int:
+        """Return how many rows leave a rank: top_k a token, or a capacity for every expert."""
+        pairs = tokens * self.top_k
+        if setting.capacity_factor is None:
+            return pairs
+        capacity = -(-round(pairs * setting.capacity_factor) // self.experts)
+        return capacity * self.experts
+
+
+def low_latency_bytes(hidden: int) -> int:
+    """Return what one row takes when it is sent by kernels of low latency."""
+    return 16 + hidden + 4 * -(-hidden // 128)
+
+
+def expert_rows(setting: Setting, slots: int, experts: int) -> tuple[int, int]:
+    """Return the rows that reach this rank's experts, and the most that reach any rank's.
+
+    Every rank of the group sends `slots` rows; all rows arrive (largest remainders).
+    """
+    ep = setting.ways("ep")
+    total = slots * ep
+    if setting.routing == "uniform" or ep == 1:
+        return slots, slots
+    exponent = float(setting.routing.removeprefix("zipf:"))
+    shares = [1 / (expert + 1) ** exponent for expert in range(experts)]
+    local = experts // ep
+    per_rank = [sum(shares[rank * local : (rank + 1) * local]) for rank in range(ep)]
+    exact = [total * share / sum(shares) for share in per_rank]
+    rows = [int(value) for value in exact]
+    by_remainder = sorted(range(ep), key=lambda rank: (rows[rank] - exact[rank], rank))
+    for rank in by_remainder[: total - sum(rows)]:
+        rows[rank] += 1
+    return rows[setting.expert_rank], max(rows)

@@ -1,0 +1,50 @@
+"""A transformer's layer whose attention and feed-forward start from the same input.
+
+Their results are added before anything crosses ranks, so that tensor parallelism sums once where a
+usual layer sums twice. (Wang and Komatsuzaki, GPT-J, 2021; Black et al., GPT-NeoX-20B, 2022,
+section 2.2.)
+"""
+
+from __future__ import annotations
+
+from yantra.workloads.models.blocks.block import Block
+from yantra.workloads.operators.graph import Graph, Tensor
+from yantra.workloads.operators.graph.graph import Gradient, Use
+from yantra.workloads.operators.graph.operators.elementwise import norm, residual
+from yantra.workloads.operators.operations import Operation
+
+
+class ParallelLayer(Block):
+    """Pre-norm layer of width `hidden`; `norm` is `rms` or `layer`."""
+
+    hidden: int
+    attention: Block
+    mlp: Block
+    norm: str = "layer"
+
+    def build(self, g: Graph, x: Tensor | None) -> Tensor:
+        assert x is not None
+        attended = self.attention.build(g, norm(g, x, "attention_norm", self.norm))
+        passed = self.mlp.build(g, norm(g, x, "mlp_norm", self.norm))
+        assert attended is not None and passed is not None
+        return residual(g, "residual", _sum(g, attended, passed), x)
+
+    def input_sizes(self, g: Graph) -> dict[str, int]:
+        return {"tokens": g.setting.batch.tokens, "hidden": self.hidden}
+
+    def kv_bytes_per_token(self, width: int) -> int:
+        return self.attention.kv_bytes_per_token(width)
+
+
+def _sum(g: Graph, a: Tensor, b: Tensor) -> Tensor:
+    """Add two tensors where they are, partial sums or not."""
+    out = g.tensor("branches", dict(a.sizes), a.placement, a.width)
+    size = g.bytes(out)
+    program = Operation(
+        "", "residual", "forward", "",
+        vector_flops=g.local(out), bytes_read=2 * size, bytes_written=size,
+    )  # fmt: skip
+    uses = (Use(a, a.placement), Use(b, a.placement))
+    gives = tuple((at, a.placement.dual()) for at in range(2))
+    g.add("branches", uses, (out,), (program,), (Gradient((), (0,), gives=gives),))
+    return out

@@ -1,0 +1,63 @@
+"""A model by its name, or by the file that describes it.
+
+| given | is |
+|---|---|
+| `llama3-70b` | a model of the zoo |
+| `mine.py`, `mine.py:small` | a Python file that ends with `PLUGIN = <model>`, or one of several |
+| `config.json`, a folder with one | a Hugging Face config |
+| `mine.yaml`, `mine.json` | the sizes of a transformer by name |
+"""
+
+from __future__ import annotations
+
+from os import path as paths
+from pathlib import Path
+
+from yantra.base.errors import ConfigError, did_you_mean
+from yantra.workloads.models import description, hf, zoo
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.model import Model
+from yantra.workloads.models.transformer import Transformer
+
+_DATA = (".json", ".yaml", ".yml")
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the zoo."""
+    return zoo.names()
+
+
+def find(name: str, where: str = "model") -> Model:
+    """Return a model by its name or file; `where` is the field an unknown one is reported at."""
+    return model_of(described(name, where))
+
+
+def described(name: str, where: str = "model") -> Transformer | Model:
+    """Return what `find` makes a model of: sizes, or a model already."""
+    if name in zoo.names():
+        return zoo.get(name)
+    path, _, inside = name.partition(".py:")
+    if inside or name.endswith(".py"):
+        return _of_python(path + ".py" if inside else name, inside)
+    if name.endswith(_DATA) or paths.isdir(name):
+        return _of_data(Path(name))
+    return zoo.get(name, where)
+
+
+def _of_data(path: Path) -> Transformer | Model:
+    """Read a Hugging Face config, recognised by its `model_type`, or sizes by name."""
+    if paths.isdir(path) or (path.suffix == ".json" and hf.is_config(path)):
+        return hf.load(path)
+    return description.load(path)
+
+
+def _of_python(path: str, name: str) -> Transformer | Model:
+    """Return the model of a Python file, that of this name if it has several."""
+    models = {model.name: model for model in zoo.families.of_file(path)}
+    if not name and len(models) == 1:
+        return next(iter(models.values()))
+    if name in models:
+        return models[name]
+    listed = ", ".join(f"{path}:{known}" for known in models)
+    hint = did_you_mean(name, models) if name else ""
+    raise ConfigError(path, f"has several models; expected one of {listed}{hint}")

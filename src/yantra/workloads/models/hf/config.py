@@ -1,0 +1,149 @@
+"""A Hugging Face `config.json`, read key by key: each is used, known to cost nothing, or refused.
+
+Who reads a key says what it must be, so that a wrong value is reported at its key and a misspelt
+key with the one probably meant. A key that nobody asked for may change the model and is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.workloads.models.hf.ignored import IGNORED
+from yantra.workloads.models.transformer import LARGEST, MOST_LAYERS, Transformer
+
+REQUIRED: Final = object()
+
+# What any config may have as long as it says that the model is what it seems.
+_MUST_BE: dict[str, tuple[Any, ...]] = {
+    "add_cross_attention": (False,),
+    "cross_attention_hidden_size": (None,),
+    "is_encoder_decoder": (False,),
+    "pruned_heads": ({}, None),
+    "tie_encoder_decoder": (False,),
+}
+
+
+class Config:
+    """The keys of one file; `where` is what messages call it, `name` what the model is called."""
+
+    def __init__(self, keys: Mapping[str, Any], where: str, name: str) -> None:
+        self.where = where
+        self.name = name
+        self.model_type = str(keys.get("model_type"))
+        self.notes: list[str] = []
+        self._keys = keys
+        self._read: set[str] = set()
+
+    def size(self, *keys: str, default: Any = REQUIRED) -> int:
+        """Return a positive whole number, under any of the names it has had."""
+        return self._whole(keys, 1, LARGEST, default)
+
+    def layers(self, *keys: str) -> int:
+        """Return the number of layers."""
+        return self._whole(keys, 1, MOST_LAYERS, REQUIRED)
+
+    def count(self, *keys: str, default: Any = REQUIRED) -> int:
+        """Return a whole number, 0 allowed."""
+        return self._whole(keys, 0, LARGEST, default)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """Return a truth value."""
+        value = self._take((key,), default)
+        if not isinstance(value, bool):
+            raise self.wrong(key, expected_got("true or false", value))
+        return value
+
+    def word(self, key: str, words: Sequence[str], default: str) -> str:
+        """Return one of these words."""
+        value = self._take((key,), default)
+        if value not in words:
+            raise self.wrong(key, expected_got(f"one of {', '.join(words)}", value))
+        return str(value)
+
+    def value(self, key: str, default: Any) -> Any:
+        """Return whatever a key has."""
+        return self._take((key,), default)
+
+    def numbers(self, key: str) -> tuple[int, ...]:
+        """Return a list of whole numbers; empty where it is absent."""
+        value = self._take((key,), ())
+        if not isinstance(value, list | tuple) or not all(type(item) is int for item in value):
+            raise self.wrong(key, expected_got("a list of whole numbers", value))
+        return tuple(value)
+
+    def words(self, key: str) -> tuple[str, ...]:
+        """Return a list of words; empty where it is absent."""
+        value = self._take((key,), ())
+        if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+            raise self.wrong(key, expected_got("a list of words", value))
+        return tuple(value)
+
+    def must_be(self, key: str, *values: Any, because: str) -> None:
+        """Refuse a key unless it is absent or has one of these values."""
+        if self._take((key,), values[0]) not in values:
+            shown = " or ".join(show(value) for value in values)
+            raise self.wrong(key, f"{expected_got(shown, self._keys[key])}: {because}")
+
+    def skip(self, *keys: str) -> None:
+        """Take keys that cost nothing in this family."""
+        self._read.update(keys)
+
+    def transformer(self, **sizes: Any) -> Transformer:
+        """Return the transformer of these sizes, once every key has been looked at."""
+        self.finish()
+        about: dict[str, Any] = {
+            "name": self.name,
+            "source": self.where,
+            "notes": tuple(self.notes),
+        }
+        try:
+            return Transformer(**about, **sizes)
+        except ConfigError as error:
+            raise self.wrong(error.where.removeprefix(f"{self.name}."), error.problem) from None
+
+    def finish(self) -> None:
+        """Refuse keys that nothing asked for."""
+        if self._keys.get("quantization_config") is not None:
+            self.notes.append("stored quantised; bytes follow the data type of the plan")
+        self._read.add("quantization_config")
+        for key, values in _MUST_BE.items():
+            self.must_be(key, *values, because=f"not covered for {self.model_type}")
+        known = self._read | IGNORED
+        for key in self._keys:
+            if key not in known:
+                raise self.wrong(
+                    key,
+                    f"not known for {self.model_type} and may change the model"
+                    + (did_you_mean(key, known) or "; remove it if it does not"),
+                )
+
+    def wrong(self, key: str, problem: str) -> ConfigError:
+        """Return the error about a key."""
+        return ConfigError(f"{self.where}: {key}", problem)
+
+    def _whole(self, keys: tuple[str, ...], least: int, most: int, default: Any) -> int:
+        value = self._take(keys, default)
+        if type(value) is not int or not least <= value <= most:
+            key = next((key for key in keys if key in self._keys), keys[0])
+            raise self.wrong(key, expected_got(f"a whole number {least} to {most}", value))
+        return value
+
+    def _take(self, keys: tuple[str, ...], default: Any) -> Any:
+        """Return the value of the first of these keys that is there and not null."""
+        self._read.update(keys)
+        for key in keys:
+            if self._keys.get(key) is not None:
+                return self._keys[key]
+        if default is REQUIRED:
+            raise self._missing(keys[0])
+        return default
+
+    def _missing(self, key: str) -> ConfigError:
+        from difflib import get_close_matches
+
+        strange = [name for name in self._keys if name not in self._read | IGNORED]
+        close = get_close_matches(key, strange, n=1)
+        hint = f"; is it the '{close[0]}' here?" if close else ""
+        return ConfigError(self.where, f"a {self.model_type} model needs the key '{key}'{hint}")

@@ -1,0 +1,49 @@
+"""What the decoders of Llama's kind share: the keys of their sizes, and windows of attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yantra.base.errors import expected_got
+from yantra.workloads.models.hf.config import Config
+
+_TYPES = {"sliding_attention": 1, "full_attention": 0}
+
+
+def sizes(config: Config) -> dict[str, Any]:
+    """Return the sizes under the keys that these families have in common."""
+    heads = config.size("num_attention_heads")
+    return {
+        "num_layers": config.layers("num_hidden_layers"),
+        "hidden_size": config.size("hidden_size"),
+        "num_attention_heads": heads,
+        "num_query_groups": config.size("num_key_value_heads", default=heads),
+        "kv_channels": config.count("head_dim", default=0),
+        "ffn_hidden_size": config.size("intermediate_size"),
+        "vocab_size": config.size("vocab_size"),
+        "seq_length": config.size("max_position_embeddings"),
+        "tie_word_embeddings": config.flag("tie_word_embeddings", False),
+    }
+
+
+def window(config: Config) -> dict[str, Any]:
+    """Return the window of attention that holds in every layer, if there is one."""
+    return {"window_size": config.count("sliding_window", default=0)}
+
+
+def windows(config: Config, layers: int, types: tuple[str, ...]) -> dict[str, Any]:
+    """Return the window of attention and the layers in which it holds.
+
+    `types` says it per layer where the key `layer_types` does not.
+    """
+    width = config.count("sliding_window", default=0)
+    given = config.words("layer_types") or types
+    if len(given) != layers or not set(given) <= _TYPES.keys():
+        expected = f"{' or '.join(_TYPES)} for each of the {layers} layers"
+        raise config.wrong("layer_types", expected_got(expected, list(given)))
+    pattern = tuple(_TYPES[kind] for kind in given)
+    if not any(pattern):
+        return {}
+    if not width:
+        raise config.wrong("sliding_window", "layers with sliding attention need it")
+    return {"window_size": width, "window_attn_skip_freq": () if all(pattern) else pattern}

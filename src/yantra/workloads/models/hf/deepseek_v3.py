@@ -1,0 +1,18 @@
+"""DeepSeek-V3 and R1: V2 with a bias per expert that balances the load."""
+
+from __future__ import annotations
+
+from yantra.workloads.models.hf.config import Config
+from yantra.workloads.models.hf.deepseek_v2 import sizes
+from yantra.workloads.models.transformer import Transformer
+
+
+def read(config: Config) -> Transformer:
+    """Return the model of a config of type `deepseek_v3`, without its prediction of more tokens."""
+    config.word("topk_method", ("noaux_tc",), "noaux_tc")
+    if config.count("num_nextn_predict_layers", default=0):
+        config.notes.append("without the multi-token-prediction module, as for serving")
+    return config.transformer(**sizes(config, in_groups=True), moe_router_enable_expert_bias=True)
+
+
+PLUGIN = read

@@ -1,0 +1,21 @@
+"""Gemma: Llama with wide heads and one weight for embedding and head."""
+
+from __future__ import annotations
+
+from yantra.workloads.models.hf import decoder
+from yantra.workloads.models.hf.config import Config
+from yantra.workloads.models.transformer import Transformer
+
+
+def read(config: Config) -> Transformer:
+    """Return the model of a config of type `gemma`."""
+    tied = config.flag("tie_word_embeddings", True)
+    bias = config.flag("attention_bias", False)
+    return config.transformer(
+        **(decoder.sizes(config) | {"tie_word_embeddings": tied}),
+        qkv_bias=bias,
+        attention_output_bias=bias,
+    )
+
+
+PLUGIN = read

@@ -1,0 +1,32 @@
+"""Qwen3 with experts: in every layer, or in some."""
+
+from __future__ import annotations
+
+from yantra.workloads.models.hf import qwen3
+from yantra.workloads.models.hf.config import Config
+from yantra.workloads.models.transformer import Transformer
+
+
+def read(config: Config) -> Transformer:
+    """Return the model of a config of type `qwen3_moe`.
+
+    A layer, counted from 1, has experts if its number is a multiple of `decoder_sparse_step` and
+    `mlp_only_layers`, which counts from 0, does not name it.
+    """
+    sizes = qwen3.sizes(config)
+    step = config.size("decoder_sparse_step", default=1)
+    dense = config.numbers("mlp_only_layers")
+    pattern = tuple(
+        int((layer + 1) % step == 0 and layer not in dense) for layer in range(sizes["num_layers"])
+    )
+    config.skip("norm_topk_prob")
+    return config.transformer(
+        **sizes,
+        num_experts=config.size("num_experts", "num_local_experts"),
+        moe_router_topk=config.size("num_experts_per_tok"),
+        moe_ffn_hidden_size=config.size("moe_intermediate_size"),
+        moe_layer_freq=() if all(pattern) else pattern,
+    )
+
+
+PLUGIN = read

@@ -1,0 +1,61 @@
+"""Models and plans from Megatron-LM's arguments: a list, a line, or the script that gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from yantra.base.documents import read_text
+from yantra.workloads.models.megatron.given import launched, read
+from yantra.workloads.models.megatron.model import model
+from yantra.workloads.models.megatron.plan import plan
+from yantra.workloads.models.megatron.shell import Word, training_arguments
+from yantra.workloads.models.transformer import Transformer
+
+
+class Job(NamedTuple):
+    """What the arguments describe.
+
+    `plan` has the fields of the plan by Megatron-LM's names. `ignored` are the arguments that cost
+    nothing; what the plan does not distinguish stands in the notes of the model.
+    """
+
+    model: Transformer
+    plan: dict[str, Any]
+    ignored: tuple[str, ...]
+
+
+def load(path: str | PathLike[str], more: Sequence[str] = ()) -> Job:
+    """Return the job of a shell script, or of a file with a list of arguments.
+
+    `more` are arguments behind those, such as `["--vocab-size", "50257"]` where a tokenizer says
+    it; of one given twice the last counts.
+    """
+    return from_text(read_text(path), str(path), Path(path).stem, more)
+
+
+def from_text(
+    text: str, where: str = "arguments", name: str = "megatron", more: Sequence[str] = ()
+) -> Job:
+    """Return the job of a script or of a line of arguments; `where` is what messages call it.
+
+    Raises ConfigError for what is unknown, not covered, missing, wrong, or depends on something
+    that the text does not say.
+    """
+    launcher, program = training_arguments(text, where)
+    return _job(launcher, [*program, *map(Word, more)], where, name)
+
+
+def from_arguments(
+    arguments: Sequence[str], where: str = "arguments", name: str = "megatron"
+) -> Job:
+    """Return the job of a list of arguments such as `["--num-layers", "32", ...]`."""
+    return _job([], [Word(argument) for argument in arguments], where, name)
+
+
+def _job(launcher: list[Word], program: list[Word], where: str, name: str) -> Job:
+    given = read(program, where)
+    described = model(given, name)
+    return Job(described, plan(given, launched(launcher, where)), given.ignored)

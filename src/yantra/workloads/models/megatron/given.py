@@ -1,0 +1,129 @@
+"""A list of Megatron-LM's arguments, divided into those that are used and those that are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from yantra.base.errors import ConfigError, did_you_mean, show
+from yantra.workloads.models.megatron.arguments import (
+    FLAG,
+    LAUNCH,
+    MODEL,
+    NOT_MODELLED,
+    NUMBER,
+    PLAN,
+    PLAN_TOGETHER,
+    REAL,
+    REFUSED,
+    WORD,
+)
+from yantra.workloads.models.megatron.ignored import is_ignored
+from yantra.workloads.models.megatron.shell import Word
+
+_USED: Mapping[str, str] = MODEL | PLAN | PLAN_TOGETHER
+
+
+class Given(NamedTuple):
+    """The values of the arguments that are used, by name without dashes in front.
+
+    `ignored` are those that cost nothing, `notes` say what the plan does not distinguish.
+    """
+
+    values: dict[str, Any]
+    ignored: tuple[str, ...]
+    notes: tuple[str, ...]
+    where: str
+
+    def number(self, name: str, default: int = 0) -> int:
+        """Return the whole number of an argument."""
+        value: int = self.values.get(name, default)
+        return value
+
+    def flag(self, name: str) -> bool:
+        """Return whether a switch is given."""
+        return name in self.values
+
+    def wrong(self, name: str, problem: str) -> ConfigError:
+        """Return the error about an argument."""
+        return ConfigError(f"{self.where}: --{name}", problem)
+
+
+def read(words: Iterable[Word], where: str) -> Given:
+    """Return what is given; `where` is what messages call the list.
+
+    Raises ConfigError for an argument that is unknown or not covered, and for a value that is
+    missing, wrong or in doubt. Of an argument given twice the last value counts, as in Megatron-LM.
+    """
+    values: dict[str, Any] = {}
+    ignored: dict[str, None] = {}
+    notes: dict[str, None] = {}
+    for name, behind, doubt in _arguments(words, where):
+        place = f"{where}: --{name}"
+        if not name:
+            expected = "an argument such as --num-layers"
+            raise ConfigError(where, f"expected {expected}, got {show(' '.join(behind))}")
+        if name in _USED:
+            if doubt:
+                raise ConfigError(place, f"{doubt}; write out what it is")
+            values[name] = _value(place, _USED[name], behind)
+        elif name in REFUSED:
+            raise ConfigError(place, f"{REFUSED[name]} is not covered")
+        elif name in NOT_MODELLED:
+            notes[f"--{name}: {NOT_MODELLED[name]}"] = None
+        elif is_ignored(name):
+            ignored[f"--{name}"] = None
+        else:
+            known = (*_USED, *NOT_MODELLED, *REFUSED)
+            problem = "not an argument that is known here; it may change the model or the plan"
+            raise ConfigError(place, problem + did_you_mean(name, known))
+    return Given(values, tuple(ignored), tuple(notes), where)
+
+
+def launched(words: Iterable[Word], where: str) -> dict[str, int]:
+    """Return the arguments of `torchrun` that say how many processes there are, where they do."""
+    found = {}
+    for name, behind, doubt in _arguments(words, where):
+        meaning = LAUNCH.get(name)
+        if meaning and not doubt and len(behind) == 1 and behind[0].isdecimal():
+            found[meaning] = int(behind[0])
+    return found
+
+
+def _arguments(words: Iterable[Word], where: str) -> Iterator[tuple[str, list[str], str]]:
+    """Yield every argument: its name, the words behind it, what is in doubt about it.
+
+    Words before the first argument come with an empty name.
+    """
+    name, behind, doubt = "", [], ""
+    for word in words:
+        if not word.text.startswith("--"):
+            behind.append(word.text)
+            doubt = doubt or word.doubt
+            continue
+        if name or behind:
+            yield name, behind, doubt
+        name, equals, value = word.text[2:].partition("=")
+        name = name.replace("_", "-")
+        behind = [value] if equals else []
+        doubt = word.doubt
+    if name or behind:
+        yield name, behind, doubt
+
+
+def _value(place: str, kind: str, words: list[str]) -> Any:
+    if kind == FLAG:
+        if words:
+            raise ConfigError(place, f"a switch takes no value, got {show(' '.join(words))}")
+        return True
+    if not words or (kind in (NUMBER, REAL, WORD) and len(words) > 1):
+        raise ConfigError(place, f"expected one value, got {len(words)}")
+    try:
+        if kind == NUMBER:
+            return int(words[0])
+        if kind == REAL:
+            return float(words[0])
+    except ValueError:
+        expected = "a whole number" if kind == NUMBER else "a number"
+        raise ConfigError(place, f"expected {expected}, got {show(words[0])}") from None
+    return words[0] if kind == WORD else tuple(words)

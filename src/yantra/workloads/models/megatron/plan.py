@@ -1,0 +1,74 @@
+"""What Megatron-LM's arguments say about the plan, in its own names.
+
+Where Megatron-LM's default is not the plan's, the default is written out: it overlaps nothing and
+splits no sequence unless it is told to, trains in fp32 unless it is told not to, has dropout unless
+it is 0, and splits experts like everything else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yantra.base.errors import expected_got
+from yantra.workloads.models.megatron.arguments import PLAN
+from yantra.workloads.models.megatron.given import Given
+
+_DROPOUT = 0.1  # hidden and attention dropout where they are not given
+
+
+def plan(given: Given, launch: dict[str, int]) -> dict[str, Any]:
+    """Return the plan's fields by Megatron-LM's names, and those that follow from several."""
+    fields = {name.replace("-", "_"): given.values[name] for name in PLAN if given.flag(name)}
+    tensor = given.number("tensor-model-parallel-size", 1)
+    fields["sequence_parallel"] = given.flag("sequence-parallel") and tensor > 1
+    for overlap in ("overlap-grad-reduce", "overlap-param-gather"):
+        fields[overlap.replace("-", "_")] = given.flag(overlap)
+    rates = (given.values.get(f"{kind}-dropout", _DROPOUT) for kind in ("hidden", "attention"))
+    fields["dropout"] = any(rate > 0 for rate in rates)
+    if not given.flag("bf16") and not given.flag("fp16"):
+        fields["dtype"] = "fp32"
+    if given.flag("fp16") and not given.flag("accumulate-allreduce-grads-in-fp32"):
+        fields["gradient_dtype"] = "fp16"
+    if given.values.get("attention-backend") in ("unfused", "local"):
+        fields["flash_attention"] = False
+    if given.flag("use-tp-pp-dp-mapping"):
+        fields["order"] = "tp-cp-ep-pp-dp"
+    if given.flag("use-megatron-fsdp"):
+        kind = given.values.get("data-parallel-sharding-strategy", "optim_grads_params")
+        fields["data_parallel_sharding_strategy"] = kind
+        if given.values.get("megatron-fsdp-grad-comm-dtype", "auto") != "auto":
+            fields["gradient_dtype"] = given.values["megatron-fsdp-grad-comm-dtype"]
+    if given.flag("num-experts"):
+        fields.setdefault("expert_tensor_parallel_size", tensor)
+    if len(launch) == 2:
+        fields["world_size"] = launch["nnodes"] * launch["nproc-per-node"]
+    return fields | _virtual_stages(given) | _recompute(given)
+
+
+def _virtual_stages(given: Given) -> dict[str, Any]:
+    """Return the interleaving, which may be given as layers of a virtual stage."""
+    stages = given.number("num-virtual-stages-per-pipeline-rank", 1)
+    name = "num-layers-per-virtual-pipeline-stage"
+    if given.flag(name):
+        chunk = given.number(name) * given.number("pipeline-model-parallel-size", 1)
+        layers = given.number("num-layers")
+        if chunk < 1 or layers % chunk:
+            raise given.wrong(name, f"{layers} layers do not make whole virtual stages of it")
+        stages = layers // chunk
+    if stages == 1:
+        return {}
+    return {"num_virtual_stages_per_pipeline_rank": stages, "schedule": "interleaved"}
+
+
+def _recompute(given: Given) -> dict[str, Any]:
+    """Refuse to recompute parts that no plan names; return nothing more."""
+    modules = given.values.get("recompute-modules", ("core_attn",))
+    if modules != ("core_attn",):
+        problem = f"{expected_got('core_attn', ' '.join(modules))}: only attention is selective"
+        raise given.wrong("recompute-modules", problem)
+    method = given.values.get("recompute-method", "uniform")
+    if given.number("recompute-num-layers", 1) != 1 or method != "uniform":
+        raise given.wrong(
+            "recompute-method", "expected uniform with --recompute-num-layers 1: every layer alone"
+        )
+    return {}

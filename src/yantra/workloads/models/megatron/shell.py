@@ -1,0 +1,204 @@
+"""The arguments that a shell script gives to the training program.
+
+What is read of a script: assignments of words and lists (`A=1`, `A=(--x 1)`, `A+=(...)`), their use
+(`$A`, `${A}`, `${A[@]}`, `${A:-1}`), quotes, comments, continued lines, and `if` with comparisons;
+and the command that runs a Python program. Nothing is executed. A word that depends on what is not
+read - a parameter of the script, a calculation, a loop - is passed on with the doubt, which matters
+only if the word does.
+
+Trade-off: a part of the shell's language in one page. Quoted words are split at spaces like all
+others, which is what lists of quoted options need and what their authors mean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import takewhile
+from typing import NamedTuple
+
+from yantra.base.errors import ConfigError
+from yantra.workloads.models.megatron.branches import Branches
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_DECLARING = ("export", "declare", "local", "readonly")
+_OTHER_MODEL = re.compile(r"(?:^|/)pretrain_(?:bert|ict|mamba|hybrid|retro|t5|vision\w*|vlm)\.py$")
+_TOKEN = re.compile(
+    r"(?P<comment>(?:(?<=[\s;(])|^)#[^\n]*)"
+    r"|(?P<newline>\n|;+)"
+    r"|(?P<space>[ \t\r]+|\\\n)"
+    r"|(?P<single>'[^']*')"
+    r'|(?P<double>"(?:\\.|[^"\\])*")'
+    r"|(?P<computed>\$\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)|\$\([^()]*(?:\([^()]*\)[^()]*)*\)|`[^`]*`)"
+    r"|(?P<variable>\$\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\$\w+|\$[@*#?$!-])"
+    r"|(?P<open>\()|(?P<close>\))"
+    r"|(?P<text>\\.|[^\s;'\"()$`\\]+|\$|.)",
+    re.DOTALL,
+)
+_IN_QUOTES = re.compile(
+    r"\$\(\(.*?\)\)|\$\(.*?\)|`[^`]*`|\$\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\$\w+|\\.|[^$`\\]+|.",
+    re.DOTALL,
+)
+
+
+class Word(NamedTuple):
+    """A word of a command; `doubt` says what it depends on that is not known, if anything."""
+
+    text: str
+    doubt: str = ""
+
+
+def training_arguments(text: str, where: str) -> tuple[list[Word], list[Word]]:
+    """Return the arguments of the launcher and of the training program.
+
+    A text that begins with an argument is a list of the program's arguments. Raises ConfigError
+    where a script does not run one program, or two; `where` is what messages call the text.
+    """
+    script = _Script()
+    script.read(text)
+    if not script.variables and script.commands and script.commands[0][0].text.startswith("--"):
+        return [], [word for command in script.commands for word in command]
+    found = [
+        split
+        for words in (*script.commands, *script.variables.values())
+        if (split := _split(words, where)) is not None
+    ]
+    if len({tuple(program) for _, program in found}) == 1:
+        return max(found, key=lambda split: len(split[0]))
+    raise ConfigError(
+        where,
+        f"expected one command that runs a Python program with --num-layers, got {len(found)}; "
+        "give the list of its arguments instead",
+    )
+
+
+def _split(words: Iterable[Word], where: str) -> tuple[list[Word], list[Word]] | None:
+    """Return what stands before and behind the Python program of a command, if it trains."""
+    all_words = list(words)
+    for at, word in enumerate(all_words):
+        if word.text.endswith(".py"):
+            program = list(takewhile(_is_argument, all_words[at + 1 :]))
+            if any(re.match("--num-layers(=|$)", word.text) for word in program):
+                if _OTHER_MODEL.search(word.text):
+                    raise ConfigError(where, f"{word.text} trains a model of another kind")
+                return all_words[:at], program
+    return None
+
+
+def _is_argument(word: Word) -> bool:
+    """Tell a word from where the command goes on to write to a file or another program."""
+    return not re.match(r"\d?[<>|&]", word.text)
+
+
+class _Script:
+    """The variables and the commands of a script, in the order of their lines."""
+
+    def __init__(self) -> None:
+        self.variables: dict[str, list[Word]] = {}
+        self.commands: list[list[Word]] = []
+        self._branches = Branches()
+        self._line = 1
+        self._words: list[Word] = []
+        self._word: Word | None = None
+        self._list: str | None = None
+
+    def read(self, text: str) -> None:
+        for match in _TOKEN.finditer(text):
+            self._take(match.lastgroup or "", match[0])
+            self._line += match[0].count("\n")
+        self._end_command()
+
+    def _take(self, kind: str, token: str) -> None:
+        if kind == "single":
+            self._append(token[1:-1])
+        elif kind == "double":
+            self._append("")
+            for part in _IN_QUOTES.findall(token[1:-1]):
+                self._expand(part)
+        elif kind in ("variable", "computed", "text"):
+            self._expand(token)
+        elif kind == "newline" and self._list is None:
+            self._end_command()
+        elif kind == "open" and self._word is not None and self._word.text.endswith("="):
+            self._list, self._word = self._word.text, None
+            self._words = []
+        elif kind == "close" and self._list is not None:
+            self._end_word()
+            self._assign(self._list, self._words)
+            self._list, self._words = None, []
+        else:
+            self._end_word()
+
+    def _expand(self, token: str) -> None:
+        if token.startswith("\\"):
+            self._append(token[1:] if token != "\\\n" else " ")
+        elif re.match(r"\$\(|`", token):
+            self._append("", f"line {self._line} computes it")
+        elif re.fullmatch(r"\$(\w+|\{.*\}|[@*#?$!-])", token, re.DOTALL):
+            for word in self._value(token[1:].strip("{}")):
+                self._append(word.text, word.doubt)
+        else:
+            self._append(token)
+
+    def _value(self, name: str) -> list[Word]:
+        """Return the words of a variable, a space between them; of an unknown one a doubt."""
+        name, default, otherwise = re.sub(r"\[[@*]\]$", "", name).partition(":-")
+        if not default:
+            name, _, otherwise = name.partition("-")
+        known = self.variables.get(name)
+        if known is None and otherwise:
+            return [Word(otherwise.strip("\"'"))]
+        if known is None:
+            return [Word("", f"line {self._line} uses ${name}, which the script does not set")]
+        return [piece for word in known for piece in (Word(" "), word)][1:]
+
+    def _append(self, text: str, doubt: str = "") -> None:
+        """Add to the word being read; it ends at spaces, which may stand in a variable."""
+        pieces = re.split(r"\s+", text)
+        before = self._word or Word("")
+        self._word = Word(before.text + pieces[0], before.doubt or doubt)
+        for piece in pieces[1:]:
+            self._end_word()
+            self._word = Word(piece, doubt if piece else "")
+
+    def _end_word(self) -> None:
+        if self._word is not None:
+            self._words.append(self._word)
+        self._word = None
+
+    def _end_command(self) -> None:
+        self._end_word()
+        words, self._words = self._words, []
+        at = self._branches.enter([word.text for word in words], self._line, _doubt_of(words))
+        words = words[at:]
+        if not words or self._branches.skipped:
+            return
+        if words[0].text in _DECLARING:
+            words = words[1:]
+        if words and _ASSIGNMENT.match(words[0].text):
+            name, _, first = words[0].text.partition("=")
+            self._assign(f"{name}=", [Word(first, words[0].doubt), *words[1:]])
+        elif kept := [self._doubted(word) for word in words if word.text or word.doubt]:
+            self.commands.append(kept)
+
+    def _assign(self, target: str, words: list[Word]) -> None:
+        """Set a variable, or add to it; in a branch in doubt it keeps what it had."""
+        if self._branches.skipped:
+            return
+        name = target.removesuffix("=").removesuffix("+")
+        kept = self.variables.get(name, [])
+        words = [word for word in words if word.text or word.doubt]
+        if self._branches.doubt:
+            texts = [word.text for word in kept]
+            if kept and [word.text for word in words[: len(kept)]] == texts:
+                words = words[len(kept) :]
+        elif not target.endswith("+="):
+            kept = []
+        self.variables[name] = [*kept, *map(self._doubted, words)]
+
+    def _doubted(self, word: Word) -> Word:
+        return word if word.doubt else Word(word.text, self._branches.doubt)
+
+
+def _doubt_of(words: list[Word]) -> str:
+    return next((word.doubt for word in words if word.doubt), "")

@@ -1,0 +1,120 @@
+"""A model as the blocks it is made of, and what it weighs and costs.
+
+The counts are those of the operator graph, built whole on one rank; there is no second formula.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from yantra.base.errors import ConfigError, expected_got
+from yantra.base.records import Record
+from yantra.workloads.models.blocks import Block
+from yantra.workloads.operators.graph import Batch, Graph, Setting
+from yantra.workloads.operators.graph.batch import Causality
+from yantra.workloads.operators.graph.graph import WIDTHS
+
+
+class Model(Record):
+    """What a job trains or serves: a block in front, layers a pipeline may cut between, a tail.
+
+    `sequence` is the usual number of tokens of one sequence (or of one image), `fixed_sequence`
+    says that there is no other. `source` says where the sizes are from.
+    """
+
+    name: str
+    hidden: int
+    front: Block
+    layers: tuple[Block, ...]
+    tail: Block
+    sequence: int
+    source: str
+    fixed_sequence: bool = False
+    notes: tuple[str, ...] = ()
+
+    def parameters(self) -> int:
+        """Return the number of trained weights."""
+        return sum(
+            times * weight.elements
+            for graph, times in self._graphs(Batch.of(1, self.sequence))
+            for weight in graph.weights
+        )
+
+    def active_parameters(self) -> int:
+        """Return the number of weights that one token meets.
+
+        Of experts these are the ones it is sent to, of tables split over ranks the rows it looks
+        up; a vocabulary counts whole, as is usual.
+        """
+        total = 0
+        for graph, times in self._graphs(Batch.of(1, self.sequence)):
+            total += times * sum(w.elements for w in graph.weights if w.domain == "dense")
+            names = {w.name.rpartition(".")[0] for w in graph.weights if w.domain != "dense"}
+            met = sum(
+                operation.tensor_flops // 2 or operation.bytes_read // graph.setting.width
+                for operator in graph.operators
+                if operator.name in names
+                for operation in operator.program
+            )
+            total += times * met // self.sequence
+        return total
+
+    def flops(
+        self, sequence: int | None = None, batch: int = 1, causal: Causality = "exact"
+    ) -> int:
+        """Return the operations of matrix products in a forward pass, two per product.
+
+        `sequence` is in tokens, the model's usual one if None; `batch` counts sequences. `causal`
+        says how pairs under a causal mask are counted: `exact`, `full` (as if there were none) or
+        as `megatron` reports, which is half of them, no router of experts, and a product for each
+        element that the norms of latent attention see. Training takes three times as many.
+        """
+        return sum(
+            times * _products(graph, reported=causal == "megatron")
+            for graph, times in self._graphs(self._batch(sequence, batch, causal))
+        )
+
+    def kv_bytes_per_token(self, dtype: str = "bf16") -> int:
+        """Return the bytes that one token leaves in the cache of keys and values."""
+        if dtype not in WIDTHS:
+            raise ConfigError("dtype", expected_got(f"one of {', '.join(WIDTHS)}", dtype))
+        elements = sum(layer.kv_bytes_per_token(1) for layer in self.layers)
+        return round(elements * WIDTHS[dtype])
+
+    def _batch(self, sequence: int | None, batch: int, causal: Causality) -> Batch:
+        length = self.sequence if sequence is None else sequence
+        if length < 1 or batch < 1:
+            raise ConfigError("sequence" if length < 1 else "batch", "expected at least 1")
+        if self.fixed_sequence and length != self.sequence:
+            raise ConfigError(
+                "sequence", f"{self.name} has one length, {self.sequence}; got {length}"
+            )
+        return Batch.of(batch, length, causal)
+
+    def _graphs(self, batch: Batch) -> Iterator[tuple[Graph, int]]:
+        """Yield the graph of the ends and of every different layer, and how often it is there."""
+        ends = Graph(Setting(batch))
+        with ends.unit("embedding"):
+            self.front.build(ends, None)
+        with ends.unit("head"):
+            self.tail.build(ends, ends.tensor("input", self.tail.input_sizes(ends), ends.tokens()))
+        yield ends, 1
+        for layer, times in Counter(self.layers).items():
+            graph = Graph(Setting(batch))
+            with graph.unit("layers.0"):
+                layer.build(graph, graph.tensor("input", layer.input_sizes(graph), graph.tokens()))
+            yield graph, times
+
+
+def _products(graph: Graph, reported: bool) -> int:
+    """Return the operations of matrix products; `reported` as Megatron-LM counts them."""
+    total = 0
+    latent = any(operator.name.endswith(".kv_norm") for operator in graph.operators)
+    for operator in graph.operators:
+        if reported and operator.name.endswith(".router"):
+            continue
+        total += sum(operation.tensor_flops for operation in operator.program)
+        if reported and latent and operator.name.endswith((".kv_norm", ".q_norm")):
+            total += sum(2 * graph.local(tensor) for tensor in operator.outputs)
+    return total

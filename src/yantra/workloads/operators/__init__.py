@@ -1,0 +1,1 @@
+"""Operators with placements, and the collectives and passes that follow from them."""

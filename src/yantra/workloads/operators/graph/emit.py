@@ -1,0 +1,137 @@
+"""Turns operators into operations, with the collectives that placements ask for.
+
+One `Emitter` makes one pass. It knows which values exist in which placement and makes those that
+are asked for from those that exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+
+from yantra.workloads.operators.graph.graph import Graph, Operator, Use
+from yantra.workloads.operators.graph.reshard import Move
+from yantra.workloads.operators.graph.tensor import Placement, Tensor
+from yantra.workloads.operators.operations import Operation, Phase
+
+Key = tuple[int, Placement]
+"""A tensor's number and a placement."""
+
+EXTERNAL = -1
+"""The position of what comes from outside the pass while it runs: a neighbouring stage's tensor."""
+
+
+class Emitter:
+    """Collects the operations of one pass.
+
+    `values` maps what exists to the position that makes it: None for what an earlier pass kept,
+    EXTERNAL for what another stage sends. Values made for weight gradients are kept apart, as
+    other phases must not wait for them.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.operations: list[Operation] = []
+        self.values: dict[Key, int | None] = {}
+        self.made_for_weights: dict[Key, int | None] = {}
+        self.entries: set[int] = set()
+        self._placements: dict[int, list[Placement]] = {}
+        self._tags = 0
+
+    def append(self, operation: Operation) -> int:
+        """Add an operation; a collective that waits for nothing starts after the last compute.
+
+        Otherwise it would run as early as the step begins, and hold its result until it is needed.
+        """
+        if operation.collective is not None and not operation.after:
+            compute = self._last_compute(of_weights=operation.phase == "wgrad")
+            if compute is not None:
+                operation = operation._replace(after=(compute,))
+        self.operations.append(operation)
+        return len(self.operations) - 1
+
+    def _last_compute(self, of_weights: bool) -> int | None:
+        for at in range(len(self.operations) - 1, -1, -1):
+            operation = self.operations[at]
+            if not operation.communicates and (of_weights or operation.phase != "wgrad"):
+                return at
+        return None
+
+    def provide(self, tensor: Tensor, position: int | None, placement: Placement) -> None:
+        """Note that a value exists from `position` on."""
+        self.values[tensor.number, placement] = position
+        self._placements.setdefault(tensor.number, []).append(placement)
+
+    def forget_copies(self, kept: Container[Key]) -> None:
+        """Forget values that are neither where they were made nor among those kept."""
+        for number, placements in self._placements.items():
+            for placement in placements[1:]:
+                if (number, placement) not in kept:
+                    self.values.pop((number, placement), None)
+
+    def available(self, use: Use, phase: Phase, unit: str) -> int | None:
+        """Return the position after which a value is there, adding collectives if needed."""
+        key = (use.tensor.number, use.placement)
+        known = [self.values]
+        if phase == "wgrad":
+            known.append(self.made_for_weights)
+        for values in known:
+            if key in values:
+                return values[key]
+        home = use.tensor.placement
+        known_at = self._placements.get(use.tensor.number, [home])
+        source = home if home in known_at else known_at[0]
+        position = self.values.get((use.tensor.number, source))
+        for move in self.graph.moves_of(use.tensor, source, use.placement):
+            position = self._move(use.tensor, move, position, phase, unit)
+        if phase == "wgrad":
+            self.made_for_weights[key] = position
+        else:
+            self.provide(use.tensor, position, use.placement)
+        return position
+
+    def _move(
+        self, tensor: Tensor, move: Move, position: int | None, phase: Phase, unit: str
+    ) -> int:
+        kind = move.type.name.lower()
+        operation = Operation(
+            f"{tensor.name}.{kind}", kind, phase, unit,
+            (position,) if position is not None and position >= 0 else (),
+            collective=move.type, group=move.axis, size_bytes=move.size_bytes,
+        )  # fmt: skip
+        at = self.append(operation)
+        if position == EXTERNAL:
+            self.entries.add(at)
+        return at
+
+    def run(
+        self, program: Iterable[Operation], waits: Iterable[int | None], phase: Phase | None = None
+    ) -> int | None:
+        """Add a program that waits for positions; return the position of its last operation."""
+        known = {at for at in waits if at is not None}
+        inputs = tuple(sorted(known - {EXTERNAL}))
+        position: int | None = max(known, default=None)
+        start = len(self.operations)
+        tags = 0
+        for operation in program:
+            after = tuple(start + at for at in operation.after)
+            if not after and operation.kind != "recv":
+                after = inputs
+                if EXTERNAL in known:
+                    self.entries.add(len(self.operations))
+            tags = max(tags, operation.tag + 1) if operation.peer else tags
+            position = self.append(
+                operation._replace(
+                    after=after,
+                    phase=phase or operation.phase,
+                    tag=operation.tag + self._tags if operation.peer else 0,
+                )
+            )
+        self._tags += tags
+        return position
+
+    def forward(self, operator: Operator, phase: Phase) -> None:
+        """Add an operator's forward, as itself or again for the backward pass."""
+        waits = [self.available(use, phase, operator.unit) for use in operator.inputs]
+        position = self.run(operator.program, waits, phase)
+        for tensor in operator.outputs:
+            self.provide(tensor, position, tensor.placement)

@@ -1,0 +1,248 @@
+"""The operator graph of one chunk of layers, for one micro-batch on one rank.
+
+Blocks add operators; each operator says which placement it needs of every input, which it gives its
+outputs, what it costs on one rank, and what its gradient consists of. Where what a tensor has and
+what is needed differ, the passes `forward.py` and `backward.py` insert the collectives of
+`reshard.py`: parallelism is a property of placements, not of blocks.
+
+Trade-off: costs are worked out when an operator is added, for the given setting; another setting
+is another graph. A graph of one layer takes well under a millisecond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from math import ceil
+from typing import Literal, NamedTuple
+
+from yantra.workloads.operators.graph.batch import Batch
+from yantra.workloads.operators.graph.reshard import Move, moves
+from yantra.workloads.operators.graph.tensor import REPLICATED, Placement, Tensor, local_size
+from yantra.workloads.operators.operations import Domain, Operation, Weight
+
+WIDTHS = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp4": 0.5}
+"""Bytes of an element."""
+
+Recompute = Literal["none", "selective", "full"]
+
+
+class Setting(NamedTuple):
+    """How one replica's micro-batch is split and computed; made from a plan by `stage.py`."""
+
+    batch: Batch
+    axes: Mapping[str, int] = {}
+    """Ranks of the axes tp, cp, ep, etp and edp; those left out have one."""
+    sequence_parallel: bool = False
+    cp_kind: Literal["p2p", "all_gather", "a2a"] = "p2p"
+    dtype: str = "bf16"
+    gradient_width: int = 4
+    cache_dtype: str = "bf16"
+    weight_dtype: str | None = None
+    """How weights are stored for inference, None for the computing type."""
+    low_latency: bool = False
+    """Whether experts exchange rows by kernels for few tokens (see `blocks/moe.py`)."""
+    training: bool = True
+    recompute: Recompute = "none"
+    flash_attention: bool = True
+    dropout: bool = False
+    capacity_factor: float | None = None
+    routing: str = "uniform"
+    """How tokens choose experts: `uniform`, or `zipf:<exponent>`."""
+    expert_rank: int = 0
+    """Which share of the experts this rank holds; it matters where routing is skewed."""
+
+    @property
+    def width(self) -> int:
+        """Bytes of an activation or weight in the computing type."""
+        return 4 if self.dtype in ("fp32", "tf32") else 2
+
+    def weight_bytes(self, elements: int) -> int:
+        """Return the bytes of stored weights."""
+        return ceil(elements * (WIDTHS[self.weight_dtype] if self.weight_dtype else self.width))
+
+    def cache_bytes(self, elements: int) -> int:
+        """Return the bytes of stored keys and values."""
+        return ceil(elements * WIDTHS[self.cache_dtype])
+
+    def ways(self, axis: str) -> int:
+        """Return the number of ranks of an axis."""
+        return self.axes.get(axis, 1)
+
+
+class Use(NamedTuple):
+    """A tensor as an operator needs it."""
+
+    tensor: Tensor
+    placement: Placement
+
+
+class Gradient(NamedTuple):
+    """One step of an operator's backward: `program` computes it.
+
+    It needs the gradients of the outputs `of`, in the placements dual to theirs, and the tensors
+    `needs`, and makes gradients of inputs: `gives` are (input, placement) pairs. Without a program
+    the gradient of the one output is that of the inputs.
+    """
+
+    program: tuple[Operation, ...]
+    of: tuple[int, ...]
+    needs: tuple[Use, ...] = ()
+    gives: tuple[tuple[int, Placement], ...] = ()
+
+
+class Operator(NamedTuple):
+    """One operator. `program` is what one rank does for it: usually one operation, whose `after`
+    are positions in the program; those after nothing wait for the inputs, receives for nothing.
+
+    `keeps` are bytes it saves for its gradient beside tensors (masks, statistics). `region` names
+    the part that selective recomputation repeats.
+    """
+
+    name: str
+    unit: str
+    inputs: tuple[Use, ...]
+    outputs: tuple[Tensor, ...]
+    program: tuple[Operation, ...]
+    gradients: tuple[Gradient, ...] = ()
+    keeps: int = 0
+    region: str = ""
+
+
+class Graph:
+    """Collects operators in the order in which a rank runs them."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.operators: list[Operator] = []
+        self.weights: list[Weight] = []
+        self._tensors = 0
+        self._unit = ""
+        self._scope: list[str] = []
+
+    # Names
+
+    @contextmanager
+    def unit(self, name: str) -> Iterator[None]:
+        """Let operators and weights added inside belong to the unit `name` (`layers.3`)."""
+        before, self._unit = self._unit, name
+        try:
+            yield
+        finally:
+            self._unit = before
+
+    @contextmanager
+    def scope(self, name: str) -> Iterator[None]:
+        """Put `name` in front of the names of what is added inside."""
+        self._scope.append(name)
+        try:
+            yield
+        finally:
+            self._scope.pop()
+
+    @property
+    def current_unit(self) -> str:
+        """The unit of what is added now."""
+        return self._unit
+
+    def path(self, name: str) -> str:
+        """Return the full name of `name` here: unit, scopes, name."""
+        return ".".join(part for part in (self._unit, *self._scope, name) if part)
+
+    # Placements and sizes
+
+    def tokens(self) -> Placement:
+        """Return where activations lie between blocks: tokens over cp, and tp with SP."""
+        shards = [("tokens", "cp")] if self.setting.ways("cp") > 1 else []
+        if self.setting.sequence_parallel and self.setting.ways("tp") > 1:
+            shards.append(("tokens", "tp"))
+        return Placement(tuple(shards))
+
+    def split(self, placement: Placement, dimension: str, axis: str) -> Placement:
+        """Return `placement` with `axis` sharding `dimension`, if it has more than one rank."""
+        if self.setting.ways(axis) == 1:
+            return placement
+        return placement.sharding(dimension, axis)
+
+    def partial(self, placement: Placement, *axes: str) -> Placement:
+        """Return `placement` with partial sums over those of `axes` with more than one rank."""
+        return placement.adding({axis for axis in axes if self.setting.ways(axis) > 1})
+
+    def local(self, tensor: Tensor, placement: Placement | None = None) -> int:
+        """Return one rank's number of elements of a tensor, as it is or in another placement."""
+        ways = 1
+        for _, axis in (tensor.placement if placement is None else placement).shards:
+            ways *= self.setting.ways(axis)
+        return local_size(tensor.elements(), ways, tensor.name)
+
+    def local_dimension(self, tensor: Tensor, dimension: str, placement: Placement) -> int:
+        """Return one rank's size of a dimension in a placement."""
+        ways = 1
+        for sharded, axis in placement.shards:
+            if sharded == dimension:
+                ways *= self.setting.ways(axis)
+        return local_size(tensor.size(dimension), ways, f"{tensor.name}.{dimension}")
+
+    def bytes(self, tensor: Tensor, placement: Placement | None = None) -> int:
+        """Return one rank's bytes of a tensor."""
+        return self.local(tensor, placement) * tensor.width
+
+    # Building
+
+    def tensor(
+        self,
+        name: str,
+        sizes: Mapping[str, int],
+        placement: Placement = REPLICATED,
+        width: int | None = None,
+    ) -> Tensor:
+        """Make a tensor; an operator's output, or the input of the whole graph."""
+        self._tensors += 1
+        chosen = self.setting.width if width is None else width
+        return Tensor(self._tensors, self.path(name), tuple(sizes.items()), placement, chosen)
+
+    def weight(
+        self,
+        name: str,
+        elements: int,
+        *,
+        ways: int = 1,
+        domain: Domain = "dense",
+        partial_over: tuple[str, ...] = (),
+        is_tied: bool = False,
+    ) -> None:
+        """Add a trained tensor of `elements`, split evenly over `ways` ranks."""
+        path = self.path(name)
+        local = local_size(elements, ways, path)
+        self.weights.append(Weight(path, self._unit, local, domain, partial_over, is_tied))
+
+    def add(
+        self,
+        name: str,
+        inputs: tuple[Use, ...],
+        outputs: tuple[Tensor, ...],
+        program: tuple[Operation, ...],
+        gradients: tuple[Gradient, ...] = (),
+        *,
+        keeps: int = 0,
+        region: str = "",
+    ) -> None:
+        """Add an operator; programs may leave name and unit of their operations empty."""
+        path = self.path(name)
+        named = tuple(self._named(operation, path) for operation in program)
+        backward = tuple(
+            gradient._replace(program=tuple(self._named(item, path) for item in gradient.program))
+            for gradient in (gradients if self.setting.training else ())
+        )
+        self.operators.append(
+            Operator(path, self._unit, inputs, outputs, named, backward, keeps, region)
+        )
+
+    def _named(self, operation: Operation, path: str) -> Operation:
+        name = f"{path}.{operation.name}" if operation.name else path
+        return operation._replace(name=name, unit=self._unit)
+
+    def moves_of(self, tensor: Tensor, source: Placement, target: Placement) -> tuple[Move, ...]:
+        """Return the collectives that bring a tensor from one placement to another."""
+        total = tensor.elements() * tensor.width
+        return moves(source, target, total, self.setting.axes)

@@ -1,0 +1,282 @@
+"""The attention core: softmax(Q K^T) V over the heads of one rank.
+
+| part | counted as |
+|---|---|
+| forward | 2 (d_qk + d_v) operations per head and pair of tokens |
+| backward | twice that, and once more Q K^T where the fused kernel recomputes it |
+| fused (FlashAttention, Dao et al., 2022) | reads Q, K, V, writes O, keeps a number per row |
+| unfused | scores, softmax, dropout and context are kernels; scores go through memory |
+
+Context parallelism splits the sequence: `p2p` passes keys and values around a ring (Liu et al.,
+Ring Attention, 2023), hiding each step behind the computation of the one before; `all_gather`
+collects them (Llama 3, section 3.3.2); `a2a` exchanges sequence against heads (Jacobs et al.,
+DeepSpeed Ulysses, 2023). The last two follow from placements.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
+
+from yantra.workloads.operators.graph.graph import Gradient, Graph, Use
+from yantra.workloads.operators.graph.operators.elementwise import elementwise, settle
+from yantra.workloads.operators.graph.tensor import Placement, Tensor
+from yantra.workloads.operators.operations import Operation, Phase
+
+CORE = "attention_core"
+"""The region that selective recomputation repeats."""
+
+
+class Heads(NamedTuple):
+    """Head counts and widths of one attention: `kv` heads of keys and values."""
+
+    query: int
+    kv: int
+    qk_width: int
+    v_width: int
+    causal: bool = True
+    window: int | None = None
+
+
+def attention(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
+    """Add the core; inputs have dimensions tokens and heads x width, `q`, `k` and `v` alike."""
+    fused = g.setting.flash_attention or not g.setting.training
+    if heads.causal and not g.setting.training:
+        store(g, (k, v))
+    if g.setting.ways("cp") > 1 and g.setting.cp_kind == "p2p":
+        return _ring(g, q, k, v, heads)
+    out = (_fused if fused else _unfused)(g, q, k, v, heads)
+    return settle(g, out, "context.tokens", q.placement.dual())
+
+
+def _query_placement(g: Graph, q: Tensor) -> Placement:
+    dimension = q.sizes[-1][0]
+    if g.setting.ways("cp") > 1 and g.setting.cp_kind == "a2a":
+        return q.placement.dual().without("cp").sharding(dimension, "cp")
+    return q.placement.dual()
+
+
+def _key_placement(g: Graph, k: Tensor) -> Placement:
+    if g.setting.ways("cp") > 1 and g.setting.cp_kind == "a2a":
+        return k.placement.dual().without("cp").sharding(k.sizes[-1][0], "cp")
+    return k.placement.dual().without("cp")
+
+
+def _flops(g: Graph, q: Tensor, placement: Placement, heads: Heads) -> tuple[int, int]:
+    """Return the operations of Q K^T and of the whole core on one rank."""
+    ways = prod(g.setting.ways(axis) for _, axis in placement.shards)
+    # Shares are uneven only where a window meets sharded tokens: the largest counts.
+    pairs = -(-heads.query * g.setting.batch.pairs(heads.causal, heads.window) // ways)
+    return 2 * heads.qk_width * pairs, 2 * (heads.qk_width + heads.v_width) * pairs
+
+
+def _output(g: Graph, q: Tensor, placement: Placement, heads: Heads) -> Tensor:
+    dimension = q.sizes[-1][0]
+    sizes = {**dict(q.sizes[:-1]), dimension: heads.query * heads.v_width}
+    return g.tensor("context", sizes, placement, q.width)
+
+
+def _statistics(g: Graph, out: Tensor, heads: Heads) -> int:
+    """Bytes of one fp32 number per row and head, which the fused backward needs."""
+    return 4 * g.local(out) // heads.v_width if g.setting.training else 0
+
+
+def _fused(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
+    placement = _query_placement(g, q)
+    out = _output(g, q, placement, heads)
+    uses = (
+        Use(q, placement),
+        Use(k, _key_placement(g, k)),
+        Use(v, _key_placement(g, v)),
+    )
+    scores, core = _flops(g, q, placement, heads)
+    cached = _cache_bytes(g, k, v, heads.window)
+    read = sum(g.bytes(*use) for use in uses) + cached
+    keeps = _statistics(g, out, heads)
+    forward = Operation(
+        "", "attention", "forward", "",
+        tensor_flops=core, bytes_read=read, bytes_written=g.bytes(out) + keeps,
+        dtype=_dtype(g),
+    )  # fmt: skip
+    backward = Operation(
+        "dgrad", "attention", "dgrad", "",
+        tensor_flops=2 * core + scores, repeated_flops=scores,
+        bytes_read=read + 2 * g.bytes(out) + keeps,
+        bytes_written=sum(g.bytes(*use) for use in uses), dtype=_dtype(g),
+    )  # fmt: skip
+    gives = (
+        (0, placement),
+        *((at, g.partial(uses[at].placement, *_gathered(g, uses[at]))) for at in (1, 2)),
+    )
+    needs = (*uses, Use(out, out.placement))
+    gradients = (Gradient((backward,), (0,), needs, gives),)
+    g.add("core", uses, (out,), (forward,), gradients, keeps=keeps, region=CORE)
+    return out
+
+
+def _gathered(g: Graph, use: Use) -> tuple[str, ...]:
+    """Return the axes whose ranks hold keys together that their queries use apart."""
+    before, after = use.tensor.placement.axes(), use.placement.axes()
+    return tuple(axis for axis in ("cp",) if axis in before - after)
+
+
+def _dtype(g: Graph) -> str:
+    return g.setting.dtype if g.setting.dtype in ("fp32", "tf32", "fp16") else "bf16"
+
+
+def store(g: Graph, kept: tuple[Tensor, ...]) -> None:
+    """Add the kernel that writes new rows into the cache, in the cache's type."""
+    batch = g.setting.batch
+    elements = sum(g.local(tensor) for tensor in kept)
+    write = Operation(
+        "", "cache", "forward", "",
+        bytes_read=sum(map(g.bytes, kept)),
+        bytes_written=g.setting.cache_bytes(elements // batch.tokens * batch.stored),
+    )  # fmt: skip
+    g.add("cache", tuple(Use(tensor, tensor.placement) for tensor in kept), (), (write,))
+
+
+def _cache_bytes(g: Graph, k: Tensor, v: Tensor, window: int | None) -> int:
+    """Bytes read of keys and values that earlier iterations left in the cache."""
+    per_token = (g.local(k) + g.local(v)) // g.setting.batch.tokens
+    return g.setting.cache_bytes(per_token * g.setting.batch.cached(window))
+
+
+def _unfused(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
+    """Scores, softmax, dropout and context as kernels; what lies between goes through memory."""
+    placement = _query_placement(g, q)
+    kv = tuple(_key_placement(g, tensor) for tensor in (k, v))
+    scores_flops, core = _flops(g, q, placement, heads)
+    full = {"pairs": g.setting.batch.pairs(causal=False), "heads": heads.query}
+    where = _scores_placement(placement, q)
+    scores = g.tensor("scores", full, where, q.width)
+    _product(g, "scores", (Use(q, placement), Use(k, kv[0])), scores, scores_flops)
+    weights = elementwise(
+        g, "softmax", [scores], flops=5, kind="softmax", keeps_per_element=0, region=CORE,
+        saves_output=True,
+    )  # fmt: skip
+    if g.setting.dropout and g.setting.training:
+        weights = elementwise(
+            g, "dropout", [weights], flops=1, keeps_per_element=1, backward_flops=1, region=CORE
+        )
+    out = _output(g, q, placement, heads)
+    _product(g, "context", (Use(weights, where), Use(v, kv[1])), out, core - scores_flops)
+    return out
+
+
+def _scores_placement(placement: Placement, q: Tensor) -> Placement:
+    names = {"tokens": "pairs", q.sizes[-1][0]: "heads"}
+    return Placement(tuple((names[dimension], axis) for dimension, axis in placement.shards))
+
+
+def _product(g: Graph, name: str, uses: tuple[Use, Use], out: Tensor, flops: int) -> None:
+    """Add a batched product of two activations; its gradient is two products."""
+    sizes = [g.bytes(*use) for use in uses]
+    made = g.bytes(out)
+    forward = Operation(
+        "", "attention", "forward", "",
+        tensor_flops=flops, bytes_read=sum(sizes), bytes_written=made, dtype=_dtype(g),
+    )  # fmt: skip
+    backward = Operation(
+        "dgrad", "attention", "dgrad", "",
+        tensor_flops=2 * flops, bytes_read=2 * made + sum(sizes), bytes_written=sum(sizes),
+        dtype=_dtype(g),
+    )  # fmt: skip
+    gives = tuple((at, g.partial(use.placement, *_gathered(g, use))) for at, use in enumerate(uses))
+    gradient = Gradient((backward,), (0,), uses, gives)
+    g.add(name, uses, (out,), (forward,), (gradient,), region=CORE)
+
+
+def _ring(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
+    """Ring attention: keys and values go round, each step hides the next message."""
+    placement = q.placement.dual()
+    out = _output(g, q, placement, heads)
+    uses = (Use(q, placement), Use(k, k.placement.dual()), Use(v, v.placement.dual()))
+    steps = g.setting.ways("cp")
+    pairs = g.setting.batch.ring_pairs(heads.causal, heads.window, steps)
+    local_heads = heads.query // g.setting.ways("tp")
+    keeps = _statistics(g, out, heads)
+    forward, backward = [], []
+    message = g.bytes(k) + g.bytes(v)
+    rows = g.bytes(q) + g.bytes(out)
+    for step in range(steps):
+        scores = 2 * heads.qk_width * local_heads * pairs[step]
+        core = scores + 2 * heads.v_width * local_heads * pairs[step]
+        forward.append(
+            Operation(
+                f"step{step}",
+                "attention",
+                "forward",
+                "",
+                tensor_flops=core,
+                bytes_read=rows + message,
+                bytes_written=g.bytes(out) + keeps,
+                dtype=_dtype(g),
+            )
+        )
+        backward.append(
+            Operation(
+                f"dgrad.step{step}",
+                "attention",
+                "dgrad",
+                "",
+                tensor_flops=2 * core + scores,
+                repeated_flops=scores,
+                bytes_read=2 * rows + message + keeps,
+                bytes_written=g.bytes(q) + message,
+                dtype=_dtype(g),
+            )
+        )
+    gives = tuple((at, use.placement) for at, use in enumerate(uses))
+    needs = (*uses, Use(out, placement))
+    gradient = Gradient(_backward_ring(backward, message), (0,), needs, gives)
+    program = _forward_ring(forward, message)
+    g.add("core", uses, (out,), program, (gradient,), keeps=keeps, region=CORE)
+    return out
+
+
+def _message(
+    name: str, phase: Phase, peer: str, size: int, tag: int, after: tuple[int, ...] = ()
+) -> Operation:
+    kind = name.rstrip("0123456789")
+    return Operation(name, kind, phase, "", after, size_bytes=size, peer=peer, tag=tag)
+
+
+def _forward_ring(steps: list[Operation], message: int) -> tuple[Operation, ...]:
+    program: list[Operation] = []
+    arrived: tuple[int, ...] = ()
+    computed: tuple[int, ...] = ()
+    for at, step in enumerate(steps):
+        waits = (*computed, *arrived)
+        if at + 1 < len(steps):
+            program.append(_message(f"send{at}", "forward", "cp+1", message, at, arrived))
+            program.append(_message(f"recv{at}", "forward", "cp-1", message, at))
+            arrived = (len(program) - 1,)
+        computed = (len(program),)
+        program.append(step._replace(after=waits))
+    return tuple(program)
+
+
+def _backward_ring(steps: list[Operation], message: int) -> tuple[Operation, ...]:
+    """Keys and values go round again, and their gradients one step behind them."""
+    program: list[Operation] = []
+    arrived: tuple[int, ...] = ()
+    computed: tuple[int, ...] = ()
+    sums: tuple[int, ...] = ()
+    last = len(steps) - 1
+    for at, step in enumerate(steps):
+        waits = (*computed, *arrived)
+        if at < last:
+            program.append(_message(f"send{at}", "dgrad", "cp+1", message, 2 * at, arrived))
+            program.append(_message(f"recv{at}", "dgrad", "cp-1", message, 2 * at))
+            arrived = (len(program) - 1,)
+        if at > 0:
+            tag = 2 * at - 1
+            program.append(
+                _message(f"send{last + at}", "dgrad", "cp+1", message, tag, (*computed, *sums))
+            )
+            program.append(_message(f"recv{last + at}", "dgrad", "cp-1", message, tag))
+            sums = (len(program) - 1,)
+        computed = (len(program),)
+        program.append(step._replace(after=(*waits, *sums) if at == last else waits))
+    return tuple(program)

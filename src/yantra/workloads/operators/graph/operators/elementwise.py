@@ -1,0 +1,131 @@
+"""Operators that treat every element by itself, or every row: activations, norms, residuals.
+
+They are bound by memory: each reads its inputs and writes its output once. A fused kernel of the
+usual libraries is one operator (SwiGLU; bias, dropout and residual).
+Operations per element are counts of the plain formula, so they matter little: RMS norm 4, layer
+norm 7, GELU 8 (tanh form), SiLU times gate 5, rotary embedding 3, addition 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from yantra.workloads.operators.graph.graph import Gradient, Graph, Use
+from yantra.workloads.operators.graph.tensor import Placement, Tensor
+from yantra.workloads.operators.operations import Operation
+
+_NORM_FLOPS = {"rms": 4, "layer": 7}
+
+
+def elementwise(
+    g: Graph,
+    name: str,
+    inputs: Sequence[Tensor],
+    *,
+    flops: int,
+    kind: str = "elementwise",
+    sizes: Mapping[str, int] | None = None,
+    placement: Placement | None = None,
+    saves: Sequence[int] = (),
+    saves_output: bool = False,
+    keeps_per_element: int = 0,
+    backward_flops: int | None = None,
+    costless_gradient: Sequence[int] = (),
+    region: str = "",
+    weights: Mapping[str, int] | None = None,
+) -> Tensor:
+    """Add an operator over `inputs`, all needed whole where `placement` (the first's) says so.
+
+    `flops` are operations per element of the output. `saves` are the inputs its gradient reads
+    again (`saves_output`: its output), `keeps_per_element` bytes it keeps besides (a mask). For
+    inputs in `costless_gradient` the gradient is that of the output itself: nothing is computed.
+    `weights` are trained vectors it applies, seen by every rank whole.
+    """
+    first = inputs[0]
+    where = first.placement.dual() if placement is None else placement
+    out = g.tensor(name, sizes or dict(first.sizes), where, first.width)
+    uses = tuple(Use(tensor, _within(where, tensor, out)) for tensor in inputs)
+    count = g.local(out)
+    for weight, elements in (weights or {}).items():
+        seen = ("tp",) if any(axis == "tp" for _, axis in where.shards) else ()
+        with g.scope(name):
+            g.weight(weight, elements, partial_over=seen)
+    read = sum(g.bytes(use.tensor, use.placement) for use in uses)
+    keeps = count * keeps_per_element if g.setting.training else 0
+    program = Operation(
+        "", kind, "forward", "",
+        vector_flops=flops * count, bytes_read=read, bytes_written=g.bytes(out) + keeps,
+    )  # fmt: skip
+    taken = [at for at in range(len(uses)) if at not in costless_gradient]
+    again = tuple(uses[at] for at in saves) + ((Use(out, where),) if saves_output else ())
+    gradients = []
+    if taken:
+        cost = Operation(
+            "dgrad", kind, "dgrad", "",
+            vector_flops=(2 * flops if backward_flops is None else backward_flops) * count,
+            bytes_read=g.bytes(out) + keeps + sum(g.bytes(*use) for use in again),
+            bytes_written=sum(g.bytes(*uses[at]) for at in taken),
+        )  # fmt: skip
+        gives = tuple((at, uses[at].placement) for at in taken)
+        gradients.append(Gradient((cost,), (0,), again, gives))
+    if costless_gradient:
+        gives = tuple((at, uses[at].placement) for at in costless_gradient)
+        gradients.append(Gradient((), (0,), (), gives))
+    g.add(name, uses, (out,), (program,), tuple(gradients), keeps=keeps, region=region)
+    return out
+
+
+def _within(where: Placement, tensor: Tensor, out: Tensor) -> Placement:
+    """Return the placement of the output, or that of the input if it has other dimensions.
+
+    So an input split over dimensions of its own (gate and up beside each other, tokens that become
+    rows of experts) is taken as it lies.
+    """
+    if {name for name, _ in out.sizes} <= {name for name, _ in tensor.sizes}:
+        return where
+    return tensor.placement.dual()
+
+
+def norm(g: Graph, x: Tensor, name: str, kind: str, *, bias: bool | None = None) -> Tensor:
+    """Normalise over the last dimension: `rms` has a gain, `layer` a gain and a bias."""
+    feature, size = x.sizes[-1]
+    where = Placement(tuple(pair for pair in x.placement.shards if pair[0] != feature))
+    weights = {"weight": size}
+    if kind == "layer" if bias is None else bias:
+        weights["bias"] = size
+    return elementwise(
+        g, name, [x], flops=_NORM_FLOPS[kind], kind="norm", placement=where, saves=(0,),
+        weights=weights,
+    )  # fmt: skip
+
+
+def residual(g: Graph, name: str, branch: Tensor, skip: Tensor) -> Tensor:
+    """Add a branch to the stream it left, after dropout where the setting has it."""
+    dropout = g.setting.dropout and g.setting.training
+    return elementwise(
+        g, name, [branch, skip], flops=3 if dropout else 1, kind="residual",
+        placement=skip.placement, keeps_per_element=1 if dropout else 0,
+        backward_flops=1, costless_gradient=(1,) if dropout else (0, 1),
+    )  # fmt: skip
+
+
+def view(
+    g: Graph, inputs: Sequence[Tensor], name: str, sizes: Mapping[str, int], where: Placement
+) -> Tensor:
+    """Look at tensors as one of other sizes: nothing is computed or moved.
+
+    Only for graphs without training, as it has no gradient.
+    """
+    out = g.tensor(name, sizes, where, inputs[0].width)
+    g.add(name, tuple(Use(tensor, tensor.placement) for tensor in inputs), (out,), ())
+    return out
+
+
+def settle(g: Graph, x: Tensor, name: str, placement: Placement) -> Tensor:
+    """Bring a tensor to a placement at this point, at the cost of the collectives alone."""
+    if x.placement == placement:
+        return x
+    out = g.tensor(name, dict(x.sizes), placement, x.width)
+    gradient = Gradient((), (0,), (), ((0, placement),))
+    g.add(name, (Use(x, placement),), (out,), (), (gradient,))
+    return out

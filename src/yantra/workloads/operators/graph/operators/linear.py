@@ -1,0 +1,129 @@
+"""A matrix product with a trained weight, split over tensor parallelism or not.
+
+`out` splits the weight by columns: every rank needs the whole input and makes a part of the output,
+so the gradient of the input is a partial sum. `in` splits it by rows: every rank needs a part of
+the input and makes partial sums. (Shoeybi et al., Megatron-LM, 2019, section 3.) The collectives
+follow: all-gather, reduce-scatter or all-reduce, also of the saved input for the weight's gradient
+(Korthikanti et al., 2022, section 4.2.2).
+
+Costs: 2 m n k operations; w (mk + kn + mn) bytes; the weight's gradient is written in the
+gradients' width. Of many experts' weights no more are read than there are rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from yantra.workloads.operators.graph.graph import Gradient, Graph, Use
+from yantra.workloads.operators.graph.tensor import Placement, Tensor
+from yantra.workloads.operators.operations import Domain, Operation
+
+Split = Literal["out", "in"] | None
+
+
+def linear(
+    g: Graph,
+    x: Tensor,
+    name: str,
+    outputs: Mapping[str, int],
+    *,
+    split: Split = None,
+    axis: str = "tp",
+    bias: bool = False,
+    domain: Domain = "dense",
+    copies: int = 1,
+    weight: Literal["own", "tied", "none"] = "own",
+    is_first: bool = False,
+) -> tuple[Tensor, ...]:
+    """Multiply the last dimension of `x` by a weight; return one tensor per entry of `outputs`.
+
+    `outputs` maps names of new last dimensions to their sizes; all come from one product. `copies`
+    products are made with different weights, the rows shared evenly among them (experts). A `tied`
+    weight also stands in another stage, for `none` it was added before. `is_first`: the input is
+    data, whose gradient nobody needs.
+    """
+    feature, k = x.sizes[-1]
+    needed = _needed(g, x, feature, split, axis)
+    base = Placement(tuple(pair for pair in needed.shards if pair[0] != feature))
+    made = []
+    for dimension, size in outputs.items():
+        sizes = {**dict(x.sizes[:-1]), dimension: size}
+        if split == "out":
+            placement = g.split(base, dimension, axis)
+        else:
+            placement = g.partial(base, axis) if split == "in" else base
+        made.append(g.tensor(f"{name}.{dimension}", sizes, placement, x.width))
+    local_k = g.local_dimension(x, feature, needed)
+    local_n = sum(
+        g.local_dimension(tensor, dimension, tensor.placement)
+        for tensor, dimension in zip(made, outputs, strict=True)
+    )
+    m = g.local(x, needed) // local_k
+    ways = g.setting.ways(axis) if split else 1
+    with g.scope(name):
+        if weight != "none":
+            count = copies * k * sum(outputs.values())
+            seen = ("tp",) if split is None and needed.dimension_of("tp") else ()
+            g.weight(
+                "weight", count, ways=ways, domain=domain, partial_over=seen,
+                is_tied=weight == "tied",
+            )  # fmt: skip
+        if bias:
+            _add_bias(g, copies * sum(outputs.values()), split, ways, domain)
+    program = _programs(g, m, local_n, local_k, copies, bias)
+    wanted = g.partial(needed, axis) if split == "out" else needed
+    everything = tuple(range(len(made)))
+    of_input = Gradient((program[1],), everything, gives=((0, wanted),))
+    of_weight = Gradient((program[2],), everything, needs=(Use(x, needed),))
+    gradients = (of_weight,) if is_first else (of_input, of_weight)
+    g.add(name, (Use(x, needed),), tuple(made), (program[0],), gradients)
+    return tuple(made)
+
+
+def _needed(g: Graph, x: Tensor, feature: str, split: Split, axis: str) -> Placement:
+    whole = Placement(tuple(pair for pair in x.placement.shards if pair[0] != feature))
+    if split is None:
+        return whole
+    rest = whole.without(axis)
+    return rest if split == "out" else g.split(rest, feature, axis)
+
+
+def _add_bias(g: Graph, count: int, split: Split, ways: int, domain: Domain) -> None:
+    """Add a bias; under sequence parallelism ranks see different tokens of an unsplit one."""
+    if split == "out":
+        g.weight("bias", count, ways=ways, domain=domain)
+        return
+    parted = domain == "dense" and g.tokens().dimension_of("tp") is not None
+    g.weight("bias", count, domain=domain, partial_over=("tp",) if parted else ())
+
+
+def _programs(
+    g: Graph, m: int, n: int, k: int, copies: int, bias: bool
+) -> tuple[Operation, Operation, Operation]:
+    """Return the forward product, that of the input's gradient and that of the weight's."""
+    w, setting = g.setting.width, g.setting
+    kind = "gemm" if copies == 1 else "grouped_gemm"
+    weight = copies * k * n
+    used = max(min(copies, m), 1)
+    touched = used * k * n
+    shape = (m, n, k) if copies == 1 else (used, m // used, n, k)
+    forward = Operation(
+        "", kind, "forward", "",
+        tensor_flops=2 * m * n * k, vector_flops=m * n if bias else 0,
+        bytes_read=w * m * k + setting.weight_bytes(touched), bytes_written=w * m * n,
+        shape=shape, dtype=setting.dtype,
+    )  # fmt: skip
+    dgrad = Operation(
+        "dgrad", kind, "dgrad", "",
+        tensor_flops=2 * m * n * k,
+        bytes_read=w * (m * n + touched), bytes_written=w * m * k,
+        shape=(*shape[:-3], m, k, n), dtype=setting.dtype,
+    )  # fmt: skip
+    wgrad = Operation(
+        "wgrad", kind, "wgrad", "",
+        tensor_flops=2 * m * n * k, vector_flops=m * n if bias else 0,
+        bytes_read=w * (m * n + m * k), bytes_written=setting.gradient_width * weight,
+        shape=(*shape[:-3], k, n, m), dtype=setting.dtype,
+    )  # fmt: skip
+    return forward, dgrad, wgrad

@@ -1,0 +1,45 @@
+"""A table of trained rows, looked up by index: embeddings.
+
+No arithmetic: a row is read and written per token; the gradient is added into the table's rows.
+Split over `tp` by rows of the vocabulary, every rank finds some of the rows and the sum of all is
+the result. (Shoeybi et al., Megatron-LM, 2019, section 3.)
+"""
+
+from __future__ import annotations
+
+from yantra.workloads.operators.graph.graph import Gradient, Graph
+from yantra.workloads.operators.graph.tensor import REPLICATED, Placement, Tensor
+from yantra.workloads.operators.operations import Operation
+
+
+def lookup(
+    g: Graph,
+    name: str,
+    rows: int,
+    width: int,
+    *,
+    tokens: int,
+    split: bool = True,
+    tied: bool = False,
+    feature: str = "hidden",
+    placement: Placement | None = None,
+) -> Tensor:
+    """Look up `tokens` rows of `width` elements in a table of `rows`.
+
+    `tied`: the head uses the table too. `placement` is where tokens lie when they are looked up;
+    by default over cp alone, so that a split table sees all tokens of the tensor-parallel group.
+    """
+    cp = g.split(REPLICATED, "tokens", "cp") if placement is None else placement
+    ways = g.setting.ways("tp") if split else 1
+    out = g.tensor(name, {"tokens": tokens, feature: width}, g.partial(cp, "tp") if split else cp)
+    with g.scope(name):
+        g.weight("weight", rows * width, ways=ways, is_tied=tied)
+    size = g.bytes(out)
+    forward = Operation("", "gather", "forward", "", bytes_read=size, bytes_written=size)
+    backward = Operation(
+        "wgrad", "scatter", "wgrad", "",
+        vector_flops=g.local(out), bytes_read=size,
+        bytes_written=g.local(out) * g.setting.gradient_width,
+    )  # fmt: skip
+    g.add(name, (), (out,), (forward,), (Gradient((backward,), (0,)),))
+    return out

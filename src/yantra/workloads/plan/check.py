@@ -1,0 +1,322 @@
+"""Whether a model can be trained by a plan: every rule with its numbers, and the nearest plan.
+
+A rule says which field is wrong and why. They are Megatron-LM's where it has one; uneven shares
+are refused, not padded. Of the model only sizes count: heads, experts, widths, layers
+(`facts_of`), read from whatever blocks have them. Vocabularies are not among them: they are
+padded.
+
+Sources: the assertions of Megatron-LM (megatron/training/arguments.py and
+megatron/core/transformer/transformer_config.py); Liu et al., "MoE Parallel Folding", 2025; Jacobs
+et al., "DeepSpeed Ulysses", 2023 (heads over context-parallel ranks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import gcd
+from typing import Any, NamedTuple
+
+from yantra.base.errors import ConfigError
+from yantra.base.records import Record
+from yantra.workloads.plan.limits import limits_of
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.plan.words import called, difference
+from yantra.workloads.schedules.limits import counted
+
+
+class Broken(NamedTuple):
+    """A rule that a plan breaks: the field to change, and why."""
+
+    field: str
+    reason: str
+
+
+class Facts(NamedTuple):
+    """The sizes of a model that a plan must divide; each different one stands once.
+
+    `widths` are those of MLPs and shared experts, `expert_widths` of routed experts, `latents` of
+    the compressed rows of latent attention, `columns` of tables that ep splits. `positions` is the
+    length of a learned table of positions, 0 without one; `fixed_sequence` is the only possible
+    sequence length in tokens, 0 where any is. `limits` are fields that a block does not take at
+    all, and why.
+    """
+
+    name: str
+    layers: int
+    heads: tuple[int, ...] = ()
+    kv_heads: tuple[int, ...] = ()
+    widths: tuple[int, ...] = ()
+    experts: tuple[int, ...] = ()
+    expert_widths: tuple[int, ...] = ()
+    latents: tuple[int, ...] = ()
+    columns: tuple[int, ...] = ()
+    positions: int = 0
+    is_causal: bool = False
+    sequence: int = 0
+    fixed_sequence: int = 0
+    limits: tuple[tuple[str, str], ...] = ()
+
+
+def facts_of(model: Any) -> Facts:
+    """Return the sizes of a model (its `front`, `layers` and `tail`)."""
+    found: dict[str, dict[int, None]] = {}
+    is_causal = False
+    for part in _parts((model.front, *dict.fromkeys(model.layers), model.tail)):
+        is_causal = is_causal or bool(getattr(part, "causal", False))
+        for fact, size in _sizes(part):
+            found.setdefault(fact, {})[size] = None
+    sizes = {fact: tuple(found.get(fact, ())) for fact in _OF_BLOCKS}
+    splits = gcd(*sizes["heads"], *sizes["kv_heads"], *sizes["widths"])
+    return Facts(
+        model.name,
+        len(model.layers),
+        **sizes,
+        positions=max(found.get("positions", (0,))),
+        is_causal=is_causal,
+        sequence=model.sequence,
+        fixed_sequence=model.sequence if model.fixed_sequence else 0,
+        limits=limits_of(model, splits),
+    )
+
+
+_MOST_PASSES = 1 << 20
+_LATENTS = ("q_lora", "kv_lora", "qk_rope")
+_OF_BLOCKS = ("heads", "kv_heads", "widths", "experts", "expert_widths", "latents", "columns")
+
+
+def _parts(values: object) -> Iterator[Record]:
+    """Yield every record within a model, however deep."""
+    for value in values if isinstance(values, tuple) else (values,):
+        if isinstance(value, tuple):
+            yield from _parts(value)
+        elif isinstance(value, Record):
+            yield value
+            yield from _parts(tuple(vars(value).values()))
+
+
+def _sizes(part: Record) -> Iterator[tuple[str, int]]:
+    heads = getattr(part, "heads", 0)
+    if heads:
+        yield "heads", heads
+        yield "kv_heads", getattr(part, "kv_heads", heads)
+    experts = getattr(part, "experts", 0)
+    width = getattr(part, "intermediate", 0)
+    if experts:
+        yield "experts", experts
+    if width:
+        yield ("expert_widths" if experts else "widths"), width
+    if getattr(part, "shared", 0):
+        shared = part.shared  # type: ignore[attr-defined]
+        yield "widths", shared * (getattr(part, "shared_intermediate", None) or width)
+    columns = getattr(part, "columns", 0)
+    if columns:
+        yield "columns", columns
+    for fact, fields in (("latents", _LATENTS), ("positions", ("positions",))):
+        yield from ((fact, getattr(part, field)) for field in fields if getattr(part, field, 0))
+
+
+def check(plan: Plan, model: Any, sequence: int | None = None) -> None:
+    """Raise ConfigError if the model cannot be trained by the plan.
+
+    The error names the fields as the user called them, gives the numbers, and the nearest possible
+    plan with the same number of ranks. `sequence` is in tokens, None for the model's usual one.
+    """
+    _check_size(plan)
+    facts = facts_of(model)
+    tokens = facts.sequence if sequence is None else sequence
+    broken = tuple(problems(plan, facts, tokens))
+    if broken:
+        from yantra.workloads.plan.nearest import nearest
+
+        raise _error(plan, broken, nearest(plan, facts, tokens))
+
+
+def _check_size(plan: Plan) -> None:
+    """Refuse more ranks than a workload can have: no nearest plan has as many."""
+    from yantra.workloads.templates.parts import MOST_RANKS
+
+    if plan.ranks > MOST_RANKS:
+        largest = max(("tp", "cp", "dp", "pp"), key=lambda axis: int(getattr(plan, axis)))
+        product = f"tp x cp x dp x pp = {plan.tp} x {plan.cp} x {plan.dp} x {plan.pp}"
+        problem = f"{product} = {plan.ranks} ranks; at most {MOST_RANKS} can be"
+        raise ConfigError(called(plan, largest), problem)
+
+
+def problems(plan: Plan, facts: Facts, sequence: int) -> Iterator[Broken]:
+    """Yield every rule that a plan breaks for a model and a sequence length in tokens."""
+    yield from plan_problems(plan)
+    for field, reason in facts.limits:
+        if getattr(plan, field) > 1 or getattr(plan, field) is True:
+            yield Broken(field, reason)
+    yield from _tensor(plan, facts)
+    yield from _sequence(plan, facts, sequence)
+    yield from _context(plan, facts)
+    yield from _experts(plan, facts)
+    yield from _pipeline(plan, facts)
+
+
+def plan_problems(plan: Plan) -> Iterator[Broken]:
+    """Yield every rule that a plan breaks whatever the model is."""
+    if plan.sequence_parallel and plan.tp == 1:
+        yield Broken("sequence_parallel", "runs over the tp ranks, and tp is 1")
+    share = plan.micro_batch * plan.dp
+    if plan.global_batch % share:
+        product = f"micro-batch x dp = {plan.micro_batch} x {plan.dp} = {share}"
+        near = _multiples(plan.global_batch, share)
+        yield Broken("global_batch", f"{plan.global_batch} is no multiple of {product}{near}")
+    passes = plan.micro_batches * plan.pp * plan.vpp
+    if passes > _MOST_PASSES:
+        chunks = counted(plan.pp * plan.vpp, "chunk")
+        made = f"{counted(plan.micro_batches, 'micro-batch')} through {chunks} of layers"
+        yield Broken("global_batch", f"{made} are {passes} passes; at most {_MOST_PASSES} can be")
+    yield from _schedule(plan)
+    yield from _folding(plan)
+    yield from _sharding(plan)
+    yield from _order(plan)
+
+
+def _schedule(plan: Plan) -> Iterator[Broken]:
+    from yantra.workloads import schedules
+
+    schedule = schedules.get(plan.schedule, plan.spelling.get("schedule", "schedule"))
+    reason = schedule.requires(plan.pp, plan.micro_batches or 1, plan.vpp)
+    if reason is not None:
+        yield Broken("schedule", f"{plan.schedule} {reason}")
+
+
+def _folding(plan: Plan) -> Iterator[Broken]:
+    ranks = plan.tp * plan.cp * plan.dp
+    if ranks % (plan.ep * plan.etp):
+        stage = f"tp x cp x dp = {plan.tp} x {plan.cp} x {plan.dp} = {ranks} ranks of a stage"
+        experts = f"ep x etp = {plan.ep} x {plan.etp} = {plan.ep * plan.etp}"
+        yield Broken("ep" if plan.ep > 1 else "etp", f"{experts} must divide the {stage}")
+
+
+def _sharding(plan: Plan) -> Iterator[Broken]:
+    every = plan.dp * plan.cp
+    if plan.shard is not None:
+        if plan.zero == 0:
+            yield Broken("shard", "shards nothing with zero = 0; give zero 1, 2 or 3")
+        if every % plan.shard:
+            product = f"dp x cp = {plan.dp} x {plan.cp} = {every}"
+            yield Broken("shard", f"groups of {plan.shard} ranks do not divide {product}")
+    if plan.zero < 3:
+        if not plan.reshard_after_forward:
+            yield Broken("reshard_after_forward", f"weights are whole with zero = {plan.zero}")
+        if plan.prefetch > 1:
+            yield Broken("prefetch", f"nothing is gathered ahead with zero = {plan.zero}; give 3")
+
+
+def _order(plan: Plan) -> Iterator[Broken]:
+    if plan.tp * plan.cp * plan.dp % (plan.ep * plan.etp) or any(_bad_shard(plan)):
+        return
+    try:
+        plan.grid()
+    except ConfigError as error:
+        yield Broken(error.where, error.problem)
+
+
+def _bad_shard(plan: Plan) -> Iterator[bool]:
+    yield plan.shard is not None and plan.dp * plan.cp % plan.shard != 0
+
+
+def _tensor(plan: Plan, facts: Facts) -> Iterator[Broken]:
+    for heads in facts.heads:
+        if heads % plan.tp:
+            yield Broken("tp", f"{heads} attention heads are not divisible by {plan.tp}")
+    for heads in facts.kv_heads:
+        if heads not in facts.heads and heads % plan.tp:
+            yield Broken("tp", f"{heads} key-value heads are not divisible by {plan.tp}")
+    for width in facts.latents:
+        if width % plan.tp and not plan.sequence_parallel:
+            without = f"not divisible by {plan.tp} (sequence_parallel would not split it)"
+            yield Broken("tp", f"the latent width {width} is {without}")
+    for width in facts.widths:
+        if width % plan.tp:
+            yield Broken("tp", f"the MLP width {width} is not divisible by {plan.tp}")
+
+
+def _sequence(plan: Plan, facts: Facts, sequence: int) -> Iterator[Broken]:
+    if facts.fixed_sequence and sequence != facts.fixed_sequence:
+        always = f"{facts.name} always has {facts.fixed_sequence} tokens"
+        yield Broken("sequence", f"{always}, got {sequence}")
+    elif facts.positions and sequence > facts.positions:
+        yield Broken("sequence", f"{facts.name} has {facts.positions} positions, got {sequence}")
+    if plan.sequence_parallel and sequence % (plan.tp * plan.cp):
+        product = f"tp x cp = {plan.tp} x {plan.cp} = {plan.tp * plan.cp}"
+        field = "sequence_parallel" if plan.cp == 1 else "cp"
+        yield Broken(field, f"{sequence} tokens are not divisible by {product}")
+    elif sequence % plan.cp:
+        yield Broken("cp", f"{sequence} tokens are not divisible by {plan.cp}")
+    elif facts.is_causal and plan.cp > 1 and sequence % (2 * plan.cp):
+        halves = f"each of the {plan.cp} ranks takes two chunks, so that all have equal work"
+        yield Broken("cp", f"{sequence} tokens are not divisible by 2 x {plan.cp}: {halves}")
+
+
+def _context(plan: Plan, facts: Facts) -> Iterator[Broken]:
+    if plan.cp == 1:
+        return
+    if plan.cp_kind != "a2a":
+        return
+    for heads in dict.fromkeys((*facts.heads, *facts.kv_heads)):
+        local = heads // plan.tp
+        if local % plan.cp:
+            whose = "attention" if heads in facts.heads else "key-value"
+            of = f"{heads} {whose} heads / tp {plan.tp} = {local}"
+            yield Broken("cp", f"a2a shares heads, and {of} is not divisible by {plan.cp}")
+
+
+def _experts(plan: Plan, facts: Facts) -> Iterator[Broken]:
+    if not facts.experts:
+        dense = f"{facts.name} has no experts"
+        for columns in facts.columns:
+            if columns % plan.ep:
+                yield Broken("ep", f"{columns} columns of tables are not divisible by {plan.ep}")
+        for field in ("etp",) if facts.columns else ("ep", "etp"):
+            if getattr(plan, field) > 1:
+                yield Broken(field, f"{dense}, got {getattr(plan, field)}")
+        if plan.routing != "uniform":
+            yield Broken("routing", f"{dense} to route to")
+        if plan.capacity_factor is not None:
+            yield Broken("capacity_factor", dense)
+        return
+    if plan.zero and plan.replicas > 1:
+        dense = f"weights besides them are sharded over dp x cp = {plan.dp * plan.cp}"
+        yield Broken("shard", f"experts have no shard groups of their own; left out, {dense}")
+    if plan.tp > 1 and not plan.sequence_parallel:
+        yield Broken("sequence_parallel", f"experts with tp = {plan.tp} need it (Megatron-LM too)")
+    for experts in facts.experts:
+        if experts % plan.ep:
+            yield Broken("ep", f"{experts} experts are not divisible by {plan.ep}")
+    for width in facts.expert_widths:
+        if width % plan.etp:
+            yield Broken("etp", f"the expert width {width} is not divisible by {plan.etp}")
+
+
+def _pipeline(plan: Plan, facts: Facts) -> Iterator[Broken]:
+    from yantra.workloads import schedules
+
+    schedule = schedules.get(plan.schedule)
+    if schedule.requires(plan.pp, plan.micro_batches or 1, plan.vpp) is not None:
+        return
+    stages = plan.pp * plan.vpp
+    if facts.layers >= stages:  # else there is no need to lay them out, which takes time for many
+        stages = schedule.stages(plan.pp, plan.vpp).count
+    if facts.layers < stages:
+        field = "vpp" if plan.vpp > 1 and facts.layers >= plan.pp else "pp"
+        yield Broken(field, f"{facts.layers} layers cannot fill {stages} stages")
+
+
+def _multiples(number: int, of: int) -> str:
+    below = number // of * of
+    near = f"{below} or {below + of}" if below else str(of)
+    return f"; the nearest: {near}"
+
+
+def _error(plan: Plan, broken: tuple[Broken, ...], near: Plan | None) -> ConfigError:
+    lines = [broken[0].reason]
+    lines += [f"  also {called(plan, rule.field)}: {rule.reason}" for rule in broken[1:]]
+    if near is not None:
+        ranks = counted(plan.ranks, "rank")
+        lines.append(f"  the nearest possible plan on {ranks}: {difference(plan, near)}")
+    return ConfigError(called(plan, broken[0].field), "\n".join(lines))

@@ -1,0 +1,248 @@
+"""How a training job is spread over its ranks, and what each rank does with its share.
+
+A plan knows nothing of the model: what it says alone is checked here, what depends on the model in
+`plan_check.py`. Names and meanings are Megatron-LM's where it has them; its own spellings
+(`tensor_model_parallel_size`) are read by `Plan.of` (see `names.py`).
+
+Trade-off: the fields of `_DERIVED`, which follow from others where they are left out, hold their
+value and not None once the plan is made, so that nobody derives them twice; a plan remembers which
+were left out, and `replace` derives these again.
+
+Sources: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using
+Megatron-LM", SC 2021; Liu et al., "MoE Parallel Folding", arXiv 2504.14960 (experts' own axes);
+Rajbhandari et al., "ZeRO", SC 2020; Zhao et al., "PyTorch FSDP", VLDB 2023 (HSDP).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Literal, Self
+
+from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.base.records import Record
+from yantra.workloads.templates.grid import Grid, grid_of
+
+CpKind = Literal["p2p", "all_gather", "a2a"]
+Recompute = Literal["none", "selective", "full"]
+Dtype = Literal["fp32", "bf16", "fp16", "fp8"]
+Axis = Literal["tp", "cp", "ep", "dp", "pp"]
+
+DTYPE_BYTES: Mapping[str, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "fp8": 1}
+AXES: tuple[Axis, ...] = ("tp", "cp", "ep", "dp", "pp")
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "cp_kind": ("p2p", "all_gather", "a2a"),
+    "recompute": ("none", "selective", "full"),
+    "dtype": tuple(DTYPE_BYTES),
+    "gradient_dtype": ("fp32", "bf16", "fp16"),
+    "optimizer": ("adam", "sgd"),
+}
+SIZES = ("tp", "cp", "pp", "vpp", "ep", "etp", "dp", "micro_batch", "prefetch")
+OPTIONAL_SIZES = ("shard", "global_batch", "bucket_elements")
+SWITCHES = (
+    "sequence_parallel",
+    "reshard_after_forward",
+    "overlap_gradients",
+    "overlap_parameters",
+    "overlap_p2p",
+    "offload_optimizer",
+    "offload_activations",
+    "flash_attention",
+    "dropout",
+)
+DERIVED: Any = None  # left out: the plan derives it from other fields, once
+_DERIVED = ("sequence_parallel", "global_batch", "schedule")
+_MEGATRON_BUCKET = 40_000_000
+_MEGATRON_BUCKET_PER_RANK = 1_000_000
+LARGEST = 2**40
+
+
+class Plan(Record):
+    """A way to spread one training step; see docs/reference/plans.md for every field.
+
+    Sizes are numbers of ranks, sequences (`micro_batch`, `global_batch`), elements
+    (`bucket_elements`) and layers (`prefetch`). Raises ConfigError for a value that no plan may
+    have; `check` says whether the values go together.
+    """
+
+    __slots__ = ("_left_out", "_spelling")
+
+    tp: int = 1
+    sequence_parallel: bool = DERIVED
+    cp: int = 1
+    cp_kind: CpKind = "p2p"
+    pp: int = 1
+    vpp: int = 1
+    ep: int = 1
+    etp: int = 1
+    dp: int = 1
+    zero: Literal[0, 1, 2, 3] = 0
+    shard: int | None = None
+    reshard_after_forward: bool = True
+    prefetch: int = 1
+    micro_batch: int = 1
+    global_batch: int = DERIVED
+    schedule: str = DERIVED
+    recompute: Recompute = "none"
+    dtype: Dtype = "bf16"
+    gradient_dtype: Dtype = "fp32"
+    optimizer: Literal["adam", "sgd"] = "adam"
+    order: str = "-".join(AXES)
+    overlap_gradients: bool = True
+    overlap_parameters: bool = True
+    overlap_p2p: bool = True
+    bucket_elements: int | None = None
+    offload_optimizer: bool = False
+    offload_activations: bool = False
+    flash_attention: bool = True
+    dropout: bool = False
+    routing: str = "uniform"
+    capacity_factor: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check each value, then derive what was left out."""
+        state = self.__dict__
+        object.__setattr__(self, "_left_out", tuple(n for n in _DERIVED if state[n] is None))
+        object.__setattr__(self, "_spelling", {})
+        _check_values(state)
+        if state["sequence_parallel"] is None:
+            state["sequence_parallel"] = self.tp > 1
+        if state["global_batch"] is None:
+            state["global_batch"] = self.micro_batch * self.dp
+        if state["schedule"] is None:
+            state["schedule"] = "interleaved" if self.vpp > 1 else "1f1b"
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | None = None, **named: Any) -> Self:
+        """Make a plan from names of Megatron, DeepSpeed, vLLM or our own, as flags or as keywords.
+
+        Errors of the plan then name the fields as they were given. Raises ConfigError.
+        """
+        from yantra.workloads.plan.names import plan_fields
+
+        return plan_fields({**(given or {}), **named}, cls)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed; those left out are derived again."""
+        plan = type(self)(**(self.given | changes))
+        return plan.spelled(self.spelling)
+
+    def spelled(self, spelling: Mapping[str, str]) -> Self:
+        """Note how the user called the fields; errors use these names."""
+        object.__setattr__(self, "_spelling", dict(spelling))
+        return self
+
+    @property
+    def spelling(self) -> Mapping[str, str]:
+        """How the user called the fields; a field that is absent is called by its own name."""
+        names: Mapping[str, str] = getattr(self, "_spelling")  # noqa: B009 (a slot mypy cannot see)
+        return names
+
+    @property
+    def derived(self) -> tuple[str, ...]:
+        """The fields that were left out and have a derived value."""
+        left_out: tuple[str, ...] = getattr(self, "_left_out")  # noqa: B009
+        return left_out
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The fields as they were given: None where a value was derived."""
+        return self.__dict__ | dict.fromkeys(self.derived)
+
+    def grid(self) -> Grid:
+        """Return the grid of the ranks. Raises ConfigError for an order that has none."""
+        return grid_of(
+            tp=self.tp, cp=self.cp, dp=self.dp, pp=self.pp, ep=self.ep, etp=self.etp,
+            order=self.order, shard=self.shard,
+        )  # fmt: skip
+
+    @property
+    def micro_batches(self) -> int:
+        """Micro-batches of one step: global batch / (micro-batch x dp)."""
+        return self.global_batch // (self.micro_batch * self.dp)
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks; ep and etp fold into the others."""
+        return self.tp * self.cp * self.dp * self.pp
+
+    @property
+    def edp(self) -> int:
+        """Ranks that hold the same part of the same experts: dp x cp x tp / (ep x etp)."""
+        return self.dp * self.cp * self.tp // (self.ep * self.etp)
+
+    @property
+    def replicas(self) -> int:
+        """Copies of the sharded state over dp x cp: 1, or more with `shard` (HSDP)."""
+        return self.dp * self.cp // (self.shard or self.dp * self.cp)
+
+    @property
+    def bucket_size(self) -> int:
+        """Elements of gradients reduced together: as given, or Megatron-LM's default.
+
+        That is max(40e6, 1e6 x dp x cp); it grows with the ranks so that latency does not rule.
+        """
+        default = max(_MEGATRON_BUCKET, _MEGATRON_BUCKET_PER_RANK * self.dp * self.cp)
+        return self.bucket_elements or default
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as fields: slots cannot be set on a frozen record."""
+        return partial(type(self), **self.given), ()
+
+
+def _check_values(state: Mapping[str, Any]) -> None:
+    """Check every field for itself."""
+    for name in SIZES:
+        _check_size(name, state[name])
+    for name in OPTIONAL_SIZES:
+        if state[name] is not None:
+            _check_size(name, state[name])
+    for name in SWITCHES:
+        if not isinstance(state[name], bool) and not (name in _DERIVED and state[name] is None):
+            raise ConfigError(name, expected_got("true or false", state[name]))
+    for name, choices in CHOICES.items():
+        if state[name] not in choices:
+            hint = did_you_mean(str(state[name]), choices)
+            one = f"one of {', '.join(choices)}"
+            raise ConfigError(name, expected_got(one, state[name]) + hint)
+    if state["zero"] not in (0, 1, 2, 3) or isinstance(state["zero"], bool):
+        raise ConfigError("zero", expected_got("0, 1, 2 or 3", state["zero"]))
+    schedule = state["schedule"]
+    if schedule is not None and not (isinstance(schedule, str) and schedule):
+        raise ConfigError("schedule", expected_got("a name or a file", schedule))
+    _check_order(state["order"])
+    skew_of(state["routing"])
+    factor = state["capacity_factor"]
+    if factor is not None and not (_is_number(factor) and 0 < factor < LARGEST):
+        raise ConfigError("capacity_factor", expected_got("a number above 0", factor))
+
+
+def skew_of(routing: object) -> float:
+    """Return alpha of the routing `zipf:<alpha>`, 0 of `uniform`; anything else is an error."""
+    if routing == "uniform":
+        return 0.0
+    kind, _, number = routing.partition(":") if isinstance(routing, str) else ("", "", "")
+    try:
+        alpha = float(number)
+    except ValueError:
+        alpha = -1.0
+    if kind != "zipf" or not 0 <= alpha <= 100:
+        expected = '"uniform", or "zipf:<alpha>" such as "zipf:1.2"'
+        raise ConfigError("routing", expected_got(expected, routing))
+    return alpha
+
+
+def _check_size(name: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST:
+        raise ConfigError(name, expected_got("a whole number of at least 1", value))
+
+
+def _check_order(order: object) -> None:
+    axes = order.split("-") if isinstance(order, str) else []
+    if not set(axes) <= set(AXES) or len(set(axes)) < len(axes) or not axes:
+        every = f"each of {', '.join(AXES)} once, fastest first, such as {'-'.join(AXES)}"
+        raise ConfigError("order", f"expected {every}; got {show(order)}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,75 @@
+"""Timelines of the classes of equal ranks -> a workload; classes that do the same share one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from yantra.workloads.serving.check import check_events
+from yantra.workloads.serving.engine import Engine
+from yantra.workloads.serving.memory import StageMemory
+from yantra.workloads.serving.rounds import draw, rounds_of
+from yantra.workloads.serving.timeline import Event, Timeline
+from yantra.workloads.serving.transfer import Place
+from yantra.workloads.templates import RankClass, Workload
+from yantra.workloads.templates.grid import Grid, Group
+
+_VIEWS = {"tp": "dense", "ep": "expert", "etp": "expert"}
+
+
+class Half(NamedTuple):
+    """One grid with its engine, and the memory of its stages."""
+
+    grid: Grid
+    engine: Engine
+    memory: tuple[StageMemory, ...]
+
+
+def workload_of(
+    halves: Mapping[str, Half],
+    timelines: Mapping[str, Mapping[Place, Timeline]],
+    axes: Mapping[str, bool],
+    about: Mapping[str, Any],
+) -> Workload:
+    """Return the workload of one or two grids, checked to run to its end.
+
+    `timelines` are those of each grid's classes, `axes` says along which they differ besides pp.
+    """
+    groups: dict[str, Group] = {}
+    classes: list[RankClass] = []
+    templates: dict[str, bytes] = {}
+    events: dict[int, list[Event]] = {}
+    memory: dict[str, Any] = {}
+    for name, half in halves.items():
+        prefix = f"{name}." if name else ""
+        by_content: dict[bytes, str] = {}
+        for place, timeline in timelines[name].items():
+            content = timeline.builder.to_bytes()
+            label = by_content.setdefault(content, _label(prefix, place, axes))
+            templates[label] = content
+            chosen = {"pp": place.pp} | {
+                axis: getattr(place, axis) for axis, depends in axes.items() if depends
+            }
+            classes.append(RankClass(half.grid.name, chosen, label))
+            events[half.grid.rank(chosen)] = timeline.events
+            memory[label] = half.memory[place.pp].as_dict()
+            groups |= _groups(timeline, prefix, half.grid.name)
+    grids = [half.grid for half in halves.values()]
+    check_events(grids, groups, events)
+    drawing = "".join(draw(rounds_of(half.engine), name) for name, half in halves.items())
+    sections = {"about": dict(about), "memory": memory, "schedule": drawing}
+    return Workload(
+        grids=grids, groups=groups, classes=classes, templates=templates, sections=sections
+    )
+
+
+def _label(prefix: str, place: Place, axes: Mapping[str, bool]) -> str:
+    parts = [f"{axis}{getattr(place, axis)}" for axis, depends in axes.items() if depends]
+    return "-".join((f"{prefix}stage{place.pp}", *parts))
+
+
+def _groups(timeline: Timeline, prefix: str, grid: str) -> Iterator[tuple[str, Group]]:
+    names = dict.fromkeys(event.group for event in timeline.events if event.group)
+    for name in names:
+        axis = name.removeprefix(prefix)
+        yield name, Group(_VIEWS[axis], [axis], grid=grid)

@@ -1,0 +1,201 @@
+"""Iterations of a serving engine from a model and a plan: `infer(model, plan)`.
+
+The steps, in order: legality, requests to iterations, their forward passes on each stage, memory,
+one encoded template for each class of equal ranks, self-check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
+
+from yantra.base.errors import ConfigError, expected_got
+from yantra.workloads.serving.classes import Half, workload_of
+from yantra.workloads.serving.engine import Engine, Links
+from yantra.workloads.serving.lanes import plays_of
+from yantra.workloads.serving.legality import check_plan
+from yantra.workloads.serving.memory import check_fit, memory_of, room_of
+from yantra.workloads.serving.plan import InferencePlan
+from yantra.workloads.serving.requests import Job, Phase
+from yantra.workloads.serving.rounds import rounds_of, totals_of
+from yantra.workloads.serving.stages import Stages
+from yantra.workloads.serving.timeline import Timeline
+from yantra.workloads.serving.transfer import Arriving, Leaving, Place, Transfer
+from yantra.workloads.templates import Workload
+from yantra.workloads.training.stage import Parts
+
+
+class ServedModel(Parts, Protocol):
+    """What inference needs of a model."""
+
+    @property
+    def name(self) -> str:
+        """How the model is called."""
+
+    @property
+    def sequence(self) -> int:
+        """Its usual number of tokens in a sequence."""
+
+
+def infer(
+    model: ServedModel | str,
+    plan: InferencePlan | None = None,
+    *,
+    phase: Phase = "prefill",
+    batch: int | None = None,
+    prompt: int | None = None,
+    context: int | None = None,
+    prompts: int | None = None,
+    iterations: int | None = None,
+    max_num_batched_tokens: int | None = None,
+    decode_plan: InferencePlan | None = None,
+    transfer: Literal["layer", "end"] = "layer",
+    memory_bytes: int | None = None,
+) -> Workload:
+    """Return the workload of some iterations of inference.
+
+    `model` may be a name of the catalogue or a file, as on the command line.
+    `batch` and `prompts` are numbers of sequences over all replicas (one per replica by default),
+    `prompt` and `context` tokens; by default the sequences end with the model's usual length, those
+    of a mixed phase have half of it at first.
+    `max_num_batched_tokens` bounds an iteration of one replica: longer prompts come in chunks.
+    `iterations` is their number; by default until all prompts are done, or one. With the phase
+    `disaggregated`, `plan` is that of the grid for prompts, `decode_plan` of the other, and
+    `transfer` says whether keys and values go layer by layer or at the end of the prompt.
+
+    Raises ConfigError for a plan that is impossible for the model, a batch that replicas cannot
+    share, or one that needs more than its share of `memory_bytes` per device; UnsupportedError for
+    a model whose layers have no causal attention.
+    """
+    if isinstance(model, str):
+        from yantra.workloads.models.catalogue import find
+
+        model = find(model)
+    plan = plan or InferencePlan()
+    usual = _usual(model.sequence, phase, iterations)
+    job = Job(
+        phase=phase,
+        batch=plan.dp if batch is None else batch,
+        prompt=usual["prompt"] if prompt is None else prompt,
+        context=usual["context"] if context is None else context,
+        prompts=(plan.dp if phase == "mixed" else 0) if prompts is None else prompts,
+        iterations=iterations,
+        max_num_batched_tokens=max_num_batched_tokens,
+    )
+    if phase == "disaggregated":
+        return _disaggregated(model, job, plan, decode_plan, transfer, memory_bytes)
+    if decode_plan is not None:
+        raise ConfigError("decode_plan", f"only the phase disaggregated has one; got {phase}")
+    return _single(model, job, plan, memory_bytes)
+
+
+def _usual(sequence: int, phase: str, iterations: int | None) -> dict[str, int]:
+    """Return the lengths that are not given."""
+    before = max(sequence - (iterations or 1), 1)
+    if phase == "prefill":
+        return {"prompt": sequence, "context": 0}
+    if phase == "disaggregated":
+        return {"prompt": before, "context": 0}
+    half = max(sequence // 2, 1)
+    return {"prompt": half, "context": before if phase == "decode" else half}
+
+
+def _single(
+    model: ServedModel, job: Job, plan: InferencePlan, memory_bytes: int | None
+) -> Workload:
+    count = job.iterations or (1 if job.phase == "decode" else None)
+    half = _half(model, plan, job, count, generates=job.phase != "prefill")
+    room = _room(half, job.batch, memory_bytes)
+    timelines = {Place(stage): half.engine.timelines(stage)[0] for stage in range(plan.pp)}
+    about = {"plan": dict(vars(plan)), **_about(model, job)}
+    about |= totals_of(rounds_of(half.engine)) | room
+    return workload_of({"": half}, {"": timelines}, {}, about)
+
+
+def _disaggregated(
+    model: ServedModel,
+    job: Job,
+    plan: InferencePlan,
+    decode_plan: InferencePlan | None,
+    how: str,
+    memory_bytes: int | None,
+) -> Workload:
+    if how not in ("layer", "end"):
+        raise ConfigError("transfer", expected_got('"layer" or "end"', how))
+    if decode_plan is None:
+        raise ConfigError("decode_plan", "disaggregated: expected the plan of the decode grid")
+    steps = job.iterations or 1
+    after = job.replace(phase="decode", context=job.prompt)
+    first = _half(model, plan, job, None, generates=False, name="prefill")
+    second = _half(
+        model, decode_plan, after, steps, generates=True, name="decode", first_rank=plan.ranks
+    )
+    rooms = [
+        _room(half, job.batch, memory_bytes, f" of {half.grid.name}") for half in (first, second)
+    ]
+    link = Transfer(first.engine, second.engine, job.batch, layerwise=how == "layer")
+    timelines = {
+        "prefill": _linked(link, first.engine, Leaving),
+        "decode": _linked(link, second.engine, Arriving),
+    }
+    about = {
+        "prefill_plan": dict(vars(plan)), "decode_plan": dict(vars(decode_plan)),
+        **_about(model, job), "transfer": how, "transfer_bytes": link.cache_bytes,
+        "prefill": totals_of(rounds_of(first.engine)) | rooms[0],
+        "decode": totals_of(rounds_of(second.engine)) | rooms[1],
+    }  # fmt: skip
+    axes = {"tp": link.by_tp, "dp": link.by_dp}
+    return workload_of({"prefill": first, "decode": second}, timelines, axes, about)
+
+
+def _room(half: Half, batch: int, memory_bytes: int | None, name: str = "") -> dict[str, int]:
+    """Check that all fits and return how much would; nothing if the capacity is not known."""
+    if memory_bytes is None:
+        return {}
+    check_fit(half.memory, half.engine, batch, memory_bytes, name)
+    return room_of(half.memory, half.engine, batch, memory_bytes)
+
+
+def _linked(
+    link: Transfer, engine: Engine, kind: Callable[[Transfer, Place], Links]
+) -> dict[Place, Timeline]:
+    made: dict[Place, Timeline] = {}
+    for stage in range(engine.stages.plan.pp):
+        places = link.places(engine, stage)
+        classes = [kind(link, place) for place in places]
+        made |= zip(places, engine.timelines(stage, classes), strict=True)
+    return made
+
+
+def _half(
+    model: ServedModel,
+    plan: InferencePlan,
+    job: Job,
+    count: int | None,
+    *,
+    generates: bool,
+    name: str = "",
+    first_rank: int = 0,
+) -> Half:
+    """Return one grid's engine; `count` is that of its iterations."""
+    where = f"{name}: " if name else ""
+    requests = job.requests(plan.dp, where)
+    lanes = min(plan.micro_batches, len(requests))
+    stages = Stages(model, plan, f"{name}." if name else "")
+    plays = plays_of(
+        requests, lanes, budget=job.max_num_batched_tokens, count=count, generates=generates
+    )
+    lengths = [0] * len(requests)
+    for play in plays:
+        for share in play.iteration:
+            lengths[share.sequence] = share.past + share.new
+    check_plan(plan, model, max(lengths), where)
+    engine = Engine(stages, plays, lanes)
+    grid = plan.grid(name or "infer", first_rank)
+    return Half(grid, engine, memory_of(engine, lengths, lengths[0]))
+
+
+def _about(model: ServedModel, job: Job) -> dict[str, Any]:
+    without = ("iterations", "prompt") if job.phase == "decode" else ("iterations",)
+    given = {name: value for name, value in vars(job).items() if value and name not in without}
+    return {"kind": "inference", "model": model.name, **given}

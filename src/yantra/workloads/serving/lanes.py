@@ -1,0 +1,94 @@
+"""The batches that are in flight in a pipeline at once: lanes.
+
+A sequence stays in its lane, whose next iteration needs the tokens of the one before; the lanes
+take turns, so that other lanes fill the stages meanwhile (vLLM: as many batches in flight as
+stages).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from yantra.workloads.serving.iterations import Iteration, Request, Share, iterations_of
+
+
+class Play(NamedTuple):
+    """One forward pass of a replica; `number` counts turns, also those of lanes that are done.
+
+    `needs` and `makes` are the numbers of tokens taken from the lane's iteration before, and given
+    to the one after.
+    """
+
+    number: int
+    lane: int
+    iteration: Iteration
+    needs: int
+    makes: int
+
+
+def lane_of(sequence: int, sequences: int, lanes: int) -> int:
+    """Return the lane of a sequence: equal shares, the first lanes take one more."""
+    each, more = divmod(sequences, lanes)
+    if sequence < more * (each + 1):
+        return sequence // (each + 1)
+    return more + (sequence - more * (each + 1)) // each
+
+
+def plays_of(
+    requests: Sequence[Request],
+    lanes: int,
+    *,
+    budget: int | None = None,
+    count: int | None = None,
+    generates: bool = True,
+) -> tuple[Play, ...]:
+    """Return the forward passes of a replica in the order of every stage.
+
+    Other arguments are those of `iterations_of`, for each lane.
+    """
+    members = _members(requests, lanes)
+
+    def rounds_of(mine: Sequence[int], count: int | None) -> tuple[Iteration, ...]:
+        chosen = [requests[number] for number in mine]
+        return iterations_of(chosen, budget=budget, count=count, generates=generates)
+
+    if count is None and generates:
+        count = max(len(rounds_of(mine, None)) for mine in members)
+    rounds = [
+        [_renumbered(iteration, mine) for iteration in rounds_of(mine, count)] for mine in members
+    ]
+    return tuple(
+        Play(
+            turn * lanes + lane,
+            lane,
+            mine[turn],
+            _passed(mine, turn - 1),
+            _passed(mine, turn),
+        )
+        for turn in range(max(map(len, rounds)))
+        for lane, mine in enumerate(rounds)
+        if turn < len(mine)
+    )
+
+
+def _members(requests: Sequence[Request], lanes: int) -> list[list[int]]:
+    """Return the sequences of each lane: equal shares of those with and of those without prompt."""
+    members: list[list[int]] = [[] for _ in range(lanes)]
+    for has_prompt in (False, True):
+        alike = [at for at, request in enumerate(requests) if bool(request.prompt) == has_prompt]
+        for at, number in enumerate(alike):
+            members[lane_of(at, len(alike), lanes)].append(number)
+    return members
+
+
+def _renumbered(iteration: Iteration, members: Sequence[int]) -> tuple[Share, ...]:
+    return tuple(share._replace(sequence=members[share.sequence]) for share in iteration)
+
+
+def _passed(iterations: Sequence[Iteration], turn: int) -> int:
+    """Return how many sequences take a token from iteration `turn` to the next."""
+    if turn < 0 or turn + 1 >= len(iterations):
+        return 0
+    emitted = {share.sequence for share in iterations[turn] if share.emits}
+    return sum(share.sequence in emitted for share in iterations[turn + 1])

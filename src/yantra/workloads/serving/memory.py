@@ -1,0 +1,108 @@
+"""What lies in a rank's memory, and whether the sequences fit: weights, activations, cache.
+
+As vLLM does, the engine may use a share of the device's memory (`gpu_memory_utilization`); what
+weights and the largest forward pass leave of it is cut into blocks of the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from yantra.base.errors import ConfigError
+from yantra.workloads.describe import readable
+from yantra.workloads.serving.engine import Engine
+from yantra.workloads.serving.kv_cache import sequences_bytes, token_bytes
+
+
+class StageMemory(NamedTuple):
+    """Bytes on one rank of a stage; `sequence` is what one more of the usual length takes."""
+
+    weights: int
+    activations: int
+    cache: int
+    cache_per_token: int
+    sequence: int
+
+    @property
+    def peak(self) -> int:
+        """All together."""
+        return self.weights + self.activations + self.cache
+
+    def blocks(self, usable_bytes: int, block_size: int) -> int:
+        """Return how many blocks of `block_size` tokens the rest of the memory holds."""
+        free = usable_bytes - self.weights - self.activations
+        return max(free // (block_size * self.cache_per_token), 0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for a manifest; bytes."""
+        return {**self._asdict(), "peak": self.peak}
+
+
+def memory_of(engine: Engine, lengths: Sequence[int], usual: int) -> tuple[StageMemory, ...]:
+    """Return the memory of every stage.
+
+    `lengths` are those of a replica's sequences at the end, in tokens; `usual` is that of those
+    which the user gives a number of.
+    """
+    plan, stages = engine.stages.plan, engine.stages
+    found = []
+    for stage in range(plan.pp):
+        caches = stages.caches_of(stage)
+        found.append(
+            StageMemory(
+                stages.weight_bytes(stage),
+                engine.peak_bytes(stage),
+                sequences_bytes(caches, lengths, plan.tp, plan.block_size),
+                token_bytes(caches, plan.tp),
+                sequences_bytes(caches, [usual], plan.tp, plan.block_size),
+            )
+        )
+    return tuple(found)
+
+
+def check_fit(
+    memory: Sequence[StageMemory], engine: Engine, batch: int, capacity: int, name: str = ""
+) -> None:
+    """Raise ConfigError if some stage needs more than its share of `capacity` bytes per device.
+
+    `batch` counts the sequences of the usual length over all replicas; the error says how many fit.
+    """
+    plan = engine.stages.plan
+    usable = int(capacity * plan.gpu_memory_utilization)
+    worst = max(range(len(memory)), key=lambda stage: memory[stage].peak)
+    need = memory[worst]
+    if need.peak <= usable:
+        return
+    fits = min(_fitting(one, batch // plan.dp, usable) for one in memory) * plan.dp
+    share = f"{plan.gpu_memory_utilization:g} of {readable(capacity)}"
+    lines = [
+        f"stage {worst} of {len(memory)}{name} needs {readable(need.peak)} of "
+        f"{readable(usable)} per device ({share}):",
+        f"  weights      {readable(need.weights)}",
+        f"  activations  {readable(need.activations)}",
+        f"  cache        {readable(need.cache)}, {need.cache_per_token} bytes per token",
+    ]
+    if fits > 0:
+        lines.append(f"  nearest that fits: batch {fits} instead of {batch}")
+    else:
+        lines.append("  no batch fits; use more ranks for one copy of the model (tp, pp, ep)")
+    raise ConfigError("memory", "\n".join(lines))
+
+
+def room_of(
+    memory: Sequence[StageMemory], engine: Engine, batch: int, capacity: int
+) -> dict[str, int]:
+    """Return how many blocks every stage has room for, and the batch that fits, for a manifest."""
+    plan = engine.stages.plan
+    usable = int(capacity * plan.gpu_memory_utilization)
+    return {
+        "cache_blocks": min(one.blocks(usable, plan.block_size) for one in memory),
+        "fitting_batch": plan.dp * min(_fitting(one, batch // plan.dp, usable) for one in memory),
+    }
+
+
+def _fitting(memory: StageMemory, sequences: int, usable: int) -> int:
+    """Return how many sequences of a replica fit when all else stays as it is."""
+    others = memory.peak - sequences * memory.sequence
+    return max((usable - others) // max(memory.sequence, 1), 0)

@@ -1,0 +1,78 @@
+"""The forward pass of a stage as a block of nodes, with the messages at its ends.
+
+Tensors go from stage to stage; the tokens that the last stage chose go back to the first, 4 bytes
+each, where the lane's next iteration begins with them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from yantra.workloads.operators.graph.operators.sampling import TOKEN_BYTES
+from yantra.workloads.operators.operations import Operation, StageWork
+from yantra.workloads.training.step.draft import Draft, Item, Wait
+from yantra.workloads.training.step.encode import Segment, encode
+
+TENSOR_TAG, TOKEN_TAG, TAGS = 0, 1, 2
+"""Tags of a forward pass, counted from `TAGS` times its number."""
+
+
+class Ends(NamedTuple):
+    """What a pass exchanges: bytes of the tensor in and out (0: none), tokens in and out.
+
+    Tokens are messages only in a pipeline; `lanes` passes later they are taken.
+    """
+
+    tensor_in: int = 0
+    tensor_out: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    lanes: int = 1
+
+
+class Block(NamedTuple):
+    """A pass encoded: `first` and `last` are positions of its first and last operation.
+
+    `after_layer` maps a unit (`layers.3`) to the position of its attention.
+    """
+
+    segment: Segment
+    items: tuple[Item, ...]
+    first: int
+    last: int
+    after_layer: dict[str, int]
+
+
+def block_of(made: StageWork, ends: Ends) -> Block:
+    """Add the messages and encode."""
+    forward = made.forward
+    draft = Draft(forward.operations)
+    if ends.tensor_in:
+        key = draft.put_first(_message("recv", "pp-1", TENSOR_TAG, ends.tensor_in))
+        for entry in forward.entries:
+            draft.wait(entry, Wait(key))
+    if ends.tokens_in:
+        size = TOKEN_BYTES * ends.tokens_in
+        draft.wait(0, Wait(draft.put_first(_message("recv", "pp-1", TOKEN_TAG, size))))
+    last = len(forward.operations) - 1
+    if ends.tensor_out:
+        exit = last if forward.exit is None else forward.exit
+        draft.put_last(_message("send", "pp+1", TENSOR_TAG, ends.tensor_out), Wait(exit))
+    if ends.tokens_out:
+        tag = TOKEN_TAG + TAGS * ends.lanes
+        size = TOKEN_BYTES * ends.tokens_out
+        draft.put_last(_message("send", "pp+1", tag, size), Wait(last))
+    items = draft.items()
+    encoded = encode((items,), 0)
+    place = {key: position for key, (_, position) in encoded.place.items()}
+    attention = {
+        operation.unit: place[key]
+        for key, operation in enumerate(forward.operations)
+        if operation.kind == "attention"
+    }
+    return Block(encoded.segments[0], items, place[0], place[last], attention)
+
+
+def _message(kind: str, peer: str, tag: int, size: int) -> Operation:
+    name = "tokens" if tag % TAGS == TOKEN_TAG else "tensor"
+    return Operation(f"{kind} {name}", kind, "forward", "", size_bytes=size, peer=peer, tag=tag)

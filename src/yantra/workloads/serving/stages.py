@@ -1,0 +1,87 @@
+"""Batch -> forward pass of each pipeline stage, by the operator graph; each is built once."""
+
+from __future__ import annotations
+
+from yantra.workloads.operators.graph import Batch, Sequences, Setting
+from yantra.workloads.operators.operations import Operation, StageWork
+from yantra.workloads.serving.activations import peak_bytes
+from yantra.workloads.serving.kv_cache import LayerCache, layer_cache
+from yantra.workloads.serving.plan import InferencePlan
+from yantra.workloads.training.stage import Chunk, Parts
+from yantra.workloads.training.step.layers import layer_ranges
+
+_KEPT = 16
+"""Passes kept for lanes with equal batches."""
+
+
+class Stages:
+    """The stages of a model under a plan; `groups` begin with `prefix`."""
+
+    def __init__(self, model: Parts, plan: InferencePlan, prefix: str = "") -> None:
+        self.model = model
+        self.plan = plan
+        self.prefix = prefix
+        self.ranges = layer_ranges(len(model.layers), plan.pp)
+        self.caches: tuple[LayerCache, ...] = tuple(
+            layer_cache(layer, plan.kv_cache_dtype) for layer in model.layers
+        )
+        self._passes: dict[tuple[int, Batch], StageWork] = {}
+
+    def caches_of(self, stage: int) -> tuple[LayerCache, ...]:
+        """Return what the layers of a stage keep."""
+        first, end = self.ranges[stage]
+        return self.caches[first:end]
+
+    def stage_of(self, layer: int) -> int:
+        """Return the stage that holds a layer."""
+        return next(at for at, (_, end) in enumerate(self.ranges) if layer < end)
+
+    def of(self, stage: int, batch: Batch) -> StageWork:
+        """Return the forward pass of a stage; the head runs only if some sequence emits."""
+        if (stage, batch) not in self._passes:
+            if len(self._passes) > _KEPT:
+                self._passes.clear()
+            chunk = self._chunk(stage, batch, tail=batch.logits > 0)
+            self._passes[stage, batch] = self._named(chunk.work())
+        return self._passes[stage, batch]
+
+    def peak_bytes(self, stage: int, batch: Batch) -> int:
+        """Return the most bytes of activations that live at once in a forward pass."""
+        return peak_bytes(self._chunk(stage, batch, tail=batch.logits > 0).graph)
+
+    def weight_bytes(self, stage: int) -> int:
+        """Return the bytes of the weights on one rank of a stage."""
+        one = Batch((Sequences(1, 1),), all_logits=False, padding=self.plan.token_multiple - 1)
+        weights = self._chunk(stage, one, tail=True).graph.weights
+        setting = self._setting(one)
+        return sum(setting.weight_bytes(weight.elements) for weight in weights)
+
+    def _chunk(self, stage: int, batch: Batch, *, tail: bool) -> Chunk:
+        is_last = stage == self.plan.pp - 1
+        return Chunk(
+            self.model, self._setting(batch), self.ranges[stage], stage == 0, is_last and tail
+        )
+
+    def _setting(self, batch: Batch) -> Setting:
+        plan = self.plan
+        return Setting(
+            batch=batch,
+            axes={"tp": plan.tp, "ep": plan.ep, "etp": plan.etp},
+            sequence_parallel=plan.sequence_parallel and plan.tp > 1,
+            dtype=plan.dtype,
+            cache_dtype=plan.kv_cache_dtype,
+            weight_dtype=plan.weight_dtype,
+            training=False,
+            low_latency=plan.low_latency,
+        )
+
+    def _named(self, work: StageWork) -> StageWork:
+        if not self.prefix:
+            return work
+        operations = tuple(map(self._with_prefix, work.forward.operations))
+        return work._replace(forward=work.forward._replace(operations=operations))
+
+    def _with_prefix(self, operation: Operation) -> Operation:
+        if not operation.group:
+            return operation
+        return operation._replace(group=f"{self.prefix}{operation.group}")

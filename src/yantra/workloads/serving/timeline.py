@@ -1,0 +1,85 @@
+"""One rank's template: blocks one after the other, tied to what came before.
+
+Computations form one chain, the collectives of each communicator another; messages stand on none.
+`events` keep the communication in order, for the self-check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from yantra.workloads.operators.operations import Operation
+from yantra.workloads.templates import Edge, TemplateBuilder
+from yantra.workloads.training.step.draft import Item
+from yantra.workloads.training.step.encode import Segment, encode
+
+
+class Event(NamedTuple):
+    """A collective over `group`, or a message to or from `peer` with its tag; bytes."""
+
+    kind: str
+    size_bytes: int
+    group: str = ""
+    peer: str = ""
+    tag: int = 0
+
+
+class Timeline:
+    """Collects the nodes of one class of ranks."""
+
+    def __init__(self) -> None:
+        self.builder = TemplateBuilder()
+        self.events: list[Event] = []
+        self._computed: int | None = None
+        self._communicated: dict[str, int] = {}
+
+    def add(
+        self,
+        segment: Segment,
+        items: Iterable[Item],
+        edges: Iterable[Edge] = (),
+        *,
+        number: int,
+        tag_base: int,
+    ) -> int:
+        """Copy the block of pass `number`; return the id of its first node."""
+        ties = list(edges)
+        if self._computed is not None:
+            if segment.first_compute is not None:
+                ties.append((segment.first_compute, self._computed, True))
+            ties += [(at, self._computed, True) for at in segment.starts]
+        for chain in segment.chains:
+            if chain.group in self._communicated:
+                ties.append((chain.first, self._communicated[chain.group], True))
+        unique = {(at, id): (at, id, is_control) for at, id, is_control in reversed(ties)}
+        first = self.builder.stamp(
+            segment.block, list(unique.values()), microbatch=number, tag_base=tag_base
+        )
+        if segment.last_compute is not None:
+            self._computed = first + segment.last_compute
+        for chain in segment.chains:
+            self._communicated[chain.group] = first + chain.last
+        self.events += [
+            _event(item.operation, tag_base) for item in items if item.operation.communicates
+        ]
+        return first
+
+    def messages(
+        self, operations: Iterable[Operation], after: Iterable[int | None], *, number: int
+    ) -> list[int]:
+        """Add sends or receives, each after one earlier node or none; return their ids."""
+        items = tuple(Item(key, operation) for key, operation in enumerate(operations))
+        if not items:
+            return []
+        segment = encode((items,), 0).segments[0]
+        edges = [(at, id, False) for at, id in enumerate(after) if id is not None]
+        first = self.add(segment, items, edges, number=number, tag_base=0)
+        return list(range(first, first + len(items)))
+
+
+def _event(operation: Operation, tag_base: int) -> Event:
+    kind = operation.kind
+    if operation.collective is not None:
+        return Event(kind, operation.size_bytes, group=operation.group)
+    return Event(kind, operation.size_bytes, peer=operation.peer, tag=operation.tag + tag_base)

@@ -1,0 +1,225 @@
+"""Keys and values from a prefill grid to a decode grid: who sends what to whom.
+
+Each rank of decode gets what it keeps: its heads of the layers of its stage, for the sequences of
+its replica. It gets every head from a rank of prefill that has it; where several have it they take
+turns. So the bytes in all are tokens x bytes per token, once for every copy that decode
+keeps. Layer by layer a message leaves when the layer's attention is done, else when the prompt is.
+The first token of each sequence goes along (4 bytes). A rank of decode begins a batch when all that
+is for it has come. (Patel et al., "Splitwise", ISCA 2024; Zhong et al., "DistServe", OSDI 2024;
+vLLM's KV connectors.)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from yantra.base.errors import ConfigError
+from yantra.workloads.operators.graph.operators.sampling import TOKEN_BYTES
+from yantra.workloads.operators.operations import Operation
+from yantra.workloads.serving.engine import Alone, Engine
+from yantra.workloads.serving.kv_cache import LayerCache
+from yantra.workloads.serving.lanes import Play, lane_of
+from yantra.workloads.serving.passes import Block
+from yantra.workloads.serving.timeline import Timeline
+from yantra.workloads.templates import Edge
+
+
+class Place(NamedTuple):
+    """Coordinates of a class of ranks; tp and dp are 0 where classes do not depend on them."""
+
+    pp: int
+    tp: int = 0
+    dp: int = 0
+
+
+class Message(NamedTuple):
+    """Keys and values of one layer (or more) of one prefill pass for one decode lane.
+
+    `unit` is the layer whose attention it waits for; empty for tokens, which wait for all.
+    """
+
+    source: Place
+    target: Place
+    play: int
+    lane: int
+    tag: int
+    size_bytes: int
+    unit: str
+
+
+class Transfer:
+    """All messages between two engines whose replicas hold `batch` sequences in all."""
+
+    def __init__(self, prefill: Engine, decode: Engine, batch: int, *, layerwise: bool) -> None:
+        self.prefill = prefill
+        self.decode = decode
+        self.batch = batch
+        self.layerwise = layerwise
+        source, target = prefill.stages.plan, decode.stages.plan
+        self.by_tp = source.tp != target.tp
+        self.by_dp = source.dp != target.dp
+        if source.kv_cache_dtype != target.kv_cache_dtype:
+            kinds = f"{source.kv_cache_dtype} and {target.kv_cache_dtype}"
+            raise ConfigError("kv_cache_dtype", f"both plans must have the same; got {kinds}")
+        self.messages = tuple(self._messages())
+
+    def places(self, engine: Engine, stage: int) -> list[Place]:
+        """Return the classes of ranks of a stage of one of the engines."""
+        plan = engine.stages.plan
+        tps = range(plan.tp if self.by_tp else 1)
+        dps = range(plan.dp if self.by_dp else 1)
+        return [Place(stage, tp, dp) for tp in tps for dp in dps]
+
+    def peer(self, grid: str, place: Place) -> str:
+        """Return the peer expression of a place in a grid."""
+        steps = [f"pp={place.pp}"]
+        steps += [f"tp={place.tp}"] if self.by_tp else []
+        steps += [f"dp={place.dp}"] if self.by_dp else []
+        return f"{grid}:{','.join(steps)}"
+
+    @property
+    def cache_bytes(self) -> int:
+        """The bytes of keys and values that all ranks send."""
+        target = self.decode.stages.plan
+        ranks = (1 if self.by_tp else target.tp) * (1 if self.by_dp else target.dp)
+        return ranks * sum(one.size_bytes for one in self.messages if one.unit)
+
+    def _messages(self) -> Iterator[Message]:
+        plan = self.prefill.stages.plan
+        for dp in range(plan.dp if self.by_dp else 1):
+            for play in self.prefill.plays:
+                tokens, firsts = self._amounts(play, dp)
+                for (replica, lane), amount in tokens.items():
+                    yield from self._cache(play, dp, replica, lane, amount)
+                for (replica, lane), amount in firsts.items():
+                    yield from self._tokens(play, dp, replica, lane, amount)
+
+    def _amounts(self, play: Play, dp: int) -> tuple[Counter[tuple[int, int]], ...]:
+        """Return tokens in the cache, and sequences with a first token, by replica and lane."""
+        here = self.batch // self.prefill.stages.plan.dp
+        there = self.batch // self.decode.stages.plan.dp
+        tokens: Counter[tuple[int, int]] = Counter()
+        firsts: Counter[tuple[int, int]] = Counter()
+        for share in play.iteration:
+            replica, number = divmod(dp * here + share.sequence, there)
+            key = (replica, lane_of(number, there, self.decode.lanes))
+            whole = share.past + share.new if share.emits else 0
+            tokens[key] += share.new if self.layerwise else whole
+            firsts[key] += share.emits
+        return +tokens, +firsts
+
+    def _cache(
+        self, play: Play, dp: int, replica: int, lane: int, tokens: int
+    ) -> Iterator[Message]:
+        stages, target = self.prefill.stages, self.decode.stages
+        layers = len(stages.caches)
+        for unit, group in self._groups():
+            first = group[0]
+            tag = (play.number * layers + first) * self.decode.lanes + lane
+            source_pp, target_pp = stages.stage_of(first), target.stage_of(first)
+            caches = Counter(stages.caches[layer] for layer in group)
+            for tp, other in self._pairs():
+                size = tokens * sum(
+                    times * cache.head_bytes * self._shared(cache, tp, other, replica)
+                    for cache, times in caches.items()
+                )
+                if size:
+                    source = Place(source_pp, tp, dp)
+                    goal = Place(target_pp, other, replica)
+                    yield Message(source, goal, play.number, lane, tag, size, f"layers.{unit}")
+
+    def _groups(self) -> Iterator[tuple[int, Sequence[int]]]:
+        """Yield layers that go together, after the layer whose attention they wait for."""
+        stages, target = self.prefill.stages, self.decode.stages
+        if self.layerwise:
+            yield from ((layer, (layer,)) for layer in range(len(stages.caches)))
+            return
+        for first, end in stages.ranges:
+            for other, stop in target.ranges:
+                both = range(max(first, other), min(end, stop))
+                if both:
+                    yield end - 1, both
+
+    def _pairs(self) -> Iterable[tuple[int, int]]:
+        if not self.by_tp:
+            return [(0, 0)]
+        source, target = self.prefill.stages.plan.tp, self.decode.stages.plan.tp
+        return [(tp, other) for tp in range(source) for other in range(target)]
+
+    def _number(self, other: int, replica: int) -> int:
+        """Return which of the ranks that get their share from the same ones a rank of decode is."""
+        return other + (replica * self.decode.stages.plan.tp if self.by_dp else 0)
+
+    def _shared(self, cache: LayerCache, tp: int, other: int, replica: int) -> int:
+        """Return how many heads a rank of prefill sends to one of decode."""
+        source, target = self.prefill.stages.plan.tp, self.decode.stages.plan.tp
+        copies = cache.copies(source) if self.by_tp else 1
+        if self._number(other, replica) % copies != tp % copies:
+            return 0
+        here, there = cache.heads_of(tp, source), cache.heads_of(other, target)
+        return len(range(max(here[0], there[0]), min(here[-1], there[-1]) + 1))
+
+    def _tokens(
+        self, play: Play, dp: int, replica: int, lane: int, sequences: int
+    ) -> Iterator[Message]:
+        source = self.prefill.stages
+        layers, lanes = len(source.caches), self.decode.lanes
+        plays = 1 + max(one.number for one in self.prefill.plays)
+        tag = (plays * layers + play.number) * lanes + lane
+        for tp, other in self._pairs():
+            if self.by_tp and self._number(other, replica) % source.plan.tp != tp:
+                continue
+            yield Message(
+                Place(self.prefill.last_stage, tp, dp), Place(0, other, replica),
+                play.number, lane, tag, TOKEN_BYTES * sequences, "",
+            )  # fmt: skip
+
+
+class Leaving(Alone):
+    """The messages of one class of ranks of the prefill grid."""
+
+    def __init__(self, transfer: Transfer, place: Place) -> None:
+        self._by_play: dict[int, list[tuple[Message, Operation]]] = {}
+        for message in transfer.messages:
+            if message.source == place:
+                operation = _operation("send", transfer.peer("decode", message.target), message)
+                self._by_play.setdefault(message.play, []).append((message, operation))
+
+    def after(self, timeline: Timeline, play: Play, block: Block, first: int) -> None:
+        """Send each part when its attention, or all, is done."""
+        found = self._by_play.get(play.number, [])
+        timeline.messages(
+            [operation for _, operation in found],
+            [
+                first + (block.after_layer[message.unit] if message.unit else block.last)
+                for message, _ in found
+            ],
+            number=play.number,
+        )
+
+
+class Arriving(Alone):
+    """The messages of one class of ranks of the decode grid."""
+
+    def __init__(self, transfer: Transfer, place: Place) -> None:
+        self._by_lane: dict[int, list[Operation]] = {}
+        for message in transfer.messages:
+            if message.target == place:
+                operation = _operation("recv", transfer.peer("prefill", message.source), message)
+                self._by_lane.setdefault(message.lane, []).append(operation)
+
+    def before(self, timeline: Timeline, play: Play, block: Block) -> list[Edge]:
+        """Let the first pass of a lane wait for all that comes for it."""
+        operations = self._by_lane.pop(play.lane, [])
+        ids = timeline.messages(operations, [None] * len(operations), number=play.number)
+        return [(block.first, id, False) for id in ids]
+
+
+def _operation(kind: str, peer: str, message: Message) -> Operation:
+    name = f"{kind} cache of {message.unit}" if message.unit else f"{kind} first tokens"
+    return Operation(
+        name, kind, "forward", message.unit,
+        size_bytes=message.size_bytes, peer=peer, tag=message.tag,
+    )  # fmt: skip

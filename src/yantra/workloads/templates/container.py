@@ -1,0 +1,121 @@
+"""The container of a workload file: a ZIP archive whose bytes follow from its content.
+
+Members have one fixed time and no attributes of the machine that wrote them. A member is read when
+it is asked for, so opening a file costs its manifest.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from yantra.base.errors import ConfigError, show
+from yantra.base.output import whole_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from zipfile import ZipFile
+
+MANIFEST = "manifest.json"
+_FOLDER = "templates/"
+_ENDING = ".et"
+_BEGINNING_OF_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that ZIP can say
+_READABLE_FILE = 0o100644 << 16
+_UNIX = 3
+_FASTEST = 1  # a third larger than the best, at a tenth of the time
+_LONGEST_MANIFEST = 1 << 28
+
+
+def write(
+    path: str | os.PathLike[str], manifest: str, templates: Iterable[tuple[str, bytes]]
+) -> None:
+    """Write a workload file; it appears whole or not at all."""
+    from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+    with whole_file(path) as name, ZipFile(name, "w") as archive:
+        members = [(MANIFEST, manifest.encode())]
+        for member, content in members:
+            _add(archive, ZipInfo(member, _BEGINNING_OF_TIME), content, ZIP_DEFLATED)
+        for template, content in templates:
+            info = ZipInfo(f"{_FOLDER}{template}{_ENDING}", _BEGINNING_OF_TIME)
+            _add(archive, info, content, ZIP_DEFLATED)
+
+
+def _add(archive: ZipFile, info: Any, content: bytes, method: int) -> None:
+    info.create_system = _UNIX
+    info.external_attr = _READABLE_FILE
+    archive.writestr(info, content, method, _FASTEST)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the text of the manifest and the names of the templates.
+
+    Raises ConfigError naming the file and what it should hold.
+    """
+    where = os.fspath(path)
+    with _opened(path) as archive:
+        templates = []
+        for info in archive.infolist():
+            name = info.filename
+            template = name.removeprefix(_FOLDER).removesuffix(_ENDING)
+            if name != MANIFEST:
+                if name != f"{_FOLDER}{template}{_ENDING}" or not template or "/" in template:
+                    problem = f"expected {MANIFEST} and {_FOLDER}<name>{_ENDING} only"
+                    raise ConfigError(f"{where}: {show(name)}", f"unknown member; {problem}")
+                templates.append(template)
+        if len(set(archive.namelist())) < len(archive.namelist()):
+            raise ConfigError(where, "a member stands twice in it")
+        content = _member(archive, MANIFEST, where, _LONGEST_MANIFEST)
+    try:
+        return content.decode(), tuple(templates)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{where}: {MANIFEST}", f"not UTF-8 text at byte {error.start}") from None
+
+
+def read_template(path: str | os.PathLike[str], template: str) -> bytes:
+    """Return the content of one template."""
+    with _opened(path) as archive:
+        return _member(archive, member_of(template), os.fspath(path), None)
+
+
+def member_of(template: str) -> str:
+    """Return the member that holds a template."""
+    return f"{_FOLDER}{template}{_ENDING}"
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[ZipFile]:
+    from zipfile import BadZipFile, ZipFile
+
+    where = os.fspath(path)
+    try:
+        archive = ZipFile(path)
+    except FileNotFoundError:
+        from yantra.chakra.files import near
+
+        raise ConfigError(where, f"no such file{near(where)}") from None
+    except OSError as error:
+        raise ConfigError(where, f"cannot be read: {error.strerror or error}") from None
+    except (BadZipFile, ValueError, NotImplementedError) as error:
+        problem = f"not a workload file, or cut off: {str(error)[:80]}"
+        raise ConfigError(where, problem) from None
+    with archive:
+        yield archive
+
+
+def _member(archive: ZipFile, name: str, where: str, longest: int | None) -> bytes:
+    import zlib
+    from zipfile import BadZipFile
+
+    if name not in archive.namelist():
+        raise ConfigError(f"{where}: {name}", "missing")
+    if longest is not None and archive.getinfo(name).file_size > longest:
+        raise ConfigError(f"{where}: {name}", f"larger than {longest} bytes")
+    try:
+        return archive.read(name)
+    except (BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
+        raise ConfigError(f"{where}: {name}", f"damaged: {str(error)[:80]}") from None
+    except (RuntimeError, NotImplementedError) as error:  # encrypted, or packed in another way
+        raise ConfigError(f"{where}: {name}", f"cannot be unpacked: {str(error)[:80]}") from None

@@ -1,0 +1,94 @@
+"""Templates -> the plain files of any simulator: one .et per rank, and the groups they name.
+
+Ranks whose files are equal are encoded once. Files appear whole or not at all; a folder that was
+half written when something failed holds only whole files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from os import path as paths
+from typing import TYPE_CHECKING
+
+from yantra.base.errors import ConfigError, expected_got
+from yantra.base.output import make_folder, write_text
+from yantra.chakra import files
+
+if TYPE_CHECKING:
+    from yantra.workloads.templates.workload import Ordering, Workload
+
+GROUPS = "comm_group.json"
+_MOST_KEPT = 1024
+
+
+def expand(
+    workload: Workload,
+    folder: str | os.PathLike[str],
+    ranks: Iterable[int] | None = None,
+    ordering: Ordering | None = None,
+    prefix: str = "workload",
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Write the files of `ranks`, of all if None; see `Workload.expand`.
+
+    `progress` is called with the ranks done and the ranks in all.
+    """
+    wanted = range(workload.ranks) if ranks is None else sorted(set(ranks))
+    for rank in (*wanted[:1], *wanted[-1:]):
+        if not 0 <= rank < workload.ranks:
+            raise ConfigError("ranks", f"expected 0 to {workload.ranks - 1}, got {rank}")
+    if not prefix or paths.basename(prefix) != prefix:
+        raise ConfigError("prefix", expected_got("the beginning of file names", prefix))
+    make_folder(folder)
+    known: dict[object, bytes] = {}
+    for done, rank in enumerate(wanted):
+        if progress:
+            progress(done, len(wanted))
+        content = _content(workload, rank, ordering, known)
+        files.save(content, paths.join(folder, f"{prefix}.{rank}.et"))
+    write_text(paths.join(folder, GROUPS), groups_text(workload))
+
+
+def groups_text(workload: Workload) -> str:
+    """Return the groups as ASTRA-sim reads them: a JSON object of lists of ranks by id."""
+    lines = (
+        f"{json.dumps(str(number))}: {json.dumps(list(members))}"
+        for number, members in workload.communicators().items()
+    )
+    return "{" + ",\n ".join(lines) + "}\n"
+
+
+def parse_ranks(text: str, ranks: int, where: str = "ranks") -> list[int]:
+    """Read a list of ranks such as `0,7-15`, each below `ranks`."""
+    read: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not _is_number(first) or (dash and not _is_number(last)):
+            raise ConfigError(where, expected_got("ranks such as 0,7-15", text))
+        low, high = int(first), int(last or first)
+        if high < low:
+            raise ConfigError(where, f"{part.strip()} runs backwards")
+        if high >= ranks:
+            raise ConfigError(where, f"expected 0 to {ranks - 1}, got {high}")
+        read += range(low, high + 1)
+    return read
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 20
+
+
+def _content(
+    workload: Workload, rank: int, ordering: Ordering | None, known: dict[object, bytes]
+) -> bytes:
+    template = workload.class_of(rank).template
+    meaning = workload.meaning(rank)
+    own = rank if meaning.peers else None  # only sends and receives name their own rank
+    key = (template, own, tuple(meaning.groups.values()))
+    if key not in known:
+        if len(known) >= _MOST_KEPT:
+            known.clear()
+        known[key] = workload.trace(rank, ordering).to_bytes()
+    return known[key]

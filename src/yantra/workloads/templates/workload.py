@@ -1,0 +1,367 @@
+"""`Workload`: templates and the grid that says what they mean for each rank.
+
+Trade-off: a template is held as the bytes of its file and decoded when it is asked for, so a
+workload of any number of ranks costs what its templates cost, and a loaded one its manifest.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeGuard, get_args, overload
+
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.chakra import Trace
+from yantra.chakra.relative import (
+    Meaning,
+    Names,
+    collectives_in_order,
+    names_of,
+    resolve,
+    totals_of,
+)
+from yantra.chakra.stamping import TemplateBuilder
+from yantra.workloads.templates import container, manifest
+from yantra.workloads.templates.grid import Grid, Group, peer_of
+from yantra.workloads.templates.parts import Layout, RankClass, check_classes
+from yantra.workloads.templates.rules import NONE, Family, Sum, peer_rule
+
+Ordering = Literal["serial", "streams"]
+"""`serial`: the collectives of a rank one after the other, in the order of the file, as ASTRA-sim's
+one communication slot per rank needs it; `streams`: each communicator in its own order."""
+
+Template = Trace | TemplateBuilder | bytes
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+class Workload:
+    """Which template each rank runs, and what its groups and peers mean there.
+
+    `about`, `memory`, `schedule` and `notes` are kept as they are, as JSON; `totals` are counted if
+    not given. Raises ConfigError where the parts do not fit.
+    """
+
+    def __init__(
+        self,
+        *,
+        grids: Iterable[Grid],
+        groups: Mapping[str, Group],
+        classes: Iterable[RankClass],
+        templates: Mapping[str, Template],
+        sections: Mapping[str, Any] | None = None,
+    ) -> None:
+        made = {name: _content(template) for name, template in templates.items()}
+        self._set("workload", made, grids, groups, classes, sections or {})
+
+    @classmethod
+    def _of_file(cls, path: str) -> Workload:
+        text, names = container.read(path)
+        read = manifest.parse(text, f"{path}: {container.MANIFEST}")
+        self = cls.__new__(cls)
+        try:
+            self._set(
+                path, dict.fromkeys(names), read.grids, read.groups, read.classes, read.sections
+            )
+        except ConfigError as error:
+            where = f"{path}: {container.MANIFEST}: {error.where}"
+            raise ConfigError(where, error.problem) from None
+        return self
+
+    def _set(
+        self,
+        name: str,
+        templates: Mapping[str, bytes | None],
+        grids: Iterable[Grid],
+        groups: Mapping[str, Group],
+        classes: Iterable[RankClass],
+        sections: Mapping[str, Any],
+    ) -> None:
+        self.name = name
+        self._content = dict(sorted(templates.items()))
+        self._traces: dict[tuple[str, Ordering], Trace] = {}
+        self._names: dict[str, Names] = {}
+        given, known = tuple(grids), tuple(classes)
+        for template in templates:
+            if not _NAME.fullmatch(template):
+                problem = expected_got("letters, digits, '_', '.' and '-'", template)
+                raise ConfigError("templates", problem)
+        check_classes(known, given, templates)
+        self._layout = Layout(given, groups, known)
+        self._sections = {key: sections[key] for key in manifest.SECTIONS if key in sections}
+        for key in sections:
+            if key not in manifest.SECTIONS:
+                hint = did_you_mean(key, manifest.SECTIONS)
+                raise ConfigError(f"sections.{key}", f"unknown section{hint}")
+
+    @property
+    def ranks(self) -> int:
+        """The number of ranks."""
+        return self._layout.ranks
+
+    @property
+    def grids(self) -> tuple[Grid, ...]:
+        """The grids that hold the ranks."""
+        return self._layout.grids
+
+    @property
+    def groups(self) -> dict[str, Group]:
+        """The rules of the groups that templates name."""
+        return dict(self._layout.groups)
+
+    @property
+    def classes(self) -> tuple[RankClass, ...]:
+        """Which ranks run which template; the first that matches counts."""
+        return self._layout.classes
+
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """The names of the templates, sorted."""
+        return tuple(self._content)
+
+    @property
+    def sections(self) -> dict[str, Any]:
+        """What is said about the workload besides: `about`, `totals`, `memory`, `schedule`, ..."""
+        return dict(self._sections)
+
+    @property
+    def about(self) -> Any:
+        """What it was made from: model, plan, ..."""
+        return self._sections.get("about", {})
+
+    @property
+    def memory(self) -> Any:
+        """The bytes that each template's ranks need, by template."""
+        return self._sections.get("memory", {})
+
+    def peaks(self) -> dict[str, int]:
+        """Return the most bytes that a rank of each part of `memory` needs, where it says so."""
+        parts = self.memory if isinstance(self.memory, dict) else {}
+        found = {name: part.get("peak") for name, part in parts.items() if isinstance(part, dict)}
+        return {name: peak for name, peak in found.items() if is_size(peak)}
+
+    @property
+    def schedule(self) -> str:
+        """The pipeline schedule as a drawing; empty if there is none."""
+        return str(self._sections.get("schedule", ""))
+
+    @property
+    def ordering(self) -> Ordering:
+        """How its collectives are ordered where nothing else is asked for; `serial` by default.
+
+        An imported workload whose own order is the question says `streams`.
+        """
+        ordering: Ordering = self._sections.get("ordering", "serial")
+        return _known_ordering(ordering)
+
+    @property
+    def totals(self) -> Any:
+        """What each template adds up to, by template; counted when the workload does not say."""
+        if "totals" not in self._sections:
+            self._sections["totals"] = {name: self._totals_of(name) for name in self._content}
+        return self._sections["totals"]
+
+    def class_of(self, rank: int) -> RankClass:
+        """Return the class of a rank."""
+        return self._layout.classes[self._layout.class_at(rank)]
+
+    def ranks_of_template(self) -> dict[str, int]:
+        """Return how many ranks run each template."""
+        counts = dict.fromkeys(self._content, 0)
+        for one, count in zip(self.classes, self._layout.ranks_of_class, strict=True):
+            counts[one.template] += count
+        return counts
+
+    def template_bytes(self, template: str) -> bytes:
+        """Return the content of a template's .et file."""
+        if template not in self._content:
+            hint = did_you_mean(template, self._content)
+            raise ConfigError("template", f"none is named '{template}'{hint}")
+        content = self._content[template]
+        return container.read_template(self.name, template) if content is None else content
+
+    def template(self, template: str, ordering: Ordering = "streams") -> Trace:
+        """Return a template, decoded once; its names are checked against the manifest."""
+        _known_ordering(ordering)
+        if (template, ordering) not in self._traces:
+            if ordering == "serial":
+                made = collectives_in_order(self.template(template))
+            else:
+                made = Trace.from_bytes(self.template_bytes(template), self.where(template))
+                self._names[template] = self._checked(names_of(made), template)
+            self._traces[template, ordering] = made
+        return self._traces[template, ordering]
+
+    def names(self, template: str) -> Names:
+        """Return the groups and peers that a template names."""
+        if template not in self._names:
+            self.template(template)
+        return self._names[template]
+
+    def where(self, template: str) -> str:
+        """Return how errors call a template."""
+        return f"{self.name}: {container.member_of(template)}"
+
+    def meaning(self, rank: int, names: Names | None = None) -> Meaning:
+        """Return what names mean for a rank: those of its template, or the given ones.
+
+        Raises ConfigError for a group that the rank is not in and for a peer that is the rank
+        itself or does not exist.
+        """
+        template = self.class_of(rank).template
+        names = self.names(template) if names is None else self._checked(names, template)
+        groups = {name: self._layout.group_id(rank, name) for name in names.groups}
+        for name, number in groups.items():
+            if number is None:
+                problem = f"rank {rank} is in no group '{name}'"
+                raise ConfigError(self.where(template), problem)
+        peers = {name: peer_of(self.grids, rank, name) for name in names.peers}
+        for name, peer in peers.items():
+            if peer == rank:
+                problem = f"the peer '{name}' of rank {rank} is the rank itself"
+                raise ConfigError(self.where(template), problem)
+        return Meaning(rank, {name: number or 0 for name, number in groups.items()}, peers)
+
+    def roles(self) -> tuple[list[tuple[str, str]], array[int]]:
+        """Return the pairs of a template and a grid that occur, and which one each rank is of."""
+        known: dict[tuple[str, str], int] = {}
+
+        def number(grid: str, at: int) -> int:
+            return known.setdefault((self.classes[at].template, grid), len(known))
+
+        column = self._layout.column(number)
+        roles = sorted(known, key=lambda role: column.index(known[role]))  # by their first ranks
+        if roles != list(known):
+            known = {role: at for at, role in enumerate(roles)}
+            column = self._layout.column(number)
+        return roles, column
+
+    def rules(self, template: str, grid: str, names: Names) -> tuple[list[Sum], list[Sum]]:
+        """Return what groups and peers that a template names mean for its ranks of a grid.
+
+        A rank for which a rule gives no number, or itself as its peer, has no `meaning`; where that
+        is so for all of them this raises ConfigError. A rule of another grid's groups gives none.
+        """
+        self._checked(names, template)
+        own = next(one for one in self.grids if one.name == grid)
+        groups = [
+            self._layout.group_rule(name)
+            if self.groups[name].grid == grid
+            else Sum(0, 0, False, ((1, 1, 0, [NONE]),))
+            for name in names.groups
+        ]
+        return groups, [peer_rule(self.grids, own, name) for name in names.peers]
+
+    def families(self) -> Iterator[Family]:
+        """Yield the communicators, those of one layout together, without their members."""
+        return self._layout.families()
+
+    def numbered_groups(self) -> Sequence[tuple[int, tuple[int, ...]]]:
+        """Return the id and the ranks of every communicator, each made when it is looked at."""
+        return _NumberedGroups(self._layout)
+
+    def trace(self, rank: int, ordering: Ordering | None = None) -> Trace:
+        """Return the trace of one rank, with absolute peers and numbers of groups."""
+        template = self.class_of(rank).template
+        made = self.template(template, ordering or self.ordering)
+        return resolve(made, self.meaning(rank), self.where(template))
+
+    def communicators(self) -> dict[int, tuple[int, ...]]:
+        """Return the ranks of every communicator, by ascending id from 1."""
+        return self._layout.communicators()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the workload to a file; equal workloads give equal bytes."""
+        sections = self._sections | {"totals": self.totals}
+        parts = (self.ranks, self.grids, self.groups, self.classes, sections)
+        container.write(path, manifest.write(manifest.Manifest(*parts)), self._contents())
+
+    def expand(
+        self,
+        folder: str | os.PathLike[str],
+        ranks: Iterable[int] | None = None,
+        ordering: Ordering | None = None,
+        prefix: str = "workload",
+    ) -> None:
+        """Write `<prefix>.<rank>.et` of each of `ranks` (all if None), and `comm_group.json`."""
+        from yantra.workloads.templates.expand import expand
+
+        expand(self, folder, ranks, ordering, prefix)
+
+    def _contents(self) -> Iterator[tuple[str, bytes]]:
+        return ((name, self.template_bytes(name)) for name in self._content)
+
+    def _totals_of(self, template: str) -> dict[str, Any]:
+        """Count a template without keeping it: all of them may not fit in memory at once."""
+        known = self._traces.get((template, "streams"))
+        totals = totals_of(
+            known or Trace.from_bytes(self.template_bytes(template), self.where(template))
+        )
+        return {
+            "nodes": totals.nodes,
+            "compute": [list(row) for row in totals.compute],
+            "communication": [list(row) for row in totals.communication],
+            "activations": {
+                "peak_bytes": totals.activations_peak_bytes,
+                "over_time": list(totals.activations),
+            },
+        }
+
+    def _checked(self, names: Names, template: str) -> Names:
+        for name in names.groups:
+            if name not in self._layout.groups:
+                known = ", ".join(self._layout.groups) or "none"
+                hint = did_you_mean(name, self._layout.groups) or f"; it has {known}"
+                raise ConfigError(self.where(template), f"the manifest has no group '{name}'{hint}")
+        return names
+
+    def __repr__(self) -> str:
+        return f"<Workload of {self.ranks} ranks, {len(self._content)} templates>"
+
+
+class _NumberedGroups(Sequence[tuple[int, tuple[int, ...]]]):
+    """The communicators of a layout by ascending id from 1."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+
+    @overload
+    def __getitem__(self, at: int) -> tuple[int, tuple[int, ...]]: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[tuple[int, tuple[int, ...]]]: ...
+
+    def __getitem__(self, at: int | slice) -> Any:
+        number = range(1, len(self) + 1)[at]
+        if isinstance(number, range):
+            return [(one, self._layout.members(one)) for one in number]
+        return number, self._layout.members(number)
+
+    def __len__(self) -> int:
+        return self._layout.communicator_count
+
+
+def _known_ordering(ordering: Ordering) -> Ordering:
+    if ordering not in get_args(Ordering):
+        problem = expected_got(f"one of {', '.join(get_args(Ordering))}", ordering)
+        raise ConfigError("ordering", problem)
+    return ordering
+
+
+def load(path: str | os.PathLike[str]) -> Workload:
+    """Open a workload file; templates are read when they are asked for.
+
+    Raises ConfigError naming the file and the place in it.
+    """
+    return Workload._of_file(os.fspath(path))
+
+
+def is_size(value: object) -> TypeGuard[int]:
+    """Whether a value of a section is a number of bytes, operations or nodes."""
+    return type(value) is int and 0 <= value < 1 << 80
+
+
+def _content(template: Template) -> bytes:
+    return template if isinstance(template, bytes) else template.to_bytes()

@@ -1,0 +1,233 @@
+"""Checks a training step before it is written: it must run to its end on any simulator.
+
+It looks at classes of ranks, one per device of the pipeline, not at ranks: every operation waits
+for earlier ones of its pass only; messages within a stage (context parallelism) meet each other;
+every send between stages has its receive, of the same tag and size; and if every device worked
+through its list strictly in order, all of them would reach the end, with collectives between
+stages entered by all members in one order. Any execution that respects the dependencies then ends
+too, with one slot for communication per rank and the collectives in file order as with many: the
+dependencies are fewer than those of that strict order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from yantra.base.errors import InternalError
+from yantra.workloads.templates.grid import Grid, parse_peer
+from yantra.workloads.training.step.draft import Item
+from yantra.workloads.training.step.passes import Drafted, PassKey
+from yantra.workloads.training.step.pipeline import Job
+from yantra.workloads.training.step.turns import in_turns, parts_of
+
+_ACROSS = ("world", "embedding", "mirror")
+
+
+class Event(NamedTuple):
+    """A communication between devices of the pipeline: a send, a receive, or a collective.
+
+    `peer` is the distance along pp of a message, `group` the communicator of a collective, `name`
+    says what the collective is about.
+    """
+
+    kind: str
+    size_bytes: int
+    tag: int = 0
+    peer: int = 0
+    group: str = ""
+    name: str = ""
+
+
+def check_pass(drafted: Drafted, where: str) -> None:
+    """Raise InternalError if a pass waits for itself or for messages that nobody sends."""
+    place = {item.key: number for number, item in enumerate(drafted.items)}
+    for number, item in enumerate(drafted.items):
+        for key, _, source in item.waits:
+            if not source and place.get(key, number) >= number:
+                name = item.operation.name
+                raise InternalError(f"{where}: '{name}' waits for an operation not before it")
+    _check_inner_messages(drafted.items, place, where)
+
+
+def _check_inner_messages(items: Sequence[Item], place: Mapping[int, int], where: str) -> None:
+    """Messages between ranks of one stage: who sends to axis+k also receives from axis-k."""
+    sends: dict[tuple[str, int, int], list[int]] = {}
+    receives: dict[tuple[str, int, int], list[int]] = {}
+    for number, item in enumerate(items):
+        peer = item.operation.peer
+        if not peer or _along_pp(peer):
+            continue
+        is_send = item.operation.kind == "send"
+        route = peer if is_send else _opposite(peer)
+        found = (route, item.operation.tag, item.operation.size_bytes)
+        (sends if is_send else receives).setdefault(found, []).append(number)
+    if {key: len(at) for key, at in sends.items()} != {k: len(at) for k, at in receives.items()}:
+        raise InternalError(f"{where}: messages within the stage do not match")
+    _check_circle(items, place, sends, receives, where)
+
+
+def _check_circle(
+    items: Sequence[Item],
+    place: Mapping[int, int],
+    sends: Mapping[tuple[str, int, int], Sequence[int]],
+    receives: Mapping[tuple[str, int, int], Sequence[int]],
+    where: str,
+) -> None:
+    """Raise if receives wait for sends that wait for them; all ranks of the stage do the same."""
+    if not sends:
+        return
+    parents: list[list[int]] = [
+        [place[key] for key, _, source in item.waits if not source] for item in items
+    ]
+    computed: int | None = None
+    for number, item in enumerate(items):
+        if item.computes:
+            if computed is not None:
+                parents[number].append(computed)
+            computed = number
+    for route, numbers in receives.items():
+        for receive, send in zip(numbers, sends[route], strict=True):
+            parents[receive].append(send)
+    children: dict[int, list[int]] = {}
+    for number, needed in enumerate(parents):
+        for parent in needed:
+            children.setdefault(parent, []).append(number)
+    left = [len(needed) for needed in parents]
+    free = [number for number, count in enumerate(left) if not count]
+    done = 0
+    while free:
+        done += 1
+        for child in children.get(free.pop(), ()):
+            left[child] -= 1
+            if not left[child]:
+                free.append(child)
+    if done < len(items):
+        raise InternalError(f"{where}: messages within the stage wait for each other")
+
+
+def check_job(
+    job: Job, grid: Grid, passes: Sequence[Mapping[PassKey, Drafted]], ends: Sequence[Drafted]
+) -> None:
+    """Raise InternalError if the devices cannot all reach their ends, or messages do not match."""
+    for device, drafts in enumerate(passes):
+        for key, drafted in drafts.items():
+            check_pass(drafted, f"device {device}, {key.kind} of chunk {key.chunk}")
+        check_pass(ends[device], f"device {device}, end of the step")
+    events = [
+        deque(_events(job, device, passes[device], ends[device]))
+        for device in range(job.stages.devices)
+    ]
+    _check_messages(events)
+    groups = {name: tuple(_devices(grid, job, name)) for name in _ACROSS if name in job.groups}
+    _play(events, groups)
+
+
+def _events(
+    job: Job, device: int, passes: Mapping[PassKey, Drafted], finish: Drafted
+) -> Iterator[Event]:
+    cache: dict[tuple[PassKey, ...], list[tuple[int, Event]]] = {}
+    for action in job.programs[device]:
+        keys = tuple(play.key for play in action)
+        if keys not in cache:
+            parts = [parts_of(passes[key].items, overlaps=len(keys) > 1) for key in keys]
+            cache[keys] = [
+                (number, event)
+                for number, at in in_turns(parts)
+                for event in _events_of(parts[number][at])
+            ]
+        for number, event in cache[keys]:
+            base = action[number].microbatch * job.tags_per_microbatch
+            yield event if event.group else event._replace(tag=event.tag + base)
+    yield from _events_of(finish.items)
+
+
+def _events_of(items: Sequence[Item]) -> Iterator[Event]:
+    for item in items:
+        operation = item.operation
+        if operation.group in _ACROSS:
+            yield Event(
+                operation.kind, operation.size_bytes, group=operation.group, name=operation.name
+            )
+        elif operation.peer and _along_pp(operation.peer):
+            (step,) = parse_peer(operation.peer).steps
+            distance = step.amount if step.how == "+" else -step.amount
+            yield Event(operation.kind, operation.size_bytes, operation.tag, distance)
+
+
+def _along_pp(peer: str) -> bool:
+    return peer.startswith("pp")
+
+
+def _opposite(peer: str) -> str:
+    return peer.translate(str.maketrans("+-", "-+"))
+
+
+def _check_messages(events: Sequence[deque[Event]]) -> None:
+    p = len(events)
+    counts: dict[str, Counter[tuple[int, int, int, int]]] = {"send": Counter(), "recv": Counter()}
+    for device, own in enumerate(events):
+        for event in own:
+            if not event.group:
+                other = (device + event.peer) % p
+                ends = (device, other) if event.kind == "send" else (other, device)
+                counts[event.kind][*ends, event.tag, event.size_bytes] += 1
+    if counts["send"] != counts["recv"]:
+        wrong = (counts["send"] - counts["recv"]) or (counts["recv"] - counts["send"])
+        src, dst, tag, size = next(iter(wrong))
+        raise InternalError(
+            f"a message of {size} bytes with tag {tag} from device {src} to device {dst} has only "
+            "one end"
+        )
+    twice = [message for message, times in counts["send"].items() if times > 1]
+    if twice:
+        raise InternalError(
+            f"tag {twice[0][2]} stands for several messages of device {twice[0][0]}"
+        )
+
+
+def _devices(grid: Grid, job: Job, name: str) -> Iterator[tuple[int, ...]]:
+    """Yield the devices that meet in each group of a name, whatever their other coordinates."""
+    cuts = dict(job.groups[name].where).get("pp", (tuple(range(grid.axes("dense")["pp"])),))
+    return iter(cuts)
+
+
+def _play(events: Sequence[deque[Event]], groups: Mapping[str, Sequence[tuple[int, ...]]]) -> None:
+    """Work through all lists strictly in order: sends go out, all else waits for its partners."""
+    p = len(events)
+    sent: set[tuple[int, int, int]] = set()
+    moved = True
+    while moved:
+        moved = False
+        for device, own in enumerate(events):
+            while own:
+                event = own[0]
+                if event.group:
+                    if not _meet(device, event, events, groups[event.group]):
+                        break
+                elif event.kind == "send":
+                    sent.add((device, (device + event.peer) % p, event.tag))
+                    own.popleft()
+                elif ((device + event.peer) % p, device, event.tag) in sent:
+                    own.popleft()
+                else:
+                    break
+                moved = True
+    stuck = [(device, own[0]) for device, own in enumerate(events) if own]
+    if stuck:
+        device, event = stuck[0]
+        what = event.group or f"tag {event.tag}"
+        raise InternalError(f"device {device} never gets past its {event.kind} ({what})")
+
+
+def _meet(
+    device: int, event: Event, events: Sequence[deque[Event]], groups: Sequence[tuple[int, ...]]
+) -> bool:
+    """Let the members of a group pass their next collective together; False if one is not there."""
+    members = next(group for group in groups if device in group)
+    if any(not events[member] or events[member][0] != event for member in members):
+        return False
+    for member in members:
+        events[member].popleft()
+    return True

@@ -1,0 +1,129 @@
+"""Memory of each pipeline stage over a step: what lies there, and what comes and goes.
+
+Weights, gradients and optimizer state lie there all the time, as far as the plan does not shard or
+offload them. Saved activations live from the operation that makes them to the one that needs them
+last, in the order of the schedule; weights gathered and gradients not yet reduced (ZeRO-2 and 3)
+come on top. The memory of one operation's own inputs and outputs, and what an allocator wastes,
+are not counted.
+
+Sources: Korthikanti et al., "Reducing activation recomputation in large transformer models",
+MLSys 2023; Rajbhandari et al., "ZeRO", SC 2020, section 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from yantra.workloads.training.step.draft import Item
+from yantra.workloads.training.step.passes import Chunk, Drafted, PassKey
+from yantra.workloads.training.step.pipeline import Job
+from yantra.workloads.training.step.program import Action
+from yantra.workloads.training.step.turns import in_turns, parts_of
+
+
+class Moment(NamedTuple):
+    """Bytes that came so far: activations, and buffers such as gathered weights."""
+
+    activations: int = 0
+    buffers: int = 0
+
+    def plus(self, other: Moment) -> Moment:
+        """Add another."""
+        return Moment(self.activations + other.activations, self.buffers + other.buffers)
+
+    @property
+    def total(self) -> int:
+        """Both together."""
+        return self.activations + self.buffers
+
+
+class StageMemory(NamedTuple):
+    """Bytes on one device of the pipeline.
+
+    `activations` and `buffers` are those at the peak; `peak` is all together then. `timeline` has
+    the largest sum of both during each action of the device's order, and then the optimizer's.
+    """
+
+    weights: int
+    gradients: int
+    optimizer: int
+    activations: int
+    buffers: int
+    timeline: tuple[int, ...]
+
+    @property
+    def fixed(self) -> int:
+        """What lies there all the time."""
+        return self.weights + self.gradients + self.optimizer
+
+    @property
+    def peak(self) -> int:
+        """The most that is there at once."""
+        return self.fixed + self.activations + self.buffers
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for a manifest; bytes."""
+        return {**self._asdict(), "timeline": list(self.timeline), "peak": self.peak}
+
+
+def memory_of(
+    job: Job, device: int, passes: Mapping[PassKey, Drafted], finish: Drafted
+) -> StageMemory:
+    """Return the memory of one device."""
+    weights, gradients, optimizer = _fixed(job, job.chunks[device])
+    peak, timeline = _dynamic(job.programs[device], passes, finish)
+    return StageMemory(weights, gradients, optimizer, *peak, timeline)
+
+
+def _fixed(job: Job, chunks: Sequence[Chunk]) -> tuple[int, int, int]:
+    sharding = job.sharding
+    buckets = [bucket for chunk in chunks for bucket in chunk.buckets]
+    weights = sum(sharding.weights(b.elements, b.domain) for b in buckets)
+    gradients = sum(sharding.gradients(b.elements, b.domain) for b in buckets)
+    updated = sum(sharding.updated(b.elements, b.domain) for b in buckets)
+    state = 0 if job.plan.offload_optimizer else updated * sharding.state_bytes
+    weights += sum(w.elements for c in chunks for w in c.work.weights if w.domain == "table")
+    return weights * sharding.weight_bytes, gradients * sharding.gradient_bytes, state
+
+
+class _Run(NamedTuple):
+    """What a part of a pass leaves behind, and the most it has on the way."""
+
+    left: Moment
+    peak: Moment
+
+
+def _dynamic(
+    program: Sequence[Action], passes: Mapping[PassKey, Drafted], finish: Drafted
+) -> tuple[Moment, tuple[int, ...]]:
+    runs: dict[tuple[PassKey, ...], _Run] = {}
+    now = peak = Moment()
+    timeline = []
+    for action in program:
+        keys = tuple(play.key for play in action)
+        if keys not in runs:
+            runs[keys] = _run(_in_order([passes[key] for key in keys]))
+        run = runs[keys]
+        highest = now.plus(run.peak)
+        timeline.append(highest.total)
+        peak = max(peak, highest, key=lambda moment: moment.total)
+        now = now.plus(run.left)
+    last = now.plus(_run(finish.items).peak)
+    timeline.append(last.total)
+    return max(peak, last, key=lambda moment: moment.total), tuple(timeline)
+
+
+def _in_order(passes: Sequence[Drafted]) -> Iterable[Item]:
+    parts = [parts_of(one.items, overlaps=len(passes) > 1) for one in passes]
+    for number, at in in_turns(parts):
+        yield from parts[number][at]
+
+
+def _run(items: Iterable[Item]) -> _Run:
+    now = peak = Moment()
+    for item in items:
+        now = now.plus(Moment(item.operation.saves, item.holds))
+        peak = max(peak, now, key=lambda moment: moment.total)
+        now = now.plus(Moment(-item.operation.frees, -item.releases))
+    return _Run(now, peak)

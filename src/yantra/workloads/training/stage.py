@@ -1,0 +1,104 @@
+"""A chunk of layers on one rank: model and plan -> operator graph -> `StageWork`.
+
+The graph of one micro-batch is built for the sizes of the plan; ranks of a stage have equal graphs,
+except where routing to experts is skewed (`expert_rank`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from yantra.workloads.models.blocks import Block
+from yantra.workloads.operators.graph import Batch, Graph, Passes, Setting, Tensor
+from yantra.workloads.operators.graph.graph import WIDTHS
+from yantra.workloads.operators.operations import Pass, StageWork
+
+if TYPE_CHECKING:
+    from yantra.workloads.plan.plan import Plan
+
+
+class Parts(Protocol):
+    """What a model gives: the blocks in front, in the middle and at the end."""
+
+    @property
+    def front(self) -> Block:
+        """The block that makes the first tensor."""
+
+    @property
+    def layers(self) -> Sequence[Block]:
+        """The blocks a pipeline may cut between."""
+
+    @property
+    def tail(self) -> Block:
+        """The block behind the last layer."""
+
+
+def setting_of(plan: Plan, sequence: int, expert_rank: int = 0) -> Setting:
+    """Return how a plan splits and computes one micro-batch of sequences of this length."""
+    return Setting(
+        batch=Batch.of(plan.micro_batch, sequence),
+        axes={axis: getattr(plan, axis) for axis in ("tp", "cp", "ep", "etp", "edp")},
+        sequence_parallel=plan.sequence_parallel,
+        cp_kind=plan.cp_kind,
+        dtype=plan.dtype,
+        gradient_width=int(WIDTHS[plan.gradient_dtype]),
+        recompute=plan.recompute,
+        flash_attention=plan.flash_attention,
+        dropout=plan.dropout,
+        capacity_factor=plan.capacity_factor,
+        routing=plan.routing,
+        expert_rank=expert_rank,
+    )
+
+
+class Chunk:
+    """The graph of some consecutive layers, with the model's ends where they belong."""
+
+    def __init__(
+        self, model: Parts, setting: Setting, layers: tuple[int, int], front: bool, tail: bool
+    ) -> None:
+        """Build layers `layers[0]` to `layers[1] - 1`."""
+        self.graph = g = Graph(setting)
+        first, end = layers
+        self.source: Tensor | None = None
+        x: Tensor | None = None
+        if front:
+            with g.unit("embedding"):
+                x = model.front.build(g, None)
+        else:
+            block = model.layers[first] if first < end else model.tail
+            self.source = x = g.tensor("input", block.input_sizes(g), g.tokens())
+        for number in range(first, end):
+            with g.unit(f"layers.{number}"):
+                x = model.layers[number].build(g, x)
+        if tail:
+            with g.unit("head"):
+                model.tail.build(g, x)
+        self.result = None if tail else x
+
+    def work(self) -> StageWork:
+        """Return both passes, the weights and the tensors at the borders."""
+        passes = Passes(self.graph, self.source, self.result)
+        training = self.graph.setting.training
+        return StageWork(
+            passes.forward(),
+            passes.backward() if training else Pass(()),
+            tuple(self.graph.weights),
+            0 if self.source is None else self.graph.bytes(self.source),
+            0 if self.result is None else self.graph.bytes(self.result),
+        )
+
+
+def stage_work(
+    model: Parts,
+    plan: Plan,
+    *,
+    layers: tuple[int, int],
+    front: bool,
+    tail: bool,
+    sequence: int,
+    expert_rank: int = 0,
+) -> StageWork:
+    """Return the work of one rank on layers `layers[0]` to `layers[1] - 1` of a model."""
+    return Chunk(model, setting_of(plan, sequence, expert_rank), layers, front, tail).work()

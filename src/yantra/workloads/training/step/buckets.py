@@ -1,0 +1,87 @@
+"""Weights -> buckets: what is reduced, updated and gathered together.
+
+As in Megatron-LM's distributed data parallel: weights in reverse order of use, a bucket ends with
+the weight that fills it; experts have buckets of their own. Where the size is Megatron's default
+max(40e6, 1e6 x replicas), only the first chunk of the first pipeline stage is cut into buckets,
+the others have one each, as their reductions are not on the critical path. Without overlap there
+is nothing to cut for. ZeRO-3 has a bucket per unit of the model.
+
+Source: Megatron-LM, `core/distributed/distributed_data_parallel.py` and `param_and_grad_buffer.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from yantra.workloads.operators.operations import Domain, Weight
+from yantra.workloads.plan.plan import Plan
+
+DOMAINS: tuple[Domain, ...] = ("dense", "expert")
+
+
+HEAD = "head"
+"""The unit behind the last layer."""
+
+
+class Bucket(NamedTuple):
+    """Weights of one domain: the units they are of, in reverse order of use, and their number."""
+
+    domain: Domain
+    units: tuple[str, ...]
+    elements: int
+
+    @property
+    def name(self) -> str:
+        """How nodes call it: the units, the first used first."""
+        first, last = self.units[-1], self.units[0]
+        what = " experts" if self.domain == "expert" else ""
+        return f"{first}{what}" if first == last else f"{first} to {last}{what}"
+
+
+def buckets_of(weights: Sequence[Weight], plan: Plan, *, is_first: bool) -> tuple[Bucket, ...]:
+    """Return the buckets of one chunk in the order in which gradients become ready.
+
+    `is_first` for the first stage of the pipeline.
+    """
+    made: list[Bucket] = []
+    for domain in DOMAINS:
+        ordered = [weight for weight in reversed(weights) if weight.domain == domain]
+        if plan.zero == 3:
+            made += _by_unit(domain, ordered)
+        else:
+            made += _by_size(domain, ordered, _limit(plan, is_first))
+    return tuple(made)
+
+
+def _limit(plan: Plan, is_first: bool) -> int | None:
+    if not plan.overlap_gradients:
+        return None
+    is_default = plan.bucket_elements is None
+    return plan.bucket_size if is_first or not is_default else None
+
+
+def _by_unit(domain: Domain, ordered: Sequence[Weight]) -> list[Bucket]:
+    has_head = any(weight.unit == HEAD for weight in ordered)
+    elements: dict[tuple[str, ...], int] = {}
+    for weight in ordered:
+        # An embedding that the head of the same chunk uses too must be there for both.
+        is_shared = weight.is_tied and has_head and weight.unit != HEAD
+        units = (HEAD, weight.unit) if is_shared else (weight.unit,)
+        elements[units] = elements.get(units, 0) + weight.elements
+    return [Bucket(domain, units, count) for units, count in elements.items()]
+
+
+def _by_size(domain: Domain, ordered: Sequence[Weight], limit: int | None) -> list[Bucket]:
+    made = []
+    units: dict[str, None] = {}
+    elements = 0
+    for weight in ordered:
+        units[weight.unit] = None
+        elements += weight.elements
+        if limit is not None and elements >= limit:
+            made.append(Bucket(domain, tuple(units), elements))
+            units, elements = {}, 0
+    if units:
+        made.append(Bucket(domain, tuple(units), elements))
+    return made

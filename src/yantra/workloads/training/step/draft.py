@@ -1,0 +1,202 @@
+"""`Draft`: a pass of one chunk while things are added to it, and `Item`, what comes out.
+
+An operation keeps its position in the `StageWork` as its key, whatever is put before it, so the
+passes that add gathers, reductions, messages and memory accesses need not know of each other.
+What several of them put in one place stands in the order in which they ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from yantra.workloads.operators.operations import Operation
+
+Source = Literal["", "forward", "backward", "neighbour", "reductions"]
+"""Where an operation that is waited for is: in this pass; in the forward or the input-gradient pass
+of the same chunk and micro-batch; in the pass of the neighbouring stage on the same device; or all
+gradient collectives so far, whatever the key."""
+
+LOAD = "mem_load"
+STORE = "mem_store"
+
+
+class Wait(NamedTuple):
+    """A dependency on the operation of some key."""
+
+    key: int
+    is_control: bool = False
+    source: Source = ""
+
+
+class Item(NamedTuple):
+    """An operation with what it waits for.
+
+    `starts`: it also waits for all that the device computes before it. `at_end`: it belongs behind
+    the pass, and behind the one that the pass overlaps with. `holds` and `releases` are bytes of
+    buffers, such as gathered weights, from this operation on and after it.
+    """
+
+    key: int
+    operation: Operation
+    waits: tuple[Wait, ...] = ()
+    starts: bool = False
+    at_end: bool = False
+    holds: int = 0
+    releases: int = 0
+
+    @property
+    def computes(self) -> bool:
+        """True for what occupies the device's compute units."""
+        return computes(self.operation)
+
+
+def computes(operation: Operation) -> bool:
+    """Return whether an operation occupies the compute units: no communication, no offload."""
+    return not operation.communicates and operation.kind not in (LOAD, STORE)
+
+
+class Span(NamedTuple):
+    """Where a pass works on one unit of the model: keys.
+
+    `opening` ends with the first computation; `previous` is the computation before it, None where
+    there is none in the pass.
+    """
+
+    opening: tuple[int, ...]
+    previous: int | None
+    last: int
+
+    @property
+    def first(self) -> int:
+        """The first operation of the unit."""
+        return self.opening[0]
+
+
+class Draft:
+    """A pass under construction: operations of a pass of a `StageWork`, and what is added.
+
+    `keys` are the positions of those that belong to this pass, in order; what they need of the
+    others comes from the `rest`.
+    """
+
+    def __init__(
+        self,
+        operations: Sequence[Operation],
+        keys: Iterable[int] | None = None,
+        rest: Source = "",
+    ) -> None:
+        self.operations = operations
+        self.keys = tuple(range(len(operations)) if keys is None else keys)
+        self._next = len(operations)
+        self._first: list[Item] = []
+        self._last: list[Item] = []
+        self._before: dict[int, list[Item]] = {}
+        self._after: dict[int, list[Item]] = {}
+        self._waits: dict[int, list[Wait]] = {}
+        self._starts: set[int] = set()
+        self._bytes: dict[int, list[int]] = {}
+        own = set(self.keys)
+        for key in self.keys:
+            for needed in operations[key].after:
+                self.wait(key, Wait(needed, source="" if needed in own else rest))
+
+    def __contains__(self, key: int | None) -> bool:
+        return key in self.keys
+
+    def roots(self) -> Iterator[int]:
+        """Yield the operations that wait for nothing."""
+        return (key for key in self.keys if key not in self._waits)
+
+    def spans(self) -> dict[str, Span]:
+        """Return where each unit is worked on, in the order of their first operations."""
+        opening: dict[str, list[int]] = {}
+        previous: dict[str, int | None] = {}
+        last: dict[str, int] = {}
+        before: int | None = None
+        for key in self.keys:
+            operation = self.operations[key]
+            unit = operation.unit
+            keys = opening.setdefault(unit, [])
+            previous.setdefault(unit, before)
+            if unit not in last:
+                keys.append(key)
+            if computes(operation):
+                last[unit] = before = key
+        return {
+            unit: Span(tuple(keys), previous[unit], last[unit])
+            for unit, keys in opening.items()
+            if unit in last
+        }
+
+    def last_compute(self) -> int | None:
+        """Return the last computation of the pass, if it has one."""
+        return next((k for k in reversed(self.keys) if computes(self.operations[k])), None)
+
+    def following_compute(self, key: int) -> int | None:
+        """Return the first computation behind an operation (-1: of all), if there is one."""
+        behind = self.keys[self.keys.index(key) + 1 if key >= 0 else 0 :]
+        return next((k for k in behind if computes(self.operations[k])), None)
+
+    def wait(self, key: int, wait: Wait) -> None:
+        """Let an operation wait for one more."""
+        self._waits.setdefault(key, []).append(wait)
+
+    def start(self, key: int) -> None:
+        """Let an operation wait for all that the device computes before this pass."""
+        self._starts.add(key)
+
+    def hold(self, key: int, size_bytes: int) -> None:
+        """Let a buffer come into being with an operation."""
+        self._bytes.setdefault(key, [0, 0])[0] += size_bytes
+
+    def release(self, key: int, size_bytes: int) -> None:
+        """Let a buffer end with an operation."""
+        self._bytes.setdefault(key, [0, 0])[1] += size_bytes
+
+    def put_first(self, operation: Operation, *waits: Wait, starts: bool = False) -> int:
+        """Add an operation at the start of the pass; return its key."""
+        return self._add(self._first, operation, waits, starts)
+
+    def put_before(self, key: int, operation: Operation, *waits: Wait, starts: bool = False) -> int:
+        """Add an operation in front of another; return its key."""
+        return self._add(self._before.setdefault(key, []), operation, waits, starts)
+
+    def put_after(self, key: int, operation: Operation, *waits: Wait) -> int:
+        """Add an operation behind another; return its key."""
+        return self._add(self._after.setdefault(key, []), operation, waits)
+
+    def put_last(self, operation: Operation, *waits: Wait, at_end: bool = False) -> int:
+        """Add an operation behind the pass; return its key."""
+        return self._add(self._last, operation, waits, at_end=at_end)
+
+    def items(self) -> tuple[Item, ...]:
+        """Return all operations in order."""
+        items = list(self._first)
+        for key in self.keys:
+            items += self._before.get(key, ())
+            items.append(Item(key, self.operations[key]))
+            items += self._after.get(key, ())
+        items += self._last
+        return tuple(self._finished(item) for item in items)
+
+    def _add(
+        self,
+        place: list[Item],
+        operation: Operation,
+        waits: Sequence[Wait],
+        starts: bool = False,
+        at_end: bool = False,
+    ) -> int:
+        key = self._next
+        self._next += 1
+        place.append(Item(key, operation, starts=starts, at_end=at_end))
+        for wait in waits:
+            self.wait(key, wait)
+        return key
+
+    def _finished(self, item: Item) -> Item:
+        waits = tuple(dict.fromkeys(self._waits.get(item.key, ())))
+        holds, releases = self._bytes.get(item.key, (0, 0))
+        starts = item.starts or item.key in self._starts
+        return item._replace(waits=waits, starts=starts, holds=holds, releases=releases)

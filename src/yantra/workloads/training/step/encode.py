@@ -1,0 +1,227 @@
+"""Operations of a pass -> blocks of Chakra nodes that are encoded once and copied many times.
+
+Within a block, control dependencies chain the computations of the device and the collectives of
+each communicator in program order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from yantra.chakra import Attribute, Kind, Node, NodeType, Trace
+from yantra.workloads.operators.operations import Operation
+from yantra.workloads.training.step.draft import LOAD, STORE, Item, Source
+from yantra.workloads.training.step.turns import Part
+
+
+class Inner(NamedTuple):
+    """A dependency of a position on one in an earlier segment of the same pass."""
+
+    position: int
+    segment: int
+    earlier: int
+    is_control: bool
+
+
+class Outer(NamedTuple):
+    """A dependency of a position on an operation of another pass, by its key."""
+
+    position: int
+    source: Source
+    key: int
+    is_control: bool
+
+
+class Chain(NamedTuple):
+    """The first and the last collective of a communicator in a segment."""
+
+    group: str
+    first: int
+    last: int
+
+
+class Segment(NamedTuple):
+    """Nodes that stand together in the file, and what ties them to those before.
+
+    `first_compute` and `last_compute` are positions, None without a computation; `starts` are the
+    positions that wait for all that was computed before.
+    """
+
+    block: Trace
+    first_compute: int | None
+    last_compute: int | None
+    chains: tuple[Chain, ...]
+    starts: tuple[int, ...]
+    inner: tuple[Inner, ...]
+    outer: tuple[Outer, ...]
+
+
+class Encoded(NamedTuple):
+    """A pass in segments; `place` gives the segment and the position of each key."""
+
+    segments: tuple[Segment, ...]
+    place: dict[int, tuple[int, int]]
+
+
+def encode(parts: Sequence[Part], chunk: int | None) -> Encoded:
+    """Encode a pass, each of its parts as a segment; `chunk` is None behind all passes."""
+    place: dict[int, tuple[int, int]] = {}
+    segments: list[Segment] = []
+    for part in parts:
+        for position, item in enumerate(part):
+            place[item.key] = (len(segments), position)
+        segments.append(_segment(part, place, len(segments), chunk))
+    return Encoded(tuple(segments), place)
+
+
+class _Chains:
+    """The last computation and the last collective of each communicator so far, in a segment."""
+
+    def __init__(self) -> None:
+        self.compute: int | None = None
+        self.first_compute: int | None = None
+        self.groups: dict[str, Chain] = {}
+
+    def predecessor(self, item: Item, position: int) -> int | None:
+        """Return what an item follows on its chain, and move the chain on."""
+        before: int | None = None
+        if item.computes:
+            before, self.compute = self.compute, position
+            if before is None:
+                self.first_compute = position
+        elif item.operation.collective is not None:
+            group = item.operation.group
+            chain = self.groups.get(group, Chain(group, position, position))
+            before = chain.last if chain.last != position else None
+            self.groups[group] = chain._replace(last=position)
+        return before
+
+
+def _segment(
+    items: Sequence[Item], place: dict[int, tuple[int, int]], number: int, chunk: int | None
+) -> Segment:
+    chains = _Chains()
+    inner: list[Inner] = []
+    outer: list[Outer] = []
+    starts: list[int] = []
+    nodes = []
+    for position, item in enumerate(items):
+        data: list[int] = []
+        control: list[int] = []
+        for key, is_control, source in item.waits:
+            if source:
+                outer.append(Outer(position, source, key, is_control))
+                continue
+            segment, earlier = place[key]
+            if segment == number:
+                (control if is_control else data).append(earlier)
+            else:
+                inner.append(Inner(position, segment, earlier, is_control))
+        computed = chains.compute
+        before = chains.predecessor(item, position)
+        if before is not None and before not in data and before not in control:
+            control.append(before)
+        if item.starts or item.at_end:
+            if computed is None:
+                starts.append(position)
+            elif computed not in data and computed not in control:
+                control.append(computed)
+        nodes.append(_node(item.operation, position, data, control, chunk))
+    return Segment(
+        Trace(nodes),
+        chains.first_compute,
+        chains.compute,
+        tuple(chains.groups.values()),
+        tuple(starts),
+        tuple(inner),
+        tuple(outer),
+    )
+
+
+def _node(
+    operation: Operation, id: int, data: Sequence[int], control: Sequence[int], chunk: int | None
+) -> Node:
+    attributes: Sequence[Attribute]
+    if operation.collective is not None:
+        kind, attributes = NodeType.COMM_COLL, _collective(operation)
+    elif operation.peer:
+        is_send = operation.kind == "send"
+        kind = NodeType.COMM_SEND if is_send else NodeType.COMM_RECV
+        attributes = _message(operation)
+    elif operation.kind in (LOAD, STORE):
+        kind = NodeType.MEM_LOAD if operation.kind == LOAD else NodeType.MEM_STORE
+        attributes = [Attribute("tensor_size", operation.size_bytes, Kind.UINT64), _ON_DEVICE]
+    else:
+        costs = operation._replace(name="", unit="", after=(), saves=0, frees=0)
+        kind, attributes = NodeType.COMP, _computation(costs)
+    place = (operation.phase, operation.unit, chunk, operation.saves, operation.frees)
+    both = (*attributes, *_common(*place))
+    return Node(id, operation.name, kind, 0, data, control, both)
+
+
+@lru_cache(maxsize=1024)
+def _computation(operation: Operation) -> tuple[Attribute, ...]:
+    """Return what an operation costs; most layers have the same operations."""
+    moved = operation.bytes_read + operation.bytes_written
+    flops = operation.tensor_flops + operation.vector_flops
+    attributes = [
+        Attribute("num_ops", max(flops, 1), Kind.INT64),  # a kernel of none never ends upstream
+        Attribute("tensor_size", max(moved, 1), Kind.UINT64),  # one of no bytes is skipped
+        _ON_DEVICE,
+        Attribute("bytes_read", operation.bytes_read, Kind.INT64),
+        Attribute("bytes_written", operation.bytes_written, Kind.INT64),
+        Attribute("flops_tensor", operation.tensor_flops, Kind.INT64),
+        Attribute("flops_vector", operation.vector_flops, Kind.INT64),
+        Attribute("op_class", operation.kind, Kind.STRING),
+        Attribute("dtype", operation.dtype, Kind.STRING),
+    ]
+    if operation.repeated_flops:
+        attributes.append(Attribute("flops_repeated", operation.repeated_flops, Kind.INT64))
+    if operation.shape:
+        names = ("batch", "m", "n", "k")[-len(operation.shape) :]
+        attributes += [
+            Attribute(name, size, Kind.INT64)
+            for name, size in zip(names, operation.shape, strict=True)
+        ]
+    return tuple(attributes)
+
+
+def _collective(operation: Operation) -> list[Attribute]:
+    return [
+        Attribute("comm_type", int(operation.collective or 0), Kind.INT64),
+        Attribute("comm_size", operation.size_bytes, Kind.INT64),
+        Attribute("pg_name", operation.group, Kind.STRING),
+        _ON_DEVICE,
+    ]
+
+
+def _message(operation: Operation) -> list[Attribute]:
+    return [
+        Attribute("comm_size", operation.size_bytes, Kind.INT64),
+        Attribute("comm_tag", operation.tag, Kind.INT32),
+        Attribute("comm_peer", operation.peer, Kind.STRING),
+        _ON_DEVICE,
+    ]
+
+
+@lru_cache(maxsize=1024)
+def _common(
+    phase: str, unit: str, chunk: int | None, saves: int, frees: int
+) -> tuple[Attribute, ...]:
+    """Return what nodes of a kind of operation in a layer have in common."""
+    attributes = [Attribute("phase", phase, Kind.STRING)]
+    if unit:
+        attributes.append(Attribute("layer", unit, Kind.STRING))
+    if chunk is not None:
+        attributes.append(Attribute("microbatch", 0, Kind.INT64))
+        attributes.append(Attribute("chunk", chunk, Kind.INT64))
+    if saves:
+        attributes.append(Attribute("act_alloc", saves, Kind.INT64))
+    if frees:
+        attributes.append(Attribute("act_free", frees, Kind.INT64))
+    return tuple(attributes)
+
+
+_ON_DEVICE = Attribute("is_cpu_op", False, Kind.BOOL)

@@ -1,0 +1,169 @@
+"""What a device does once per step, behind all its passes.
+
+In order: gradients that were not reduced during the backward passes; those of the two copies of a
+stage in a bidirectional pipeline; the loss, averaged over the replicas; gradients of which each
+tensor-parallel rank has a part (norms under sequence parallelism); those of the tied embedding; the
+norm of all gradients, which every rank waits for; the optimizer; and the weights it changed, unless
+the next step gathers them.
+
+Source of the order: Megatron-LM, `core/distributed/finalize_model_grads.py` and
+`core/optimizer/distrib_optimizer.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from yantra.base.errors import ConfigError
+from yantra.chakra import CollectiveType
+from yantra.workloads.operators.operations import Operation, Weight
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.plan.words import called
+from yantra.workloads.training.step.draft import LOAD, STORE, Draft, Wait
+from yantra.workloads.training.step.gather import gather_operation, gathers
+from yantra.workloads.training.step.optimizer import norm_operation, update_operation
+from yantra.workloads.training.step.passes import Chunk, Drafted
+from yantra.workloads.training.step.reduce import reductions, sum_of_copies
+from yantra.workloads.training.step.sharding import Sharding
+
+SCALAR_BYTES = 4
+_MOST_PIECES = 10_000
+REDUCED = Wait(0, source="reductions")
+"""All gradient collectives of the passes."""
+
+
+def draft_finish(
+    chunks: Sequence[Chunk], plan: Plan, sharding: Sharding, groups: frozenset[str]
+) -> Drafted:
+    """Return the end of the step; `groups` are the communicators of more than one rank."""
+    draft = Draft(())
+    chunks = sorted(chunks, key=lambda chunk: chunk.stage)  # as where the copies of stages are
+    reduced = [REDUCED]
+    if sharding.zero <= 1 and not plan.overlap_gradients:
+        for chunk in chunks:
+            for bucket in chunk.buckets:
+                reduced += _chain(draft, reductions(bucket, sharding, over_copies=True))
+    if "mirror" in groups:
+        for chunk in chunks:
+            for bucket in chunk.buckets:
+                operation = sum_of_copies(bucket, sharding, "mirror")
+                reduced.append(Wait(draft.put_last(operation, *reduced, at_end=True)))
+    if any(chunk.forward.target is None for chunk in chunks) and "dp_cp" in groups:
+        draft.put_last(_sum("average loss", "dp_cp", SCALAR_BYTES), at_end=True)
+    for operation in _partial(chunks, sharding, groups):
+        reduced.append(Wait(draft.put_last(operation, *reduced, at_end=True)))
+    elements = sum(
+        sharding.updated(bucket.elements, bucket.domain)
+        for chunk in chunks
+        for bucket in chunk.buckets
+    )
+    norm = draft.put_last(norm_operation(elements, sharding), *reduced)
+    if "world" in groups:
+        norm = draft.put_last(_sum("sum gradient norm", "world", SCALAR_BYTES), Wait(norm))
+    _update(draft, chunks, plan, sharding, norm)
+    return Drafted(draft.items())
+
+
+def _chain(draft: Draft, operations: Iterator[Operation]) -> list[Wait]:
+    """Add collectives on each other's results, behind all that was computed; return the last."""
+    last: list[Wait] = []
+    for operation in operations:
+        last = [Wait(draft.put_last(operation, *last, at_end=not last))]
+    return last
+
+
+def _partial(
+    chunks: Sequence[Chunk], sharding: Sharding, groups: frozenset[str]
+) -> Iterator[Operation]:
+    """Yield the sums of gradients that are spread otherwise than over replicas."""
+    parts: dict[str, int] = {}
+    for chunk in chunks:
+        for weight in chunk.work.weights:
+            for group in weight.partial_over:
+                parts[group] = parts.get(group, 0) + _kept(weight, sharding)
+    for group, size in parts.items():
+        if group in groups:
+            yield _sum(f"sum partial gradients over {group}", group, size)
+    tied = sum(
+        _kept(weight, sharding)
+        for chunk in chunks
+        for weight in chunk.work.weights
+        if weight.is_tied
+    )
+    if tied and "embedding" in groups:
+        yield _sum("sum tied embedding gradients", "embedding", tied)
+
+
+def _kept(weight: Weight, sharding: Sharding) -> int:
+    return sharding.gradients(weight.elements, weight.domain) * sharding.gradient_bytes
+
+
+def _update(
+    draft: Draft, chunks: Sequence[Chunk], plan: Plan, sharding: Sharding, norm: int
+) -> None:
+    stores: list[int] = []
+    for chunk in chunks:
+        for bucket in chunk.buckets:
+            elements = sharding.updated(bucket.elements, bucket.domain)
+            updates = []
+            for piece in _pieces(elements, plan):
+                operation = update_operation(piece, bucket.name, plan, sharding)
+                if plan.offload_optimizer:
+                    updates.append(
+                        _update_offloaded(draft, operation, piece, sharding, norm, stores)
+                    )
+                else:
+                    updates.append(draft.put_last(operation, Wait(norm)))
+            is_sharded = sharding.zero in (1, 2) and gathers(bucket, sharding)
+            if is_sharded and not plan.overlap_parameters:
+                gather = gather_operation(bucket, sharding, "optimizer")
+                draft.put_last(gather, *map(Wait, updates))
+
+
+def _pieces(elements: int, plan: Plan) -> Iterator[int]:
+    """Cut what is updated at once: with offload, the state of two pieces is on the device."""
+    most = plan.bucket_size if plan.offload_optimizer else elements
+    if elements > most * _MOST_PIECES:
+        problem = f"{most} elements at a time move the optimizer's state of {elements} in more than"
+        least = -(-elements // _MOST_PIECES)
+        raise ConfigError(
+            called(plan, "bucket_elements"),
+            f"{problem} {_MOST_PIECES} pieces; expected at least {least}",
+        )
+    while elements > 0:
+        yield min(elements, most)
+        elements -= most
+
+
+def _update_offloaded(
+    draft: Draft,
+    operation: Operation,
+    elements: int,
+    sharding: Sharding,
+    norm: int,
+    stores: list[int],
+) -> int:
+    """Add load, update and store; at most two pieces are between load and store."""
+    size = elements * sharding.state_bytes
+    name = operation.name.removeprefix("update ")
+    load = Operation(f"load state of {name}", LOAD, "optimizer", "", size_bytes=size)
+    store = Operation(f"store state of {name}", STORE, "optimizer", "", size_bytes=size)
+    gate = Wait(stores[-2] if len(stores) >= 2 else norm, is_control=True)
+    loaded = draft.put_last(load, gate)
+    draft.hold(loaded, size)
+    updated = draft.put_last(operation, Wait(norm), Wait(loaded))
+    stores.append(draft.put_last(store, Wait(updated)))
+    draft.release(stores[-1], size)
+    return updated
+
+
+def _sum(name: str, group: str, size_bytes: int) -> Operation:
+    return Operation(
+        name,
+        "all_reduce",
+        "optimizer",
+        "",
+        collective=CollectiveType.ALL_REDUCE,
+        group=group,
+        size_bytes=size_bytes,
+    )

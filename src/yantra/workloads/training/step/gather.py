@@ -1,0 +1,87 @@
+"""Adds all-gathers of sharded weights to a pass, a bounded number of units ahead of their use.
+
+The gather of a unit starts when the device begins to work on the unit `ahead` places before it, so
+that at most `ahead` + 1 units are there in full. With `ahead` 0 it is exposed.
+
+Sources: Zhao et al., "PyTorch FSDP", VLDB 2023, sections 3.3.2 and 3.3.3 (prefetching, rate
+limiter); Megatron-LM, `overlap_param_gather` (the next bucket is gathered when one is first used).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from yantra.chakra import CollectiveType
+from yantra.workloads.operators.operations import Operation, Phase
+from yantra.workloads.training.step.buckets import Bucket
+from yantra.workloads.training.step.draft import Draft, Span, Wait, computes
+from yantra.workloads.training.step.sharding import Sharding
+
+
+def gathers(bucket: Bucket, sharding: Sharding) -> bool:
+    """Return whether the weights of a bucket must be gathered from other ranks."""
+    return sharding.sync(bucket.domain).size > 1
+
+
+def gather_operation(bucket: Bucket, sharding: Sharding, phase: Phase) -> Operation:
+    """Return the all-gather of a bucket's weights; its size is the shard of one rank, in bytes."""
+    return Operation(
+        f"gather {bucket.name}",
+        "all_gather",
+        phase,
+        bucket.units[-1],
+        collective=CollectiveType.ALL_GATHER,
+        group=sharding.sync(bucket.domain).group,
+        size_bytes=sharding.shard(bucket.elements, bucket.domain) * sharding.weight_bytes,
+    )
+
+
+def add_gathers(
+    draft: Draft, buckets: Sequence[Bucket], sharding: Sharding, phase: Phase, ahead: int
+) -> None:
+    """Gather every bucket that the pass uses and that is sharded; its first users wait for it."""
+    spans = _reading(draft)
+    place = {key: number for number, key in enumerate(draft.keys)}
+    uses = []
+    for bucket in buckets:
+        used = [spans[unit] for unit in bucket.units if unit in spans]
+        if used and gathers(bucket, sharding):
+            uses.append((min(used, key=lambda span: place[span.first]), used, bucket))
+    uses.sort(key=lambda use: place[use[0].first])
+    for number, (_, used, bucket) in enumerate(uses):
+        operation = gather_operation(bucket, sharding, phase)
+        key = _put(draft, operation, uses[number - ahead][0] if number >= ahead else None)
+        for span in used:
+            for opening in span.opening:
+                draft.wait(opening, Wait(key))
+        if sharding.zero == 3:
+            size = sharding.padded(bucket.elements, bucket.domain) * sharding.weight_bytes
+            draft.hold(key, size)
+
+
+def release_gathered(draft: Draft, buckets: Sequence[Bucket], sharding: Sharding) -> None:
+    """Give up the gathered weights of every unit where the pass is done with it."""
+    spans = _reading(draft)
+    for bucket in buckets:
+        used = [spans[unit] for unit in bucket.units if unit in spans]
+        if used and gathers(bucket, sharding):
+            size = sharding.padded(bucket.elements, bucket.domain) * sharding.weight_bytes
+            draft.release(max(span.last for span in used), size)
+
+
+def _reading(draft: Draft) -> dict[str, Span]:
+    """Return where units are worked on that read their weights; a weight's gradient does not."""
+    reading = {
+        draft.operations[key].unit
+        for key in draft.keys
+        if draft.operations[key].phase != "wgrad" and computes(draft.operations[key])
+    }
+    return {unit: span for unit, span in draft.spans().items() if unit in reading}
+
+
+def _put(draft: Draft, operation: Operation, at: Span | None) -> int:
+    if at is None:
+        return draft.put_first(operation, starts=True)
+    if at.previous is None:
+        return draft.put_before(at.first, operation, starts=True)
+    return draft.put_before(at.first, operation, Wait(at.previous, is_control=True))

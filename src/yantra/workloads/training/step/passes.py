@@ -1,0 +1,203 @@
+"""The passes of one chunk: drafts of its `StageWork` with all that the plan adds to them.
+
+A pass receives its tensor, gathers or loads what it needs, computes, reduces, and sends its result
+when the device is done with it: a joint backward pass sends after its weight gradients, as a
+framework does whose backward call returns then.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from yantra.workloads.operators.operations import Operation, Pass, Phase, StageWork
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.step.buckets import Bucket
+from yantra.workloads.training.step.draft import Draft, Item, Wait
+from yantra.workloads.training.step.gather import add_gathers, release_gathered
+from yantra.workloads.training.step.offload import add_loads, add_stores, stores_of
+from yantra.workloads.training.step.reduce import Reducing, add_reductions
+from yantra.workloads.training.step.sharding import Sharding
+
+
+class Message(NamedTuple):
+    """A tensor that crosses a stage boundary: the peer expression, the tag, and bytes."""
+
+    peer: str
+    tag: int
+    size_bytes: int
+
+
+class Ends(NamedTuple):
+    """Where the tensor of a pass comes from and goes to.
+
+    A message; or a key, that of the operation in the neighbouring stage on the same device that
+    makes the tensor (0 for where it goes to); or None at the end of the pipeline.
+    """
+
+    source: Message | int | None
+    target: Message | int | None
+
+
+class Chunk(NamedTuple):
+    """One chunk of layers of a device, and what its passes need to know.
+
+    `first_tag` is that of the messages inside a pass, such as those of context parallelism, and
+    `tags` how many a pass may have.
+    """
+
+    number: int
+    stage: int
+    work: StageWork
+    buckets: tuple[Bucket, ...]
+    forward: Ends
+    backward: Ends
+    first_tag: int
+    tags: int
+
+
+class PassKey(NamedTuple):
+    """Which pass it is: passes of equal keys are copies of each other, but for the micro-batch.
+
+    `gathers` weights; `reshards` gives up gathered weights; `last`: no further pass adds to the
+    chunk's gradients.
+    """
+
+    kind: str
+    chunk: int
+    gathers: bool = False
+    reshards: bool = False
+    last: bool = False
+
+
+class Drafted(NamedTuple):
+    """A finished pass; what the device computes next waits for the operations in `blocking`."""
+
+    items: tuple[Item, ...]
+    blocking: tuple[int, ...] = ()
+
+
+def draft_pass(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Drafted:
+    """Return the operations of a pass: F, B, b or W."""
+    if key.kind == "F":
+        return _forward(chunk, key, plan, sharding)
+    if key.kind == "W":
+        return _weight_gradients(chunk, key, plan, sharding)
+    return _backward(chunk, key, plan, sharding)
+
+
+def ahead_of(plan: Plan) -> int:
+    """Return how many units ahead of its use a sharded weight is gathered."""
+    if not plan.overlap_parameters:
+        return 0
+    return plan.prefetch if plan.zero == 3 else 1
+
+
+def _forward(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Drafted:
+    work = chunk.work.forward
+    draft = Draft(_tagged(work.operations, chunk.first_tag))
+    if plan.offload_activations:
+        add_stores(draft, plan.prefetch)
+    _receive(draft, work, chunk.forward, plan, "forward")
+    if key.gathers:
+        add_gathers(draft, chunk.buckets, sharding, "forward", ahead_of(plan))
+    if key.reshards:
+        release_gathered(draft, chunk.buckets, sharding)
+    blocking = _send(draft, work, chunk.forward, plan, "forward")
+    return Drafted(draft.items(), blocking)
+
+
+def _backward(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Drafted:
+    work = chunk.work.backward
+    operations = _tagged(work.operations, chunk.first_tag + chunk.tags)
+    keys = [
+        number
+        for number, operation in enumerate(operations)
+        if key.kind == "B" or operation.phase != "wgrad"
+    ]
+    draft = Draft(operations, keys)
+    _receive(draft, work, chunk.backward, plan, "dgrad")
+    if chunk.backward.source is None:
+        end = Wait(len(chunk.work.forward.operations) - 1, source="forward")
+        for root in list(draft.roots()):
+            draft.wait(root, end)
+    if plan.offload_activations:
+        add_loads(draft, stores_of(chunk.work.forward.operations), plan.prefetch)
+    if key.gathers:
+        add_gathers(draft, chunk.buckets, sharding, "dgrad", ahead_of(plan))
+    if key.reshards:
+        release_gathered(draft, chunk.buckets, sharding)
+    blocking = _reduce(draft, chunk, key, plan, sharding) if key.kind == "B" else ()
+    blocking += _send(draft, work, chunk.backward, plan, "dgrad")
+    return Drafted(draft.items(), blocking)
+
+
+def _weight_gradients(chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding) -> Drafted:
+    operations = _tagged(chunk.work.backward.operations, chunk.first_tag + chunk.tags)
+    keys = [n for n, operation in enumerate(operations) if operation.phase == "wgrad"]
+    draft = Draft(operations, keys, rest="backward")
+    _start_messages(draft)
+    blocking = _reduce(draft, chunk, key, plan, sharding)
+    return Drafted(draft.items(), blocking)
+
+
+def _reduce(
+    draft: Draft, chunk: Chunk, key: PassKey, plan: Plan, sharding: Sharding
+) -> tuple[int, ...]:
+    """Reduce gradients: ZeRO-0 and 1 in the last pass only, ZeRO-2 and 3 in each.
+
+    Whoever keeps no whole gradients cannot wait for the last micro-batch to reduce them.
+    """
+    if sharding.zero <= 1 and not (key.last and plan.overlap_gradients):
+        return ()
+    how = Reducing(over_copies=key.last, overlaps=plan.overlap_gradients)
+    return add_reductions(draft, chunk.buckets, sharding, how)
+
+
+def _receive(draft: Draft, work: Pass, ends: Ends, plan: Plan, phase: Phase) -> None:
+    """Let the first operations wait for their tensor, and messages for those before."""
+    source = ends.source
+    if isinstance(source, Message):
+        operation = Operation(
+            "receive", "recv", phase, "", size_bytes=source.size_bytes, peer=source.peer,
+            tag=source.tag,
+        )  # fmt: skip
+        key = draft.put_first(operation)
+        for entry in work.entries:
+            draft.wait(entry, Wait(key))
+        first = draft.following_compute(-1)
+        if not plan.overlap_p2p and first is not None:
+            draft.wait(first, Wait(key, is_control=True))
+    elif source is not None:
+        for entry in work.entries:
+            draft.wait(entry, Wait(source, source="neighbour"))
+    _start_messages(draft)
+
+
+def _start_messages(draft: Draft) -> None:
+    """Keep collectives that need nothing of the pass from starting long before it."""
+    for root in draft.roots():
+        if draft.operations[root].communicates:
+            draft.start(root)
+
+
+def _send(draft: Draft, work: Pass, ends: Ends, plan: Plan, phase: Phase) -> tuple[int, ...]:
+    """Send the result; return what the device must wait for after the pass."""
+    target = ends.target
+    if not isinstance(target, Message):
+        return ()
+    operation = Operation(
+        "send", "send", phase, "", size_bytes=target.size_bytes, peer=target.peer, tag=target.tag
+    )
+    waits = () if work.exit is None else (Wait(work.exit),)
+    key = draft.put_last(operation, *waits, at_end=True)
+    return () if plan.overlap_p2p else (key,)
+
+
+def _tagged(operations: tuple[Operation, ...], first_tag: int) -> tuple[Operation, ...]:
+    """Tell the messages of this pass from those of other passes."""
+    if not any(operation.peer for operation in operations):
+        return operations
+    return tuple(
+        operation._replace(tag=first_tag + operation.tag) if operation.peer else operation
+        for operation in operations
+    )

@@ -1,0 +1,200 @@
+"""A training step as a whole: what each device of the pipeline holds and plays, before encoding.
+
+All ranks with the same pipeline coordinate do the same, so a device of the pipeline stands for a
+class of ranks. The first and the last stage differ from the others only by their work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from yantra.base.errors import UnsupportedError
+from yantra.workloads.operators.operations import StageWork
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.schedules.schedule import Orders
+from yantra.workloads.schedules.stages import Place, Stages
+from yantra.workloads.templates.grid import Group
+from yantra.workloads.training.step.buckets import buckets_of
+from yantra.workloads.training.step.device import Neighbours, Player
+from yantra.workloads.training.step.finish import draft_finish
+from yantra.workloads.training.step.passes import Chunk, Drafted, Ends, Message, PassKey, draft_pass
+from yantra.workloads.training.step.program import Action, program_of
+from yantra.workloads.training.step.sharding import Sharding, sharding_of
+
+_TAGS = 500_000_000  # ASTRA-sim takes tags modulo this
+
+
+class Job(NamedTuple):
+    """One training step; `programs`, `chunks` and what follows from them go by device."""
+
+    plan: Plan
+    orders: Orders
+    stages: Stages
+    chunks: tuple[tuple[Chunk, ...], ...]
+    programs: tuple[tuple[Action, ...], ...]
+    sharding: Sharding
+    groups: Mapping[str, Group]
+    tags_per_microbatch: int
+
+    def passes(self, device: int) -> dict[PassKey, Drafted]:
+        """Return the drafts of all passes that a device plays."""
+        chunks = self.chunks[device]
+        keys = dict.fromkeys(play.key for action in self.programs[device] for play in action)
+        return {key: draft_pass(chunks[key.chunk], key, self.plan, self.sharding) for key in keys}
+
+    def finish(self, device: int) -> Drafted:
+        """Return what a device does once, behind all its passes."""
+        groups = frozenset(self.groups)
+        return draft_finish(self.chunks[device], self.plan, self.sharding, groups)
+
+    def neighbours(self, device: int) -> tuple[Neighbours, ...]:
+        """Return which chunks of a device hold stages next to each other."""
+        return tuple(
+            Neighbours(
+                _own(device, self.stages.before(device, chunk.number)),
+                _own(device, self.stages.after(device, chunk.number)),
+            )
+            for chunk in self.chunks[device]
+        )
+
+    def template(self, device: int, passes: Mapping[PassKey, Drafted], finish: Drafted) -> bytes:
+        """Encode what a device does: the content of an .et file."""
+        player = Player(passes, self.neighbours(device), self.tags_per_microbatch)
+        for action in self.programs[device]:
+            player.play(action)
+        player.finish(finish)
+        return player.builder.to_bytes()
+
+
+def job_of(works: Sequence[StageWork], plan: Plan, orders: Orders, stages: Stages) -> Job:
+    """Return the training step of stages with these works, by number of the stage."""
+    if len(works) != stages.count:
+        raise ValueError(f"expected {stages.count} works, got {len(works)}")
+    weights = [weight for work in works for weight in work.weights]
+    sharding = sharding_of(
+        plan,
+        has_experts=any(weight.domain == "expert" for weight in weights),
+        mirrored=len(stages.routes) > 1,
+    )
+    inner = _tags_of_a_pass(works)
+    tags = 2 * stages.chunks * (1 + inner)
+    if tags * max(plan.micro_batches, 1) > _TAGS:
+        problem = f"{plan.micro_batches} micro-batches with {tags} tags each"
+        raise UnsupportedError(f"global_batch: {problem} are more than {_TAGS} tags")
+    chunks = tuple(
+        tuple(
+            _chunk(works, plan, stages, (device, number), inner) for number in range(stages.chunks)
+        )
+        for device in range(stages.devices)
+    )
+    programs = tuple(program_of(order, plan) for order in orders)
+    groups = groups_of(plan, stages, is_tied=any(weight.is_tied for weight in weights))
+    return Job(plan, orders, stages, chunks, programs, sharding, groups, tags)
+
+
+def groups_of(plan: Plan, stages: Stages, *, is_tied: bool) -> dict[str, Group]:
+    """Return the communicators of a plan by name, those of one rank left out."""
+    dense = {
+        "tp": ("tp",),
+        "cp": ("cp",),
+        "dp": ("dp",),
+        "dp_cp": ("dp", "cp"),
+        "tp_cp": ("tp", "cp"),
+    }
+    groups = {name: Group("dense", axes) for name, axes in dense.items()}
+    groups |= {axis: Group("expert", (axis,)) for axis in ("ep", "etp", "edp")}
+    if plan.ep * plan.etp == 1:
+        groups["edp"] = Group("dense", ("tp", "cp", "dp"))
+    sizes = {"tp": plan.tp, "cp": plan.cp, "dp": plan.dp, "ep": plan.ep, "etp": plan.etp}
+    sizes |= {"edp": plan.edp, "dp_cp": plan.dp * plan.cp, "tp_cp": plan.tp * plan.cp}
+    if plan.shard is not None:
+        groups |= {axis: Group("sharded", (axis,)) for axis in ("fsdp", "replica")}
+        sizes |= {"fsdp": plan.shard, "replica": plan.replicas}
+    groups["world"] = Group("dense", ("tp", "cp", "dp", "pp"))
+    sizes["world"] = plan.ranks
+    if len(stages.routes) > 1:
+        pairs = {tuple(sorted(devices)) for devices in _copies(stages)}
+        groups["mirror"] = Group("dense", ("pp",), {"pp": sorted(pairs)})
+        sizes["mirror"] = min(map(len, pairs))
+    elif is_tied:
+        ends = stages.place(0)[0], stages.place(stages.count - 1)[0]
+        groups["embedding"] = Group("dense", ("pp",), {"pp": ends})
+        sizes["embedding"] = len(set(ends))
+    return {name: group for name, group in groups.items() if sizes[name] > 1}
+
+
+def _copies(stages: Stages) -> Iterator[tuple[int, ...]]:
+    """Yield the devices that hold each stage, where several routes lead through it."""
+    for number in range(stages.count):
+        devices = [stages.place(number, route)[0] for route in range(len(stages.routes))]
+        if len(set(devices)) < len(devices):
+            raise UnsupportedError(
+                f"schedule: device {devices[0]} holds two copies of stage {number}; its routes "
+                "must lead through it on different devices"
+            )
+        yield tuple(devices)
+
+
+def _chunk(
+    works: Sequence[StageWork], plan: Plan, stages: Stages, place: Place, inner: int
+) -> Chunk:
+    device, number = place
+    stage = stages.stage(device, number)
+    work = works[stage]
+    before, after = stages.before(*place), stages.after(*place)
+    embedding = stages.place(0, stages.route(*place))
+    if stage and stage == stages.count - 1 and embedding[0] == device and plan.zero < 3:
+        # The head uses the tensor that the embedding has on this device; shards would be two.
+        work = work._replace(weights=tuple(w for w in work.weights if not w.is_tied))
+    made = works[stage - 1].forward.exit if before else None
+    gradient = works[stage + 1].backward.exit if after else None
+    own = 2 * number
+    theirs = 2 * before[1] if before else 0
+    p = stages.devices
+    forward = Ends(
+        _end(device, before, made, theirs, work.input_bytes, p),
+        _end(device, after, 0, own, work.output_bytes, p),
+    )
+    backward = Ends(
+        _end(device, after, gradient, own + 1, work.output_bytes, p),
+        _end(device, before, 0, theirs + 1, work.input_bytes, p),
+    )
+    return Chunk(
+        number,
+        stage,
+        work,
+        buckets_of(work.weights, plan, is_first=stage == 0),
+        forward,
+        backward,
+        2 * stages.chunks + 2 * number * inner,
+        inner,
+    )
+
+
+def _end(
+    device: int, other: Place | None, key: int | None, tag: int, size_bytes: int, p: int
+) -> Message | int | None:
+    if other is None:
+        return None
+    if other[0] == device:
+        return key
+    ahead = (other[0] - device) % p
+    peer = f"pp+{ahead}" if 2 * ahead <= p else f"pp-{p - ahead}"
+    return Message(peer, tag, size_bytes)
+
+
+def _own(device: int, place: Place | None) -> int | None:
+    return place[1] if place is not None and place[0] == device else None
+
+
+def _tags_of_a_pass(works: Sequence[StageWork]) -> int:
+    """Return how many tags the messages within any pass take."""
+    tags = (
+        operation.tag
+        for work in works
+        for one in (work.forward, work.backward)
+        for operation in one.operations
+        if operation.peer
+    )
+    return 1 + max(tags, default=-1)

@@ -1,0 +1,93 @@
+"""How weights, gradients and optimizer state lie on the replicas, in elements and bytes.
+
+ZeRO-1 shards the optimizer state over the ranks that hold the same weights, ZeRO-2 the gradients
+too, ZeRO-3 the weights too. With `shard` (HSDP; Megatron's distributed-optimizer instances) the
+shards repeat, and are summed over their copies. Shards of one bucket are equal: a size that the
+ranks do not divide is padded, as Megatron and PyTorch do.
+
+Sources: Rajbhandari et al., "ZeRO", SC 2020, section 5; Zhao et al., "PyTorch FSDP", VLDB 2023,
+section 3.2.2; Liu et al., "MoE Parallel Folding", arXiv 2504.14960 (experts over edp).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from yantra.base.errors import UnsupportedError
+from yantra.workloads.operators.operations import Domain
+from yantra.workloads.plan.plan import Plan
+
+
+class Sync(NamedTuple):
+    """Who sums the gradients of one domain.
+
+    `group` of `size` ranks reduces them (and shares the shards, where there are any); if `repeats`
+    the group `replica` then sums the shards over further copies.
+    """
+
+    group: str
+    size: int
+    repeats: bool = False
+
+
+class Sharding(NamedTuple):
+    """The state of one training job: `zero`, the domains' groups, and bytes per element.
+
+    `mirrored`: the pipeline holds two copies of every stage.
+    """
+
+    zero: int
+    dense: Sync
+    expert: Sync
+    weight_bytes: int
+    gradient_bytes: int
+    state_bytes: int
+    mirrored: bool
+
+    def sync(self, domain: Domain) -> Sync:
+        """Return who sums the gradients of a domain."""
+        return self.dense if domain == "dense" else self.expert
+
+    def shard(self, elements: int, domain: Domain) -> int:
+        """Return the elements of one rank's shard, padding included."""
+        return -(-elements // self.sync(domain).size)
+
+    def padded(self, elements: int, domain: Domain) -> int:
+        """Return the elements of all shards together."""
+        return self.shard(elements, domain) * self.sync(domain).size
+
+    def updated(self, elements: int, domain: Domain) -> int:
+        """Return the elements that one rank's optimizer updates."""
+        return self.shard(elements, domain) if self.zero >= 1 else elements
+
+    def gradients(self, elements: int, domain: Domain) -> int:
+        """Return the gradient elements that one rank keeps over the step."""
+        return self.shard(elements, domain) if self.zero >= 2 else elements
+
+    def weights(self, elements: int, domain: Domain) -> int:
+        """Return the weight elements that one rank keeps over the step."""
+        return self.shard(elements, domain) if self.zero == 3 else elements
+
+
+def sharding_of(plan: Plan, *, has_experts: bool = False, mirrored: bool = False) -> Sharding:
+    """Return how a plan shards; `mirrored` where a pipeline holds two copies of every stage."""
+    replicas = plan.dp * plan.cp
+    dense = Sync("dp_cp", replicas)
+    if plan.zero and plan.shard is not None and plan.shard < replicas:
+        if has_experts:
+            raise UnsupportedError(
+                "shard: experts have no shard groups of their own here; leave shard out, so that "
+                f"dense weights are sharded over dp x cp = {replicas} and experts over edp"
+            )
+        dense = Sync("fsdp", plan.shard, repeats=True)
+    weight = 4 if plan.dtype == "fp32" else 2  # fp8 is for products; the weights stay 16 bits
+    moments = 8 if plan.optimizer == "adam" else 4
+    return Sharding(
+        zero=plan.zero,
+        dense=dense,
+        expert=Sync("edp", plan.edp),
+        weight_bytes=weight,
+        gradient_bytes=4 if plan.gradient_dtype == "fp32" else 2,
+        state_bytes=moments + (0 if weight == 4 else 4),  # 16-bit weights have an fp32 copy
+        mirrored=mirrored,
+    )

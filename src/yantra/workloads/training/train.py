@@ -1,0 +1,225 @@
+"""A training step from a model and a plan: `train(model, plan)`.
+
+The passes, in order: legality of the plan, layers to stages, the work of each stage (operator graph
+with its collectives and gradients), the schedule's order filled with it, memory, self-check, and
+one encoded template for each class of equal ranks: a pipeline coordinate, and where routing is
+skewed also an expert-parallel one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from yantra.base.errors import ConfigError
+from yantra.workloads import schedules
+from yantra.workloads.operators.operations import StageWork
+from yantra.workloads.plan.check import check as check_plan
+from yantra.workloads.plan.plan import Plan, skew_of
+from yantra.workloads.plan.words import called
+from yantra.workloads.templates import RankClass, Workload
+from yantra.workloads.training.check import check_job
+from yantra.workloads.training.memory import StageMemory, memory_of
+from yantra.workloads.training.stage import Parts, stage_work
+from yantra.workloads.training.step.layers import layer_ranges
+from yantra.workloads.training.step.passes import Drafted, PassKey
+from yantra.workloads.training.step.pipeline import Job, job_of
+
+if TYPE_CHECKING:
+    from yantra.workloads.schedules.schedule import Action, Orders
+    from yantra.workloads.schedules.stages import Stages
+
+_MOST_NODES = 1 << 25
+
+
+class TrainedModel(Parts, Protocol):
+    """What training needs of a model."""
+
+    @property
+    def name(self) -> str:
+        """How the model is called."""
+
+    @property
+    def sequence(self) -> int:
+        """Its usual number of tokens in a sequence."""
+
+
+class Step(NamedTuple):
+    """One training step before it is encoded; drafts by device of the pipeline."""
+
+    job: Job
+    passes: tuple[dict[PassKey, Drafted], ...]
+    ends: tuple[Drafted, ...]
+
+    @property
+    def memory(self) -> tuple[StageMemory, ...]:
+        """The memory of each device."""
+        return tuple(
+            memory_of(self.job, device, passes, self.ends[device])
+            for device, passes in enumerate(self.passes)
+        )
+
+
+def train(
+    model: TrainedModel | str,
+    plan: Plan,
+    sequence: int | None = None,
+    *,
+    memory_bytes: int | None = None,
+) -> Workload:
+    """Return the workload of one training step.
+
+    `model` may be a name of the catalogue or a file, as on the command line. `sequence` is in
+    tokens, None for the model's usual length. Raises ConfigError for a plan that is impossible for
+    the model, and for one that needs more than `memory_bytes` on some device.
+    """
+    if isinstance(model, str):
+        from yantra.workloads.models.catalogue import find
+
+        model = find(model)
+    tokens = model.sequence if sequence is None else sequence
+    check_plan(plan, model, tokens)
+    steps = steps_of(model, plan, tokens)
+    _check_sizes(steps, plan)
+    memory = steps[0].memory
+    if memory_bytes is not None:
+        from yantra.workloads.training.fit import check_fit
+
+        check_fit(model, plan, tokens, memory, memory_bytes)
+    grid = plan.grid()
+    for step in steps:
+        check_job(step.job, grid, step.passes, step.ends)
+    classes, templates = _templates(steps)
+    job = steps[0].job
+    return Workload(
+        grids=[grid],
+        groups={name: group for name, group in job.groups.items() if name in _used(steps)},
+        classes=classes,
+        templates=templates,
+        sections={
+            "about": {"kind": "training", "model": model.name, "sequence": tokens}
+            | {"plan": dict(vars(plan))},
+            "memory": {f"stage{n}": stage.as_dict() for n, stage in enumerate(memory)},
+            "schedule": draw_schedule(job, steps[0].passes),
+        },
+    )
+
+
+def _check_sizes(steps: Sequence[Step], plan: Plan) -> None:
+    """Refuse a step whose templates would not fit into any memory, or its numbers into 63 bits."""
+    nodes = 0
+    for step in steps:
+        for program, passes in zip(step.job.programs, step.passes, strict=True):
+            lengths = {key: len(drafted.items) for key, drafted in passes.items()}
+            nodes += sum(lengths[play.key] for action in program for play in action)
+    if nodes > _MOST_NODES:
+        made = f"{plan.micro_batches} micro-batches make templates of {nodes} nodes"
+        where = called(plan, "global_batch")
+        raise ConfigError(where, f"{made}; at most {_MOST_NODES} can be written")
+    for drafted in _drafts(steps):
+        for operation in (item.operation for item in drafted.items):
+            flops = operation.tensor_flops + operation.vector_flops
+            moved = operation.bytes_read + operation.bytes_written
+            most = max(flops, moved, operation.size_bytes, operation.saves)
+            if most >> 63:
+                problem = f"'{operation.name}' of one micro-batch has {most} operations or bytes"
+                raise ConfigError("sequence", f"{problem}, which 63 bits do not hold")
+
+
+def steps_of(model: TrainedModel, plan: Plan, sequence: int) -> tuple[Step, ...]:
+    """Return the training step of a model; one for each expert-parallel rank under skewed routing.
+
+    The plan must be possible. `sequence` is in tokens.
+    """
+    schedule = schedules.get(plan.schedule)
+    orders = schedule.orders(plan.pp, plan.micro_batches, plan.vpp)
+    stages = schedule.stages(plan.pp, plan.vpp)
+    skewed = plan.ep > 1 and skew_of(plan.routing) > 0
+    return tuple(
+        step_of(works_of(model, plan, sequence, stages.count, rank), plan, orders, stages)
+        for rank in range(plan.ep if skewed else 1)
+    )
+
+
+def works_of(
+    model: Parts, plan: Plan, sequence: int, stages: int, expert_rank: int = 0
+) -> list[StageWork]:
+    """Return the work of every stage, for the ranks of one expert-parallel coordinate."""
+    return [
+        stage_work(
+            model,
+            plan,
+            layers=layers,
+            front=stage == 0,
+            tail=stage == stages - 1,
+            sequence=sequence,
+            expert_rank=expert_rank,
+        )
+        for stage, layers in enumerate(layer_ranges(len(model.layers), stages))
+    ]
+
+
+def step_of(works: Sequence[StageWork], plan: Plan, orders: Orders, stages: Stages) -> Step:
+    """Return the training step of given works, by stage."""
+    job = job_of(works, plan, orders, stages)
+    devices = range(stages.devices)
+    return Step(job, tuple(map(job.passes, devices)), tuple(map(job.finish, devices)))
+
+
+def draw_schedule(job: Job, passes: Sequence[dict[PassKey, Drafted]]) -> str:
+    """Draw the order of every device, each pass as wide as its operations are many."""
+    from yantra.workloads.schedules.drawing import draw
+    from yantra.workloads.schedules.execution import execute
+
+    return draw(execute(job.orders, job.stages, _Operations(job, passes)), unit="TFLOP")
+
+
+class _Operations:
+    """Takes the operations of a pass, in units of 10^12, for its duration."""
+
+    latency = 0.0
+
+    def __init__(self, job: Job, passes: Sequence[dict[PassKey, Drafted]]) -> None:
+        self._flops = [
+            {(key.kind, key.chunk): _flops(drafted) for key, drafted in by_key.items()}
+            for by_key in passes
+        ]
+
+    def duration(self, device: int, action: Action) -> float:
+        """Return the operations of an action on a device."""
+        flops = self._flops[device]
+        return sum(flops[step.kind, step.chunk] for step in action.steps) / 1e12
+
+
+def _flops(drafted: Drafted) -> int:
+    return sum(item.operation.tensor_flops + item.operation.vector_flops for item in drafted.items)
+
+
+def _used(steps: Sequence[Step]) -> set[str]:
+    return {item.operation.group for drafted in _drafts(steps) for item in drafted.items}
+
+
+def _drafts(steps: Sequence[Step]) -> Iterator[Drafted]:
+    for step in steps:
+        yield from (drafted for passes in step.passes for drafted in passes.values())
+        yield from step.ends
+
+
+def _templates(steps: Sequence[Step]) -> tuple[list[RankClass], dict[str, bytes]]:
+    """Encode what differs: by device, and by expert-parallel rank where the work depends on it."""
+    special: list[RankClass] = []
+    general: list[RankClass] = []
+    templates = {}
+    base = steps[0].job
+    for device in range(base.stages.devices):
+        for rank, step in enumerate(steps):
+            name = f"stage{device}"
+            if rank == 0:
+                general.append(RankClass("train", {"pp": device}, name))
+            elif step.job.chunks[device] == base.chunks[device]:
+                continue
+            else:
+                name += f"-ep{rank}"
+                special.append(RankClass("train", {"pp": device, "ep": rank}, name))
+            templates[name] = step.job.template(device, step.passes[device], step.ends[device])
+    return special + general, templates
