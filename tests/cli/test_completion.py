@@ -13,7 +13,7 @@ import pytest
 from tests.cli.tree import EVERY, Found, name
 from yantra.collectives.algorithms import algorithms
 from yantra.fabric import clusters
-from yantra.result.files import ALL_TABLES
+from yantra.result.table_names import ALL_TABLES
 from yantra.scenario.quirks import Quirk
 from yantra.workloads.models import catalogue
 from yantra.workloads.schedules import schedules

@@ -16,7 +16,7 @@ from yantra.base.registry import Registry
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.compute import models as compute_models
 from yantra.memory import models as memory_models
-from yantra.result.files import TABLES, table_of
+from yantra.result.table_names import TABLES
 from yantra.scenario import json_schema
 
 PAGES = sorted(REFERENCE.glob("*.md"))
@@ -70,7 +70,7 @@ def test_the_result_page_has_every_column_of_every_table() -> None:
     result = simulate(scenario([step] * 4, dimension(size=4), network="congestion_aware"))
     for name in TABLES:
         part = text.split(f"\n## {name}\n")[1].split("\n## ")[0]
-        columns = table_of(result, name).columns
+        columns = result.table(name).columns
         assert columns
         assert [column for column in columns if f"`{column}`" not in part] == []
     run = text.split("\n## The run\n")[1].split("\n## ")[0]

@@ -7,8 +7,8 @@ import pytest
 from tests.oracles.folded_jobs import folded_case
 from yantra import simulate
 from yantra.base.errors import YantraError
+from yantra.export.json import json_text
 from yantra.result import Result
-from yantra.result.files import json_text
 from yantra.run.sweep import sweep
 from yantra.scenario.types import Fold
 

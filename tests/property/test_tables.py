@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yantra import _core
+from yantra.export.texts import Texts
 from yantra.result import table as tables
-from yantra.result.parts import NEVER, Coded, Gathered, Reals, Ticks, as_cells
+from yantra.result.columns import NEVER, Coded, Gathered, Reals, Ticks, as_cells
 from yantra.result.table import Column, Table
-from yantra.result.table_files import Texts
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 REALS = st.floats(allow_nan=False, allow_infinity=False)
@@ -114,7 +114,7 @@ def test_csv_is_what_the_csv_module_writes(
 
 def _json(table: Table) -> list[str]:
     """The columns as the writer of results puts them."""
-    from yantra.result.files import _elements
+    from yantra.export.json import _elements
 
     return ["[" + "".join(_elements(table, column)) + "]" for column in table.columns]
 

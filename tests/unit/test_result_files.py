@@ -16,12 +16,13 @@ from tests.clusters import dimension, scenario
 from yantra import __version__
 from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.export.json import json_text
 from yantra.result import Result
-from yantra.result.files import ALL_TABLES, RECORDED_TABLES, TABLES, json_text, table_of
+from yantra.result.table_names import ALL_TABLES, RECORDED_TABLES, TABLES
 from yantra.run.simulate import simulate
 
 CAME_LATER = {"scenario", "inputs", "recorded"}  # members that older files of version 1 lack
-SCHEMA = json.loads(resources.files("yantra.result").joinpath("result.schema.json").read_text())
+SCHEMA = json.loads(resources.files("yantra.export").joinpath("result.schema.json").read_text())
 
 
 @pytest.fixture(scope="module", params=["congestion_unaware", "congestion_aware"])
@@ -76,7 +77,7 @@ def test_only_a_recorded_run_has_messages(result: Result, tmp_path: Path) -> Non
 
 def test_all_columns_of_a_table_have_one_length(recorded: Result) -> None:
     for name in ALL_TABLES:
-        table = table_of(recorded, name)
+        table = recorded.table(name)
         assert {len(table.values(column)) for column in table.columns} == {len(table)}
 
 
@@ -106,7 +107,7 @@ def test_parquet_and_feather_give_back_the_columns(recorded: Result, tmp_path: P
     feather = pytest.importorskip("pyarrow.feather")
     parquet = pytest.importorskip("pyarrow.parquet")
     for name in ALL_TABLES:
-        columns = table_of(recorded, name).as_dict()
+        columns = recorded.table(name).as_dict()
         recorded.to_parquet(tmp_path / "t.parquet", name)
         assert parquet.read_table(tmp_path / "t.parquet").to_pydict() == columns
         recorded.to_feather(tmp_path / "t.feather", name)
@@ -116,7 +117,7 @@ def test_parquet_and_feather_give_back_the_columns(recorded: Result, tmp_path: P
 def test_frames_have_the_columns_and_nulls_of_the_table(recorded: Result) -> None:
     pytest.importorskip("pyarrow")
     for name in ALL_TABLES:
-        table = table_of(recorded, name)
+        table = recorded.table(name)
         assert table.to_arrow().to_pydict() == table.as_dict()
         polars = pytest.importorskip("polars")
         frame = table.to_polars()

@@ -31,8 +31,8 @@ from yantra.base.errors import (
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.cli import main
 from yantra.compile import compile
+from yantra.export.json import json_text
 from yantra.result import Result
-from yantra.result.files import json_text
 from yantra.run.simulate import run
 from yantra.run.sweep import sweep
 from yantra.scenario import Scenario

@@ -156,7 +156,7 @@ def _require(values: dict[str, Any]) -> None:
             raise ConfigError(f"--{option}", "missing; expected the path of a file")
 
 
-# As in yantra.result.files, which this must not import.
+# As in yantra.export.json, which this must not import.
 _TABLES = ("ranks", "nodes", "collectives", "dimensions", "links")
 CHOICES = {
     "network-backend": ("congestion-unaware", "congestion-aware"),

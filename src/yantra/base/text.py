@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 _GAP = "  "
+
+
+class Grid(NamedTuple):
+    """A table of texts; all but the first column are numbers, so they stand right."""
+
+    head: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+def as_text(grid: Grid) -> str:
+    """Return a grid as plain text, its columns aligned."""
+    return "\n".join(table(grid.head, grid.rows))
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
@@ -35,3 +48,18 @@ def rank_list(ranks: Sequence[int], most: int = 6) -> str:
 def shortened(text: str, width: int) -> str:
     """Return a text cut to a width, its end replaced by dots."""
     return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def format_bytes(size_bytes: int) -> str:
+    """Return a size to compare with others: binary units, at most two decimals."""
+    for power, prefix in (
+        (60, "EiB"),
+        (50, "PiB"),
+        (40, "TiB"),
+        (30, "GiB"),
+        (20, "MiB"),
+        (10, "KiB"),
+    ):
+        if size_bytes >= 1 << power:
+            return f"{round(size_bytes / (1 << power), 2):g} {prefix}"
+    return f"{size_bytes} B"

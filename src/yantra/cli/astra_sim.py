@@ -99,7 +99,7 @@ def _run(scenario: Scenario, flags: Flags, warnings: list[str]) -> int:
         local_memory.write_traces(result)
     _write_files(result, flags)
     if flags.json:
-        from yantra.result.files import json_text
+        from yantra.export.json import json_text
 
         sys.stdout.write(json_text(result, ("ranks", "dimensions", "links"), warnings))
     else:

@@ -32,7 +32,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions")
 def command(as_json: bool) -> int:
     """Run four examples; two have an answer published for ASTRA-sim."""
     from yantra.demo import examples
-    from yantra.result.files import document
+    from yantra.export.json import document
     from yantra.run.simulate import simulate
 
     forms = []

@@ -11,7 +11,8 @@ from yantra.cli import recording, timeline_options, warn
 from yantra.cli.command import WithExamples
 from yantra.cli.complete import algorithms, clusters, networks
 from yantra.cli.plugin_option import option as plugin_option
-from yantra.result.files import ALL_TABLES, RECORDED_TABLES, json_pieces
+from yantra.export.json import json_pieces
+from yantra.result.table_names import ALL_TABLES, RECORDED_TABLES
 
 if TYPE_CHECKING:
     from yantra.compile import Model

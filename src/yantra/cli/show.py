@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from yantra.cli.terminal import is_styled
 
 if TYPE_CHECKING:
+    from yantra.base.text import Grid
     from yantra.result import Result
-    from yantra.result.summary import Grid
 
 
 def show(result: Result) -> None:
@@ -19,7 +19,7 @@ def show(result: Result) -> None:
         return
     from rich.console import Console
 
-    from yantra.result.summary import summarise
+    from yantra.export.summary import summarise
 
     console = Console(highlight=False)
     summary = summarise(result)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from yantra.base.text import Grid
 from yantra.base.units import format_size, format_time
 from yantra.explain.parts import PART_TEXTS, block, filled, kind_text, listed
-from yantra.result.summary import Grid
 
 _SHOWN = 8
 _NAMED_FROM = 0.05  # of the change: kinds that a sentence names

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 
+from yantra.base.text import Grid, as_text
 from yantra.result.path import ns_of, ps_of
-from yantra.result.summary import Grid, plain_text
 
 _WIDTH = 80
 _NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -91,7 +91,7 @@ def filled(text: str) -> str:
 
 def block(title: str, grid: Grid) -> str:
     """Return a table under its title."""
-    lines = plain_text(grid).splitlines()
+    lines = as_text(grid).splitlines()
     return "\n".join([title, *(line.rstrip() for line in lines)])
 
 

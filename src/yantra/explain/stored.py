@@ -16,7 +16,7 @@ from typing import Any
 from yantra.base.documents import RESULT_FORMAT, Path, parse_own_json, read_text
 from yantra.base.errors import ConfigError, expected_got, show
 from yantra.explain.form_check import check_form
-from yantra.result.files import VERSION
+from yantra.export.json import VERSION
 
 Form = dict[str, Any]
 
@@ -58,7 +58,7 @@ _HOW = "; yantra run SCENARIO -o result.json writes one"
 
 @cache
 def _schema() -> Form:
-    schema: Form = json.loads(files("yantra.result").joinpath("result.schema.json").read_text())
+    schema: Form = json.loads(files("yantra.export").joinpath("result.schema.json").read_text())
     return schema
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from yantra.base.text import Grid
 from yantra.base.units import format_time
 from yantra.explain.parts import (
     PART_TEXTS,
@@ -20,7 +21,6 @@ from yantra.explain.parts import (
     tenths,
     total,
 )
-from yantra.result.summary import Grid
 
 _NAMED_FROM = 10  # tenths of a per cent from which a sentence names a part by itself
 _GAINS_FROM = 0.005

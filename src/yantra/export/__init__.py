@@ -1,1 +1,1 @@
-"""Results in the forms of other programs, one file each."""
+"""Forms in which results leave Yantra, one file each; those with a PLUGIN have a name."""

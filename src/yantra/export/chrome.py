@@ -10,15 +10,19 @@ from __future__ import annotations
 from typing import Any
 
 from yantra.base.output import Path
+from yantra.export.exporter import Exporter
 from yantra.result import Result
 
 
-def write(result: Result, path: Path, **options: Any) -> list[str]:
-    """Write a timeline as `yantra.export.timeline.write` does, with its options."""
-    from yantra import _core
-    from yantra.export import timeline
+class Chrome(Exporter):
+    """The JSON of chrome://tracing."""
 
-    return timeline.write(result, path, _core.ChromeWriter(), **options)
+    def write(self, result: Result, path: Path, **options: Any) -> list[str]:
+        """Write a timeline as `yantra.export.timeline.write` does, with its options."""
+        from yantra import _core
+        from yantra.export import timeline
+
+        return timeline.write(result, path, _core.ChromeWriter(), **options)
 
 
-PLUGIN = write
+PLUGIN = Chrome

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from yantra.base.output import Path
+from yantra.export.exporter import Exporter
 from yantra.result import Result
 
 
-def write(result: Result, path: Path, warnings: Sequence[str] = ()) -> None:
-    """Write the report of a result; `warnings` are those of reading the input."""
-    from yantra.export.report import write_report
+class Html(Exporter):
+    """The report."""
 
-    write_report(result, path, warnings)
+    def write(
+        self, result: Result, path: Path, warnings: Sequence[str] = (), **options: Any
+    ) -> list[str]:
+        """Write the report of a result; `warnings` are those of reading the input."""
+        from yantra.export.report import write_report
+
+        write_report(result, path, warnings)
+        return []
 
 
-PLUGIN = write
+PLUGIN = Html

@@ -9,15 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 from yantra.base.output import Path
+from yantra.export.exporter import Exporter
 from yantra.result import Result
 
 
-def write(result: Result, path: Path, **options: Any) -> list[str]:
-    """Write a timeline as `yantra.export.timeline.write` does, with its options."""
-    from yantra import _core
-    from yantra.export import timeline
+class Perfetto(Exporter):
+    """The protobuf of Perfetto."""
 
-    return timeline.write(result, path, _core.PerfettoWriter(), **options)
+    def write(self, result: Result, path: Path, **options: Any) -> list[str]:
+        """Write a timeline as `yantra.export.timeline.write` does, with its options."""
+        from yantra import _core
+        from yantra.export import timeline
+
+        return timeline.write(result, path, _core.PerfettoWriter(), **options)
 
 
-PLUGIN = write
+PLUGIN = Perfetto

@@ -12,7 +12,7 @@ from typing import Any
 from yantra import _core
 from yantra.compile import Model
 from yantra.result.collectives import by_collective
-from yantra.result.parts import Gathered
+from yantra.result.columns import Gathered
 from yantra.result.recording import Recording
 from yantra.result.table import Table
 from yantra.result.tables import node_times

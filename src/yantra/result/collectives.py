@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from yantra import _core
 from yantra.compile import Model
-from yantra.result.parts import Coded, Gathered, Part, Reals, Ticks
+from yantra.result.columns import Coded, Gathered, Part, Reals, Ticks
 from yantra.result.table import Column, Table
 from yantra.result.tables import COLLECTIVE_KINDS, NEVER, NODE_TYPES, Names
 

@@ -13,7 +13,17 @@ from typing import Any, NamedTuple
 
 from yantra import _core
 from yantra.compile import Model
-from yantra.result.table import Column, Kind, Table
+from yantra.result.columns import Kind
+from yantra.result.html import (
+    MOST_ROWS,
+    Bar,
+    bars_html,
+    cell_text,
+    colours_of,
+    number_text,
+    rows_html,
+)
+from yantra.result.table import Column, Table
 from yantra.result.tables import nanoseconds
 
 KINDS = tuple(kind.name.lower() for kind in _core.StepKind)
@@ -98,9 +108,16 @@ class CriticalPath:
         return len(self.columns.kind)
 
     def _repr_html_(self) -> str:
-        from yantra.result.html import path_html
-
-        return path_html(self)
+        kinds = {kind: length for kind, length in self.by_kind().items() if length > 0}
+        chart = bars_html([Bar("time by kind", kinds)], self.length_ns, colours_of(kinds))
+        longest = sorted(self.steps, key=lambda step: step.start_ns - step.end_ns)[:MOST_ROWS]
+        head = ("kind", "ns", "rank", "node", "name", "from", "until", "peer", "dimension")
+        rows = [
+            [cell_text(value) for value in (step.kind, step.length_ns, *step[1:])]
+            for step in longest
+        ]
+        said = f"{len(self)} steps, {number_text(self.length_ns)} ns; the longest:"
+        return f"<div>{chart}<p>{said}</p>{rows_html(head, rows)}</div>"
 
     def __repr__(self) -> str:
         return f"<CriticalPath: {len(self)} steps, {self.length_ns} ns>"

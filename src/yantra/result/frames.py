@@ -12,8 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from yantra.base.errors import UnsupportedError
-from yantra.result.parts import NEVER, Coded, Part, Reals, Ticks
-from yantra.result.table import Kind, Table
+from yantra.result.columns import NEVER, Coded, Columns, Kind, Part, Reals, Ticks
 
 _ARROW_TYPES: dict[Kind, str] = {
     "whole": "int64",
@@ -35,32 +34,32 @@ def needed(package: str, what: str, extra: str = "") -> Any:
         ) from None
 
 
-def to_arrow(table: Table, what: str = "to_arrow") -> Any:
+def to_arrow(table: Columns, what: str = "to_arrow") -> Any:
     """Return a table as a `pyarrow.Table`."""
     pyarrow = needed("pyarrow", what, "tables")
     return pyarrow.Table.from_batches(list(batches(table, pyarrow)), schema_of(table, pyarrow))
 
 
-def to_pandas(table: Table) -> Any:
+def to_pandas(table: Columns) -> Any:
     """Return a table as a `pandas.DataFrame`."""
     needed("pandas", "to_pandas")
     return to_arrow(table, "to_pandas").to_pandas()
 
 
-def to_polars(table: Table) -> Any:
+def to_polars(table: Columns) -> Any:
     """Return a table as a `polars.DataFrame`."""
     polars = needed("polars", "to_polars")
     return polars.from_arrow(to_arrow(table, "to_polars"))
 
 
-def schema_of(table: Table, pyarrow: Any) -> Any:
+def schema_of(table: Columns, pyarrow: Any) -> Any:
     """Return the names and types of the columns."""
     return pyarrow.schema(
         [(column, _type(pyarrow, table.kind(column))) for column in table.columns]
     )
 
 
-def batches(table: Table, pyarrow: Any) -> Iterator[Any]:
+def batches(table: Columns, pyarrow: Any) -> Iterator[Any]:
     """Yield the rows as record batches."""
     schema = schema_of(table, pyarrow)
     kinds = [table.kind(column) for column in table.columns]

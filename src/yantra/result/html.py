@@ -1,4 +1,4 @@
-"""Results, tables and critical paths as HTML for notebooks.
+"""Pieces of HTML for notebooks: tables, and bars of stacked parts.
 
 Colours are few, readable on light and on dark ground, and everything else takes those of the page.
 All texts are escaped: names come from traces. Long tables are cut, and say so.
@@ -8,25 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from yantra.result.tables import PARTS
-
-if TYPE_CHECKING:
-    from yantra.result.critical_path import CriticalPath
-    from yantra.result.result import Result
-    from yantra.result.summary import Grid
-    from yantra.result.table import Table
+from yantra.base.text import Grid
 
 MOST_ROWS = 20
-_MOST_BARS = 12
-_COLOURS = {
-    "compute": "#4c78a8",
-    "exposed_communication": "#f58518",
-    "exposed_memory": "#54a24b",
-    "exposed_host": "#b279a2",
-    "idle": "#a0a0a0",
-}
 _OTHERS = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d755d", "#eeca3b")
 _WIDTH, _HEIGHT, _LABEL = 480, 16, 96
 
@@ -38,45 +24,19 @@ class Bar(NamedTuple):
     parts: dict[str, float]
 
 
-def result_html(result: Result) -> str:
-    """Return a result: what bounds it, where the time of its ranks goes, its dimensions."""
-    from yantra.result.summary import summarise
-
-    summary = summarise(result)
-    ranks = "1 rank" if result.model.ranks == 1 else f"{result.model.ranks} ranks"
-    head = f"{ranks}, {_number(result.makespan_ns)} ns, {result.model.scenario.semantics} semantics"
-    grids = "".join(grid_html(grid) for grid in (summary.ranks, summary.dimensions))
-    warnings = "".join(f"<p>warning: {escape(text)}</p>" for text in result.warnings[:MOST_ROWS])
-    return (
-        f"<div><p><b>{escape(head)}</b><br>{escape(summary.bound_by)}</p>"
-        f"{bars_html(_bars(result), result.makespan_ns, _COLOURS)}{grids}{warnings}</div>"
-    )
-
-
-def table_html(table: Table) -> str:
-    """Return the first rows of a table, and how many there are."""
-    cells = [[_cell(value) for value in row] for row in table.head(MOST_ROWS)]
-    rows = "1 row" if len(table) == 1 else f"{len(table)} rows"
-    cut = f", of which these are the first {len(cells)}" if len(table) > len(cells) else ""
-    said = escape(f"{table.name}: {rows}{cut}")
-    return f"<div>{_rows_html(table.columns, cells)}<p>{said}</p></div>"
-
-
-def path_html(path: CriticalPath) -> str:
-    """Return a critical path: its length by kind, and its longest steps."""
-    by_kind = path.by_kind()
-    kinds = {kind: length for kind, length in by_kind.items() if length > 0}
-    chart = bars_html([Bar("time by kind", kinds)], path.length_ns, colours_of(kinds))
-    longest = sorted(path.steps, key=lambda step: step.start_ns - step.end_ns)[:MOST_ROWS]
-    head = ("kind", "ns", "rank", "node", "name", "from", "until", "peer", "dimension")
-    rows = [[_cell(value) for value in (step.kind, step.length_ns, *step[1:])] for step in longest]
-    said = f"{len(path)} steps, {_number(path.length_ns)} ns; the longest:"
-    return f"<div>{chart}<p>{escape(said)}</p>{_rows_html(head, rows)}</div>"
+def table_html(
+    name: str, columns: Sequence[str], head: Iterable[Sequence[Any]], length: int
+) -> str:
+    """Return the first rows of a table, and how many it has."""
+    cells = [[cell_text(value) for value in row] for row in head]
+    rows = "1 row" if length == 1 else f"{length} rows"
+    cut = f", of which these are the first {len(cells)}" if length > len(cells) else ""
+    return f"<div>{rows_html(columns, cells)}<p>{escape(f'{name}: {rows}{cut}')}</p></div>"
 
 
 def grid_html(grid: Grid) -> str:
     """Return a small table of texts."""
-    return _rows_html(grid.head, grid.rows)
+    return rows_html(grid.head, grid.rows)
 
 
 def bars_html(bars: Sequence[Bar], longest: float, colours: dict[str, str]) -> str:
@@ -115,7 +75,7 @@ def _bar(bar: Bar, place: int, longest: float, colours: dict[str, str]) -> str:
         length = bar.parts.get(name, 0)
         if length > 0:
             width = _WIDTH * length / longest
-            told = escape(f"{name.replace('_', ' ')}: {_number(length)} ns")
+            told = escape(f"{name.replace('_', ' ')}: {number_text(length)} ns")
             pieces.append(
                 f'<rect x="{at:.2f}" y="{top + 2}" width="{width:.2f}" height="{_HEIGHT - 4}" '
                 f'fill="{colour}"><title>{told}</title></rect>'
@@ -124,31 +84,9 @@ def _bar(bar: Bar, place: int, longest: float, colours: dict[str, str]) -> str:
     return "".join(pieces)
 
 
-def _bars(result: Result) -> list[Bar]:
-    """Return a bar for each run of equal ranks, or for the first, median and last to finish."""
-    from itertools import groupby
+def rows_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of texts."""
 
-    columns = [result.ranks.values(f"{part}_ns") for part in PARTS]
-    rows = list(zip(*columns, strict=True))
-    bars = []
-    for row, run in groupby(range(len(rows)), key=lambda rank: rows[rank]):
-        ranks = list(run)
-        label = f"{ranks[0]}-{ranks[-1]}" if len(ranks) > 1 else f"{ranks[0]}"
-        bars.append(Bar(f"rank {label}", dict(zip(PARTS, row, strict=True))))
-        if len(bars) > _MOST_BARS:
-            break
-    if len(bars) <= _MOST_BARS:
-        return bars
-    finish = result.ranks.values("finish_ns")
-    order = sorted(range(len(rows)), key=lambda rank: (finish[rank], rank))
-    chosen = {"first": order[0], "median": order[(len(order) - 1) // 2], "last": order[-1]}
-    return [
-        Bar(f"{name}: {rank}", dict(zip(PARTS, rows[rank], strict=True)))
-        for name, rank in chosen.items()
-    ]
-
-
-def _rows_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     def cells(tag: str, row: Sequence[str]) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
 
@@ -156,11 +94,13 @@ def _rows_html(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f"<table><thead>{cells('th', head)}</thead><tbody>{body}</tbody></table>"
 
 
-def _cell(value: Any) -> str:
+def cell_text(value: Any) -> str:
+    """Return a value as a cell shows it; a missing one is empty."""
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) and value != round(value, 3) else str(value)
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
+    """Return a number with its thousands apart."""
     return f"{value:,}"

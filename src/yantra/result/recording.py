@@ -15,10 +15,10 @@ from typing import Any
 from yantra import _core
 from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean
 from yantra.compile import Model
+from yantra.result.columns import Kind, Ticks
 from yantra.result.critical_path import CriticalPath, Step, steps_of
 from yantra.result.network import dimension_uses
-from yantra.result.parts import Ticks
-from yantra.result.table import Column, Kind, Table
+from yantra.result.table import Column, Table
 from yantra.result.tables import nanoseconds
 
 BYTES_PER_EVENT = 48

@@ -11,22 +11,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from yantra import _core
-from yantra.base.errors import UnsupportedError
+from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean
 from yantra.base.output import Path
-from yantra.base.registry import Registry
 from yantra.compile import Model
-from yantra.result import accounting, files, network, tables
+from yantra.result import accounting, network, tables
 from yantra.result.bound import Bound, bound_by
 from yantra.result.collectives import collective_table
 from yantra.result.critical_path import CriticalPath
+from yantra.result.forms import exporter
 from yantra.result.recording import Recording
-from yantra.result.summary import summarise
 from yantra.result.table import Table
+from yantra.result.table_names import ALL_TABLES, RECORDED_TABLES, TABLES
 
 if TYPE_CHECKING:
     import numpy as np
-
-_EXPORTERS: Registry[Any] = Registry("form of export", "yantra.export", "yantra.exporters")
 
 
 class Result:
@@ -153,17 +151,43 @@ class Result:
         """What bounds the run; see `yantra.result.bound` for the rules."""
         return bound_by(self.model, self.outcome, self.dimension_uses)
 
+    def table(self, name: str) -> Table:
+        """Return a table by its name, such as `ranks` or `critical_path`.
+
+        Raises ConfigError for a name that none has, UnsupportedError for what only a recorded run
+        has.
+        """
+        if name not in ALL_TABLES:
+            hint = did_you_mean(name, ALL_TABLES)
+            raise ConfigError("table", f"no table is named '{name}'{hint}")
+        if name == "critical_path":
+            return self.critical_path.table()
+        table = getattr(self.recording if name in RECORDED_TABLES else self, name)
+        made: Table = table() if callable(table) else table
+        return made
+
     def summary(self) -> str:
         """Return the tables people read, as text of at most 80 columns."""
-        return summarise(self).text()
+        text: str = exporter("summary").text(self)
+        return text
 
-    def as_dict(self, tables: Iterable[str] = files.TABLES) -> dict[str, Any]:
+    def as_dict(self, tables: Iterable[str] = TABLES) -> dict[str, Any]:
         """Return the run and the columns of some tables, as `to_json` writes them."""
-        return files.document(self, tables)
+        document: dict[str, Any] = exporter("json").document(self, tables)
+        return document
 
-    def to_json(self, path: Path, tables: Iterable[str] = files.TABLES) -> None:
+    def export(self, form: str, path: Path, **options: Any) -> list[str]:
+        """Write the result in a form by its name or file; return what that leaves out.
+
+        Built in are `json`, `csv`, `parquet`, `feather`, `summary`, `html`, `notebook`, `perfetto`
+        and `chrome`; `./mine.py` is a form of your own.
+        """
+        notes: list[str] = exporter(form).write(self, path, **options)
+        return notes
+
+    def to_json(self, path: Path, tables: Iterable[str] = TABLES) -> None:
         """Write the run and some tables as JSON; the form is `result.schema.json`."""
-        files.write_json(self, path, tables)
+        self.export("json", path, tables=tables)
 
     def to_report(self, path: Path) -> None:
         """Write one HTML file that shows where the time goes; opens offline in any browser.
@@ -171,37 +195,34 @@ class Result:
         A recorded run (`record=True`) has more to show: the critical path, what each collective
         waited for, bandwidth over time.
         """
-        _EXPORTERS.get("html")(self, path)
+        self.export("html", path)
 
     def to_csv(self, path: Path, table: str = "ranks") -> None:
         """Write one table as CSV."""
-        files.table_of(self, table).to_csv(path)
+        self.export("csv", path, table=table)
 
     def to_feather(self, path: Path, table: str = "ranks") -> None:
         """Write one table as Feather, a file of Arrow; needs `pip install 'yantra[tables]'`."""
-        files.table_of(self, table).to_feather(path)
+        self.export("feather", path, table=table)
 
     def to_parquet(self, path: Path, table: str = "ranks") -> None:
         """Write one table as Parquet; needs `pip install 'yantra[tables]'`."""
-        files.table_of(self, table).to_parquet(path)
+        self.export("parquet", path, table=table)
 
     def to_perfetto(self, path: Path, **options: Any) -> list[str]:
         """Write a timeline for Perfetto; return what it leaves out.
 
         `ranks` and `messages` are those of `yantra.export.timeline.write`.
         """
-        notes: list[str] = _EXPORTERS.get("perfetto")(self, path, **options)
-        return notes
+        return self.export("perfetto", path, **options)
 
     def to_chrome(self, path: Path, **options: Any) -> list[str]:
         """Write the same as JSON for chrome://tracing."""
-        notes: list[str] = _EXPORTERS.get("chrome")(self, path, **options)
-        return notes
+        return self.export("chrome", path, **options)
 
     def __repr__(self) -> str:
         return f"<Result: {self.model.ranks} ranks, makespan {self.makespan_ns} ns>"
 
     def _repr_html_(self) -> str:
-        from yantra.result.html import result_html
-
-        return result_html(self)
+        html: str = exporter("notebook").text(self)
+        return html

@@ -2,26 +2,27 @@
 
 `values` gives plain Python lists, so that text and JSON output need no numpy; indexing makes an
 array of a column and keeps it. Not a data frame: `to_pandas`, `to_polars` and `to_arrow` make one.
-Tables of millions of rows are written from parts (`yantra.result.parts`), which have no object for
-each value.
+Tables of millions of rows are written from parts (`yantra.result.columns`), which have no object
+for each value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from yantra.base.errors import ConfigError, did_you_mean
 from yantra.base.output import Path
-from yantra.result.parts import Gathered, Part, as_array, as_list, part_of
+from yantra.result.columns import Gathered, Kind, Part, as_array, as_list, part_of
+from yantra.result.forms import exporter
+from yantra.result.html import MOST_ROWS, table_html
 
 if TYPE_CHECKING:
     import numpy as np
 
-Kind = Literal["whole", "id", "real", "text"]
 Value = int | float | str | None
 Column = tuple[Kind, Callable[[], Any]]
-"""What a column holds, and what makes it: a list or one of the columns of `parts`."""
+"""What a column holds, and what makes it: a list or one of `columns`."""
 
 _ROWS_OF_A_PART = 65_536
 
@@ -92,22 +93,16 @@ class Table:
         return Table(self.name, self._length, kept | dict(columns))
 
     def to_csv(self, path: Path) -> None:
-        """Write the table as CSV; see `yantra.result.table_files.write_csv`."""
-        from yantra.result.table_files import write_csv
-
-        write_csv(self, path)
+        """Write the table as CSV; see `yantra.export.csv`."""
+        exporter("csv").write_table(self, path)
 
     def to_parquet(self, path: Path) -> None:
         """Write the table as Parquet; needs `pip install 'yantra[tables]'`."""
-        from yantra.result.table_files import write_parquet
-
-        write_parquet(self, path)
+        exporter("parquet").write_table(self, path)
 
     def to_feather(self, path: Path) -> None:
         """Write the table as Feather, a file of Arrow; needs `pip install 'yantra[tables]'`."""
-        from yantra.result.table_files import write_feather
-
-        write_feather(self, path)
+        exporter("feather").write_table(self, path)
 
     def to_arrow(self) -> Any:
         """Return a `pyarrow.Table`; needs `pip install 'yantra[tables]'`."""
@@ -134,9 +129,7 @@ class Table:
         return f"<Table {self.name}: {self._length} rows of {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
-        from yantra.result.html import table_html
-
-        return table_html(self)
+        return table_html(self.name, self.columns, self.head(MOST_ROWS), len(self))
 
     def _column(self, column: str) -> Any:
         if column not in self._made:

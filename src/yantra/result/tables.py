@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 from yantra import _core
 from yantra.compile import Model
-from yantra.result.parts import NEVER as NEVER
-from yantra.result.parts import Coded, Gathered, Ticks
-from yantra.result.parts import nanoseconds as nanoseconds
+from yantra.result.columns import NEVER as NEVER
+from yantra.result.columns import Coded, Gathered, Ticks
+from yantra.result.columns import nanoseconds as nanoseconds
 from yantra.result.table import Column, Table
 
 NODE_TYPES = (

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from yantra.base.errors import ConfigError
+from yantra.base.text import format_bytes
 from yantra.fabric import clusters
 from yantra.fabric.clusters import Cluster
 from yantra.fabric.clusters.types import Speeds
 from yantra.scenario.layout import DOCUMENT, scenario_of
 from yantra.scenario.named import with_parts
 from yantra.scenario.types import ASTRA_SIM_RESOURCES, Scenario, Semantics
-from yantra.workloads.describe import readable
 from yantra.workloads.templates import Workload, load
 from yantra.workloads.templates.workload import is_size
 
@@ -73,13 +73,13 @@ def check_memory(workload: Workload, cluster: Cluster) -> None:
     worst = max(needs, key=lambda name: needs[name])
     parts = workload.memory[worst]
     told = ", ".join(
-        f"{name} {readable(size)}"
+        f"{name} {format_bytes(size)}"
         for name, size in parts.items()
         if name != "peak" and is_size(size) and size
     )
     raise ConfigError(
         "--cluster",
-        f"{cluster.name} has {readable(cluster.memory_bytes)} on each device; the ranks of "
-        f"{worst} need {readable(needs[worst])}{f' ({told})' if told else ''}; "
+        f"{cluster.name} has {format_bytes(cluster.memory_bytes)} on each device; the ranks of "
+        f"{worst} need {format_bytes(needs[worst])}{f' ({told})' if told else ''}; "
         "shard more, recompute or offload, or run it all the same with --ignore-memory",
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from yantra.base import units
 from yantra.base.errors import ConfigError
-from yantra.base.text import count, table
+from yantra.base.text import count, format_bytes, table
 from yantra.workloads.templates.workload import Workload, is_size
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -90,8 +90,8 @@ def _templates(workload: Workload) -> list[str]:
         total = _total(workload, name)
         operations = sum(row[3] for row in total["compute"])
         sent = sum(row[3] for row in total["communication"])
-        peak = readable(peaks[name]) if name in peaks else "?"
-        size = readable(sent)
+        peak = format_bytes(peaks[name]) if name in peaks else "?"
+        size = format_bytes(sent)
         rows.append((name, str(ranks), str(total["nodes"]), _scaled(operations), size, peak))
     head = ("of one rank", "ranks", "nodes", "operations", "communicated", "memory")
     return table(head, rows, left=1)
@@ -100,7 +100,7 @@ def _templates(workload: Workload) -> list[str]:
 def _compute(workload: Workload) -> list[str]:
     compute, _ = _sums(workload)
     rows = [
-        (op_class or "?", phase or "?", str(nodes), _scaled(operations), readable(size))
+        (op_class or "?", phase or "?", str(nodes), _scaled(operations), format_bytes(size))
         for (op_class, phase), (nodes, operations, size) in compute.items()
     ]
     head = ("all ranks compute", "phase", "nodes", "operations", "bytes moved")
@@ -110,7 +110,7 @@ def _compute(workload: Workload) -> list[str]:
 def _communication(workload: Workload) -> list[str]:
     _, communication = _sums(workload)
     rows = [
-        (kind, group or "all", str(nodes), readable(size))
+        (kind, group or "all", str(nodes), format_bytes(size))
         for (kind, group), (nodes, size) in communication.items()
     ]
     head = ("all ranks communicate", "group", "nodes", "bytes of input")
@@ -127,7 +127,7 @@ def _memory(workload: Workload) -> list[str]:
         dict.fromkeys(key for part in parts.values() for key, n in part.items() if is_size(n))
     )
     rows = [
-        (name, *(readable(part[key]) if key in part else "" for key in columns))
+        (name, *(format_bytes(part[key]) if key in part else "" for key in columns))
         for name, part in parts.items()
     ]
     lines = table(("memory of one rank", *columns), rows, left=1)
@@ -145,7 +145,7 @@ def _over_time(drawn: dict[str, Any]) -> Iterator[str]:
         return
     highest = max(max(sizes) for sizes in lines.values())
     width = max(map(len, lines))
-    yield f"over the step, what comes and goes; full height {readable(highest)}"
+    yield f"over the step, what comes and goes; full height {format_bytes(highest)}"
     for name, sizes in lines.items():
         yield f"  {name.ljust(width)} {''.join(_bars(sizes, highest))}".rstrip()
 
@@ -199,21 +199,6 @@ def _check_row(row: Any, numbers: int) -> None:
         raise ValueError
     if len(rest) != numbers or not all(map(is_size, rest)):
         raise ValueError
-
-
-def readable(size_bytes: int) -> str:
-    """Write a size to compare with others: binary units, at most two decimals."""
-    for power, prefix in (
-        (60, "EiB"),
-        (50, "PiB"),
-        (40, "TiB"),
-        (30, "GiB"),
-        (20, "MiB"),
-        (10, "KiB"),
-    ):
-        if size_bytes >= 1 << power:
-            return f"{round(size_bytes / (1 << power), 2):g} {prefix}"
-    return f"{size_bytes} B"
 
 
 def _scaled(operations: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from yantra.base.errors import ConfigError
-from yantra.workloads.describe import readable
+from yantra.base.text import format_bytes
 from yantra.workloads.serving.engine import Engine
 from yantra.workloads.serving.kv_cache import sequences_bytes, token_bytes
 
@@ -75,13 +75,13 @@ def check_fit(
     if need.peak <= usable:
         return
     fits = min(_fitting(one, batch // plan.dp, usable) for one in memory) * plan.dp
-    share = f"{plan.gpu_memory_utilization:g} of {readable(capacity)}"
+    share = f"{plan.gpu_memory_utilization:g} of {format_bytes(capacity)}"
     lines = [
-        f"stage {worst} of {len(memory)}{name} needs {readable(need.peak)} of "
-        f"{readable(usable)} per device ({share}):",
-        f"  weights      {readable(need.weights)}",
-        f"  activations  {readable(need.activations)}",
-        f"  cache        {readable(need.cache)}, {need.cache_per_token} bytes per token",
+        f"stage {worst} of {len(memory)}{name} needs {format_bytes(need.peak)} of "
+        f"{format_bytes(usable)} per device ({share}):",
+        f"  weights      {format_bytes(need.weights)}",
+        f"  activations  {format_bytes(need.activations)}",
+        f"  cache        {format_bytes(need.cache)}, {need.cache_per_token} bytes per token",
     ]
     if fits > 0:
         lines.append(f"  nearest that fits: batch {fits} instead of {batch}")

@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Union
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, Protocol, Union
 
 from yantra import _core
 
 NEVER = 2**64 - 1
 """What the core says of a time that never was."""
+
+Kind = Literal["whole", "id", "real", "text"]
+"""What a column holds: whole numbers, ids up to 2^64, real numbers or text."""
 
 DTYPES = {"whole": "int64", "id": "uint64", "real": "float64", "text": "str"}
 """The type of numpy for each kind of column."""
@@ -45,6 +48,20 @@ class Reals(NamedTuple):
 
 
 Part = Union[list[Any], Ticks, Coded, Reals, "array[int]"]
+
+
+class Columns(Protocol):
+    """Named columns that can be read some thousand rows at a time; a `Table` is."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+
+    def kind(self, column: str) -> Kind:
+        """Return what a column holds."""
+
+    def parts(self) -> Iterator[list[Part]]:
+        """Iterate over some thousand rows at a time: a part of each column."""
 
 
 class Gathered:

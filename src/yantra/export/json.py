@@ -8,46 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from os.path import dirname
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from yantra import _core
 from yantra.base.documents import RESULT_FORMAT
-from yantra.base.errors import ConfigError, did_you_mean
-from yantra.base.output import Path, whole_file
+from yantra.base.output import Path
+from yantra.export.exporter import TextExporter
+from yantra.export.texts import Texts
 from yantra.network import describe
-from yantra.result.parts import as_cells
-from yantra.result.table import Table
-from yantra.result.table_files import Texts
-
-if TYPE_CHECKING:
-    from yantra.result.result import Result
+from yantra.result import Result, Table
+from yantra.result.columns import as_cells
+from yantra.result.table_names import TABLES
 
 FORMAT = RESULT_FORMAT
 VERSION = 1
-TABLES = ("ranks", "nodes", "collectives", "dimensions", "links")
-"""The tables of every result."""
-
-RECORDED_TABLES = ("messages", "utilisation", "link_utilisation", "critical_path")
-"""Those of a recorded run alone."""
-
-ALL_TABLES = TABLES + RECORDED_TABLES
-
-
-def table_of(result: Result, name: str) -> Table:
-    """Return a table of a result by its name.
-
-    Raises ConfigError for a name that none has, UnsupportedError for what only a recorded run has.
-    """
-    if name not in ALL_TABLES:
-        hint = did_you_mean(name, ALL_TABLES)
-        raise ConfigError("table", f"no table is named '{name}'{hint}")
-    if name == "critical_path":
-        return result.critical_path.table()
-    if name in ("utilisation", "link_utilisation"):
-        binned: Table = getattr(result.recording, name)()
-        return binned
-    table: Table = getattr(result.recording if name in RECORDED_TABLES else result, name)
-    return table
 
 
 def document(
@@ -62,7 +36,7 @@ def document(
     paths in the scenario start from `folder`. Every file that the scenario names is read once more
     for its digest.
     """
-    columns = {name: table_of(result, name).as_dict() for name in tables}
+    columns = {name: result.table(name).as_dict() for name in tables}
     return {**_head(result, warnings, folder), "tables": columns}
 
 
@@ -118,7 +92,7 @@ def json_pieces(
     members = [f"  {text(name)}: {text(value)},\n" for name, value in head.items()]
     yield "{\n" + "".join(members) + '  "tables": {'
     for at, name in enumerate(tables):
-        table = table_of(result, name)
+        table = result.table(name)
         yield f"{',' if at else ''}\n    {text(name)}: {{"
         for place, column in enumerate(table.columns):
             yield f"{',' if place else ''}\n      {text(column)}: ["
@@ -153,7 +127,22 @@ def json_text(
     return "".join(json_pieces(result, tables, warnings, folder))
 
 
-def write_json(result: Result, path: Path, tables: Iterable[str] = TABLES) -> None:
-    """Write the JSON form to a file; relative paths in it start from its folder."""
-    with whole_file(path) as name, open(name, "w", encoding="utf-8", newline="") as file:
-        file.writelines(json_pieces(result, tables, folder=dirname(path)))
+class Json(TextExporter):
+    """The JSON form; relative paths in a file start from its folder."""
+
+    def document(self, result: Result, tables: Iterable[str] = TABLES) -> dict[str, Any]:
+        """Return the form as plain values."""
+        return document(result, tables)
+
+    def pieces(
+        self, result: Result, tables: Iterable[str] = TABLES, folder: Path = "", **options: Any
+    ) -> Iterator[str]:
+        """Yield the text, one line per column."""
+        return json_pieces(result, tables, folder=folder)
+
+    def write(self, result: Result, path: Path, **options: Any) -> list[str]:
+        """Write the form to a file."""
+        return super().write(result, path, folder=dirname(path), **options)
+
+
+PLUGIN = Json

@@ -6,14 +6,14 @@ plain file can each show it their way in 80 columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from yantra.base.text import Grid, as_text
+from yantra.export.exporter import TextExporter
+from yantra.result import Result
 from yantra.result.tables import PARTS
-
-if TYPE_CHECKING:
-    from yantra.result.result import Result
 
 _MOST_ROWS = 16
 _WIDTH = 80
@@ -28,13 +28,6 @@ _HEADS = {
 _UNITS = (("ns", 1.0, 1e6), ("us", 1e3, 1e8), ("ms", 1e6, 1e11), ("s", 1e9, float("inf")))
 
 
-class Grid(NamedTuple):
-    """A table of texts; all but the first column are numbers, so they stand right."""
-
-    head: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-
-
 class Summary(NamedTuple):
     """What `Result.summary()` shows."""
 
@@ -47,7 +40,7 @@ class Summary(NamedTuple):
         from textwrap import wrap
 
         closing = "\n".join(wrap(self.bound_by, _WIDTH))
-        return "\n\n".join([plain_text(self.ranks), plain_text(self.dimensions), closing])
+        return "\n\n".join([*map(as_text, (self.ranks, self.dimensions)), closing])
 
 
 def summarise(result: Result) -> Summary:
@@ -96,12 +89,12 @@ def _dimensions(result: Result) -> Grid:
     return Grid(("dimension", "messages", "MB carried", "utilisation", "busy"), rows)
 
 
-def plain_text(grid: Grid) -> str:
-    """Return a grid as text, its columns aligned."""
-    lines = [grid.head, *grid.rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(grid.head))]
-    texts = []
-    for first, *others in lines:
-        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
-        texts.append("  ".join([first.ljust(widths[0]), *cells]))
-    return "\n".join(texts)
+class SummaryText(TextExporter):
+    """The summary as plain text."""
+
+    def pieces(self, result: Result, **options: Any) -> Iterator[str]:
+        """Yield the text, without an end of line at the end."""
+        yield summarise(result).text()
+
+
+PLUGIN = SummaryText

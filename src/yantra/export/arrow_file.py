@@ -1,0 +1,15 @@
+"""What the forms that Arrow writes have in common: tables are written part by part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yantra.result import Table
+from yantra.result.frames import batches
+
+
+def write_batches(table: Table, writer: Any, pyarrow: Any) -> None:
+    """Write a table with one of Arrow's writers, and close it."""
+    with writer:
+        for batch in batches(table, pyarrow):
+            writer.write_batch(batch)

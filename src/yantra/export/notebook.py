@@ -1,0 +1,64 @@
+"""Result -> a piece of HTML for notebooks: what bounds it, where the time goes, its dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from itertools import groupby
+from typing import Any
+
+from yantra.export.exporter import TextExporter
+from yantra.export.summary import summarise
+from yantra.result import Result
+from yantra.result.html import MOST_ROWS, Bar, bars_html, grid_html, number_text
+from yantra.result.tables import PARTS
+
+_MOST_BARS = 12
+_COLOURS = {
+    "compute": "#4c78a8",
+    "exposed_communication": "#f58518",
+    "exposed_memory": "#54a24b",
+    "exposed_host": "#b279a2",
+    "idle": "#a0a0a0",
+}
+
+
+class Notebook(TextExporter):
+    """What a notebook shows for a result; texts of traces are escaped."""
+
+    def pieces(self, result: Result, **options: Any) -> Iterator[str]:
+        """Yield the one element."""
+        summary = summarise(result)
+        ranks = "1 rank" if result.model.ranks == 1 else f"{result.model.ranks} ranks"
+        semantics = result.model.scenario.semantics
+        head = f"{ranks}, {number_text(result.makespan_ns)} ns, {semantics} semantics"
+        yield f"<div><p><b>{escape(head)}</b><br>{escape(summary.bound_by)}</p>"
+        yield bars_html(_bars(result), result.makespan_ns, _COLOURS)
+        yield from (grid_html(grid) for grid in (summary.ranks, summary.dimensions))
+        yield from (f"<p>warning: {escape(text)}</p>" for text in result.warnings[:MOST_ROWS])
+        yield "</div>"
+
+
+def _bars(result: Result) -> list[Bar]:
+    """Return a bar for each run of equal ranks, or for the first, median and last to finish."""
+    columns = [result.ranks.values(f"{part}_ns") for part in PARTS]
+    rows = list(zip(*columns, strict=True))
+    bars = []
+    for row, run in groupby(range(len(rows)), key=lambda rank: rows[rank]):
+        ranks = list(run)
+        label = f"{ranks[0]}-{ranks[-1]}" if len(ranks) > 1 else f"{ranks[0]}"
+        bars.append(Bar(f"rank {label}", dict(zip(PARTS, row, strict=True))))
+        if len(bars) > _MOST_BARS:
+            break
+    if len(bars) <= _MOST_BARS:
+        return bars
+    finish = result.ranks.values("finish_ns")
+    order = sorted(range(len(rows)), key=lambda rank: (finish[rank], rank))
+    chosen = {"first": order[0], "median": order[(len(order) - 1) // 2], "last": order[-1]}
+    return [
+        Bar(f"{name}: {rank}", dict(zip(PARTS, rows[rank], strict=True)))
+        for name, rank in chosen.items()
+    ]
+
+
+PLUGIN = Notebook
