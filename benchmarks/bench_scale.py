@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from yantra.scenario import Scenario
 
 MEGABYTE = 1 << 20
-AWARE = "congestion_aware"
+AWARE = "store_and_forward"
 
 
 class Case(NamedTuple):
@@ -37,7 +37,7 @@ class Case(NamedTuple):
     fold: str = "require"
 
 
-def torus(*sizes: int, network: str = "congestion_unaware") -> Callable[[Path], Scenario]:
+def torus(*sizes: int, network: str = "analytical") -> Callable[[Path], Scenario]:
     """Return a maker of an all-reduce of 1 MB in 4 chunks, ring by ring on a torus."""
 
     def make(_: Path) -> Scenario:
@@ -62,7 +62,7 @@ def torus(*sizes: int, network: str = "congestion_unaware") -> Callable[[Path], 
     return make
 
 
-def step(replicas: int, network: str = "congestion_unaware") -> Callable[[Path], Scenario]:
+def step(replicas: int, network: str = "analytical") -> Callable[[Path], Scenario]:
     """Return a maker of a step of Llama 3 405B, TP 8, PP 16, on HGX H100 servers."""
 
     def make(file: Path) -> Scenario:

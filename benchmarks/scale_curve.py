@@ -111,7 +111,7 @@ def _runner(case: Case, kind: str) -> Callable[[], float | None]:
         network="network.yml",
         memory="memory.json",
         directory=case.folder,
-        network_backend="congestion-unaware",
+        network_backend="analytical",
     )
     trace = read(case.folder / "workload.0.et")
     scenario = files.replace(workload=Traces(traces=(trace,) * files.topology.ranks))

@@ -16,7 +16,7 @@ EVIL = "</script><img src=x onerror=\"document.title='broken'\">"
 
 
 @cache
-def uneven(network: str = "congestion_unaware") -> Result:
+def uneven(network: str = "analytical") -> Result:
     """Eight ranks on two dimensions in two groups; rank 5 is slow; names are hostile."""
     traces = []
     for rank in range(8):

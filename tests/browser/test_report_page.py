@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 SHIFT = 8
 MADE = {
     "uneven": uneven,
-    "queueing": lambda: uneven("congestion_aware"),
+    "queueing": lambda: uneven("store_and_forward"),
     "step": step,
     "many": many,
 }

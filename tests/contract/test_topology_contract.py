@@ -54,7 +54,7 @@ def test_one_message_alone_takes_hops_times_latency_plus_size_over_bandwidth(
 ) -> None:
     table = table_of(find(name), n)
     for start, to in some_pairs(n):
-        result = one_message(name, n, start, to, "congestion_unaware")
+        result = one_message(name, n, start, to, "analytical")
         assert result.finish_ns[to] == table.hops(start, to) * LATENCY_NS + SERIAL_NS
 
 
@@ -63,7 +63,7 @@ def test_one_message_is_stored_and_forwarded_over_the_links_of_its_route(name: s
     table = table_of(find(name), n)
     several = find(name).switches(n) > 1
     for start, to in some_pairs(n):
-        result = one_message(name, n, start, to, "congestion_aware")
+        result = one_message(name, n, start, to, "store_and_forward")
         route = table.route(start, to)
         assert result.finish_ns[to] == (len(route) - 1) * (LATENCY_NS + SERIAL_NS)
         named = [device if several or device < n else None for device in route]
@@ -80,7 +80,7 @@ def test_bytes_are_conserved_on_every_link(name: str) -> None:
         ranks[start].send(to, SIZE + start)
     for start, to in permutations(range(n), 2):
         ranks[to].recv(start, SIZE + start)
-    for network, hops_count in (("congestion_aware", True), ("congestion_unaware", False)):
+    for network, hops_count in (("store_and_forward", True), ("analytical", False)):
         result = simulate(scenario(ranks, dimension(name, n), network=network))
         sent = [
             (SIZE + start) * (table.hops(start, to) if hops_count else 1)
@@ -98,7 +98,7 @@ def test_messages_to_one_rank_wait_for_each_other_and_to_others_take_other_spine
             ranks[start].send(to, SIZE)
             ranks[to].recv(start, SIZE)
         tree = dimension("two_level_tree2", 4)
-        return list(simulate(scenario(ranks, tree, network="congestion_aware")).finish_ns)
+        return list(simulate(scenario(ranks, tree, network="store_and_forward")).finish_ns)
 
     alone = 4 * (LATENCY_NS + SERIAL_NS)
     assert max(finish((0, 2), (1, 2))) == alone + SERIAL_NS
@@ -231,6 +231,6 @@ def test_a_third_party_topology_is_found_keeps_the_laws_and_carries_messages(
     chords = find(third_party)
     assert list(violations(chords)) == []
     assert table_of(chords, 8).route(0, 5) == [0, 1, 3, 5]  # of equally short ways the lowest
-    for network, per_hop in (("congestion_unaware", 0), ("congestion_aware", 2 * SERIAL_NS)):
+    for network, per_hop in (("analytical", 0), ("store_and_forward", 2 * SERIAL_NS)):
         result = one_message(third_party, 8, 0, 5, network)
         assert result.finish_ns[5] == 3 * LATENCY_NS + SERIAL_NS + per_hop

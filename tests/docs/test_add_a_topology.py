@@ -46,8 +46,8 @@ def test_the_guide_prints_what_it_shows(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("network", "finish_ns"),
     [
-        ("congestion_unaware", 2 * LATENCY_NS + SIZE / GB_PER_S),
-        ("congestion_aware", 2 * (LATENCY_NS + SIZE / GB_PER_S)),
+        ("analytical", 2 * LATENCY_NS + SIZE / GB_PER_S),
+        ("store_and_forward", 2 * (LATENCY_NS + SIZE / GB_PER_S)),
     ],
 )
 def test_the_example_runs_as_an_entry_point(
@@ -63,7 +63,7 @@ def test_the_example_runs_as_an_entry_point(
     result = simulate(scenarios.loads(text))
     assert result.finish_ns[10] == finish_ns
     assert [row[:3] for row in result.links.rows()] == (
-        [(0, 5, 6), (0, 6, 10)] if network == "congestion_aware" else []
+        [(0, 5, 6), (0, 6, 10)] if network == "store_and_forward" else []
     )
 
 

@@ -141,13 +141,13 @@ def several_dimensions(_: Path) -> None:
     receiver.recv(0, SIZE)
     pairs = [dimension("fully_connected", 2)] * 2
     ranks = [sender, TraceBuilder(), TraceBuilder(), receiver]
-    assert finish(ranks, *pairs, network="congestion_aware")[3] == 2 * (500 + SIZE / 50)
+    assert finish(ranks, *pairs, network="store_and_forward")[3] == 2 * (500 + SIZE / 50)
 
 
 def ring_of_two(_: Path) -> None:
     gather = collective(CollectiveType.ALL_GATHER)
     once = Collectives(all_gather=("ring",), chunks=1)
-    times = finish([gather] * 2, collectives=once, network="congestion_aware")
+    times = finish([gather] * 2, collectives=once, network="store_and_forward")
     assert times == [10 + 500 + SIZE / 50 + 10] * 2
 
 
@@ -181,7 +181,7 @@ ROWS: dict[str, Callable[[Path], None]] = {
     "a skipped node": skipped_node,
     "a METADATA node": metadata,
     "five or more dimensions": five_dimensions,
-    "several dimensions on the congestion-aware": several_dimensions,
+    "several dimensions on the store-and-forward": several_dimensions,
     "a ring of two": ring_of_two,
     "direct with a window": windows,
     "communicator groups": groups,

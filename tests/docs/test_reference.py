@@ -67,7 +67,7 @@ def test_the_result_page_has_every_column_of_every_table() -> None:
     text = (REFERENCE / "result.md").read_text(encoding="utf-8")
     step = TraceBuilder()
     step.collective(CollectiveType.ALL_REDUCE, 1000)
-    result = simulate(scenario([step] * 4, dimension(size=4), network="congestion_aware"))
+    result = simulate(scenario([step] * 4, dimension(size=4), network="store_and_forward"))
     for name in TABLES:
         part = text.split(f"\n## {name}\n")[1].split("\n## ")[0]
         columns = result.table(name).columns

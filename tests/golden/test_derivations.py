@@ -38,7 +38,7 @@ from yantra.scenario import (
 MIB = 1 << 20
 AR, AG = CollectiveType.ALL_REDUCE, CollectiveType.ALL_GATHER
 RS, A2A = CollectiveType.REDUCE_SCATTER, CollectiveType.ALL_TO_ALL
-UNAWARE, AWARE = "congestion_unaware", "congestion_aware"
+UNAWARE, AWARE = "analytical", "store_and_forward"
 both = pytest.mark.parametrize("network", [UNAWARE, AWARE])
 
 e = 10

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from yantra.run.obfuscate import Targets, hide
+from yantra.run.obfuscate import Targets, obfuscate_job
 from yantra.tracing.inspect.groups import Groups, read_group_file
 from yantra.tracing.inspect.rank_traces import load_job
 from yantra.tracing.inspect.validate import check_job, check_traces
@@ -60,7 +60,7 @@ def test_hidden_graphs_run_as_before(level: int, tmp_path: Path) -> None:
         job = load_job([case / "workload.{rank}.et"])
         target = Targets(str(tmp_path / "hidden.{rank}.et"))
         groups = groups_of(case)
-        done = hide(job, target, level=level, key="golden", groups=groups)
+        done = obfuscate_job(job, target, level=level, key="golden", groups=groups)
         assert done.difference is not None and done.difference.accepted, case.name
         assert level > 2 or done.difference.share == 0
         hidden = [done.hidden.traces[rank] for rank in sorted(done.hidden.traces)]

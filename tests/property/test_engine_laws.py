@@ -33,7 +33,7 @@ from yantra.result.tables import breakdown
 from yantra.run.simulate import run_native
 from yantra.scenario import Device, RemoteMemory, Topology
 
-NETWORKS = ("congestion_unaware", "congestion_aware")
+NETWORKS = ("analytical", "store_and_forward")
 KIND_OF = {
     ALL_REDUCE: Kind.ALL_REDUCE,
     REDUCE_SCATTER: Kind.REDUCE_SCATTER,
@@ -178,7 +178,7 @@ def test_a_dimension_carries_the_bytes_of_its_programs(
     (use,) = done.outcome.dimensions
     assert use.bytes == sum(bytes for _, _, bytes in messages)
     assert use.messages == done.outcome.messages == len(messages)
-    if network == "congestion_aware":
+    if network == "store_and_forward":
         by_link = {(link.source, link.destination): link.use.bytes for link in done.outcome.links}
         pairs = {(src, dst) for src, dst, _ in messages}
         assert by_link == {pair: sum(m[2] for m in messages if m[:2] == pair) for pair in pairs}
@@ -218,7 +218,7 @@ def test_each_dimension_carries_its_phases_of_a_hierarchical_all_reduce(
 @settings(max_examples=60)
 @given(st.integers(0, 10**6), st.integers(2, 6), blocks)
 def test_messages_cross_as_many_links_as_they_have_hops(seed: int, n: int, block: str) -> None:
-    """Both networks deliver the same messages; the congestion-aware one counts every hop."""
+    """Both networks deliver the same messages; the store-and-forward one counts every hop."""
     random = Random(seed)
     pairs = [(*random.sample(range(n), 2), random.randrange(1, 9999)) for _ in range(8)]
 
@@ -247,7 +247,7 @@ def test_one_message_takes_latency_plus_size_over_bandwidth(
 ) -> None:
     """Latency of every hop in every dimension crossed; the narrowest bandwidth of these.
 
-    The congestion-aware network stores the message at every hop, so it pays for size again.
+    The store-and-forward network stores the message at every hop, so it pays for size again.
     """
     src = data.draw(st.integers(0, topology.ranks - 1))
     dst = (src + data.draw(st.integers(1, topology.ranks - 1))) % topology.ranks
@@ -270,7 +270,7 @@ def test_one_message_takes_latency_plus_size_over_bandwidth(
     took = run(topology, write).finish[dst]
     assert float(took) == pytest.approx(latency + size / slowest, rel=1e-12, abs=5e-4)
     if len(topology.dimensions) == 1:
-        took = run(topology, write, network="congestion_aware").finish[dst]
+        took = run(topology, write, network="store_and_forward").finish[dst]
         ((count, dimension),) = crossed
         stored = count * (dimension.latency_ns + size / dimension.bytes_per_ns)
         assert float(took) == pytest.approx(stored, rel=1e-12, abs=5e-4 * count)

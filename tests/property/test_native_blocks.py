@@ -120,7 +120,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
             active_chunks=draw(st.integers(1, 2)),
             queues_per_dimension=draw(st.integers(1, 2)),
         ),
-        network=draw(st.sampled_from(["congestion_unaware", "congestion_aware"])),
+        network=draw(st.sampled_from(["analytical", "store_and_forward"])),
         semantics="astra-sim" if astra_sim else "yantra",
         resources=ASTRA_SIM_RESOURCES if astra_sim else Resources(),
     )

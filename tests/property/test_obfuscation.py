@@ -14,7 +14,7 @@ from yantra.tracing.inspect.columns import Columns
 from yantra.tracing.inspect.paths import critical_path
 from yantra.tracing.inspect.rank_traces import RankTrace
 from yantra.tracing.inspect.validate import check_traces
-from yantra.tracing.obfuscate import Hidden, obfuscate
+from yantra.tracing.obfuscate import Obfuscated, obfuscate
 from yantra.tracing.obfuscate.coarsen import coarsened, reduced_parents
 from yantra.tracing.obfuscate.keyed import Keyed
 from yantra.tracing.obfuscate.quantise import bucket, lane_of, middle, scaled
@@ -24,12 +24,14 @@ KEYS = st.binary(min_size=1, max_size=8)
 COMMUNICATION = (NodeType.COMM_COLL, NodeType.COMM_SEND, NodeType.COMM_RECV)
 
 
-def hide(job: Job, level: int, key: bytes = b"key", epsilon: float | None = None) -> Hidden:
+def obfuscated(
+    job: Job, level: int, key: bytes = b"key", epsilon: float | None = None
+) -> Obfuscated:
     ranks = [RankTrace(rank, f"{rank}.et", trace) for rank, trace in enumerate(traces(job))]
     return obfuscate(ranks, level=level, key=key, groups=GROUPS, epsilon=epsilon)
 
 
-def of(hidden: Hidden) -> tuple[Trace, ...]:
+def of(hidden: Obfuscated) -> tuple[Trace, ...]:
     return tuple(hidden.traces[rank] for rank in sorted(hidden.traces))
 
 
@@ -37,7 +39,7 @@ def of(hidden: Hidden) -> tuple[Trace, ...]:
 @given(jobs(), LEVELS, KEYS)
 def test_a_valid_job_stays_valid(job: Job, level: int, key: bytes) -> None:
     assume(check_traces(traces(job), groups=GROUPS).valid)
-    hidden = hide(job, level, key)
+    hidden = obfuscated(job, level, key)
     report = check_traces(of(hidden), groups=hidden.groups)
     assert report.valid, report.text()
 
@@ -47,14 +49,14 @@ def test_a_valid_job_stays_valid(job: Job, level: int, key: bytes) -> None:
 def test_levels_1_and_2_run_in_exactly_the_same_time(
     job: Job, level: int, key: bytes, speed: Any
 ) -> None:
-    hidden = hide(job, level, key)
+    hidden = obfuscated(job, level, key)
     assert makespan(of(hidden), hidden.groups, *speed) == makespan(traces(job), GROUPS, *speed)
 
 
 @given(jobs(), LEVELS, KEYS)
 def test_the_topology_of_communication_stays(job: Job, level: int, key: bytes) -> None:
     """As many calls of each kind among as many ranks, as many messages to each peer."""
-    hidden = hide(job, level, key)
+    hidden = obfuscated(job, level, key)
 
     def calls(nodes: Any, groups: Any) -> Counter[Any]:
         found: Counter[Any] = Counter()
@@ -75,14 +77,14 @@ def ends_of(node: Node) -> tuple[Any, Any]:
 
 @given(jobs(), LEVELS, KEYS)
 def test_the_key_alone_decides(job: Job, level: int, key: bytes) -> None:
-    once, again = hide(job, level, key), hide(job, level, key)
+    once, again = obfuscated(job, level, key), obfuscated(job, level, key)
     assert of(once) == of(again) and once.groups == again.groups
 
 
 @given(jobs(), st.integers(2, 4))
 def test_other_keys_number_otherwise(job: Job, level: int) -> None:
     assume(any(job))
-    assert of(hide(job, level, b"one")) != of(hide(job, level, b"two"))
+    assert of(obfuscated(job, level, b"one")) != of(obfuscated(job, level, b"two"))
 
 
 @given(st.sets(st.integers(), max_size=40), KEYS)
@@ -94,7 +96,7 @@ def test_a_keyed_permutation_is_a_bijection(values: set[int], key: bytes) -> Non
 
 @given(jobs(), st.none() | st.floats(0.01, 100))
 def test_level_3_keeps_the_total_of_every_lane(job: Job, epsilon: float | None) -> None:
-    hidden, renumbered = hide(job, 3, epsilon=epsilon), hide(job, 2)
+    hidden, renumbered = obfuscated(job, 3, epsilon=epsilon), obfuscated(job, 2)
     for rank in hidden.traces:
         assert totals(hidden.traces[rank]) == totals(renumbered.traces[rank])
 
@@ -118,7 +120,7 @@ def test_level_3_keeps_bytes_within_one_a_call(job: Job) -> None:
                 sizes[lane] += node["comm_size"]  # type: ignore[operator]
         return calls, sizes
 
-    hidden, renumbered = hide(job, 3), hide(job, 2)
+    hidden, renumbered = obfuscated(job, 3), obfuscated(job, 2)
     for rank in hidden.traces:
         calls, after = sums(hidden.traces[rank])
         _, before = sums(renumbered.traces[rank])
@@ -128,7 +130,7 @@ def test_level_3_keeps_bytes_within_one_a_call(job: Job) -> None:
 
 @given(jobs(), KEYS)
 def test_level_4_keeps_the_critical_path_of_level_3(job: Job, key: bytes) -> None:
-    fine, coarse = hide(job, 3, key), hide(job, 4, key)
+    fine, coarse = obfuscated(job, 3, key), obfuscated(job, 4, key)
     for rank in fine.traces:
         paths = [critical_path(Columns(form.traces[rank])) for form in (fine, coarse)]
         assert paths[0].length == paths[1].length
@@ -198,7 +200,7 @@ def test_a_bucket_is_an_eighth_of_an_octave(value: int) -> None:
 
 @given(jobs())
 def test_noise_of_no_size_changes_nothing(job: Job) -> None:
-    assert of(hide(job, 3, epsilon=1e12)) == of(hide(job, 3))
+    assert of(obfuscated(job, 3, epsilon=1e12)) == of(obfuscated(job, 3))
 
 
 TEXT = st.text("abcdefghijklmnopqrstuvwxyz/_.-", min_size=6, max_size=16).map(lambda t: f"zq{t}")

@@ -15,7 +15,7 @@ from yantra.run.simulate import run, run_native
 
 CASES, BLOCK = 60, 20
 SLACK_CASES = 60
-NETWORKS = ("congestion_unaware", "congestion_aware")
+NETWORKS = ("analytical", "store_and_forward")
 
 
 @pytest.mark.parametrize("network", NETWORKS)

@@ -58,7 +58,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
         traces,
         dimension(draw(st.sampled_from(["ring", "fully_connected", "switch"])), RANKS),
         memory=RemoteMemory(kind="pool", latency_ns=100, bytes_per_ns=10.0),
-        network=draw(st.sampled_from(["congestion_unaware", "congestion_aware"])),
+        network=draw(st.sampled_from(["analytical", "store_and_forward"])),
         semantics="astra-sim" if astra_sim else "yantra",
         resources=ASTRA_SIM_RESOURCES if astra_sim else Resources(),
     )
@@ -91,7 +91,7 @@ def test_communication_is_exposed_no_longer_than_it_runs(question: Scenario) -> 
 @given(scenarios())
 def test_links_carry_what_their_dimension_carried(question: Scenario) -> None:
     result = simulate(question)
-    if question.network == "congestion_aware":
+    if question.network == "store_and_forward":
         assert sum(result.links.values("bytes")) == result.dimension_uses[0].bytes
         assert all(0 <= busy <= 1 for busy in result.links.values("busy"))
         use = result.dimension_uses[0]

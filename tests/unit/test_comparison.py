@@ -75,10 +75,10 @@ def test_the_fields_that_differ_are_named_with_both_values(slow: Result, fast: R
 
 
 def test_what_a_file_leaves_to_its_default_is_said(slow: Result, tmp_path: Path) -> None:
-    aware = simulate(slow.model.scenario.replace(network="congestion_aware"))
+    aware = simulate(slow.model.scenario.replace(network="store_and_forward"))
     (row,) = compare(slow, aware).data["scenario"]
-    assert row == {"field": "network", "a": None, "b": "congestion_aware"}
-    assert "network  (default)  congestion_aware" in compare(slow, aware).text()
+    assert row == {"field": "network", "a": None, "b": "store_and_forward"}
+    assert "network  (default)  store_and_forward" in compare(slow, aware).text()
 
 
 def test_parts_of_the_average_rank_add_up_to_the_change(slow: Result, fast: Result) -> None:

@@ -1,4 +1,4 @@
-"""The congestion-aware network where ASTRA-sim has none: rings of two, and several dimensions."""
+"""The store-and-forward network where ASTRA-sim has none: rings of two, and several dimensions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIZE = 1_200_000
 SERIAL_NS = SIZE / GB_PER_S
 HAND_OVER_NS = 10
 RINGS = Collectives(all_reduce=("ring",), all_gather=("ring",), chunks=1)
-AWARE = "congestion_aware"
+AWARE = "store_and_forward"
 ASTRA_SIM = {"semantics": "astra-sim", "resources": ASTRA_SIM_RESOURCES}
 
 
@@ -25,7 +25,7 @@ def test_a_ring_of_two_gathers_in_one_exchange(parts: dict[str, str]) -> None:
     gather = TraceBuilder()
     gather.collective(CollectiveType.ALL_GATHER, SIZE)
     pair = dimension("ring", 2)
-    for network in (AWARE, "congestion_unaware"):
+    for network in (AWARE, "analytical"):
         asked = scenario([gather] * 2, pair, collectives=RINGS, network=network, **parts)
         exchange = HAND_OVER_NS + LATENCY_NS + SERIAL_NS + HAND_OVER_NS
         assert list(simulate(asked).finish_ns) == [exchange, exchange]

@@ -152,7 +152,7 @@ def test_messages_that_wait_for_links_are_told_and_gain_without_contention() -> 
                 builder.send(2, 1000 * KB, tag=peer)
 
     topology = cluster(("switch", 4, 50.0, 500.0))
-    explanation = told(crossing, topology=topology, network="congestion_aware")
+    explanation = told(crossing, topology=topology, network="store_and_forward")
     assert explanation.data["critical_path"]["by_kind"]["queued"] > 0
     assert "waiting for links" in words(explanation)
     assert "contention" in [row["name"] for row in explanation.data["what_if"]]

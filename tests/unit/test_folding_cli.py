@@ -30,7 +30,7 @@ def file(tmp_path: Path) -> Path:
         trace.collective(CollectiveType.ALL_REDUCE, 1 << 20, after=work)
         trace.build().write(tmp_path / f"work.{rank}.et")
     path = tmp_path / "scenario.yaml"
-    path.write_text(SCENARIO.format(network="congestion_unaware"))
+    path.write_text(SCENARIO.format(network="analytical"))
     return path
 
 

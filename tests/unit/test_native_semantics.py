@@ -252,14 +252,14 @@ def two_sends(trace: TraceBuilder, rank: int) -> None:
             trace.recv(0, 8000, tag=tag)
 
 
-@pytest.mark.parametrize("network", ["congestion_unaware", "congestion_aware"])
+@pytest.mark.parametrize("network", ["analytical", "store_and_forward"])
 def test_sends_leave_one_after_the_other_without_waiting_for_the_wire(network: str) -> None:
     done = run(PAIR, two_sends, network=network)
     assert done.outcome.end.tolist()[:2] == [1_000_000, 2_000_000]
     assert done.outcome.end.tolist()[2:] == [1_100_000, 2_100_000]
 
 
-@pytest.mark.parametrize("network", ["congestion_unaware", "congestion_aware"])
+@pytest.mark.parametrize("network", ["analytical", "store_and_forward"])
 def test_a_send_under_rendezvous_ends_when_its_data_has_left(network: str) -> None:
     """The receiver's control message of 8 KiB comes first; here it asks 1 us late."""
 
@@ -274,9 +274,9 @@ def test_a_send_under_rendezvous_ends_when_its_data_has_left(network: str) -> No
     assert done.finish == [asked + 1000, asked + message(8000)]
 
 
-@pytest.mark.parametrize("network", ["congestion_unaware", "congestion_aware"])
+@pytest.mark.parametrize("network", ["analytical", "store_and_forward"])
 def test_a_send_over_several_hops_ends_when_it_has_left_its_first_link(network: str) -> None:
-    """Two hops on: one latency more; the congestion-aware network stores and forwards."""
+    """Two hops on: one latency more; the store-and-forward network stores and forwards."""
 
     def write(trace: TraceBuilder, rank: int) -> None:
         if rank == 0:
@@ -285,7 +285,7 @@ def test_a_send_over_several_hops_ends_when_it_has_left_its_first_link(network: 
             trace.recv(0, 8000)
 
     done = run(RING_OF_8, write, network=network)
-    stored = 1000 if network == "congestion_aware" else 0
+    stored = 1000 if network == "store_and_forward" else 0
     assert done.finish[0] == 1000
     assert done.finish[2] == 2 * 100 + 1000 + stored
 

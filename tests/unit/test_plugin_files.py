@@ -28,7 +28,7 @@ RANKS = 8
 BUILT_IN = Path(__file__).parents[2] / "src" / "yantra"
 STEP = """
 workload: {{traces: "job.{{rank}}.et"}}
-network: congestion_aware
+network: store_and_forward
 cluster:
   topology: [{{kind: {kind}, size: 8, bandwidth: 50 GB/s, latency: 500 ns}}]
   device: {{memory_bandwidth: 1 TB/s}}

@@ -93,7 +93,7 @@ def test_a_message_across_dimensions_pays_for_all_of_them_or_for_the_lowest() ->
 
 
 @shows(Quirk.SEND_COMPLETES_ON_ARRIVAL)
-@pytest.mark.parametrize("network", ["congestion_unaware", "congestion_aware"])
+@pytest.mark.parametrize("network", ["analytical", "store_and_forward"])
 def test_a_send_ends_when_the_last_byte_leaves_or_arrives(network: str) -> None:
     off, on = off_and_on(Quirk.SEND_COMPLETES_ON_ARRIVAL, PAIR, one_message(8000), network=network)
     assert off.finish == [8000 / 8, pair_message(8000)]
@@ -347,7 +347,7 @@ def test_a_custom_collective_starts_its_nodes_by_id_or_in_hash_order(tmp_path: P
         Quirk.HASH_ORDER_CUSTOM,
         PAIR,
         one_collective(ALL_REDUCE, 1),
-        network="congestion_aware",
+        network="store_and_forward",
         collectives=collectives(all_reduce=Custom(prefix=str(tmp_path / "c"))),
     )
     assert off.finish[1] == pair_message(small) + after_small

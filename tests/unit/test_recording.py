@@ -86,7 +86,7 @@ def two_into_one(trace: TraceBuilder, rank: int) -> None:
 
 
 def test_the_second_message_over_a_link_queues_for_the_first() -> None:
-    made = scenario(cluster(("switch", 3, 10.0, 50.0)), two_into_one, network="congestion_aware")
+    made = scenario(cluster(("switch", 3, 10.0, 50.0)), two_into_one, network="store_and_forward")
     result = recorded(made)
     messages = result.recording.messages
     assert messages.values("queued_ns") == [0, 100]

@@ -81,7 +81,7 @@ def test_links_are_as_free_as_on_the_other_network_without_contention() -> None:
                 builder.send(2, 10**6, tag=peer)
 
     switch = cluster(("switch", 4, 50.0, 500.0))
-    aware = scenario(switch, crossing, network="congestion_aware")
+    aware = scenario(switch, crossing, network="store_and_forward")
     unaware = scenario(switch, crossing)
     assert run(compile(aware)).makespan_ns > run(compile(unaware)).makespan_ns
     freed = without(aware, "contention")

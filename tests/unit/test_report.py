@@ -34,7 +34,7 @@ from yantra.result.tables import PARTS
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Traces
 
-RESULTS = [uneven, lambda: uneven("congestion_aware"), step]
+RESULTS = [uneven, lambda: uneven("store_and_forward"), step]
 NAMES = ["uneven", "queueing", "step"]
 whole = pytest.mark.parametrize("made", RESULTS, ids=NAMES)
 
@@ -235,7 +235,7 @@ def test_the_critical_path_adds_up_to_the_makespan(made: Any) -> None:
 
 
 def test_every_link_is_drawn_once_with_what_it_carried() -> None:
-    result = uneven("congestion_aware")
+    result = uneven("store_and_forward")
     (drawing,) = network.drawings(Run(result))
     assert len({link[:3] for link in drawing.links}) == len(drawing.links)
     assert len(drawing.links) == sum(result.dimensions.values("links"))
@@ -243,7 +243,7 @@ def test_every_link_is_drawn_once_with_what_it_carried() -> None:
     assert all(link.source in drawing.places for link in drawing.links)
 
 
-@pytest.mark.parametrize("network_model", ["congestion_unaware", "congestion_aware"])
+@pytest.mark.parametrize("network_model", ["analytical", "store_and_forward"])
 @pytest.mark.parametrize("kind", ["mesh", "hypercube", "two_level_tree2", "fully_connected"])
 def test_every_topology_can_be_drawn(kind: str, network_model: str) -> None:
     trace = TraceBuilder()

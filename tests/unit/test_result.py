@@ -20,7 +20,7 @@ from yantra.scenario import ASTRA_SIM_RESOURCES, RemoteMemory
 MIB = 1 << 20
 
 
-def _message(size_bytes: int, network: str = "congestion_unaware") -> Result:
+def _message(size_bytes: int, network: str = "analytical") -> Result:
     """Rank 0 of a ring of 4 sends one message to rank 1; the others do nothing but a moment."""
     sender, receiver, other = TraceBuilder(), TraceBuilder(), TraceBuilder()
     sender.send(1, size_bytes)
@@ -46,7 +46,7 @@ def test_a_dimension_is_used_by_its_bytes_over_what_all_its_links_could_carry() 
 
 
 def test_a_link_is_busy_while_it_carries_bytes() -> None:
-    result = _message(MIB, "congestion_aware")
+    result = _message(MIB, "store_and_forward")
     assert list(result.links.rows()) == [
         (0, 0, 1, MIB, 1, pytest.approx(20971.52), pytest.approx(20971.52 / 21471.52))
     ]
@@ -62,7 +62,7 @@ def test_the_port_of_a_switch_is_told_by_a_missing_rank() -> None:
     sender.send(1, MIB)
     receiver.recv(0, MIB)
     result = simulate(
-        scenario([sender, receiver], dimension("switch", 2), network="congestion_aware")
+        scenario([sender, receiver], dimension("switch", 2), network="store_and_forward")
     )
     assert [row[1:3] for row in result.links.rows()] == [(0, None), (None, 1)]
     assert np.isnan(result.links["destination"][0])
@@ -73,7 +73,7 @@ def test_the_ports_of_several_switches_are_told_by_numbers_after_the_ranks() -> 
     ranks[4].send(3, MIB)
     ranks[3].recv(4, MIB)
     pairs = dimension("ring", 2), dimension("two_level_tree2", 4)
-    result = simulate(scenario(ranks, *pairs, network="congestion_aware"))
+    result = simulate(scenario(ranks, *pairs, network="store_and_forward"))
     # To rank 5 of the odd ranks first; their leaves are 12 and 13, their spines 14 and 15.
     route = [(0, 4, 5), (1, 5, 13), (1, 13, 15), (1, 15, 12), (1, 12, 3)]
     assert sorted(row[:3] for row in result.links.rows()) == sorted(route)
@@ -170,7 +170,7 @@ def test_a_run_that_computes_most_of_its_time_is_bound_by_compute() -> None:
     assert bound == ("compute", "bound by compute: compute is 100 % of rank 0's time")
 
 
-@pytest.mark.parametrize("network", ["congestion_unaware", "congestion_aware"])
+@pytest.mark.parametrize("network", ["analytical", "store_and_forward"])
 def test_a_run_that_fills_its_links_is_bound_by_the_network(network: str) -> None:
     trace = TraceBuilder()
     trace.collective(CollectiveType.ALL_REDUCE, 64 * MIB)

@@ -25,7 +25,7 @@ CAME_LATER = {"scenario", "inputs", "recorded"}  # members that older files of v
 SCHEMA = json.loads(resources.files("yantra.export").joinpath("result.schema.json").read_text())
 
 
-@pytest.fixture(scope="module", params=["congestion_unaware", "congestion_aware"])
+@pytest.fixture(scope="module", params=["analytical", "store_and_forward"])
 def result(request: pytest.FixtureRequest) -> Result:
     trace = TraceBuilder()
     first = trace.collective(CollectiveType.ALL_REDUCE, 1 << 20, name='sum "é", rest')
@@ -33,7 +33,7 @@ def result(request: pytest.FixtureRequest) -> Result:
     return simulate(scenario([trace] * 4, dimension("switch"), network=request.param))
 
 
-@pytest.fixture(scope="module", params=["congestion_unaware", "congestion_aware"])
+@pytest.fixture(scope="module", params=["analytical", "store_and_forward"])
 def recorded(request: pytest.FixtureRequest) -> Result:
     traces = []
     for rank in range(4):

@@ -44,7 +44,7 @@ def test_the_ranks_are_the_product_of_the_sizes() -> None:
 
 def test_equal_scenarios_are_one_key() -> None:
     assert {scenario(): 1}[scenario()] == 1
-    assert scenario() != scenario(network="congestion_aware")
+    assert scenario() != scenario(network="store_and_forward")
 
 
 def test_a_rank_reads_its_own_trace() -> None:
@@ -76,9 +76,9 @@ BAD: list[tuple[dict[str, Any], str]] = [
         "semantics: expected one of yantra, astra-sim, got \"astra\"; did you mean 'astra-sim'?",
     ),
     (
-        {"network": "congestion-aware"},
-        "network: no network is named 'congestion-aware'; expected one of analytical, ideal, "
-        "store_and_forward; did you mean 'congestion_aware'?",
+        {"network": "store-and-forward"},
+        "network: no network is named 'store-and-forward'; expected one of analytical, ideal, "
+        "store_and_forward; did you mean 'store_and_forward'?",
     ),
     ({"replay_only": 1}, "replay_only: expected true or false, got 1"),
     ({"local_memory_trace": ""}, 'local_memory_trace: expected a text, got ""'),

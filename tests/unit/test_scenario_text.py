@@ -40,7 +40,7 @@ cluster:
   - {kind: switch, size: 2, bandwidth: 25 GB/s, latency: 700.5 ns}
   device: {peak: 234 TFLOP/s, memory_bandwidth: 2039 GB/s, compute: roofline}
   memory: {kind: per_node, latency: 1 us, bandwidth: 100 GB/s, ranks_per_node: 4, nodes: 2}
-network: congestion_unaware
+network: analytical
 collectives:
   all_reduce: [ring, direct4]
   reduce_scatter: [ring]

@@ -120,7 +120,7 @@ def test_live_tensors_are_counted_where_they_are_tracked(tmp_path: Path) -> None
     assert counters[1, "memory: tensors (bytes)"] == [(0, 8), (2000, 0)]
 
 
-@pytest.mark.parametrize("network", ["congestion_unaware", "congestion_aware"])
+@pytest.mark.parametrize("network", ["analytical", "store_and_forward"])
 def test_counters_of_the_network_are_the_tables_of_the_recording(
     network: Any, tmp_path: Path
 ) -> None:

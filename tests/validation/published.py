@@ -57,7 +57,7 @@ def all_reduce_us(blocks: list[Block], size_bytes: int, **collectives: Any) -> f
     )
     step = TraceBuilder()
     step.collective(CollectiveType.ALL_REDUCE, size_bytes)
-    network = collectives.pop("network", "congestion_unaware")
+    network = collectives.pop("network", "analytical")
     scenario = Scenario(
         workload=Traces(traces=(step.build(),) * topology.ranks),
         topology=topology,

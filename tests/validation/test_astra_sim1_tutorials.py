@@ -34,7 +34,7 @@ SETUPS = {
     "three_switches": Setup(THREE_SWITCHES, {"chunks": 64}),
     "direct_on_a_switch": Setup([Block("switch", 64, 50, "direct", 500)], {"chunks": 4}),
     "direct_on_a_switch_congested": Setup(
-        [Block("switch", 64, 50, "direct", 500)], {"chunks": 4, "network": "congestion_aware"}
+        [Block("switch", 64, 50, "direct", 500)], {"chunks": 4, "network": "store_and_forward"}
     ),
 }
 ROWS = list(rows("astra_sim1_tutorials.csv"))

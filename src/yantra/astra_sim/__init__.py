@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from yantra.astra_sim.flags import Flags
 
 _NETWORKS: dict[str, str] = {
-    "congestion-unaware": "congestion_unaware",
-    "congestion-aware": "congestion_aware",
+    "congestion-unaware": "analytical",
+    "congestion-aware": "store_and_forward",
 }
 
 

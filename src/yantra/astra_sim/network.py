@@ -47,7 +47,7 @@ def read_network(path: Path, network: str) -> tuple[Topology, list[str]]:
             )
     rows = enumerate(zip(*columns, strict=True))
     topology = Topology(dimensions=tuple(_dimension(name, at, *row) for at, row in rows))
-    if network == "congestion_aware":
+    if network == "store_and_forward":
         warnings += _beyond_upstream(topology, name)
     return topology, warnings
 

@@ -56,7 +56,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
 @click.option(
     "--network",
     shell_complete=networks,
-    default="congestion_unaware",
+    default="analytical",
     show_default=True,
     help="With --workload: how messages interact: analytical, store_and_forward, ideal, or a file.",
 )

@@ -6,12 +6,12 @@ Two shares of each dimension, both of the makespan:
   bytes / (links x bandwidth x makespan). (The measure of Themis, Rashidi et al., ISCA 2022, kept
   per dimension.) A ring counts both directions, so a collective that goes round one way stays
   below one half.
-* `busy`: how long the links in use carried bytes. On the congestion-aware network that of the
-  busiest link, as measured. On the congestion-unaware network, which keeps no links, bytes /
+* `busy`: how long the links in use carried bytes. On the store-and-forward network that of the
+  busiest link, as measured. On the analytical network, which keeps no links, bytes /
   (ranks x lanes x bandwidth x makespan), where lanes is the number of links a rank drives at once
   under the algorithms of the scenario; above 1 a real network would have made messages wait.
 
-On the congestion-unaware network a message counts once per dimension, however many hops it takes.
+On the analytical network a message counts once per dimension, however many hops it takes.
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ def dimension_uses(model: Model, outcome: _core.Outcome, makespan_ns: float) -> 
     return uses
 
 
-def links_per_group(dimension: Dimension, congestion_aware: bool) -> int:
+def links_per_group(dimension: Dimension, by_link: bool) -> int:
     """Return the directed links of a dimension over one group of its ranks.
 
-    On the congestion-unaware network, which counts a message once, only those that leave a rank.
+    On the analytical network, which counts a message once, only those that leave a rank.
     """
     links, from_ranks, _ = _links_of(dimension)
-    return links if congestion_aware else from_ranks
+    return links if by_link else from_ranks
 
 
 def _links_of(dimension: Dimension) -> tuple[int, int, int]:
@@ -143,7 +143,7 @@ def dimension_table(uses: list[DimensionUse]) -> Table:
 
 
 def link_table(model: Model, outcome: _core.Outcome, makespan_ns: float) -> Table:
-    """One row per directed link that carried something; empty on the congestion-unaware network.
+    """One row per directed link that carried something; empty on the analytical network.
 
     `source` and `destination` are ranks; None stands for the one switch of a group, and numbers
     from the number of ranks on for switches where a group has several. `busy` is the share of the

@@ -116,7 +116,7 @@ class Recording:
         return self._binned("utilisation", {"dimension": ("whole", rows)}, capacity, columns)
 
     def link_utilisation(self, bins: int = 200) -> Table:
-        """Return the same for every link that carried something on the congestion-aware network.
+        """Return the same for every link that carried something on the store-and-forward network.
 
         Links are named as in `Result.links`. The table is empty on the other network. Raises
         UnsupportedError for more than ten million rows.

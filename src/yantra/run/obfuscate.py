@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from yantra.base.errors import ConfigError, YantraError
 from yantra.base.output import write_text
 from yantra.base.units import format_time
-from yantra.run.trial import Rehearsal, rehearse
+from yantra.run.trial import Trial, try_out
 from yantra.tracing.inspect.groups import Groups
 from yantra.tracing.inspect.rank_traces import RankTrace, rank_path
-from yantra.tracing.obfuscate import Hidden, obfuscate
+from yantra.tracing.obfuscate import Obfuscated, obfuscate
 
 if TYPE_CHECKING:
     from yantra.scenario import Scenario
@@ -46,8 +46,8 @@ class Targets(NamedTuple):
 class Difference(NamedTuple):
     """Both forms of a job on one cluster; `share` is the relative change of the makespan."""
 
-    before: Rehearsal
-    after: Rehearsal
+    before: Trial
+    after: Trial
     share: float
     limit: float
 
@@ -76,11 +76,11 @@ class Difference(NamedTuple):
         }
 
 
-class HiddenJob(NamedTuple):
+class ObfuscatedJob(NamedTuple):
     """What was hidden and written. `difference` is None where the job could not be run."""
 
     level: int
-    hidden: Hidden
+    hidden: Obfuscated
     difference: Difference | None
     not_run: str
     files: list[str]
@@ -124,7 +124,7 @@ class HiddenJob(NamedTuple):
         ]
 
 
-def hide(
+def obfuscate_job(
     job: Sequence[RankTrace],
     targets: Targets,
     *,
@@ -133,7 +133,7 @@ def hide(
     epsilon: float | None = None,
     groups: Groups | None = None,
     scenario: Scenario | None = None,
-) -> HiddenJob:
+) -> ObfuscatedJob:
     """Obfuscate a job, write its files, run both forms and write the report.
 
     `key` is the path of a file that holds the secret, else the secret itself. Raises ConfigError
@@ -150,7 +150,7 @@ def hide(
             f"the makespan changed by {difference.share:+.2%}, more than the accepted "
             f"{difference.limit:.0%}"
         )
-    result = HiddenJob(level, hidden, difference, not_run, files, warnings)
+    result = ObfuscatedJob(level, hidden, difference, not_run, files, warnings)
     if targets.report is not None:
         import json
 
@@ -170,7 +170,7 @@ def secret(key: str) -> bytes:
         raise ConfigError("--key", f"{key}: cannot be read: {error.strerror}") from None
 
 
-def _write(hidden: Hidden, targets: Targets) -> list[str]:
+def _write(hidden: Obfuscated, targets: Targets) -> list[str]:
     files = []
     for rank, trace in hidden.traces.items():
         files.append(rank_path(targets.traces, rank))
@@ -188,7 +188,7 @@ def _write(hidden: Hidden, targets: Targets) -> list[str]:
 
 
 def _compare(
-    hidden: Hidden, scenario: Scenario | None, limit: float
+    hidden: Obfuscated, scenario: Scenario | None, limit: float
 ) -> tuple[Difference | None, str]:
     """Run both forms; return the difference, or why there is none."""
     ranks = sorted(hidden.traces)
@@ -197,7 +197,7 @@ def _compare(
     sides = (hidden.originals, hidden.old_groups), (hidden.traces, hidden.groups)
     try:
         before, after = (
-            rehearse([traces[rank] for rank in ranks], groups, scenario) for traces, groups in sides
+            try_out([traces[rank] for rank in ranks], groups, scenario) for traces, groups in sides
         )
     except YantraError as error:
         return None, str(error).splitlines()[0]

@@ -36,7 +36,7 @@ _FLOPS, _MEMORY_BYTES_PER_S = 250e12, 2e12
 _BYTES_PER_NS, _LATENCY_NS = 50.0, 500.0
 
 
-class Rehearsal(NamedTuple):
+class Trial(NamedTuple):
     """What a run came to: the makespan, bytes by group, bytes over each dimension."""
 
     cluster: str
@@ -45,11 +45,11 @@ class Rehearsal(NamedTuple):
     network_bytes: list[int]
 
 
-def rehearse(
+def try_out(
     traces: Sequence[Trace],
     groups: Mapping[str, Sequence[int]],
     scenario: Scenario | None = None,
-) -> Rehearsal:
+) -> Trial:
     """Run one trace per rank; `scenario` gives the cluster and the policies in place of ours.
 
     A lone trace is run by two ranks, which form every group: no cluster is smaller. Raises what a
@@ -63,7 +63,7 @@ def rehearse(
     workload = Traces(traces=tuple(ranks), groups=numbered(groups))
     base = stated_scenario(ranks, workload) if scenario is None else scenario
     result = simulate(base if scenario is None else base.replace(workload=workload))
-    return Rehearsal(
+    return Trial(
         _described(base) if scenario is None else "as the scenario says",
         result.makespan_ns,
         _group_bytes(result),
@@ -79,7 +79,7 @@ def try_order(report: Report) -> None:
     if not (report.valid and report.left_to_timing and len(report.traces) > 1):
         return
     try:
-        tried = rehearse(report.traces, report.groups)
+        tried = try_out(report.traces, report.groups)
     except DeadlockError as error:
         text = f"on the stated cluster ({STATED}) the job does not end: {error}"
         report.add(Finding("error", "deadlock-in-trial", "order", None, None, "", text))

@@ -90,7 +90,7 @@ def check_astra_sim(flags: Flags, read: Callable[[Flags], tuple[Scenario, list[s
 def _check_each_file(report: Report, flags: Flags) -> None:
     """Read every file that can be read on its own; most need the size of the network."""
     aware = flags.network_backend == "congestion-aware"
-    network = "congestion_aware" if aware else "congestion_unaware"
+    network = "store_and_forward" if aware else "analytical"
     read = report.attempt(lambda: read_network(flags.network, network))
     if read is None:
         return

@@ -28,7 +28,7 @@ def on_cluster(
     dtype: str | None = None,
     speeds: Speeds = "achievable",
     semantics: Semantics = "yantra",
-    network: str = "congestion_unaware",
+    network: str = "analytical",
     algorithms: Mapping[str, tuple[str, ...]] | None = None,
     chunks: int | None = None,
     ignore_memory: bool = False,

@@ -57,7 +57,7 @@ STORIES: dict[Quirk, Story] = {
     ),
     Quirk.LOWEST_DIMENSION_ONLY: Story(
         "charges a message between ranks that differ in several dimensions for the lowest only "
-        "(congestion-unaware network)",
+        "(analytical network)",
         "adds the latencies of all dimensions crossed and takes the narrowest bandwidth",
         "point-to-point traffic across dimensions would be too fast",
     ),

@@ -212,7 +212,7 @@ class Scenario(Record):
     device: Device = Device()
     devices: tuple[DeviceOf, ...] = ()
     memory: RemoteMemory = RemoteMemory()
-    network: PluginChoice = "congestion_unaware"
+    network: PluginChoice = "analytical"
     collectives: Collectives = Collectives()
     resources: Resources = Resources()
     scheduler: PluginChoice = "in_order"

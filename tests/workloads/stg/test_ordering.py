@@ -40,7 +40,7 @@ HANGING = Settings(  # gpt_8_tponly_dp2tp2pp2 of the reference runs
 
 
 def on_a_ring(workload: Workload) -> Scenario:
-    """The congestion-aware 50 GB/s ring of the reference runs."""
+    """The store-and-forward 50 GB/s ring of the reference runs."""
     dimension = Dimension(
         kind="ring", size=workload.ranks, bytes_per_ns=bytes_per_ns(50), latency_ns=500.0
     )
@@ -49,7 +49,7 @@ def on_a_ring(workload: Workload) -> Scenario:
         semantics="astra-sim",
         workload=Templates(workload=workload),
         topology=Topology(dimensions=(dimension,)),
-        network="congestion_aware",
+        network="store_and_forward",
         device=Device(compute="roofline", peak_flops=900e12, memory_bytes_per_s=3350e9),
         collectives=Collectives(chunks=4, **dict.fromkeys(kinds, ("ring",))),
         resources=ASTRA_SIM_RESOURCES,

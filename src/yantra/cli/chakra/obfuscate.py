@@ -52,7 +52,7 @@ def command(
     those below it do. All ranks of a job must be given together.
     """
     from yantra.cli import warn
-    from yantra.run.obfuscate import Targets, hide
+    from yantra.run.obfuscate import Targets, obfuscate_job
     from yantra.tracing.inspect.rank_traces import load_job
 
     warnings: list[str] = []
@@ -66,7 +66,7 @@ def command(
         from yantra.scenario import load
 
         cluster = load(scenario)
-    result = hide(
+    result = obfuscate_job(
         load_job(traces),
         Targets(output, groups_output, report),
         level=level,

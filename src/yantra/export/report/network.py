@@ -3,7 +3,7 @@
 A small network is drawn whole: ranks stand in rows and columns, even dimensions to the right, odd
 ones downwards, each block of lower dimensions apart from the next (a single dimension is a circle);
 switches are bars beside what they link. A large one is drawn by one group of each dimension. On the
-congestion-aware network each link has the load it carried; on the other, which keeps no links, all
+store-and-forward network each link has the load it carried; on the other, which keeps no links, all
 links of a dimension have its `busy`.
 """
 
@@ -66,7 +66,7 @@ def section(run: Run) -> Html:
     load = (
         "Each link is coloured by the share of the run in which it carried bytes."
         if aware
-        else "The congestion-unaware network keeps no links: all links of a dimension have the "
+        else "The analytical network keeps no links: all links of a dimension have the "
         "colour of its busy share."
     )
     return join(

@@ -29,14 +29,14 @@ from yantra.tracing.obfuscate.quantise import Sizes, quantise
 from yantra.tracing.obfuscate.renumber import Numbers, renumber, with_new_ids
 from yantra.tracing.obfuscate.strip import process_groups_of, strip
 
-__all__ = ["LEVELS", "Hidden", "obfuscate"]
+__all__ = ["LEVELS", "Obfuscated", "obfuscate"]
 
 LEVELS = (1, 2, 3, 4)
 MARK = "obfuscation_level"
 _MESSAGES = (NodeType.COMM_SEND, NodeType.COMM_RECV)
 
 
-class Hidden(NamedTuple):
+class Obfuscated(NamedTuple):
     """The obfuscated job. Ranks with equal traces share one again, unless noise or sizes differ.
 
     `originals` and `old_groups` are the job as it was, but for what `remarks` tell was mended;
@@ -58,7 +58,7 @@ def obfuscate(
     key: bytes,
     groups: Groups | None = None,
     epsilon: float | None = None,
-) -> Hidden:
+) -> Obfuscated:
     """Obfuscate the traces of a job; the traces given do not change.
 
     `groups` are the members of its groups, as far as the traces do not list them. `epsilon` adds
@@ -87,7 +87,7 @@ def obfuscate(
     renamed = {new_names(name): ranks for name, ranks in members.items()}
     ordered = {name: renamed[name] for name in sorted(renamed, key=group_key)}
     leaks = find_leaks(by_rank, after, ordered, level)
-    return Hidden(hidden, ordered, originals, members, leaks, remarks)
+    return Obfuscated(hidden, ordered, originals, members, leaks, remarks)
 
 
 def _check_options(level: int, epsilon: float | None) -> None:

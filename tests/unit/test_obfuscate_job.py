@@ -11,7 +11,7 @@ import pytest
 from yantra.base.errors import ConfigError, TraceError
 from yantra.chakra import CollectiveType, IOInfo, Node, NodeType, Trace, TraceBuilder, read
 from yantra.cli import main
-from yantra.run.obfuscate import Targets, hide
+from yantra.run.obfuscate import Targets, obfuscate_job
 from yantra.tracing.inspect.columns import Columns
 from yantra.tracing.inspect.groups import declared_groups
 from yantra.tracing.inspect.rank_traces import RankTrace
@@ -58,11 +58,11 @@ def job(layers: int = 6) -> list[RankTrace]:
 @pytest.mark.parametrize("level", [1, 2, 3, 4])
 def test_the_simulated_difference_is_within_what_is_accepted(level: int, tmp_path: Path) -> None:
     targets = Targets(str(tmp_path / "h.{rank}.et"), report=str(tmp_path / "report.json"))
-    done = hide(job(), targets, level=level, key="secret", groups=GROUPS)
+    done = obfuscate_job(job(), targets, level=level, key="secret", groups=GROUPS)
     # the old group names are no numbers, so the old form could not run
     assert done.difference is None and "number" in done.not_run
     numbered = {"1": (0, 1), "2": (2, 3), "17": (0, 1, 2, 3)}
-    again = hide(renamed(job()), targets, level=level, key="secret", groups=numbered)
+    again = obfuscate_job(renamed(job()), targets, level=level, key="secret", groups=numbered)
     assert again.difference is not None and again.difference.accepted
     assert level > 2 or again.difference.share == 0
     before, after = again.difference.before, again.difference.after
