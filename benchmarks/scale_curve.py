@@ -7,7 +7,7 @@ where YANTRA_REFERENCE_UNAWARE names it. Without it, its points of the last run 
 All are processor seconds of one thread, the least of several runs. A series ends where one run
 would take more than a minute.
 
-    python -m benchmarks.scale_curve         writes docs/reference/scale.json and scale.svg
+    python -m benchmarks.scale_curve         writes docs/concepts/scale.json and scale.svg
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What `mkdocs build` asks for: the order of the pages, and those that are made of the code.
 
-The order comes from the lists in `tutorial/README.md`, `reference/README.md` and
-`decisions/README.md`, so that a page stands in one list only; a page in none is a warning, and
-warnings are errors. Pages are written for their place in the repository: links that leave `docs/`
-are turned to where the site has what they lead to.
+The order comes from the lists in `tutorial/README.md`, `concepts/README.md`,
+`reference/README.md` and `decisions/README.md`, so that a page is in one list only; a page in
+none is a warning, and warnings are errors. Pages are written for their place in the repository:
+links that leave `docs/` are turned to where the site has what they lead to.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ def navigation() -> Nav:
     return [
         {"Yantra": ["index.md", {"Changes": "changelog.md"}, {"License": _LICENSE}]},
         {"Tutorial": _listed("tutorial")},
+        {"Concepts": _listed("concepts")},
         {"Guides": sorted(f"guides/{page.name}" for page in (DOCS / "guides").glob("*.md"))},
         {"Reference": ["reference/README.md", *_grouped(DOCS / "reference" / "README.md")]},
         {"Commands": [f"commands/{name}" for name in command_pages.pages()]},
@@ -74,6 +75,7 @@ def navigation() -> Nav:
 def _internals() -> Nav:
     """Return the architecture, and then the other pages about the inside."""
     pages = sorted(f"internals/{page.name}" for page in (DOCS / "internals").glob("*.md"))
+    pages.append("STYLE.md")
     return sorted(pages, key=lambda page: page != "internals/ARCHITECTURE.md")
 
 

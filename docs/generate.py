@@ -30,9 +30,14 @@ from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.plan import names, plan
 from yantra.workloads.plan.fields import MEANINGS
 
-REFERENCE = Path(__file__).resolve().parent / "reference"
+DOCS = Path(__file__).resolve().parent
 _KEYS = ("key", "value", "default", "meaning")
 _PART = re.compile(r"(?<=<!-- generated: )([^>]+?)( -->\n)(.*?)(?=<!-- end -->)", re.DOTALL)
+
+
+def pages() -> list[Path]:
+    """Return the pages that may have generated parts."""
+    return sorted([*DOCS.glob("concepts/*.md"), *DOCS.glob("reference/*.md")])
 
 
 def generated(text: str) -> str:
@@ -248,5 +253,5 @@ def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
 
 
 if __name__ == "__main__":
-    for page in sorted(REFERENCE.glob("*.md")):
+    for page in pages():
         page.write_text(generated(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -23,7 +23,7 @@ from yantra.scenario import (
     SharedBus,
 )
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "quirks.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "concepts" / "quirks.md"
 HEADING = "## What Yantra completes where ASTRA-sim does not"
 SIZE = 1_000_000
 

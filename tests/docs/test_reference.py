@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from docs.generate import REFERENCE, generated
+from docs.generate import DOCS, generated, pages
 from tests.clusters import dimension, scenario
 from yantra import simulate
 from yantra.astra_sim.flags import help_text
@@ -19,10 +19,10 @@ from yantra.memory import models as memory_models
 from yantra.result.table_names import TABLES
 from yantra.scenario import json_schema
 
-PAGES = sorted(REFERENCE.glob("*.md"))
+REFERENCE = DOCS / "reference"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 def test_the_generated_parts_are_as_generated(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert text == generated(text), "run: python docs/generate.py"
@@ -31,7 +31,7 @@ def test_the_generated_parts_are_as_generated(page: Path) -> None:
 def test_the_quirks_page_has_every_quirk() -> None:
     from yantra.scenario.quirks import Quirk
 
-    text = (REFERENCE / "quirks.md").read_text(encoding="utf-8")
+    text = (DOCS / "concepts" / "quirks.md").read_text(encoding="utf-8")
     assert [quirk for quirk in Quirk if f"| `{quirk}` |" not in text] == []
 
 

@@ -82,28 +82,28 @@ def test_a_bad_network_file_is_explained(
     assert str(caught.value) == message
 
 
-def test_several_store_and_forward_dimensions_are_allowed_with_a_warning(
+def test_several_congestion_aware_dimensions_are_allowed_with_a_warning(
     read: Callable[..., Any],
 ) -> None:
     network = lists(
         topology="[Ring, Ring]", npus_count="[2, 4]", bandwidth="[1, 1]", latency="[1, 1]"
     )
-    scenario, warnings = read(network=network, network_backend="store-and-forward")
+    scenario, warnings = read(network=network, network_backend="congestion-aware")
     assert scenario.topology.ranks == 8
     assert warnings[:1] == [
-        'network.yml: "topology": ASTRA-sim refuses a store-and-forward network of 2 dimensions; '
+        'network.yml: "topology": ASTRA-sim refuses a congestion-aware network of 2 dimensions; '
         "here a message crosses them in ascending order"
     ]
 
 
-def test_a_store_and_forward_ring_of_two_is_allowed_with_a_warning(
+def test_a_congestion_aware_ring_of_two_is_allowed_with_a_warning(
     read: Callable[..., Any],
 ) -> None:
     network = lists(npus_count="[2]")
-    scenario, warnings = read(network=network, network_backend="store-and-forward")
+    scenario, warnings = read(network=network, network_backend="congestion-aware")
     assert scenario.topology.ranks == 2
     assert warnings == [
-        'network.yml: "npus_count[0]": ASTRA-sim aborts on a store-and-forward Ring of 2 NPUs, as '
+        'network.yml: "npus_count[0]": ASTRA-sim aborts on a congestion-aware Ring of 2 NPUs, as '
         "both directions join one pair; here that pair has one link each way"
     ]
     assert read(network=network)[1] == []
