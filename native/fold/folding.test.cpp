@@ -124,7 +124,7 @@ void groups_meet(const Folding& folding, const RankNames& names) {
             const u32 group = names.communicator(rank, index);
             const u32 found = memberships[index].communicator_class;
             check(class_of_group.try_emplace(group, found).first->second == found,
-                  "members of a group do not meet", rank);
+                  "members of a group are in different classes of groups", rank);
             classes_in[found].insert(of_class);
             if (rank == folding.representative[of_class]) {
                 check(memberships[index].communicator == group, "another group", rank);

@@ -15,7 +15,7 @@
 
 namespace yantra {
 
-// A position that a program names, relative to one's own.
+// A position that a program names, relative to the rank's own.
 struct Offset {
     i32 by;
     bool by_xor;

@@ -26,7 +26,7 @@ enum class Priority : u8 { lifo, fifo, given };
 enum class InterDimension : u8 { ascending, round_robin, themis, themis_flex };
 enum class IntraDimension : u8 { fifo, rg, smallest_first, less_remaining_phase_first };
 
-// Oddities of upstream that act during a run; the reference page docs/reference/quirks.md has one
+// Oddities of upstream that act during a run; the reference page docs/concepts/quirks.md has one
 // line for each.
 struct Quirks {
     bool padded_chunks = false;

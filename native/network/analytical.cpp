@@ -13,7 +13,7 @@ namespace {
 
 const RegisteredNetwork registered_analytical({
     .name = "analytical",
-    .help = "latency of every hop and bytes over the narrowest bandwidth; messages do not meet",
+    .help = "latency of every hop and bytes over the narrowest bandwidth; messages do not share links",
     .make = [](const Model& model, const Grid& grid, Engine& engine) -> std::unique_ptr<NetworkModel> {
         return std::make_unique<AnalyticalNetwork>(grid, model.scale, engine,
                                                    model.quirks.lowest_dimension_only);

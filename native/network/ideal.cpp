@@ -1,4 +1,4 @@
-// Ideal network: bytes over bandwidth and nothing else. Messages do not meet, and hops take no time.
+// Ideal network: bytes over bandwidth and nothing else. Messages do not share links, and hops take no time.
 //
 // The bound of what-if: what a job could gain at most from a network without latency and contention. A
 // message takes its bytes over the narrowest bandwidth of the dimensions that it crosses, times

@@ -18,7 +18,7 @@ namespace yantra {
 
 // What is read of a trace. To execute it, only the attributes that `Graph` lifts are needed; the others,
 // often most of the file, are passed over undecoded, so damage within their values goes unnoticed.
-// What a run may need besides is a bit each.
+// What else a run may need is a bit each.
 enum class Reading : std::uint8_t {
     execution = 0,
     execution_and_tensors = 1,

@@ -50,7 +50,7 @@ struct LowerOptions {
     std::array<u64, collective_kinds> covered{};    // by kind: bit set of the dimensions its plan covers
     // By kind, dimension and whether it is the last dimension visited: why the algorithm cannot run there.
     std::map<std::tuple<u32, u32, bool>, std::string> impossible;
-    // Quirks (see docs/reference/quirks.md).
+    // Quirks (see docs/concepts/quirks.md).
     bool missing_is_cpu_op_means_cpu = false;
     bool skipped_nodes_do_not_wake = false;
     bool broadcast_is_a_timer = false;

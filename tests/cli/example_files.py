@@ -134,7 +134,7 @@ def _operator(
 
 
 def _sheets(folder: Path) -> None:
-    """Write the sheets of one's own of the page on STG."""
+    """Write the your own sheets of the page on STG."""
     for block in blocks(ROOT / "docs" / "reference" / "stg.md"):
         if block.file is not None:
             (folder / block.file).write_text(block.text)

@@ -171,7 +171,7 @@ def test_two_chunks_on_a_switch_wait_for_each_other_once() -> None:
     port = dimension("switch", n, gb, latency)
     inputs: dict[str, Any] = {"memory_gb_per_s": 3350, "chunks": chunks, "active_chunks": 2}
     assert all_equal(simulate([port], one(AR, MIB), network=AWARE, **inputs)) == 57426
-    # Where messages do not meet, both hops are one sum with one serialisation.
+    # Where messages do not share links, both hops are one sum with one serialisation.
     W = message_ns(m, gb, latency, hops=2)
     unhindered = (2 * n - 1) * e + 2 * (n - 1) * W + (n - 1) * R
     assert all_equal(simulate([port], one(AR, MIB), **inputs)) == chunks // 2 * unhindered

@@ -161,7 +161,7 @@ def test_the_command_writes_timelines(
         vars(s) | {"inner": 0} for s in both[1].slices
     ]
     told = capsys.readouterr().err
-    assert "messages of collectives not drawn, for that is more than" in told
+    assert "messages of collectives not drawn: the limit is" in told
     for options, problem in (
         (["--trace", "a.txt"], "error: --trace: expected a name that ends in .pftrace or .json"),
         (["--trace", "a.json", "--trace-ranks", "0,99"], "error: --trace-ranks: expected 0 to 15"),

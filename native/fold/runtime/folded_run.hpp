@@ -2,7 +2,7 @@
 //
 // A client of the run: it hands in the classes as actors, a network that keeps one link per class, a
 // guard over the order of events of one tick and, unless the run is recorded, shortcuts. A message of a representative to rank p stands for those of
-// its whole class. It reaches the representative of p's class as the message of that one's own peer:
+// its whole class. It reaches the representative of p's class as the message of the member's own peer:
 // from the same class, over the same distance, so in the same tick.
 #pragma once
 

@@ -3,7 +3,7 @@
 //
 // A state is everything that a run's future depends on. Each component describes its own
 // (engine/state.hpp), with times counted from now, nodes from those that the actor has ended, and
-// chunks, priorities and tags from the latest. Two states are the same if all that is equal. If besides
+// chunks, priorities and tags from the latest. Two states are the same if all that is equal. If also
 // the operations that the second state has yet to run are those of the first, so far on, then by
 // induction its future is that of the first, so far on and so much later, up to the first node that
 // differs. Receives that are posted long before their messages come are compared that far. States are

@@ -4,7 +4,7 @@ A name that ends in `.py` is the path of such a file; `file.py:4` gives the plug
 4 of `two_level_tree4` does. A file is run once, and again only if its contents have changed.
 
 Trade-off: the text is compiled here and not imported, so that no bytecode beside it stands for an
-older text, and two files of one name do not meet. It cannot import the files beside it.
+older text, and two files of one name do not clash. It cannot import the files beside it.
 """
 
 from __future__ import annotations

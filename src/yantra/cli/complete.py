@@ -1,4 +1,4 @@
-"""What a shell is offered behind `<TAB>`: commands, options and files by click, names by us.
+"""What a shell offers at `<TAB>`: click knows commands, options and files; names come from here.
 
 A shell runs `yantra` with `_YANTRA_COMPLETE` in its environment and reads what it may offer. Each
 function below offers the names of one kind of thing; what has a file's form as well, as models and

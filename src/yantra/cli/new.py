@@ -25,7 +25,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
         "yantra new collective my_doubling -o plugins/my_doubling.py",
         "yantra new schedule my_schedule --json",
     ],
-    help=f"""Write NAME.py, a plug-in of KIND that works as it stands, to begin one's own with.
+    help=f"""Write NAME.py, a plug-in of KIND that works as it stands, to begin your own with.
 
     KIND is one of {", ".join(kinds.names())}. A file that is there is not overwritten.
     """,

@@ -51,7 +51,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
     type=click.Choice(["yantra", "astra-sim"]),
     default="yantra",
     show_default=True,
-    help="With --workload: whose behaviour counts.",
+    help="With --workload: which behaviour to follow.",
 )
 @click.option(
     "--network",
@@ -60,7 +60,7 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
     show_default=True,
     help="With --workload: how messages interact: analytical, store_and_forward, ideal, or a file.",
 )
-@click.option("--dtype", help="With --workload: whose rate the roofline has.")
+@click.option("--dtype", help="With --workload: the data type whose peak rate the roofline uses.")
 @click.option(
     "--speeds",
     type=click.Choice(["achievable", "nominal"]),

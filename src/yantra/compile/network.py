@@ -45,7 +45,7 @@ def add_dimensions(builder: _core.ModelBuilder, topology: Topology, without: Wit
 def set_network(
     builder: _core.ModelBuilder, scenario: Scenario, without: Without, ticks_per_ns: int
 ) -> None:
-    """Tell a model its network: that of the scenario, or one on which messages do not meet."""
+    """Tell a model its network: that of the scenario, or one without contention."""
     if "contention" in without:
         builder.set_network("analytical", {})
         return

@@ -38,7 +38,7 @@ PART_TEXTS: Mapping[str, str] = {
     "exposed_memory": "remote memory that nothing hides",
     "exposed_host": "host work that nothing hides",
     "idle": "nothing",
-    "finished": "being done before the last rank",
+    "finished": "idle at the end",
 }
 """How texts call the parts of a rank's time."""
 

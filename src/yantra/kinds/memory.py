@@ -10,7 +10,7 @@ from yantra.kinds.kind import Kind, Use
 
 SKELETON = '''"""my_plugin: memory behind a link that is slower one way.
 
-Trade-off: loads and stores do not meet, so both ways are always free.
+Trade-off: loads and stores do not share a path, so both directions are always free.
 Source: name the paper or the data sheet that this model is from.
 """
 

@@ -105,7 +105,7 @@ class NetworkModel:
         self.given = options
 
     def delay_ns(self, message: Message) -> float:
-        """Return how long a message takes, where messages do not meet."""
+        """Return how long a message takes when it has the network to itself."""
         raise NotImplementedError
 
     def send(self, message: Message) -> None:

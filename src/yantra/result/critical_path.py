@@ -2,7 +2,7 @@
 
 Of everything that had to come first, the walk follows what came last, so steps touch and their
 lengths add up exactly. Where two came last in the same tick, either would do; the walk takes the
-one that the engine handled last. docs/reference/accounting.md defines the kinds.
+one that the engine handled last. docs/concepts/accounting.md defines the kinds.
 """
 
 from __future__ import annotations

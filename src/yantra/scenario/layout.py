@@ -225,7 +225,7 @@ NAMED = Section(
     {
         "name": ("name", Text(), "a named cluster, or the path of its file"),
         "ranks": ("ranks", Whole(), "how many ranks; else as many as there are traces"),
-        "dtype": ("dtype", Text(), "whose rate the roofline has"),
+        "dtype": ("dtype", Text(), "the data type whose peak rate the roofline uses"),
         "speeds": ("speeds", Choice(Speeds), "what software reaches, or the data sheet's"),
         "topology": ("topology", Dimensions(_DIMENSION), "another network; then without ranks"),
         "device": ("device", DEVICE, "keys that differ"),
@@ -306,7 +306,7 @@ _RESOURCES = Section(
 DOCUMENT = Section(
     Document,
     {
-        "semantics": ("semantics", Choice(types.Semantics), "whose behaviour counts"),
+        "semantics": ("semantics", Choice(types.Semantics), "which behaviour to follow"),
         "workload": ("workload", _WORKLOAD, "what runs"),
         "cluster": ("cluster", CLUSTER, "what it runs on"),
         "network": ("network", networks.FIELD, "how messages interact"),

@@ -1,7 +1,7 @@
 """The quirks: every oddity of ASTRA-sim 2 that changes a result, by name, in one place.
 
 `semantics: astra-sim` turns on all but the tutorial's; `semantics: yantra` turns them off. A
-scenario may name its own set. The reference page docs/reference/quirks.md is this table.
+scenario may name its own set. The reference page docs/concepts/quirks.md is this table.
 
 Source: behaviour of ASTRA-sim 2 (master of 2026-03), measured on its binaries.
 """

@@ -226,7 +226,7 @@ def test_a_possible_plan_passes(which: Sizes, plan: Plan) -> None:
             EXPERTS,
             Plan(cp=4, dp=2, ep=8, shard=4, zero=3),
             "shard",
-            "experts have no shard groups of their own; left out, weights besides them are sharded "
+            "experts have no shard groups of their own; left out, other weights are sharded "
             "over dp x cp = 8",
             "without shard",
         ),

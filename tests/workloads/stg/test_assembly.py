@@ -1,4 +1,4 @@
-"""Assemblies of one's own sheets: links, copies, sums, and every mistake in the file."""
+"""Assemblies of your own sheets: links, copies, sums, and every mistake in the file."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def _options() -> Iterator[JobOption]:
         offer = files if is_file else models
         name = "FILE" if is_file else "NAME"
         yield JobOption(flag, MODEL, metavar=name, help=source, shell_complete=offer)
-    job_help = "A job file; flags besides count more."
+    job_help = "A job file; flags override it."
     yield JobOption("--job", MODEL, metavar="FILE", help=job_help, shell_complete=files)
     for name in names.SEQUENCE_NAMES:
         is_ours = name == "seq"

@@ -2,7 +2,7 @@
 
 Rows are gathered over classes, each counted as often as it has ranks, so the sums equal those of
 `Result.collectives`. A group is named by its number of ranks and the distance between neighbours.
-Of a recorded run each row also says where its time goes (docs/reference/accounting.md).
+Of a recorded run each row also says where its time goes (docs/concepts/accounting.md).
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ _WHY_NOT = (
 
 
 class Memory(NamedTuple):
-    """Memory of a class: (tick, bytes) where it changes, above what lies there all the time."""
+    """Memory of a class: (tick, bytes) where it changes, above what is persistent."""
 
     at: int  # place of the class
     fixed: dict[str, int]
@@ -70,9 +70,8 @@ def section(run: Run, found: Timelines) -> Html:
         return element("p", _WHY_NOT, class_="note")
     told = {
         "tensors": "Live tensors: from the first write to the last read of each.",
-        "activations": "Saved activations (act_alloc, act_free) above what lies there all the "
-        "time. Inputs and outputs of single operations, and what an allocator wastes, are not "
-        "counted.",
+        "activations": "Saved activations (act_alloc, act_free) above what is persistent. Inputs "
+        "and outputs of single operations, and what an allocator wastes, are not counted.",
     }[found.source]
     if found.left_out:
         told += f" {found.left_out} more classes are not drawn."

@@ -57,7 +57,7 @@ def breakdown(run: Run) -> Html:
     keys = [(PART_NAMES[part], part) for part, mean in zip(PARTS, means, strict=True) if mean]
     drawn = [bars.row(*row[:2], _pieces(row[2]), run.makespan, run.told) for row in rows]
     left = len(run.classes) - _BARS_SHOWN
-    more = f"{left} more classes stand in the table of ranks." if left > 0 else None
+    more = f"{left} more classes are in the table of ranks." if left > 0 else None
     return join([bars.legend(keys), element("div", *drawn, class_="bars"), _note(more)])
 
 

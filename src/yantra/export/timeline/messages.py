@@ -105,8 +105,8 @@ class Messages:
             if wanted > most:
                 drawn = drawn & ~which
                 self.notes.append(
-                    f"{_messages(wanted)}{what} not drawn, for that is more than {most}; "
-                    "choose fewer ranks or a higher bound on messages"
+                    f"{_messages(wanted)}{what} not drawn: the limit is {most}; "
+                    "choose fewer ranks, or a higher limit (--trace-messages)"
                 )
             else:
                 most -= wanted

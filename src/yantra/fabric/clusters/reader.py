@@ -253,7 +253,7 @@ class _Place:
         return tree
 
     def source(self, tree: Any) -> str:
-        """Read a source; every `[key]` in it must stand in the table of sources."""
+        """Read a source; every `[key]` in it must be in the table of sources."""
         text = self.text(tree)
         for key in re.findall(r"\[([^\]]*)\]", text):
             if key not in self._sources:

@@ -32,7 +32,7 @@ def convert_files(
     """Convert the traces at `paths` (linked or host only) to `output`; see `trace_name`.
 
     The ranks of host traces, which do not tell them, are their places in `paths`. Groups are
-    written if there are any besides the group of all ranks, and always for several ranks. Raises
+    written if there are any beyond the group of all ranks, and always for several ranks. Raises
     TraceError.
     """
     sources = [partial(load, path, place) for place, path in enumerate(paths)]

@@ -70,7 +70,7 @@ class Weight(NamedTuple):
     `domain` says which ranks hold the same part: `dense` over data and context parallelism,
     `expert` over expert data parallelism. A `table` lies like experts and is updated where its rows
     are looked up: no gradient of it is kept or reduced, and no optimizer visits it. `partial_over`
-    names the groups whose gradients must be added besides (tp where a replicated weight saw a part
+    names the groups whose gradients must be added as well (tp where a replicated weight saw a part
     of the sequence).
     """
 

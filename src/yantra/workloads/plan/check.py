@@ -281,7 +281,7 @@ def _experts(plan: Plan, facts: Facts) -> Iterator[Broken]:
             yield Broken("capacity_factor", dense)
         return
     if plan.zero and plan.replicas > 1:
-        dense = f"weights besides them are sharded over dp x cp = {plan.dp * plan.cp}"
+        dense = f"other weights are sharded over dp x cp = {plan.dp * plan.cp}"
         yield Broken("shard", f"experts have no shard groups of their own; left out, {dense}")
     if plan.tp > 1 and not plan.sequence_parallel:
         yield Broken("sequence_parallel", f"experts with tp = {plan.tp} need it (Megatron-LM too)")

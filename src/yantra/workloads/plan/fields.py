@@ -29,7 +29,7 @@ MEANINGS: Mapping[str, str] = {
     "layers",
     "dtype": "type of weights and activations",
     "gradient_dtype": "type in which gradients are added and reduced",
-    "optimizer": "adam keeps two values per weight besides the master copy, sgd none",
+    "optimizer": "adam keeps two values per weight beside the master copy, sgd none",
     "order": "axes of the ranks, fastest first",
     "overlap_gradients": "reduce gradients bucket by bucket during the last backward pass",
     "overlap_parameters": "gather weights of the next layers while one computes",

@@ -102,7 +102,7 @@ class Listed(Schedule):
 
 
 def as_text(orders: Orders, stages: Stages, m: int) -> str:
-    """Write orders as a file that `Listed.read` reads: a start for one's own."""
+    """Write orders as a file that `Listed.read` reads: a start for your own."""
     routes = [" ".join(f"{device}.{chunk}" for device, chunk in r) for r in stages.routes]
     lines = [f"micro_batches: {m}", f"chunks: {stages.chunks}"]
     for name, placed in _placements(stages.devices, stages.chunks).items():

@@ -123,7 +123,7 @@ class Workload:
 
     @property
     def sections(self) -> dict[str, Any]:
-        """What is said about the workload besides: `about`, `totals`, `memory`, `schedule`, ..."""
+        """What else is known about the workload: `about`, `totals`, `memory`, `schedule`, ..."""
         return dict(self._sections)
 
     @property

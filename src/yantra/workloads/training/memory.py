@@ -1,4 +1,4 @@
-"""Memory of each pipeline stage over a step: what lies there, and what comes and goes.
+"""Memory of each pipeline stage over a step: what is persistent, and what comes and goes.
 
 Weights, gradients and optimizer state lie there all the time, as far as the plan does not shard or
 offload them. Saved activations live from the operation that makes them to the one that needs them
@@ -54,7 +54,7 @@ class StageMemory(NamedTuple):
 
     @property
     def fixed(self) -> int:
-        """What lies there all the time."""
+        """What is persistent."""
         return self.weights + self.gradients + self.optimizer
 
     @property

@@ -1,4 +1,4 @@
-"""Reader of an assembly: a YAML or JSON file that says how sheets of one's own become a model.
+"""Reader of an assembly: a YAML or JSON file that says how your own sheets become a model.
 
     front: {embed: {sheet: embed, symbols: {Din: Dvocal}}}
     layer:

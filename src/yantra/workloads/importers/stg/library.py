@@ -1,4 +1,4 @@
-"""Where modules come from: a checkout of STG or STAGE, a folder of one's own, or the built-in ones.
+"""Where modules come from: a checkout of STG or STAGE, a folder of your own, or the built-in ones.
 
 Source: astra-sim/stage@9ec6c02 for which folder holds the modules of which model.
 """

@@ -15,7 +15,7 @@ MODEL_TYPES = {
     "moe": "grouped key-value heads, a router and experts of two matrices",
     "prefilling": "the forward pass over a prompt, without micro-batches",
     "decoding": "the forward pass of one token with its cache, without micro-batches",
-    "own": "what an assembly of one's own sheets says",
+    "own": "what an assembly of your own sheets says",
 }
 INFERENCE_TYPES = ("prefilling", "decoding")
 
@@ -57,7 +57,7 @@ class Settings(Record):
     layer_each_stage: int | None = None
     """Layers of a slice of an inference model; None makes equal slices."""
     symbols: Mapping[str, int] = {}
-    """Values of symbols of sheets of one's own."""
+    """Values of symbols of your own sheets."""
     units: Units = "yantra"
     dtype: str = "bf16"
     gradient_dtype: str = "fp32"

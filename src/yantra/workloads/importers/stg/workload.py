@@ -25,7 +25,7 @@ def from_stg(
     """Make the workload of a model.
 
     `sheets` is a checkout of STG or STAGE, or a folder of sheets; without it the built-in modules
-    are used. `assembly` is the file that connects sheets of one's own, which lie beside it unless
+    are used. `assembly` is the file that connects your own sheets, which lie beside it unless
     `sheets` is given. Raises ConfigError for anything that does not fit.
     """
     if assembly is not None:

@@ -2,7 +2,7 @@
 
 Steps of one rank: router, permutation of its tokens by expert, all-to-all to the experts' ranks
 (`ep`), products of the local experts, all-to-all back, weighted sum. Experts may be split over
-`etp` besides. Shared experts see every token and are split like a dense block. Expert weights
+`etp` as well. Shared experts see every token and are split like a dense block. Expert weights
 belong to the domain `expert`: their replicas are other than those of dense weights.
 (Shazeer et al., 2017; GShard, 2020; DeepSeekMoE, 2024; parallel folding: Liu et al., 2025.)
 

@@ -37,7 +37,7 @@ def elementwise(
     """Add an operator over `inputs`, all needed whole where `placement` (the first's) says so.
 
     `flops` are operations per element of the output. `saves` are the inputs its gradient reads
-    again (`saves_output`: its output), `keeps_per_element` bytes it keeps besides (a mask). For
+    again (`saves_output`: its output), `keeps_per_element` bytes it also keeps (a mask). For
     inputs in `costless_gradient` the gradient is that of the output itself: nothing is computed.
     `weights` are trained vectors it applies, seen by every rank whole.
     """

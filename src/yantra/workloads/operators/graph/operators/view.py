@@ -1,4 +1,4 @@
-"""Parts of a tensor, and a tensor of parts: names for memory that lies there already, at no cost.
+"""Parts of a tensor, and a tensor of parts: names for memory that exists already, at no cost.
 
 The gradient of a part is a part of the gradient.
 """
