@@ -31,6 +31,15 @@ PYTHON_LAYERS = [
 ]
 IMPORTS_THE_CORE = {"chakra", "tracing", "compile", "network", "result", "run", "export"}
 
+# Rooms of workloads/, each of which may import those before it; files beside them may import all.
+WORKLOADS_LAYERS = [
+    ("operators", "schedules", "templates"),
+    ("models",),
+    ("plan",),
+    ("training", "importers"),
+    ("serving",),
+]
+
 # The same for folders of the core. A run's side of a part is a part of its own.
 NATIVE_LAYERS = [
     ("base",),
@@ -94,6 +103,44 @@ def test_a_python_part_imports_only_earlier_parts(path: Path) -> None:
 def test_only_a_few_parts_import_the_core(path: Path) -> None:
     if "_core" in _imported_parts(path):
         assert _part(path, PACKAGE) in IMPORTS_THE_CORE
+
+
+def _imported_modules(path: Path, package: str) -> set[str]:
+    """Return the first names behind a package that a file imports from."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        inside = (name.removeprefix(package + ".") for name in names if name.startswith(package))
+        found |= {name.split(".")[0] for name in inside}
+    return found
+
+
+def test_a_room_of_workloads_imports_only_earlier_rooms() -> None:
+    rooms = [room for layer in WORKLOADS_LAYERS for room in layer]
+    folder = PACKAGE / "workloads"
+    assert {path.parent.name for path in folder.glob("*/__init__.py")} == set(rooms)
+    for room in rooms:
+        for path in sorted((folder / room).rglob("*.py")):
+            for imported in _imported_modules(path, "yantra.workloads") & (set(rooms) - {room}):
+                place = f"{path.relative_to(ROOT)} imports {imported}"
+                assert _level(WORKLOADS_LAYERS, imported) < _level(WORKLOADS_LAYERS, room), place
+
+
+def test_no_files_of_result_import_each_other_in_a_circle() -> None:
+    files = {path.stem: path for path in (PACKAGE / "result").glob("*.py")}
+    left = {
+        name: _imported_modules(path, "yantra.result") & set(files) - {name}
+        for name, path in files.items()
+        if name != "__init__"
+    }
+    while left:
+        free = {name for name, imported in left.items() if not imported & set(left)}
+        assert free, f"in a circle: {', '.join(sorted(left))}"
+        left = {name: imported for name, imported in left.items() if name not in free}
 
 
 def test_a_native_layer_includes_only_earlier_layers() -> None:
