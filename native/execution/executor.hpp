@@ -76,7 +76,7 @@ public:
     // Those that ended since the last call.
     std::vector<u32> take_ended() { return std::exchange(ended_, {}); }
 
-    void handle(ActorId actor, const RankEvent& event);
+    [[gnu::noinline]] void handle(ActorId actor, const RankEvent& event);
     void completed(const Completion& completion);
 
     const Op& op(ActorId actor, NodeId node) const {

@@ -35,7 +35,7 @@ public:
 
     // Throws Unsupported if the size is one that upstream's 32 bits make negative.
     void cross(const BusCrossing& crossing);
-    void handle(ActorId actor, const RankEvent& event);
+    [[gnu::noinline]] void handle(ActorId actor, const RankEvent& event);
 
 private:
     enum Kind : u32 { sent, received, processed };   // of an actor's events; a: the port

@@ -42,8 +42,9 @@ Simulation::Simulation(const Model& model, bool match_by_tag, Cast cast)
 
 void Simulation::start() { executor_.start(); }
 
-// The next two are inlined into the loop: a call for every event costs as much as some events do.
-inline void Simulation::handle(ActorId actor, const RankEvent& event) {
+// The next two are inlined into the loop: a call for every event costs as much as some events do. What
+// they call of a component is not, so that the loop stays small.
+[[gnu::always_inline]] inline void Simulation::handle(ActorId actor, const RankEvent& event) {
     if (watcher_ != nullptr) [[unlikely]] {
         watcher_->event_begins();
     }
@@ -74,7 +75,7 @@ inline void Simulation::handle(ActorId actor, const RankEvent& event) {
     }
 }
 
-inline void Simulation::handle(const Event& event) {
+[[gnu::always_inline]] inline void Simulation::handle(const Event& event) {
     switch (event.kind.owner()) {
         case Owner::rank_events:
             engine_.of_ranks.run(event.index, [this](ActorId actor, const RankEvent& of_rank) {

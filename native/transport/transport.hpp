@@ -76,7 +76,7 @@ public:
     FixedWay fixed_way(const Message& message) { return network_.fixed_way(message); }
     void count(u64 messages) { state_.messages += messages; }
 
-    void handle(const Event& event);
+    [[gnu::noinline]] void handle(const Event& event);
 
     bool is_rendezvous() const { return parameters_.rendezvous; }
     // Of a completion that waits for a control message: the send behind it; else null.

@@ -1,9 +1,9 @@
 """Builds the core with one changed file: one object, and a link.
 
 The core is built once, under build/mutants, from a copy of the sources; CMake's own list of compile
-commands and its link line then say how to rebuild a single source. CMake compiles the sources of a
-folder as one unit. Here the folders that mutants touch are taken apart, so that a mutant costs one
-source; a header costs the sources of a folder that include it, again as one unit.
+commands and its link line then say how to rebuild a single source. CMake compiles the sources of
+several folders as one unit. Here the units that mutants touch are taken apart, so that a mutant
+costs one source; a header costs the sources of a unit that include it, again as one unit.
 """
 
 from __future__ import annotations
@@ -162,7 +162,8 @@ class Core:
         if unit.object not in self.parts:
             folder = self.folder / "apart"
             folder.mkdir(exist_ok=True)
-            made = {path: folder / f"{path.parent.name}-{path.stem}.o" for path in unit.sources}
+            names = {path: path.relative_to(self.native).with_suffix(".o") for path in unit.sources}
+            made = {path: folder / "-".join(name.parts) for path, name in names.items()}
             launcher = ["ccache"] if shutil.which("ccache") else []
             commands = [
                 [*launcher, *unit.command, "-c", str(path), "-o", str(out)]

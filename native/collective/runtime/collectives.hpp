@@ -45,7 +45,7 @@ public:
 
     void start(const CollectiveRequest& request);
 
-    void handle(const RankEvent& event);
+    [[gnu::noinline]] void handle(const RankEvent& event);
     Exchange& exchange() { return exchange_; }
     GraphMachine& graph() { return graph_; }
     CustomMachine& custom() { return custom_; }

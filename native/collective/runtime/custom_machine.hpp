@@ -28,7 +28,7 @@ public:
           probe_(engine.recorder()) {}
 
     void start(ChunkId chunk);
-    void handle(const RankEvent& event);
+    [[gnu::noinline]] void handle(const RankEvent& event);
     void completed(const Completion& completion);
 
     // The trace that a chunk plays, the rank that a number in it stands for, and the bytes of a node.

@@ -103,8 +103,8 @@ public:
         return x.started == none && x.early == none;
     }
 
-    void handle(const Event& event);
-    void handle(const RankEvent& event);
+    [[gnu::noinline]] void handle(const Event& event);
+    [[gnu::noinline]] void handle(const RankEvent& event);
     void completed(const Completion& completion);
 
     const State& state() const { return state_; }

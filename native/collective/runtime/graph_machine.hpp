@@ -29,7 +29,7 @@ public:
           probe_(engine.recorder()) {}
 
     void start(ChunkId chunk, const PhaseInput& input);
-    void handle(const RankEvent& event);
+    [[gnu::noinline]] void handle(const RankEvent& event);
     void completed(const Completion& completion);
 
 private:

@@ -1,1 +1,0 @@
-// Nothing: what the precompiled header of CMakeLists.txt hangs on.
