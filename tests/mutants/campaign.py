@@ -172,7 +172,8 @@ class Trials:
             "OPENBLAS_NUM_THREADS": "1",
         }
         command = [sys.executable, "-X", "faulthandler", "-m", "pytest", "-x", "-vv", "--tb=line"]
-        command += ["-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0", *tests]
+        command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-p", "tests.mutants.slow_tests"]
+        command += ["--hypothesis-seed=0", *tests]
         output = there / "output"
         with output.open("w") as file:
             process = subprocess.Popen(
@@ -213,7 +214,8 @@ def _limit(seconds: int) -> None:
 def _killer(output: str, status: int) -> str:
     """Return the last test that ran, and how it ended if it did not fail."""
     named = re.findall(r"^(?:ERROR |FAILED )?(tests/\S+(?:::\S+)?)", output, re.M)
-    ends = {-signal.SIGXCPU: " (too slow)", -signal.SIGKILL: " (waits for ever)"}
+    slow = " (too slow)"
+    ends = {-signal.SIGXCPU: slow, -signal.SIGPROF: slow, -signal.SIGKILL: " (waits for ever)"}
     how = ends.get(status, f" (crash, signal {-status})" if status < 0 else "")
     return (named[-1] if named else f"exit status {status}") + how
 

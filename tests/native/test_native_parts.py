@@ -14,6 +14,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import resource
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -45,6 +46,8 @@ IN_A_RUN = [
     "run",
 ]
 BESIDE_THEM = ["model/layout.cpp", "workload/rank_rules.cpp"]
+
+MOST_SECONDS = 20  # of the processor, for a program; the slowest takes two
 
 Built = subprocess.CompletedProcess[str]
 
@@ -81,6 +84,11 @@ def _once(target: Path, build: Callable[[], Built]) -> Path:
             built = build()
             assert built.returncode == 0, built.stderr
     return target
+
+
+def _limit_time() -> None:
+    """Let a program that hangs end with a signal."""
+    resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS + 5))
 
 
 @pytest.fixture(scope="session")
@@ -121,5 +129,7 @@ def test_a_part_keeps_its_laws(
     objects = [parts_of_a_run()] if needs_a_run else []
     target = folder / "-".join(test.relative_to(NATIVE).parts).removesuffix(".test.cpp")
     program = _once(target, lambda: _compile(folder, *STRICT, *sources, *objects, "-o", target))
-    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [program], capture_output=True, text=True, check=False, preexec_fn=_limit_time
+    )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,25 @@
+"""A plug-in of pytest that ends it in a test that takes the processor for too long.
+
+Some mutants never end. The limit of all tests of a part leaves room for the slowest part, so most
+of a campaign would be spent on them. The slowest single test takes two seconds. The signal ends the
+process also while the core holds Python's lock. Programs that a test starts have their own limits.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+MOST_SECONDS = 10.0  # of the processor, in one test
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Iterator[None]:
+    """Count the processor's time from the set-up of a test to its end."""
+    signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
