@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "fabric/table.hpp"
 #include "fold/test.hpp"
 
 #include "fold/capabilities.cpp"
@@ -222,12 +223,71 @@ void classes_are_the_coarsest(u32 seed, Seen& seen) {
     check(told.size() + 1 == found, "a class without a reason", seed);
 }
 
+// Ranks that do the same, the first among all and the others in a group: jobs alike, for other ranks.
+void jobs_alike_in_different_groups_are_told_apart() {
+    const auto in_group = [](u32 group) {
+        Op op = test::collective(CollectiveKind::all_reduce, 1);
+        op.communicator = group;
+        return test::job_of({{op, {}}});
+    };
+    test::Random random(1);
+    Model model = test::any_model(random, 1);
+    model.distinct_jobs.assign(ranks, in_group(test::halves));
+    model.distinct_jobs[0] = in_group(test::plain);
+    const Folding folding = fold(model, 1);
+    check(folding.class_of == Slow(model).classes(), "groups of jobs alike", 0);
+    check(folding.class_of[0] != folding.class_of[1], "the first is in another group", 0);
+}
+
+// A template names one group, which is another for half of the ranks: by position there, and here not.
+void a_group_of_a_template_is_told_apart_by_what_it_is() {
+    test::Random random(1);
+    Model model = test::any_model(random, 1);
+    Op op = test::collective(CollectiveKind::all_reduce, 1);
+    op.communicator = 1;
+    model.distinct_jobs = {test::job_of({{op, {}}})};
+    model.job_of.assign(ranks, 0);
+    model.layouts[1] = model.layouts[test::plain];
+    const AxisSum::Axis halves{.stride = ranks / 2, .size = 2, .factor = 0, .values = {1, test::by_position}};
+    RankRules rules;
+    rules.communicators.assign(2, AxisSum(0, 0, false, {halves}));
+    model.rules = {std::make_shared<RankRules>(rules)};
+    const Folding folding = fold(model, 1);
+    check(folding.class_of == Slow(model).classes(), "a group of a template", 0);
+    check(folding.class_of.front() != folding.class_of.back(), "halves in different groups", 0);
+}
+
 // One job on all ranks, in which nobody names anybody.
 Model plain_model(const Op& op) {
     std::vector<std::shared_ptr<const Job>> jobs{test::job_of({{op, {}}})};
     Model model = test::model_of({{Block::ring, 4, 1.0, 1.0, 1.0}, {Block::ring, 2, 1.0, 1.0, 1.0}}, jobs);
     model.job_of.assign(8, 0);
     return model;
+}
+
+// Two ranks on either side of the first link, which both senders cross.
+void ranks_alike_that_share_the_first_link_are_not_folded() {
+    constexpr u32 left = 4, right = 5;   // switches
+    const std::vector<u32> from{left, right, 0, 1, 2, 3, left, left, right, right};
+    const std::vector<u32> to{right, left, left, left, right, right, 0, 1, 2, 3};
+    std::vector<u32> next;
+    for (u32 device = 0; device < 6; ++device) {
+        for (u32 there = 0; there < 4; ++there) {
+            const bool arrives = (device == left) == (there < 2);
+            next.push_back(device == there ? none : device < 4 ? 2 + device : arrives ? 6 + there : device - left);
+        }
+    }
+    std::vector<std::shared_ptr<const Job>> jobs;
+    for (u32 rank = 0; rank < 4; ++rank) {
+        jobs.push_back(test::job_of({{test::message(rank < 2, rank ^ 2, 100), {}}}));
+    }
+    Model model = test::model_of({{Block::table, 4, 1.0, 1.0, 1.0}}, jobs);
+    model.tables[0] = std::make_shared<BlockTable>(4, 6, from, to, next);
+    check(fold(model, 2).folds(), "senders and receivers are two classes", 0);
+    model.network.level = "store_and_forward";
+    const std::string why = fold(model, 2).refusal;
+    check(why.find("ranks 0 and 1 do the same") != std::string::npos &&
+              why.find("share the link from switch 4 to switch 5") != std::string::npos, why.c_str(), 0);
 }
 
 void what_is_not_folded_says_why() {
@@ -265,6 +325,9 @@ void what_is_not_folded_says_why() {
 
 int main() {
     what_is_not_folded_says_why();
+    jobs_alike_in_different_groups_are_told_apart();
+    a_group_of_a_template_is_told_apart_by_what_it_is();
+    ranks_alike_that_share_the_first_link_are_not_folded();
     Seen seen;
     for (u32 seed = 0; seed < 2000; ++seed) {
         classes_are_the_coarsest(seed, seen);

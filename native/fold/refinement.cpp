@@ -154,12 +154,11 @@ bool Refinement::divide_by_links() {
 // look at every rank.
 bool Refinement::nothing_can_differ() {
     const std::vector<JobNames>& jobs = names_.by_job();
-    if (classes_.count() != 1 || jobs.size() != 1 || !jobs[0].peers.empty() ||
-        model_.rules[0] != nullptr) {
+    if (classes_.count() != 1 || jobs.size() != 1 || !jobs[0].peers.empty()) {
         return false;
     }
     for (const NamedCommunicator& named : jobs[0].communicators) {
-        if (named.name != 0) {   // not all ranks
+        if (named.name != 0) {   // not all ranks, or another group for each
             return false;
         }
         for (u32 kind = 0; kind < collective_kinds; ++kind) {

@@ -405,15 +405,14 @@ bool differ(const Trace& a, const Trace& b) {
     return a.type != b.type || a.start_micros != b.start_micros || a.duration_micros != b.duration_micros;
 }
 
-// Of the layouts before today's that fit, the newest; else the one that explains most of the file. Since
-// 0.0.3 they number node types alike and attributes tell them apart; none before may fit as well.
+// Of the layouts before today's that fit, the newest, if all of them tell the same types and times; else the
+// one that explains most of the file.
 Attempt best_older(std::string_view bytes, std::size_t records, Reading reading) {
     Attempt best = attempt(bytes, records, reading, Layout::v0_0_4a);
     for (const Layout layout : {Layout::v0_0_3, Layout::v0_0_3a, Layout::v0_0_2, Layout::v0_0_1}) {
         Attempt next = attempt(bytes, records, reading, layout);
         if (best.trace) {
-            const bool other_numbers = best.layout >= Layout::v0_0_3a && layout < Layout::v0_0_3a;
-            if (next.trace && other_numbers && differ(*next.trace, *best.trace)) {
+            if (next.trace && differ(*next.trace, *best.trace)) {
                 refuse(layout, best.layout);
             }
         } else if (next.trace || next.records > best.records) {

@@ -28,9 +28,10 @@ OTHERS = os.environ.get("YANTRA_NATIVE", "")
 FOLDERS = [Path(folder) for folder in OTHERS.split(os.pathsep)] if OTHERS else [NATIVE]
 COMPILER = shutil.which(os.environ.get("CXX", "g++"))
 CACHE = [found] if (found := shutil.which("ccache")) else []
-# What a test does not call need not be there to be linked.
 INCLUDED = [f"-I{folder}" for folder in FOLDERS]
-FLAGS = ["-std=c++20", "-O1", *INCLUDED, "-ffunction-sections", "-Wl,--gc-sections"]
+# What a test does not call need not be there to be linked. An index beyond its vector ends a test.
+LINKED = ["-ffunction-sections", "-Wl,--gc-sections", "-D_GLIBCXX_ASSERTIONS"]
+FLAGS = ["-std=c++20", "-O1", *INCLUDED, *LINKED]
 # A mutant must not fail for a warning: tests are to notice it.
 STRICT = ["-w"] if OTHERS else ["-Wall", "-Wextra", "-Werror"]
 

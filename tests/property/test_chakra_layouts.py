@@ -176,6 +176,26 @@ def test_the_newest_that_fits_is_taken_where_all_say_the_same() -> None:
     assert chakra.read(bare("0.0.3a", 7)).layout == "0.0.3"
 
 
+def test_layouts_that_tell_types_alike_but_not_times_are_refused() -> None:
+    """A negative integer of the first 0.0.3 is a large one of the second: no run time, or one."""
+    told = [{"name": "runtime", "type": 2, "i": -5}]
+    data = old.write("0.0.3a", [{"id": 3, "name": "n", "type": 0, "attribute": told}])
+    with pytest.raises(TraceError, match=r"fits layout 0.0.3a as well as 0.0.3, in which it means"):
+        chakra.read(data)
+    assert chakra.read(data, layout="0.0.3a")[0].duration_micros == 0
+    assert chakra.read(data, layout="0.0.3")[0].duration_micros == 2**64 - 5
+
+
+def test_only_texts_and_lists_of_numbers_are_left_out_where_they_are_empty() -> None:
+    nothing = chakra.IOInfo("", "", "")
+    node = chakra.Node(3, name="n", type=chakra.NodeType.COMP, inputs=nothing, outputs=nothing)
+    node.duration_micros = 5
+    data = chakra.Trace([node]).to_bytes()
+    found = chakra.read(data[1:])
+    assert found.layout == "0.0.4a"
+    assert found[0].inputs == found[0].outputs == nothing
+
+
 @given(st.lists(NODES, min_size=1, max_size=4))
 def test_a_file_of_today_without_metadata_is_read(made: list[chakra.Node]) -> None:
     made[0].id = made[0].id or 1

@@ -155,6 +155,46 @@ def microbatches(trace: TraceBuilder, rank: int) -> None:
             trace.send(rank + 4, 1000, tag=step, after=last)
 
 
+@pytest.mark.parametrize("micros", [10, 20, 40])
+def test_receives_posted_in_the_tick_of_the_state_kept_have_waited_since_then(micros: int) -> None:
+    """The senders are looked at every 10 us; all receives are posted in the tick of one such look."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        last: Any = ()
+        begin = trace.compute(duration_micros=micros) if rank >= 8 else ()
+        for step in range(60):
+            if rank < 8:
+                work = trace.compute(duration_micros=5, after=last)
+                trace.send(rank + 8, 1000, tag=step, after=work)
+                last = trace.compute(duration_micros=5, after=work)
+            else:
+                trace.recv(rank - 8, 1000, tag=step, after=begin)
+
+    model = compile(scenario(cluster(("switch", 16, 50.0, 500.0)), write))
+    run = compared(model, f"{micros} us")
+    assert run is not None
+    assert run.skipped >= 200
+
+
+def turns(nodes: int) -> Model:
+    """So many nodes in a row, computations and all-reduces by turns."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        last: Any = ()
+        for at in range(nodes):
+            if at % 2 == 0:
+                last = trace.compute(duration_micros=5, after=last)
+            else:
+                last = trace.collective(ALL_REDUCE, 4096, after=last)
+
+    return compile(scenario(cluster(("ring", 8, 50.0, 500.0)), write))
+
+
+def test_a_job_of_few_nodes_is_played_and_one_of_24_is_skipped() -> None:
+    assert simulated(turns(23))[0].nodes_skipped == 0
+    assert simulated(turns(24))[0].nodes_skipped > 0
+
+
 def pipeline() -> Model:
     groups = tuple((1 + stage, tuple(range(4 * stage, 4 * stage + 4))) for stage in range(4))
     topology = cluster(("switch", 4, 50.0, 500.0), ("ring", 4, 25.0, 700.0))

@@ -90,7 +90,6 @@ void FastForward::look() {
 }
 
 void FastForward::keep(State&& state) {
-    state.waiting.clear();
     for (u32 at = 0; at < actors(); ++at) {
         const std::vector<u32>& waiting = of(ActorId(at)).waiting;
         words_written_ += waiting.size() / 8;

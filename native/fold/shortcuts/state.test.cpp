@@ -283,7 +283,7 @@ struct Written {
 
 Written write(Simulation& run, const Model& model) {
     const ActorClasses classes = own_classes(4);
-    const Origins origins{IdVector<ActorId, u64>(4), IdVector<ActorId, i64>(4), {0}};
+    const Origins origins{IdVector<ActorId, u64>(4), IdVector<ActorId, i64>(4), {0, 0}};   // 1 may be touched
     StateWriter writer(classes, origins);
     visit(writer, run, model);
     return {writer.possible(), writer.words, writer.counts, writer.tags};

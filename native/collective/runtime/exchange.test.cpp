@@ -1,0 +1,51 @@
+// A packet takes the way from its sender to its receiver, which need not be as long as the way back.
+//
+// needs: the parts of a run
+#include "collective/runtime/exchange.hpp"
+
+#include <memory>
+#include <vector>
+
+#include "fabric/table.hpp"
+#include "model/test.hpp"
+#include "run/simulation.hpp"
+
+namespace {
+
+using namespace yantra;
+using test::check;
+
+// A ring whose links lead one way.
+std::shared_ptr<const BlockTable> one_way_ring(u32 ranks) {
+    std::vector<u32> from, to, next;
+    for (u32 at = 0; at < ranks; ++at) {
+        from.push_back(at);
+        to.push_back((at + 1) % ranks);
+        for (u32 there = 0; there < ranks; ++there) {
+            next.push_back(there == at ? none : at);
+        }
+    }
+    return std::make_shared<BlockTable>(ranks, ranks, from, to, next);
+}
+
+u64 ticks_of(u32 ranks, CollectiveKind kind, bool one_way) {
+    std::vector<std::shared_ptr<const Job>> jobs(ranks, test::job_of({{test::collective(kind, 4000), {}}}));
+    Model model = test::model_of({{one_way ? Block::table : Block::ring, ranks, 1.0, 10.0, 1.0}}, jobs);
+    model.tables[0] = one_way ? one_way_ring(ranks) : nullptr;
+    Simulation run(model);
+    run.start();
+    check(run.run_for(~u64{0}) && run.nodes_done() == ranks, "a run does not end", ranks);
+    return run.now();
+}
+
+void what_goes_round_one_way_needs_no_way_back() {
+    for (const u32 ranks : {2u, 3u, 5u, 8u}) {
+        for (const CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather}) {
+            check(ticks_of(ranks, kind, true) == ticks_of(ranks, kind, false), "links that lead one way", ranks);
+        }
+    }
+}
+
+}  // namespace
+
+int main() { what_goes_round_one_way_needs_no_way_back(); }
