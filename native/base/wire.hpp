@@ -39,9 +39,7 @@ enum class WireType : std::uint8_t {
     varint = 0,
     fixed64 = 1,
     block = 2,
-    group_begin = 3,
-    group_end = 4,
-    fixed32 = 5,
+    fixed32 = 5,   // 3 and 4 were groups
 };
 
 struct WireTag {

@@ -157,7 +157,7 @@ def microbatches(trace: TraceBuilder, rank: int) -> None:
 
 @pytest.mark.parametrize("micros", [10, 20, 40])
 def test_receives_posted_in_the_tick_of_the_state_kept_have_waited_since_then(micros: int) -> None:
-    """The senders are looked at every 10 us; all receives are posted in the tick of one such look."""
+    """The senders are looked at every 10 us; all receives are posted in the tick of one look."""
 
     def write(trace: TraceBuilder, rank: int) -> None:
         last: Any = ()

@@ -117,4 +117,4 @@ def test_a_test_beside_the_core_states_laws_of_the_files_it_names() -> None:
     for file in visited:
         assert laws(file) == (f"{LAWS}[fold/shortcuts/state.test.cpp]",)
     assert laws("native/memory/memory.cpp") == (f"{LAWS}[memory/memory.test.cpp]",)
-    assert laws("native/fold/runtime/order_guard.cpp") == ()
+    assert laws("native/fold/shortcuts/fast_forward.cpp") == ()

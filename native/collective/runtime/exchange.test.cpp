@@ -1,9 +1,12 @@
-// A packet takes the way from its sender to its receiver, which need not be as long as the way back.
+// A packet takes the way from its sender to its receiver, which need not be as long as the way back, and
+// what counts packets is used again.
 //
 // needs: the parts of a run
 #include "collective/runtime/exchange.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <variant>
 #include <vector>
 
 #include "fabric/table.hpp"
@@ -46,6 +49,40 @@ void what_goes_round_one_way_needs_no_way_back() {
     }
 }
 
+// Collectives one after the other, among ranks that are no neighbours: each needs a block of counters.
+void counters_are_used_again_when_a_phase_is_over() {
+    constexpr u32 ranks = 6;
+    std::size_t before = 0;
+    for (const u32 repeats : {1u, 10u}) {
+        std::vector<test::Node> nodes;
+        for (u32 at = 0; at < repeats; ++at) {
+            nodes.push_back({test::collective(CollectiveKind::all_reduce, 4000), {}});
+            if (at > 0) {
+                nodes.back().parents = {at - 1};
+            }
+        }
+        Model model = test::model_of({{Block::fully_connected, ranks, 1.0, 10.0, 1.0}},
+                                     std::vector<std::shared_ptr<const Job>>(ranks, test::job_of(nodes)));
+        for (Program& program : model.programs) {
+            auto& machine = std::get<ExchangeProgram>(program.machine);
+            machine.runs[0].out = 2;
+            machine.runs[0].into = -2;
+            machine.neighbours_only = false;
+        }
+        Simulation run(model);
+        run.start();
+        check(run.run_for(~u64{0}) && run.nodes_done() == u64{ranks} * repeats, "a run does not end", repeats);
+        const Exchange::State& state = run.collectives().exchange().state();
+        check(before == 0 || state.counters.size() == before, "counters are not used again", repeats);
+        check(std::ranges::all_of(state.counters, [](i32 count) { return count == 0; }), "a counter is left", 0);
+        before = state.counters.size();
+    }
+    check(before > 0, "no counters", 0);
+}
+
 }  // namespace
 
-int main() { what_goes_round_one_way_needs_no_way_back(); }
+int main() {
+    what_goes_round_one_way_needs_no_way_back();
+    counters_are_used_again_when_a_phase_is_over();
+}

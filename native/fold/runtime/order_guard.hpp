@@ -25,7 +25,6 @@ public:
                FoldedLinks* links);
 
     const TickOrder& found() const { return ticks_; }
-    TickOrder& found() { return ticks_; }
 
     void event_begins() override { ticks_.next_event(); }
     void actor_changes(ActorId actor) override;

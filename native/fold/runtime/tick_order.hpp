@@ -133,12 +133,10 @@ public:
     struct Open {
         u64 slots;
         const std::vector<u32>& queues;
-        u32& node;
-        u32& other;
     };
-    Open open(u32 actor) {
-        Touched& t = touched_[actor];
-        return {t.contested_slots, t.contested_queues, t.node, t.other};
+    Open open(u32 actor) const {
+        const Touched& t = touched_[actor];
+        return {t.contested_slots, t.contested_queues};
     }
 
     u64 event() const { return event_; }

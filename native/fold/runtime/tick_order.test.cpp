@@ -256,8 +256,6 @@ private:
             const SlowOrder::Contested contested = slow_.contested(actor);
             check(open.slots == contested.slots, "other slots are open", step);
             check(open.queues == contested.queues, "other queues are open", step);
-            check(open.slots == 0 || (open.node == contested.node && open.other == contested.other),
-                  "other nodes contest the slots", step);
         }
     }
 

@@ -159,6 +159,8 @@ void FastForward::visit(Visitor& v) {
     visit_state(v, run_.transport().state());
 }
 
+// Which nodes contested slots is told only if somebody waits for those when they are looked at. A run in
+// which that is so ended before it could repeat.
 template <class Visitor>
 void FastForward::visit_guard(Visitor& v) {
     for (u32 at = 0; at < actors(); ++at) {
@@ -167,10 +169,6 @@ void FastForward::visit_guard(Visitor& v) {
         v.word(open.queues.size());
         for (u32 queue : open.queues) {
             v.word(queue);
-        }
-        if (open.slots != 0) {
-            v.node(ActorId(at), open.node);
-            v.node(ActorId(at), open.other);
         }
     }
 }
@@ -194,13 +192,13 @@ void FastForward::visit_events(Visitor& v) {
 }
 
 template <class Visitor>
-void FastForward::visit_event_of_actor(Visitor& v, ActorId actor, RankEvent& event) {
-    v.same(event.kind);
-    if (event.kind.owner() == Owner::execution) {
-        v.node(actor, event.a);
-    } else if (event.kind.owner() == Owner::collectives) {
+void FastForward::visit_event_of_actor(Visitor& v, ActorId actor, RankEvent& own) {
+    v.same(own.kind);
+    if (own.kind.owner() == Owner::execution) {
+        v.node(actor, own.a);
+    } else if (own.kind.owner() == Owner::collectives) {
         // The chunk moves in its queue. Here is said only which it is.
-        const Chunk& chunk = run_.collectives().chunks()[ChunkId(event.a)];
+        const Chunk& chunk = run_.collectives().chunks()[ChunkId(own.a)];
         u32 node = run_.collectives().chunks().instance(chunk).node.index();
         u64 number = chunk.id;
         v.node(actor, node);
