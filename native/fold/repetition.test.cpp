@@ -105,9 +105,8 @@ void the_longest_repetition_is_found() {
 
 // --- Whether a node comes again
 
-// Two nodes alike and what follows them, of which one thing may be changed.
-bool come_again(const std::function<void(std::vector<test::Node>&)>& change, OpKind kind = OpKind::timed,
-                u32 tag_step = 0) {
+// Two nodes alike, 0 and 4, and what follows them, of which one thing may be changed.
+JobRef twice(const std::function<void(std::vector<test::Node>&)>& change, OpKind kind = OpKind::timed) {
     std::vector<test::Node> nodes;
     for (u32 at = 0; at < 8; ++at) {
         Op op = test::timed(1, 5);
@@ -120,7 +119,12 @@ bool come_again(const std::function<void(std::vector<test::Node>&)>& change, OpK
         nodes[block + 2].parents = {block};
     }
     change(nodes);
-    return repeats(*test::job_of(nodes), 0, 4, tag_step);
+    return test::job_of(nodes);
+}
+
+bool come_again(const std::function<void(std::vector<test::Node>&)>& change, OpKind kind = OpKind::timed,
+                u32 tag_step = 0) {
+    return repeats(*twice(change, kind), 0, 4, tag_step);
 }
 
 void a_node_comes_again_if_all_that_it_is_and_leads_to_does() {
@@ -164,6 +168,11 @@ void a_node_comes_again_if_all_that_it_is_and_leads_to_does() {
         }
     }
     check(come_again([](Nodes&) {}, OpKind::timed, 2), "only messages have tags that go up", 0);
+    Job ordered = *twice([](Nodes&) {});
+    ordered.position = {3, 0, 1, 2, 7, 4, 5, 6};
+    check(repeats(ordered, 0, 4, 0), "as far on in the order of nodes", 0);
+    ordered.position = {3, 0, 1, 2, 6, 4, 5, 7};
+    check(!repeats(ordered, 0, 4, 0), "elsewhere in the order of nodes", 0);
 }
 
 }  // namespace
