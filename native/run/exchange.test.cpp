@@ -1,5 +1,5 @@
-// A packet takes the way from its sender to its receiver, which need not be as long as the way back, and
-// what counts packets is used again.
+// Laws of collective/runtime/exchange.cpp that only whole runs show: a packet takes the way from its sender
+// to its receiver, which need not be as long as the way back, and what counts packets is used again.
 //
 // needs: the parts of a run
 #include "collective/runtime/exchange.hpp"
