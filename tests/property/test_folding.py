@@ -115,7 +115,7 @@ def test_a_straggler_in_a_ring_leaves_no_two_ranks_alike() -> None:
     model = compile(scenario(cluster(("ring", 32, 50.0, 500.0)), write))
     result = run(model)
     assert not result.outcome.folded
-    assert result.not_folded == "there are fewer than 8 ranks to a class"
+    assert result.not_folded == "there are fewer than 2 ranks to a class"
     told = explain(model, find(model))
     assert told[0] == "not folded: there are fewer than 2 ranks to a class"
     assert told[1].startswith(
@@ -351,3 +351,17 @@ def test_groups_of_astra_sim_that_cross_dimensions_unevenly_are_told_apart() -> 
     folding = find(model)
     assert tables(run(model)) == tables(run(model, fold="off"))
     assert any("distances" in line for line in explain(model, folding))
+
+
+def test_auto_folds_where_half_of_the_work_is_saved() -> None:
+    def write(trace: TraceBuilder, rank: int) -> None:
+        for _ in range(3 if rank < 2 else 1):
+            trace.compute(duration_micros=5 if rank < 2 else 9)
+
+    def told(ranks: int) -> tuple[bool, str]:
+        result = run(compile(scenario(cluster(("switch", ranks, 50.0, 500.0)), write)))
+        return bool(result.outcome.folded), result.not_folded
+
+    assert told(4) == (True, "")  # 4 of 8 nodes
+    classes = find(compile(scenario(cluster(("switch", 4, 50.0, 500.0)), write)))
+    assert list(classes.count) == [2, 2]

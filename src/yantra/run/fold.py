@@ -12,9 +12,10 @@ from yantra import _core
 from yantra._core import Difference
 from yantra.compile import Model
 
-RANKS_PER_CLASS = 8
-"""With `auto` a run is folded only if it has at least eight times as many ranks as classes. A
-folded run that must be given up has then cost no more than an eighth of the whole run."""
+MOST_WORK = 0.5
+"""With `auto` a run is folded if the representatives of its classes have at most this share of all
+nodes. That share estimates the cost of the folded run, and what is lost if it must be given up, by
+that of the whole one. Most runs that begin folded end folded, so a half still pays on average."""
 
 _SHOWN = 20
 _ORDER = "their order follows the numbers of ranks, so it may differ within a class"
@@ -38,6 +39,13 @@ def find(model: Model, least_ranks_per_class: int = 2) -> _core.Folding:
     There are none where a class would have fewer ranks than that on average.
     """
     return _core.fold(model.native, least_ranks_per_class)
+
+
+def work(model: Model, folding: _core.Folding) -> float:
+    """Return the share of all ranks' nodes that the representatives of the classes have."""
+    nodes = [len(model.graphs.of(rank)) for rank in folding.representative]
+    whole = sum(size * count for size, count in zip(nodes, folding.count, strict=True))
+    return sum(nodes) / whole if whole else 1.0
 
 
 def explain(model: Model, folding: _core.Folding, not_folded: str = "") -> list[str]:

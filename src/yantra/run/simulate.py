@@ -73,9 +73,11 @@ def _run_folded(
     A deadlock, or a message that nobody received, has to be reported rank by rank, so such a run is
     made again with all of them.
     """
-    classes = folding.find(model, 2 if always else folding.RANKS_PER_CLASS)
+    classes = folding.find(model)
     if classes.refusal:
         return None, None, classes.refusal
+    if not always and (share := folding.work(model, classes)) > folding.MOST_WORK:
+        return None, None, f"one rank of each class would do {share:.0%} of the work of all ranks"
     simulation = _simulation(model, record, folding=classes)
     ranks = list(classes.representative) if progress else ()
     _run(simulation, sum(len(model.graphs.of(rank)) for rank in ranks), progress)
