@@ -64,7 +64,7 @@ def _arguments() -> argparse.Namespace:
     add("--part", choices=list(PARTS), help="of this part alone")
     add("--list", action="store_true", help="only tell what would be tried")
     add("--workers", type=int, default=2)
-    add("--timeout", type=int, default=60, metavar="SECONDS", help="for the tests of a mutant")
+    add("--timeout", type=int, default=120, metavar="SECONDS", help="for the tests of a mutant")
     add("--again", action="store_true", help="try those that survived again, with today's tests")
     add("--fresh", action="store_true", help="forget all results")
     add("--unchecked", action="store_true", help="do not first run the tests without a change")

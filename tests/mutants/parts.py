@@ -3,7 +3,7 @@
 The one place to change when files move or tests are written. The laws that a test beside the core
 (`native/**/*.test.cpp`) states of a file come first, without being named here. The rest is run in
 the order given, so those that notice most in the least time come first; all of a part together take
-less than a minute. For a header, what includes it is built again.
+less than two minutes. For a header, what includes it is built again.
 """
 
 from __future__ import annotations
