@@ -10,6 +10,7 @@ import pytest
 
 from yantra.base.contract import check
 from yantra.base.errors import ConfigError
+from yantra.base.text import article
 from yantra.cli import main
 from yantra.fabric.topologies import find, topologies
 from yantra.kinds import get, kinds, of_file, plugged_in
@@ -47,6 +48,17 @@ WRONG = {
         "        return nodes.ps % (Wrong.asked + 2)\n"
         "PLUGIN = Wrong\n",
         "chain on 2 ranks: the_same_is_said_twice: ",
+    ),
+    "exporter": (
+        '"""How often it was asked."""\n'
+        "from yantra.export.exporter import TextExporter\n"
+        "class Wrong(TextExporter):\n"
+        "    asked = 0\n"
+        "    def pieces(self, result, **options):\n"
+        "        Wrong.asked += 1\n"
+        "        yield str(Wrong.asked)\n"
+        "PLUGIN = Wrong\n",
+        "every rank: the_same_result_gives_the_same_file: first 1 bytes, then 1 others",
     ),
     "topology": (
         '"""A ring on which messages never turn back: they take a link that is not there."""\n'
@@ -169,7 +181,9 @@ def test_a_contract_names_the_law_that_is_broken_and_the_example(
     (folder / "wrong.py").write_text(source)
     assert main(["contract", name, "wrong.py"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith(f"error: wrong.py: breaks the contract of a {name}: {broken}"), said
+    assert said.startswith(
+        f"error: wrong.py: breaks the contract of {article(name)} {name}: {broken}"
+    ), said
 
 
 @pytest.mark.parametrize("name", RAISES)
@@ -180,7 +194,9 @@ def test_a_plug_in_that_raises_breaks_the_law_that_asked_it(
     (folder / "wrong.py").write_text(source)
     assert main(["contract", name, "wrong.py"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith(f"error: wrong.py: breaks the contract of a {name}: {broken}"), said
+    assert said.startswith(
+        f"error: wrong.py: breaks the contract of {article(name)} {name}: {broken}"
+    ), said
 
 
 def test_an_algorithm_that_performs_nothing_breaks_its_contract(

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from yantra.base import plugin_files
 from yantra.base.errors import ConfigError, InternalError, did_you_mean, show
 from yantra.base.plugin_files import Named
+from yantra.base.text import article
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -51,7 +52,7 @@ class Registry(Generic[T]):
         self.entry_point_group = entry_point_group
         self._base = base
         name = base.__name__ if isinstance(base, type) else (base or "").rpartition(".")[2]
-        self.expected = f"a {name} class" if name else f"a {kind}"
+        self.expected = f"{article(name)} {name} class" if name else f"{article(kind)} {kind}"
         self._plugged: dict[str, str] = {}
         self._imported: dict[Named, T] = {}
 

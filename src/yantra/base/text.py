@@ -63,3 +63,8 @@ def format_bytes(size_bytes: int) -> str:
         if size_bytes >= 1 << power:
             return f"{round(size_bytes / (1 << power), 2):g} {prefix}"
     return f"{size_bytes} B"
+
+
+def article(noun: str) -> str:
+    """Return `a` or `an`, as it stands before a noun."""
+    return "an" if noun[:1].lower() in ("a", "e", "i", "o") else "a"

@@ -8,6 +8,7 @@ import click
 
 from yantra.base.contract import check
 from yantra.base.errors import ConfigError
+from yantra.base.text import article
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import kinds as offered
 from yantra.kinds import get, kinds
@@ -34,7 +35,9 @@ def command(kind: str, plugin: str, as_json: bool) -> int:
     """Check it, and say what holds."""
     verdict = check(get(kind, "KIND").contract(), plugin)
     if verdict.broken:
-        raise ConfigError(plugin, f"breaks the contract of a {kind}: {verdict.broken}")
+        raise ConfigError(
+            plugin, f"breaks the contract of {article(kind)} {kind}: {verdict.broken}"
+        )
     if as_json:
         print_json({"kind": kind, "plugin": plugin, "holds": verdict.summary.splitlines()})
     else:

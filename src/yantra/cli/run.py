@@ -24,6 +24,18 @@ _KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
 
 
+def _form_and_file(text: str) -> tuple[str, str]:
+    """Return the two parts of FORM=FILE; a form that is not known is told before the run."""
+    from yantra.result.forms import exporter
+
+    form, _, path = text.partition("=")
+    if not form or not path:
+        expected = "expected FORM=FILE, such as summary=out.txt"
+        raise click.UsageError(f"--export: {expected}; got '{text}'")
+    exporter(form)
+    return form, path
+
+
 @click.command(
     cls=WithExamples,
     examples=[
@@ -94,6 +106,14 @@ _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
 @click.option("-o", "--output", type=click.Path(), help="Write the whole result as JSON.")
 @click.option("--csv", type=click.Path(), help="Write one table as CSV.")
 @click.option("--parquet", type=click.Path(), help="Write one table as Parquet.")
+@click.option(
+    "--export",
+    "exports",
+    multiple=True,
+    callback=lambda _context, _option, texts: [_form_and_file(text) for text in texts],
+    metavar="FORM=FILE",
+    help="Write the result in any form, by its name or file (./mine.py=out); may be given often.",
+)
 @click.option("--report", "html", type=click.Path(), help="Write a report as one HTML file.")
 @click.option(
     "--table",
@@ -119,6 +139,7 @@ def command(
     output: str | None,
     csv: str | None,
     parquet: str | None,
+    exports: list[tuple[str, str]],
     table: str,
     trace: str | None,
     trace_ranks: str | None,
@@ -153,6 +174,8 @@ def command(
         result.to_csv(csv, table)
     if parquet:
         result.to_parquet(parquet, table)
+    for form, path in exports:
+        warn(result.export(form, path))
     if trace:
         timeline_options.write(result, trace, trace_ranks, trace_messages)
     if html:
