@@ -89,7 +89,7 @@ def test_arguments_of_megatron_are_a_model_and_a_plan_that_flags_cover(tmp_path:
 def test_a_python_file_gives_a_model(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(
-        "from yantra.workloads import zoo\n"
+        "from yantra.workloads.models import zoo\n"
         "PLUGIN = zoo.get('llama3-8b').replace(name='mine', num_layers=2)\n"
     )
     made = resolve(Request(job_file.source_of(str(path))))
