@@ -11,6 +11,7 @@
 #include "bind/arrays.hpp"
 #include "bind/parts.hpp"
 #include "export/cells.hpp"
+#include "export/planes.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -60,6 +61,11 @@ void register_tables(nb::module_& module) {
         .def("elements", [](const TableWriter& self, const CellColumn& column) {
             return as_bytes(self.elements(column.cells));
         }, "column"_a);
+    module.def("to_planes", [](const Wholes& numbers) { return as_bytes(to_planes(span_of(numbers))); },
+               "numbers"_a);
+    module.def("from_planes", [](const nb::bytes& planes) {
+        return as_bytes(from_planes({planes.c_str(), planes.size()}));
+    }, "planes"_a);
 }
 
 }  // namespace yantra
