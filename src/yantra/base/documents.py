@@ -22,22 +22,39 @@ Path = str | PathLike[str]
 RESULT_FORMAT = "yantra-result"
 """What the member `format` of a result says, by which it is known."""
 
+_GZIP = b"\x1f\x8b"
 _JSON_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
 _DEEPEST = 50
 _JSON_WORDS = {"true": True, "false": False, "null": None, "": None, "~": None}
 
 
 def read_text(path: Path, *, encoding: str = "utf-8-sig") -> str:
-    """Return the text of a UTF-8 file; without its byte-order mark, which "utf-8" keeps."""
+    """Return the text of a UTF-8 file; without its byte-order mark, which "utf-8" keeps.
+
+    A file packed with gzip is unpacked, whatever its name.
+    """
     try:
-        with open(path, encoding=encoding) as file:
-            return file.read()
+        with open(path, "rb") as file:
+            content = file.read()
+        if content[:2] == _GZIP:
+            content = _unpacked(content, path)
+        return content.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(str(path), f"not UTF-8 text at byte {error.start}") from None
     except ValueError:
         raise ConfigError(show(path), "cannot be read: not a path") from None
+
+
+def _unpacked(content: bytes, path: Path) -> bytes:
+    import gzip
+    import zlib
+
+    try:
+        return gzip.decompress(content)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise ConfigError(str(path), "cannot be unpacked: not whole gzip") from None
 
 
 def parse_json(text: str, name: str) -> tuple[Any, list[str]]:

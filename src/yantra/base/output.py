@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
+from typing import IO, cast
 
 from yantra.base.errors import ConfigError
 
@@ -34,6 +36,30 @@ def whole_file(path: Path) -> Iterator[str]:
     finally:
         if not in_place and os.path.exists(unfinished):
             os.remove(unfinished)
+
+
+@contextmanager
+def whole_bytes(path: Path, level: int = 6) -> Iterator[IO[bytes]]:
+    """Yield a file for bytes; `path` gets what was written there when the block ends well.
+
+    Packed with gzip at `level` where `path` ends in `.gz`; equal content gives equal bytes. Raises
+    as `whole_file` does.
+    """
+    with whole_file(path) as name, open(name, "wb") as file:
+        if not os.fspath(path).endswith(".gz"):
+            yield file
+            return
+        from gzip import GzipFile
+
+        with GzipFile("", "wb", level, file, mtime=0) as packed:
+            yield cast(IO[bytes], packed)
+
+
+@contextmanager
+def whole_text(path: Path) -> Iterator[IO[str]]:
+    """Yield a file for text, UTF-8, whose ends of lines are kept; else as `whole_bytes`."""
+    with whole_bytes(path) as file, TextIOWrapper(file, "utf-8", newline="") as text:
+        yield text
 
 
 def make_folder(path: Path) -> None:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
-from yantra.base.output import Path, whole_file
+from yantra.base.output import Path, whole_text
 from yantra.result import Result, Table
 
 
@@ -38,8 +38,11 @@ class TextExporter(Exporter):
         return "".join(self.pieces(result, **options))
 
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
-        """Write the text of a result; it is UTF-8, its ends of lines are those of `pieces`."""
-        with whole_file(path) as name, open(name, "w", encoding="utf-8", newline="") as file:
+        """Write the text of a result, packed with gzip where the path ends in `.gz`.
+
+        It is UTF-8, its ends of lines are those of `pieces`.
+        """
+        with whole_text(path) as file:
             file.writelines(self.pieces(result, **options))
         return []
 

@@ -6,13 +6,12 @@ rank, so memory does not follow the length of the file.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, cast
+from typing import IO
 
 from yantra import _core
-from yantra.base.output import Path, whole_file
+from yantra.base.output import Path, whole_bytes
 
 Writer = _core.PerfettoWriter | _core.ChromeWriter
 _COMPRESSION = 3  # of gzip: nearly as small as 6 here, in half its time
@@ -53,20 +52,8 @@ class Sink:
 @contextmanager
 def open_sink(path: Path, writer: Writer) -> Iterator[Sink]:
     """Yield where to write a timeline; the file appears when the block ends well."""
-    with whole_file(path) as name, _open(name, os.fspath(path).endswith(".gz")) as file:
+    with whole_bytes(path, _COMPRESSION) as file:
         sink = Sink(writer, file)
         yield sink
         writer.finish()
         sink.flush()
-
-
-@contextmanager
-def _open(name: str, compressed: bool) -> Iterator[IO[bytes]]:
-    with open(name, "wb") as file:
-        if not compressed:
-            yield file
-            return
-        from gzip import GzipFile
-
-        with GzipFile("", "wb", _COMPRESSION, file, mtime=0) as packed:
-            yield cast(IO[bytes], packed)
