@@ -34,6 +34,7 @@ _HOMES = {
     "WorkloadFile": "scenario",
     "YantraError": "base.errors",
     "compile": "compile",
+    "load_result": "export.stored",
     "collect": "tracing.collect",
     "simulate": "run.simulate",
     "sweep": "run.sweep",

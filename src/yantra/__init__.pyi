@@ -10,6 +10,7 @@ from yantra.base.errors import UnsupportedError as UnsupportedError
 from yantra.base.errors import YantraError as YantraError
 from yantra.compile import Model as Model
 from yantra.compile import compile as compile
+from yantra.export.stored import load_result as load_result
 from yantra.fabric import clusters as clusters
 from yantra.result import Result as Result
 from yantra.run.simulate import simulate as simulate

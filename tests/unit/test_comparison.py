@@ -185,8 +185,8 @@ WRONG = [
         "one",
     ),
     (
-        '{"format": "yantra-result", "version": 2}',
-        "b.json: version: 2 is newer than 1, the last that this version of Yantra reads; update "
+        '{"format": "yantra-result", "version": 3}',
+        "b.json: version: 3 is newer than 2, the last that this version of Yantra reads; update "
         "Yantra",
     ),
     (

@@ -326,8 +326,8 @@ WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
         "again, or explain it as it is with --no-runs",
     ),
     (
-        lambda form: form.update(version=2),
-        "r.json: version: 2 is newer than 1, the last that this version of Yantra reads; update "
+        lambda form: form.update(version=3),
+        "r.json: version: 3 is newer than 2, the last that this version of Yantra reads; update "
         "Yantra",
     ),
     (

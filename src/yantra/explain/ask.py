@@ -14,8 +14,9 @@ from yantra.base.documents import Path, read_text
 from yantra.base.errors import ConfigError
 from yantra.compile import compile
 from yantra.explain.explanation import Explanation, explained
-from yantra.explain.stored import Form, folder_of, result_of
 from yantra.explain.what_if import BoundsProgress, what_if
+from yantra.export.json import head_of
+from yantra.export.stored import Form, folder_of, result_of
 from yantra.result import Result
 from yantra.run.simulate import run
 from yantra.scenario import Scenario, load
@@ -76,7 +77,7 @@ def check_inputs(form: Form, name: str) -> None:
 def _of_result(result: Result, runs: bool, progress: BoundsProgress | None) -> Explanation:
     if runs and not result.recorded:
         result = run(result.model, record=True)
-    form = result.as_dict(("ranks",))
+    form = head_of(result) | {"tables": {"ranks": result.ranks}}
     if not runs:
         return explained(form, notes=_missing(form))
     return explained(form, what_if(result, progress=progress))

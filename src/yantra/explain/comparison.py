@@ -20,10 +20,12 @@ from yantra.base.documents import Path
 from yantra.base.errors import show
 from yantra.base.output import write_text
 from yantra.explain.parts import total
-from yantra.explain.stored import Form, read_result
-from yantra.result import Result
+from yantra.explain.sums import sums_of_ranks, time_by
+from yantra.export.json import head_of
+from yantra.export.stored import Form, read_result, table_in
+from yantra.result import Result, Table
 from yantra.result.path import ns_of, ps_of
-from yantra.result.tables import PARTS
+from yantra.result.table_names import TABLES
 
 MOST_ROWS = 100
 Row = dict[str, Any]
@@ -60,7 +62,9 @@ def compare(a: Path | Result, b: Path | Result, names: Names | None = None) -> C
 
 
 def _form(of: Path | Result) -> Form:
-    return of.as_dict() if isinstance(of, Result) else read_result(of)
+    if not isinstance(of, Result):
+        return read_result(of)
+    return head_of(of) | {"tables": {name: of.table(name) for name in TABLES}}
 
 
 def _called(of: Path | Result, otherwise: str) -> str:
@@ -96,9 +100,10 @@ def compared(a: Form, b: Form, names: Names = ("a", "b")) -> Comparison:
 
 
 def _about(form: Form, name: str) -> Row:
-    ranks = form["tables"].get("ranks", {}).get("rank")
+    ranks = table_in(form, "ranks")
     told = {key: form.get(key) for key in ("yantra_version", "semantics", "network", "bound_by")}
-    return {"name": name, **told, "ranks": None if ranks is None else len(ranks)}
+    known = ranks is not None and "rank" in ranks.columns
+    return {"name": name, **told, "ranks": len(ranks) if ranks is not None and known else None}
 
 
 def _change(a: float, b: float) -> float:
@@ -194,23 +199,27 @@ def _inputs(a: Form, b: Form) -> list[Row]:
 # --- tables
 
 
-def _table(form: Form, name: str) -> Mapping[str, list[Any]]:
-    table: Mapping[str, list[Any]] = form["tables"].get(name, {})
-    return table
-
-
 def _both(
     a: Form, b: Form, names: Names, missing: list[str], table: str, needs: tuple[str, ...]
 ) -> bool:
     """Return whether both results have the columns of a table, and note who lacks them."""
     lacking = [
-        name
-        for form, name in zip((a, b), names, strict=True)
-        if not all(column in _table(form, table) for column in needs)
+        name for form, name in zip((a, b), names, strict=True) if not _has(form, table, needs)
     ]
     if lacking:
         missing.append(f"the table {table} of {' and '.join(lacking)}: yantra run -o keeps it")
     return not lacking
+
+
+def _has(form: Form, name: str, columns: tuple[str, ...]) -> bool:
+    table = table_in(form, name)
+    return table is not None and all(column in table.columns for column in columns)
+
+
+def _table(form: Form, name: str) -> Table:
+    table = table_in(form, name)
+    assert table is not None  # `_both` has seen to it
+    return table
 
 
 def _ranks(a: Form, b: Form, names: Names, missing: list[str]) -> list[Row]:
@@ -225,15 +234,8 @@ def _ranks(a: Form, b: Form, names: Names, missing: list[str]) -> list[Row]:
 
 def _means(form: Form) -> dict[str, float]:
     table = _table(form, "ranks")
-    count = len(table["rank"]) or 1
-    sums = {
-        part: sum(ps_of(ns) for ns in table[f"{part}_ns"])
-        for part in PARTS
-        if f"{part}_ns" in table
-    }
-    finishes = sum(ps_of(ns) for ns in table["finish_ns"])
-    sums["finished"] = ps_of(form["makespan_ns"]) * len(table["rank"]) - finishes
-    return {part: ps / count / 1000 for part, ps in sums.items()}
+    sums = sums_of_ranks(table, form["makespan_ns"])
+    return {part: ps / (len(table) or 1) / 1000 for part, ps in sums.items()}
 
 
 def _by_rank(a: Form, b: Form) -> list[Row]:
@@ -241,12 +243,15 @@ def _by_rank(a: Form, b: Form) -> list[Row]:
 
     Ranks of equal finishes share a row, with `ranks` as a list of their first and last numbers.
     """
+    needs = ("rank", "finish_ns")
+    if not (_has(a, "ranks", needs) and _has(b, "ranks", needs)):
+        return []
     before, after = _table(a, "ranks"), _table(b, "ranks")
-    if not before.get("rank") or before["rank"] != after.get("rank"):
+    if before.values("rank") != after.values("rank"):
         return []
     alike: dict[tuple[float, float], list[list[int]]] = {}
     for rank, *finishes in zip(
-        before["rank"], before["finish_ns"], after["finish_ns"], strict=True
+        before.values("rank"), before.values("finish_ns"), after.values("finish_ns"), strict=True
     ):
         ranges = alike.setdefault((finishes[0], finishes[1]), [])
         if ranges and ranges[-1][1] == rank - 1:
@@ -275,17 +280,10 @@ def _grouped(
 
 def _sums(form: Form, name: str, keys: tuple[str, ...]) -> dict[Any, tuple[float, float]]:
     """Return by key the time on the average rank in ns, and how many of it that rank has."""
-    table = _table(form, name)
-    ranks = len(_table(form, "ranks").get("rank", ())) or len(set(table["rank"])) or 1
-    found: dict[Any, list[int]] = {}
-    rows = zip(*(table[key] for key in keys), strict=True)
-    for key, start, end in zip(rows, table["start_ns"], table["end_ns"], strict=True):
-        if start is None or end is None:
-            continue
-        sums = found.setdefault(key, [0, 0])
-        sums[0] += ps_of(end) - ps_of(start)
-        sums[1] += 1
-    return {key: (ps / ranks / 1000, count / ranks) for key, (ps, count) in found.items()}
+    table, of_ranks = _table(form, name), table_in(form, "ranks")
+    ranks = len(of_ranks or ()) or len(set(table.values("rank"))) or 1
+    sums = time_by(table, keys)
+    return {key: (ps / ranks / 1000, count / ranks) for key, (ps, count) in sums.items()}
 
 
 def _dimensions(a: Form, b: Form, names: Names, missing: list[str]) -> list[Row]:
@@ -295,10 +293,10 @@ def _dimensions(a: Form, b: Form, names: Names, missing: list[str]) -> list[Row]
         return []
     tables = _table(a, "dimensions"), _table(b, "dimensions")
     rows = []
-    for at in range(max(len(table["dimension"]) for table in tables)):
+    for at in range(max(len(table) for table in tables)):
         row: Row = {"dimension": at}
         for side, table in zip(("a", "b"), tables, strict=True):
-            inside = at < len(table["dimension"])
-            row[side] = {column: table[column][at] for column in needs[1:]} if inside else None
+            inside = at < len(table)
+            row[side] = {one: table.values(one)[at] for one in needs[1:]} if inside else None
         rows.append(row)
     return rows

@@ -16,11 +16,11 @@ from itertools import pairwise
 from typing import Any
 
 from yantra.explain.parts import merged, total
-from yantra.explain.stored import Form
+from yantra.explain.sums import sums_of_ranks
 from yantra.explain.what_if import WhatIf
+from yantra.export.stored import Form, table_in
 from yantra.result.critical_path import Step
 from yantra.result.path import ns_of, ps_of
-from yantra.result.tables import PARTS
 
 WINDOWS = 4
 _MOST_NAMES = 10
@@ -101,25 +101,22 @@ def _path(path: Mapping[str, Any]) -> dict[str, Any]:
 
 def _ranks(form: Form) -> dict[str, Any] | None:
     """Return where the time of the average rank goes, and who computes longest."""
-    table = form["tables"].get("ranks")
-    if not table or not table.get("rank"):
+    table = table_in(form, "ranks")
+    if not table or "rank" not in table.columns:
         return None
-    count = len(table["rank"])
-    makespan = ps_of(form["makespan_ns"])
-    sums = {
-        part: sum(ps_of(ns) for ns in table[f"{part}_ns"])
-        for part in PARTS
-        if f"{part}_ns" in table
-    }
-    sums["finished"] = makespan * count - sum(ps_of(ns) for ns in table["finish_ns"])
-    computing = table.get("compute_ns", [])
+    count = len(table)
+    sums = sums_of_ranks(table, form["makespan_ns"])
+    computing = table.values("compute_ns") if "compute_ns" in table.columns else []
     told: dict[str, Any] = {
         "count": count,
         "mean_ns": {part: ns_of(ps) / count for part, ps in sums.items()},
     }
     if computing:
         longest = max(range(count), key=lambda at: computing[at])
-        told["computes_longest"] = {"rank": table["rank"][longest], "ns": computing[longest]}
+        told["computes_longest"] = {
+            "rank": table.values("rank")[longest],
+            "ns": computing[longest],
+        }
         told["median_compute_ns"] = sorted(computing)[(count - 1) // 2]
     return told
 

@@ -1,7 +1,9 @@
 """Result -> JSON. The file appears whole or not at all.
 
 The JSON form is described by `result.schema.json` beside this file. Its `version` rises when a
-field changes its meaning or goes; new fields may come without.
+field changes its meaning or goes; new fields may come without. A file has short tables in full
+(`tables`) and long ones packed (`packed`), so that its length follows what differs and not the
+number of ranks; what a terminal or Python gets (`document`) has all in full.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from yantra import _core
 from yantra.base.documents import RESULT_FORMAT
 from yantra.base.output import Path
 from yantra.export.exporter import TextExporter
+from yantra.export.packed import MOST_ROWS_IN_FULL, table_pieces
 from yantra.export.texts import Texts
 from yantra.network import describe
 from yantra.result import Result, Table
@@ -21,7 +24,7 @@ from yantra.result.columns import as_cells
 from yantra.result.table_names import TABLES
 
 FORMAT = RESULT_FORMAT
-VERSION = 1
+VERSION = 2
 
 
 def document(
@@ -37,11 +40,13 @@ def document(
     for its digest.
     """
     columns = {name: result.table(name).as_dict() for name in tables}
-    return {**_head(result, warnings, folder), "tables": columns}
+    return {**head_of(result, warnings, folder), "tables": columns}
 
 
-def _head(result: Result, warnings: Iterable[str], folder: Path) -> dict[str, Any]:
-    """Return the run as a whole."""
+def head_of(
+    result: Result, warnings: Iterable[str] = (), folder: Path = "", *, path: bool = True
+) -> dict[str, Any]:
+    """Return the members of the JSON form without tables, and without the `path` if so asked."""
     from yantra import __version__
     from yantra.scenario.origin import digests, tree_of
 
@@ -60,7 +65,7 @@ def _head(result: Result, warnings: Iterable[str], folder: Path) -> dict[str, An
         "scenario": tree_of(scenario, folder),
         "inputs": digests(scenario, folder),
         "recorded": result.recorded,
-        **_path_member(result),
+        **(_path_member(result) if path else {}),
     }
 
 
@@ -80,26 +85,42 @@ def json_pieces(
     tables: Iterable[str] = TABLES,
     warnings: Iterable[str] = (),
     folder: Path = "",
+    *,
+    packed: bool = False,
 ) -> Iterator[str]:
-    """Yield the text of `document` piece by piece, one line per column."""
+    """Yield the text of the JSON form piece by piece, one line per column.
+
+    Long tables are packed where that is asked for.
+    """
+    members = [
+        f"  {_text(name)}: {_text(value)},\n"
+        for name, value in head_of(result, warnings, folder).items()
+    ]
+    yield "{\n" + "".join(members) + '  "tables": {'
+    by_name = {name: result.table(name) for name in tables}
+    long = [name for name in by_name if packed and len(by_name[name]) > MOST_ROWS_IN_FULL]
+    for at, name in enumerate(name for name in by_name if name not in long):
+        yield f"{',' if at else ''}\n    {_text(name)}: {{"
+        yield from _in_full(by_name[name])
+        yield "\n    }"
+    yield "\n  }"
+    for at, name in enumerate(long):
+        yield ("," if at else ',\n  "packed": {') + f"\n    {_text(name)}: "
+        yield from table_pieces(by_name[name])
+    yield "\n  }\n}\n" if long else "\n}\n"
+
+
+def _text(value: Any) -> str:
     import json
 
-    head = _head(result, warnings, folder)
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
-    def text(value: Any) -> str:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
-    members = [f"  {text(name)}: {text(value)},\n" for name, value in head.items()]
-    yield "{\n" + "".join(members) + '  "tables": {'
-    for at, name in enumerate(tables):
-        table = result.table(name)
-        yield f"{',' if at else ''}\n    {text(name)}: {{"
-        for place, column in enumerate(table.columns):
-            yield f"{',' if place else ''}\n      {text(column)}: ["
-            yield from _elements(table, column)
-            yield "]"
-        yield "\n    }"
-    yield "\n  }\n}\n"
+def _in_full(table: Table) -> Iterator[str]:
+    for place, column in enumerate(table.columns):
+        yield f"{',' if place else ''}\n      {_text(column)}: ["
+        yield from _elements(table, column)
+        yield "]"
 
 
 def _elements(table: Table, column: str) -> Iterator[str]:
@@ -123,7 +144,7 @@ def json_text(
     warnings: Iterable[str] = (),
     folder: Path = "",
 ) -> str:
-    """Return `document` as text, one line per column."""
+    """Return `document` as text, one line per column; all tables are in full."""
     return "".join(json_pieces(result, tables, warnings, folder))
 
 
@@ -137,8 +158,8 @@ class Json(TextExporter):
     def pieces(
         self, result: Result, tables: Iterable[str] = TABLES, folder: Path = "", **options: Any
     ) -> Iterator[str]:
-        """Yield the text, one line per column."""
-        return json_pieces(result, tables, folder=folder)
+        """Yield the text of a file: long tables are packed."""
+        return json_pieces(result, tables, folder=folder, packed=True)
 
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
         """Write the form to a file."""

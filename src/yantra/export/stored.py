@@ -1,24 +1,145 @@
-"""Results read back from their JSON form, and the run of a scenario in that form.
+"""Results read back from their JSON form.
 
-Everything here works on the form, whichever way it came, so that a result of last year and one of
-a moment ago are explained and compared alike.
+A file is checked whole when it is read, its packed columns when they are asked for. Versions 1 and
+2 of the form give the same tables.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, cached_property
 from importlib.resources import files
 from os import path as paths
 from typing import Any
 
 from yantra.base.documents import RESULT_FORMAT, Path, parse_own_json, read_text
-from yantra.base.errors import ConfigError, expected_got, show
-from yantra.explain.form_check import check_form
+from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean, expected_got, show
+from yantra.export.form_check import check_form
 from yantra.export.json import VERSION
+from yantra.export.packed import table_of
+from yantra.result import Bound, DimensionUse, Table
+from yantra.result.columns import Kind
+from yantra.result.table import Column
+from yantra.result.table_names import ALL_TABLES
 
 Form = dict[str, Any]
+"""A result as its JSON form has it; its member `tables` may hold columns in full, or a `Table`."""
+
+
+class StoredResult:
+    """A result as a file holds it: the tables and the numbers of the run, without its traces.
+
+    `ranks`, `nodes`, `collectives`, `dimensions` and `links` are the tables that the result had,
+    `form` all members of the file but those. What needs the traces (the report, a timeline, running
+    it again) takes `yantra run FILE`.
+    """
+
+    def __init__(self, form: Form, name: str) -> None:
+        self.form = {key: value for key, value in form.items() if key not in ("tables", "packed")}
+        self.name = name
+        self._tables: dict[str, Table] = form["tables"]
+
+    @property
+    def makespan_ns(self) -> float:
+        """The time at which the last rank finishes."""
+        return self.form["makespan_ns"]  # type: ignore[no-any-return]
+
+    @property
+    def bound_by(self) -> Bound:
+        """What bounds the run; see `yantra.result.bound` for the rules."""
+        return Bound(**{name: self.form["bound_by"][name] for name in Bound._fields})
+
+    @property
+    def events(self) -> int:
+        """The events the engine handled."""
+        return self.form["events"]  # type: ignore[no-any-return]
+
+    @property
+    def messages(self) -> int:
+        """The messages the network carried."""
+        return self.form["messages"]  # type: ignore[no-any-return]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the input, the compiler and the run warned of."""
+        return list(self.form["warnings"])
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the run was recorded."""
+        return bool(self.form.get("recorded"))
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables that the file has."""
+        return tuple(self._tables)
+
+    def table(self, name: str) -> Table:
+        """Return a table by its name.
+
+        Raises ConfigError for a name that none has, UnsupportedError for one the file lacks.
+        """
+        if name not in ALL_TABLES:
+            hint = did_you_mean(name, ALL_TABLES)
+            raise ConfigError("table", f"no table is named '{name}'{hint}")
+        if name not in self._tables:
+            has = ", ".join(self._tables) or "none"
+            raise UnsupportedError(f"{self.name} does not hold the table {name}; it has {has}")
+        return self._tables[name]
+
+    @property
+    def ranks(self) -> Table:
+        """One row per rank."""
+        return self.table("ranks")
+
+    @property
+    def nodes(self) -> Table:
+        """One row per node of every trace."""
+        return self.table("nodes")
+
+    @property
+    def collectives(self) -> Table:
+        """One row per collective and rank."""
+        return self.table("collectives")
+
+    @property
+    def dimensions(self) -> Table:
+        """One row per dimension of the network."""
+        return self.table("dimensions")
+
+    @property
+    def links(self) -> Table:
+        """One row per link that carried something."""
+        return self.table("links")
+
+    @cached_property
+    def dimension_uses(self) -> list[DimensionUse]:
+        """The rows of `dimensions`."""
+        columns = [self.dimensions.values(column) for column in DimensionUse._fields]
+        return [DimensionUse(*row) for row in zip(*columns, strict=True)]
+
+    def summary(self) -> str:
+        """Return the tables people read, as text of at most 80 columns."""
+        from yantra.export.summary import summarise
+
+        return summarise(self).text()
+
+    def to_csv(self, path: Path, table: str = "ranks") -> None:
+        """Write one table as CSV."""
+        self.table(table).to_csv(path)
+
+    def __repr__(self) -> str:
+        return f"<StoredResult {self.name}: makespan {self.makespan_ns} ns>"
+
+
+def load_result(path: Path) -> StoredResult:
+    """Read a result that `Result.to_json` or `yantra run -o` wrote, packed with gzip or not.
+
+    Raises ConfigError for what is not one, is damaged, or is newer than this version reads.
+    """
+    return StoredResult(read_result(path), os.fspath(path))
 
 
 def read_result(path: Path) -> Form:
@@ -27,7 +148,7 @@ def read_result(path: Path) -> Form:
 
 
 def result_of(text: str, name: str) -> Form:
-    """Return the form in the text of a file; `name` is for errors."""
+    """Return the form in a file's text, its tables as `Table`; `name` is for errors."""
     if text.lstrip()[:1] != "{":
         raise ConfigError(name, f"not a result in JSON{_HOW}")
     form = parse_own_json(text, name)
@@ -45,12 +166,20 @@ def result_of(text: str, name: str) -> Form:
         _check_lengths(form)
     except ConfigError as error:
         raise ConfigError(f"{name}: {error.where}", error.problem) from None
-    return form
+    return form | {"tables": _tables(form, name)}
 
 
 def folder_of(path: Path) -> str:
     """Return the folder from which relative paths of a result start."""
     return paths.dirname(os.fspath(path))
+
+
+def table_in(form: Form, name: str) -> Table | None:
+    """Return a table of a form, in whichever way it is there."""
+    table = form["tables"].get(name)
+    if table is None or isinstance(table, Table):
+        return table
+    return _in_full(name, table)
 
 
 _HOW = "; yantra run SCENARIO -o result.json writes one"
@@ -60,6 +189,58 @@ _HOW = "; yantra run SCENARIO -o result.json writes one"
 def _schema() -> Form:
     schema: Form = json.loads(files("yantra.export").joinpath("result.schema.json").read_text())
     return schema
+
+
+def _tables(form: Form, name: str) -> dict[str, Table]:
+    """Return the tables in their usual order, then those of newer versions."""
+    found = {key: _in_full(key, columns) for key, columns in form["tables"].items()}
+    for key, packed in form.get("packed", {}).items():
+        found[key] = _packed(key, packed, f"{name}: packed.{key}")
+    known = [key for key in ALL_TABLES if key in found]
+    return {key: found[key] for key in [*known, *found]}
+
+
+def _packed(name: str, form: Mapping[str, Any], where: str) -> Table:
+    """Return a packed table, which has the columns that it must have."""
+    schema = _schema()["properties"]["tables"]["properties"].get(name, {})
+    columns = schema.get("properties", {})
+    for column in schema.get("required", ()):
+        if column not in form["columns"]:
+            raise ConfigError(f"{where}.columns.{column}", "missing; expected a mapping")
+    for column, packed in form["columns"].items():
+        kind = _kind(columns[column]["items"], []) if column in columns else packed["kind"]
+        if packed["kind"] != kind:
+            raise ConfigError(f"{where}.columns.{column}.kind", expected_got(kind, packed["kind"]))
+    complete = {one for one, column in columns.items() if "null" not in _types(column["items"])}
+    return table_of(name, form, where, frozenset(complete))
+
+
+def _types(items: Mapping[str, Any]) -> list[str]:
+    names = items.get("type", "string")
+    return [names] if isinstance(names, str) else names
+
+
+def _in_full(name: str, columns: Mapping[str, list[Any]]) -> Table:
+    length = len(next(iter(columns.values()), ()))
+    schema = _schema()["properties"]["tables"]["properties"].get(name, {}).get("properties", {})
+
+    def column(key: str, values: list[Any]) -> Column:
+        return _kind(schema.get(key, {}).get("items"), values), lambda: values
+
+    return Table(name, length, {key: column(key, values) for key, values in columns.items()})
+
+
+def _kind(items: Mapping[str, Any] | None, values: list[Any]) -> Kind:
+    """Return what a column holds: what the schema says, or what its values are."""
+    if items is None:
+        if any(isinstance(value, str) for value in values):
+            return "text"
+        return "whole" if values and all(type(value) is int for value in values) else "real"
+    if items.get("type") == "string" or "enum" in items:
+        return "text"
+    if items.get("type") == "integer":
+        return "id" if "maximum" in items else "whole"
+    return "real"
 
 
 def _check_lengths(form: Form) -> None:

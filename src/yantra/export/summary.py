@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.text import Grid, as_text
 from yantra.export.exporter import TextExporter
 from yantra.result import Result
 from yantra.result.tables import PARTS
+
+if TYPE_CHECKING:
+    from yantra.export.stored import StoredResult
 
 _MOST_ROWS = 16
 _WIDTH = 80
@@ -43,12 +46,12 @@ class Summary(NamedTuple):
         return "\n\n".join([*map(as_text, (self.ranks, self.dimensions)), closing])
 
 
-def summarise(result: Result) -> Summary:
-    """Return the summary of a result."""
+def summarise(result: Result | StoredResult) -> Summary:
+    """Return the summary of a result, or of one that a file holds."""
     return Summary(_ranks(result), _dimensions(result), result.bound_by.text)
 
 
-def _ranks(result: Result) -> Grid:
+def _ranks(result: Result | StoredResult) -> Grid:
     table = result.ranks
     parts = [part for part in PARTS if part in _ALWAYS or any(table.values(f"{part}_ns"))]
     columns = [table.values(name) for name in ("finish_ns", *(f"{part}_ns" for part in parts))]
@@ -75,7 +78,7 @@ def _median(values: Sequence[Any]) -> Any:
     return sorted(values)[(len(values) - 1) // 2]
 
 
-def _dimensions(result: Result) -> Grid:
+def _dimensions(result: Result | StoredResult) -> Grid:
     rows: list[tuple[str, ...]] = [
         (
             f"{use.dimension}: {use.linked}",

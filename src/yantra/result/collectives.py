@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from yantra import _core
 from yantra.compile import Model
-from yantra.result.columns import Coded, Gathered, Part, Reals, Ticks
+from yantra.result.columns import Coded, Gathered, Part, Reals, Ticks, numbered
 from yantra.result.table import Column, Table
-from yantra.result.tables import COLLECTIVE_KINDS, NEVER, NODE_TYPES, Names
+from yantra.result.tables import COLLECTIVE_KINDS, NEVER, NODE_TYPES, Names, runs_of
 
 _COLLECTIVE_NODE = NODE_TYPES.index("COMM_COLL")
 _KINDS = (*COLLECTIVE_KINDS, "unknown")
@@ -43,29 +43,34 @@ def collective_table(model: Model, outcome: _core.Outcome) -> Table:
     `algorithm_bandwidth_gb_per_s` is that size over the time from issue to completion on the rank,
     in 10^9 bytes per second (the "algbw" of NVIDIA's nccl-tests, doc/PERFORMANCE.md).
     """
+    runs = runs_of(model, outcome)
     blocks = _blocks(model, outcome)
-    begins = _begins(blocks)
+    begins = _begins(blocks, runs)
     names = Names()
 
     def column(name: str, wrap: Callable[[array[int]], Part] = lambda some: some) -> Any:
-        return lambda: Gathered(begins, lambda rank: getattr(blocks[rank], name), wrap)
+        return lambda: Gathered(begins, stretch(name), wrap, alike=runs)
+
+    def stretch(name: str) -> Callable[[int], array[int]]:
+        return lambda rank: getattr(blocks[runs[rank]], name)
 
     def ticks(some: array[int]) -> Part:
         return Ticks(some, model.ticks_per_ns)
 
-    def groups(rank: int) -> array[int]:
-        of_rank = ["", *model.graphs.group_names(rank)]
-        places = [names.place(name) for name in of_rank]
-        return array("Q", [places[group] for group in blocks[rank].group])
+    def named(some: array[int]) -> Part:
+        return Coded(some, names.texts)
 
-    def ranks(rank: int) -> array[int]:
-        return array("Q", [rank]) * len(blocks[rank].id)
+    def groups(rank: int) -> list[int]:
+        return [names.place(name) for name in ("", *model.graphs.group_names(rank))]
 
     columns: dict[str, Column] = {
-        "rank": ("whole", lambda: Gathered(begins, ranks)),
+        "rank": ("whole", lambda: numbered(begins)),
         "node": ("id", column("id")),
         "kind": ("text", column("kind", lambda some: Coded(some, _KINDS))),
-        "group": ("text", lambda: Gathered(begins, groups, lambda some: Coded(some, names.texts))),
+        "group": (
+            "text",
+            lambda: Gathered(begins, stretch("group"), named, alike=runs, meaning=groups),
+        ),
         "size_bytes": ("whole", column("size")),
         "start_ns": ("real", column("start", ticks)),
         "end_ns": ("real", column("end", ticks)),
@@ -76,25 +81,22 @@ def collective_table(model: Model, outcome: _core.Outcome) -> Table:
 
 def by_collective(model: Model, outcome: _core.Outcome, ticks: Callable[[int], Any]) -> Gathered:
     """Return a column of times; `ticks` gives those of a rank's collectives that ended."""
-    begins = _begins(_blocks(model, outcome))
-    return Gathered(begins, ticks, lambda some: Ticks(some, model.ticks_per_ns))
+    runs = runs_of(model, outcome)
+    begins = _begins(_blocks(model, outcome), runs)
+    return Gathered(begins, ticks, lambda some: Ticks(some, model.ticks_per_ns), alike=runs)
 
 
-def _begins(blocks: list[Block]) -> array[int]:
-    return array("Q", accumulate((len(block.id) for block in blocks), initial=0))
+def _begins(blocks: list[Block], runs: list[int]) -> array[int]:
+    lengths = [len(block.id) for block in blocks]
+    return array("Q", accumulate((lengths[run] for run in runs), initial=0))
 
 
 def _blocks(model: Model, outcome: _core.Outcome) -> list[Block]:
-    """Return the block of every rank; ranks of one trace and one run share theirs."""
+    """Return the block of every run, in the order of `runs_of`."""
     nodes = [_collectives_of(graph) for graph in model.graphs.distinct]
     starts, ends = outcome.start, outcome.end
-    known: dict[tuple[int, int], Block] = {}
-    blocks = []
-    for key in zip(model.graphs.by_rank, outcome.first_node, strict=False):
-        if key not in known:
-            known[key] = _block(nodes[key[0]], starts, ends, key[1], model.ticks_per_ns)
-        blocks.append(known[key])
-    return blocks
+    pairs = dict.fromkeys(zip(model.graphs.by_rank, outcome.first_node, strict=False))
+    return [_block(nodes[at], starts, ends, first, model.ticks_per_ns) for at, first in pairs]
 
 
 def _block(

@@ -68,7 +68,9 @@ class Gathered:
     """A column put together from stretches, one after the other, when a part of it is asked for.
 
     `begins` are the rows at which the stretches begin, and the number of rows. `stretch(i)` is a
-    buffer of the i-th's 64-bit numbers; `wrap` makes a part of gathered ones.
+    buffer of the i-th's 64-bit numbers; `wrap` makes a part of gathered ones. Stretches of equal
+    entries in `alike` are equal; without, any two may differ. With `meaning` the numbers are places
+    in `meaning(i)`, so that ranks which only name things differently share a stretch.
     """
 
     def __init__(
@@ -76,24 +78,51 @@ class Gathered:
         begins: Sequence[int],
         stretch: Callable[[int], Any],
         wrap: Callable[[array[int]], Part] = lambda numbers: numbers,
+        *,
+        alike: Sequence[int] | None = None,
+        meaning: Callable[[int], Sequence[int]] | None = None,
     ) -> None:
-        self._begins = begins
-        self._stretch = stretch
-        self._wrap = wrap
+        self.begins = begins
+        self.stretch = stretch
+        self.wrap = wrap
+        self.alike = range(len(begins) - 1) if alike is None else alike
+        self.meaning = meaning
 
     def part(self, start: int, stop: int) -> Part:
         """Return the rows from `start` up to `stop`."""
         numbers = array("Q")
-        at = bisect_right(self._begins, start) - 1
+        at = bisect_right(self.begins, start) - 1
         while start < stop:
-            until = min(stop, self._begins[at + 1])
-            begin = self._begins[at]
+            until = min(stop, self.begins[at + 1])
+            begin = self.begins[at]
             if until > start:
-                stretch = memoryview(self._stretch(at))
-                numbers.frombytes(stretch[start - begin : until - begin].cast("B"))
+                stretch = memoryview(self.stretch(at))[start - begin : until - begin]
+                if self.meaning is None:
+                    numbers.frombytes(stretch.cast("B"))
+                else:
+                    numbers += _translated(stretch, self.meaning(at))
                 start = until
             at += 1
-        return self._wrap(numbers)
+        return self.wrap(numbers)
+
+
+def _translated(places: memoryview, meaning: Sequence[int]) -> array[int]:
+    """Return the entries of `meaning` at some places."""
+    if len(meaning) == 1:
+        return array("Q", meaning) * len(places)
+    return array("Q", map(meaning.__getitem__, places))
+
+
+def numbered(begins: Sequence[int]) -> Gathered:
+    """Return the column that says in every row of which stretch it is."""
+    lengths = array("Q", map(int.__sub__, begins[1:], begins))
+    zeros = array("Q", bytes(8 * max(lengths, default=0)))
+    return Gathered(
+        begins,
+        lambda at: memoryview(zeros)[: lengths[at]],
+        alike=lengths,
+        meaning=lambda at: (at,),
+    )
 
 
 def nanoseconds(ticks: int, ticks_per_ns: int) -> int | float | None:

@@ -49,12 +49,12 @@ class Table:
     def values(self, column: str) -> list[Any]:
         """Return a column as a list, which is not to be changed."""
         if column not in self._lists:
-            self._lists[column] = as_list(part_of(self._column(column), 0, self._length))
+            self._lists[column] = as_list(part_of(self.column(column), 0, self._length))
         return self._lists[column]
 
     def __getitem__(self, column: str) -> np.ndarray[Any, Any]:
         if column not in self._arrays:
-            made = self._column(column)
+            made = self.column(column)
             part = part_of(made, 0, self._length) if isinstance(made, Gathered) else made
             self._arrays[column] = as_array(part, self.kind(column))
             self._arrays[column].flags.writeable = False
@@ -73,12 +73,12 @@ class Table:
     def head(self, count: int) -> list[tuple[Value, ...]]:
         """Return the first rows, at most `count`."""
         stop = min(count, self._length)
-        parts = [part_of(self._column(column), 0, stop) for column in self.columns]
+        parts = [part_of(self.column(column), 0, stop) for column in self.columns]
         return list(zip(*(as_list(part) for part in parts), strict=True))
 
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[list[Part]]:
         """Iterate over some thousand rows at a time: a part of each column, or of those named."""
-        wanted = [self._column(column) for column in columns or self.columns]
+        wanted = [self.column(column) for column in columns or self.columns]
         for start in range(0, self._length, _ROWS_OF_A_PART):
             stop = min(start + _ROWS_OF_A_PART, self._length)
             yield [part_of(column, start, stop) for column in wanted]
@@ -87,7 +87,7 @@ class Table:
         """Return a table that has more columns."""
 
         def same(name: str) -> Column:
-            return self.kind(name), lambda: self._column(name)
+            return self.kind(name), lambda: self.column(name)
 
         kept = {name: same(name) for name in self.columns}
         return Table(self.name, self._length, kept | dict(columns))
@@ -131,7 +131,8 @@ class Table:
     def _repr_html_(self) -> str:
         return table_html(self.name, self.columns, self.head(MOST_ROWS), len(self))
 
-    def _column(self, column: str) -> Any:
+    def column(self, column: str) -> Any:
+        """Return what holds a column: a list or one of `yantra.result.columns`."""
         if column not in self._made:
             self._made[column] = self._maker(column)[1]()
         return self._made[column]

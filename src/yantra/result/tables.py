@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from yantra import _core
 from yantra.compile import Model
 from yantra.result.columns import NEVER as NEVER
-from yantra.result.columns import Coded, Gathered, Ticks
+from yantra.result.columns import Coded, Gathered, Ticks, numbered
 from yantra.result.columns import nanoseconds as nanoseconds
 from yantra.result.table import Column, Table
 
@@ -102,22 +102,18 @@ def breakdown(model: Model, outcome: _core.Outcome, rank: int) -> tuple[int, ...
 def node_table(model: Model, outcome: _core.Outcome) -> Table:
     """One row per node of every rank's trace, by rank and then by id."""
     by_rank, distinct = model.graphs.by_rank, model.graphs.distinct
-    lengths = [len(graph) for graph in distinct]
     begins = node_begins(model)
 
     def by_graph(column: Callable[[_core.Graph], Any], wrap: Any) -> Callable[[], Gathered]:
         def make() -> Gathered:
             stretches = [column(graph) for graph in distinct]
-            return Gathered(begins, lambda rank: stretches[by_rank[rank]], wrap)
+            return Gathered(begins, lambda rank: stretches[by_rank[rank]], wrap, alike=by_rank)
 
         return make
 
-    def ranks(rank: int) -> array[int]:
-        return array("Q", [rank]) * lengths[by_rank[rank]]
-
     names = Names()
     columns: dict[str, Column] = {
-        "rank": ("whole", lambda: Gathered(begins, ranks)),
+        "rank": ("whole", lambda: numbered(begins)),
         "id": ("id", by_graph(lambda graph: graph.id, lambda ids: ids)),
         "name": ("text", by_graph(names.of, lambda codes: Coded(codes, names.texts))),
         "type": (
@@ -145,7 +141,19 @@ def node_times(model: Model, outcome: _core.Outcome, ticks: memoryview[int]) -> 
         first = first_node[rank]
         return ticks[first : first + lengths[by_rank[rank]]]
 
-    return Gathered(node_begins(model), stretch, lambda some: Ticks(some, model.ticks_per_ns))
+    return Gathered(
+        node_begins(model),
+        stretch,
+        lambda some: Ticks(some, model.ticks_per_ns),
+        alike=runs_of(model, outcome),
+    )
+
+
+def runs_of(model: Model, outcome: _core.Outcome) -> list[int]:
+    """Return a number for each rank, the same for ranks that share a trace and a run."""
+    pairs = list(zip(model.graphs.by_rank, outcome.first_node, strict=False))
+    places = {pair: at for at, pair in enumerate(dict.fromkeys(pairs))}
+    return [places[pair] for pair in pairs]
 
 
 class Names:

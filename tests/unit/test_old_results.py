@@ -1,0 +1,45 @@
+"""Files of older versions of the form are read as they were; `old_results` has one of each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cases import ALL_REDUCE, cluster, scenario
+from yantra import load_result
+from yantra.chakra import TraceBuilder
+from yantra.explain import compare, explain
+from yantra.result import Result
+from yantra.result.table_names import TABLES
+from yantra.run.simulate import simulate
+
+OLD = Path(__file__).with_name("old_results") / "1.json"
+
+
+def step(builder: TraceBuilder, rank: int) -> None:
+    kernel = builder.compute("forward", duration_micros=20 + 10 * (rank == 3))
+    builder.collective(ALL_REDUCE, 1 << 20, name="gradients", after=kernel)
+
+
+def today() -> Result:
+    return simulate(scenario(cluster(("ring", 4, 50.0, 500.0)), step), record=True)
+
+
+def test_version_1_has_the_tables_of_a_run_of_today() -> None:
+    old, result = load_result(OLD), today()
+    assert json.loads(OLD.read_text())["version"] == 1
+    assert old.tables == TABLES
+    for name in TABLES:
+        table, now = old.table(name), result.table(name)
+        assert table.columns == now.columns
+        assert [*map(table.kind, table.columns)] == [*map(now.kind, now.columns)]
+        assert list(table.rows()) == list(now.rows())
+    assert old.summary() == result.summary()
+
+
+def test_version_1_is_compared_and_explained_as_ever() -> None:
+    names = ("old", "new")
+    data = compare(OLD, today(), names).data
+    assert data["makespan_ns"]["change"] == 0 and data["missing"] == []
+    assert data["nodes"]["rows"] == data["collectives"]["rows"] == data["by_rank"] == []
+    assert explain(OLD, runs=False).text().startswith("The run takes")
