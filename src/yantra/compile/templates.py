@@ -36,7 +36,8 @@ class TemplateGraphs(Graphs):
 
     def group_names(self, rank: int) -> Sequence[str]:
         """Return the names of groups that the graph of a rank refers to by place."""
-        return [str(number) for number in self.table(rank)[0]]
+        groups, _ = self.rules[self.by_rank[rank]]
+        return [str(rule.of(rank)) for rule in groups]
 
     def table(self, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the groups and the peers that the names of a rank's graph mean, in their order."""

@@ -1,4 +1,4 @@
-"""Long tables -> the member `packed` of a result file, and back.
+"""Long tables -> the member `packed` of a result file; `unpacked.py` reads it.
 
 Rows come in parts: a part is what one rank has, or some ten thousand rows. Of each column the parts
 that differ are written once (`pieces`), and which of them each part has (`of`). So ranks of one
@@ -18,17 +18,14 @@ from __future__ import annotations
 import json
 import zlib
 from array import array
-from base64 import b64decode, b64encode
-from binascii import Error as NotBase64
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
-from itertools import accumulate
 from typing import Any
 
 from yantra import _core
-from yantra.base.errors import ConfigError, expected_got, show
-from yantra.result.columns import DTYPES, Coded, Gathered, Kind, Reals, Ticks, as_list, part_of
-from yantra.result.table import Column, Table
+from yantra.result.columns import Coded, Gathered, Kind, Reals, Ticks, part_of
+from yantra.result.table import Table
 
 MOST_ROWS_IN_FULL = 1_000
 """Tables of more rows are packed."""
@@ -47,27 +44,6 @@ def numbers_form(numbers: Any) -> Numbers:
         return list(numbers)
     planes = _core.to_planes(memoryview(numbers).cast("B").cast("Q"))
     return b64encode(zlib.compress(planes, _LEVEL)).decode("ascii")
-
-
-def numbers_of(form: Any, where: str) -> array[int]:
-    """Return the numbers of their form; `where` names it in errors."""
-    if isinstance(form, list):
-        for number in form:
-            if type(number) is not int or not 0 <= number < _LARGEST:
-                raise ConfigError(where, expected_got("whole numbers up to 2^64", number))
-        return array("Q", form)
-    try:
-        planes = zlib.decompress(b64decode(form, validate=True))
-        if len(planes) % 8:
-            raise ValueError
-    except (NotBase64, zlib.error, ValueError, TypeError):
-        raise ConfigError(where, "damaged: not what packed numbers look like") from None
-    numbers = array("Q")
-    numbers.frombytes(_core.from_planes(planes))
-    return numbers
-
-
-# --- writing
 
 
 def table_pieces(table: Table) -> Iterator[str]:
@@ -176,105 +152,3 @@ def _of_list(values: list[Any], begins: Sequence[int]) -> Gathered:
 
 def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-# --- reading
-
-
-def table_of(
-    name: str, form: Mapping[str, Any], where: str, complete: frozenset[str] = frozenset()
-) -> Table:
-    """Return the table of its packed form; what is damaged is told when a column is asked for.
-
-    Columns named in `complete` have a value in every row. Raises ConfigError, with a place that
-    starts with `where`.
-    """
-    lengths = numbers_of(form["lengths"], f"{where}.lengths")
-    if sum(lengths) != form["rows"]:
-        problem = f"expected lengths that add up to its {form['rows']} rows"
-        raise ConfigError(f"{where}.lengths", problem)
-    begins = array("Q", accumulate(lengths, initial=0))
-
-    def column(key: str, packed: Mapping[str, Any]) -> Column:
-        at = f"{where}.columns.{key}"
-        if packed["kind"] not in DTYPES:
-            raise ConfigError(f"{at}.kind", expected_got(", ".join(DTYPES), packed["kind"]))
-        return packed["kind"], lambda: _column_of(packed, begins, lengths, at, key in complete)
-
-    columns = {key: column(key, packed) for key, packed in form["columns"].items()}
-    return Table(name, form["rows"], columns)
-
-
-def _column_of(
-    form: Mapping[str, Any], begins: array[int], lengths: array[int], where: str, complete: bool
-) -> Gathered:
-    pieces = [numbers_of(piece, f"{where}.pieces[{at}]") for at, piece in enumerate(form["pieces"])]
-    of = numbers_of(form["of"], f"{where}.of")
-    if len(of) != len(lengths) or max(of, default=-1) >= len(pieces):
-        raise ConfigError(f"{where}.of", "expected one of the pieces for each part of the table")
-    if any(len(pieces[piece]) != length for piece, length in set(zip(of, lengths, strict=True))):
-        raise ConfigError(f"{where}.pieces", "expected as many numbers as the table has rows")
-    meaning, stand = None, pieces
-    if "names" in form:
-        widths = [max(piece, default=-1) + 1 for piece in pieces]
-        stand = [numbers_of(slot, f"{where}.names[{at}]") for at, slot in enumerate(form["names"])]
-        meaning = _meaning(stand, [widths[piece] for piece in of], f"{where}.names")
-    highest = max((max(some, default=-1) for some in stand), default=-1)
-    if "values" in form and highest >= len(form["values"]):
-        raise ConfigError(f"{where}.values", "expected a value for each number of the pieces")
-    wrap = _wrap(form, where)
-    if complete and any(None in as_list(wrap(some)) for some in stand):
-        raise ConfigError(where, "expected a value in every row")
-    return Gathered(begins, lambda at: pieces[of[at]], wrap, alike=of, meaning=meaning)
-
-
-def _meaning(
-    names: list[array[int]], widths: list[int], where: str
-) -> Callable[[int], Sequence[int]]:
-    """Return what the places of a part mean; a place has a name in each part that is so wide."""
-    if max(widths, default=0) > len(names):
-        raise ConfigError(where, "expected a list for each place of the pieces")
-    places = [
-        array("Q", accumulate((width > slot for width in widths), initial=0))
-        for slot in range(len(names))
-    ]
-    if any(len(slot) != at[-1] for slot, at in zip(names, places, strict=True)):
-        raise ConfigError(where, "expected a name for each part that has the place")
-
-    def meaning(part: int) -> list[int]:
-        return [names[slot][places[slot][part]] for slot in range(widths[part])]
-
-    return meaning
-
-
-def _wrap(form: Mapping[str, Any], where: str) -> Callable[[array[int]], Any]:
-    """Return what makes a part of numbers."""
-    kind = form["kind"]
-    if "values" in form:
-        values = form["values"]
-        for value in values:
-            if type(value) not in _TYPES[kind]:
-                raise ConfigError(f"{where}.values", f"{show(value)} is no value of kind {kind}")
-        if kind == "text":
-            return lambda some: Coded(some, values)
-        return lambda some: [values[place] for place in some]
-    if kind == "text":
-        raise ConfigError(where, "values: missing; expected a list")
-    if kind == "real" and "per_ns" in form:
-        per_ns = form["per_ns"]
-        if per_ns not in (1, 1000):
-            raise ConfigError(f"{where}.per_ns", expected_got("1 or 1000", per_ns))
-        return lambda some: Ticks(some, per_ns)
-    if kind == "real" and form.get("doubles"):
-        return Reals
-    if kind == "real":
-        raise ConfigError(where, "expected one of values, per_ns and doubles")
-    return lambda some: some
-
-
-_TYPES: Mapping[Kind, tuple[type, ...]] = {
-    "whole": (int,),
-    "id": (int,),
-    "real": (int, float, type(None)),
-    "text": (str,),
-}

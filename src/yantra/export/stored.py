@@ -18,7 +18,7 @@ from yantra.base.documents import RESULT_FORMAT, Path, parse_own_json, read_text
 from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean, expected_got, show
 from yantra.export.form_check import check_form
 from yantra.export.json import VERSION
-from yantra.export.packed import table_of
+from yantra.export.unpacked import table_of
 from yantra.result import Bound, DimensionUse, Table
 from yantra.result.columns import Kind
 from yantra.result.table import Column

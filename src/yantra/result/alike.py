@@ -7,6 +7,7 @@ once, so that its cost follows the classes and not the ranks.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -44,16 +45,40 @@ def alike(table: Table, columns: Sequence[str]) -> Iterator[Alike]:
         for at, parts in enumerate(table.parts(columns)):
             yield Alike(1, at, [as_list(part) for part in parts], {})
         return
-    places: dict[tuple[int, ...], list[int]] = {}
-    for place, key in enumerate(zip(*(column.alike for column in shared), strict=True)):
+    keys = _keys(shared)
+    times = Counter(keys)
+    first = _first_of(keys, range(len(keys)))
+    named = any(column.meaning is not None for column in shared)
+    same = _by_key(keys) if named else {}
+    for key, count in times.items():
+        at = first[key]
+        if begins[at + 1] > begins[at]:
+            found = dict(zip(columns, shared, strict=True))
+            yield _alike(found, count, at, same.get(key, ()))
+
+
+def _keys(columns: list[Gathered]) -> Sequence[Any]:
+    """Return for each part what is equal where all columns are; most columns tell apart alike."""
+    distinct: list[Sequence[int]] = []
+    for column in columns:
+        if column.alike not in distinct:
+            distinct.append(column.alike)
+    return distinct[0] if len(distinct) == 1 else list(zip(*distinct, strict=True))
+
+
+def _first_of(keys: Sequence[Any], places: Sequence[int]) -> dict[Any, int]:
+    """Return for each key the first of the places at which it is."""
+    return dict(zip(reversed(keys), reversed(places), strict=True))
+
+
+def _by_key(keys: Sequence[Any]) -> dict[Any, list[int]]:
+    places: dict[Any, list[int]] = {}
+    for place, key in enumerate(keys):
         places.setdefault(key, []).append(place)
-    for same in places.values():
-        if begins[same[0] + 1] > begins[same[0]]:
-            yield _alike(dict(zip(columns, shared, strict=True)), same)
+    return places
 
 
-def _alike(columns: dict[str, Gathered], parts: list[int]) -> Alike:
-    first = parts[0]
+def _alike(columns: dict[str, Gathered], times: int, first: int, parts: Sequence[int]) -> Alike:
     values: list[list[Any]] = []
     uses: dict[str, list[list[Use]]] = {}
     for name, column in columns.items():
@@ -64,23 +89,21 @@ def _alike(columns: dict[str, Gathered], parts: list[int]) -> Alike:
             places = memoryview(column.stretch(first)).tolist()
             values.append(places)
             uses[name] = _uses(column, max(places, default=-1) + 1, parts)
-    return Alike(len(parts), first, values, uses)
+    return Alike(times, first, values, uses)
 
 
-def _uses(column: Gathered, width: int, parts: list[int]) -> list[list[Use]]:
+def _uses(column: Gathered, width: int, parts: Sequence[int]) -> list[list[Use]]:
     """Return by place what it means in some parts."""
     assert column.meaning is not None
-    counts: list[dict[int, list[int]]] = [{} for _ in range(width)]
-    for part in parts:
-        for found, number in zip(counts, column.meaning(part), strict=False):
-            if number in found:
-                found[number][0] += 1
-            else:
-                found[number] = [1, part]
-    return [_texts_of(column, found) for found in counts]
+    meanings = [column.meaning(part)[:width] for part in parts]
+    return [_used(column, numbers, parts) for numbers in zip(*meanings, strict=True)]
 
 
-def _texts_of(column: Gathered, found: dict[int, list[int]]) -> list[Use]:
-    values = as_list(column.wrap(array("Q", found)))
-    counted = zip(values, found.values(), strict=True)
-    return [Use(value, times, first) for value, (times, first) in counted]
+def _used(column: Gathered, numbers: Sequence[int], parts: Sequence[int]) -> list[Use]:
+    counts = Counter(numbers)
+    first = _first_of(numbers, parts)
+    values = as_list(column.wrap(array("Q", counts)))
+    return [
+        Use(value, times, first[number])
+        for value, (number, times) in zip(values, counts.items(), strict=True)
+    ]

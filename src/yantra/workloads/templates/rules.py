@@ -32,6 +32,17 @@ class Sum(NamedTuple):
     relative: bool
     axes: tuple[SumAxis, ...]
 
+    def of(self, rank: int) -> int:
+        """Return the number of a rank; NONE where there is none."""
+        total = self.base + (rank if self.relative else 0)
+        for stride, size, factor, values in self.axes:
+            at = (rank - self.first_rank) // stride % size
+            term = values[at] if values else factor * at
+            if term == NONE and not self.relative:
+                return NONE
+            total += term
+        return total % _WORD
+
 
 class Family(NamedTuple):
     """Communicators of one layout: their ids and lowest ranks, and the offsets of their members.
