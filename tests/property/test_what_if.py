@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -9,13 +10,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cases import ALL_GATHER, ALL_REDUCE, cluster, collectives, scenario
+from tests.oracles.small_workloads import standard
+from yantra.base.errors import UnsupportedError
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile, compile_without
 from yantra.compile.removal import CAUSES
 from yantra.explain import what_if
 from yantra.explain.what_if import REMOVALS
+from yantra.result.table_names import TABLES
+from yantra.run.fold import taken_over
 from yantra.run.simulate import run
-from yantra.scenario import Device, RemoteMemory, Resources, Scenario
+from yantra.scenario import (
+    Collectives,
+    Device,
+    Dimension,
+    RemoteMemory,
+    Resources,
+    Scenario,
+    Templates,
+    Topology,
+)
 
 RANKS = 4
 MANY = Resources(compute_streams=1000, cpu_slots=1000, copy_engines=1000)
@@ -96,3 +110,48 @@ def test_gains_are_those_of_the_runs(seed: int) -> None:
         assert bounds.next.makespan_ns == bounds.best.makespan_ns
     else:
         assert bounds.best is None and bounds.next is None
+
+
+def templated(seed: int, tp: int, dp: int, pp: int) -> Scenario:
+    """A job of templates, whose ranks of one stage share a graph."""
+    rings = [
+        Dimension(kind="ring", size=size, bytes_per_ns=7.0 + 10 * at, latency_ns=50.0)
+        for at, size in enumerate((tp, dp, pp))
+    ]
+    algorithms = ("ring",) * len(rings)
+    return Scenario(
+        workload=Templates(workload=standard(tp, dp, pp, seed=seed)),
+        topology=Topology(dimensions=tuple(rings)),
+        device=Device(compute="roofline", peak_flops=1e14, memory_bytes_per_s=1e12),
+        collectives=Collectives(
+            all_reduce=algorithms,
+            all_gather=algorithms,
+            reduce_scatter=algorithms,
+            all_to_all=algorithms,
+            endpoint_delay_ns=9,
+        ),
+    )
+
+
+def test_classes_taken_over_give_what_the_run_of_all_ranks_gives() -> None:
+    taken = 0
+    for seed, shape in product(range(12), [(2, 4, 2), (4, 2, 2), (3, 3, 2)]):
+        model = compile(templated(seed, *shape))
+        try:
+            before = run(model, fold="require")
+        except UnsupportedError:
+            continue
+        for cause in CAUSES:
+            relieved = compile_without(model, [cause])
+            if taken_over(relieved, before) is None:
+                continue
+            try:
+                folded = run(relieved, fold="require", like=before)
+            except UnsupportedError:
+                continue
+            taken += 1
+            whole = run(relieved, fold="off")
+            for name in TABLES:
+                told = folded.table(name).as_dict()
+                assert told == whole.table(name).as_dict(), (seed, shape, cause, name)
+    assert taken > 100

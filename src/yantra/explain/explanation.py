@@ -19,7 +19,6 @@ from yantra.explain.parts import merged, total
 from yantra.explain.sums import sums_of_ranks
 from yantra.explain.what_if import WhatIf
 from yantra.export.stored import Form, table_in
-from yantra.result.critical_path import Step
 from yantra.result.path import ns_of, ps_of
 
 WINDOWS = 4
@@ -121,10 +120,6 @@ def _ranks(form: Form) -> dict[str, Any] | None:
     return told
 
 
-def _length_ns(step: Step) -> float:
-    return ns_of(ps_of(step.end_ns) - ps_of(step.start_ns))
-
-
 def _bounds(bounds: WhatIf) -> list[dict[str, Any]]:
     return [row._asdict() | {"causes": list(row.causes)} for row in bounds.rows]
 
@@ -141,5 +136,6 @@ def _next(bounds: WhatIf) -> dict[str, Any] | None:
     }
     if bounds.next.recorded:
         path = bounds.next.critical_path
-        told["by_kind"] = merged({step.kind: _length_ns(step)} for step in path.steps)
+        kinds = path.by_kind()
+        told["by_kind"] = merged([{kind: kinds[kind] for kind in path.kinds()}])
     return told

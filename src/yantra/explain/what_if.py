@@ -166,7 +166,7 @@ def what_if(
         return WhatIf(result, tuple(rows), None, None)
     row, relieved = best
     if result.recorded:
-        relieved = run(relieved.model, record=True)
+        relieved = run(relieved.model, record=True, like=result)
     return WhatIf(result, tuple(rows), row, relieved)
 
 
@@ -175,7 +175,7 @@ def _bound(result: Result, removal: Removal) -> tuple[Bound, Result | None]:
     model = compile_without(result.model, {*result.model.without, *causes})
     must_fold = result.outcome.folded and _nodes(model) > MOST_NODES_UNFOLDED
     try:
-        relieved = run(model, fold="require" if must_fold else None)
+        relieved = run(model, fold="require" if must_fold else None, like=result)
     except (DeadlockError, UnsupportedError) as error:
         problem = str(error).splitlines()[0]
         return Bound(name, causes, text, None, None, None, "", problem), None
@@ -192,4 +192,4 @@ def _is_better(row: Bound, best: Bound) -> bool:
 
 
 def _nodes(model: Model) -> int:
-    return sum(len(model.graphs.of(rank)) for rank in range(model.ranks))
+    return sum(len(graph) * ranks for graph, ranks, _ in model.graphs.counted())

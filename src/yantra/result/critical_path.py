@@ -83,6 +83,10 @@ class CriticalPath:
             ticks[KINDS[kind]] += end - start
         return {kind: _ns(sum_, self._model.ticks_per_ns) for kind, sum_ in ticks.items()}
 
+    def kinds(self) -> list[str]:
+        """Return the kinds of the steps, in the order in which they first come."""
+        return [KINDS[kind] for kind in dict.fromkeys(self.columns.kind)]
+
     def table(self) -> Table:
         """Return the steps as a table, in their order."""
         kinds: dict[str, Kind] = {
@@ -126,6 +130,8 @@ class CriticalPath:
 def steps_of(model: Model, columns: _core.Steps, first: int = 0) -> Iterator[Step]:
     """Yield the core's columns of steps as `Step`s, from the `first` on."""
     per_ns = model.ticks_per_ns
+    ticks: int | None = None
+    until: float = 0
     names: dict[tuple[int, int], tuple[int, str]] = {}
     for kind, rank, node, peer, dimension, start, end in zip(
         columns.kind[first:],
@@ -137,7 +143,9 @@ def steps_of(model: Model, columns: _core.Steps, first: int = 0) -> Iterator[Ste
         columns.end[first:],
         strict=True,
     ):
-        times = (_ns(start, per_ns), _ns(end, per_ns))
+        since = until if start == ticks else _ns(start, per_ns)
+        ticks, until = end, _ns(end, per_ns)
+        times = (since, until)
         if rank == _NONE:
             yield Step(KINDS[kind], None, None, "", *times, None, None)
             continue

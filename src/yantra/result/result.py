@@ -33,7 +33,8 @@ class Result:
     `finish_ns` and `finish_ps` are arrays by rank. `ranks`, `nodes`, `collectives`, `dimensions`
     and `links` are tables: `result.ranks["idle_ns"]` is an array, `result.ranks.values("idle_ns")`
     a list. Times count from the start of the run. `not_folded` says why every rank was run, where
-    folding was asked for and one could not stand for all that do the same.
+    folding was asked for and one could not stand for all that do the same; `folding` has the
+    classes of ranks of a folded run.
     """
 
     def __init__(
@@ -43,11 +44,13 @@ class Result:
         run_warnings: tuple[str, ...] = (),
         not_folded: str = "",
         recording: Recording | None = None,
+        folding: _core.Folding | None = None,
     ) -> None:
         self.model = model
         self.outcome = outcome
         self.run_warnings = run_warnings
         self.not_folded = not_folded
+        self.folding = folding
         self._recording = recording
 
     @property

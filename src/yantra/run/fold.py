@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from yantra import _core
 from yantra._core import Difference
 from yantra.compile import Model
+from yantra.result import Result
 
 MOST_WORK = 0.5
 """With `auto` a run is folded if the representatives of its classes have at most this share of all
@@ -46,6 +47,22 @@ def work(model: Model, folding: _core.Folding) -> float:
     nodes = [len(model.graphs.of(rank)) for rank in folding.representative]
     whole = sum(size * count for size, count in zip(nodes, folding.count, strict=True))
     return sum(nodes) / whole if whole else 1.0
+
+
+def taken_over(model: Model, like: Result) -> _core.Folding | None:
+    """Return the classes of another run where they are sure to be some of this model's, else None.
+
+    `model` is that of `like` without some causes of time. Ranks that run the same graph on the same
+    device still do the same then, and have the neighbours they had; ranks of different graphs may
+    have been alike by their durations alone. Where links are kept, classes are searched anew.
+    """
+    found = like.folding
+    if found is None or model.graphs is not like.model.graphs:
+        return None
+    if model.keeps_links or like.model.keeps_links:
+        return None
+    graphs = set(zip(found.class_of, model.graphs.by_rank, strict=True))
+    return found if len(graphs) == len(found.representative) else None
 
 
 def explain(model: Model, folding: _core.Folding, not_folded: str = "") -> list[str]:

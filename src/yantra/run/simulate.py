@@ -40,6 +40,7 @@ def run(
     progress: Progress | None = None,
     fold: Fold | None = None,
     record: bool | int = False,
+    like: Result | None = None,
 ) -> Result:
     """Run a compiled scenario. Any number of runs may share one model.
 
@@ -51,13 +52,18 @@ def run(
     changes no time. It takes up to BYTES_PER_EVENT bytes of memory per event and raises
     UnsupportedError where that is more than half of what the machine has free, or more than
     `record` bytes if that is a number.
+
+    `like` is a run of the same traces, of whose model this one was compiled without some causes
+    (`compile_without`): its classes of ranks are taken where they are those of this model, too.
     """
     wanted = fold or model.scenario.fold
     reason = ""
     if wanted != "off":
-        outcome, recording, reason = _run_folded(model, progress, wanted == "require", record)
+        classes = (folding.taken_over(model, like) if like else None) or folding.find(model)
+        always = wanted == "require"
+        outcome, recording, reason = _run_folded(model, progress, classes, always, record)
         if outcome is not None:
-            return Result(model, outcome, recording=recording)
+            return Result(model, outcome, recording=recording, folding=classes)
     if wanted == "require":
         raise UnsupportedError(f"fold: require, but the run cannot be folded: {reason}")
     warnings: list[str] = []
@@ -66,14 +72,17 @@ def run(
 
 
 def _run_folded(
-    model: Model, progress: Progress | None, always: bool, record: bool | int
+    model: Model,
+    progress: Progress | None,
+    classes: _core.Folding,
+    always: bool,
+    record: bool | int,
 ) -> tuple[_core.Outcome | None, Recording | None, str]:
     """Return the outcome of one rank per class, or None and why it is not that of all ranks.
 
     A deadlock, or a message that nobody received, has to be reported rank by rank, so such a run is
     made again with all of them.
     """
-    classes = folding.find(model)
     if classes.refusal:
         return None, None, classes.refusal
     if not always and (share := folding.work(model, classes)) > folding.MOST_WORK:
