@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,6 +21,7 @@ from tests.oracles.folded_jobs import folded_case
 from tests.oracles.folded_runs import cases
 from tests.property.test_damaged_results import damaged
 from tests.property.test_tables import some_tables
+from tests.property.test_what_if import templated
 from yantra import load_result
 from yantra.base.errors import ConfigError, DeadlockError, UnsupportedError
 from yantra.compile import Model, compile
@@ -93,6 +95,12 @@ def test_runs_that_were_forwarded_come_back_too(tmp_path: Path) -> None:
     for name, scenario in cases("repeated", range(6)):
         for result in runs_of(compile(scenario)):
             keeps_all(result, tmp_path, name)
+
+
+def test_templates_come_back_with_the_groups_of_every_rank(tmp_path: Path) -> None:
+    for seed, shape in product(range(4), [(2, 4, 2), (4, 2, 2), (3, 3, 2)]):
+        for result in runs_of(compile(templated(seed, *shape))):
+            keeps_all(result, tmp_path, f"case {seed} of {shape}")
 
 
 @settings(max_examples=60)
