@@ -103,8 +103,8 @@ def _form_and_file(text: str) -> tuple[str, str]:
     "--explain-folding", is_flag=True, help="Tell which ranks do the same, and why others do not."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("-o", "--output", type=click.Path(), help="Write the whole result as JSON.")
-@click.option("--csv", type=click.Path(), help="Write one table as CSV.")
+@click.option("-o", "--output", type=click.Path(), help="Write the result as JSON; packed for .gz.")
+@click.option("--csv", type=click.Path(), help="Write one table as CSV; packed for .gz.")
 @click.option("--parquet", type=click.Path(), help="Write one table as Parquet.")
 @click.option(
     "--export",
