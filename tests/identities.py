@@ -9,7 +9,14 @@ from yantra.result.accounting import COLLECTIVE_PARTS
 from yantra.result.critical_path import KINDS
 
 NEVER = 2**64 - 1
-PARTS = ("compute", "exposed_communication", "exposed_memory", "exposed_host", "idle")
+PARTS = (
+    "compute",
+    "exposed_communication",
+    "exposed_memory",
+    "exposed_host",
+    "waiting",
+    "idle",
+)
 OF_NODES = [KINDS.index(kind) for kind in ("compute", "memory", "host")]
 
 

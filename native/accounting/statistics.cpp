@@ -34,14 +34,23 @@ bool ran(const Outcome& outcome, u64 at) {
     return outcome.start[at] != never && outcome.end[at] != never;
 }
 
+// When a node is more than posted: its message moves.
+u64 begun(const Outcome& outcome, u64 at) {
+    const bool waited = at < outcome.begun.size() && outcome.begun[at] != never;
+    return waited ? outcome.begun[at] : outcome.start[at];
+}
+
+enum class From : u8 { posted, moving };
+
 std::vector<Interval> intervals_of(const Model& model, const Outcome& outcome, u32 rank,
-                                   NodeClass node_class) {
+                                   NodeClass node_class, From from = From::posted) {
     std::vector<Interval> intervals;
     const Job& job = model.job(rank);
     for (u32 node = 0; node < job.ops.size(); ++node) {
         const u64 at = outcome.first_node[rank] + node;
         if (job.ops[node].node_class == node_class && ran(outcome, at)) {
-            intervals.emplace_back(outcome.start[at], outcome.end[at]);
+            intervals.emplace_back(from == From::moving ? begun(outcome, at) : outcome.start[at],
+                                   outcome.end[at]);
         }
     }
     return intervals;
@@ -147,17 +156,23 @@ Breakdown breakdown(const Model& model, const Outcome& outcome, u32 rank) {
     Breakdown parts;
     std::vector<Interval> covered;
     u64 so_far = 0;
+    auto add = [&](const std::vector<Interval>& more, u64 Breakdown::*part) {
+        covered.insert(covered.end(), more.begin(), more.end());
+        const u64 length = union_length(covered);
+        parts.*part = length - so_far;
+        so_far = length;
+    };
     for (const auto& [node_class, part] :
          {std::pair{NodeClass::gpu, &Breakdown::compute},
           std::pair{NodeClass::communication, &Breakdown::exposed_communication},
           std::pair{NodeClass::memory, &Breakdown::exposed_memory},
           std::pair{NodeClass::cpu, &Breakdown::exposed_host}}) {
-        const std::vector<Interval> more = intervals_of(model, outcome, rank, node_class);
-        covered.insert(covered.end(), more.begin(), more.end());
-        const u64 length = union_length(covered);
-        parts.*part = length - so_far;
-        so_far = length;
+        add(intervals_of(model, outcome, rank, node_class, From::moving), part);
     }
+    // What is left of posted messages once all that moves is counted.
+    add(intervals_of(model, outcome, rank, NodeClass::communication), &Breakdown::waiting);
+    parts.communication = union_length(
+        intervals_of(model, outcome, rank, NodeClass::communication, From::moving));
     const u64 finish = outcome.finish[rank];
     parts.idle = finish == never ? 0 : finish - so_far;
     return parts;

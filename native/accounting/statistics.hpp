@@ -24,13 +24,16 @@ struct RankStatistics {
 };
 
 // Where a rank's time went. Each moment counts once, for the first of these that is under way, so
-// the parts add up to the rank's finish exactly.
+// the parts add up to the rank's finish exactly. A posted message is waiting until its first byte
+// moves, a collective until its last member has entered it; both are communication from then on.
 struct Breakdown {
     u64 compute = 0;                 // on the device
     u64 exposed_communication = 0;
     u64 exposed_memory = 0;
     u64 exposed_host = 0;
+    u64 waiting = 0;
     u64 idle = 0;
+    u64 communication = 0;           // all of it, exposed or not; no part
 };
 
 RankStatistics rank_statistics(const Model& model, const Outcome& outcome, u32 rank,

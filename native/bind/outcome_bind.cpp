@@ -84,6 +84,7 @@ void bind_outcome(nb::module_& module) {
     column(outcome, "first_node", &Outcome::first_node);
     column(outcome, "start", &Outcome::start);
     column(outcome, "end", &Outcome::end);
+    column(outcome, "begun", &Outcome::begun);
     column(outcome, "class_of", &Outcome::class_of);
     outcome.def_ro("dimensions", &Outcome::dimensions)
         .def_ro("busiest", &Outcome::busiest)
@@ -116,7 +117,9 @@ void bind_statistics(nb::module_& module) {
         .def_ro("exposed_communication", &Breakdown::exposed_communication)
         .def_ro("exposed_memory", &Breakdown::exposed_memory)
         .def_ro("exposed_host", &Breakdown::exposed_host)
-        .def_ro("idle", &Breakdown::idle);
+        .def_ro("waiting", &Breakdown::waiting)
+        .def_ro("idle", &Breakdown::idle)
+        .def_ro("communication", &Breakdown::communication);
     module.def("rank_statistics", &rank_statistics, "model"_a, "outcome"_a, "rank"_a, "roofline"_a);
     module.def("breakdown", &breakdown, "model"_a, "outcome"_a, "rank"_a);
 }

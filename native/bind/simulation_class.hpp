@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "accounting/entries.hpp"
 #include "base/unsupported.hpp"
 #include "bind/optional.hpp"
 #include "fold/runtime/folded_run.hpp"
@@ -50,7 +51,8 @@ inline std::unique_ptr<Shortcuts> shortcuts_of(const Model& model, const Folding
 
 class AnyRun {
 public:
-    AnyRun(const Model& model, bool match_by_tag, const Folding* folding, bool shortcuts) {
+    AnyRun(const Model& model, bool match_by_tag, const Folding* folding, bool shortcuts)
+        : model_(model) {
         if (folding == nullptr) {
             whole_ = std::make_unique<Simulation>(model, match_by_tag);
         } else {
@@ -62,7 +64,11 @@ public:
 
     void start() { whole_ ? whole_->start() : folded_->start(); }
     bool run_for(u64 events) { return whole_ ? whole_->run_for(events) : folded_->run_for(events); }
-    Outcome outcome() const { return whole_ ? whole_->outcome() : folded_->outcome(); }
+    Outcome outcome() const {
+        Outcome outcome = whole_ ? whole_->outcome() : folded_->outcome();
+        note_entries(model_, outcome);
+        return outcome;
+    }
     std::optional<Mismatch> mismatch() const {
         return whole_ ? whole_->mismatch() : folded_->mismatch();
     }
@@ -99,6 +105,7 @@ private:
         return *whole_;
     }
 
+    const Model& model_;
     std::unique_ptr<Simulation> whole_;
     std::unique_ptr<FoldedRun> folded_;
 };

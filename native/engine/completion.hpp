@@ -19,6 +19,8 @@ struct Completion {
 class Completions {
 public:
     virtual void completed(const Completion& completion) = 0;
+    // What it waits for is on its way: the first byte of its message leaves the sender.
+    virtual void begins(const Completion&) {}
 
 protected:
     ~Completions() = default;

@@ -139,6 +139,15 @@ void Executor::completed(const Completion& completion) {
     complete(ActorId(completion.a), NodeId(completion.b));
 }
 
+// Messages whose other half was there first never wait, so most runs of collectives keep no column.
+void Executor::message_begins(const Completion& completion) {
+    const u32 at = place(ActorId(completion.a), NodeId(completion.b));
+    if (state_.begun.size() <= at) {
+        state_.begun.resize(state_.start.size(), never);
+    }
+    state_.begun[at] = engine_.now();
+}
+
 // Issues every ready node whose slot is free, in the order of positions: in that of ids where nobody
 // schedules. Of two jobs the one that came first goes first. A skipped node that does not wake its
 // rank leaves its children for the next pass. Where nothing is in flight no next pass would come, so

@@ -58,6 +58,7 @@ public:
         IdVector<ActorId, OfActor> actors;
         std::vector<u64> start;        // by place
         std::vector<u64> end;
+        std::vector<u64> begun;        // of posted messages that waited: their first byte; grows when needed
         IdVector<ActorId, u64> finish;
         std::vector<ActorId> finish_order;
         u64 nodes_done = 0;
@@ -78,6 +79,8 @@ public:
 
     [[gnu::noinline]] void handle(ActorId actor, const RankEvent& event);
     void completed(const Completion& completion);
+    // The first byte of the message that a posted node waits for moves now.
+    void message_begins(const Completion& completion);
 
     const Op& op(ActorId actor, NodeId node) const {
         const Part& part = part_of(actor, node);

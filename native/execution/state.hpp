@@ -23,9 +23,10 @@ void visit_state(Visitor& v, ActorId actor, Executor::OfActor& of) {
 
 template <class Visitor>
 void visit_state(Visitor& v, Executor::State& state) {
-    auto& [actors, start, end, finish, finish_order, nodes_done] = state;
+    auto& [actors, start, end, begun, finish, finish_order, nodes_done] = state;
     v.elsewhere(start);
     v.elsewhere(end);
+    v.elsewhere(begun);
     v.fixed(finish);
     v.fixed(finish_order);
     v.count(nodes_done);

@@ -68,6 +68,9 @@ struct Outcome {
     std::vector<u64> first_node;     // by rank, into start and end; one more at the end
     std::vector<u64> start;
     std::vector<u64> end;
+    // Of posted messages whose other half came later, and of collectives that were entered early: when
+    // the first byte moved, or the last member entered. Else `never`, as beyond its end.
+    std::vector<u64> begun;
     std::vector<LinkUse> dimensions;
     std::vector<LinkRecord> links;
     std::function<std::vector<LinkRecord>()> links_on_demand;   // of a folded run

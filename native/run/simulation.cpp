@@ -130,6 +130,13 @@ void Simulation::completed(const Completion& completion) {
     }
 }
 
+// Only nodes tell how long they waited.
+void Simulation::begins(const Completion& completion) {
+    if (!completion.kind.is_none() && completion.kind.owner() == Owner::execution) {
+        executor_.message_begins(completion);
+    }
+}
+
 u32 Simulation::submit(const Jobs& jobs, u64 tick) {
     ensure(actors_.classes() == nullptr, "jobs cannot arrive where one rank stands for many");
     ensure(tick >= engine_.now(), "jobs for a time that has passed");
@@ -169,6 +176,7 @@ Outcome Simulation::outcome() const {
     out.first_node.push_back(nodes);
     out.start = state.start;
     out.end = state.end;
+    out.begun = state.begun;
     out.dimensions = network_->dimensions();
     out.busiest = network_->busiest();
     out.links = network_->links();

@@ -77,6 +77,7 @@ public:
 
 private:
     void completed(const Completion& completion) override;
+    void begins(const Completion& completion) override;
     void handle(const Event& event);
     void handle(ActorId actor, const RankEvent& event);
     bool must_match_by_tag() const {

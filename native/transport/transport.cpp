@@ -62,6 +62,9 @@ void Transport::send_now(const MatchKey& key, RankId from, RankId to, Completion
     f.dst = to.index();
     f.tag = key.tag;
     f.sent = then;
+    if (!fresh) {
+        completions_.begins(f.received);
+    }
     const u64 ranks = actors_.ranks_of(actors_.of(from));
     state_.messages += ranks;
     probe_.sent(flight, fresh, key.bytes, to, key.tag);
@@ -146,6 +149,7 @@ void Transport::complete(const Completion& then) {
     state_.rendezvous.give_back(then.a);
     const MatchKey key{r.bytes, r.tag, r.ends.src, r.ends.dst};
     if (then.kind.kind() == may_send) {
+        completions_.begins(r.then);
         send_now(key, r.src, r.dst, r.then);
     } else {
         receive_now(key, r.then);

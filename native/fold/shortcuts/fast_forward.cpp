@@ -55,6 +55,12 @@ u64* FastForward::ends(ActorId actor) {
     return run_.executor().state().end.data() + of(actor).parts.front().first_place;
 }
 
+// Null where no message has waited for.
+u64* FastForward::begins(ActorId actor) {
+    std::vector<u64>& begun = run_.executor().state().begun;
+    return begun.empty() ? nullptr : begun.data() + of(actor).parts.front().first_place;
+}
+
 void FastForward::look() {
     const u64 done = of(next_look_.actor).done;
     while (next_look_.nodes <= done) {
@@ -270,11 +276,15 @@ void FastForward::follow(ActorId actor) {
     const Graph& graph = *job(actor).graph;
     const u64* const start = starts(actor);
     const u64* const end = ends(actor);
+    const u64* const begun = begins(actor);
     Shift& shift = shifts_[actor];
     for (u32 node = kept_->actors[actor].first_open; node < graph.size(); ++node) {
         if (start[node] != never && start[node] > kept_->tick) {
             shift.started.push_back(node);
             shift.highest = std::max(shift.highest, node);
+        }
+        if (begun != nullptr && begun[node] != never && begun[node] > kept_->tick) {
+            shift.begun.push_back(node);
         }
         if (end[node] != never && end[node] > kept_->tick) {
             shift.ended.push_back(node);
@@ -404,10 +414,14 @@ void FastForward::write_times(ActorId actor, u64 ticks, u64 times) {
     const Shift& shift = shifts_[actor];
     u64* const start = starts(actor);
     u64* const end = ends(actor);
+    u64* const begun = begins(actor);
     for (u64 time = 1; time <= times; ++time) {
         const u64 by = time * shift.by;
         for (u32 node : shift.started) {
             start[node + by] = start[node] + time * ticks;
+        }
+        for (u32 node : shift.begun) {
+            begun[node + by] = begun[node] + time * ticks;
         }
         for (u32 node : shift.ended) {
             end[node + by] = end[node] + time * ticks;

@@ -65,6 +65,7 @@ private:
         u32 highest = 0;               // node that was touched meanwhile
         u32 end = 0;                   // from here on nodes are not those `by` before
         std::vector<u32> started;      // meanwhile
+        std::vector<u32> begun;        // messages that had waited
         std::vector<u32> ended;
     };
 
@@ -73,6 +74,7 @@ private:
     const Job& job(ActorId actor) const { return *of(actor).parts.front().job; }
     u64* starts(ActorId actor);
     u64* ends(ActorId actor);
+    u64* begins(ActorId actor);
 
     std::optional<State> state();
     bool in_step(State& state);

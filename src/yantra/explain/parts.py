@@ -37,6 +37,7 @@ PART_TEXTS: Mapping[str, str] = {
     "exposed_communication": "communication that no kernel hides",
     "exposed_memory": "remote memory that nothing hides",
     "exposed_host": "host work that nothing hides",
+    "waiting": "waiting for other ranks",
     "idle": "nothing",
     "finished": "idle at the end",
 }

@@ -19,6 +19,7 @@ _COLOURS = {
     "exposed_communication": "#f58518",
     "exposed_memory": "#54a24b",
     "exposed_host": "#b279a2",
+    "waiting": "#e3c567",
     "idle": "#a0a0a0",
 }
 

@@ -26,6 +26,7 @@ _HEADS = {
     "exposed_communication": "exposed comm",
     "exposed_memory": "memory",
     "exposed_host": "host",
+    "waiting": "waiting",
     "idle": "idle",
 }
 _UNITS = (("ns", 1.0, 1e6), ("us", 1e3, 1e8), ("ms", 1e6, 1e11), ("s", 1e9, float("inf")))

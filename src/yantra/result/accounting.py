@@ -24,7 +24,7 @@ COLLECTIVE_PARTS = ("waiting_peers", "queued", "latency", "wire", "hand_over", "
 def with_overlap(ranks: Table) -> Table:
     """Add `overlap_ns`: communication under way while a kernel runs.
 
-    It is `communication_ns` less `exposed_communication_ns`, so it adds to neither the five parts
+    It is `communication_ns` less `exposed_communication_ns`, so it adds to neither the six parts
     nor the finish.
     """
 

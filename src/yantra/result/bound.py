@@ -31,6 +31,7 @@ _NAMES = {
     "exposed_communication": "communication",
     "exposed_memory": "remote memory",
     "exposed_host": "host work",
+    "waiting": "waiting for messages",
     "idle": "idle time",
 }
 

@@ -40,7 +40,14 @@ COLLECTIVE_KINDS = (
     "reduce_scatter_block",
     "barrier",
 )
-PARTS = ("compute", "exposed_communication", "exposed_memory", "exposed_host", "idle")
+PARTS = (
+    "compute",
+    "exposed_communication",
+    "exposed_memory",
+    "exposed_host",
+    "waiting",
+    "idle",
+)
 """Where a rank's time goes, in the order in which a moment with several counts for one."""
 
 _Value = TypeVar("_Value")
@@ -60,9 +67,11 @@ def per_rank(model: Model, outcome: _core.Outcome, of: Callable[[int], _Value]) 
 def rank_table(model: Model, outcome: _core.Outcome) -> Table:
     """One row per rank: its finish, and where the time up to it went.
 
-    The five parts add up to the finish exactly. Each moment counts for the first of PARTS that is
-    under way: communication is exposed where the rank computes nothing on its device meanwhile.
-    `communication_ns` is all time with a collective, send or receive under way, exposed or not.
+    The six parts add up to the finish exactly. Each moment counts for the first of PARTS that is
+    under way: communication is exposed where the rank computes nothing on its device meanwhile. A
+    posted receive is waiting until the first byte of its message leaves the sender.
+    `communication_ns` is all time with a collective under way or a message on its way, exposed or
+    not.
     """
     parts: list[tuple[Any, ...]] = []
 
@@ -177,8 +186,7 @@ class Names:
 
 def communication_ticks(model: Model, outcome: _core.Outcome, rank: int) -> int:
     """Return for how many ticks a rank has communication under way, exposed or not."""
-    statistics = _core.rank_statistics(model.native, outcome, rank, _core.Roofline())
-    return statistics.ticks_of(_core.NodeClass.COMMUNICATION)
+    return _core.breakdown(model.native, outcome, rank).communication
 
 
 def _communication(model: Model, outcome: _core.Outcome) -> list[Any]:

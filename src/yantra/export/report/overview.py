@@ -20,6 +20,7 @@ PART_NAMES = {
     "exposed_communication": "exposed communication",
     "exposed_memory": "exposed memory",
     "exposed_host": "exposed host",
+    "waiting": "waiting",
     "idle": "idle",
 }
 _BARS_SHOWN = 8
