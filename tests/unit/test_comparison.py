@@ -134,7 +134,7 @@ def test_the_words_name_the_largest_causes(slow: Result, fast: Result) -> None:
     text = compared(a, b, ("now.json", "new.json")).text()
     assert text.startswith(
         "now.json takes 100.000 us and new.json 80.000 us: 20.000 us (20.0 %) less. Both\n"
-        "are bound by latency. The critical path has 21.000 us less bytes on links. The\n"
+        "are bound by network. The critical path has 21.000 us less bytes on links. The\n"
         "phase of it that changed most is of wire, 21.000 us less.\n"
     )
     assert "together          100.000 us  80.000 us  -20.000 us" in text

@@ -126,10 +126,17 @@ def compile(scenario: Scenario, arrivals: Mapping[str, Mapping[int, Trace]] | No
 def compile_without(model: Model, causes: Iterable[str]) -> Model:
     """Return the model of the same scenario in which some causes take no time.
 
-    `causes` are names of `yantra.compile.removal.Cause`. The traces are those that `model` loaded.
-    Raises ConfigError for a cause that is not known.
+    `causes` are names of `yantra.compile.removal.Cause`, or what `bandwidth_of_dimension` there
+    returns. The traces are those that `model` loaded. Raises ConfigError for a cause that is not
+    known.
     """
-    return _compile(model.scenario, model.quirks, model.graphs, checked(causes))
+    without = checked(causes, len(model.scenario.topology.dimensions))
+    return _compile(model.scenario, model.quirks, model.graphs, without)
+
+
+def compile_like(model: Model, scenario: Scenario) -> Model:
+    """Return the model of a scenario that differs from that of `model` in its rates alone."""
+    return _compile(scenario, model.quirks, model.graphs, model.without)
 
 
 def _compile(

@@ -34,7 +34,7 @@ def add_dimensions(builder: _core.ModelBuilder, topology: Topology, without: Wit
             _core.Dimension(
                 block=_core.Block[(block.native or "table").upper()],
                 size=dimension.size,
-                bytes_per_ns=bandwidth_of(dimension, without),
+                bytes_per_ns=bandwidth_of(at, dimension, without),
                 latency_ns=latency_of(dimension, without),
                 weight=_gib_per_s(dimension.bytes_per_ns),
             ),
@@ -54,8 +54,8 @@ def set_network(
         builder.set_network(level.name, networks.native_options(scenario.network))
         return
     dimensions = (
-        Dimension(d.kind, d.size, bandwidth_of(d, without), latency_of(d, without))
-        for d in scenario.topology.dimensions
+        Dimension(d.kind, d.size, bandwidth_of(at, d, without), latency_of(d, without))
+        for at, d in enumerate(scenario.topology.dimensions)
     )
     fabric = Fabric(tuple(dimensions))
     builder.set_network_from_outside(networks.maker(scenario.network, fabric, ticks_per_ns))

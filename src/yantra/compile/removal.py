@@ -39,7 +39,8 @@ of collectives given by traces; of the bus its delay per 100 bytes. compute: all
 arithmetic under the roofline. memory_bandwidth: bytes of the device's memory, under the roofline
 and in reductions. remote_memory: its latency and bytes. host: operations of the CPU."""
 
-Without = frozenset[Cause]
+Without = frozenset[str]
+"""Causes, and bandwidths of single dimensions (`bandwidth_of_dimension`)."""
 NOTHING: Without = frozenset()
 CAUSES: tuple[Cause, ...] = get_args(Cause)
 _NODE_CLASSES = {
@@ -51,19 +52,28 @@ _NODE_CLASSES = {
 """Which durations of the core's nodes a cause removes, or two causes together."""
 
 
-def checked(causes: Iterable[str]) -> Without:
-    """Return the causes as a set; raise ConfigError for one that is not known."""
-    known: dict[str, Cause] = {cause: cause for cause in CAUSES}
-    for cause in causes:
-        if cause not in known:
-            hint = did_you_mean(cause, CAUSES) or f"; expected one of {', '.join(CAUSES)}"
-            raise ConfigError("without", f"no cause is named '{cause}'{hint}")
-    return frozenset(known[cause] for cause in causes)
+def bandwidth_of_dimension(at: int) -> str:
+    """Return the name of a cause: the bytes of messages on the links of one dimension."""
+    return f"bandwidth of dimension {at}"
 
 
-def bandwidth_of(dimension: Dimension, without: Without) -> float:
-    """Return the bytes per ns of the links of a dimension; infinite if bytes take no time."""
-    return inf if "bandwidth" in without else dimension.bytes_per_ns
+def checked(causes: Iterable[str], dimensions: int) -> Without:
+    """Return the causes as a set; raise ConfigError for one that is not known.
+
+    Beside CAUSES the bandwidth of each of `dimensions` is one.
+    """
+    chosen = frozenset(causes)
+    known = {*CAUSES, *map(bandwidth_of_dimension, range(dimensions))}
+    for cause in sorted(chosen - known):
+        hint = did_you_mean(cause, CAUSES) or f"; expected one of {', '.join(CAUSES)}"
+        raise ConfigError("without", f"no cause is named '{cause}'{hint}")
+    return chosen
+
+
+def bandwidth_of(at: int, dimension: Dimension, without: Without) -> float:
+    """Return the bytes per ns of the links of dimension `at`; infinite if bytes take no time."""
+    is_free = not without.isdisjoint({"bandwidth", bandwidth_of_dimension(at)})
+    return inf if is_free else dimension.bytes_per_ns
 
 
 def latency_of(dimension: Dimension, without: Without) -> float:

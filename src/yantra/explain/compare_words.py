@@ -51,7 +51,7 @@ def _opening(data: Mapping[str, Any]) -> str:
 
 
 def _bounds(data: Mapping[str, Any]) -> str:
-    kinds = [data[side]["bound_by"]["kind"] for side in ("a", "b")]
+    kinds = [data[side]["bound_by"]["kind"].replace("_", " ") for side in ("a", "b")]
     if kinds[0] == kinds[1]:
         return f"Both are bound by {kinds[0]}."
     return f"The first is bound by {kinds[0]}, the second by {kinds[1]}."

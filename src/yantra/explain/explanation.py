@@ -48,7 +48,7 @@ def explained(form: Form, bounds: WhatIf | None = None, notes: tuple[str, ...] =
             "format": "yantra-explanation",
             "version": 1,
             "makespan_ns": form["makespan_ns"],
-            "bound_by": form["bound_by"],
+            "bound_by": bounds.bound_by._asdict() if bounds else form["bound_by"],
             "ranks": _ranks(form),
             "critical_path": _path(path) if path else None,
             "phases": phases(path) if path else [],

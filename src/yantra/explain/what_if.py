@@ -8,6 +8,9 @@ real improvement of that cause beats removing it, "at most" is meant. Two things
   and make a run longer (Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math.
   1969); such a row has a negative gain, and the bound for a real improvement is then no bound.
 * Gains do not add up: two causes that hide behind each other gain little one by one.
+
+The last two rows need no run: what waiting costs follows from where the time of the ranks goes
+(`yantra.result.waits`). Rows with a `kind` are those that compete to be what bounds the run.
 """
 
 from __future__ import annotations
@@ -17,12 +20,14 @@ from typing import NamedTuple
 
 from yantra.base.errors import DeadlockError, UnsupportedError
 from yantra.compile import Model, compile, compile_without
-from yantra.compile.removal import Cause
-from yantra.network import level_of
 from yantra.result import Result
+from yantra.result import bound as bounds
 from yantra.result.table import Table
+from yantra.result.tables import nanoseconds
+from yantra.result.waits import waits
+from yantra.run.removals import REMOVALS, Cause, Removal, bandwidth_removals, causes_of
 from yantra.run.simulate import run
-from yantra.scenario import Custom, Scenario
+from yantra.scenario import Scenario
 
 MOST_NODES_UNFOLDED = 2_000_000
 """Where a folded run would have more nodes than this unfolded, its bounds must fold, too."""
@@ -31,36 +36,31 @@ BoundsProgress = Callable[[int, int], None]
 """Called with the runs done and the runs in all."""
 
 
-class Removal(NamedTuple):
-    """Causes that one row removes; `text` completes "with ...", `applies` tells where it can."""
-
-    name: str
-    causes: tuple[Cause, ...]
-    text: str
-    applies: Callable[[Scenario], bool]
-
-
 class Bound(NamedTuple):
     """The run without some causes; `gain` is a share of the makespan, negative where longer.
 
-    Where there was no such run, `problem` says why and the numbers are None.
+    Where there was no such run, `problem` says why and the numbers are None. `kind` is that of
+    `Result.bound_by` for a cause that may bound a run, and empty for what contains such a cause or
+    is part of one. `bound_by` is an estimate of what bounds the run that is left.
     """
 
     name: str
-    causes: tuple[Cause, ...]
+    causes: tuple[str, ...]
     text: str
     makespan_ns: float | None
     gain_ns: float | None
     gain: float | None
     bound_by: str
+    kind: str = ""
     problem: str = ""
 
 
 class WhatIf:
-    """The bounds of a run: `rows` in the order of `REMOVALS`, `best` the one that gains most.
+    """The bounds of a run: `rows` in the order of `REMOVALS`, then what waiting costs.
 
-    `result` is the run itself and `next` the run of the best row, recorded if the first was: what
-    bounds that one is the next bottleneck. Both `best` and `next` are None where nothing gains.
+    `result` is the run itself, `best` the row of a run that gains most, and `next` its run,
+    recorded if the first was: what bounds that one is the next bottleneck. Both are None where
+    nothing gains. `bound_by` is what bounds the run, by these rows.
     """
 
     def __init__(
@@ -70,6 +70,21 @@ class WhatIf:
         self.rows = rows
         self.best = best
         self.next = next
+
+    @property
+    def bound_by(self) -> bounds.Bound:
+        """The cause whose removal gains most; an estimate where one of them could not be run."""
+        rows = [row for row in self.rows if row.kind]
+        if not rows or any(row.gain_ns is None for row in rows):
+            return self.result.bound_by
+        model = self.result.model
+        labels = _labels(self.result)
+        gains = [
+            bounds.Gain(row.kind, labels[row.name], row.text, _ticks(row, model))
+            for row in rows
+            if row.gain_ns is not None
+        ]
+        return bounds.largest(gains, max(self.result.outcome.finish))
 
     @property
     def table(self) -> Table:
@@ -85,83 +100,41 @@ class WhatIf:
                 "gain_ns": ("real", lambda: [row.gain_ns for row in rows]),
                 "gain": ("real", lambda: [row.gain for row in rows]),
                 "bound_by": ("text", lambda: [row.bound_by for row in rows]),
+                "kind": ("text", lambda: [row.kind for row in rows]),
                 "problem": ("text", lambda: [row.problem for row in rows]),
             },
         )
 
 
-def _always(scenario: Scenario) -> bool:
-    return True
-
-
-def _is_aware(scenario: Scenario) -> bool:
-    return level_of(scenario.network).has_links
-
-
-def _has_roofline(scenario: Scenario) -> bool:
-    compute = (device.compute for device in scenario.all_devices())
-    return "roofline" in compute and not scenario.replay_only
-
-
-def _has_reductions(scenario: Scenario) -> bool:
-    collectives = scenario.collectives
-    custom = any(isinstance(chosen, Custom) for chosen in collectives.by_type().values())
-    if custom or collectives.custom_per_node or collectives.shared_bus is not None:
-        return True
-    return collectives.reductions == "serial" and scenario.device.memory_bytes_per_s > 0
-
-
-def _has_remote_memory(scenario: Scenario) -> bool:
-    return scenario.memory.kind != "none"
-
-
-REMOVALS = (
-    Removal("bandwidth", ("bandwidth",), "infinite bandwidth of all links", _always),
-    Removal("latency", ("latency",), "no latency of links", _always),
-    Removal("network", ("bandwidth", "latency"), "an infinite network", _always),
-    Removal("contention", ("contention",), "links that carry all messages at once", _is_aware),
-    Removal("hand_overs", ("hand_overs",), "no delays at endpoints", _always),
-    Removal("reductions", ("reductions",), "no local reductions", _has_reductions),
-    Removal(
-        "communication",
-        ("bandwidth", "latency", "hand_overs", "reductions"),
-        "communication that takes no time",
-        _always,
-    ),
-    Removal("compute", ("compute",), "kernels that take no time", _always),
-    Removal("peak", ("peak",), "infinite peak performance", _has_roofline),
-    Removal(
-        "memory_bandwidth", ("memory_bandwidth",), "infinite bandwidth of memory", _has_roofline
-    ),
-    Removal("remote_memory", ("remote_memory",), "free remote memory", _has_remote_memory),
-    Removal("host", ("host",), "host work that takes no time", _always),
-)
-
-
 def what_if(
     of: Scenario | Model | Result,
-    removals: tuple[Removal, ...] = REMOVALS,
+    removals: tuple[Removal, ...] | None = None,
     *,
     progress: BoundsProgress | None = None,
 ) -> WhatIf:
     """Run a scenario again without each cause of time, and return what that gains.
 
     What a given model is already without stays removed, so bounds of the next step can be asked
-    for: `what_if(bounds.next)`. Only removals that mean something for the scenario are run.
+    for: `what_if(bounds.next)`. Only removals that mean something for the scenario are run; they
+    are REMOVALS and the bandwidth of each dimension if none are given.
     """
     result = of if isinstance(of, Result) else run(of if isinstance(of, Model) else compile(of))
-    chosen = [one for one in removals if one.applies(result.model.scenario)]
+    wanted = _all_removals(result.model) if removals is None else removals
+    chosen = [one for one in wanted if one.applies(result.model.scenario)]
+    kinds = {cause.removal.name: cause.kind for cause in _causes(result)}
     rows: list[Bound] = []
     best: tuple[Bound, Result] | None = None
     for done, removal in enumerate(chosen):
         if progress:
             progress(done, len(chosen))
-        row, relieved = _bound(result, removal)
+        row, relieved = _bound(result, removal, kinds.get(removal.name, ""))
         rows.append(row)
         if relieved is not None and (best is None or _is_better(row, best[0])):
             best = row, relieved
     if progress:
         progress(len(chosen), len(chosen))
+    if removals is None:
+        rows += _of_waits(result)
     if best is None or (best[0].gain_ns or 0) <= 0:
         return WhatIf(result, tuple(rows), None, None)
     row, relieved = best
@@ -170,7 +143,7 @@ def what_if(
     return WhatIf(result, tuple(rows), row, relieved)
 
 
-def _bound(result: Result, removal: Removal) -> tuple[Bound, Result | None]:
+def _bound(result: Result, removal: Removal, kind: str) -> tuple[Bound, Result | None]:
     name, causes, text, _ = removal
     model = compile_without(result.model, {*result.model.without, *causes})
     must_fold = result.outcome.folded and _nodes(model) > MOST_NODES_UNFOLDED
@@ -178,12 +151,53 @@ def _bound(result: Result, removal: Removal) -> tuple[Bound, Result | None]:
         relieved = run(model, fold="require" if must_fold else None, like=result)
     except (DeadlockError, UnsupportedError) as error:
         problem = str(error).splitlines()[0]
-        return Bound(name, causes, text, None, None, None, "", problem), None
+        return Bound(name, causes, text, None, None, None, "", kind, problem), None
     before, after = result.makespan_ns, relieved.makespan_ns
     gain_ns = round(before - after, 3)
     gain = gain_ns / before if before else 0.0
-    bound = Bound(name, causes, text, after, gain_ns, gain, relieved.bound_by.kind)
+    left = relieved.estimated_bound.kind
+    bound = Bound(name, causes, text, after, gain_ns, gain, left, kind)
     return bound, relieved
+
+
+def _all_removals(model: Model) -> tuple[Removal, ...]:
+    """Return REMOVALS with, behind the first, the bandwidth of each of several dimensions."""
+    first, *others = REMOVALS
+    return tuple(dict.fromkeys((first, *bandwidth_removals(model), *others)))
+
+
+def _causes(result: Result) -> list[Cause]:
+    return causes_of(result.model, [use.label for use in result.dimension_uses])
+
+
+def _of_waits(result: Result) -> list[Bound]:
+    """Return the rows that need no run; what is left by them is not known."""
+    model, per_ns = result.model, result.model.ticks_per_ns
+    makespan = max(result.outcome.finish)
+    return [
+        Bound(
+            gain.kind,
+            (),
+            gain.text,
+            nanoseconds(makespan - gain.ticks, per_ns) or 0,
+            nanoseconds(gain.ticks, per_ns) or 0,
+            gain.ticks / makespan if makespan else 0.0,
+            "",
+            gain.kind,
+        )
+        for gain in bounds.of_waits(model, waits(model, result.outcome))
+    ]
+
+
+def _labels(result: Result) -> dict[str, str]:
+    """Return what texts call the causes, by the names of their rows."""
+    labels = {cause.removal.name: cause.label for cause in _causes(result)}
+    of_waits = bounds.of_waits(result.model, waits(result.model, result.outcome))
+    return labels | {gain.kind: gain.label for gain in of_waits}
+
+
+def _ticks(row: Bound, model: Model) -> int:
+    return round((row.gain_ns or 0) * model.ticks_per_ns)
 
 
 def _is_better(row: Bound, best: Bound) -> bool:

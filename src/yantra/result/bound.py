@@ -1,110 +1,135 @@
 """What bounds a run: one word, and the sentence that proves it.
 
-The rank that finishes last is looked at (the lowest of several). Its time is split into compute,
-exposed communication, exposed memory, exposed host work and idle; the largest part decides.
+A run is bound by the cause whose removal gains most (`yantra.run.verdict`). Where finding out would
+cost too much, or nobody can run it again, the gains are estimated here from the time of the rank
+that finishes last (the lowest of several), and the text says so:
 
-1. compute, memory, host: that part is the bound.
-2. exposed communication or idle:
-   network   if the dimensions' `busy` shares add up to half of the run or more: bytes fill the
-             links. The busiest dimension is named.
-   waiting   else, if for half of the run or more some rank computes: this one waits for others
-             (a pipeline's bubble, uneven work).
-   latency   else: hops, hand-overs, local reductions and dependencies between messages. Idle time
-             is named as such.
-
-These rules name the largest cause and no more: removing it need not shorten the run by its share.
+    kernels      what they take beyond their bytes, or beyond their operations, under the roofline;
+                 else all of them
+    dimensions   the share of the run for which their links are busy; latency is what is left of
+                 exposed communication
+    memory, host their exposed parts
+    waiting      exactly what it costs (`yantra.result.waits`), as no run is needed for that
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from yantra import _core
 from yantra.compile import Model
+from yantra.compile.kernels import roofline_of
 from yantra.result.network import DimensionUse
-from yantra.result.tables import NEVER, NODE_TYPES, PARTS, breakdown
+from yantra.result.tables import PARTS, breakdown
+from yantra.result.waits import Waits, is_pipeline, waits
 
-_HALF = 0.5
-_COMPUTE_NODE = NODE_TYPES.index("COMP")
-_NAMES = {
-    "compute": "compute",
-    "exposed_communication": "communication",
-    "exposed_memory": "remote memory",
-    "exposed_host": "host work",
-    "waiting": "waiting for messages",
-    "idle": "idle time",
-}
+NOTHING = "bound by nothing: the run takes no time"
+_SECOND_FROM = 0.01
 
 
 class Bound(NamedTuple):
-    """`kind` is compute, memory, host, network, waiting or latency; `text` says why."""
+    """`kind` is a word for the cause, `text` the sentence; `gain` is a share of the makespan.
+
+    Kinds are compute, memory_bandwidth, network, latency, reductions, memory (remote), host, bubble
+    (of a pipeline), waiting (for other ranks), uneven (work) and none. `gain` is what the run would
+    be shorter by without the cause. With `estimate` it is not what a run says.
+    """
 
     kind: str
     text: str
+    gain: float = 0.0
+    estimate: bool = False
 
 
-def bound_by(model: Model, outcome: _core.Outcome, uses: list[DimensionUse]) -> Bound:
-    """Return what bounds the run, by the rules of this module."""
-    finish = outcome.finish
-    makespan = max(finish)
+class Gain(NamedTuple):
+    """What removing a cause gains: its kind, what a text calls it, what is removed, the ticks."""
+
+    kind: str
+    label: str
+    text: str
+    ticks: int
+
+
+def of_waits(model: Model, found: Waits) -> tuple[Gain, Gain]:
+    """Return what the removals gain that need no run."""
+    if is_pipeline(model):
+        kind, label = "bubble", "the pipeline bubble"
+        text = "every stage busy to the end"
+    else:
+        kind, label = "waiting", "waiting for other ranks"
+        text = "every rank busy to the end"
+    even = Gain("uneven", "uneven work", "the work spread evenly over the ranks", found.uneven)
+    return Gain(kind, label, text, found.bubble), even
+
+
+def largest(gains: Iterable[Gain], makespan: int, *, estimate: bool = False) -> Bound:
+    """Return the bound that a run's gains make: the largest, the first of several."""
+    ordered = sorted(gains, key=lambda gain: -gain.ticks)
     if makespan == 0:
-        return Bound("latency", "bound by nothing: the run takes no time")
-    last = next(rank for rank, at in enumerate(finish) if at == makespan)
-    parts = breakdown(model, outcome, last)
-    largest = max(range(len(PARTS)), key=lambda index: parts[index])
-    part = PARTS[largest]
-    head = f"{_NAMES[part]} is {_percent(parts[largest] / makespan)} of rank {last}'s time"
-    if part in ("compute", "exposed_memory", "exposed_host"):
-        return Bound(part.removeprefix("exposed_"), f"bound by {_NAMES[part]}: {head}")
-    return _without_own_work(model, outcome, uses, makespan, head)
+        return Bound("none", NOTHING)
+    if not ordered or ordered[0].ticks <= 0:
+        return Bound("none", "bound by no cause alone: removing any one of them gains nothing")
+    first, *others = ordered
+    share = first.ticks / makespan
+    text = f"bound by {first.label}: with {first.text} it would be {_percent(share)} shorter"
+    if others and others[0].ticks >= _SECOND_FROM * makespan:
+        text += f"; next is {others[0].label}, {_percent(others[0].ticks / makespan)}"
+    if estimate:
+        text += " (estimate)"
+    return Bound(first.kind, text, share, estimate)
 
 
-def _without_own_work(
-    model: Model, outcome: _core.Outcome, uses: list[DimensionUse], makespan: int, head: str
-) -> Bound:
-    busiest = max(uses, key=lambda use: use.busy)
-    if sum(use.busy for use in uses) >= _HALF:
-        text = f"{busiest.label} is busy {_percent(busiest.busy)}; {head}"
-        return Bound("network", f"bound by the network: {text}")
-    computing = _some_rank_computes(model, outcome) / makespan
-    if computing >= _HALF:
-        text = f"{head}, while some rank computes {_percent(computing)} of it"
-        return Bound("waiting", f"bound by waiting for other ranks: {text}")
-    text = f"{head}, yet {busiest.label}, the busiest, is busy only {_percent(busiest.busy)}"
-    return Bound("latency", f"bound by latency, hand-overs and reductions: {text}")
+def estimated(model: Model, outcome: _core.Outcome, uses: list[DimensionUse]) -> Bound:
+    """Return what bounds a run as far as its own accounting tells."""
+    makespan = max(outcome.finish)
+    if makespan == 0:
+        return Bound("none", NOTHING)
+    last = next(rank for rank, at in enumerate(outcome.finish) if at == makespan)
+    parts = dict(zip(PARTS, breakdown(model, outcome, last), strict=True))
+    gains = [*_of_kernels(model, outcome, last, parts["compute"])]
+    left = parts["exposed_communication"]
+    for use in sorted(uses, key=lambda use: -use.busy):
+        ticks = min(left, int(use.busy * makespan))
+        left -= ticks
+        label = f"the network, bandwidth of {use.label}"
+        gains.append(Gain("network", label, f"infinite bandwidth of {use.label}", ticks))
+    gains += [
+        Gain(
+            "latency",
+            "latency and hand-overs of messages",
+            "no latency and no delays at endpoints",
+            left,
+        ),
+        Gain("memory", "remote memory", "free remote memory", parts["exposed_memory"]),
+        Gain("host", "host work", "host work that takes no time", parts["exposed_host"]),
+        *of_waits(model, waits(model, outcome)),
+    ]
+    return largest(gains, makespan, estimate=True)
+
+
+def _of_kernels(model: Model, outcome: _core.Outcome, rank: int, computing: int) -> Iterable[Gain]:
+    """Split the time of a rank's kernels by what the roofline says of them, where it does."""
+    roofline = roofline_of(model.scenario.device_of(rank), model.without)
+    statistics = _core.rank_statistics(model.native, outcome, rank, roofline)
+    if not roofline.enabled or model.scenario.replay_only or not statistics.memory_utilisation:
+        yield Gain("compute", "compute", "kernels that take no time", computing)
+        return
+    for kind, label, text, used in (
+        ("compute", "the rate of arithmetic", "infinite peak performance", "memory_utilisation"),
+        (
+            "memory_bandwidth",
+            "memory bandwidth",
+            "infinite bandwidth of memory",
+            "compute_utilisation",
+        ),
+    ):
+        share = max(0.0, 1.0 - min(1.0, getattr(statistics, used)))
+        yield Gain(kind, label, text, int(share * computing))
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
-
-
-def _some_rank_computes(model: Model, outcome: _core.Outcome) -> int:
-    """Return for how many ticks at least one device computes."""
-    starts, ends = outcome.start, outcome.end
-    kernels = [_kernels(graph) for graph in model.graphs.distinct]
-    blocks = dict.fromkeys(zip(model.graphs.by_rank, outcome.first_node, strict=False))
-    intervals = [
-        (starts[first + node], ends[first + node])
-        for at, first in blocks
-        for node in kernels[at]
-        if ends[first + node] != NEVER
-    ]
-    return union_length(intervals)
-
-
-def _kernels(graph: _core.Graph) -> list[int]:
-    """Return the nodes of a graph that compute on the device."""
-    kinds, on_cpu = graph.is_cpu_op.kind, graph.is_cpu_op.value
-    integer = _core.IntColumn.Kind.INTEGER.value
-
-    def is_host(node: int) -> bool:
-        return len(kinds) > 0 and kinds[node] == integer and on_cpu[node] != 0
-
-    return [
-        node
-        for node, node_type in enumerate(graph.type)
-        if node_type == _COMPUTE_NODE and not is_host(node)
-    ]
+    return f"{100 * share:.1f} %"
 
 
 def union_length(intervals: list[tuple[int, int]]) -> int:

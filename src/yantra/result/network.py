@@ -67,7 +67,7 @@ def dimension_uses(model: Model, outcome: _core.Outcome, makespan_ns: float) -> 
     for d, dimension in enumerate(model.scenario.topology.dimensions):
         carried = outcome.dimensions[d]
         links = model.ranks // dimension.size * links_per_group(dimension, aware)
-        serial_ns = carried.bytes / bandwidth_of(dimension, model.without)
+        serial_ns = carried.bytes / bandwidth_of(d, dimension, model.without)
         if aware:
             busy = _share(outcome.busiest[d] / model.ticks_per_ns, makespan_ns)
         else:

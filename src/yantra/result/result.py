@@ -6,7 +6,7 @@ says when the ranks finished costs nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean
 from yantra.base.output import Path
 from yantra.compile import Model
 from yantra.result import accounting, network, tables
-from yantra.result.bound import Bound, bound_by
+from yantra.result.bound import Bound, estimated
 from yantra.result.collectives import collective_table
 from yantra.result.critical_path import CriticalPath
 from yantra.result.forms import exporter
@@ -45,6 +45,7 @@ class Result:
         not_folded: str = "",
         recording: Recording | None = None,
         folding: _core.Folding | None = None,
+        verdict: Callable[[Result], Bound] | None = None,
     ) -> None:
         self.model = model
         self.outcome = outcome
@@ -52,6 +53,7 @@ class Result:
         self.not_folded = not_folded
         self.folding = folding
         self._recording = recording
+        self._verdict = verdict
 
     @property
     def warnings(self) -> list[str]:
@@ -151,8 +153,16 @@ class Result:
 
     @cached_property
     def bound_by(self) -> Bound:
-        """What bounds the run; see `yantra.result.bound` for the rules."""
-        return bound_by(self.model, self.outcome, self.dimension_uses)
+        """The cause whose removal gains most, by runs without each where they cost little.
+
+        See `yantra.run.verdict`. Else, and of a run that took work meanwhile, an estimate.
+        """
+        return self._verdict(self) if self._verdict else self.estimated_bound
+
+    @cached_property
+    def estimated_bound(self) -> Bound:
+        """The same as far as this run alone tells; see `yantra.result.bound` for the rules."""
+        return estimated(self.model, self.outcome, self.dimension_uses)
 
     def table(self, name: str) -> Table:
         """Return a table by its name, such as `ranks` or `critical_path`.

@@ -9,6 +9,7 @@ from yantra.base.errors import DeadlockError, UnsupportedError
 from yantra.base.units import format_size
 from yantra.compile import Model, compile
 from yantra.result import Recording, Result
+from yantra.result.bound import Bound
 from yantra.result.recording import memory_limit
 from yantra.run import fold as folding
 from yantra.run.deadlock import explain, named
@@ -63,12 +64,18 @@ def run(
         always = wanted == "require"
         outcome, recording, reason = _run_folded(model, progress, classes, always, record)
         if outcome is not None:
-            return Result(model, outcome, recording=recording, folding=classes)
+            return Result(model, outcome, recording=recording, folding=classes, verdict=_verdict)
     if wanted == "require":
         raise UnsupportedError(f"fold: require, but the run cannot be folded: {reason}")
     warnings: list[str] = []
     outcome, recording = _run_whole(model, progress, warnings, record)
-    return Result(model, outcome, tuple(warnings), reason, recording)
+    return Result(model, outcome, tuple(warnings), reason, recording, verdict=_verdict)
+
+
+def _verdict(result: Result) -> Bound:
+    from yantra.run.verdict import verdict
+
+    return verdict(result)
 
 
 def _run_folded(

@@ -41,7 +41,7 @@ def tried(trial: Trial, folder: Path, number: int) -> Outcome:
     workload = load(paths[0])
     assert workload.ranks == trial.plan.ranks
     nodes = _check_traces(workload)
-    cluster = next(_fitting(workload.ranks, number))
+    cluster = next(fitting(workload.ranks, number))
     seconds = {}
     for semantics in SEMANTICS:
         scenario = on_cluster(str(paths[0]), cluster, semantics=semantics, ignore_memory=True)
@@ -60,7 +60,7 @@ def _check_traces(workload: Workload) -> int:
     return sum(map(len, traces))
 
 
-def _fitting(ranks: int, number: int) -> Iterator[str]:
+def fitting(ranks: int, number: int) -> Iterator[str]:
     """Yield the clusters that can have so many ranks, another one first for each number."""
     names = clusters.names()
     for name in (*names[number % len(names) :], *names[: number % len(names)]):

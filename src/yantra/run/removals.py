@@ -1,0 +1,185 @@
+"""What can be removed from a run, in rows: a name, what takes no time, and words for it.
+
+`REMOVALS` are the what-if bounds that mean something for any scenario. `causes_of` picks those that
+compete to be what bounds a run: of them none contains another, so that the largest gain names one
+cause. Two more causes need no run of their own, since their removal follows from where the time of
+the ranks goes (`yantra.result.waits`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from yantra import _core
+from yantra.compile import Model
+from yantra.compile.removal import bandwidth_of_dimension
+from yantra.network import level_of
+from yantra.result.tables import NODE_TYPES
+from yantra.scenario import Custom, Scenario
+
+_COMPUTE_NODE = NODE_TYPES.index("COMP")
+_INTEGER = _core.IntColumn.Kind.INTEGER.value
+
+
+class Removal(NamedTuple):
+    """Causes that one row removes; `text` completes "with ...", `applies` tells where it can."""
+
+    name: str
+    causes: tuple[str, ...]
+    text: str
+    applies: Callable[[Scenario], bool]
+
+
+class Cause(NamedTuple):
+    """A removal that may be what bounds a run: its kind there, and what the first line calls it."""
+
+    kind: str
+    label: str
+    removal: Removal
+
+
+def _always(scenario: Scenario) -> bool:
+    return True
+
+
+def _is_aware(scenario: Scenario) -> bool:
+    return level_of(scenario.network).has_links
+
+
+def _has_roofline(scenario: Scenario) -> bool:
+    compute = (device.compute for device in scenario.all_devices())
+    return "roofline" in compute and not scenario.replay_only
+
+
+def _is_custom(scenario: Scenario) -> bool:
+    collectives = scenario.collectives
+    custom = any(isinstance(chosen, Custom) for chosen in collectives.by_type().values())
+    return custom or bool(collectives.custom_per_node)
+
+
+def _reduces_in_memory(scenario: Scenario) -> bool:
+    collectives = scenario.collectives
+    serial = collectives.shared_bus is None and collectives.reductions == "serial"
+    return serial and scenario.device.memory_bytes_per_s > 0
+
+
+def _has_reductions(scenario: Scenario) -> bool:
+    bus = scenario.collectives.shared_bus
+    return _is_custom(scenario) or bus is not None or _reduces_in_memory(scenario)
+
+
+def _has_remote_memory(scenario: Scenario) -> bool:
+    return scenario.memory.kind != "none"
+
+
+BANDWIDTH = Removal("bandwidth", ("bandwidth",), "infinite bandwidth of all links", _always)
+LATENCY = Removal("latency", ("latency",), "no latency of links", _always)
+REDUCTIONS = Removal("reductions", ("reductions",), "no local reductions", _has_reductions)
+COMPUTE = Removal("compute", ("compute",), "kernels that take no time", _always)
+PEAK = Removal("peak", ("peak",), "infinite peak performance", _has_roofline)
+MEMORY_BANDWIDTH = Removal(
+    "memory_bandwidth", ("memory_bandwidth",), "infinite bandwidth of memory", _has_roofline
+)
+REMOTE_MEMORY = Removal(
+    "remote_memory", ("remote_memory",), "free remote memory", _has_remote_memory
+)
+HOST = Removal("host", ("host",), "host work that takes no time", _always)
+DELAYS = Removal(
+    "delays", ("latency", "hand_overs"), "no latency and no delays at endpoints", _always
+)
+
+REMOVALS = (
+    BANDWIDTH,
+    LATENCY,
+    Removal("network", ("bandwidth", "latency"), "an infinite network", _always),
+    Removal("contention", ("contention",), "links that carry all messages at once", _is_aware),
+    Removal("hand_overs", ("hand_overs",), "no delays at endpoints", _always),
+    DELAYS,
+    REDUCTIONS,
+    Removal(
+        "communication",
+        ("bandwidth", "latency", "hand_overs", "reductions"),
+        "communication that takes no time",
+        _always,
+    ),
+    COMPUTE,
+    PEAK,
+    MEMORY_BANDWIDTH,
+    REMOTE_MEMORY,
+    HOST,
+)
+
+
+def bandwidth_removals(model: Model) -> tuple[Removal, ...]:
+    """Return a removal for the bandwidth of each dimension; of one, that of all links."""
+    dimensions = model.scenario.topology.dimensions
+    if len(dimensions) == 1:
+        return (BANDWIDTH,)
+    return tuple(
+        Removal(
+            f"bandwidth_{at}",
+            (bandwidth_of_dimension(at),),
+            f"infinite bandwidth of dimension {at}",
+            _always,
+        )
+        for at in range(len(dimensions))
+    )
+
+
+def causes_of(model: Model, dimensions: list[str]) -> list[Cause]:
+    """Return the causes of time of a model that can be removed by a run, none in another.
+
+    `dimensions` are the names of the dimensions. Kernels are two causes under the roofline, the
+    rate of arithmetic and the bandwidth of memory. Else, and where some have a recorded duration,
+    they are one. Local reductions are the memory's there, but those of collectives given by traces.
+    """
+    scenario = model.scenario
+    kinds = _kinds(model)
+    causes = []
+    if kinds.kernels and (kinds.other_kernels or not _has_roofline(scenario)):
+        causes.append(Cause("compute", "compute", COMPUTE))
+    elif kinds.kernels:
+        causes.append(Cause("compute", "the rate of arithmetic", PEAK))
+        causes.append(Cause("memory_bandwidth", "memory bandwidth", MEMORY_BANDWIDTH))
+    if kinds.communication:
+        for label, removal in zip(dimensions, bandwidth_removals(model), strict=True):
+            causes.append(Cause("network", f"the network, bandwidth of {label}", removal))
+        causes.append(Cause("latency", "latency and hand-overs of messages", DELAYS))
+        in_memory = MEMORY_BANDWIDTH in (cause.removal for cause in causes)
+        if _is_custom(scenario) or (_reduces_in_memory(scenario) and not in_memory):
+            causes.append(Cause("reductions", "local reductions", REDUCTIONS))
+    if kinds.memory:
+        causes.append(Cause("memory", "remote memory", REMOTE_MEMORY))
+    if kinds.host:
+        causes.append(Cause("host", "host work", HOST))
+    return causes
+
+
+class _Kinds(NamedTuple):
+    """Which kinds of nodes there are; other kernels have no operations for the roofline."""
+
+    kernels: bool
+    other_kernels: bool
+    communication: bool
+    memory: bool
+    host: bool
+
+
+def _kinds(model: Model) -> _Kinds:
+    kernels = others = communication = memory = host = False
+    for graph in model.graphs.distinct:
+        types = set(graph.type)
+        communication = communication or any(at > _COMPUTE_NODE for at in types)
+        memory = memory or any(NODE_TYPES[at].startswith("MEM_") for at in types)
+        if _COMPUTE_NODE in types:
+            of_cpu, counted = graph.is_cpu_op, graph.num_ops.kind
+            for node, at in enumerate(graph.type):
+                if at != _COMPUTE_NODE:
+                    continue
+                if len(of_cpu.kind) and of_cpu.kind[node] == _INTEGER and of_cpu.value[node]:
+                    host = True
+                else:
+                    kernels = True
+                    others = others or not len(counted) or counted[node] != _INTEGER
+    return _Kinds(kernels, others, communication, memory, host)

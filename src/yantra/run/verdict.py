@@ -1,0 +1,63 @@
+"""What bounds a run: the cause whose removal gains most.
+
+Each cause is removed exactly and the job run again by the same engine, folded where the run was.
+So the first line of a summary agrees with the what-if bounds, always. The causes are chosen such
+that none contains another (`yantra.run.removals`): the rate of arithmetic and the bandwidth of
+memory, or all kernels where no roofline tells them apart; the bandwidth of each dimension; latency
+and hand-overs; remote memory; host work; and waiting, whose removal needs no run.
+
+Trade-off: a handful of runs for one line. Where they would handle more than MOST_EVENTS events, or
+a removal of a large folded run cannot be folded, the bound is an estimate and says so.
+"""
+
+from __future__ import annotations
+
+from yantra.base.errors import DeadlockError, UnsupportedError
+from yantra.compile import Model, compile_without
+from yantra.result import Result
+from yantra.result.bound import Bound, Gain, estimated, largest, of_waits
+from yantra.result.waits import waits
+from yantra.run.removals import causes_of
+from yantra.scenario.types import Fold
+
+MOST_EVENTS = 400_000
+"""How many events all removals together may have, if each has as many as the run."""
+
+
+MOST_NODES_UNFOLDED = 100_000
+"""A removal that cannot be folded, where the run was, is run whole up to so many nodes."""
+
+
+def verdict(result: Result) -> Bound:
+    """Return what bounds a run, by runs without each cause or, if they cost too much, estimated."""
+    model, makespan = result.model, max(result.outcome.finish)
+    causes = causes_of(model, [use.label for use in result.dimension_uses])
+    if result.events * len(causes) > MOST_EVENTS:
+        return estimated(model, result.outcome, result.dimension_uses)
+    gains = []
+    for kind, label, removal in causes:
+        ticks = makespan_without(result, removal.causes)
+        if ticks is None:
+            return estimated(model, result.outcome, result.dimension_uses)
+        gains.append(Gain(kind, label, removal.text, makespan - ticks))
+    return largest([*gains, *of_waits(model, waits(model, result.outcome))], makespan)
+
+
+def makespan_without(result: Result, causes: tuple[str, ...]) -> int | None:
+    """Return the makespan in ticks without some causes, None where that cannot be run."""
+    from yantra.run.simulate import run
+
+    model = compile_without(result.model, {*result.model.without, *causes})
+    try:
+        relieved = run(model, fold=fold_like(result, model))
+    except (DeadlockError, UnsupportedError):
+        return None
+    return max(relieved.outcome.finish)
+
+
+def fold_like(result: Result, model: Model) -> Fold:
+    """Return how to fold a variation of a run: like it, and whole only where that is cheap."""
+    if not result.outcome.folded:
+        return "off"
+    nodes = sum(len(model.graphs.of(rank)) for rank in range(model.ranks))
+    return "require" if nodes > MOST_NODES_UNFOLDED else "auto"
