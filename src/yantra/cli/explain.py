@@ -15,25 +15,31 @@ from yantra.cli.plugin_option import option as plugin_option
     examples=[
         "yantra explain result.json",
         "yantra explain result.json --no-runs",
+        "yantra explain result.json --advice",
         "yantra explain result.json --json",
         "yantra explain step.yaml",
     ],
 )
 @click.argument("file", type=click.Path())
 @click.option("--no-runs", is_flag=True, help="Run nothing: explain what a result holds.")
+@click.option(
+    "--advice", is_flag=True, help="Run faster parts and other plans, too, and rank them."
+)
 @plugin_option
 @json_option("Print the explanation as JSON.")
-def command(file: str, no_runs: bool, as_json: bool) -> int:
+def command(file: str, no_runs: bool, advice: bool, as_json: bool) -> int:
     """Say what bounds the run of FILE, a result in JSON or a scenario.
 
     The critical path by kind and phase, and what the run would gain at most if a cause of time were
     gone. A result is run again for that, once recorded and once without each cause.
     """
+    if advice and no_runs:
+        raise click.UsageError("--advice is runs, and --no-runs runs nothing; give one of both")
     from yantra.cli.progress import progress
     from yantra.explain import explain
 
     with progress("running without each cause") as report:
-        explanation = explain(file, runs=not no_runs, progress=report)
+        explanation = explain(file, runs=not no_runs, progress=report, advise=advice)
     if as_json:
         print_json(explanation.data)
     else:

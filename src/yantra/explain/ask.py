@@ -13,6 +13,7 @@ import os
 from yantra.base.documents import Path, read_text
 from yantra.base.errors import ConfigError
 from yantra.compile import compile
+from yantra.explain.advice import advice
 from yantra.explain.explanation import Explanation, explained
 from yantra.explain.what_if import BoundsProgress, what_if
 from yantra.export.json import head_of
@@ -27,23 +28,28 @@ NO_BOUNDS = "what-if bounds were not run"
 
 
 def explain(
-    of: Path | Scenario | Result, *, runs: bool = True, progress: BoundsProgress | None = None
+    of: Path | Scenario | Result,
+    *,
+    runs: bool = True,
+    progress: BoundsProgress | None = None,
+    advise: bool = False,
 ) -> Explanation:
     """Explain a run: a result, a scenario, or the path of a file with either.
 
     With `runs`, what is not recorded is run again, recorded, and the bounds are run. Without, only
     what a result holds is explained. Raises ConfigError for a file that is neither, and where the
-    files that a result names are no longer those it was made from.
+    files that a result names are no longer those it was made from. With `advise`, what to change is
+    run, too (`yantra.explain.advice`).
     """
     if isinstance(of, Result):
-        return _of_result(of, runs, progress)
+        return _of_result(of, runs, progress, advise)
     if isinstance(of, Scenario):
-        return _of_result(run(compile(of), record=True), runs, progress)
+        return _of_result(run(compile(of), record=True), runs, progress, advise)
     name, text = os.fspath(of), read_text(of)
     if not is_result(text):
         if not runs:
             raise ConfigError(name, "not a result in JSON, and a scenario has to be run")
-        return _of_result(run(compile(load(of)), record=True), True, progress)
+        return _of_result(run(compile(load(of)), record=True), True, progress, advise)
     form = result_of(text, name)
     if not runs:
         return explained(form, notes=_missing(form))
@@ -59,7 +65,7 @@ def explain(
             f"{form.get('yantra_version', '?')}); write it again, or explain it as it is "
             "with --no-runs",
         )
-    return _of_result(result, True, progress)
+    return _of_result(result, True, progress, advise)
 
 
 def check_inputs(form: Form, name: str) -> None:
@@ -74,13 +80,18 @@ def check_inputs(form: Form, name: str) -> None:
         )
 
 
-def _of_result(result: Result, runs: bool, progress: BoundsProgress | None) -> Explanation:
+def _of_result(
+    result: Result, runs: bool, progress: BoundsProgress | None, advise: bool
+) -> Explanation:
     if runs and not result.recorded:
         result = run(result.model, record=True)
     form = head_of(result) | {"tables": {"ranks": result.ranks}}
     if not runs:
         return explained(form, notes=_missing(form))
-    return explained(form, what_if(result, progress=progress))
+    explanation = explained(form, what_if(result, progress=progress))
+    if advise:
+        explanation.data["advice"] = advice(result).as_dict()
+    return explanation
 
 
 def _missing(form: Form) -> tuple[str, ...]:

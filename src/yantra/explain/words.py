@@ -11,6 +11,7 @@ from typing import Any
 
 from yantra.base.text import Grid
 from yantra.base.units import format_time
+from yantra.explain.advice import in_words
 from yantra.explain.parts import (
     PART_TEXTS,
     block,
@@ -34,6 +35,8 @@ def words(data: Mapping[str, Any]) -> str:
     blocks = [filled(text) for text in paragraphs if text]
     grids = [_kinds(data), _phases(data), _names(data), _bounds_grid(data)]
     blocks += [block(title, grid) for title, grid in grids if grid.rows]
+    if "advice" in data:
+        blocks.append(in_words(data["advice"]))
     not_run = [row for row in data["what_if"] or [] if row["problem"]]
     notes = [f"not run with {row['text']}: {row['problem']}" for row in not_run]
     blocks += [filled(f"note: {text}") for text in (*notes, *data["notes"])]

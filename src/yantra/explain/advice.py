@@ -1,0 +1,201 @@
+"""What to change, ranked by what a simulation says it gains: faster parts, and other plans.
+
+Each row is a run of its own. Rates are those of the scenario's cluster, each 10 % lower, 10 %
+higher, twice as high and infinite, of a latency its inverse. Plans are variations of the one that a
+workload file carries: smaller and more micro-batches, virtual stages, other schedules, less
+recomputing.
+
+A plan with more micro-batches of the same size has a larger batch, so plans are compared by the
+time of a sequence. Trade-off: one change at a time, and what a plan needs of memory is shown but
+not checked; which change is best together with another is for a search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from math import inf
+from typing import Any, NamedTuple
+
+from yantra.base.errors import DeadlockError, UnsupportedError, YantraError
+from yantra.base.text import Grid
+from yantra.base.units import format_size
+from yantra.compile import Model, compile, compile_like, compile_without
+from yantra.compile.removal import bandwidth_of_dimension
+from yantra.compile.templates import TemplateGraphs
+from yantra.explain.parts import block
+from yantra.result import Result
+from yantra.run.removals import PEAK
+from yantra.run.simulate import run
+from yantra.run.verdict import fold_like
+from yantra.scenario import Device, Dimension, Scenario, Templates
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.templates import Workload
+from yantra.workloads.training.train import train
+
+FACTORS = (0.9, 1.1, 2.0, inf)
+_HEADS = ("-10 %", "+10 %", "x2", "infinite")
+_SCHEDULES = ("zb-h1",)
+
+
+class Rate(NamedTuple):
+    """What the run is shorter by with a rate times FACTORS, as shares; None where it cannot run."""
+
+    text: str
+    gains: tuple[float | None, ...]
+
+
+class Change(NamedTuple):
+    """What a sequence takes less with another plan, as a share, and the memory of the fullest."""
+
+    text: str
+    gain: float
+    memory_bytes: int
+
+
+class Advice(NamedTuple):
+    """Rates and plans, each with the largest gain first."""
+
+    rates: tuple[Rate, ...]
+    changes: tuple[Change, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the same as JSON."""
+        return {
+            "factors": list(_HEADS),
+            "rates": [row._asdict() for row in self.rates],
+            "plans": [row._asdict() for row in self.changes],
+        }
+
+    def text(self) -> str:
+        """Return the tables of what there is."""
+        heads = ("with another rate", *_HEADS)
+        rates: list[tuple[str, ...]] = [(row.text, *map(_percent, row.gains)) for row in self.rates]
+        changes: list[tuple[str, ...]] = [
+            (row.text, _percent(row.gain), format_size(row.memory_bytes)) for row in self.changes
+        ]
+        blocks = [
+            block("What the run takes less", Grid(heads, rates)),
+            block(
+                "What a sequence takes less",
+                Grid(("with another plan", "less", "memory of a rank"), changes),
+            ),
+        ]
+        tables = zip((rates, changes), blocks, strict=True)
+        return "\n\n".join(text for rows, text in tables if rows)
+
+
+def advice(result: Result) -> Advice:
+    """Return what to change about the run of a result, by runs of each change."""
+    rates = sorted(_rates(result), key=lambda row: -(row.gains[FACTORS.index(2.0)] or 0))
+    changes = sorted(_changes(result), key=lambda row: -row.gain)
+    return Advice(tuple(rates), tuple(changes))
+
+
+def in_words(data: Mapping[str, Any]) -> str:
+    """Return the tables of advice in its JSON form."""
+    rates = (Rate(row["text"], tuple(row["gains"])) for row in data["rates"])
+    return Advice(tuple(rates), tuple(Change(**row) for row in data["plans"])).text()
+
+
+def _percent(gain: float | None) -> str:
+    return "not run" if gain is None else f"{100 * gain:.1f} %"
+
+
+def _rates(result: Result) -> Iterator[Rate]:
+    scenario = result.model.scenario
+    for text, cause, scaled in _scalings(scenario):
+        models = (
+            compile_without(result.model, {*result.model.without, cause})
+            if factor == inf
+            else compile_like(result.model, scaled(factor))
+            for factor in FACTORS
+        )
+        yield Rate(text, tuple(_gain(result, model) for model in models))
+
+
+def _scalings(scenario: Scenario) -> Iterator[tuple[str, str, Callable[[float], Scenario]]]:
+    """Yield the rates of a scenario: the cause each is, and the scenario with it times a factor."""
+    if PEAK.applies(scenario):
+        for text, cause, rate in (
+            ("peak performance", "peak", "peak_flops"),
+            ("bandwidth of memory", "memory_bandwidth", "memory_bytes_per_s"),
+        ):
+            yield text, cause, partial(_of_devices, scenario, rate)
+    for at, dimension in enumerate(scenario.topology.dimensions):
+
+        def bandwidth(factor: float, at: int = at, of: Dimension = dimension) -> Scenario:
+            faster = of.replace(bytes_per_ns=of.bytes_per_ns * factor)
+            dimensions = [*scenario.topology.dimensions]
+            dimensions[at] = faster
+            return _over(scenario, dimensions)
+
+        yield f"bandwidth of dimension {at}", bandwidth_of_dimension(at), bandwidth
+
+    def latency(factor: float) -> Scenario:
+        dimensions = scenario.topology.dimensions
+        return _over(scenario, [d.replace(latency_ns=d.latency_ns / factor) for d in dimensions])
+
+    yield "latency of links (its inverse)", "latency", latency
+
+
+def _of_devices(scenario: Scenario, rate: str, factor: float) -> Scenario:
+    def faster(device: Device) -> Device:
+        return device.replace(**{rate: getattr(device, rate) * factor})
+
+    parts = tuple(part.replace(device=faster(part.device)) for part in scenario.devices)
+    return scenario.replace(device=faster(scenario.device), devices=parts)
+
+
+def _over(scenario: Scenario, dimensions: list[Dimension]) -> Scenario:
+    return scenario.replace(topology=scenario.topology.replace(dimensions=tuple(dimensions)))
+
+
+def _gain(result: Result, model: Model) -> float | None:
+    try:
+        changed = run(model, fold=fold_like(result, model))
+    except (DeadlockError, UnsupportedError):
+        return None
+    return 1 - changed.makespan_ns / result.makespan_ns if result.makespan_ns else 0.0
+
+
+def _changes(result: Result) -> Iterator[Change]:
+    graphs = result.model.graphs
+    about = graphs.workload.about if isinstance(graphs, TemplateGraphs) else None
+    if not isinstance(about, dict) or about.get("kind") != "training":
+        return
+    plan = Plan.of(about["plan"])
+    for text, changed in _plans(plan):
+        try:
+            workload = train(about["model"], plan.replace(**changed), about["sequence"])
+            model = compile(result.model.scenario.replace(workload=Templates(workload=workload)))
+            other = run(model, fold=fold_like(result, model))
+        except YantraError:  # a plan that is impossible, or a model that only its file describes
+            continue
+        batch = changed.get("global_batch", plan.global_batch)
+        share = other.makespan_ns * plan.global_batch / (batch * result.makespan_ns)
+        yield Change(text, 1 - share, _memory(workload))
+
+
+def _plans(plan: Plan) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield plans that differ in one thing; whoever makes a workload of them checks them."""
+    for factor in (2, 4):
+        batch = factor * plan.global_batch
+        count = factor * plan.micro_batches
+        yield f"{count} micro-batches (global batch {batch})", {"global_batch": batch}
+    if plan.micro_batch > 1:
+        half: dict[str, Any] = {"micro_batch": plan.micro_batch // 2}
+        yield f"micro-batches of {plan.micro_batch // 2}", half
+    if plan.pp > 1:
+        for vpp in (2, 4):
+            stages: dict[str, Any] = {"vpp": vpp, "schedule": "interleaved"}
+            yield f"{vpp} virtual stages on a rank", stages
+        for schedule in _SCHEDULES:
+            yield f"schedule {schedule}", {"schedule": schedule, "vpp": 1}
+    if plan.recompute != "none":
+        yield "no recomputing", {"recompute": "none"}
+
+
+def _memory(workload: Workload) -> int:
+    stages = workload.sections.get("memory", {})
+    return max((stage.get("peak", 0) for stage in stages.values()), default=0)
