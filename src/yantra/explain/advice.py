@@ -153,7 +153,7 @@ def _over(scenario: Scenario, dimensions: list[Dimension]) -> Scenario:
 
 def _gain(result: Result, model: Model) -> float | None:
     try:
-        changed = run(model, fold=fold_like(result, model))
+        changed = run(model, fold=fold_like(result, model), like=result)
     except (DeadlockError, UnsupportedError):
         return None
     return 1 - changed.makespan_ns / result.makespan_ns if result.makespan_ns else 0.0

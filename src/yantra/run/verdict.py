@@ -49,7 +49,7 @@ def makespan_without(result: Result, causes: tuple[str, ...]) -> int | None:
 
     model = compile_without(result.model, {*result.model.without, *causes})
     try:
-        relieved = run(model, fold=fold_like(result, model))
+        relieved = run(model, fold=fold_like(result, model), like=result)
     except (DeadlockError, UnsupportedError):
         return None
     return max(relieved.outcome.finish)
