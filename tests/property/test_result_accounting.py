@@ -103,7 +103,7 @@ def test_links_carry_what_their_dimension_carried(question: Scenario) -> None:
 def test_every_rank_finishes_once_in_the_log_of_astra_sim(question: Scenario) -> None:
     result = simulate(question)
     told = [line.message.split(",")[0] for line in lines(result) if " finished, " in line.message]
-    assert told == [f"sys[{rank}] finished" for rank in result.outcome.finish_order]
+    assert told == [f"sys[{rank}] finished" for rank in result.finish_order]
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10))))
