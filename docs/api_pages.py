@@ -23,6 +23,7 @@ MODULES = (
     "yantra.compile",
     "yantra.run.simulate",
     "yantra.result",
+    "yantra.export.stored",
     "yantra.run.sweep",
     "yantra.run.fold",
     "yantra.run.validate",

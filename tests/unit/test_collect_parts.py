@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import yantra
@@ -30,6 +30,7 @@ def plain(text: str) -> str:
     return "".join(c if 32 <= ord(c) < 127 and c not in "'\"\\" else "_" for c in text)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # the first draw imports torch
 @given(st.sampled_from([COMM, WAIT]), FACTS)
 def test_an_annotation_survives_the_observer_and_reads_back(kind: str, facts: Any) -> None:
     name = name_of(kind, facts)
