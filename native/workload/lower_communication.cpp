@@ -25,6 +25,19 @@ std::optional<CollectiveKind> collective_kind(u64 comm_type) {
     return comm_type < 10 ? std::optional(kinds[comm_type]) : std::nullopt;
 }
 
+// A ring performs four of the kinds; those are shown how a scenario names it.
+std::string no_algorithm(u64 comm_type) {
+    const CollectiveKind kind = *collective_kind(comm_type);
+    const char* key = kind == CollectiveKind::all_reduce       ? "all_reduce"
+                      : kind == CollectiveKind::all_gather     ? "all_gather"
+                      : kind == CollectiveKind::all_to_all     ? "all_to_all"
+                      : kind == CollectiveKind::reduce_scatter ? "reduce_scatter"
+                                                               : nullptr;
+    const std::string needs = std::string(collective_name(comm_type)) + " has no algorithm here; give it one";
+    return key == nullptr ? needs + " in the collectives of the scenario"
+                          : needs + " for each dimension in the scenario, as collectives: {" + key + ": [ring]}";
+}
+
 void set_communicator(NodeReader& reader, Op& op) {
     const Graph& graph = reader.graph;
     const i32 group = graph.pg_name[reader.node];
@@ -141,8 +154,7 @@ void lower_collective(NodeReader& reader, Op& op) {
     if (custom != options.custom_by_node.end()) {
         op.custom = custom->second;
     } else if ((options.offered_kinds >> static_cast<u32>(*kind) & 1) == 0) {
-        reader.not_supported(std::string(collective_name(*type)) +
-                             " has no algorithm here; give it one in the collectives of the scenario");
+        reader.not_supported(no_algorithm(*type));
     }
     set_involved(reader, op);
     check_algorithms(reader, op);

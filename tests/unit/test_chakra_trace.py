@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from yantra import chakra
-from yantra.base.errors import TraceError
+from yantra.base.errors import ConfigError, TraceError
 from yantra.chakra import (
     Attribute,
     CollectiveType,
@@ -119,3 +119,10 @@ def test_importing_traces_loads_no_heavy_package() -> None:
     code = f"import sys, yantra.chakra; print([m for m in '{heavy}'.split() if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_collective_is_given_by_its_name_too() -> None:
+    trace = chakra.TraceBuilder()
+    assert trace.collective("all_gather", 8)["comm_type"] == 2
+    with pytest.raises(ConfigError, match="got \"allreduce\"; did you mean 'all_reduce'"):
+        trace.collective("allreduce", 8)

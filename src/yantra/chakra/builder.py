@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from yantra.base.errors import TraceError
+from yantra.base.errors import ConfigError, TraceError, did_you_mean, expected_got
 from yantra.chakra.schema import Attribute, CollectiveType, Metadata, Node, NodeType
 from yantra.chakra.trace import Trace
 
@@ -71,7 +71,7 @@ class TraceBuilder:
 
     def collective(
         self,
-        type: CollectiveType,
+        type: CollectiveType | str,
         size_bytes: int,
         *,
         name: str = "",
@@ -81,14 +81,18 @@ class TraceBuilder:
         duration_micros: int = 0,
         after: After = (),
     ) -> Node:
-        """Add a collective of `size_bytes` per rank, over all ranks or those of `group`."""
+        """Add a collective of `size_bytes` per rank, over all ranks or those of `group`.
+
+        `type` is a `CollectiveType` or its name ("all_reduce"); ConfigError for another.
+        """
+        kind = _collective_type(type)
         return self._new(
             NodeType.COMM_COLL,
-            name or CollectiveType(type).name.lower(),
+            name or kind.name.lower(),
             after,
             duration_micros,
             is_cpu_op=False,
-            comm_type=int(type),
+            comm_type=int(kind),
             comm_size=size_bytes,
             pg_name=group,
             involved_dim=None if involved_dim is None else tuple(involved_dim),
@@ -155,3 +159,12 @@ class TraceBuilder:
         given = {key: value for key, value in attributes.items() if value is not None}
         node = Node(self._next_id, name, type, duration_micros, attributes=given)
         return self.add(node, after)
+
+
+def _collective_type(type: CollectiveType | str) -> CollectiveType:
+    try:
+        return CollectiveType[type.upper()] if isinstance(type, str) else CollectiveType(type)
+    except (KeyError, ValueError):
+        names = [known.name.lower() for known in CollectiveType]
+        problem = expected_got(f"one of {', '.join(names)}", type)
+        raise ConfigError("type", problem + did_you_mean(str(type), names)) from None
