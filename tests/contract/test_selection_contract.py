@@ -142,3 +142,27 @@ def test_a_selection_that_breaks_a_law_is_caught_by_its_name(
 
 def test_by_size_keeps_every_law_with_rules() -> None:
     assert list(contract.violations(BySize(Rules(rules=RULES)))) == []
+
+
+class Breaks(Selection):
+    def choices(self, kind: str, group: Group) -> Sequence[Choice]:
+        raise KeyError("x")
+
+
+def test_a_selection_that_raises_is_named_with_its_line() -> None:
+    said = (
+        r"^collectives\.selection: Breaks failed for all_reduce: KeyError: 'x' "
+        r"\(test_selection_contract\.py, line \d+\)$"
+    )
+    with pytest.raises(ConfigError, match=said):
+        run([SMALL], "ring", Breaks)
+
+
+class BreaksAtOnce(Selection):
+    def __init__(self, options: object) -> None:
+        raise KeyError("y")
+
+
+def test_a_plug_in_that_cannot_be_made_is_named() -> None:
+    with pytest.raises(ConfigError, match="BreaksAtOnce failed: KeyError: 'y' \\(test_sel"):
+        run([SMALL], "ring", BreaksAtOnce)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from yantra.base.errors import ConfigError, did_you_mean
+from yantra.base.errors import ConfigError, YantraError, did_you_mean
 from yantra.base.fields import (
     Number,
     Plugin,
@@ -20,9 +20,10 @@ from yantra.base.fields import (
     Quantity,
     Section,
     kind_of,
+    named,
     options_of,
 )
-from yantra.base.plugin_files import Named
+from yantra.base.plugin_files import Named, what_was_raised
 from yantra.base.records import Record
 from yantra.base.registry import Registry
 
@@ -105,7 +106,14 @@ def maker(
 
     def make(port: _core.NetworkPort) -> Bridge:
         assert level.model is not None
-        return Bridge(port, level.model(fabric, given), ticks_per_ns)
+        try:
+            network = level.model(fabric, given)
+        except YantraError:
+            raise
+        except Exception as error:
+            problem = f"{named(choice)} failed: {what_was_raised(error)}"
+            raise ConfigError("network", problem) from error
+        return Bridge(port, network, ticks_per_ns)
 
     return make
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
-from yantra.base.errors import ConfigError, expected_got
+from yantra.base.errors import ConfigError, YantraError, expected_got
 from yantra.base.fields.plugin_names import read_name, write_name
 from yantra.base.fields.scalars import Field, Schema
 from yantra.base.fields.section import Section, read_options
-from yantra.base.plugin_files import Named
+from yantra.base.plugin_files import Named, what_was_raised
 from yantra.base.records import Record
 from yantra.base.registry import Registry
 
@@ -155,9 +155,19 @@ def named(choice: PluginChoice) -> str:
 
 
 def made(registry: Registry[type[T]], choice: PluginChoice, where: str | None = None) -> T:
-    """Return the plug-in that a scenario chooses, made with its options. Raises ConfigError."""
+    """Return the plug-in that a scenario chooses, made with its options.
+
+    Raises ConfigError, also for a plug-in that raises when it is made.
+    """
     plugin: Any = registry.get(kind_of(choice), where)
-    instance: T = plugin(options_of(choice, plugin.options, where or registry.kind))
+    place = where or registry.kind
+    options = options_of(choice, plugin.options, place)
+    try:
+        instance: T = plugin(options)
+    except YantraError:
+        raise
+    except Exception as error:
+        raise ConfigError(place, f"{named(choice)} failed: {what_was_raised(error)}") from error
     return instance
 
 

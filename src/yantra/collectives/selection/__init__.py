@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from yantra.base.errors import ConfigError
 from yantra.base.fields import PluginChoice, PluginField, made
+from yantra.base.plugin_files import what_was_raised
 from yantra.base.registry import Registry
 
 if TYPE_CHECKING:
@@ -30,13 +31,12 @@ def selection_of(choice: PluginChoice) -> Selection:
 def checked_choices(selection: Selection, kind: str, group: Group) -> dict[int, tuple[Any, ...]]:
     """Return the algorithms of each dimension by the bytes from which on they run a kind.
 
-    Raises ConfigError for an answer that is none.
+    Raises ConfigError for an answer that is none, and for a selection that raises.
     """
     where = "collectives.selection"
     name = type(selection).__name__
     found: dict[int, tuple[Any, ...]] = {}
-    for choice in selection.choices(kind, group):
-        size, algorithms = choice
+    for size, algorithms in _answer(selection, kind, group):
         if not isinstance(size, int) or size < 0 or size <= max(found, default=-1):
             raise ConfigError(where, f"{name} gives sizes that do not ascend: {size} B for {kind}")
         several = algorithms * len(group.dimensions) if len(algorithms) == 1 else algorithms
@@ -48,3 +48,12 @@ def checked_choices(selection: Selection, kind: str, group: Group) -> dict[int, 
             )
         found[size] = several
     return found
+
+
+def _answer(selection: Selection, kind: str, group: Group) -> list[tuple[Any, tuple[Any, ...]]]:
+    try:
+        return [(size, tuple(names)) for size, names in selection.choices(kind, group)]
+    except Exception as error:
+        name = type(selection).__name__
+        problem = f"{name} failed for {kind}: {what_was_raised(error)}"
+        raise ConfigError("collectives.selection", problem) from error
