@@ -180,9 +180,9 @@ def test_a_contract_names_the_law_that_is_broken_and_the_example(
     source, broken = WRONG[name]
     (folder / "wrong.py").write_text(source)
     assert main(["contract", name, "wrong.py"]) == 2
-    said = capsys.readouterr().err
+    said, kind = capsys.readouterr().err, get(name).contract().kind
     assert said.startswith(
-        f"error: wrong.py: breaks the contract of {article(name)} {name}: {broken}"
+        f"error: wrong.py: breaks the contract of {article(kind)} {kind}: {broken}"
     ), said
 
 
@@ -193,9 +193,9 @@ def test_a_plug_in_that_raises_breaks_the_law_that_asked_it(
     source, broken = RAISES[name]
     (folder / "wrong.py").write_text(source)
     assert main(["contract", name, "wrong.py"]) == 2
-    said = capsys.readouterr().err
+    said, kind = capsys.readouterr().err, get(name).contract().kind
     assert said.startswith(
-        f"error: wrong.py: breaks the contract of {article(name)} {name}: {broken}"
+        f"error: wrong.py: breaks the contract of {article(kind)} {kind}: {broken}"
     ), said
 
 

@@ -145,7 +145,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"memory": RemoteMemory(nodes=2)},
-        "cluster.memory.nodes: only where nodes share a memory; got none",
+        "cluster.memory.nodes: only where nodes share a memory; the sharing of none is per rank",
     ),
     (
         {"memory": RemoteMemory(kind="per_node", bytes_per_ns=1.0, nodes=2)},

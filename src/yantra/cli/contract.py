@@ -33,11 +33,11 @@ from yantra.kinds import get, kinds
 @json_option("Print what was checked as JSON.")
 def command(kind: str, plugin: str, as_json: bool) -> int:
     """Check it, and say what holds."""
-    verdict = check(get(kind, "KIND").contract(), plugin)
+    contract = get(kind, "KIND").contract()
+    verdict = check(contract, plugin)
     if verdict.broken:
-        raise ConfigError(
-            plugin, f"breaks the contract of {article(kind)} {kind}: {verdict.broken}"
-        )
+        what = f"{article(contract.kind)} {contract.kind}"
+        raise ConfigError(plugin, f"breaks the contract of {what}: {verdict.broken}")
     if as_json:
         print_json({"kind": kind, "plugin": plugin, "holds": verdict.summary.splitlines()})
     else:

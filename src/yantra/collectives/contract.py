@@ -135,7 +135,7 @@ def summary(algorithm: CollectiveAlgorithm) -> str:
 
 
 CONTRACT = Contract(
-    kind="algorithm",
+    kind="collective algorithm",
     module="yantra.collectives.contract",
     about="Check a collective algorithm: proofs of its schedules, and its programs.",
     argument="a name (ring, direct4), or a file with a line PLUGIN =",

@@ -83,9 +83,8 @@ def _memory(memory: RemoteMemory, ranks: int, semantics: str) -> None:
         if per_node and not number:
             raise ConfigError(f"{where}.{name}", "must be at least 1; got 0")
         if number and not per_node:
-            raise ConfigError(
-                f"{where}.{name}", f"only where nodes share a memory; got {named(memory.kind)}"
-            )
+            sharing = f"the sharing of {named(memory.kind)} is per {model.sharing}"
+            raise ConfigError(f"{where}.{name}", f"only where nodes share a memory; {sharing}")
     if per_node and memory.nodes * memory.ranks_per_node < ranks:
         room = f"{memory.nodes} nodes of {memory.ranks_per_node} ranks"
         raise ConfigError(f"{where}.nodes", f"{room} do not hold the {ranks} ranks of the cluster")
