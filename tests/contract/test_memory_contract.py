@@ -104,3 +104,15 @@ def test_the_command_tells_names_it_does_not_know(capsys: pytest.CaptureFixture[
     assert main(["infinite"]) == 0
     assert main(["pol"]) == 2
     assert "did you mean 'pool'?" in capsys.readouterr().err
+
+
+class FallsAtAKnee(LatencyAndBandwidth):
+    """From 1 MiB on it goes another, faster way."""
+
+    def access(self, accesses: Accesses, speeds: Speeds) -> Any:
+        return super().access(accesses, speeds) + 100.0 * (accesses.bytes < 1 << 20)
+
+
+def test_time_that_falls_at_a_knee_is_caught() -> None:
+    (first, *_) = violations(FallsAtAKnee())
+    assert first.startswith("more_bytes_never_take_less: ") and "(load of 1048576 bytes)" in first

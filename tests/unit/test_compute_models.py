@@ -121,7 +121,7 @@ def test_a_what_if_without_compute_removes_estimates_too(told: type[Told]) -> No
 
 @given(
     st.lists(
-        st.tuples(st.integers(0, 10**16), st.integers(0, 10**13)),
+        st.tuples(st.integers(0, 10**15), st.integers(0, 10**12)),
         min_size=1,
         max_size=6,
         unique=True,

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cases import cluster, run, scenario
 from yantra import scenario as scenarios
-from yantra.base.errors import ConfigError
+from yantra.base.errors import ConfigError, TraceError
 from yantra.base.fields import Number, Section
 from yantra.base.records import Record
 from yantra.chakra import TraceBuilder
@@ -170,3 +170,45 @@ def test_options_of_a_kind_stand_beside_it(monkeypatch: pytest.MonkeyPatch) -> N
     assert scenarios.loads(scenarios.to_yaml(read)) == read
     with pytest.raises(ConfigError, match=r"^cluster\.memory\.options\.times: must be above 0"):
         scenarios.loads(TEXT.replace("kind: infinite", chosen.replace("4}", "0}")))
+
+
+class Kneed(Told):
+    """A byte above the knee takes a nanosecond."""
+
+    def access(self, accesses: Accesses, speeds: Speeds) -> Any:
+        return np.maximum(accesses.bytes - 8000, 0)
+
+
+def test_a_difference_of_bytes_may_be_negative() -> None:
+    assert run(FOUR, offload, memory=RemoteMemory(kind=Kneed)).finish == [0] * 4
+
+
+class Ages(Told):
+    def access(self, accesses: Accesses, speeds: Speeds) -> Any:
+        return np.full(len(accesses), 1e16)
+
+
+class Breaks(Told):
+    def access(self, accesses: Accesses, speeds: Speeds) -> Any:
+        return {}["x"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (Ages, "Ages: row 0 (store of 8000 bytes): expected at most 9e+15 ns (104 days); it is "),
+        (Breaks, "Breaks failed: KeyError: 'x' (test_memory_models.py, line "),
+    ],
+)
+def test_what_cannot_be_run_names_the_model(kind: type[MemoryModel], said: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        compile(scenario(FOUR, offload, memory=RemoteMemory(kind=kind)))
+    assert str(error.value).startswith(f"cluster.memory.kind: {said}")
+
+
+def test_an_access_without_a_sign_to_spare_is_refused() -> None:
+    def huge(trace: TraceBuilder, rank: int) -> None:
+        trace.memory_load(2**63)
+
+    with pytest.raises(TraceError, match=r"tensor_size of an access: expected at most 2\*\*63 - 1"):
+        compile(scenario(FOUR, huge, memory=RemoteMemory(kind=Told)))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from yantra import _core
 from yantra import compute as computes
+from yantra.base.columns import signed
 from yantra.base.fields import kind_of, named
 from yantra.compile.graphs import Graphs
 from yantra.compile.problems import refuse
@@ -99,12 +100,14 @@ def kernels_of(table: _core.KernelTable) -> Kernels:
     """Return the rows of a table as columns of numpy."""
     import numpy as np
 
-    columns = {
-        name: np.array(getattr(table, name))
-        for name in Kernels.field_names
-        if name not in ("op_classes", "dtypes")
-    }
-    return Kernels(op_classes=("", *table.op_classes), dtypes=("", *table.dtypes), **columns)
+    wholes = Kernels.field_names[4:]
+    return Kernels(
+        op_class=np.array(table.op_class),
+        op_classes=("", *table.op_classes),
+        dtype=np.array(table.dtype),
+        dtypes=("", *table.dtypes),
+        **{name: signed(getattr(table, name), f"{name} of a kernel") for name in wholes},
+    )
 
 
 def _table_of(

@@ -10,6 +10,7 @@ from math import inf
 
 from yantra import _core
 from yantra import memory as memories
+from yantra.base.columns import signed
 from yantra.base.errors import ConfigError
 from yantra.base.fields import kind_of, named
 from yantra.compile.graphs import Graphs
@@ -73,9 +74,9 @@ def accesses_of(table: _core.AccessTable) -> Accesses:
     import numpy as np
 
     return Accesses(
-        bytes=np.array(table.bytes),
+        bytes=signed(table.bytes, "tensor_size of an access"),
         is_store=np.array(table.is_store, np.bool_),
-        count=np.array(table.count),
+        count=signed(table.count, "accesses"),
     )
 
 

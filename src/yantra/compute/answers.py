@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from yantra.base.columns import not_a_duration
 from yantra.base.errors import ConfigError
+from yantra.base.plugin_files import what_was_raised
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
 
 
@@ -20,8 +22,7 @@ def ask(
             answer = model.estimate(kernels, device)
         columns = [np.ascontiguousarray(column, np.float64) for column in answer]
     except Exception as error:
-        problem = f"{name} failed: {type(error).__name__}: {error}"
-        raise ConfigError(where, problem) from error
+        raise ConfigError(where, f"{name} failed: {what_was_raised(error)}") from error
     wrong = fault(kernels, columns)
     if wrong:
         raise ConfigError(where, f"{name}: {wrong}")
@@ -35,15 +36,13 @@ def fault(kernels: Kernels, columns: list[np.ndarray]) -> str | None:
     for name, column in zip(Estimates._fields, columns, strict=True):
         if column.shape != (len(kernels),):
             return f"expected {len(kernels)} durations, one a row, got {column.shape} for {name}"
-        wrong = ~np.isfinite(column) | (column < 0)
-        if wrong.any():
-            row = int(wrong.argmax())
-            duration = f"{name} is {column[row]:g} ns"
-            return f"{kernels.describe(row)}: expected a finite duration from 0 up; {duration}"
+        wrong = not_a_duration(column, name)
+        if wrong:
+            return f"{kernels.describe(wrong.row)}: {wrong.problem}"
     low, middle, high = columns
-    wrong = (low > middle) | (middle > high)
-    if wrong.any():
-        row = int(wrong.argmax())
+    unordered = (low > middle) | (middle > high)
+    if unordered.any():
+        row = int(unordered.argmax())
         got = f"{low[row]:g}, {middle[row]:g}, {high[row]:g} ns"
         return f"{kernels.describe(row)}: expected low <= middle <= high; got {got}"
     return None

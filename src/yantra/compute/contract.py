@@ -81,7 +81,7 @@ def a_kernel_does_not_see_the_others(model: ComputeModel, device: Device) -> str
         if alone.middle[0] != answer.middle[row]:
             among = f"{answer.middle[row]:g} among others"
             return f"{rows.describe(row)} takes {alone.middle[0]:g} ns alone, {among}"
-    often = _answer(model, rows.replace(count=rows.count * np.uint64(7)), device)
+    often = _answer(model, rows.replace(count=rows.count * 7), device)
     return _difference(answer, often, "where kernels run 7 times, it says", rows)
 
 

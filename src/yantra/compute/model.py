@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Wholes = NDArray[np.uint64]
+    Wholes = NDArray[np.int64]
     Reals = NDArray[np.float64]
 
 Need = Literal["flops", "bytes", "peak", "memory_bandwidth"]
@@ -38,7 +38,7 @@ class Kernels(Record):
     `flops` are floating-point operations (`num_ops`), `bytes` what moves to and from the device's
     memory (`tensor_size`), `recorded_ns` the duration in the trace. A product of matrices has `m`,
     `n` and `k`, and a `batch` of them; 0 where a trace does not say. `count` is how many nodes of
-    all ranks are this kernel.
+    all ranks are this kernel. Whole numbers have a sign, so that `bytes - knee` may be negative.
     """
 
     op_class: NDArray[np.uint32]
@@ -92,7 +92,7 @@ def kernels(
         op_classes=names,
         dtype=type_codes,
         dtypes=type_names,
-        **{name: np.asarray(given.get(name, [0] * size), np.uint64) for name in whole},
+        **{name: np.asarray(given.get(name, [0] * size), np.int64) for name in whole},
     )
 
 

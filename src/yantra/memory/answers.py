@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from yantra.base.columns import not_a_duration
 from yantra.base.errors import ConfigError
+from yantra.base.plugin_files import what_was_raised
 from yantra.memory.model import Accesses, MemoryModel, Speeds
 
 if TYPE_CHECKING:
@@ -24,13 +26,11 @@ def ask(
         with np.errstate(all="ignore"):
             ns = np.ascontiguousarray(model.access(accesses, speeds), np.float64)
     except Exception as error:
-        raise ConfigError(where, f"{name} failed: {type(error).__name__}: {error}") from error
+        raise ConfigError(where, f"{name} failed: {what_was_raised(error)}") from error
     if ns.shape != (len(accesses),):
         problem = f"{name}: expected {len(accesses)} durations, one a row, got {ns.shape}"
         raise ConfigError(where, problem)
-    wrong = ~np.isfinite(ns) | (ns < 0)
-    if wrong.any():
-        row = int(wrong.argmax())
-        problem = f"expected a finite duration from 0 up; it is {ns[row]:g} ns"
-        raise ConfigError(where, f"{name}: {accesses.describe(row)}: {problem}")
+    wrong = not_a_duration(ns)
+    if wrong:
+        raise ConfigError(where, f"{name}: {accesses.describe(wrong.row)}: {wrong.problem}")
     return ns

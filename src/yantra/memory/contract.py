@@ -26,13 +26,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SPEEDS = (Speeds(0, 64.0), Speeds(1000, 25.0), Speeds(77, 3350.0))
-_BYTES = (0, 1, 63, 64, 4096, 10**6, 10**9, 10**12)
+_KNEES = (*(2**power for power in range(6, 41)), *(10**power for power in range(2, 13)))
+_BYTES = (0, 1, *sorted({knee + side for knee in _KNEES for side in (-1, 0, 1)}))
 
 Law = Callable[[MemoryModel, Speeds], str | None]
 
 
 def probes() -> Accesses:
-    """Return loads of growing size, then stores of the same."""
+    """Return loads of growing size, then stores of the same.
+
+    Models change their ways at round sizes, so these lie on either side of each: 1 MiB - 1, 1 MiB,
+    1 MiB + 1.
+    """
     return accesses(2 * _BYTES, [False] * len(_BYTES) + [True] * len(_BYTES))
 
 
@@ -66,7 +71,7 @@ def an_access_alone_takes_its_own_time(model: MemoryModel, speeds: Speeds) -> st
     rows = probes()
     alone = [_answer(model, rows.take(slice(at, at + 1)), speeds)[0] for at in range(len(rows))]
     wrong = _difference(_answer(model, rows, speeds), np.array(alone), "alone, it takes")
-    often = _answer(model, rows.replace(count=rows.count * np.uint64(7)), speeds)
+    often = _answer(model, rows.replace(count=rows.count * 7), speeds)
     return wrong or _difference(_answer(model, rows, speeds), often, "7 times, it takes")
 
 

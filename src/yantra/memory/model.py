@@ -32,12 +32,13 @@ class Speeds(NamedTuple):
 class Accesses(Record):
     """Accesses that differ, as columns of equal length.
 
-    `is_store` is true for a store, false for a load; `count` is how often all ranks do it.
+    `is_store` is true for a store, false for a load; `count` is how often all ranks do it. Numbers
+    have a sign, so that `bytes - knee` is negative below the knee.
     """
 
-    bytes: NDArray[np.uint64]
+    bytes: NDArray[np.int64]
     is_store: NDArray[np.bool_]
-    count: NDArray[np.uint64]
+    count: NDArray[np.int64]
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -57,9 +58,9 @@ def accesses(bytes: Sequence[int], is_store: Sequence[bool]) -> Accesses:
     import numpy as np
 
     return Accesses(
-        bytes=np.asarray(bytes, np.uint64),
+        bytes=np.asarray(bytes, np.int64),
         is_store=np.asarray(is_store, np.bool_),
-        count=np.ones(len(bytes), np.uint64),
+        count=np.ones(len(bytes), np.int64),
     )
 
 
