@@ -2,7 +2,7 @@
 
     import yantra
 
-    result = yantra.simulate(yantra.scenario.load("step.yaml"))
+    result = yantra.simulate("step.yaml")
     print(result.summary())
 
 The public names are loaded on first use, so that every command starts fast; their types stand in
@@ -43,9 +43,14 @@ _MODULES = {
     "chakra": "chakra",
     "clusters": "fabric.clusters",
     "errors": "base.errors",
+    "explain": "explain",
+    "fabric": "fabric",
     "quirks": "scenario.quirks",
+    "result": "result",
+    "run": "run",
     "scenario": "scenario",
     "units": "base.units",
+    "workloads": "workloads",
 }
 
 __all__ = ["__version__", *_HOMES, *_MODULES]

@@ -1,5 +1,10 @@
 from yantra import chakra as chakra
+from yantra import explain as explain
+from yantra import fabric as fabric
+from yantra import result as result
+from yantra import run as run
 from yantra import scenario as scenario
+from yantra import workloads as workloads
 from yantra.base import errors as errors
 from yantra.base import units as units
 from yantra.base.errors import ConfigError as ConfigError

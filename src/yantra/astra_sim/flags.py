@@ -63,6 +63,8 @@ def parse(arguments: Sequence[str], backend: NetworkBackend = "congestion-unawar
     for argument in rest:
         if argument == "--":
             break
+        if argument == "-h":
+            argument = "--help"
         option, equals, text = argument.partition("=")
         known = OPTIONS.get(option.removeprefix("--")) if option.startswith("--") else None
         if known is None:

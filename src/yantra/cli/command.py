@@ -16,6 +16,8 @@ class WithExamples(click.Command):
     """A command whose help ends with the section "Examples"."""
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
+        names = {"help_option_names": ["--help", "-h"]}
+        more["context_settings"] = names | (more.get("context_settings") or {})
         super().__init__(*args, **more)
         self.examples = tuple(examples)
 
