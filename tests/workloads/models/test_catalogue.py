@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,10 @@ def test_a_python_file_without_a_model_is_an_error(tmp_path: Path, text: str, pr
 
 def test_what_is_not_there_is_an_error(tmp_path: Path) -> None:
     for name, problem in (
-        ("llama3-7b", "model: no model is named 'llama3-7b'; expected one of bert-base, "),
+        (
+            "llama3-7b",
+            "model: no model is named 'llama3-7b'; did you mean 'llama3-70b'? Known: bert-base, ",
+        ),
         ("none.py", "none.py: no such file; expected a Python file, or a name without .py"),
         ("none.yaml", "none.yaml: cannot be read: No such file"),
         ("none.json", "none.json: cannot be read: No such file"),
@@ -199,3 +203,40 @@ def test_the_command_tells_what_a_model_leaves_out(capsys: pytest.CaptureFixture
     assert capsys.readouterr().err == (
         "warning: without the multi-token-prediction module, as for serving\n"
     )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Llama3-70B",
+        "llama-3-70b",
+        "llama3_70B",
+        "meta-llama/Meta-Llama-3-70B",
+        "Meta-Llama-3-70B",
+        "meta-llama/Meta-Llama-3-70B-Instruct",
+    ],
+)
+def test_a_model_is_found_whatever_its_case_and_dashes_and_by_its_hugging_face_id(
+    name: str,
+) -> None:
+    assert catalogue.find(name) == catalogue.find("llama3-70b")
+
+
+def test_every_hugging_face_id_in_a_source_finds_its_model() -> None:
+    ids = [
+        (name, id)
+        for name in zoo.names()
+        for id in re.findall(r"(\S+/\S+) config\.json", zoo.get(name).source)
+    ]
+    assert len(ids) > 10
+    assert [catalogue.described(id).name for _, id in ids] == [name for name, _ in ids]
+
+
+def test_a_name_that_may_be_several_models_lists_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = zoo.get("llama3-8b")
+    assert isinstance(one, Transformer)
+    twins = {name: one.replace(name=name, source="") for name in ("my-model", "mymodel")}
+    monkeypatch.setattr(zoo, "_known", lambda: twins)
+    assert zoo.get("my-model") is twins["my-model"]
+    with pytest.raises(ConfigError, match="'My_Model' may be any of my-model, mymodel"):
+        zoo.get("My_Model")

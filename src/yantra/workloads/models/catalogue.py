@@ -2,7 +2,7 @@
 
 | given | is |
 |---|---|
-| `llama3-70b` | a model of the zoo |
+| `llama3-70b`, `Llama-3-70B`, `meta-llama/Meta-Llama-3-70B` | a model of the zoo |
 | `mine.py`, `mine.py:small` | a Python file that ends with `PLUGIN = <model>`, or one of several |
 | `config.json`, a folder with one | a Hugging Face config |
 | `mine.yaml`, `mine.json` | the sizes of a transformer by name |
@@ -27,6 +27,11 @@ def names() -> tuple[str, ...]:
     return zoo.names()
 
 
+def is_known(name: str) -> bool:
+    """Return whether a name is that of a model of the zoo, or an id of it, and of no file."""
+    return zoo.is_known(name) and not paths.exists(name)
+
+
 def find(name: str, where: str = "model") -> Model:
     """Return a model by its name or file; `where` is the field an unknown one is reported at."""
     return model_of(described(name, where))
@@ -34,7 +39,7 @@ def find(name: str, where: str = "model") -> Model:
 
 def described(name: str, where: str = "model") -> Transformer | Model:
     """Return what `find` makes a model of: sizes, or a model already."""
-    if name in zoo.names():
+    if name in zoo.names() or is_known(name):
         return zoo.get(name)
     path, _, inside = name.partition(".py:")
     if inside or name.endswith(".py"):

@@ -5,6 +5,8 @@ An entry is the sizes of a transformer, or a model of blocks.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from yantra.base.errors import ConfigError, did_you_mean
@@ -13,6 +15,9 @@ from yantra.workloads.models.model import Model
 from yantra.workloads.models.transformer import Transformer
 
 Entry = Transformer | Model
+
+_ID = re.compile(r"([\w.-]+/[\w.-]+) config\.json")
+_TUNED = re.compile(r"-(instruct|chat|base|it)(?=-hf$|-v[0-9.]+$|$)", re.IGNORECASE)
 
 
 class _Families(Registry[tuple[Entry, ...]]):
@@ -43,10 +48,42 @@ def names() -> tuple[str, ...]:
 def get(name: str, where: str = "model") -> Entry:
     """Return what is known by a name; `where` is the field that an unknown one is reported at."""
     known = _known()
-    if name not in known:
-        problem = f"no model is named '{name}'; expected one of {', '.join(known)}"
-        raise ConfigError(where, problem + did_you_mean(name, known))
-    return known[name]
+    if name in known:
+        return known[name]
+    alike = _alike(name, known)
+    if len(alike) == 1:
+        return known[alike[0]]
+    if alike:
+        problem = f"'{name}' may be any of {', '.join(alike)}; write one of these"
+        raise ConfigError(where, problem)
+    hint = did_you_mean(name, known)
+    every = f"{hint} Known: " if hint else "; expected one of "
+    raise ConfigError(where, f"no model is named '{name}'{every}{', '.join(known)}")
+
+
+def is_known(name: str) -> bool:
+    """Return whether `get` finds a model by this name."""
+    known = _known()
+    return name in known or len(_alike(name, known)) == 1
+
+
+def _alike(name: str, known: Mapping[str, Entry]) -> list[str]:
+    """Return the models that are called so but for case and dashes, or by an id of Hugging Face.
+
+    The id stands in the source of a model, in front of `config.json`. Those of tuned copies
+    (`-Instruct`), which have the same sizes, are of the same model.
+    """
+    wanted = {_key(name), _key(_TUNED.sub("", name))}
+    return [model for model, entry in known.items() if wanted & _keys(model, entry.source)]
+
+
+def _keys(name: str, source: str) -> set[str]:
+    ids = _ID.findall(source)
+    return {_key(known) for known in (name, *ids, *(one.rpartition("/")[2] for one in ids))}
+
+
+def _key(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
 def _known() -> dict[str, Entry]:
