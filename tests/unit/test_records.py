@@ -58,3 +58,25 @@ def test_a_record_prints_its_fields() -> None:
 def test_a_record_is_copied_and_sent_to_other_processes() -> None:
     point = Point(x=1, y=2)
     assert pickle.loads(pickle.dumps(point)) == copy.deepcopy(point) == point
+
+
+def test_a_number_with_a_unit_in_its_name_may_be_given_as_text() -> None:
+    from yantra.scenario import Device, Dimension, RemoteMemory
+
+    plain = Dimension(kind="ring", size=4, bytes_per_ns=50.0, latency_ns=500.0)
+    assert Dimension(kind="ring", size=4, bytes_per_ns="400 Gb/s", latency_ns="0.5 us") == plain
+    assert plain.replace(latency_ns="500 ns") == plain
+    assert Device(peak_flops="989 TFLOP/s", memory_bytes_per_s="3.35 TB/s") == Device(
+        peak_flops=989e12, memory_bytes_per_s=3.35e12
+    )
+    latency = RemoteMemory(latency_ns="1 us").latency_ns
+    assert latency == 1000 and type(latency) is int
+
+
+@pytest.mark.parametrize("text", ["400", "fast", "400 ns", ""])
+def test_a_text_that_is_no_such_quantity_names_the_field(text: str) -> None:
+    from yantra.base.errors import ConfigError
+    from yantra.scenario import Dimension
+
+    with pytest.raises(ConfigError, match=r"^Dimension\.bytes_per_ns: "):
+        Dimension(kind="ring", size=4, bytes_per_ns=text, latency_ns=500.0)

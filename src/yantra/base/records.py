@@ -8,7 +8,31 @@ event.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
+
+N = TypeVar("N", int, float)
+_AMOUNT = "Amount["
+
+
+class Amount(Generic[N]):
+    """A number in the unit that its name ends in, which may be given as a text with its unit.
+
+    `latency_ns: Amount[float]` is read as a float and takes `500.0` or `"500 ns"`. The class tells
+    this to type checkers, and marks the field for `Record`; there are no objects of it.
+    """
+
+    if TYPE_CHECKING:
+
+        def __get__(self, record: object, owner: object = None) -> N:
+            """Return the number."""
+
+        def __set__(self, record: object, value: N | str) -> None:
+            """Take a number, or a text with its unit."""
+
+
+def amount(default: float) -> Any:
+    """Return the default of an `Amount`, of a type that type checkers accept."""
+    return default
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -20,15 +44,21 @@ class Record:
     """
 
     field_names: ClassVar[tuple[str, ...]]
+    _amounts: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
         cls.field_names = tuple(cls.__annotations__)
+        cls._amounts = frozenset(
+            name for name, kind in cls.__annotations__.items() if str(kind).startswith(_AMOUNT)
+        )
 
     def __init__(self, **values: Any) -> None:
         state = self.__dict__
         for name in self.field_names:
             if name in values:
-                state[name] = values.pop(name)
+                value = values.pop(name)
+                is_text = type(value) is str and name in self._amounts
+                state[name] = self._number(name, value) if is_text else value
             elif hasattr(type(self), name):
                 state[name] = getattr(type(self), name)
             else:
@@ -36,6 +66,14 @@ class Record:
         if values:
             raise TypeError(f"{type(self).__name__} has no field '{next(iter(values))}'")
         self.__post_init__()
+
+    def _number(self, name: str, text: str) -> float:
+        """Return the number of a text with its unit; raise ConfigError naming the field."""
+        from yantra.base import units
+
+        kind, unit = units.of_name(name)
+        value = units.parse(text, kind, unit, f"{type(self).__name__}.{name}")
+        return int(value) if value.is_integer() and "int" in self.__annotations__[name] else value
 
     def __post_init__(self) -> None:
         """Check the fields; the base has nothing to check."""

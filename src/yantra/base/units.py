@@ -57,6 +57,14 @@ _EXAMPLE: Final[dict[Kind, str]] = {
     "flops": "234 TFLOP/s",
     "time_per_byte": "0.01 ns/B",
 }
+_ENDINGS: Final[tuple[tuple[str, Kind, str], ...]] = (
+    ("ns_per_byte", "time_per_byte", "ns/B"),
+    ("bytes_per_ns", "bandwidth", "B/ns"),
+    ("bytes_per_s", "bandwidth", "B/s"),
+    ("bytes", "size", "B"),
+    ("flops", "flops", "FLOP/s"),
+    ("ns", "time", "ns"),
+)
 _QUANTITY: Final = re.compile(r"([+-]?)([0-9]+)?(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?\s*(.*)")
 _LARGEST_EXPONENT: Final = 400
 _LONGEST_PLAIN: Final = 16  # digits before a number is written with an exponent
@@ -92,6 +100,14 @@ def parse(text: object, kind: Kind, to: str, where: str = "quantity") -> float:
     except OverflowError:
         raise ConfigError(where, f"out of range; {_expectation(kind, text)}") from None
     return -value if sign == "-" else value
+
+
+def of_name(name: str) -> tuple[Kind, str]:
+    """Return the kind and the unit of a number by the ending of its name: `latency_ns`."""
+    for ending, kind, unit in _ENDINGS:
+        if name.endswith(ending):
+            return kind, unit
+    raise KeyError(name)
 
 
 def expected(kind: Kind) -> str:
