@@ -23,6 +23,7 @@ from yantra.fabric.topologies import topologies
 from yantra.memory import models as memory_models
 from yantra.scenario.layout import DOCUMENT, NAMED, TEMPLATES, MemorySection
 from yantra.scenario.quirks import STORIES
+from yantra.scenario.training import STEP
 from yantra.schedulers import schedulers
 from yantra.workloads.models import catalogue, description, hf
 from yantra.workloads.models.overview import HEAD, row
@@ -58,6 +59,7 @@ def part(name: str) -> str:
         "peak rates": peak_rates,
         "achievable rates": achievable_rates,
         "keys of a named cluster": lambda: _table(_KEYS, _rows(NAMED, "cluster")),
+        "keys of a training step": lambda: _table(_KEYS, _rows(STEP, "workload")),
         "keys of templates": lambda: _table(_KEYS, _rows(TEMPLATES, "workload")),
         "plan fields": plan_fields,
         "plan names": plan_names,

@@ -90,7 +90,7 @@ def test_every_command_has_help(name: str, capsys: Captured) -> None:
         (["rum"], "error: yantra: no command is named 'rum'; did you mean 'run'?; see"),
         (
             ["run"],
-            "error: yantra run: expected a scenario file, or --workload and --cluster; see yantra",
+            "error: yantra run: expected a FILE, or --workload and --cluster; see yantra",
         ),
         (
             ["run", "x", "--cvs=f"],

@@ -176,8 +176,8 @@ def test_what_an_older_file_lacks_is_said(slow: Result) -> None:
 
 WRONG = [
     ("", "b.json: not a result in JSON; yantra run SCENARIO -o result.json writes one"),
-    ("workload: x", "b.json: not a result in JSON; yantra run SCENARIO -o result.json writes one"),
-    ("{", "b.json, line 1, column 2: not JSON: expecting property name enclosed in double quotes"),
+    ("workload: x", 'b.json: workload: expected a mapping, got "x"'),
+    ("{", "b.json, line 2, column 1: not YAML: did not find expected node content"),
     ("{}", "b.json: not a result: it has no format; yantra run SCENARIO -o result.json writes one"),
     (
         '{"format": "other"}',

@@ -203,7 +203,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"workload": "step"},
-        'workload: expected a ChakraFiles, a Traces, a WorkloadFile or a Templates, got "step"',
+        "workload: expected a ChakraFiles, a Traces, a WorkloadFile, a Templates or a "
+        'TrainingStep, got "step"',
     ),
     (
         {"workload": ChakraFiles(prefix="step", groups=((0, (1, 2)),))},

@@ -7,6 +7,7 @@ import sys
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.file_options import cluster_option
 
 
 @click.command(
@@ -14,22 +15,28 @@ from yantra.cli.command import WithExamples, json_option, print_json
     examples=[
         "yantra compare result.json other.json",
         "yantra compare result.json other.json --json",
+        "yantra compare step.yaml other.yaml",
         "yantra compare result.json other.json --report changes.html",
     ],
 )
 @click.argument("a", type=click.Path())
 @click.argument("b", type=click.Path())
+@cluster_option
 @click.option("--report", type=click.Path(), help="Write it as one HTML file that opens offline.")
 @json_option("Print the comparison as JSON.")
-def command(a: str, b: str, report: str | None, as_json: bool) -> int:
-    """Tell what changed from result A to result B, both in JSON.
+def command(a: str, b: str, cluster: str | None, report: str | None, as_json: bool) -> int:
+    """Tell what changed from A to B: results in JSON, or files that yantra run takes.
 
     By how much, in which kinds, phases and nodes of the critical path, and what differs in the
     scenarios. The parts of the critical path add up to the change.
     """
     from yantra.explain import compare
+    from yantra.scenario import Case
+    from yantra.scenario.recognise import recognise
 
-    comparison = compare(a, b)
+    if cluster and not any(recognise(file).needs_cluster for file in (a, b)):
+        raise click.UsageError("--cluster goes with a workload; neither file is one")
+    comparison = compare(Case(a, cluster), Case(b, cluster))
     if report:
         comparison.to_report(report)
     if as_json:

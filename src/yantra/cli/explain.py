@@ -7,6 +7,7 @@ import sys
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.file_options import case_of, cluster_option, set_option
 from yantra.cli.plugin_option import option as plugin_option
 
 
@@ -18,6 +19,8 @@ from yantra.cli.plugin_option import option as plugin_option
         "yantra explain result.json --advice",
         "yantra explain result.json --json",
         "yantra explain step.yaml",
+        "yantra explain step.yw --cluster hgx-h100",
+        "yantra explain step.yaml --set collectives.chunks=8",
     ],
 )
 @click.argument("file", type=click.Path())
@@ -25,10 +28,19 @@ from yantra.cli.plugin_option import option as plugin_option
 @click.option(
     "--advice", is_flag=True, help="Run faster parts and other plans, too, and rank them."
 )
+@cluster_option
+@set_option
 @plugin_option
 @json_option("Print the explanation as JSON.")
-def command(file: str, no_runs: bool, advice: bool, as_json: bool) -> int:
-    """Say what bounds the run of FILE, a result in JSON or a scenario.
+def command(
+    file: str,
+    cluster: str | None,
+    settings: tuple[str, ...],
+    no_runs: bool,
+    advice: bool,
+    as_json: bool,
+) -> int:
+    """Say what bounds the run of FILE, a result in JSON or what yantra run takes.
 
     The critical path by kind and phase, and what the run would gain at most if a cause of time were
     gone. A result is run again for that, once recorded and once without each cause.
@@ -38,8 +50,11 @@ def command(file: str, no_runs: bool, advice: bool, as_json: bool) -> int:
     from yantra.cli.progress import progress
     from yantra.explain import explain
 
+    if no_runs and settings:
+        raise click.UsageError("--set needs a run, which --no-runs forbids")
+    case = case_of(file, cluster, settings) if cluster or settings else file
     with progress("running without each cause") as report:
-        explanation = explain(file, runs=not no_runs, progress=report, advise=advice)
+        explanation = explain(case, runs=not no_runs, progress=report, advise=advice)
     if as_json:
         print_json(explanation.data)
     else:

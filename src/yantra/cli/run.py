@@ -1,4 +1,4 @@
-"""`yantra run`: runs a scenario file, or a workload file on a named cluster."""
+"""`yantra run`: runs a scenario, a result again, or a workload on a named cluster."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import click
 
 from yantra.cli import recording, timeline_options, warn
 from yantra.cli.command import WithExamples
-from yantra.cli.complete import algorithms, clusters, networks
+from yantra.cli.complete import algorithms, networks
+from yantra.cli.file_options import cluster_option, read_settings, set_option
 from yantra.cli.plugin_option import option as plugin_option
 from yantra.export.json import json_pieces
 from yantra.result.table_names import ALL_TABLES, RECORDED_TABLES
@@ -45,54 +46,57 @@ def _form_and_file(text: str) -> tuple[str, str]:
         "yantra run step.yaml --csv nodes.csv --table nodes",
         "yantra run step.yaml --json",
         "yantra run meshed.yaml --plugin my_mesh.py",
+        "yantra run step.yw --cluster hgx-h100",
+        "yantra run 'step.{rank}.et' --cluster hgx-h100 \\\n"
+        "    --set cluster.device.compute=recorded",
+        "yantra run step.yaml --set 'cluster.topology[0].bandwidth=x2'",
         "yantra run step.yaml --report report.html",
         "yantra run step.yaml --trace run.pftrace",
         "yantra run --workload step.yw --cluster hgx-h100 --explain-folding",
     ],
-    epilog="Many scenarios, on all cores: yantra sweep.",
+    epilog="FILE is a scenario, a result (which runs again), or what runs on a --cluster: a "
+    "workload (.yw), traces ('step.{rank}.et') or a training job. Its content tells which. "
+    "Many scenarios, on all cores: yantra sweep.",
 )
-@click.argument("scenario", type=click.Path(), required=False)
-@click.option("--workload", type=click.Path(), help="A workload file (.yw), in place of SCENARIO.")
-@click.option(
-    "--cluster",
-    shell_complete=clusters,
-    help="With --workload: a named cluster, or the path of its file.",
-)
+@click.argument("file", type=click.Path(), required=False)
+@click.option("--workload", type=click.Path(), help="A workload file (.yw), in place of FILE.")
+@cluster_option
+@set_option
 @click.option(
     "--semantics",
     type=click.Choice(["yantra", "astra-sim"]),
     default="yantra",
     show_default=True,
-    help="With --workload: which behaviour to follow.",
+    help="For a workload: which behaviour to follow.",
 )
 @click.option(
     "--network",
     shell_complete=networks,
     default="analytical",
     show_default=True,
-    help="With --workload: how messages interact: analytical, store_and_forward, ideal, or a file.",
+    help="For a workload: how messages interact: analytical, store_and_forward, ideal, or a file.",
 )
-@click.option("--dtype", help="With --workload: the data type whose peak rate the roofline uses.")
+@click.option("--dtype", help="For a workload: the data type whose peak rate the roofline uses.")
 @click.option(
     "--speeds",
     type=click.Choice(["achievable", "nominal"]),
     default="achievable",
     show_default=True,
-    help="With --workload: what software reaches of links and products, or the data sheet's rates.",
+    help="For a workload: what software reaches of links and products, or the data sheet's rates.",
 )
 @click.option(
     "--all-reduce",
     shell_complete=algorithms,
-    help="With --workload: algorithm, or one per dimension with commas.",
+    help="For a workload: algorithm, or one per dimension with commas.",
 )
-@click.option("--all-gather", shell_complete=algorithms, help="With --workload: as --all-reduce.")
+@click.option("--all-gather", shell_complete=algorithms, help="For a workload: as --all-reduce.")
 @click.option(
-    "--reduce-scatter", shell_complete=algorithms, help="With --workload: as --all-reduce."
+    "--reduce-scatter", shell_complete=algorithms, help="For a workload: as --all-reduce."
 )
-@click.option("--all-to-all", shell_complete=algorithms, help="With --workload: as --all-reduce.")
-@click.option("--chunks", type=int, help="With --workload: pieces that a collective is cut into.")
+@click.option("--all-to-all", shell_complete=algorithms, help="For a workload: as --all-reduce.")
+@click.option("--chunks", type=int, help="For a workload: pieces that a collective is cut into.")
 @click.option(
-    "--ignore-memory", is_flag=True, help="With --workload: run what devices cannot hold, too."
+    "--ignore-memory", is_flag=True, help="For a workload: run what devices cannot hold, too."
 )
 @click.option(
     "--fold",
@@ -130,7 +134,7 @@ def _form_and_file(text: str) -> tuple[str, str]:
 def command(
     context: click.Context,
     /,
-    scenario: str | None,
+    file: str | None,
     workload: str | None,
     fold: Fold | None,
     record: bool | None,
@@ -147,15 +151,15 @@ def command(
     html: str | None,
     **options: Any,
 ) -> int:
-    """Run SCENARIO, or a workload on a cluster, and show where the time of its ranks goes."""
+    """Run FILE and show where the time of its ranks goes."""
     from yantra.cli.progress import progress
     from yantra.cli.show import show
     from yantra.compile import compile
     from yantra.export import local_memory
 
     timeline_options.check(trace, trace_ranks, trace_messages)
-    _warn_of_changes(scenario)
-    model = compile(_scenario(context, scenario, workload, options))
+    _warn_of_changes(file)
+    model = compile(_scenario(context, file, workload, options))
     if not as_json:
         warn(model.warnings)
     with progress("simulating") as report:
@@ -209,25 +213,31 @@ def _explain(model: Model, result: Result, fold: Fold | None) -> None:
 def _scenario(
     context: click.Context, file: str | None, workload: str | None, options: dict[str, Any]
 ) -> Scenario:
-    """Return the scenario of the file, or of the workload and the options that go with it."""
-    if file is not None:
-        given = [name for name in ("workload", *options) if _is_given(context, name)]
-        if given:
-            flag = given[0].replace("_", "-")
-            raise click.UsageError(f"--{flag} goes with --workload; a scenario file says it itself")
-        from yantra import scenario as scenarios
+    """Return the scenario of the file, or of a workload and the options that go with it."""
+    from yantra.scenario.recognise import Known, recognise, workload_of
+    from yantra.scenario.text import of_known
 
-        return scenarios.load(file)
-    cluster = options.pop("cluster")
-    if workload is None or cluster is None:
+    cluster, settings = options.pop("cluster"), read_settings(options.pop("settings"))
+    if file is None and (workload is None or cluster is None):
         lacking = "--cluster" if workload else "--workload" if cluster else ""
         missing = f"; {lacking} is missing" if lacking else ""
-        raise click.UsageError(f"expected a scenario file, or --workload and --cluster{missing}")
+        raise click.UsageError(f"expected a FILE, or --workload and --cluster{missing}")
+    if file is not None and workload is not None:
+        raise click.UsageError(f"expected {file} or --workload {workload}, not both")
+    known = Known("workload", workload or "") if file is None else recognise(file)
+    given = [name for name in options if _is_given(context, name)]
+    if given and not known.needs_cluster:
+        flag = f"--{given[0].replace('_', '-')}"
+        raise click.UsageError(f"{flag} goes with a workload; {known.name} is {known.called}")
+    if cluster is None or not known.needs_cluster:
+        return of_known(known, cluster, settings)
     from yantra.scenario.on_cluster import on_cluster
 
     named = {kind: options.pop(kind) for kind in _KINDS}
     algorithms = {kind: tuple(names.split(",")) for kind, names in named.items() if names}
-    return on_cluster(workload, cluster, algorithms=algorithms, **options)
+    return on_cluster(
+        workload_of(known), cluster, algorithms=algorithms, settings=settings, **options
+    )
 
 
 def _is_given(context: click.Context, name: str) -> bool:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from os import path as paths
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from yantra.base.output import make_folder
 from yantra.cli.command import WithExamples
+from yantra.cli.file_options import cluster_option
 from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
     from yantra.base.errors import YantraError
     from yantra.result import Result
+    from yantra.scenario import Case
     from yantra.scenario.types import Fold
 
 _NUMBER_WIDTH = 9
 _TIME_WIDTH = 15
+_UNFIT = re.compile(r"[^A-Za-z0-9._=,+%()\[\]-]")
+_LONGEST_NAME = 200  # of a file, without its ending and the number of a second one
 
 
 @click.command(
@@ -28,6 +33,9 @@ _TIME_WIDTH = 15
         "yantra sweep step.yaml other.yaml",
         "yantra sweep step.yaml other.yaml --threads 2 -o results",
         "yantra sweep step.yaml other.yaml --json",
+        "yantra sweep step.yaml --set collectives.chunks=1,2,4 --set fold=auto,off",
+        "yantra sweep step.yw --cluster hgx-h100 \\\n"
+        "    --set cluster.topology.NVLink.bandwidth=x1,x2",
     ],
 )
 @click.argument("scenarios", type=click.Path(), nargs=-1, required=True)
@@ -37,6 +45,15 @@ _TIME_WIDTH = 15
     type=click.Choice(["auto", "off", "require"]),
     help="Whether one rank stands for all that do the same; changes no result.",
 )
+@cluster_option
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="PATH=VALUE,...",
+    help="Set a field of the scenarios, as yantra run does; several values, or several fields, "
+    "make a run of each combination.",
+)
 @plugin_option
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object on a line for each.")
 @click.option("-o", "--output", type=click.Path(), help="A folder for the whole results as JSON.")
@@ -44,11 +61,14 @@ def command(
     scenarios: tuple[str, ...],
     threads: int | None,
     fold: Fold | None,
+    cluster: str | None,
+    settings: tuple[str, ...],
     as_json: bool,
     output: str | None,
 ) -> int:
     """Run SCENARIOS side by side and print a line for each, in their order.
 
+    They are files that yantra run takes. With --set each runs once for every combination of values.
     A scenario that fails is told on stderr and keeps no other from running; the exit status is
     then the highest of those of single runs. Interrupted, the command prints what is done.
     """
@@ -57,9 +77,11 @@ def command(
 
     if output:
         make_folder(output)
-    sheet = _Sheet(scenarios, as_json, output)
+    cases = _cases(scenarios, cluster, settings)
+    sheet = _Sheet(cases, as_json, output)
     with progress("simulating", counted=True) as report:
-        rows = sweep(scenarios, threads, keep=sheet.keep, fold=fold, progress=report)
+        given = [row.case for row in cases]
+        rows = sweep(given, threads, keep=sheet.keep, fold=fold, progress=report)
         try:
             for number, row in enumerate(rows):
                 sheet.print(number, row)
@@ -69,14 +91,48 @@ def command(
     return sheet.status
 
 
+class _Row(NamedTuple):
+    """A line of a sweep: a file, and what is set, as it was typed."""
+
+    file: str
+    settings: tuple[str, ...]
+    case: Case
+
+    @property
+    def name(self) -> str:
+        return " ".join((self.file, *self.settings))
+
+    @property
+    def stem(self) -> str:
+        """The name of a file for its result, without an ending."""
+        stem = paths.splitext(paths.basename(self.file))[0]
+        settings = (_UNFIT.sub("_", text) for text in self.settings)
+        return ",".join((stem, *settings))[:_LONGEST_NAME]
+
+
+def _cases(files: tuple[str, ...], cluster: str | None, settings: tuple[str, ...]) -> list[_Row]:
+    """Return every combination of a file and values."""
+    from yantra.scenario import Case
+    from yantra.scenario.settings import grid, value_of
+
+    cases = []
+    combinations = grid(settings)
+    for file in files:
+        for values in combinations:
+            chosen = {path: value_of(text, path) for path, text in values.items()}
+            typed = tuple(f"{path}={text}" for path, text in values.items())
+            cases.append(_Row(file, typed, Case(file, cluster, chosen)))
+    return cases
+
+
 class _Sheet:
     """The lines of a sweep. They appear in order; those that are done and wait are kept."""
 
-    def __init__(self, names: Sequence[str], as_json: bool, folder: str | None) -> None:
+    def __init__(self, rows: Sequence[_Row], as_json: bool, folder: str | None) -> None:
         self.status = 0
-        self._names = names
+        self._names = names = [row.name for row in rows]
         self._as_json = as_json
-        self._files = _file_names(names, folder) if folder else None
+        self._files = _file_names([row.stem for row in rows], folder) if folder else None
         self._done: dict[int, dict[str, Any]] = {}
         self._width = max(len(name) for name in ("scenario", *names))
         if not as_json:
@@ -141,12 +197,11 @@ class _Sheet:
         sys.stdout.flush()
 
 
-def _file_names(scenarios: Sequence[str], folder: str) -> list[str]:
-    """Return a file of the folder for each scenario, named after it; a second one gets a number."""
+def _file_names(stems: Sequence[str], folder: str) -> list[str]:
+    """Return a file of the folder for each stem; a second one of the same gets a number."""
     taken: set[str] = set()
     files = []
-    for scenario in scenarios:
-        stem = paths.splitext(paths.basename(scenario))[0]
+    for stem in stems:
         name, number = stem, 1
         while name in taken:
             number += 1

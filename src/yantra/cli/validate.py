@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yantra.cli.command import WithExamples
+from yantra.cli.file_options import case_of, cluster_option, set_option
 from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     examples=[
         "yantra validate step.yaml",
         "yantra validate step.yaml --json",
+        "yantra validate step.yw --cluster hgx-h100",
+        "yantra validate step.yaml --set collectives.chunks=8",
         "yantra validate --workload-configuration=step \\\n"
         "    --system-configuration=system.json \\\n"
         "    --network-configuration=network.yml \\\n"
@@ -28,11 +31,15 @@ if TYPE_CHECKING:
     context_settings={"ignore_unknown_options": True},
 )
 @click.argument("inputs", nargs=-1, type=click.UNPROCESSED)
+@cluster_option
+@set_option
 @plugin_option
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-def command(inputs: tuple[str, ...], as_json: bool) -> int:
-    """Check INPUTS: a scenario file, or the options of `yantra astra-sim`."""
-    report = _check(inputs)
+def command(
+    inputs: tuple[str, ...], cluster: str | None, settings: tuple[str, ...], as_json: bool
+) -> int:
+    """Check INPUTS: a file that yantra run takes, or the options of `yantra astra-sim`."""
+    report = _check(inputs, cluster, settings)
     if as_json:
         form = {
             "valid": report.valid,
@@ -47,11 +54,13 @@ def command(inputs: tuple[str, ...], as_json: bool) -> int:
     return report.exit_code
 
 
-def _check(inputs: tuple[str, ...]) -> Report:
+def _check(inputs: tuple[str, ...], cluster: str | None, settings: tuple[str, ...]) -> Report:
     from yantra.run.validate import check_astra_sim, check_scenario_file
 
     if len(inputs) == 1 and not inputs[0].startswith("-"):
-        return check_scenario_file(inputs[0])
+        return check_scenario_file(case_of(inputs[0], cluster, settings))
+    if inputs and (cluster or settings):
+        raise click.UsageError("--cluster and --set go with one file, not with astra-sim's options")
     if not inputs:
         raise click.UsageError("expected a scenario file or the options of yantra astra-sim")
     from yantra.astra_sim.flags import parse

@@ -18,7 +18,7 @@ from yantra.base.errors import ConfigError, TraceError
 from yantra.chakra import files
 from yantra.chakra.diagnostics import from_native
 from yantra.chakra.trace import Trace, read_graph
-from yantra.scenario import Templates, Traces, WorkloadFile
+from yantra.scenario import Templates, Traces, TrainingStep, WorkloadFile
 from yantra.scenario.quirks import Quirk
 from yantra.scenario.types import DeviceOf, Workload
 
@@ -143,7 +143,7 @@ def load_graphs(
     tells kernels apart, which compute models need. `one_slot` tells that a rank runs one
     communication at a time, which templates must prepare for.
     """
-    if isinstance(workload, WorkloadFile | Templates):
+    if isinstance(workload, WorkloadFile | Templates | TrainingStep):
         from yantra.compile.templates import load_templates
 
         return load_templates(

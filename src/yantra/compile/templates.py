@@ -13,9 +13,10 @@ from yantra.base.errors import ConfigError
 from yantra.chakra.relative import Names
 from yantra.chakra.trace import read_graph
 from yantra.compile.graphs import Graphs
-from yantra.scenario import Templates, WorkloadFile
+from yantra.scenario import Templates, TrainingStep, WorkloadFile
 from yantra.scenario.quirks import Quirk
-from yantra.workloads.templates import Workload, load
+from yantra.scenario.training import templates_of
+from yantra.workloads.templates import Workload
 from yantra.workloads.templates.rules import Sum
 
 
@@ -85,7 +86,7 @@ def _collectives(graph: _core.Graph) -> list[_core.CollectiveUse]:
 
 
 def load_templates(
-    source: WorkloadFile | Templates,
+    source: WorkloadFile | Templates | TrainingStep,
     ranks: int,
     quirks: frozenset[Quirk],
     *,
@@ -99,7 +100,7 @@ def load_templates(
     that take two ready ones in different order would wait for each other forever. A workload whose
     own `ordering` is `streams` is left as it is.
     """
-    workload = load(source.path) if isinstance(source, WorkloadFile) else source.workload
+    workload = templates_of(source)
     if workload.ranks != ranks:
         problem = f"{workload.name} has {workload.ranks} ranks, the cluster {ranks}"
         raise ConfigError("workload.templates", problem)

@@ -8,9 +8,7 @@ explained, and the explanation says what is missing.
 
 from __future__ import annotations
 
-import os
-
-from yantra.base.documents import Path, read_text
+from yantra.base.documents import Path
 from yantra.base.errors import ConfigError
 from yantra.compile import compile
 from yantra.explain.advice import advice
@@ -20,15 +18,16 @@ from yantra.export.json import head_of
 from yantra.export.stored import Form, folder_of, result_of
 from yantra.result import Result
 from yantra.run.simulate import run
-from yantra.scenario import Scenario, load
-from yantra.scenario.origin import changed, is_result, scenario_of_result
+from yantra.scenario import Case, Scenario, load
+from yantra.scenario.origin import changed, scenario_of_result
+from yantra.scenario.recognise import recognise
 
 NO_PATH = "the result holds no critical path: yantra run --record keeps it"
 NO_BOUNDS = "what-if bounds were not run"
 
 
 def explain(
-    of: Path | Scenario | Result,
+    of: Path | Case | Scenario | Result,
     *,
     runs: bool = True,
     progress: BoundsProgress | None = None,
@@ -36,6 +35,7 @@ def explain(
 ) -> Explanation:
     """Explain a run: a result, a scenario, or the path of a file with either.
 
+    A `yantra.scenario.Case` is a file with the cluster that it runs on, or settings.
     With `runs`, what is not recorded is run again, recorded, and the bounds are run. Without, only
     what a result holds is explained. Raises ConfigError for a file that is neither, and where the
     files that a result names are no longer those it was made from. With `advise`, what to change is
@@ -45,11 +45,14 @@ def explain(
         return _of_result(of, runs, progress, advise)
     if isinstance(of, Scenario):
         return _of_result(run(compile(of), record=True), runs, progress, advise)
-    name, text = os.fspath(of), read_text(of)
-    if not is_result(text):
+    case = of if isinstance(of, Case) else Case(of)
+    known = recognise(case.path)
+    name, text = known.name, known.text
+    if known.kind != "result" or case.settings or case.cluster:
         if not runs:
             raise ConfigError(name, "not a result in JSON, and a scenario has to be run")
-        return _of_result(run(compile(load(of)), record=True), True, progress, advise)
+        scenario = load(case.path, cluster=case.cluster, settings=case.settings)
+        return _of_result(run(compile(scenario), record=True), True, progress, advise)
     form = result_of(text, name)
     if not runs:
         return explained(form, notes=_missing(form))
@@ -57,7 +60,7 @@ def explain(
     if why_not:
         return explained(form, notes=(*_missing(form), why_not))
     check_inputs(form, name)
-    result = run(compile(scenario_of_result(text, name, folder_of(of))), record=True)
+    result = run(compile(scenario_of_result(text, name, folder_of(name))), record=True)
     if result.makespan_ns != form["makespan_ns"]:
         raise ConfigError(
             f"{name}: makespan_ns",

@@ -19,6 +19,7 @@ from typing import Any
 from yantra.base.documents import Path
 from yantra.base.errors import show
 from yantra.base.output import write_text
+from yantra.compile import compile
 from yantra.explain.parts import total
 from yantra.explain.sums import sums_of_ranks, time_by
 from yantra.export.json import head_of
@@ -26,6 +27,10 @@ from yantra.export.stored import Form, read_result, table_in
 from yantra.result import Result, Table
 from yantra.result.path import ns_of, ps_of
 from yantra.result.table_names import TABLES
+from yantra.run.simulate import run
+from yantra.scenario import Case
+from yantra.scenario.recognise import Known, recognise
+from yantra.scenario.text import of_known
 
 MOST_ROWS = 100
 Row = dict[str, Any]
@@ -51,24 +56,45 @@ class Comparison:
         write_text(path, page(self.data))
 
 
-def compare(a: Path | Result, b: Path | Result, names: Names | None = None) -> Comparison:
+def compare(
+    a: Path | Case | Result, b: Path | Case | Result, names: Names | None = None
+) -> Comparison:
     """Return what changed from one result to another; each is a `Result` or its file in JSON.
 
-    `names` is what texts call them; else the names of the files. Raises ConfigError for a file that
-    is not a result, or newer than this version reads.
+    Or a file that is run for it, recorded: a scenario, or a `yantra.scenario.Case`. `names` is what
+    texts call them; else the names of the files. Raises ConfigError for a file that is not a
+    result, or newer than this version reads.
     """
     called = names or (_called(a, "a"), _called(b, "b"))
     return compared(_form(a), _form(b), called)
 
 
-def _form(of: Path | Result) -> Form:
-    if not isinstance(of, Result):
-        return read_result(of)
-    return head_of(of) | {"tables": {name: of.table(name) for name in TABLES}}
+def _form(of: Path | Case | Result) -> Form:
+    if isinstance(of, Result):
+        return _form_of(of)
+    case = of if isinstance(of, Case) else Case(of)
+    known = recognise(case.path)
+    if known.kind == "result" or _is_own_json(known):
+        return read_result(case.path)
+    cluster = case.cluster if known.needs_cluster else None
+    scenario = of_known(known, cluster, case.settings)
+    return _form_of(run(compile(scenario), record=True))
 
 
-def _called(of: Path | Result, otherwise: str) -> str:
-    return otherwise if isinstance(of, Result) else os.fspath(of)
+def _form_of(result: Result) -> Form:
+    return head_of(result) | {"tables": {name: result.table(name) for name in TABLES}}
+
+
+def _is_own_json(known: Known) -> bool:
+    """Return whether a file is JSON that is no scenario; reading it as a result says what it is."""
+    is_scenario = isinstance(known.tree, dict) and "workload" in known.tree
+    return known.kind == "scenario" and not is_scenario
+
+
+def _called(of: Path | Case | Result, otherwise: str) -> str:
+    if isinstance(of, Result):
+        return otherwise
+    return os.fspath(of.path if isinstance(of, Case) else of)
 
 
 def compared(a: Form, b: Form, names: Names = ("a", "b")) -> Comparison:

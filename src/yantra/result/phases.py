@@ -8,10 +8,10 @@ one of its nodes is first asked for.
 from __future__ import annotations
 
 from yantra.chakra import Trace, read
-from yantra.scenario import ChakraFiles, Templates, Traces, WorkloadFile
+from yantra.scenario import ChakraFiles, Traces
+from yantra.scenario.training import templates_of
 from yantra.scenario.types import Workload
 from yantra.workloads.templates import Workload as Templated
-from yantra.workloads.templates import load
 
 _SHOWN_AS = {"dgrad": "backward", "wgrad": "backward"}
 
@@ -47,12 +47,9 @@ class Phases:
 
 
 def _templates(workload: Workload) -> Templated | None:
-    if isinstance(workload, WorkloadFile):
-        return load(workload.path)
-    if isinstance(workload, Templates):
-        templated: Templated = workload.workload
-        return templated
-    return None
+    if isinstance(workload, ChakraFiles | Traces):
+        return None
+    return templates_of(workload)
 
 
 def _phases(trace: Trace) -> dict[int, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from yantra import _core
+from yantra.base.documents import Path
 from yantra.base.errors import DeadlockError, UnsupportedError
 from yantra.base.units import format_size
 from yantra.compile import Model, compile
@@ -13,7 +14,7 @@ from yantra.result.bound import Bound
 from yantra.result.recording import memory_limit
 from yantra.run import fold as folding
 from yantra.run.deadlock import explain, named
-from yantra.scenario import Scenario
+from yantra.scenario import Scenario, load
 from yantra.scenario.quirks import Quirk
 from yantra.scenario.types import Fold
 
@@ -25,14 +26,15 @@ Progress = Callable[[int, int], None]
 
 
 def simulate(
-    scenario: Scenario, *, progress: Progress | None = None, record: bool | int = False
+    scenario: Scenario | Path, *, progress: Progress | None = None, record: bool | int = False
 ) -> Result:
-    """Compile a scenario and run it, folded where its `fold` allows.
+    """Compile a scenario, or the file of one, and run it, folded where its `fold` allows.
 
     Raises ConfigError, TraceError or UnsupportedError before anything runs, and DeadlockError when
     the run cannot finish. `record` is that of `run`.
     """
-    return run(compile(scenario), progress=progress, record=record)
+    whole = scenario if isinstance(scenario, Scenario) else load(scenario)
+    return run(compile(whole), progress=progress, record=record)
 
 
 def run(

@@ -23,7 +23,7 @@ from yantra.base.errors import ConfigError, YantraError, expected_got, internal_
 from yantra.compile import compile
 from yantra.result import Result
 from yantra.run.simulate import run
-from yantra.scenario import Scenario, load
+from yantra.scenario import Case, Scenario, load
 from yantra.scenario.types import Fold
 
 T = TypeVar("T")
@@ -75,7 +75,7 @@ class _Board:
 
 @overload
 def sweep(
-    scenarios: Iterable[Scenario | Path],
+    scenarios: Iterable[Scenario | Path | Case],
     threads: int | None = None,
     *,
     fold: Fold | None = None,
@@ -85,7 +85,7 @@ def sweep(
 
 @overload
 def sweep(
-    scenarios: Iterable[Scenario | Path],
+    scenarios: Iterable[Scenario | Path | Case],
     threads: int | None = None,
     *,
     keep: Callable[[int, Result], T],
@@ -95,7 +95,7 @@ def sweep(
 
 
 def sweep(
-    scenarios: Iterable[Scenario | Path],
+    scenarios: Iterable[Scenario | Path | Case],
     threads: int | None = None,
     *,
     keep: Callable[[int, Result], Any] | None = None,
@@ -104,13 +104,13 @@ def sweep(
 ) -> Generator[Any, None, None]:
     """Run scenarios, or scenario files, and yield their results in their order.
 
-    A scenario that cannot run yields its error in place of a result. `threads` runs go on at a
-    time, one per core unless given. Scenarios are taken from the iterable as threads get free, and
-    no more than four per thread are under way or done and not yet taken: memory does not grow
-    with their number, and the iterable may be endless. `keep(number, result)`, if given, is called
-    by the thread that ran a scenario as soon as it ends, `number` counts from 0; what it returns is
-    yielded in place of the result, and what it raises ends the sweep. `fold` is that of
-    `yantra.run.simulate.run`.
+    A `yantra.scenario.Case` is a file with the cluster that it runs on, or settings. A scenario
+    that cannot run yields its error in place of a result. `threads` runs go on at a time, one per
+    core unless given. Scenarios are taken from the iterable as threads get free, and no more than
+    four per thread are under way or done and not yet taken: memory does not grow with their number,
+    and the iterable may be endless. `keep(number, result)`, if given, is called by the thread that
+    ran a scenario as soon as it ends, `number` counts from 0; what it returns is yielded in place
+    of the result, and what it raises ends the sweep. `fold` is that of `yantra.run.simulate.run`.
 
     If the iterator is closed, or interrupted, runs under way end within a million events and no
     other starts. Raises ConfigError for `threads` below 1.
@@ -119,7 +119,7 @@ def sweep(
         raise ConfigError("threads", expected_got("a number of at least 1", threads))
     board = _Board(progress, len(scenarios) if isinstance(scenarios, Sized) else None)
 
-    def one(number: int, given: Scenario | Path) -> Any:
+    def one(number: int, given: Scenario | Path | Case) -> Any:
         result = _run(number, given, fold, board)
         return keep(number, result) if keep and isinstance(result, Result) else result
 
@@ -134,8 +134,8 @@ def cores() -> int:
 
 
 def _in_order(
-    scenarios: Iterable[Scenario | Path],
-    one: Callable[[int, Scenario | Path], Any],
+    scenarios: Iterable[Scenario | Path | Case],
+    one: Callable[[int, Scenario | Path | Case], Any],
     threads: int,
     board: _Board,
 ) -> Generator[Any, None, None]:
@@ -160,13 +160,20 @@ def _result(future: Future[Any]) -> Any:
     return future.result()
 
 
+def _loaded(given: Scenario | Path | Case) -> Scenario:
+    if isinstance(given, Scenario):
+        return given
+    case = given if isinstance(given, Case) else Case(given)
+    return load(case.path, cluster=case.cluster, settings=case.settings)
+
+
 def _run(
-    number: int, given: Scenario | Path, fold: Fold | None, board: _Board
+    number: int, given: Scenario | Path | Case, fold: Fold | None, board: _Board
 ) -> Result | YantraError:
     """Run a scenario; return its error where it has one, a fault of ours included."""
     try:
         board.at(number, 0, 1)
-        scenario = given if isinstance(given, Scenario) else load(given)
+        scenario = _loaded(given)
         model = compile(scenario)
         return run(model, progress=lambda done, all: board.at(number, done, all), fold=fold)
     except _StoppedError:

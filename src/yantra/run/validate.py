@@ -16,9 +16,11 @@ from yantra.astra_sim.groups import read_groups
 from yantra.astra_sim.memory import read_memory
 from yantra.astra_sim.network import read_network
 from yantra.astra_sim.system import SystemOptions, read_system
+from yantra.base.documents import Path
 from yantra.base.errors import UnsupportedError, YantraError
+from yantra.base.text import rank_list
 from yantra.compile import compile
-from yantra.scenario import ChakraFiles, Scenario
+from yantra.scenario import Case, ChakraFiles, Scenario
 
 
 class Finding(NamedTuple):
@@ -61,12 +63,13 @@ class Report:
             return None
 
 
-def check_scenario_file(path: str) -> Report:
-    """Check a native scenario file."""
+def check_scenario_file(given: Path | Case) -> Report:
+    """Check a native scenario file, or a workload on a cluster."""
     from yantra.scenario import load
 
+    path, cluster, settings = given if isinstance(given, Case) else Case(given)
     report = Report()
-    scenario = report.attempt(lambda: load(path))
+    scenario = report.attempt(lambda: load(path, cluster=cluster, settings=settings))
     if scenario is not None:
         _check_workload(report, scenario)
     return report
@@ -136,6 +139,7 @@ def _check_workload(report: Report, scenario: Scenario) -> None:
 def _check_traces(report: Report, workload: ChakraFiles, ranks: int) -> list[str]:
     """Add the warnings of all traces that differ; return their errors."""
     errors = []
+    missing: list[int] = []
     seen = set()
     for rank in range(ranks):
         path = workload.path(rank)
@@ -146,6 +150,9 @@ def _check_traces(report: Report, workload: ChakraFiles, ranks: int) -> list[str
                 continue
             seen.add(content)
             findings = chakra.validate(content)
+        except FileNotFoundError:
+            missing.append(rank)
+            continue
         except OSError as error:
             errors.append(f"{path}: cannot be read: {error.strerror}")
             continue
@@ -158,4 +165,18 @@ def _check_traces(report: Report, workload: ChakraFiles, ranks: int) -> list[str
                 errors.append(text)
             else:
                 report.warn([text])
+    if missing:
+        errors.append(_missing(workload, missing, ranks))
     return errors
+
+
+def _missing(workload: ChakraFiles, missing: list[int], ranks: int) -> str:
+    """Return one text for all ranks without a trace."""
+    if len(missing) == 1:
+        problem = f"no such file; the cluster has {ranks} ranks and each needs a trace"
+        return f"{workload.path(missing[0])}: {problem}"
+    whose = "any" if len(missing) == ranks else f"ranks {rank_list(missing)}"
+    return (
+        f"{workload.prefix}.{{rank}}.et: no such file for {whose} of the {ranks} ranks of the "
+        "cluster"
+    )

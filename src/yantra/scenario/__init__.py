@@ -6,12 +6,14 @@ them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from yantra.scenario.types import (
     ASTRA_SIM_RESOURCES,
     COLLECTIVE_TYPES,
     Algorithms,
+    Case,
     ChakraFiles,
     Collectives,
     Custom,
@@ -26,6 +28,7 @@ from yantra.scenario.types import (
     Templates,
     Topology,
     Traces,
+    TrainingStep,
     WorkloadFile,
 )
 
@@ -38,6 +41,7 @@ __all__ = [
     "ASTRA_SIM_RESOURCES",
     "COLLECTIVE_TYPES",
     "Algorithms",
+    "Case",
     "ChakraFiles",
     "Collectives",
     "Custom",
@@ -52,6 +56,7 @@ __all__ = [
     "Templates",
     "Topology",
     "Traces",
+    "TrainingStep",
     "WorkloadFile",
     "cluster_parts",
     "dump",
@@ -81,14 +86,19 @@ def cluster_parts(
     return cluster_parts(cluster, ranks, dtype, speeds, semantics)
 
 
-def load(path: Path) -> Scenario:
+def load(
+    path: Path, *, cluster: str | None = None, settings: Mapping[str, Any] | None = None
+) -> Scenario:
     """Read a scenario file, or the scenario that a result (JSON) carries.
 
-    Relative paths in it are resolved against its folder.
+    Or what runs on a named `cluster`, which may be the path of its file: a workload (`.yw`), the
+    pattern of traces (`step.{rank}.et`), a training job. Relative paths in a file are resolved
+    against its folder. `settings` change single fields, as `--set` does: `{"network": "ideal",
+    "cluster.topology[0].bandwidth": "x2"}`. Raises ConfigError.
     """
     from yantra.scenario.text import load
 
-    return load(path)
+    return load(path, cluster, settings)
 
 
 def loads(text: str, folder: Path = "", name: str = "scenario") -> Scenario:

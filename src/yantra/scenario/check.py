@@ -17,6 +17,7 @@ from yantra.base.fields import kind_of, named
 from yantra.base.plugin_files import split_path
 from yantra.scenario import types
 from yantra.scenario.layout import DEVICE, IN_CLUSTER, IN_SCENARIO, MEMORY
+from yantra.scenario.training import ranks_of
 from yantra.schedulers import class_of
 
 if TYPE_CHECKING:
@@ -158,6 +159,11 @@ def _scheduler(scenario: Scenario) -> None:
 def _workload(scenario: Scenario) -> None:
     workload, ranks = scenario.workload, scenario.topology.ranks
     if isinstance(workload, types.WorkloadFile):
+        return
+    if isinstance(workload, types.TrainingStep):
+        needed = ranks_of(workload)
+        if needed != ranks:
+            raise ConfigError("workload.plan", f"has {needed} ranks, the cluster {ranks}")
         return
     if isinstance(workload, types.Templates):
         if workload.workload.ranks != ranks:

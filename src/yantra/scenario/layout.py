@@ -13,8 +13,9 @@ from typing import Any
 from yantra import compute as computes
 from yantra import memory as memories
 from yantra import network as networks
-from yantra.base.errors import ConfigError, UnsupportedError, expected_got
+from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean, expected_got
 from yantra.base.fields import (
+    Changes,
     Choice,
     File,
     Flag,
@@ -33,6 +34,7 @@ from yantra.collectives.selection import FIELD as SELECTION
 from yantra.fabric.clusters.types import Speeds
 from yantra.scenario import types
 from yantra.scenario.fields import AlgorithmList, Dimensions, GroupTable, Ranks, TopologyName
+from yantra.scenario.training import STEP
 from yantra.schedulers import FIELD as SCHEDULER
 
 
@@ -61,6 +63,13 @@ class NamedCluster(Record):
 class ClusterSection(Section):
     """The mapping `cluster`, or a name in its place; `named.py` replaces names before reading."""
 
+    def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
+        whole = {"name": tree} if isinstance(tree, str) else tree
+        is_named = isinstance(whole, dict) and "name" in whole
+        if path and (is_named or path[0] in ("name", "ranks", "dtype", "speeds")):
+            return NAMED.put(whole, path, value, where, folder)
+        return super().put(whole, path, value, where, folder)
+
     def schema(self) -> Schema:
         return {"anyOf": [super().schema(), NAMED.schema(), Text().schema()]}
 
@@ -68,7 +77,7 @@ class ClusterSection(Section):
 class Document(Record):
     """A whole scenario file."""
 
-    workload: types.ChakraFiles | types.WorkloadFile
+    workload: types.ChakraFiles | types.WorkloadFile | types.TrainingStep
     cluster: Cluster
     semantics: str = types.Scenario.semantics
     network: PluginChoice = types.Scenario.network
@@ -94,33 +103,60 @@ TEMPLATES = Section(
 
 
 class WorkloadSection(Section):
-    """The mapping `workload`: traces and groups, or a workload file that holds both."""
+    """The mapping `workload`: traces and groups, a workload file that holds both, or a model."""
 
     def read(self, tree: Any, where: str, folder: str) -> Any:
-        if not isinstance(tree, dict) or "templates" not in tree:
+        if not isinstance(tree, dict):
             return super().read(tree, where, folder)
-        for key in self.entries:
-            if key in tree:
-                raise ConfigError(f"{where}.{key}", "not together with templates, which hold both")
-        return TEMPLATES.read(tree, where, folder)
+        section = self._section_of(tree)
+        for key in tree:
+            other = next((one for one in self._sections() if key in one.entries), section)
+            if other is not section:
+                chosen = next(name for name in section.entries if name in tree)
+                problem = f"not together with {chosen}, which says what runs"
+                raise ConfigError(f"{where}.{key}", problem)
+        if section is self:
+            return super().read(tree, where, folder)
+        return section.read(tree, where, folder)
+
+    def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
+        section = self._section_of(dict.fromkeys(path[:1]))
+        if section is self:
+            return super().put(tree, path, value, where, folder)
+        return section.put(tree, path, value, where, folder)
+
+    def _sections(self) -> tuple[Section, ...]:
+        return (TEMPLATES, STEP, self)
+
+    def _section_of(self, tree: dict[str, Any]) -> Section:
+        """Return the form of the workload: the first of which a key is there."""
+        found = (one for one in self._sections() if not one.entries.keys().isdisjoint(tree))
+        return next(found, self)
+
+    def _known(self, key: str) -> str:
+        known = [name for one in (self, TEMPLATES, STEP) for name in one.entries]
+        return did_you_mean(key, known) or f"; expected one of {', '.join(known)}"
 
     def check(self, value: Any, where: str) -> None:
         if isinstance(value, types.WorkloadFile):
             TEMPLATES.check(value, where)
+        elif isinstance(value, types.TrainingStep):
+            STEP.check(value, where)
         elif isinstance(value, types.ChakraFiles):
             super().check(value, where)
         elif isinstance(value, types.Traces):
             _GROUPS.check(value.groups, f"{where}.groups")
         elif not isinstance(value, types.Templates):
-            expected = "a ChakraFiles, a Traces, a WorkloadFile or a Templates"
+            expected = "a ChakraFiles, a Traces, a WorkloadFile, a Templates or a TrainingStep"
             raise ConfigError(where, expected_got(expected, value))
 
     def write(self, value: Record, folder: str) -> dict[str, Any]:
-        is_file = isinstance(value, types.WorkloadFile)
-        return TEMPLATES.write(value, folder) if is_file else super().write(value, folder)
+        sections = {types.WorkloadFile: TEMPLATES, types.TrainingStep: STEP}
+        section = sections.get(type(value))
+        return section.write(value, folder) if section else super().write(value, folder)
 
     def schema(self) -> Schema:
-        return {"anyOf": [super().schema(), TEMPLATES.schema()]}
+        return {"anyOf": [super().schema(), TEMPLATES.schema(), STEP.schema()]}
 
 
 _GROUPS = GroupTable()
@@ -170,6 +206,13 @@ DEVICE_OF = Section(
 class MemorySection(Section):
     """The mapping `cluster.memory`: the options of the kind stand beside it."""
 
+    def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
+        if path[:1] != ("options",):
+            return super().put(tree, path, value, where, folder)
+        present = tree if isinstance(tree, dict) else {}
+        kind = {key: present[key] for key in ("kind", "options") if key in present}
+        return present | memories.FIELD.put(kind, path, value, where, folder)
+
     def read(self, tree: Any, where: str, folder: str) -> Any:
         chosen = {
             key: tree[key] for key in ("kind", "options") if isinstance(tree, dict) and key in tree
@@ -211,6 +254,23 @@ MEMORY = MemorySection(
         "nodes": ("nodes", Whole(at_least=0), "where nodes share a memory"),
     },
 )
+
+
+class LevelChanges(Dimensions):
+    """In a named cluster: all dimensions, or the keys of some that differ, by level."""
+
+    expected = "a list with one mapping per dimension, or {NVLink: {bandwidth: x2}}"
+
+    def __init__(self, item: Section) -> None:
+        super().__init__(item)
+        self.changes = Changes(item)
+
+    def schema(self) -> Schema:
+        by_name = {"type": "object", "additionalProperties": self.changes.schema()}
+        return {"anyOf": [super().schema(), by_name]}
+
+
+LEVELS = LevelChanges(_DIMENSION)
 CLUSTER = ClusterSection(
     Cluster,
     {
@@ -227,10 +287,14 @@ NAMED = Section(
         "ranks": ("ranks", Whole(), "how many ranks; else as many as there are traces"),
         "dtype": ("dtype", Text(), "the data type whose peak rate the roofline uses"),
         "speeds": ("speeds", Choice(Speeds), "what software reaches, or the data sheet's"),
-        "topology": ("topology", Dimensions(_DIMENSION), "another network; then without ranks"),
-        "device": ("device", DEVICE, "keys that differ"),
+        "topology": (
+            "topology",
+            LEVELS,
+            "another network, then without ranks; or what differs, by the name of the level",
+        ),
+        "device": ("device", Changes(DEVICE), "keys that differ"),
         "devices": ("devices", Many(DEVICE_OF), "what computes on some ranks instead"),
-        "memory": ("memory", MEMORY, "keys that differ"),
+        "memory": ("memory", Changes(MEMORY), "keys that differ"),
     },
 )
 _SHARED_BUS = Section(
@@ -345,7 +409,7 @@ def scenario_of(document: Document) -> types.Scenario:
 
 def document_of(scenario: types.Scenario) -> Document:
     """Return the file that describes a scenario."""
-    if not isinstance(scenario.workload, types.ChakraFiles | types.WorkloadFile):
+    if isinstance(scenario.workload, types.Traces | types.Templates):
         raise UnsupportedError("workload: traces in memory have no file; write them to files first")
     cluster = Cluster(**{name: getattr(scenario, name) for name in Cluster.field_names})
     names = [name for name in Document.field_names if name != "cluster"]

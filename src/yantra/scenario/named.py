@@ -11,11 +11,13 @@ from os import path as paths
 from typing import Any
 
 from yantra.base.documents import Path
-from yantra.base.errors import ConfigError
+from yantra.base.errors import ConfigError, did_you_mean
+from yantra.base.fields import Changes
 from yantra.fabric import clusters
 from yantra.fabric.clusters import Cluster
 from yantra.fabric.clusters.types import Speeds
-from yantra.scenario.layout import CLUSTER, COLLECTIVES, NAMED, NamedCluster
+from yantra.scenario.layout import CLUSTER, COLLECTIVES, LEVELS, NAMED, NamedCluster
+from yantra.scenario.training import STEP, ranks_of
 
 _PARTS = ("topology", "device", "memory")
 
@@ -31,58 +33,96 @@ def cluster_parts(
     return {name: getattr(read, name) for name in _PARTS} | {"collectives": collectives}
 
 
-def with_parts(tree: Any, folder: str) -> Any:
+def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...]]:
     """Return the tree of a scenario file with a named cluster replaced by its parts.
 
-    Without a name it comes back as it is. Relative paths start from `folder`. What the file says of
-    the device, the memory and the collectives goes before what the cluster says.
+    And the name of the level that each dimension is of. Without a name the tree comes back as it
+    is. Relative paths start from `folder`. What the file says of the levels, the device, the memory
+    and the collectives goes before what the cluster says.
     """
     cluster = tree.get("cluster") if isinstance(tree, dict) else None
     where = "cluster.name" if isinstance(cluster, dict) else "cluster"
     if isinstance(cluster, str):
         cluster = {"name": cluster}
     if not isinstance(cluster, dict) or "name" not in cluster:
-        return tree
+        return tree, ()
     given = {key: cluster[key] for key in (*_PARTS, "devices") if key in cluster}
     named: NamedCluster = NAMED.read(
         {key: value for key, value in cluster.items() if key not in given}, "cluster", folder
     )
     machine = clusters.load(named.name, where=where, folder=folder)
-    parts = _parts(machine, named, given, tree, folder)
-    described = {key: _changed(parts[key], given, key) for key in _PARTS if key in parts}
+    parts, levels = _parts(machine, named, given, tree, folder)
+    described = {key: _changed(parts[key], given, key, folder) for key in _PARTS if key in parts}
+    if levels and "topology" in given:
+        described["topology"] = _levels(parts["topology"], levels, given["topology"], folder)
     whole = tree | {"cluster": given | described}
     if "collectives" in parts:
-        whole["collectives"] = _changed(parts["collectives"], tree, "collectives")
-    return whole
+        over = tree.get("collectives", {})
+        is_mapping = isinstance(over, dict)
+        whole["collectives"] = parts["collectives"] | over if is_mapping else over
+    return whole, levels
 
 
 def _parts(
     machine: Cluster, named: NamedCluster, given: dict[str, Any], tree: Any, folder: str
-) -> dict[str, Any]:
-    """Return the parts of the cluster that the file does not replace as a whole."""
-    if "topology" in given:
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the parts that the file does not replace as a whole, and the levels by dimension."""
+    if "topology" in given and not isinstance(given["topology"], dict):
         if named.ranks is not None:
             raise ConfigError("cluster.ranks", "only without topology, which has its own number")
-        return machine.device_parts(named.dtype, speeds=named.speeds, where="cluster.")
+        return machine.device_parts(named.dtype, speeds=named.speeds, where="cluster."), ()
     semantics = tree.get("semantics")
-    return machine.scenario_parts(
-        _ranks(tree.get("workload"), folder) if named.ranks is None else named.ranks,
+    ranks = _ranks(tree.get("workload"), folder) if named.ranks is None else named.ranks
+    parts = machine.scenario_parts(
+        ranks,
         named.dtype,
         speeds=named.speeds,
         semantics=semantics if isinstance(semantics, str) else "yantra",
         where="cluster.",
     )
+    return parts, machine.levels(ranks)
 
 
-def _changed(part: Any, given: dict[str, Any], key: str) -> Any:
+def _changed(part: Any, given: dict[str, Any], key: str, folder: str) -> Any:
     """Return a part with what the file says of it; what is no mapping is left to the reader."""
-    if key not in given:
+    if key not in given or key == "topology":
         return part
-    return part | given[key] if isinstance(given[key], dict) else given[key]
+    if not isinstance(given[key], dict):
+        return given[key]
+    changes = NAMED.entries[key][1]
+    assert isinstance(changes, Changes)
+    return changes.over(part, given[key], f"cluster.{key}", folder)
+
+
+def _levels(
+    dimensions: list[Any], levels: tuple[str, ...], given: dict[str, Any], folder: str
+) -> list[Any]:
+    """Return the dimensions with what the file says of their levels."""
+    for name, changes in given.items():
+        for at in dimensions_of(name, levels):
+            where = f"cluster.topology.{name}"
+            changed = LEVELS.changes.over(dimensions[at], changes, where, folder)
+            dimensions = [*dimensions[:at], changed, *dimensions[at + 1 :]]
+    return dimensions
+
+
+def dimensions_of(name: str, levels: tuple[str, ...]) -> list[int]:
+    """Return the dimensions that are of a level, by its name or the first word of it.
+
+    `levels` has the level of each dimension: a torus has several. Raises ConfigError.
+    """
+    found = [at for at, level in enumerate(levels) if name in (level, level.split(" ")[0])]
+    if not found:
+        known = tuple(dict.fromkeys(levels))
+        hint = did_you_mean(name, known) or f"; expected one of {', '.join(known)}"
+        raise ConfigError(f"cluster.topology.{name}", f"no level of this network{hint}")
+    return found
 
 
 def _ranks(workload: Any, folder: str) -> int:
     """Return how many ranks a workload has: those of its file, or trace files counted from 0."""
+    if isinstance(workload, dict) and "model" in workload:
+        return ranks_of(STEP.read(workload, "workload", folder))
     templates = workload.get("templates") if isinstance(workload, dict) else None
     if isinstance(templates, str):
         from yantra.workloads.templates import load

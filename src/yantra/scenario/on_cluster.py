@@ -1,4 +1,4 @@
-"""A workload file on a named cluster: the scenario of `yantra run --workload X.yw --cluster NAME`.
+"""A workload on a named cluster: the scenario of `yantra run X.yw --cluster NAME`.
 
 It is the scenario file that one would write for it, read as any other, so every mistake is named at
 the key it would have there. What the file need not say is checked first: whether the memory of the
@@ -8,6 +8,7 @@ devices holds what the workload says its ranks need.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from yantra.base.errors import ConfigError
 from yantra.base.text import format_bytes
@@ -15,14 +16,21 @@ from yantra.fabric import clusters
 from yantra.fabric.clusters import Cluster
 from yantra.fabric.clusters.types import Speeds
 from yantra.scenario.layout import DOCUMENT, scenario_of
-from yantra.scenario.named import with_parts
-from yantra.scenario.types import ASTRA_SIM_RESOURCES, Scenario, Semantics
-from yantra.workloads.templates import Workload, load
+from yantra.scenario.settings import Settings, with_settings
+from yantra.scenario.training import templates_of
+from yantra.scenario.types import (
+    ASTRA_SIM_RESOURCES,
+    Scenario,
+    Semantics,
+    TrainingStep,
+    WorkloadFile,
+)
+from yantra.workloads.templates import Workload
 from yantra.workloads.templates.workload import is_size
 
 
 def on_cluster(
-    workload: str,
+    workload: Mapping[str, Any],
     cluster: str,
     *,
     dtype: str | None = None,
@@ -32,32 +40,38 @@ def on_cluster(
     algorithms: Mapping[str, tuple[str, ...]] | None = None,
     chunks: int | None = None,
     ignore_memory: bool = False,
+    settings: Settings | None = None,
 ) -> Scenario:
-    """Return the scenario of a workload file on a cluster, by name or by the path of its file.
+    """Return the scenario of a workload on a cluster, by name or by the path of its file.
 
+    `workload` is that mapping of a scenario file; its paths start from the current folder.
     `algorithms` names, per collective, one algorithm for all dimensions or one for each, in place
-    of those of the cluster. Raises ConfigError where ranks or memory do not fit.
+    of those of the cluster. `settings` change single fields last. Raises ConfigError where ranks or
+    memory do not fit.
     """
-    machine = clusters.load(cluster)
-    if not ignore_memory:
-        check_memory(load(workload), machine)
-    tree = with_parts(
-        {
-            "workload": {"templates": workload},
-            "cluster": {"name": cluster, "speeds": speeds} | ({"dtype": dtype} if dtype else {}),
-            "semantics": semantics,
-            "network": network,
-        },
-        "",
-    )
-    dimensions = len(tree["cluster"]["topology"])
-    for kind, names in (algorithms or {}).items():
-        given = names * dimensions if len(names) == 1 else names
-        tree["collectives"] = tree["collectives"] | {kind: list(given)}
-    if chunks is not None:
-        tree["collectives"] = tree["collectives"] | {"chunks": chunks}
-    scenario = scenario_of(DOCUMENT.read(tree, "", ""))
-    if semantics == "astra-sim":
+
+    def with_collectives(tree: dict[str, Any]) -> dict[str, Any]:
+        dimensions = len(tree["cluster"]["topology"])
+        chosen: dict[str, Any] = {
+            kind: list(names * dimensions if len(names) == 1 else names)
+            for kind, names in (algorithms or {}).items()
+        }
+        if chunks is not None:
+            chosen["chunks"] = chunks
+        return tree | {"collectives": tree.get("collectives", {}) | chosen} if chosen else tree
+
+    tree = {
+        "workload": workload,
+        "cluster": {"name": cluster, "speeds": speeds} | ({"dtype": dtype} if dtype else {}),
+        "semantics": semantics,
+        "network": network,
+    }
+    given = settings or {}
+    machine = clusters.load(given.get("cluster.name", cluster))
+    scenario = scenario_of(DOCUMENT.read(with_settings(tree, given, "", with_collectives), "", ""))
+    if not ignore_memory and isinstance(scenario.workload, WorkloadFile | TrainingStep):
+        check_memory(templates_of(scenario.workload), machine)
+    if scenario.semantics == "astra-sim" and not any(one.startswith("resources") for one in given):
         return scenario.replace(resources=ASTRA_SIM_RESOURCES)
     return scenario
 

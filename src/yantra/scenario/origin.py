@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from os import path as paths
 from typing import Any
 
@@ -18,12 +18,14 @@ from yantra.base.errors import ConfigError, expected_got
 from yantra.base.fields import kind_of
 from yantra.base.fields.plugin_names import IN_MEMORY, marks
 from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
+from yantra.scenario.training import files_of_step
 from yantra.scenario.types import (
     ChakraFiles,
     Custom,
     Scenario,
     Templates,
     Traces,
+    TrainingStep,
     WorkloadFile,
 )
 
@@ -70,7 +72,10 @@ def changed_inputs(path: Path) -> list[str]:
     """Return what `changed` says of the files that a result names, if the file is a result."""
     if not paths.isfile(path):
         return []
-    text = read_text(path)
+    try:
+        text = read_text(path)
+    except ConfigError:
+        return []  # no result; who reads it says what is wrong with it
     inputs = parse_own_json(text, os.fspath(path)).get("inputs") if is_result(text) else None
     return changed(inputs, paths.dirname(path)) if isinstance(inputs, dict) else []
 
@@ -80,6 +85,8 @@ def files_of(scenario: Scenario) -> Iterator[str]:
     workload = scenario.workload
     if isinstance(workload, WorkloadFile):
         yield workload.path
+    elif isinstance(workload, TrainingStep):
+        yield from files_of_step(workload)
     elif isinstance(workload, ChakraFiles):
         yield from (workload.path(rank) for rank in range(scenario.topology.ranks))
     algorithms = scenario.collectives.by_type().values()
@@ -95,8 +102,12 @@ def is_result(text: str) -> bool:
     return text.lstrip()[:1] == "{" and f'"{RESULT_FORMAT}"' in text
 
 
-def scenario_of_result(text: str, name: str, folder: Path = "") -> Scenario:
+def scenario_of_result(
+    text: str, name: str, folder: Path = "", settings: Mapping[str, Any] | None = None
+) -> Scenario:
     """Return the scenario that the text of a result carries; `name` is its file, for errors."""
+    from yantra.scenario.settings import with_settings
+
     tree = parse_own_json(text, name).get("scenario")
     where = f"{name}: scenario"
     if tree is None:
@@ -108,8 +119,11 @@ def scenario_of_result(text: str, name: str, folder: Path = "") -> Scenario:
             f"{where}.{place}", f"cannot be run again: {what}; write it to files before it runs"
         )
     try:
+        tree = with_settings(tree, settings or {}, os.fspath(folder))
         return scenario_of(DOCUMENT.read(tree, "", os.fspath(folder)))
     except ConfigError as error:
+        if error.where.startswith("--"):
+            raise
         raise ConfigError(f"{where}.{error.where}", error.problem) from None
 
 

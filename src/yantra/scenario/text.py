@@ -3,40 +3,63 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from os import path as paths
 from typing import Any
 
-from yantra.base.documents import Path, is_plain_text, parse_yaml, read_text
+from yantra.base.documents import Path, is_plain_text, parse_yaml
 from yantra.base.errors import ConfigError
 from yantra.base.fields.plugin_names import refuse_marks
 from yantra.base.output import write_text
 from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
-from yantra.scenario.named import with_parts
-from yantra.scenario.origin import is_result, scenario_of_result
+from yantra.scenario.on_cluster import on_cluster
+from yantra.scenario.origin import scenario_of_result
+from yantra.scenario.recognise import Known, recognise, workload_of
+from yantra.scenario.settings import with_settings
 from yantra.scenario.types import Scenario
 
 
-def load(path: Path) -> Scenario:
-    """Read a scenario file, or the scenario of a result; relative paths start from its folder."""
-    name = os.fspath(path)
-    text = read_text(path)
-    if is_result(text):
-        return scenario_of_result(text, name, paths.dirname(path))
+def load(
+    path: Path, cluster: str | None = None, settings: Mapping[str, Any] | None = None
+) -> Scenario:
+    """Read a scenario file, the scenario of a result, or what runs on `cluster`."""
+    return of_known(recognise(path), cluster, settings)
+
+
+def of_known(
+    known: Known, cluster: str | None = None, settings: Mapping[str, Any] | None = None
+) -> Scenario:
+    """Return the scenario of a file that was recognised, with `settings` for single fields."""
+    if known.needs_cluster:
+        if cluster is None:
+            problem = f"{known.called}, which says not what it runs on; add --cluster hgx-h100 or "
+            raise ConfigError(known.name, f"{problem}another (yantra cluster list)")
+        return on_cluster(workload_of(known), cluster, settings=settings)
+    if cluster is not None:
+        raise ConfigError("--cluster", f"goes with a workload; {known.name} is {known.called}")
+    folder = paths.dirname(known.name)
+    if known.kind == "result":
+        return scenario_of_result(known.text, known.name, folder, settings)
     try:
-        return loads(text, paths.dirname(path), name)
+        return _of_tree(known.tree, folder, known.name, settings)
     except ConfigError as error:
-        if paths.isfile(error.where.partition(":")[0]):
+        if paths.isfile(error.where.partition(":")[0]) or error.where.startswith("--"):
             raise  # it names this file, or one that the scenario names
-        raise ConfigError(f"{name}: {error.where}", error.problem) from None
+        raise ConfigError(f"{known.name}: {error.where}", error.problem) from None
 
 
 def loads(text: str, folder: Path = "", name: str = "scenario") -> Scenario:
     """Read a scenario from text; relative paths in it start from `folder`."""
-    tree = parse_yaml(text, name)
+    return _of_tree(parse_yaml(text, name), os.fspath(folder), name)
+
+
+def _of_tree(
+    tree: Any, folder: str, name: str, settings: Mapping[str, Any] | None = None
+) -> Scenario:
     if tree is None:
         raise ConfigError(name, "empty; expected a mapping with workload, cluster, ...")
-    tree = with_parts(tree, os.fspath(folder))
-    return scenario_of(DOCUMENT.read(tree, "", os.fspath(folder)))
+    tree = with_settings(tree, settings or {}, folder)
+    return scenario_of(DOCUMENT.read(tree, "", folder))
 
 
 def to_yaml(scenario: Scenario, folder: Path = "") -> str:

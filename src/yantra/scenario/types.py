@@ -1,17 +1,19 @@
 """The scenario: the whole question Yantra answers, as values that never change.
 
 Every part is frozen, hashable and printable, so a scenario is a key of a cache and a line of a log.
-Numbers are in the unit their name ends in; texts with units exist only in files.
+Numbers are in the unit their name ends in; one may be given as a text, `latency_ns="500 ns"`.
 A `Scenario` checks itself when it is made (`check.py`), so one that exists is consistent.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from yantra.base.documents import Path
 from yantra.base.plugin_files import Named
-from yantra.base.records import Record
+from yantra.base.records import Amount, Record, amount
 
 if TYPE_CHECKING:
     from yantra.base.fields import PluginChoice
@@ -37,8 +39,8 @@ class Dimension(Record):
 
     kind: Named
     size: int
-    bytes_per_ns: float
-    latency_ns: float
+    bytes_per_ns: Amount[float]
+    latency_ns: Amount[float]
 
 
 class Topology(Record):
@@ -59,8 +61,8 @@ class Device(Record):
     bandwidth.
     """
 
-    peak_flops: float = 0.0
-    memory_bytes_per_s: float = 0.0
+    peak_flops: Amount[float] = amount(0.0)
+    memory_bytes_per_s: Amount[float] = amount(0.0)
     compute: PluginChoice = "recorded"
 
 
@@ -78,8 +80,8 @@ class RemoteMemory(Record):
     """
 
     kind: PluginChoice = "none"
-    latency_ns: int = 0
-    bytes_per_ns: float = 0.0
+    latency_ns: Amount[int] = amount(0)
+    bytes_per_ns: Amount[float] = amount(0.0)
     ranks_per_node: int = 0
     nodes: int = 0
 
@@ -87,10 +89,10 @@ class RemoteMemory(Record):
 class SharedBus(Record):
     """The LogGP bus between network and memory: latency L, overhead o, gap g, gap per byte G."""
 
-    l_ns: int
-    o_ns: int
-    g_ns: int
-    big_g_ns_per_byte: float
+    l_ns: Amount[int]
+    o_ns: Amount[int]
+    g_ns: Amount[int]
+    big_g_ns_per_byte: Amount[float]
 
 
 class Custom(Record):
@@ -125,8 +127,8 @@ class Collectives(Record):
     priority: Priority = "lifo"
     inter_dimension: InterDimension = "ascending"
     intra_dimension: IntraDimension = "fifo"
-    endpoint_delay_ns: int = 10
-    local_reduction_delay_ns: int = 1
+    endpoint_delay_ns: Amount[int] = amount(10)
+    local_reduction_delay_ns: Amount[int] = amount(1)
     reductions: Reductions = "serial"
     shared_bus: SharedBus | None = None
     rendezvous: bool = False
@@ -186,13 +188,36 @@ class WorkloadFile(Record):
     path: str
 
 
+class TrainingStep(Record):
+    """One training step, made as `yantra workload train` makes it; see `yantra.scenario.training`.
+
+    `model` holds pairs: ("name", "llama3-70b") or another source, then sizes that differ. `plan`
+    holds (field, value) pairs, `sequence` the tokens of a sequence; None for the model's own.
+    """
+
+    model: tuple[tuple[str, Any], ...]
+    plan: tuple[tuple[str, Any], ...] = ()
+    sequence: int | None = None
+
+
 class Templates(Record):
     """A workload already in memory (`yantra.workloads.templates.Workload`)."""
 
     workload: Any
 
 
-Workload = ChakraFiles | Traces | WorkloadFile | Templates
+Workload = ChakraFiles | Traces | WorkloadFile | Templates | TrainingStep
+
+
+class Case(NamedTuple):
+    """A file to run, the cluster that it runs on if it names none, and what is set.
+
+    The settings are plain trees of values by the path of their field, as `--set` gives them.
+    """
+
+    path: Path
+    cluster: str | None = None
+    settings: Mapping[str, Any] = {}
 
 
 class Scenario(Record):

@@ -118,7 +118,8 @@ def _changed(model: Transformer | Model, request: Request) -> Transformer | Mode
 
 def source_of(text: str) -> tuple[str, str]:
     """Return the source that `--model` means: a name, or the path of a file."""
-    is_path = text.endswith(_FILES) or f"{_FILES[0]}:" in text or os.sep in text
+    looks_so = text.endswith(_FILES) or f"{_FILES[0]}:" in text or os.sep in text
+    is_path = looks_so and not catalogue.is_known(text)
     return ("file" if is_path else "name", text)
 
 
@@ -127,7 +128,11 @@ def read(path: Path) -> Request:
     from yantra.base.documents import parse_yaml, read_text
 
     where = os.fspath(path)
-    tree = parse_yaml(read_text(path), where)
+    return request_of(parse_yaml(read_text(path), where), where, os.path.dirname(where))
+
+
+def request_of(tree: Any, where: str, folder: str) -> Request:
+    """Return what the tree of a job file says; `where` is the file, for errors."""
     if not isinstance(tree, dict):
         raise ConfigError(where, expected_got("the keys model, sequence and plan", tree))
     known = ("model", "plan", *names.SEQUENCE_NAMES)
@@ -146,32 +151,34 @@ def read(path: Path) -> Request:
             hint = did_you_mean(names.key_of(str(name)), names.known_names())
             raise ConfigError(f"{where}: plan.{name}", f"a plan has no field of this name{hint}")
     if _is_file(plan.get("schedule")):
-        plan["schedule"] = _beside(where, plan["schedule"])
-    source, sizes = _source(tree.get("model"), where)
+        plan["schedule"] = _beside(folder, plan["schedule"])
+    source, sizes = source_of_tree(tree.get("model"), f"{where}: model", folder)
     sequence = tree[sequences[0]] if sequences else None
     return Request(source, sizes, plan, sequence)
 
 
-def _source(tree: Any, where: str) -> tuple[tuple[str, str] | None, dict[str, Any]]:
-    """Return the source of a job file's model and the sizes that it changes."""
+def source_of_tree(
+    tree: Any, where: str, folder: str
+) -> tuple[tuple[str, str] | None, dict[str, Any]]:
+    """Return the source of a job's model and the sizes that it changes; `where` is for errors."""
     if tree is None:
         return None, {}
     if isinstance(tree, str):
         kind, value = source_of(tree)
-        return (kind, _beside(where, value) if kind == "file" else value), {}
+        return (kind, _beside(folder, value) if kind == "file" else value), {}
     if not isinstance(tree, dict):
-        raise ConfigError(f"{where}: model", expected_got("a name, or a mapping", tree))
+        raise ConfigError(where, expected_got("a name, or a mapping", tree))
     given = [key for key in tree if key in SOURCES]
     sizes = {key: value for key, value in tree.items() if key not in SOURCES}
     if len(given) > 1:
         problem = f"{given[1]} and {given[0]} both say which model; give one"
-        raise ConfigError(f"{where}: model", problem)
+        raise ConfigError(where, problem)
     if not given:
         return None, sizes
     value = tree[given[0]]
     if not isinstance(value, str):
-        raise ConfigError(f"{where}: model.{given[0]}", expected_got("a text", value))
-    return (given[0], value if given[0] == "name" else _beside(where, value)), sizes
+        raise ConfigError(f"{where}.{given[0]}", expected_got("a text", value))
+    return (given[0], value if given[0] == "name" else _beside(folder, value)), sizes
 
 
 def _is_file(schedule: object) -> bool:
@@ -179,8 +186,8 @@ def _is_file(schedule: object) -> bool:
     return isinstance(schedule, str) and schedule.endswith(ENDINGS)
 
 
-def _beside(where: str, path: str) -> str:
-    return os.path.normpath(os.path.join(os.path.dirname(where), path))
+def _beside(folder: str, path: str) -> str:
+    return os.path.normpath(os.path.join(folder, path))
 
 
 def write(path: Path, job: TrainingJob) -> None:

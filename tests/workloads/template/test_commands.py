@@ -143,7 +143,7 @@ def test_what_the_memory_cannot_hold_is_refused_unless_ignored(
 
 
 REFUSED = {
-    "nothing": ((), "expected a scenario file, or --workload and --cluster; see"),
+    "nothing": ((), "expected a FILE, or --workload and --cluster; see"),
     "no cluster": (("--workload", "w.yw"), "--workload and --cluster; --cluster is missing; see"),
     "no workload": (
         ("--cluster", "tpu-v4"),
@@ -151,18 +151,22 @@ REFUSED = {
     ),
     "a file and a workload": (
         ("s.yaml", "--workload", "w.yw"),
-        "--workload goes with --workload; a scenario file says it itself",
+        "expected s.yaml or --workload w.yw, not both",
     ),
     "a file and an option": (
         ("s.yaml", "--all-reduce", "ring"),
-        "--all-reduce goes with --workload; a scenario file says it itself",
+        "--all-reduce goes with a workload; s.yaml is a scenario, which names its own cluster",
     ),
 }
 
 
 @pytest.mark.parametrize("why", REFUSED)
-def test_command_lines_that_say_too_little_or_too_much(why: str, capsys: Captured) -> None:
+def test_command_lines_that_say_too_little_or_too_much(
+    why: str, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     arguments, text = REFUSED[why]
+    monkeypatch.chdir(tmp_path)
+    Path("s.yaml").write_text("cluster: hgx-h100\n")
     assert main(["run", *arguments]) == 2
     assert text in capsys.readouterr().err
 
@@ -193,4 +197,6 @@ def test_traces_and_templates_exclude_each_other() -> None:
     text = text.replace("hgx-h100", "{name: hgx-h100, ranks: 8}")
     with pytest.raises(ConfigError) as caught:
         loads(text)
-    assert str(caught.value) == ("workload.traces: not together with templates, which hold both")
+    assert str(caught.value) == (
+        "workload.traces: not together with templates, which says what runs"
+    )

@@ -29,9 +29,10 @@ from yantra.base.fields.scalars import (
     Text,
     Whole,
 )
-from yantra.base.fields.section import Entry, Section, read_options
+from yantra.base.fields.section import Changes, Entry, Section, read_options
 
 __all__ = [
+    "Changes",
     "Choice",
     "Entry",
     "Field",

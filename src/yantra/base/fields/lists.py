@@ -30,6 +30,17 @@ class Many(Field):
     def write(self, value: Any, folder: str) -> Any:
         return [self.item.write(item, folder) for item in value]
 
+    def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
+        if not path:
+            return value
+        items = tree if isinstance(tree, list) else []
+        if not (path[0].isascii() and path[0].isdigit()) or int(path[0][:9]) >= len(items):
+            numbers = f"a number from 0 to {len(items) - 1}" if items else "nothing, as it is empty"
+            raise ConfigError(f"{where}[{path[0]}]", f"no such item; expected {numbers}")
+        at = int(path[0])
+        new = self.item.put(items[at], path[1:], value, f"{where}[{at}]", folder)
+        return [*items[:at], new, *items[at + 1 :]]
+
     def schema(self) -> Schema:
         return {"type": "array", "items": self.item.schema()}
 
@@ -92,6 +103,15 @@ class Numbered(Field):
 
     def write(self, value: tuple[tuple[int, Any], ...], folder: str) -> dict[int, Any]:
         return {key: self.item.write(item, folder) for key, item in value}
+
+    def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
+        if not path:
+            return value
+        if tree is not None and not isinstance(tree, dict):
+            raise ConfigError(where, expected_got(self.expected, tree))
+        items, key = tree or {}, path[0]
+        new = self.item.put(items.get(key), path[1:], value, f"{where}.{key}", folder)
+        return items | {key: new}
 
     def schema(self) -> Schema:
         return {

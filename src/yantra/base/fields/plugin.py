@@ -110,6 +110,26 @@ class PluginField(Field):
             },
         }
 
+    def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
+        if not path:
+            return value
+        whole = tree if isinstance(tree, dict) else {} if tree is None else {"kind": tree}
+        if path[0] not in ("kind", "options"):
+            problem = "unknown key; expected one of kind, options"
+            raise ConfigError(f"{where}.{path[0]}", problem)
+        if path == ("options",) or path[0] == "kind":
+            new = Field.put(self, None, path[1:], value, f"{where}.{path[0]}", folder)
+            return whole | {path[0]: new}
+        kind = self._kind(whole.get("kind"), f"{where}.kind", folder)
+        section = self._find(kind, f"{where}.kind").options
+        if section is None:
+            problem = f"unknown key; {kind} has no options"
+            raise ConfigError(f"{where}.options.{path[1]}", problem)
+        options = whole.get("options")
+        return whole | {
+            "options": section.put(options, path[1:], value, f"{where}.options", folder)
+        }
+
     def schema(self) -> Schema:
         names = self._names()
         with_options = [

@@ -8,7 +8,9 @@ it came from, `write` turns a value into a tree that reads back as an equal valu
 
 from __future__ import annotations
 
+import re
 import sys
+from fractions import Fraction
 from math import inf
 from os import path as paths
 from typing import Any, ClassVar, get_args
@@ -17,6 +19,9 @@ from yantra.base import units
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 
 Schema = dict[str, Any]
+
+RELATIVE = r"x([0-9]{1,18}(?:\.[0-9]{1,18})?)|([+-][0-9]{1,18}(?:\.[0-9]{1,18})?)%"
+"""How a value that counts from the present one is spelled."""
 
 _LARGEST = sys.float_info.max
 
@@ -38,6 +43,16 @@ class Field:
     def write(self, value: Any, folder: str) -> Any:
         """Return the tree of a value."""
         raise NotImplementedError
+
+    def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
+        """Return `tree` with the part at `path` replaced by `value`; None is what is not there.
+
+        A relative value (`x2`, `+10%`) counts from what `tree` holds. What the new tree means is
+        checked when it is read. Raises ConfigError for a path that leads nowhere.
+        """
+        if path:
+            raise ConfigError(f"{where}.{path[0]}", f"unknown key; {where} has no parts")
+        return value
 
     def schema(self) -> Schema:
         """Return the JSON Schema of the tree."""
@@ -64,8 +79,22 @@ class _Scalar(Field):
         return {"type": self.json_type}
 
 
+def factor_of(value: object) -> Fraction | None:
+    """Return what a relative value (`x2`, `x0.5`, `+10%`, `-5%`) multiplies by; None if it is none.
+
+    `RELATIVE` is their spelling.
+    """
+    match = re.fullmatch(RELATIVE, value) if isinstance(value, str) else None
+    if match is None:
+        return None
+    times, percent = match.groups()
+    return Fraction(times) if times else 1 + Fraction(percent) / 100
+
+
 class Ranged(Field):
     """A number within a range, whose ends are in `unit`; `above` is an end that is outside."""
+
+    _is_whole = False
 
     def __init__(
         self,
@@ -99,6 +128,20 @@ class Ranged(Field):
         if not self._lowest <= value <= self._highest or value == self._above:
             raise self._outside(value, f"{value:g}", where)
 
+    def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
+        """Return the new value; a relative one multiplies the present one, exactly."""
+        factor = None if path else factor_of(value)
+        if factor is None or (factor == 1 and tree is not None):
+            return super().put(tree, path, tree if factor == 1 else value, where, folder)
+        if tree is None:
+            raise ConfigError(where, f"has no value that {value} could change; give a whole one")
+        try:
+            product = factor * Fraction(self.read(tree, where, folder))
+            exact = self._is_whole and product.denominator == 1
+            return self.write(int(product) if exact else float(product), folder)
+        except OverflowError:
+            raise ConfigError(where, f"out of range; got {value} of {tree}") from None
+
     def _outside(self, value: float, shown: str, where: str) -> ConfigError:
         words = ("at most",) if value > self._highest else ("at least", "above")
         word = next(word for word in words if word in self._bounds)
@@ -119,6 +162,7 @@ class Whole(Ranged):
     """A whole number without a dimension."""
 
     expected = "a whole number"
+    _is_whole = True
 
     def __init__(self, at_least: int | None = None, at_most: int | None = None) -> None:
         super().__init__(at_least=at_least, at_most=at_most)
@@ -274,8 +318,6 @@ class File(Text):
     def schema(self) -> Schema:
         if not self._ending:
             return super().schema()
-        import re
-
         return {
             "type": "string",
             "pattern": f"{re.escape(self._ending)}$",

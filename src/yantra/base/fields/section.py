@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
-from yantra.base.fields.scalars import Field, Ranged, Schema
+from yantra.base.fields.scalars import RELATIVE, Field, Ranged, Schema
 from yantra.base.records import Record
 
 Entry = tuple[str, Field, str]
@@ -70,6 +70,24 @@ class Section(Field):
                 tree[key] = field.write(part, folder)
         return tree
 
+    def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
+        """Return `tree` with a key of it, or of what is in it, set; defaults count as present."""
+        if not path:
+            return value
+        if tree is not None and not isinstance(tree, dict):
+            raise ConfigError(where or "scenario", expected_got(self.expected, tree))
+        present, key = tree or {}, path[0]
+        if key not in self.entries:
+            raise ConfigError(_at(where, key), f"unknown key{self._known(key)}")
+        field = self.entries[key][1]
+        now = present[key] if key in present else self._written_default(key)
+        return present | {key: field.put(now, path[1:], value, _join(where, key), folder)}
+
+    def _written_default(self, key: str) -> Any:
+        name, field, _ = self.entries[key]
+        default = getattr(self.record, name, None)
+        return None if default is None else field.write(default, "")
+
     def schema(self) -> Schema:
         required = [key for key, _, _, default in self._rows if default is _REQUIRED]
         return {
@@ -87,6 +105,37 @@ class Section(Field):
         if default is None or isinstance(field, Section):
             return {}
         return {"default": field.write(default, "")}
+
+
+class Changes(Section):
+    """Some keys of a section, given over values that are there; numbers may be relative."""
+
+    expected = "a mapping of keys that differ"
+
+    def __init__(self, section: Section) -> None:
+        super().__init__(section.record, section.entries)
+        self._section = section
+
+    def over(self, tree: Any, given: Any, where: str, folder: str) -> Any:
+        """Return `tree` with the keys of `given` in place of its own. Raises ConfigError."""
+        if not isinstance(given, dict):
+            raise ConfigError(where, expected_got(self.expected, given))
+        for key, value in given.items():
+            tree = self._section.put(tree, (key,), value, where, folder)
+        return tree
+
+    def schema(self) -> Schema:
+        schema = self._section.schema()
+        schema.pop("required", None)
+        for key, (_, field, _) in self.entries.items():
+            if isinstance(field, Ranged):
+                known = schema["properties"][key]
+                said = {
+                    word: known.pop(word) for word in ("description", "default") if word in known
+                }
+                relative = {"type": "string", "pattern": f"^({RELATIVE})$"}
+                schema["properties"][key] = said | {"anyOf": [known, relative]}
+        return schema
 
 
 def read_options(section: Section | None, tree: Any, where: str, folder: str) -> Any:

@@ -17,8 +17,8 @@ from yantra.export import local_memory
 from yantra.export.report.classes import RankClass
 from yantra.export.report.markup import Cell, Head, Html, element, join, table
 from yantra.export.report.run import Run
-from yantra.scenario import Templates, WorkloadFile
-from yantra.workloads.templates import load
+from yantra.scenario import Templates, TrainingStep, WorkloadFile
+from yantra.scenario.training import templates_of
 
 _MOST_CLASSES = 16
 _FIXED = ("weights", "gradients", "optimizer")
@@ -134,9 +134,9 @@ def _of_activations(run: Run, at: int, one: RankClass, fixed: dict[str, int]) ->
 def _fixed(run: Run) -> list[dict[str, int]]:
     """Return what a workload file says lies in memory all the time, by graph."""
     workload, graphs = run.result.model.scenario.workload, run.result.model.graphs
-    if not isinstance(workload, WorkloadFile | Templates):
+    if not isinstance(workload, WorkloadFile | Templates | TrainingStep):
         return [{} for _ in run.graphs]
-    made = load(workload.path) if isinstance(workload, WorkloadFile) else workload.workload
+    made = templates_of(workload)
     names = {made.where(name): name for name in made.templates}
     stated = made.memory if isinstance(made.memory, dict) else {}
     found = []

@@ -10,18 +10,18 @@ from yantra import _core, chakra
 from yantra.base.errors import YantraError
 from yantra.chakra.trace import Trace
 from yantra.compile import Model
-from yantra.scenario import Templates, Traces, WorkloadFile
-from yantra.workloads.templates import load
+from yantra.scenario import Templates, Traces, TrainingStep, WorkloadFile
+from yantra.scenario.training import templates_of
 
 
 def traces_of(model: Model) -> list[Trace | None]:
     """Return the trace of each distinct graph; None where its file is no longer what it was."""
     workload, graphs = model.scenario.workload, model.graphs
-    if isinstance(workload, WorkloadFile | Templates):
+    if isinstance(workload, WorkloadFile | Templates | TrainingStep):
         try:
-            made = load(workload.path) if isinstance(workload, WorkloadFile) else workload.workload
+            made = templates_of(workload)
             known = {made.where(name): name for name in made.templates}
-            traces = [made.template(known[source]) for source in graphs.sources]
+            traces: list[Trace | None] = [made.template(known[source]) for source in graphs.sources]
         except (YantraError, KeyError):
             return [None] * len(graphs.distinct)
     elif isinstance(workload, Traces):

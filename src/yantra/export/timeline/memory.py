@@ -19,9 +19,9 @@ from yantra.export.timeline.sink import Sink
 from yantra.export.timeline.tracks import Wholes
 from yantra.result import Result
 from yantra.result.tables import NEVER
-from yantra.scenario import ChakraFiles, Traces, WorkloadFile
+from yantra.scenario import ChakraFiles, Traces
+from yantra.scenario.training import templates_of
 from yantra.scenario.types import Workload
-from yantra.workloads.templates import load
 
 _NAMES = ("act_alloc", "act_free")
 
@@ -97,7 +97,7 @@ def _trace(workload: Workload, rank: int) -> _core.Trace | None:
     if isinstance(workload, ChakraFiles):
         content, where = files.load(workload.path(rank)), workload.path(rank)
     else:
-        templates = load(workload.path) if isinstance(workload, WorkloadFile) else workload.workload
+        templates = templates_of(workload)
         template = templates.class_of(rank).template
         content, where = templates.template_bytes(template), templates.where(template)
     return decode(content, where) if _NAMES[0].encode() in content else None

@@ -47,6 +47,17 @@ def parts_of(
     }
 
 
+def levels_of(cluster: Cluster, ranks: int) -> tuple[str, ...]:
+    """Return the name of the level of each dimension; a torus has several."""
+    sizes = sizes_of(cluster, ranks, "ranks")
+    return tuple(
+        level.name
+        for level, shape in zip(cluster.network, sizes, strict=True)
+        for size in shape
+        if size > 1 or level.shapes is None
+    )
+
+
 def device_parts(cluster: Cluster, dtype: str, speeds: Speeds, where: str) -> dict[str, Any]:
     """Return the parts that do not depend on the number of ranks: `device` and `memory`."""
     if speeds not in get_args(Speeds):

@@ -129,6 +129,12 @@ class Cluster(Record):
 
         return parts_of(self, ranks, dtype or self.dtype, speeds, semantics, where)
 
+    def levels(self, ranks: int) -> tuple[str, ...]:
+        """Return the name of the level that each dimension of `scenario_parts` is of."""
+        from yantra.fabric.clusters.parts import levels_of
+
+        return levels_of(self, ranks)
+
     def device_parts(
         self, dtype: str | None = None, *, speeds: Speeds = "achievable", where: str = ""
     ) -> dict[str, Any]:

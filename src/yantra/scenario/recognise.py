@@ -1,0 +1,119 @@
+"""What a file is that a user names: told by its content, so that its name does not matter.
+
+Every command that runs something asks here. Only a pattern of traces is told by its name: it holds
+`{rank}`, for it stands for as many files as there are ranks.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal, NamedTuple
+
+from yantra.base.documents import Path, parse_yaml, read_text
+from yantra.base.errors import ConfigError
+from yantra.scenario.origin import is_result
+
+Kind = Literal["scenario", "result", "workload", "traces", "job"]
+
+_ZIP = b"PK\x03\x04"
+_LOOP_WORDS = ("DATA", "MODEL", "MICRO", "HYBRID_", "TRANSFORMER", "DISTRIBUTED_INFERENCE")
+_ASTRA_SIM = {
+    "npus_count": "network",
+    "npus-count": "network",
+    "memory-type": "remote-memory",
+    "scheduling-policy": "system",
+    "endpoint-delay": "system",
+    "all-reduce-implementation": "system",
+    "collective-optimization": "system",
+}
+_CALLED = {
+    "scenario": "a scenario, which names its own cluster",
+    "result": "a result, which holds its own cluster",
+    "workload": "a workload",
+    "traces": "a workload",
+    "job": "a training job",
+}
+
+
+class Known(NamedTuple):
+    """A file and what it is; `text` and `tree` are its content, where it was read."""
+
+    kind: Kind
+    name: str
+    text: str = ""
+    tree: Any = None
+
+    @property
+    def needs_cluster(self) -> bool:
+        """Whether it says only what runs, and not on what."""
+        return self.kind in ("workload", "traces", "job")
+
+    @property
+    def called(self) -> str:
+        """What errors call it."""
+        return _CALLED[self.kind]
+
+
+def recognise(path: Path) -> Known:
+    """Return what a file is. Raises ConfigError for one that cannot be run, saying what it is."""
+    name = os.fspath(path)
+    if "{rank}" in name:
+        return Known("traces", name)
+    if _begins_with(name, _ZIP):
+        return Known("workload", name)
+    try:
+        text = read_text(path)
+    except ConfigError as error:
+        if "not UTF-8" not in error.problem:
+            raise
+        raise ConfigError(name, _binary(name)) from None
+    if is_result(text):
+        return Known("result", name, text)
+    if text.lstrip()[:1] == "<":
+        raise ConfigError(name, "HTML, as reports are; expected the scenario or the result (-o)")
+    tree = parse_yaml(text, name)
+    return Known(_kind_of(tree, name), name, text, tree)
+
+
+def _kind_of(tree: Any, name: str) -> Kind:
+    if isinstance(tree, str) and tree.startswith(_LOOP_WORDS):
+        problem = "a text workload of ASTRA-sim 1.0; make it a workload first: yantra workload"
+        raise ConfigError(name, f"{problem} convert text {name} -o step.yw")
+    if not isinstance(tree, dict) or not tree.keys().isdisjoint(("workload", "cluster")):
+        return "scenario"
+    part = next((part for key, part in _ASTRA_SIM.items() if key in tree), None)
+    if part is not None:
+        raise ConfigError(
+            name,
+            f"the {part} file of an ASTRA-sim run, which has four files: yantra astra-sim "
+            f"--{part}-configuration={name} and the others (yantra astra-sim --help)",
+        )
+    return "scenario" if tree.keys().isdisjoint(("model", "plan")) else "job"
+
+
+def _binary(name: str) -> str:
+    stem, _, ending = name.rpartition(".")
+    start, _, rank = stem.rpartition(".")
+    if ending == "et" and rank.isdigit():
+        return f"a trace of one rank; name those of all ranks: '{start}.{{rank}}.et'"
+    return "neither a scenario, a result nor a workload (.yw): not UTF-8 text"
+
+
+def _begins_with(name: str, mark: bytes) -> bool:
+    try:
+        with open(name, "rb") as file:
+            return file.read(len(mark)) == mark
+    except (OSError, ValueError):
+        return False  # reading it as text says what is wrong
+
+
+def workload_of(known: Known) -> dict[str, Any]:
+    """Return the mapping `workload` of a scenario that runs the file, from the current folder."""
+    if known.kind == "workload":
+        return {"templates": known.name}
+    if known.kind == "traces":
+        return {"traces": known.name}
+    from yantra.scenario.training import STEP, step_of_job
+
+    tree: dict[str, Any] = STEP.write(step_of_job(known.tree, known.name), "")
+    return tree
