@@ -104,7 +104,7 @@ def _steps(path: str) -> tuple[str, ...]:
             break
         steps.append(match[1] or match[2])
         end = match.end()
-    if not steps or end != len(path):
+    if not steps or end != len(path) or not path.isprintable():
         problem = expected_got("the path of a field, such as cluster.topology[0].bandwidth", path)
         raise ConfigError("--set", problem)
     return tuple(steps)
@@ -114,6 +114,7 @@ def _split(text: str) -> tuple[str, str]:
     path, equals, value = text.partition("=")
     if not equals or not path.strip():
         raise ConfigError("--set", expected_got("PATH=VALUE, such as collectives.chunks=4", text))
+    _steps(path.strip())
     return path.strip(), value.strip()
 
 
