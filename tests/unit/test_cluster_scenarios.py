@@ -23,9 +23,8 @@ def read(cluster: str, *lines: str) -> Scenario:
 
 
 def parts(scenario: Scenario) -> dict[str, Any]:
-    return {
-        name: getattr(scenario, name) for name in ("topology", "device", "memory", "collectives")
-    }
+    names = ("topology", "device", "memory", "machine", "collectives")
+    return {name: getattr(scenario, name) for name in names}
 
 
 def test_a_name_stands_for_the_parts_of_the_cluster() -> None:
@@ -83,7 +82,9 @@ def test_a_path_starts_from_the_folder_of_the_scenario(tmp_path: Path) -> None:
     text = Path(clusters.path_of("tpu-v4")).read_text(encoding="utf-8")
     (tmp_path / "ours.yaml").write_text(text, encoding="utf-8")
     (tmp_path / "s.yaml").write_text(WORKLOAD + "cluster: {name: ours.yaml, ranks: 64}\n")
-    assert parts(scenarios.load(tmp_path / "s.yaml")) == scenarios.cluster_parts("tpu-v4", 64)
+    expected = scenarios.cluster_parts("tpu-v4", 64)
+    expected["machine"] = expected["machine"].replace(name="ours")
+    assert parts(scenarios.load(tmp_path / "s.yaml")) == expected
 
 
 @pytest.mark.parametrize("name", ["gb200-nvl72", "mi300x", "tpu-v5p"])

@@ -333,7 +333,7 @@ WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (
         lambda form: form["scenario"]["cluster"].update(speed=3),
         "r.json: scenario.cluster.speed: unknown key; expected one of topology, device, devices, "
-        "memory",
+        "memory, machine",
     ),
 ]
 

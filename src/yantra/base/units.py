@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 
-Kind = Literal["bandwidth", "time", "size", "flops", "time_per_byte"]
+Kind = Literal["bandwidth", "time", "size", "flops", "time_per_byte", "power", "price"]
 
 _DECIMAL: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
 _BINARY: Final = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
@@ -42,13 +42,15 @@ _PER_SECOND: Final = {"B/s": (1, 1), "Bps": (1, 1), "b/s": (1, 8), "bps": (1, 8)
 _PER_NS: Final = {"B/ns": (10**9, 1)}
 _OPERATIONS: Final = {"FLOP/s": (1, 1), "FLOPS": (1, 1), "flop/s": (1, 1)}
 
-# kind -> unit -> (numerator, denominator) of that unit in s, B, B/s, FLOP/s or s/B
+# kind -> unit -> (numerator, denominator) of that unit in s, B, B/s, FLOP/s, s/B, W or USD/h
 _UNITS: Final[dict[Kind, dict[str, tuple[int, int]]]] = {
     "time": _SECONDS,
     "size": _scaled({"B": (1, 1), "b": (1, 8), "bit": (1, 8)}),
     "bandwidth": _scaled(_PER_SECOND) | _PER_NS,
     "flops": _scaled(_OPERATIONS),
     "time_per_byte": {f"{unit}/B": ratio for unit, ratio in _SECONDS.items()},
+    "power": {"W": (1, 1), "kW": (1000, 1), "MW": (10**6, 1)},
+    "price": {"USD/h": (1, 1)},
 }
 _EXAMPLE: Final[dict[Kind, str]] = {
     "time": "500 ns",
@@ -56,6 +58,8 @@ _EXAMPLE: Final[dict[Kind, str]] = {
     "bandwidth": "400 Gb/s",
     "flops": "234 TFLOP/s",
     "time_per_byte": "0.01 ns/B",
+    "power": "700 W",
+    "price": "2.50 USD/h",
 }
 _ENDINGS: Final[tuple[tuple[str, Kind, str], ...]] = (
     ("ns_per_byte", "time_per_byte", "ns/B"),

@@ -45,6 +45,7 @@ class Cluster(Record):
     device: types.Device = types.Device()
     devices: tuple[types.DeviceOf, ...] = ()
     memory: types.RemoteMemory = types.RemoteMemory()
+    machine: types.Machine = types.Machine()
 
 
 class NamedCluster(Record):
@@ -58,6 +59,7 @@ class NamedCluster(Record):
     device: types.Device = types.Device()
     devices: tuple[types.DeviceOf, ...] = ()
     memory: types.RemoteMemory = types.RemoteMemory()
+    machine: types.Machine = types.Machine()
 
 
 class ClusterSection(Section):
@@ -271,6 +273,25 @@ class LevelChanges(Dimensions):
 
 
 LEVELS = LevelChanges(_DIMENSION)
+MACHINE = Section(
+    types.Machine,
+    {
+        "name": ("name", Text(), "what results call the machine"),
+        "dtype": ("dtype", Text(), "the data type that the peak is of"),
+        "peak": (
+            "peak_flops",
+            Quantity("flops", "FLOP/s", above=0),
+            "dense rate of a device on its data sheet, of which MFU is a share",
+        ),
+        "memory": ("memory_bytes", Quantity("size", "B", whole=True, above=0), "of a device"),
+        "power": ("power_w", Quantity("power", "W", above=0), "that a device draws"),
+        "price": (
+            "price_usd_per_h",
+            Quantity("price", "USD/h", above=0),
+            "of a device, in US dollars per hour",
+        ),
+    },
+)
 CLUSTER = ClusterSection(
     Cluster,
     {
@@ -278,6 +299,7 @@ CLUSTER = ClusterSection(
         "device": ("device", DEVICE, "what computes"),
         "devices": ("devices", Many(DEVICE_OF), "what computes on some ranks instead"),
         "memory": ("memory", MEMORY, "memory beyond the device"),
+        "machine": ("machine", MACHINE, "its name, data sheet and price; changes no time"),
     },
 )
 NAMED = Section(
@@ -295,6 +317,7 @@ NAMED = Section(
         "device": ("device", Changes(DEVICE), "keys that differ"),
         "devices": ("devices", Many(DEVICE_OF), "what computes on some ranks instead"),
         "memory": ("memory", Changes(MEMORY), "keys that differ"),
+        "machine": ("machine", Changes(MACHINE), "keys that differ"),
     },
 )
 _SHARED_BUS = Section(

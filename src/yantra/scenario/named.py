@@ -19,7 +19,7 @@ from yantra.fabric.clusters.types import Speeds
 from yantra.scenario.layout import CLUSTER, COLLECTIVES, LEVELS, NAMED, NamedCluster
 from yantra.scenario.training import STEP, ranks_of
 
-_PARTS = ("topology", "device", "memory")
+_PARTS = ("topology", "device", "memory", "machine")
 
 
 def cluster_parts(
@@ -55,6 +55,7 @@ def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...]]:
     described = {key: _changed(parts[key], given, key, folder) for key in _PARTS if key in parts}
     if levels and "topology" in given:
         described["topology"] = _levels(parts["topology"], levels, given["topology"], folder)
+    _call_changed(described, given)
     whole = tree | {"cluster": given | described}
     if "collectives" in parts:
         over = tree.get("collectives", {})
@@ -81,6 +82,23 @@ def _parts(
         where="cluster.",
     )
     return parts, machine.levels(ranks)
+
+
+def _call_changed(described: dict[str, Any], given: dict[str, Any]) -> None:
+    """Let the machine be called changed where its device, memory or network is another one.
+
+    A peak of its own that the file gives the device is also what the device is stated to reach.
+    """
+    stated = described["machine"]
+    own = given.get("machine")
+    own = own if isinstance(own, dict) else {}
+    if not isinstance(stated, dict) or not given.keys() - {"machine"}:
+        return
+    if "name" not in own:
+        stated["name"] += " (changed)"
+    device = given.get("device")
+    if isinstance(device, dict) and "peak" in device and "peak" not in own:
+        stated["peak"] = described["device"]["peak"]
 
 
 def _changed(part: Any, given: dict[str, Any], key: str, folder: str) -> Any:

@@ -66,6 +66,22 @@ class Device(Record):
     compute: PluginChoice = "recorded"
 
 
+class Machine(Record):
+    """What a machine is called and what its data sheet states; no time depends on it.
+
+    The figures of a result are made of it: MFU of the dense `peak_flops` of `dtype`, headroom of
+    `memory_bytes`, cost of `price_usd_per_h` and energy of `power_w`, each of one device. What is
+    None is not stated.
+    """
+
+    name: str | None = None
+    dtype: str | None = None
+    peak_flops: float | None = None
+    memory_bytes: int | None = None
+    power_w: float | None = None
+    price_usd_per_h: float | None = None
+
+
 class DeviceOf(Record):
     """The device of some ranks, in ascending order."""
 
@@ -226,10 +242,10 @@ class Scenario(Record):
     `scheduler` names who says which of a rank's ready nodes starts first (`yantra.schedulers`).
     `quirks` names the oddities of ASTRA-sim that are on; None stands for those of `semantics`.
     `device` is that of every rank that none of `devices` names; what reductions take of the memory
-    follows from it alone. `replay_only` lets every node take its recorded duration. `trace_nodes`
-    logs the issue and the completion of each node; `track_local_memory` follows tensors and writes
-    `<local_memory_trace>.<rank>.json`. `fold` lets one rank stand for all that do the same at the
-    same times, which changes no result.
+    follows from it alone. `machine` says what it is called and stated to be. `replay_only` lets
+    every node take its recorded duration. `trace_nodes` logs the issue and the completion of each
+    node; `track_local_memory` follows tensors and writes `<local_memory_trace>.<rank>.json`. `fold`
+    lets one rank stand for all that do the same at the same times, which changes no result.
     """
 
     workload: Workload
@@ -237,6 +253,7 @@ class Scenario(Record):
     device: Device = Device()
     devices: tuple[DeviceOf, ...] = ()
     memory: RemoteMemory = RemoteMemory()
+    machine: Machine = Machine()
     network: PluginChoice = "analytical"
     collectives: Collectives = Collectives()
     resources: Resources = Resources()

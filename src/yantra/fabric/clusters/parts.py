@@ -59,11 +59,11 @@ def levels_of(cluster: Cluster, ranks: int) -> tuple[str, ...]:
 
 
 def device_parts(cluster: Cluster, dtype: str, speeds: Speeds, where: str) -> dict[str, Any]:
-    """Return the parts that do not depend on the number of ranks: `device` and `memory`."""
+    """Return the parts of any number of ranks: `device`, `memory` and `machine`."""
     if speeds not in get_args(Speeds):
         problem = expected_got(f"one of {', '.join(get_args(Speeds))}", speeds)
         raise ConfigError(f"{where}speeds", problem)
-    rate = peak_of(cluster, dtype, f"{where}dtype")
+    peak = rate = peak_of(cluster, dtype, f"{where}dtype")
     if speeds == "achievable":
         rate = dict(cluster.achievable).get(dtype, rate)
     return {
@@ -77,7 +77,23 @@ def device_parts(cluster: Cluster, dtype: str, speeds: Speeds, where: str) -> di
             "latency": units.exact(cluster.host_latency.value, "ns"),
             "bandwidth": units.exact(cluster.host_bandwidth.value, "B/s"),
         },
+        "machine": _stated(cluster, dtype, peak),
     }
+
+
+def _stated(cluster: Cluster, dtype: str, peak: Number) -> dict[str, str]:
+    """Return what the machine is called and its data sheet states, whatever the speeds."""
+    stated = {
+        "name": cluster.name,
+        "dtype": dtype,
+        "peak": units.exact(peak.value, "FLOP/s"),
+        "memory": cluster.memory.written,
+    }
+    if cluster.power is not None:
+        stated["power"] = units.exact(cluster.power.value, "W")
+    if cluster.price is not None:
+        stated["price"] = units.exact(cluster.price.value, "USD/h")
+    return stated
 
 
 def peak_of(cluster: Cluster, dtype: str, where: str) -> Number:

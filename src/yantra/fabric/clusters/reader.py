@@ -34,7 +34,7 @@ def cluster_of(tree: Any, path: str) -> Cluster:
     device = where.mapping(
         top["device"],
         ("name", "dtype", "peak", "memory", "memory_bandwidth"),
-        ("achievable",),
+        ("achievable", "power", "price"),
     )
     peak = _rates(where.key("peak"), device["peak"], DTYPES)
     if not peak:
@@ -64,6 +64,12 @@ def cluster_of(tree: Any, path: str) -> Cluster:
         memory_bandwidth=where.key("memory_bandwidth").quantity(
             device["memory_bandwidth"], "bandwidth", "B/s"
         ),
+        power=where.key("power").quantity(device["power"], "power", "W")
+        if "power" in device
+        else None,
+        price=where.key("price").quantity(device["price"], "price", "USD/h")
+        if "price" in device
+        else None,
         host_bandwidth=host_at.key("bandwidth").quantity(host["bandwidth"], "bandwidth", "B/s"),
         host_latency=host_at.key("latency").quantity(host["latency"], "time", "ns", whole=True),
         network=_network(place.key("network"), top["network"]),

@@ -24,7 +24,7 @@ class Number(Record):
     """A number of a cluster: its value in `unit`, as it is written, and its source."""
 
     value: float
-    unit: Literal["B", "B/s", "FLOP/s", "ns", ""]
+    unit: Literal["B", "B/s", "FLOP/s", "ns", "W", "USD/h", ""]
     written: str
     source: str
     basis: Basis = "published"
@@ -77,7 +77,8 @@ class Level(Record):
 class Cluster(Record):
     """A machine of any size: a device, its host link, and its network, innermost level first.
 
-    `achievable` has the rates, per dtype, that the best of large matrix products reach.
+    `achievable` has the rates, per dtype, that the best of large matrix products reach. `power` is
+    what a device draws and `price` what an hour of it costs, where the file states them.
     """
 
     name: str
@@ -94,6 +95,8 @@ class Cluster(Record):
     chunks: int = 1
     inter_dimension: str = "ascending"
     achievable: tuple[tuple[str, Number], ...] = ()
+    power: Number | None = None
+    price: Number | None = None
 
     @property
     def memory_bytes(self) -> int:
@@ -117,7 +120,7 @@ class Cluster(Record):
     ) -> dict[str, Any]:
         """Return the parts of a scenario of this many ranks, as a scenario file holds them.
 
-        The keys are `topology`, `device`, `memory` and `collectives`.
+        The keys are `topology`, `device`, `memory`, `machine` and `collectives`.
         `yantra.scenario.cluster_parts` makes the fields of a `Scenario` of them. The roofline takes
         the rate of `dtype`, by default the usual one of the machine. The memory beyond the device
         is that of the host. Algorithms are named as `semantics` spells them.
@@ -138,7 +141,7 @@ class Cluster(Record):
     def device_parts(
         self, dtype: str | None = None, *, speeds: Speeds = "achievable", where: str = ""
     ) -> dict[str, Any]:
-        """Return the parts that are the same for any number of ranks: `device` and `memory`."""
+        """Return the parts that are the same for any ranks: `device`, `memory` and `machine`."""
         from yantra.fabric.clusters.parts import device_parts
 
         return device_parts(self, dtype or self.dtype, speeds, where)
@@ -151,6 +154,9 @@ class Cluster(Record):
             yield f"device.peak.{dtype}", peak
         for dtype, rate in self.achievable:
             yield f"device.achievable.{dtype}", rate
+        for key in ("power", "price"):
+            if (stated := getattr(self, key)) is not None:
+                yield f"device.{key}", stated
         yield "host.bandwidth", self.host_bandwidth
         yield "host.latency", self.host_latency
         for at, level in enumerate(self.network):
