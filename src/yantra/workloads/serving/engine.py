@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
+from yantra.workloads.operators.products import Products, products_of
 from yantra.workloads.serving.iterations import batch_of
 from yantra.workloads.serving.lanes import Play
 from yantra.workloads.serving.passes import TAGS, Block, Ends, block_of
@@ -87,6 +89,17 @@ class Engine:
                 self._blocks.clear()
             self._blocks[key] = block_of(made, ends)
         return self._blocks[key]
+
+    def products(self) -> Products:
+        """Return the matrix products of all iterations, over all ranks of the grid."""
+        plan = self.stages.plan
+        batches = Counter(batch_of(play.iteration, plan.token_multiple) for play in self.plays)
+        total = Products()
+        for batch, times in batches.items():
+            for stage in range(plan.pp):
+                made = products_of(self.stages.of(stage, batch).forward.operations)
+                total = total.plus(made, times * (plan.ranks // plan.pp))
+        return total
 
     def peak_bytes(self, stage: int) -> int:
         """Return the most bytes of activations of a pass on a stage.

@@ -108,7 +108,7 @@ def _single(
     room = _room(half, job.batch, memory_bytes)
     timelines = {Place(stage): half.engine.timelines(stage)[0] for stage in range(plan.pp)}
     about = {"plan": dict(vars(plan)), **_about(model, job)}
-    about |= totals_of(rounds_of(half.engine)) | room
+    about |= totals_of(rounds_of(half.engine)) | half.engine.products()._asdict() | room
     return workload_of({"": half}, {"": timelines}, {}, about)
 
 
@@ -143,6 +143,7 @@ def _disaggregated(
         **_about(model, job), "transfer": how, "transfer_bytes": link.cache_bytes,
         "prefill": totals_of(rounds_of(first.engine)) | rooms[0],
         "decode": totals_of(rounds_of(second.engine)) | rooms[1],
+        **first.engine.products().plus(second.engine.products())._asdict(),
     }  # fmt: skip
     axes = {"tp": link.by_tp, "dp": link.by_dp}
     return workload_of({"prefill": first, "decode": second}, timelines, axes, about)

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from yantra.base.errors import ConfigError
 from yantra.workloads import schedules
 from yantra.workloads.operators.operations import StageWork
+from yantra.workloads.operators.products import Products, products_of
 from yantra.workloads.plan.check import check as check_plan
 from yantra.workloads.plan.plan import Plan, skew_of
 from yantra.workloads.plan.words import called
 from yantra.workloads.templates import RankClass, Workload
+from yantra.workloads.templates.parts import Layout
 from yantra.workloads.training.check import check_job
 from yantra.workloads.training.memory import StageMemory, memory_of
 from yantra.workloads.training.stage import Parts, stage_work
@@ -91,6 +93,7 @@ def train(
         check_job(step.job, grid, step.passes, step.ends)
     classes, templates = _templates(steps)
     job = steps[0].job
+    work = _work(steps, Layout([grid], {}, classes))
     return Workload(
         grids=[grid],
         groups={name: group for name, group in job.groups.items() if name in _used(steps)},
@@ -98,7 +101,8 @@ def train(
         templates=templates,
         sections={
             "about": {"kind": "training", "model": model.name, "sequence": tokens}
-            | {"plan": dict(vars(plan))},
+            | {"plan": dict(vars(plan))}
+            | work._asdict(),
             "memory": {f"stage{n}": stage.as_dict() for n, stage in enumerate(memory)},
             "schedule": draw_schedule(job, steps[0].passes),
         },
@@ -205,6 +209,29 @@ def _drafts(steps: Sequence[Step]) -> Iterator[Drafted]:
         yield from step.ends
 
 
+def _work(steps: Sequence[Step], layout: Layout) -> Products:
+    """Return the matrix products of the whole step, over all ranks."""
+    found: dict[str, Products] = {}
+    for rank, step in enumerate(steps):
+        for device, program in enumerate(step.job.programs):
+            passes = {
+                key: products_of(item.operation for item in drafted.items)
+                for key, drafted in step.passes[device].items()
+            }
+            total = products_of(item.operation for item in step.ends[device].items)
+            for play in (play for action in program for play in action):
+                total = total.plus(passes[play.key])
+            found[_template(device, rank)] = total
+    whole = Products()
+    for one, count in zip(layout.classes, layout.ranks_of_class, strict=True):
+        whole = whole.plus(found[one.template], count)
+    return whole
+
+
+def _template(device: int, expert_rank: int) -> str:
+    return f"stage{device}-ep{expert_rank}" if expert_rank else f"stage{device}"
+
+
 def _templates(steps: Sequence[Step]) -> tuple[list[RankClass], dict[str, bytes]]:
     """Encode what differs: by device, and by expert-parallel rank where the work depends on it."""
     special: list[RankClass] = []
@@ -213,13 +240,12 @@ def _templates(steps: Sequence[Step]) -> tuple[list[RankClass], dict[str, bytes]
     base = steps[0].job
     for device in range(base.stages.devices):
         for rank, step in enumerate(steps):
-            name = f"stage{device}"
+            name = _template(device, rank)
             if rank == 0:
                 general.append(RankClass("train", {"pp": device}, name))
             elif step.job.chunks[device] == base.chunks[device]:
                 continue
             else:
-                name += f"-ep{rank}"
                 special.append(RankClass("train", {"pp": device, "ep": rank}, name))
             templates[name] = step.job.template(device, step.passes[device], step.ends[device])
     return special + general, templates
