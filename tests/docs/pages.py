@@ -7,10 +7,10 @@ In the order of the page, in one folder of its own:
 * ```console holds commands (`$ yantra ...`, lines after a `\` begin with `> `), run by a shell,
   each followed by its output.
 
-Other blocks are for reading. The times of ASTRA-sim's log lines are not compared. In an output that
-holds measured numbers, `~12.5` stands for any number (and `~12.5 ms` for any time), a line `...`
-for any lines, and spaces are not counted. `python` and `torchrun` are those of the interpreter that
-runs the page.
+Other blocks are for reading. The times of ASTRA-sim's log lines and the version of Yantra are not
+compared. In an output that holds measured numbers, `~12.5` stands for any number (and `~12.5 ms`
+for any time), a line `...` for any lines, and spaces are not counted. `python` and `torchrun` are
+those of the interpreter that runs the page.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import pytest
 _BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LONGEST_S = 600  # a command that hangs fails, with everything it started
 _TIME = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\]")
+_VERSION = re.compile(r'(Yantra |yantra_version": ")\d+\.\d+[\w.+]*')
 _MEASURED = (
     r"~\d+(?:\\\.\d+)?(\\ (?:ns|us|ms|s)\b)?"  # in an escaped text; with its unit of time, if any
 )
@@ -123,6 +124,7 @@ def run(page: Path, folder: Path) -> Iterator[Difference]:
 
 def _compared(where: str, printed: str, shown: str) -> Difference:
     """Return both texts, equal where the shown one has places for what was measured."""
+    printed, shown = (_VERSION.sub(r"\1[version]", text) for text in (printed, shown))
     if "~" in shown and re.fullmatch(_pattern(shown), _spaced(printed)):
         return Difference(where, shown, shown)
     return Difference(where, printed, shown)

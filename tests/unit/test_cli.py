@@ -176,7 +176,8 @@ def test_run_shows_where_the_time_goes(scenario: str, capsys: Captured) -> None:
     assert main(["run", scenario]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
-    assert captured.out.startswith("rank (ns)")
+    assert captured.out.startswith("4 ranks, Ring 4, analytical network, Yantra ")
+    assert "\n\nrank (ns)" in captured.out
     assert "\n0-3 " in captured.out and "\nbound by " in captured.out
 
 

@@ -84,7 +84,9 @@ def test_the_command_writes_the_page_and_the_words(
     ran(50.0).to_json("a.json")
     ran(100.0).to_json("b.json")
     assert main(["compare", "a.json", "b.json", "--report", "c.html"]) == 0
-    assert capsys.readouterr().out.startswith("a.json takes ")
+    head, _, words = capsys.readouterr().out.partition("\n\n")
+    assert head.startswith("both: 4 ranks, Ring 4, analytical network, Yantra ")
+    assert words.startswith("a.json takes ")
     assert Path("c.html").read_text() == page_of(compare("a.json", "b.json"), tmp_path)
     assert main(["compare", "a.json", "b.json", "--report", "none/c.html"]) == 2
     assert "error: none/c.html: cannot be written" in capsys.readouterr().err

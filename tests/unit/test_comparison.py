@@ -132,7 +132,8 @@ def test_the_words_name_the_largest_causes(slow: Result, fast: Result) -> None:
     a = with_path(a | {"makespan_ns": 100_000}, compute=60_000, wire=40_000)
     b = with_path(b | {"makespan_ns": 80_000}, compute=60_000, wire=19_000, latency=1_000)
     text = compared(a, b, ("now.json", "new.json")).text()
-    assert text.startswith(
+    assert text.startswith("both: 4 ranks, Ring 4, analytical network, Yantra ")
+    assert text.partition("\n\n")[2].startswith(
         "now.json takes 100.000 us and new.json 80.000 us: 20.000 us (20.0 %) less. Both\n"
         "are bound by network. The critical path has 21.000 us less bytes on links. The\n"
         "phase of it that changed most is of wire, 21.000 us less.\n"

@@ -276,7 +276,7 @@ def test_the_command_prints_a_line_for_each_scenario(files: list[str], capsys: C
     out, err = capsys.readouterr()
     assert err == ""
     head, *lines = out.splitlines()
-    assert head.split() == ["scenario", "ranks", "makespan", "bound", "by"]
+    assert " ".join(head.split()) == "scenario ranks makespan tokens/s MFU bound by what ran"
     assert [line.split()[:2] for line in lines] == [
         [name, size] for name, size in zip(files, "248", strict=True)
     ]
@@ -285,7 +285,9 @@ def test_the_command_prints_a_line_for_each_scenario(files: list[str], capsys: C
 def test_the_command_tells_of_failures_and_goes_on(files: list[str], capsys: Captured) -> None:
     assert main(["sweep", files[0], "nowhere.yaml", files[1]]) == 2
     out, err = capsys.readouterr()
-    assert [line.split()[-1] for line in out.splitlines()[1:]] == ["network", "failed", "network"]
+    rows = [line.split() for line in out.splitlines()[1:]]
+    kinds = ("network", "failed", "network")
+    assert [kind in row for row, kind in zip(rows, kinds, strict=True)] == [True] * 3
     assert err == "error: nowhere.yaml: cannot be read: No such file or directory\n"
 
 

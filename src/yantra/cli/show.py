@@ -23,6 +23,7 @@ def show(result: Result) -> None:
 
     console = Console(highlight=False)
     summary = summarise(result)
+    console.print(summary.head(), markup=False)
     for grid in (summary.ranks, summary.dimensions):
         console.print(_ruled(grid))
     console.print(summary.bound_by, style="bold", markup=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import path as paths
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from yantra.scenario import Case
     from yantra.scenario.types import Fold
 
-_NUMBER_WIDTH = 9
-_TIME_WIDTH = 15
+_WIDTHS = (9, 15, 13, 7)  # of the columns of numbers
+_BOUND_WIDTH = 16
 _UNFIT = re.compile(r"[^A-Za-z0-9._=,+%()\[\]-]")
 _LONGEST_NAME = 200  # of a file, without its ending and the number of a second one
 
@@ -136,7 +136,7 @@ class _Sheet:
         self._done: dict[int, dict[str, Any]] = {}
         self._width = max(len(name) for name in ("scenario", *names))
         if not as_json:
-            self._line("scenario", "ranks", "makespan", "bound by")
+            self._line("scenario", "ranks", "makespan", "tokens/s", "MFU", "bound by", "what ran")
 
     def keep(self, number: int, result: Result) -> dict[str, Any]:
         """Write the files of a result and return its row; called by the thread that ran it."""
@@ -147,6 +147,8 @@ class _Sheet:
             "ranks": result.model.ranks,
             "makespan_ns": result.makespan_ns,
             "bound_by": result.bound_by.kind,
+            "what_ran": result.what_ran.as_dict() | {"short": result.what_ran.short},
+            "figures": result.figures.as_dict(),
             "events": result.events,
             "messages": result.messages,
             "warnings": result.warnings,
@@ -175,7 +177,9 @@ class _Sheet:
             else:
                 warn([f"{name}: {text}" for text in row["warnings"]])
                 time = format_time(row["makespan_ns"])
-                self._line(name, str(row["ranks"]), time, row["bound_by"])
+                what = f"{row['what_ran']['short']}, {row['what_ran']['network']}"
+                ranks = str(row["ranks"])
+                self._line(name, ranks, time, *_quoted(row["figures"]), row["bound_by"], what)
         else:
             self.status = max(self.status, row.exit_code)
             if self._as_json:
@@ -184,17 +188,27 @@ class _Sheet:
             else:
                 text = str(row)
                 sys.stderr.write(f"error: {text if name in text else f'{name}: {text}'}\n")
-                self._line(name, "-", "-", "failed")
+                self._line(name, "-", "-", "-", "-", "failed", "-")
 
     def print_rest(self) -> None:
         """Print what is done and had to wait for a line before it."""
         for number in sorted(self._done):
             self.print(number, self._done[number])
 
-    def _line(self, name: str, ranks: str, time: str, bound_by: str) -> None:
-        numbers = f"{ranks:>{_NUMBER_WIDTH}}  {time:>{_TIME_WIDTH}}"
-        sys.stdout.write(f"{name:<{self._width}}  {numbers}  {bound_by}\n")
+    def _line(self, name: str, *cells: str) -> None:
+        *numbers, bound_by, what_ran = cells
+        aligned = (f"{cell:>{width}}" for cell, width in zip(numbers, _WIDTHS, strict=True))
+        last = f"{bound_by:<{_BOUND_WIDTH}}  {what_ran}"
+        sys.stdout.write("  ".join([f"{name:<{self._width}}", *aligned, last]) + "\n")
         sys.stdout.flush()
+
+
+def _quoted(figures: Mapping[str, Any]) -> tuple[str, str]:
+    """Return tokens per second and MFU, a dash where they are not known."""
+    from yantra.result.figures import count_text, share_text
+
+    rate, mfu = figures.get("tokens_per_s"), figures.get("mfu")
+    return "-" if rate is None else count_text(rate), "-" if mfu is None else share_text(mfu)
 
 
 def _file_names(stems: Sequence[str], folder: str) -> list[str]:

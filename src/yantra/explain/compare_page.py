@@ -10,8 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from yantra.base.units import format_size, format_time
-from yantra.explain.compare_words import carried, count_of, ranges_of, signed, value_of
+from yantra.explain.compare_words import (
+    carried,
+    count_of,
+    names_of,
+    ranges_of,
+    signed,
+    value_of,
+)
 from yantra.explain.compare_words import sentences as sentences_of
+from yantra.explain.named import figure_cells
 from yantra.explain.parts import PART_TEXTS, kind_text
 from yantra.export.report.markup import Cell, Head, Html, element, join, table
 from yantra.export.report.shell import Page, Section, render
@@ -32,7 +40,9 @@ def page(data: Mapping[str, Any]) -> str:
             element("span", signed(makespan["change"]), class_="makespan"),
             element("span", f" from {names[0]} to {names[1]}", class_="unit"),
         ),
+        *[element("p", text, class_="note") for text in names_of(data)],
         *[element("p", text, class_="bound") for text in sentences_of(data)],
+        _figures(data),
         _missing(data["missing"]),
         id="top",
         aria_label="The comparison",
@@ -45,8 +55,15 @@ def page(data: Mapping[str, Any]) -> str:
         Section("dimensions", "Dimensions", "", _dimensions(data)),
         Section("nodes", "Nodes", _MEANS, _nodes(data)),
     ]
-    title = f"{names[0]} and {names[1]}"
+    title = f"{_titled(data['a'])} and {_titled(data['b'])}"
     return render(Page(title, head, sections, _SCRIPTS, _STYLES))
+
+
+def _titled(side: Mapping[str, Any]) -> str:
+    """Return the name of a result, with the model and the cluster where it says them."""
+    ran = side.get("what_ran") or {}
+    told = " on ".join(str(ran[key]) for key in ("model", "cluster") if ran.get(key))
+    return f"{side['name']} ({told})" if told else str(side["name"])
 
 
 _PATH = (
@@ -54,6 +71,12 @@ _PATH = (
     "parts add up to the change."
 )
 _MEANS = "Times are those of the average rank."
+
+
+def _figures(data: Mapping[str, Any]) -> Html:
+    heads = [Head("figure", False), Head("first"), Head("second"), Head("change")]
+    cells = [list(row) for row in figure_cells(data["figures"])]
+    return table("Figures", heads, cells) if cells else Html("")
 
 
 def _missing(texts: Sequence[str]) -> Html:

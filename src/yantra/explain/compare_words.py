@@ -7,6 +7,7 @@ from typing import Any
 
 from yantra.base.text import Grid
 from yantra.base.units import format_size, format_time
+from yantra.explain.named import figure_grid, ran_text
 from yantra.explain.parts import PART_TEXTS, block, filled, kind_text, listed
 
 _SHOWN = 8
@@ -15,8 +16,10 @@ _NAMED_FROM = 0.05  # of the change: kinds that a sentence names
 
 def words(data: Mapping[str, Any]) -> str:
     """Return the text of a comparison (`Comparison.data`)."""
-    blocks = [filled(" ".join(sentences(data)))]
+    blocks = ["\n".join(filled(text) for text in names_of(data))] if names_of(data) else []
+    blocks.append(filled(" ".join(sentences(data))))
     grids = [
+        ("Figures", figure_grid(data["figures"])),
         ("What differs in the scenario", _fields(data)),
         ("Critical path by kind", _kinds(data)),
         ("Critical path by phase", _parts(data, "by_phase", "phase")),
@@ -30,6 +33,14 @@ def words(data: Mapping[str, Any]) -> str:
     blocks += [block(title, grid) for title, grid in grids if grid.rows]
     blocks += [filled(f"missing: {text}") for text in data["missing"]]
     return "\n\n".join(blocks)
+
+
+def names_of(data: Mapping[str, Any]) -> list[str]:
+    """Return a line for each result that says what ran; one where both are of the same."""
+    ran = [(data[side]["name"], ran_text(data[side])) for side in ("a", "b")]
+    if ran[0][1] == ran[1][1]:
+        ran = [("both", ran[0][1])]
+    return [f"{name}: {text}" for name, text in ran if text]
 
 
 def sentences(data: Mapping[str, Any]) -> list[str]:

@@ -20,6 +20,7 @@ from yantra.base.documents import Path
 from yantra.base.errors import show
 from yantra.base.output import write_text
 from yantra.compile import compile
+from yantra.explain.named import figure_rows
 from yantra.explain.parts import total
 from yantra.explain.sums import sums_of_ranks, time_by
 from yantra.export.json import head_of
@@ -109,6 +110,7 @@ def compared(a: Form, b: Form, names: Names = ("a", "b")) -> Comparison:
         "b": _about(b, names[1]),
         "makespan_ns": {"a": before, "b": after, "change": change},
         "change": change / before if before else None,
+        "figures": figure_rows(a, b),
         "critical_path": _paths(a, b, names, missing),
         "scenario": _scenarios(a, b, names, missing),
         "inputs": _inputs(a, b),
@@ -128,8 +130,9 @@ def compared(a: Form, b: Form, names: Names = ("a", "b")) -> Comparison:
 def _about(form: Form, name: str) -> Row:
     ranks = table_in(form, "ranks")
     told = {key: form.get(key) for key in ("yantra_version", "semantics", "network", "bound_by")}
+    told |= {"name": name, "what_ran": form.get("what_ran")}
     known = ranks is not None and "rank" in ranks.columns
-    return {"name": name, **told, "ranks": len(ranks) if ranks is not None and known else None}
+    return {**told, "ranks": len(ranks) if ranks is not None and known else None}
 
 
 def _change(a: float, b: float) -> float:

@@ -47,6 +47,8 @@ def explained(form: Form, bounds: WhatIf | None = None, notes: tuple[str, ...] =
         {
             "format": "yantra-explanation",
             "version": 1,
+            "what_ran": form.get("what_ran"),
+            "figures": form.get("figures") or {},
             "makespan_ns": form["makespan_ns"],
             "bound_by": bounds.bound_by._asdict() if bounds else form["bound_by"],
             "ranks": _ranks(form),

@@ -12,6 +12,7 @@ from typing import Any
 from yantra.base.text import Grid
 from yantra.base.units import format_time
 from yantra.explain.advice import in_words
+from yantra.explain.named import ran_text
 from yantra.explain.parts import (
     PART_TEXTS,
     block,
@@ -32,7 +33,7 @@ _STRAGGLES_FROM = 1.1
 def words(data: Mapping[str, Any]) -> str:
     """Return the text of an explanation (`Explanation.data`)."""
     paragraphs = [_opening(data), _path_sentence(data), _ranks_sentence(data), _bounds_words(data)]
-    blocks = [filled(text) for text in paragraphs if text]
+    blocks = [filled(text) for text in (ran_text(data), *paragraphs) if text]
     grids = [_kinds(data), _phases(data), _names(data), _bounds_grid(data)]
     blocks += [block(title, grid) for title, grid in grids if grid.rows]
     if "advice" in data:

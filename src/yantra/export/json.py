@@ -58,6 +58,7 @@ def head_of(
         "semantics": scenario.semantics,
         "network": describe(scenario.network),
         "makespan_ns": result.makespan_ns,
+        **_named(result),
         "bound_by": result.bound_by._asdict(),
         "events": result.events,
         "messages": result.messages,
@@ -67,6 +68,11 @@ def head_of(
         "recorded": result.recorded,
         **(_path_member(result) if path else {}),
     }
+
+
+def _named(result: Result) -> dict[str, Any]:
+    """Return what ran, and the figures that are known of it."""
+    return {"what_ran": result.what_ran.as_dict(), "figures": result.figures.as_dict()}
 
 
 def _path_member(result: Result) -> dict[str, Any]:

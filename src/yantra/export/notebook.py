@@ -7,6 +7,7 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
+from yantra.base.text import Grid
 from yantra.export.exporter import TextExporter
 from yantra.export.summary import summarise
 from yantra.result import Result
@@ -33,7 +34,10 @@ class Notebook(TextExporter):
         ranks = "1 rank" if result.model.ranks == 1 else f"{result.model.ranks} ranks"
         semantics = result.model.scenario.semantics
         head = f"{ranks}, {number_text(result.makespan_ns)} ns, {semantics} semantics"
-        yield f"<div><p><b>{escape(head)}</b><br>{escape(summary.bound_by)}</p>"
+        ran = escape(result.what_ran.text)
+        yield f"<div><p><b>{escape(head)}</b><br>{ran}<br>{escape(summary.bound_by)}</p>"
+        if summary.figures:
+            yield grid_html(Grid(("figure", "value"), list(summary.figures)))
         yield bars_html(_bars(result), result.makespan_ns, _COLOURS)
         yield from (grid_html(grid) for grid in (summary.ranks, summary.dimensions))
         yield from (f"<p>warning: {escape(text)}</p>" for text in result.warnings[:MOST_ROWS])

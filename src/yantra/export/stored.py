@@ -21,8 +21,10 @@ from yantra.export.json import VERSION
 from yantra.export.unpacked import table_of
 from yantra.result import Bound, DimensionUse, Table
 from yantra.result.columns import Kind
+from yantra.result.figures import Figures
 from yantra.result.table import Column
 from yantra.result.table_names import ALL_TABLES
+from yantra.result.what_ran import WhatRan
 
 Form = dict[str, Any]
 """A result as its JSON form has it; its member `tables` may hold columns in full, or a `Table`."""
@@ -50,6 +52,18 @@ class StoredResult:
     def bound_by(self) -> Bound:
         """What bounds the run; see `yantra.result.bound` for the rules."""
         return Bound(**{name: self.form["bound_by"][name] for name in Bound._fields})
+
+    @property
+    def what_ran(self) -> WhatRan | None:
+        """The model, plan, cluster, network level and version; None in an older file."""
+        told = self.form.get("what_ran")
+        return WhatRan(**{name: told.get(name) for name in WhatRan._fields}) if told else None
+
+    @property
+    def figures(self) -> Figures:
+        """Tokens per second, MFU and more; none in an older file."""
+        told = self.form.get("figures") or {}
+        return Figures(**{name: told.get(name) for name in Figures._fields})
 
     @property
     def events(self) -> int:

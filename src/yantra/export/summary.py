@@ -38,18 +38,33 @@ class Summary(NamedTuple):
     ranks: Grid
     dimensions: Grid
     bound_by: str
+    what_ran: tuple[str, ...] = ()
+    figures: tuple[tuple[str, str], ...] = ()
+
+    def head(self) -> str:
+        """Return what ran and its figures, a line for each."""
+        from textwrap import wrap
+
+        width = max((len(name) for name, _ in self.figures), default=0)
+        lines = [f"{name:<{width}}  {text}" for name, text in self.figures]
+        named = "; ".join(self.what_ran)
+        clauses = (named,) if len(named) <= _WIDTH else self.what_ran
+        return "\n".join([*(line for text in clauses for line in wrap(text, _WIDTH)), *lines])
 
     def text(self) -> str:
         """Return plain text of at most 80 columns, without an end of line at the end."""
         from textwrap import wrap
 
         closing = "\n".join(wrap(self.bound_by, _WIDTH))
-        return "\n\n".join([*map(as_text, (self.ranks, self.dimensions)), closing])
+        grids = map(as_text, (self.ranks, self.dimensions))
+        return "\n\n".join(filter(None, [self.head(), *grids, closing]))
 
 
 def summarise(result: Result | StoredResult) -> Summary:
     """Return the summary of a result, or of one that a file holds."""
-    return Summary(_ranks(result), _dimensions(result), result.bound_by.text)
+    ran = result.what_ran
+    named = (ran.clauses if ran else (), tuple(result.figures.lines()))
+    return Summary(_ranks(result), _dimensions(result), result.bound_by.text, *named)
 
 
 def _ranks(result: Result | StoredResult) -> Grid:

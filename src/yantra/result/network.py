@@ -56,7 +56,16 @@ class DimensionUse(NamedTuple):
     @property
     def linked(self) -> str:
         """How its members are linked, and how many: `Ring 8`."""
-        return f"{_KIND_NAMES.get(self.kind, self.kind)} {self.size}"
+        return _linked(self.kind, self.size)
+
+
+def _linked(kind: str, size: int) -> str:
+    return f"{_KIND_NAMES.get(kind, kind)} {size}"
+
+
+def linked(dimension: Dimension) -> str:
+    """Return how the members of a dimension are linked, and how many: `Ring 8`."""
+    return _linked(topologies.shown(dimension.kind), dimension.size)
 
 
 def dimension_uses(model: Model, outcome: _core.Outcome, makespan_ns: float) -> list[DimensionUse]:

@@ -18,10 +18,12 @@ from yantra.result import accounting, network, tables
 from yantra.result.bound import Bound, estimated
 from yantra.result.collectives import collective_table
 from yantra.result.critical_path import CriticalPath
+from yantra.result.figures import Figures, figures
 from yantra.result.forms import exporter
 from yantra.result.recording import Recording
 from yantra.result.table import Table
 from yantra.result.table_names import ALL_TABLES, RECORDED_TABLES, TABLES
+from yantra.result.what_ran import WhatRan, what_ran
 
 if TYPE_CHECKING:
     import numpy as np
@@ -163,6 +165,16 @@ class Result:
     def estimated_bound(self) -> Bound:
         """The same as far as this run alone tells; see `yantra.result.bound` for the rules."""
         return estimated(self.model, self.outcome, self.dimension_uses)
+
+    @cached_property
+    def figures(self) -> Figures:
+        """Tokens per second, MFU, memory headroom and more; see `yantra.result.figures`."""
+        return figures(self.model, self.outcome)
+
+    @cached_property
+    def what_ran(self) -> WhatRan:
+        """The model, plan, cluster, network level and version; see `yantra.result.what_ran`."""
+        return what_ran(self.model)
 
     def table(self, name: str) -> Table:
         """Return a table by its name, such as `ranks` or `critical_path`.

@@ -38,6 +38,7 @@ def head(run: Run, warnings: Sequence[str]) -> Html:
                 element("span", " until the last rank finishes", class_="unit"),
             ),
             element("p", result.bound_by.text, class_="bound"),
+            _figures(run),
             facts(_facts(run)),
             _warnings([*warnings, *result.warnings]),
         ]
@@ -94,12 +95,31 @@ def class_table(run: Run) -> Html:
     return table(name, heads, rows)
 
 
+def _figures(run: Run) -> Html:
+    """Return what the run is quoted by, where workload and cluster state it."""
+    found = run.result.figures.lines()
+    return facts(found) if found else Html("")
+
+
+def _job(run: Run) -> Iterable[tuple[str, Content]]:
+    """Yield what the workload and the cluster say that ran."""
+    ran = run.result.what_ran
+    named = {
+        "model": " ".join(filter(None, (ran.model, ran.job))),
+        "plan": ran.plan,
+        "load": ", ".join(filter(None, (ran.load, ran.dtype))),
+        "cluster": ran.cluster,
+    }
+    yield from ((name, text) for name, text in named.items() if text)
+
+
 def _facts(run: Run) -> Iterable[tuple[str, Content]]:
     from yantra import __version__
 
     result = run.result
     scenario = result.model.scenario
     network = " x ".join(use.linked for use in result.dimension_uses)
+    yield from _job(run)
     yield "ranks", f"{result.model.ranks:,} in {_count(len(run.classes), 'class', 'classes')}"
     yield "semantics", scenario.semantics
     yield "network", f"{network}; {_network(scenario.network)}"

@@ -1,0 +1,251 @@
+"""The figures that a run is quoted by: tokens per second, MFU, memory headroom, bubble, cost.
+
+* MFU, model FLOPs utilisation: model FLOPs / (time x devices x peak), where nothing counts that is
+  computed again (Chowdhery et al., "PaLM", 2022, appendix B; pairs of tokens that a causal mask
+  hides do not count here). HFU, hardware FLOPs utilisation, counts all matrix products that run
+  (Korthikanti et al., "Reducing activation recomputation", MLSys 2023).
+* The peak is the dense rate of the dtype on the data sheet, not the rate that software reaches;
+  where the cluster has no name, the peak that the scenario gives the device.
+* TTFT, time to first token, is that of a prefill of all prompts; TPOT, time per output token, that
+  of one iteration of a decode.
+* The bubble of a pipeline is the share of a step in which a device does nothing for its stage: no
+  kernel, no memory operation, no collective within the stage; the mean of all devices. It is the
+  idle time of GPipe (Huang et al., 2019), (p - 1) / (m + p - 1) for equal stages. Narayanan et al.
+  (SC 2021) divide by the rest of the step instead: (p - 1) / m.
+* Headroom is the memory of a device less the peak of the rank that needs most.
+
+Everything comes from what the workload file and the cluster state. Where one of them states
+nothing, the figure is None: plain traces have no tokens, a network described in place no price.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import compress
+from typing import Any, NamedTuple
+
+from yantra import _core
+from yantra.base.text import format_bytes
+from yantra.base.units import exact, format_time
+from yantra.compile import Model
+from yantra.compile.templates import TemplateGraphs
+from yantra.result.bound import union_length
+from yantra.result.tables import NEVER, NODE_TYPES, nanoseconds
+from yantra.result.what_ran import about_of, plan_of, whole
+from yantra.scenario.types import Machine
+
+_J_PER_KWH = 3.6e6
+_NS_PER_H = 3.6e12
+_NOT_WORK = frozenset(map(NODE_TYPES.index, ("INVALID", "METADATA", "COMM_SEND", "COMM_RECV")))
+_COLLECTIVE = NODE_TYPES.index("COMM_COLL")
+
+
+class Figures(NamedTuple):
+    """See the module; None where the workload or the cluster does not state what it takes.
+
+    `tokens` are those of a step of training, of the prompts of a prefill, or that sequences get of
+    a decode. Cost and energy are those of all devices for the whole run. Shares are of 1.
+    """
+
+    step_time_ns: float | None = None
+    ttft_ns: float | None = None
+    tpot_ns: float | None = None
+    tokens: int | None = None
+    tokens_per_s: float | None = None
+    tokens_per_s_per_device: float | None = None
+    mfu: float | None = None
+    hfu: float | None = None
+    peak_flops: float | None = None
+    peak_dtype: str | None = None
+    memory_bytes: int | None = None
+    memory_need_bytes: int | None = None
+    memory_headroom_bytes: int | None = None
+    kv_cache_bytes: int | None = None
+    kv_cache_use: float | None = None
+    bubble: float | None = None
+    cost_usd: float | None = None
+    usd_per_million_tokens: float | None = None
+    energy_kwh: float | None = None
+    joules_per_token: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return those that are known."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return those that are known in words: a name and a text for each line."""
+        return list(_lines(self))
+
+
+def figures(model: Model, outcome: _core.Outcome) -> Figures:
+    """Return the figures of a run."""
+    time_ns = nanoseconds(max(outcome.finish), model.ticks_per_ns) or 0
+    about, machine = about_of(model), model.scenario.machine
+    found: dict[str, Any] = _memory(model, about, machine)
+    if time_ns:
+        times = _times(about, time_ns)
+        found |= times | _utilisation(model, about, time_ns)
+        found |= _cost(machine, model.ranks, time_ns, times.get("tokens"))
+        if "tokens" in times:
+            found["tokens_per_s_per_device"] = times["tokens_per_s"] / model.ranks
+        if (whole(plan_of(about), "pp") or 1) > 1 and about.get("kind") == "training":
+            found["bubble"] = _bubble(model, outcome)
+    return Figures(**found)
+
+
+def _times(about: Mapping[str, Any], time_ns: float) -> dict[str, Any]:
+    """Return the time by its name, and the tokens."""
+    if about.get("kind") == "training":
+        batch, sequence = whole(plan_of(about), "global_batch"), whole(about, "sequence")
+        return {"step_time_ns": time_ns, **_rate(batch and sequence and batch * sequence, time_ns)}
+    phase, iterations = about.get("phase"), whole(about, "iterations")
+    emitted = whole(about, "emitted_tokens")
+    if phase == "prefill":
+        first = {"ttft_ns": time_ns} if emitted and emitted == whole(about, "batch") else {}
+        return first | _rate(whole(about, "tokens"), time_ns)
+    if phase in ("decode", "mixed") and iterations:
+        return {"tpot_ns": time_ns / iterations, **_rate(emitted, time_ns)}
+    return {}
+
+
+def _rate(tokens: int | None, time_ns: float) -> dict[str, Any]:
+    return {"tokens": tokens, "tokens_per_s": tokens / time_ns * 1e9} if tokens else {}
+
+
+def _utilisation(model: Model, about: Mapping[str, Any], time_ns: float) -> dict[str, Any]:
+    """Return MFU and HFU; where ranks have devices of their own, no one peak is theirs."""
+    scenario = model.scenario
+    peak = scenario.machine.peak_flops or scenario.device.peak_flops
+    needed, done = (whole(about, name) for name in ("model_flops", "hardware_flops"))
+    if not peak or not needed or not done or scenario.devices:
+        return {}
+    could = peak * model.ranks * time_ns / 1e9
+    told = {"peak_dtype": scenario.machine.dtype} if scenario.machine.dtype else {}
+    return {"mfu": needed / could, "hfu": done / could, "peak_flops": peak} | told
+
+
+def _memory(model: Model, about: Mapping[str, Any], machine: Machine) -> dict[str, Any]:
+    graphs = model.graphs
+    peaks = graphs.workload.peaks() if isinstance(graphs, TemplateGraphs) else {}
+    if not peaks or not isinstance(graphs, TemplateGraphs):
+        return {}
+    worst = max(peaks, key=lambda name: peaks[name])
+    found: dict[str, Any] = {"memory_need_bytes": peaks[worst]}
+    if machine.memory_bytes:
+        found["memory_bytes"] = machine.memory_bytes
+        found["memory_headroom_bytes"] = machine.memory_bytes - peaks[worst]
+    parts = [graphs.workload.memory[name] for name in peaks]
+    return found | _cache(parts, plan_of(about), machine.memory_bytes)
+
+
+def _cache(
+    parts: list[Mapping[str, Any]], plan: Mapping[str, Any], capacity: int | None
+) -> dict[str, Any]:
+    """Return the cache of keys and values of the rank with most, and its share of the room."""
+    caches = [part for part in parts if whole(part, "cache")]
+    if not caches:
+        return {}
+    found: dict[str, Any] = {"kv_cache_bytes": max(part["cache"] for part in caches)}
+    share = plan.get("gpu_memory_utilization")
+    if capacity and isinstance(share, float):
+        usable = int(capacity * share)
+        rooms = [usable - (part["peak"] - part["cache"]) for part in caches]
+        if all(room > 0 for room in rooms):
+            pairs = zip(caches, rooms, strict=True)
+            found["kv_cache_use"] = max(part["cache"] / room for part, room in pairs)
+    return found
+
+
+def _cost(machine: Machine, devices: int, time_ns: float, tokens: int | None) -> dict[str, Any]:
+    """Return cost and energy as far as the machine states its price and power."""
+    found: dict[str, Any] = {}
+    if machine.price_usd_per_h:
+        cost = machine.price_usd_per_h * devices * time_ns / _NS_PER_H
+        found |= {"cost_usd": cost}
+        if tokens:
+            found["usd_per_million_tokens"] = cost / tokens * 1e6
+    if machine.power_w:
+        joules = machine.power_w * devices * time_ns / 1e9
+        found |= {"energy_kwh": joules / _J_PER_KWH}
+        if tokens:
+            found["joules_per_token"] = joules / tokens
+    return found
+
+
+def _bubble(model: Model, outcome: _core.Outcome) -> float | None:
+    """Return the mean share of the run in which a rank does nothing for its stage."""
+    graphs = model.graphs
+    if not isinstance(graphs, TemplateGraphs):
+        return None
+    across = {name for name, group in graphs.workload.groups.items() if "pp" in group.axes}
+    works = [_works(graph, across) for graph in graphs.distinct]
+    count = Counter(zip(graphs.by_rank, outcome.first_node, strict=False))
+    busy = sum(ranks * _busy(outcome, first, works[at]) for (at, first), ranks in count.items())
+    return 1 - busy / (sum(count.values()) * max(outcome.finish))
+
+
+def _works(graph: _core.Graph, across: set[str]) -> list[bool]:
+    """Return for each node whether it is work of its own stage."""
+    outside = {at for at, name in enumerate(graph.pg_names) if name in across}
+    return [
+        node_type not in _NOT_WORK and not (node_type == _COLLECTIVE and group in outside)
+        for node_type, group in zip(graph.type, graph.pg_name, strict=True)
+    ]
+
+
+def _busy(outcome: _core.Outcome, first: int, works: list[bool]) -> int:
+    """Return for how many ticks some node of one rank works."""
+    part = slice(first, first + len(works))
+    nodes = zip(outcome.start[part], outcome.end[part], strict=True)
+    return union_length([times for times in compress(nodes, works) if times[1] != NEVER])
+
+
+def _lines(of: Figures) -> Iterator[tuple[str, str]]:
+    for name, time in (
+        ("step time", of.step_time_ns),
+        ("time to first token", of.ttft_ns),
+        ("time per output token", of.tpot_ns),
+    ):
+        if time is not None:
+            yield name, format_time(time)
+    if of.tokens_per_s is not None and of.tokens_per_s_per_device is not None:
+        per_device = f"({count_text(of.tokens_per_s_per_device)} per device)"
+        yield "tokens/s", f"{count_text(of.tokens_per_s)} {per_device}"
+    if of.mfu is not None and of.hfu is not None and of.peak_flops is not None:
+        peak = f"{exact(of.peak_flops, 'FLOP/s')} {of.peak_dtype or ''}".rstrip()
+        yield "MFU, HFU", f"{share_text(of.mfu)}, {share_text(of.hfu)} of {peak}"
+    if of.memory_need_bytes is not None:
+        yield "memory", _memory_text(of)
+    if of.kv_cache_bytes is not None:
+        used = "" if of.kv_cache_use is None else f", {share_text(of.kv_cache_use)} of its room"
+        yield "KV cache", f"{format_bytes(of.kv_cache_bytes)}{used}"
+    if of.bubble is not None:
+        yield "pipeline bubble", share_text(of.bubble)
+    if of.cost_usd is not None:
+        each = of.usd_per_million_tokens
+        more = "" if each is None else f", {each:.4g} USD per million tokens"
+        yield "cost", f"{of.cost_usd:.4g} USD{more}"
+    if of.energy_kwh is not None:
+        each = of.joules_per_token
+        more = "" if each is None else f", {each:.4g} J per token"
+        yield "energy", f"{of.energy_kwh:.4g} kWh{more}"
+
+
+def _memory_text(of: Figures) -> str:
+    need = format_bytes(of.memory_need_bytes or 0)
+    if of.memory_bytes is None or of.memory_headroom_bytes is None:
+        return need
+    left = of.memory_headroom_bytes
+    said = f"{format_bytes(left)} left" if left >= 0 else f"{format_bytes(-left)} too much"
+    return f"{need} of {format_bytes(of.memory_bytes)}, {said}"
+
+
+def share_text(share: float) -> str:
+    """Write a share of 1 in per cent."""
+    return f"{100 * share:.1f} %"
+
+
+def count_text(number: float) -> str:
+    """Write a rate with its thousands apart; small ones with a digit more."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"

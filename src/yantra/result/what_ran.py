@@ -1,0 +1,156 @@
+"""What ran: the job, its plan, the machine, the level of the network and the version of Yantra.
+
+A workload that Yantra made says its model and plan; plain traces say nothing of them, and a network
+that is described in place has no name. What is not known is None, and texts leave it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from yantra.compile import Model
+from yantra.compile.templates import TemplateGraphs
+from yantra.network import describe
+from yantra.result.network import linked
+
+_AXES = ("tp", "cp", "pp", "vpp", "ep", "dp")
+
+
+class WhatRan(NamedTuple):
+    """The names of what ran; `job` is training, or the phase of inference.
+
+    `plan` and `load` are in words: `tp 8, pp 4, dp 2` and `32 x 8192 tokens`.
+    """
+
+    model: str | None
+    job: str | None
+    plan: str | None
+    load: str | None
+    dtype: str | None
+    cluster: str | None
+    topology: str
+    ranks: int
+    network: str
+    semantics: str
+    yantra_version: str
+
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        """All of it: what is asked for, where the workload says it, and what it ran on."""
+        where = f"on {self.cluster}" if self.cluster else self.topology
+        ranks = f"{self.ranks} rank{'' if self.ranks == 1 else 's'}"
+        job = [" ".join(filter(None, (self.model, self.job))), self.plan, self.load, self.dtype]
+        machine = [f"{ranks} {where}" if self.cluster else f"{ranks}, {where}"]
+        machine.append(f"{self.network} network")
+        if self.semantics != "yantra":
+            machine.append(f"{self.semantics} semantics")
+        machine.append(f"Yantra {self.yantra_version}")
+        return tuple(", ".join(filter(None, part)) for part in (job, machine) if any(part))
+
+    @property
+    def text(self) -> str:
+        """All of it in one line."""
+        return "; ".join(self.clauses)
+
+    @property
+    def short(self) -> str:
+        """The job and the machine alone, as titles and rows of tables have them."""
+        job = ", ".join(filter(None, (self.model, self.plan)))
+        where = self.cluster or self.topology
+        return f"{job} on {where}" if job else where
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the names for JSON, and `text`; what is not known is left out."""
+        known = {name: value for name, value in self._asdict().items() if value is not None}
+        return known | {"text": self.text}
+
+
+def what_ran(model: Model) -> WhatRan:
+    """Return the names of what a compiled scenario runs."""
+    from yantra import __version__
+
+    scenario = model.scenario
+    about = about_of(model)
+    plan = plan_of(about)
+    return WhatRan(
+        model=_text(about, "model"),
+        job=_text(about, "phase") or _text(about, "kind"),
+        plan=_plans(about),
+        load=_load(about),
+        dtype=_text(plan, "dtype"),
+        cluster=scenario.machine.name,
+        topology=" x ".join(map(linked, scenario.topology.dimensions)),
+        ranks=model.ranks,
+        network=describe(scenario.network),
+        semantics=scenario.semantics,
+        yantra_version=__version__,
+    )
+
+
+def about_of(model: Model) -> Mapping[str, Any]:
+    """Return what the workload file says that it was made from; nothing for plain traces."""
+    graphs = model.graphs
+    about = graphs.workload.about if isinstance(graphs, TemplateGraphs) else {}
+    return about if isinstance(about, dict) else {}
+
+
+def plan_of(about: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the plan, of two grids that of the first."""
+    plan = about.get("plan", about.get("prefill_plan"))
+    return plan if isinstance(plan, dict) else {}
+
+
+def whole(of: Mapping[str, Any], name: str) -> int | None:
+    """Return a number above 0 that a workload file states; None for anything else there."""
+    value = of.get(name)
+    return value if type(value) is int and value > 0 else None
+
+
+def _text(of: Mapping[str, Any], name: str) -> str | None:
+    value = of.get(name)
+    return value if isinstance(value, str) and value.isprintable() and value else None
+
+
+def _plans(about: Mapping[str, Any]) -> str | None:
+    if isinstance(about.get("decode_plan"), dict):
+        parts = (about.get(f"{name}_plan") for name in ("prefill", "decode"))
+        told = [_plan(part) for part in parts if isinstance(part, dict)]
+        return " and ".join(told)
+    plan = plan_of(about)
+    return _plan(plan) if plan else None
+
+
+def _plan(plan: Mapping[str, Any]) -> str:
+    return ", ".join(_choices(plan)) or "one device"
+
+
+def _choices(plan: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a plan chooses that other plans of the model may not."""
+    for axis in _AXES:
+        if (whole(plan, axis) or 1) > 1:
+            yield f"{axis} {plan[axis]}"
+    if whole(plan, "zero"):
+        yield f"zero {plan['zero']}"
+    schedule = _text(plan, "schedule")
+    if schedule and (whole(plan, "pp") or 1) > 1:
+        yield schedule
+    again = _text(plan, "recompute")
+    if again and again != "none":
+        yield f"recompute {again}"
+
+
+def _load(about: Mapping[str, Any]) -> str | None:
+    """Say how much there is to do: sequences and their lengths."""
+    if about.get("kind") == "training":
+        batch, sequence = whole(plan_of(about), "global_batch"), whole(about, "sequence")
+        return f"{batch} x {sequence} tokens" if batch and sequence else None
+    batch, prompt, context = (whole(about, name) for name in ("batch", "prompt", "context"))
+    if not batch:
+        return None
+    if about.get("phase") == "decode":
+        return f"{batch} sequences after {context} tokens" if context else None
+    if about.get("phase") == "mixed":
+        return f"{batch} sequences and {whole(about, 'prompts') or 0} prompts of {prompt} tokens"
+    before = f" after {context}" if context else ""
+    return f"{batch} x {prompt} tokens{before}" if prompt else None
