@@ -101,7 +101,7 @@ def test_saved_activations_are_counted_from_start_and_to_end(tmp_path: Path) -> 
             node["act_alloc"] = alloc
         if free:
             node["act_free"] = free
-    result = simulate(scenario([trace] * 2, dimension(size=2)))
+    result = simulate(scenario([trace] * 2, dimension(size=2), fold="off"))
     result.to_perfetto(tmp_path / "t.pftrace")
     counters = read(tmp_path / "t.pftrace").counters
     expected = [(0, 100), (1000, 120), (3000, 20), (4000, 0)]
@@ -114,7 +114,8 @@ def test_live_tensors_are_counted_where_they_are_tracked(tmp_path: Path) -> None
     for inputs, outputs in (([], ["a", "8"]), (["a", "8"], [])):
         node = trace.compute(duration_micros=1, after=trace.nodes[-1:])
         node["inputs"], node["outputs"] = inputs, outputs
-    result = simulate(scenario([trace] * 2, dimension(size=2), track_local_memory=True))
+    asked = scenario([trace] * 2, dimension(size=2), track_local_memory=True, fold="off")
+    result = simulate(asked)
     result.to_chrome(tmp_path / "t.json")
     counters = read(tmp_path / "t.json").counters
     assert counters[1, "memory: tensors (bytes)"] == [(0, 8), (2000, 0)]

@@ -74,20 +74,29 @@ def _ranks(result: Result | StoredResult) -> Grid:
     unit, scale = next((name, size) for name, size, end in _UNITS if result.makespan_ns < end)
     whole = scale == 1 and all(isinstance(value, int) for column in columns for value in column)
     digits = 0 if whole else 1 if scale == 1 else 3
-
-    def row(label: str, values: Sequence[Any]) -> tuple[str, ...]:
-        return (label, *(f"{value / scale:.{digits}f}" for value in values))
-
     head = (f"rank ({unit})", "finish", *(_HEADS[part] for part in parts))
-    rows = []
+    rows: list[tuple[str, Sequence[Any]]] = []
     for values, run in groupby(enumerate(zip(*columns, strict=True)), key=lambda pair: pair[1]):
         ranks = [rank for rank, _ in run]
         label = f"{ranks[0]}-{ranks[-1]}" if len(ranks) > 1 else f"{ranks[0]}"
-        rows.append(row(label, values))
+        rows.append((label, values))
     if len(rows) > _MOST_ROWS:
         shown: dict[str, Any] = {"min": min, "median": _median, "max": max}
-        rows = [row(name, [of(column) for column in columns]) for name, of in shown.items()]
-    return Grid(head, rows)
+        rows = [(name, [of(column) for column in columns]) for name, of in shown.items()]
+    return _narrow(head, rows, scale, digits)
+
+
+def _narrow(
+    head: tuple[str, ...], rows: list[tuple[str, Sequence[Any]]], scale: float, digits: int
+) -> Grid:
+    """Return the rows with so many decimals, fewer where lines are too long."""
+    grid = Grid(
+        head,
+        [(label, *(f"{value / scale:.{digits}f}" for value in row)) for label, row in rows],
+    )
+    if digits == 0 or len(as_text(grid).partition("\n")[0]) <= _WIDTH:
+        return grid
+    return _narrow(head, rows, scale, digits - 1)
 
 
 def _median(values: Sequence[Any]) -> Any:

@@ -20,6 +20,7 @@ from yantra.scenario.layout import CLUSTER, COLLECTIVES, LEVELS, NAMED, NamedClu
 from yantra.scenario.training import STEP, ranks_of
 
 _PARTS = ("topology", "device", "memory", "machine")
+_CHANGED = " (changed)"
 
 
 def cluster_parts(
@@ -55,7 +56,7 @@ def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...]]:
     described = {key: _changed(parts[key], given, key, folder) for key in _PARTS if key in parts}
     if levels and "topology" in given:
         described["topology"] = _levels(parts["topology"], levels, given["topology"], folder)
-    _call_changed(described, given)
+    call_changed(described, given)
     whole = tree | {"cluster": given | described}
     if "collectives" in parts:
         over = tree.get("collectives", {})
@@ -84,7 +85,7 @@ def _parts(
     return parts, machine.levels(ranks)
 
 
-def _call_changed(described: dict[str, Any], given: dict[str, Any]) -> None:
+def call_changed(described: dict[str, Any], given: dict[str, Any]) -> None:
     """Let the machine be called changed where its device, memory or network is another one.
 
     A peak of its own that the file gives the device is also what the device is stated to reach.
@@ -94,8 +95,8 @@ def _call_changed(described: dict[str, Any], given: dict[str, Any]) -> None:
     own = own if isinstance(own, dict) else {}
     if not isinstance(stated, dict) or not given.keys() - {"machine"}:
         return
-    if "name" not in own:
-        stated["name"] += " (changed)"
+    if "name" not in own and not stated["name"].endswith(_CHANGED):
+        stated["name"] += _CHANGED
     device = given.get("device")
     if isinstance(device, dict) and "peak" in device and "peak" not in own:
         stated["peak"] = described["device"]["peak"]

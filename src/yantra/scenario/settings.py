@@ -16,7 +16,7 @@ from typing import Any
 from yantra.base.documents import parse_yaml
 from yantra.base.errors import ConfigError, expected_got
 from yantra.scenario.layout import DOCUMENT
-from yantra.scenario.named import dimensions_of, expanded
+from yantra.scenario.named import call_changed, dimensions_of, expanded
 
 Settings = Mapping[str, Any]
 """The plain tree of a value by the path of its field."""
@@ -71,13 +71,25 @@ def with_settings(
     for path, place in steps.items():
         if not _is_part_of_cluster(place):
             tree = DOCUMENT.put(tree, place, settings[path], "", folder)
+    before = tree
     tree, levels = expanded(tree, folder)
+    is_named = tree is not before
     if between:
         tree = between(tree)
     for path, place in steps.items():
         if _is_part_of_cluster(place):
             for one in _named_dimensions(place, levels):
                 tree = DOCUMENT.put(tree, one, settings[path], "", folder)
+    of_cluster = [place for place in steps.values() if place[0] == "cluster" and len(place) > 2]
+    if is_named and of_cluster:
+        cluster = before["cluster"]
+        given = dict(cluster) if isinstance(cluster, dict) else {}
+        given = {"machine": given.get("machine")}
+        for _, part, key, *_ in of_cluster:
+            given.setdefault(part, {})
+            if part == "device":
+                given[part][key] = None
+        call_changed(tree["cluster"], given)
     return tree
 
 
