@@ -30,7 +30,7 @@ from yantra.workloads.templates.workload import is_size
 
 
 def on_cluster(
-    workload: Mapping[str, Any],
+    workload: Mapping[str, Any] | str,
     cluster: str,
     *,
     dtype: str | None = None,
@@ -44,7 +44,8 @@ def on_cluster(
 ) -> Scenario:
     """Return the scenario of a workload on a cluster, by name or by the path of its file.
 
-    `workload` is that mapping of a scenario file; its paths start from the current folder.
+    `workload` is that mapping of a scenario file, or the path of a workload file; paths start from
+    the current folder.
     `algorithms` names, per collective, one algorithm for all dimensions or one for each, in place
     of those of the cluster. `settings` change single fields last. Raises ConfigError where ranks or
     memory do not fit.
@@ -61,7 +62,7 @@ def on_cluster(
         return tree | {"collectives": tree.get("collectives", {}) | chosen} if chosen else tree
 
     tree = {
-        "workload": workload,
+        "workload": {"templates": workload} if isinstance(workload, str) else workload,
         "cluster": {"name": cluster, "speeds": speeds} | ({"dtype": dtype} if dtype else {}),
         "semantics": semantics,
         "network": network,
