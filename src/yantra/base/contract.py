@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from yantra.base.errors import YantraError
@@ -60,6 +60,17 @@ def asked(law: Callable[..., str | None], *example: Any) -> str | None:
         raise
     except Exception as error:
         return f"it raises {what_was_raised(error)}"
+
+
+def first_broken(
+    laws: Iterable[Callable[..., str | None]], label: str, *example: Any
+) -> str | None:
+    """Return the first law that an example breaks, as `label: law: what is wrong`; else None."""
+    for law in laws:
+        wrong = asked(law, *example)
+        if wrong:
+            return f"{label}: {law.__name__}: {wrong}"
+    return None
 
 
 def main(contract: Contract, arguments: Sequence[str] | None = None) -> int:

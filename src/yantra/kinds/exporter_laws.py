@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from tempfile import TemporaryDirectory
 
-from yantra.base.contract import Contract, asked, main
+from yantra.base.contract import Contract, first_broken, main
 from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.compile import compile
@@ -103,11 +103,8 @@ LAWS: tuple[Callable[[Exporter, str], str | None], ...] = (
 def violations(exporter: Exporter) -> Iterator[str]:
     """Yield what is wrong with an exporter, for every run and law."""
     for run in RUNS:
-        for law in LAWS:
-            wrong = asked(law, exporter, run)
-            if wrong:
-                yield f"{run}: {law.__name__}: {wrong}"
-                break
+        if wrong := first_broken(LAWS, run, exporter, run):
+            yield wrong
 
 
 def find(name: str) -> Exporter:

@@ -15,7 +15,7 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from yantra.base import contract
-from yantra.base.contract import Contract, asked
+from yantra.base.contract import Contract, first_broken
 from yantra.base.errors import ConfigError, DeadlockError, UnsupportedError
 from yantra.base.plugin_files import Named
 from yantra.chakra import CollectiveType, Node, Trace, TraceBuilder
@@ -205,11 +205,8 @@ LAWS: tuple[Law, ...] = (
 def violations(kind: Named) -> Iterator[str]:
     """Yield what is wrong with a scheduler, for every job and law."""
     for case in CASES:
-        for law in LAWS:
-            wrong = asked(law, kind, case)
-            if wrong:
-                yield f"{case}: {law.__name__}: {wrong}"
-                break
+        if wrong := first_broken(LAWS, str(case), kind, case):
+            yield wrong
 
 
 def summary(kind: Named) -> str:

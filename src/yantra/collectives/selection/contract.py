@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from yantra.base.contract import Contract, asked, main
+from yantra.base.contract import Contract, first_broken, main
 from yantra.base.errors import ConfigError
 from yantra.base.fields import made
 from yantra.collectives.algorithms import algorithms
@@ -71,11 +71,9 @@ def violations(selection: Selection) -> Iterator[str]:
     """Yield what is wrong with a selection, for every kind, group and law."""
     for group in GROUPS:
         for kind in KINDS:
-            for law in LAWS:
-                wrong = asked(law, selection, kind, group)
-                if wrong:
-                    yield f"{kind} over {group.ranks} ranks: {law.__name__}: {wrong}"
-                    break
+            label = f"{kind} over {group.ranks} ranks"
+            if wrong := first_broken(LAWS, label, selection, kind, group):
+                yield wrong
 
 
 def find(name: str) -> Selection:
