@@ -7,6 +7,7 @@ place, and what is written is the full description.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from os import path as paths
 from typing import Any
 
@@ -56,7 +57,7 @@ def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...]]:
     described = {key: _changed(parts[key], given, key, folder) for key in _PARTS if key in parts}
     if levels and "topology" in given:
         described["topology"] = _levels(parts["topology"], levels, given["topology"], folder)
-    call_changed(described, given)
+    call_changed(described, list(_places(given)), given.get("machine"))
     whole = tree | {"cluster": given | described}
     if "collectives" in parts:
         over = tree.get("collectives", {})
@@ -85,21 +86,29 @@ def _parts(
     return parts, machine.levels(ranks)
 
 
-def call_changed(described: dict[str, Any], given: dict[str, Any]) -> None:
-    """Let the machine be called changed where its device, memory or network is another one.
+def call_changed(described: dict[str, Any], places: Sequence[tuple[str, ...]], own: Any) -> None:
+    """Let the machine of a cluster be called changed if another device, memory or network is given.
 
-    A peak of its own that the file gives the device is also what the device is stated to reach.
+    `described` has the parts of the cluster, `places` are what was changed in them, such as
+    `("device", "peak")`, and `own` is what the user says of the machine. A peak that was given to
+    the device is also what the device is stated to reach.
     """
     stated = described["machine"]
-    own = given.get("machine")
     own = own if isinstance(own, dict) else {}
-    if not isinstance(stated, dict) or not given.keys() - {"machine"}:
+    if not isinstance(stated, dict) or not places:
         return
     if "name" not in own and not stated["name"].endswith(_CHANGED):
         stated["name"] += _CHANGED
-    device = given.get("device")
-    if isinstance(device, dict) and "peak" in device and "peak" not in own:
+    if "peak" not in own and any(place[:2] == ("device", "peak") for place in places):
         stated["peak"] = described["device"]["peak"]
+
+
+def _places(given: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield what a file changes in the parts of a named cluster, but for the machine."""
+    for part, keys in given.items():
+        if part != "machine":
+            is_mapping = isinstance(keys, dict) and keys
+            yield from ((part, key) for key in keys) if is_mapping else [(part,)]
 
 
 def _changed(part: Any, given: dict[str, Any], key: str, folder: str) -> Any:

@@ -80,16 +80,12 @@ def with_settings(
         if _is_part_of_cluster(place):
             for one in _named_dimensions(place, levels):
                 tree = DOCUMENT.put(tree, one, settings[path], "", folder)
-    of_cluster = [place for place in steps.values() if place[0] == "cluster" and len(place) > 2]
-    if is_named and of_cluster:
+    parts = [place for place in steps.values() if _is_part_of_cluster(place)]
+    changed = [place[1:] for place in parts if place[0] == "cluster"]
+    if is_named and changed:
         cluster = before["cluster"]
-        given = dict(cluster) if isinstance(cluster, dict) else {}
-        given = {"machine": given.get("machine")}
-        for _, part, key, *_ in of_cluster:
-            given.setdefault(part, {})
-            if part == "device":
-                given[part][key] = None
-        call_changed(tree["cluster"], given)
+        own = cluster.get("machine") if isinstance(cluster, dict) else None
+        call_changed(tree["cluster"], changed, own)
     return tree
 
 
