@@ -24,10 +24,11 @@ from yantra.result import Result
 from yantra.result import bound as bounds
 from yantra.result.table import Table
 from yantra.result.tables import nanoseconds
-from yantra.result.waits import waits
-from yantra.run.removals import REMOVALS, Cause, Removal, bandwidth_removals, causes_of
+from yantra.run.removals import REMOVALS, Removal, bandwidth_removals
 from yantra.run.simulate import run
+from yantra.run.verdict import causes, gains_of_waits, must_fold
 from yantra.scenario import Scenario
+from yantra.scenario.types import Fold
 
 MOST_NODES_UNFOLDED = 2_000_000
 """Where a folded run would have more nodes than this unfolded, its bounds must fold, too."""
@@ -121,7 +122,7 @@ def what_if(
     result = of if isinstance(of, Result) else run(of if isinstance(of, Model) else compile(of))
     wanted = _all_removals(result.model) if removals is None else removals
     chosen = [one for one in wanted if one.applies(result.model.scenario)]
-    kinds = {cause.removal.name: cause.kind for cause in _causes(result)}
+    kinds = {cause.removal.name: cause.kind for cause in causes(result)}
     rows: list[Bound] = []
     best: tuple[Bound, Result] | None = None
     for done, removal in enumerate(chosen):
@@ -146,9 +147,9 @@ def what_if(
 def _bound(result: Result, removal: Removal, kind: str) -> tuple[Bound, Result | None]:
     name, causes, text, _ = removal
     model = compile_without(result.model, {*result.model.without, *causes})
-    must_fold = result.outcome.folded and _nodes(model) > MOST_NODES_UNFOLDED
+    fold: Fold | None = "require" if must_fold(result, model, MOST_NODES_UNFOLDED) else None
     try:
-        relieved = run(model, fold="require" if must_fold else None, like=result)
+        relieved = run(model, fold=fold, like=result)
     except (DeadlockError, UnsupportedError) as error:
         problem = str(error).splitlines()[0]
         return Bound(name, causes, text, None, None, None, "", kind, problem), None
@@ -166,13 +167,9 @@ def _all_removals(model: Model) -> tuple[Removal, ...]:
     return tuple(dict.fromkeys((first, *bandwidth_removals(model), *others)))
 
 
-def _causes(result: Result) -> list[Cause]:
-    return causes_of(result.model, [use.label for use in result.dimension_uses])
-
-
 def _of_waits(result: Result) -> list[Bound]:
     """Return the rows that need no run; what is left by them is not known."""
-    model, per_ns = result.model, result.model.ticks_per_ns
+    per_ns = result.model.ticks_per_ns
     makespan = max(result.outcome.finish)
     return [
         Bound(
@@ -185,15 +182,14 @@ def _of_waits(result: Result) -> list[Bound]:
             "",
             gain.kind,
         )
-        for gain in bounds.of_waits(model, waits(model, result.outcome))
+        for gain in gains_of_waits(result)
     ]
 
 
 def _labels(result: Result) -> dict[str, str]:
     """Return what texts call the causes, by the names of their rows."""
-    labels = {cause.removal.name: cause.label for cause in _causes(result)}
-    of_waits = bounds.of_waits(result.model, waits(result.model, result.outcome))
-    return labels | {gain.kind: gain.label for gain in of_waits}
+    labels = {cause.removal.name: cause.label for cause in causes(result)}
+    return labels | {gain.kind: gain.label for gain in gains_of_waits(result)}
 
 
 def _ticks(row: Bound, model: Model) -> int:
@@ -203,7 +199,3 @@ def _ticks(row: Bound, model: Model) -> int:
 def _is_better(row: Bound, best: Bound) -> bool:
     """Of equal gains, the one that removes less."""
     return (row.gain_ns or 0, -len(row.causes)) > (best.gain_ns or 0, -len(best.causes))
-
-
-def _nodes(model: Model) -> int:
-    return sum(len(graph) * ranks for graph, ranks, _ in model.graphs.counted())

@@ -17,12 +17,11 @@ from yantra.compile import Model, compile_without
 from yantra.result import Result
 from yantra.result.bound import Bound, Gain, estimated, largest, of_waits
 from yantra.result.waits import waits
-from yantra.run.removals import causes_of
+from yantra.run.removals import Cause, causes_of
 from yantra.scenario.types import Fold
 
 MOST_EVENTS = 400_000
 """How many events all removals together may have, if each has as many as the run."""
-
 
 MOST_NODES_UNFOLDED = 100_000
 """A removal that cannot be folded, where the run was, is run whole up to so many nodes."""
@@ -31,16 +30,26 @@ MOST_NODES_UNFOLDED = 100_000
 def verdict(result: Result) -> Bound:
     """Return what bounds a run, by runs without each cause or, if they cost too much, estimated."""
     model, makespan = result.model, max(result.outcome.finish)
-    causes = causes_of(model, [use.label for use in result.dimension_uses])
-    if result.events * len(causes) > MOST_EVENTS:
+    removable = causes(result)
+    if result.events * len(removable) > MOST_EVENTS:
         return estimated(model, result.outcome, result.dimension_uses)
     gains = []
-    for kind, label, removal in causes:
+    for kind, label, removal in removable:
         ticks = makespan_without(result, removal.causes)
         if ticks is None:
             return estimated(model, result.outcome, result.dimension_uses)
         gains.append(Gain(kind, label, removal.text, makespan - ticks))
-    return largest([*gains, *of_waits(model, waits(model, result.outcome))], makespan)
+    return largest([*gains, *gains_of_waits(result)], makespan)
+
+
+def causes(result: Result) -> list[Cause]:
+    """Return the causes of time that compete to be what bounds a run, and can be removed by one."""
+    return causes_of(result.model, [use.label for use in result.dimension_uses])
+
+
+def gains_of_waits(result: Result) -> tuple[Gain, Gain]:
+    """Return what the causes gain whose removal needs no run."""
+    return of_waits(result.model, waits(result.model, result.outcome))
 
 
 def makespan_without(result: Result, causes: tuple[str, ...]) -> int | None:
@@ -59,5 +68,10 @@ def fold_like(result: Result, model: Model) -> Fold:
     """Return how to fold a variation of a run: like it, and whole only where that is cheap."""
     if not result.outcome.folded:
         return "off"
-    nodes = sum(len(model.graphs.of(rank)) for rank in range(model.ranks))
-    return "require" if nodes > MOST_NODES_UNFOLDED else "auto"
+    return "require" if must_fold(result, model, MOST_NODES_UNFOLDED) else "auto"
+
+
+def must_fold(result: Result, model: Model, most_nodes: int) -> bool:
+    """Return whether a variation of a folded run has more nodes than may be run whole."""
+    nodes = sum(len(graph) * ranks for graph, ranks, _ in model.graphs.counted())
+    return bool(result.outcome.folded) and nodes > most_nodes
