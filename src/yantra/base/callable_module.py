@@ -1,6 +1,6 @@
 """Modules that can be called, for those that share their name with the one function users want.
 
-`yantra.simulate` names a function and a module. Python binds the module to that name as soon as
+`yantra.compile` names a function and a module. Python binds the module to that name as soon as
 anybody imports it, so the module, called, does what the function does.
 """
 

@@ -7,7 +7,7 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from yantra.base.text import Grid
+from yantra.base.text import Grid, count
 from yantra.export.exporter import TextExporter
 from yantra.export.summary import summarise
 from yantra.result import Result
@@ -31,7 +31,7 @@ class Notebook(TextExporter):
     def pieces(self, result: Result, **options: Any) -> Iterator[str]:
         """Yield the one element."""
         summary = summarise(result)
-        ranks = "1 rank" if result.model.ranks == 1 else f"{result.model.ranks} ranks"
+        ranks = count(result.model.ranks, "rank")
         semantics = result.model.scenario.semantics
         head = f"{ranks}, {number_text(result.makespan_ns)} ns, {semantics} semantics"
         ran = escape(result.what_ran.text)

@@ -15,7 +15,7 @@ from os import path as paths
 from typing import Any
 
 from yantra.base.documents import RESULT_FORMAT, Path, parse_own_json, read_text
-from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean, expected_got, show
+from yantra.base.errors import ConfigError, UnsupportedError, expected_got, show
 from yantra.export.form_check import check_form
 from yantra.export.json import VERSION
 from yantra.export.unpacked import table_of
@@ -23,7 +23,7 @@ from yantra.result import Bound, DimensionUse, Table
 from yantra.result.columns import Kind
 from yantra.result.figures import Figures
 from yantra.result.table import Column
-from yantra.result.table_names import ALL_TABLES
+from yantra.result.table_names import ALL_TABLES, check_table_name
 from yantra.result.what_ran import WhatRan
 
 Form = dict[str, Any]
@@ -95,9 +95,7 @@ class StoredResult:
 
         Raises ConfigError for a name that none has, UnsupportedError for one the file lacks.
         """
-        if name not in ALL_TABLES:
-            hint = did_you_mean(name, ALL_TABLES)
-            raise ConfigError("table", f"no table is named '{name}'{hint}")
+        check_table_name(name)
         if name not in self._tables:
             has = ", ".join(self._tables) or "none"
             raise UnsupportedError(f"{self.name} does not hold the table {name}; it has {has}")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from yantra.base.text import Grid
+from yantra.base.text import Grid, count
 
 MOST_ROWS = 20
 _OTHERS = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d755d", "#eeca3b")
@@ -29,7 +29,7 @@ def table_html(
 ) -> str:
     """Return the first rows of a table, and how many it has."""
     cells = [[cell_text(value) for value in row] for row in head]
-    rows = "1 row" if length == 1 else f"{length} rows"
+    rows = count(length, "row")
     cut = f", of which these are the first {len(cells)}" if length > len(cells) else ""
     return f"<div>{rows_html(columns, cells)}<p>{escape(f'{name}: {rows}{cut}')}</p></div>"
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from yantra import _core
-from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean
+from yantra.base.errors import UnsupportedError
 from yantra.base.output import Path
 from yantra.compile import Model
 from yantra.result import accounting, network, tables
@@ -22,7 +22,7 @@ from yantra.result.figures import Figures, figures
 from yantra.result.forms import exporter
 from yantra.result.recording import Recording
 from yantra.result.table import Table
-from yantra.result.table_names import ALL_TABLES, RECORDED_TABLES, TABLES
+from yantra.result.table_names import RECORDED_TABLES, TABLES, check_table_name
 from yantra.result.what_ran import WhatRan, what_ran
 
 if TYPE_CHECKING:
@@ -182,9 +182,7 @@ class Result:
         Raises ConfigError for a name that none has, UnsupportedError for what only a recorded run
         has.
         """
-        if name not in ALL_TABLES:
-            hint = did_you_mean(name, ALL_TABLES)
-            raise ConfigError("table", f"no table is named '{name}'{hint}")
+        check_table_name(name)
         if name == "critical_path":
             return self.critical_path.table()
         table = getattr(self.recording if name in RECORDED_TABLES else self, name)

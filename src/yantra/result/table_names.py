@@ -1,5 +1,9 @@
 """The names of a result's tables. A file of its own, for command lines list them before any run."""
 
+from __future__ import annotations
+
+from yantra.base.errors import ConfigError, did_you_mean
+
 TABLES = ("ranks", "nodes", "collectives", "dimensions", "links")
 """The tables of every result."""
 
@@ -7,3 +11,10 @@ RECORDED_TABLES = ("messages", "utilisation", "link_utilisation", "critical_path
 """Those of a recorded run alone."""
 
 ALL_TABLES = TABLES + RECORDED_TABLES
+
+
+def check_table_name(name: str) -> None:
+    """Raise ConfigError for a name that no table of a result has."""
+    if name not in ALL_TABLES:
+        hint = did_you_mean(name, ALL_TABLES)
+        raise ConfigError("table", f"no table is named '{name}'{hint}")

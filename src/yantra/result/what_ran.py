@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from yantra.base.text import count
 from yantra.compile import Model
 from yantra.compile.templates import TemplateGraphs
 from yantra.network import describe
@@ -39,7 +40,7 @@ class WhatRan(NamedTuple):
     def clauses(self) -> tuple[str, ...]:
         """All of it: what is asked for, where the workload says it, and what it ran on."""
         where = f"on {self.cluster}" if self.cluster else self.topology
-        ranks = f"{self.ranks} rank{'' if self.ranks == 1 else 's'}"
+        ranks = count(self.ranks, "rank")
         job = [" ".join(filter(None, (self.model, self.job))), self.plan, self.load, self.dtype]
         machine = [f"{ranks} {where}" if self.cluster else f"{ranks}, {where}"]
         machine.append(f"{self.network} network")
