@@ -140,6 +140,7 @@ def test_the_timeline_of_any_job_is_its_tables(
         collectives=collectives(),
         memory=RemoteMemory(kind="per_npu", latency_ns=20, bytes_per_ns=7.0),
         semantics=semantics,
+        fold="off",  # a timeline of a folded run shows one rank of a class
     )
     try:
         result = simulate(question, record=record)
