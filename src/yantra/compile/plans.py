@@ -7,7 +7,7 @@ harm until a collective needs it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from yantra import _core
@@ -117,11 +117,12 @@ class Planner:
     def kinds_of_graphs(self, graphs: Graphs) -> dict[_core.LayoutId, set[Kind]]:
         """Return the kinds that the collectives of graphs run, by layout of their communicators."""
         used: dict[_core.LayoutId, set[Kind]] = {}
-        for collective in graphs.collectives():
-            communicator = self.communicators.find(collective.group)
-            if communicator is not None and collective.comm_type < len(_OF_COMM_TYPE):
+        occurring = dict.fromkeys((one.group, one.comm_type) for one in graphs.collectives())
+        for group, comm_type in occurring:
+            communicator = self.communicators.find(group)
+            if communicator is not None and comm_type < len(_OF_COMM_TYPE):
                 layout = self.builder.layout_of(communicator)
-                used.setdefault(layout, set()).add(_OF_COMM_TYPE[collective.comm_type])
+                used.setdefault(layout, set()).add(_OF_COMM_TYPE[comm_type])
         return used
 
     def kinds_of_templates(self, assignment: _core.Assignment) -> dict[_core.LayoutId, set[Kind]]:
@@ -315,8 +316,9 @@ class Planner:
             if isinstance(programs, str):
                 made.missing[needed] = programs
                 continue
-            made.programs[native_kind(needed)] = programs[0]
-            made.alternates[native_kind(needed)] = programs[-1]
+            native = native_kind(needed)
+            made.programs[native] = programs[0]
+            made.alternates[native] = programs[-1]
             alternating |= len(programs) > 1
         if not alternating:
             return made
@@ -385,6 +387,7 @@ def _is_own(name: Named) -> bool:
     return name == _ROOTED or algorithms.file_of(name) is not None or isinstance(name, type)
 
 
+@cache  # a compile asks for a dozen
 def native_kind(kind: Kind) -> _core.CollectiveKind:
     """Return a kind of collective as the core's."""
     return _core.CollectiveKind[kind.name]
