@@ -7,11 +7,12 @@ WORKERS ?= $(shell nproc)
 SECONDS ?= 600
 COUNT ?= 200
 
-.PHONY: help demo test docs lint stub bench bench-scale sanitize fuzz mutants clean
+.PHONY: help demo test explore docs lint stub bench bench-scale sanitize fuzz mutants clean
 
 help:
 	@echo "make demo      install into $(VENV) and run the demonstration"
 	@echo "make test      install with the test tools and run the suite"
+	@echo "make explore   the property tests on fresh random examples, which make test does not draw"
 	@echo "make docs      the site of the documentation, into build/site; warnings are errors"
 	@echo "make lint      ruff and mypy alone"
 	@echo "make stub      the types of the core, src/yantra/_core.pyi, from the built module"
@@ -26,6 +27,9 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.test-installed
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+explore: $(VENV)/.test-installed
+	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile fresh tests/property tests/workloads
 
 docs: $(VENV)/.docs-installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet

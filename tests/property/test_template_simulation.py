@@ -91,6 +91,7 @@ def _outcome(scenario: Scenario, folder: Path, name: str) -> Any:
 )
 @example((2, 2, 2), 0, "astra-sim", "analytical", "in_order")
 @example((2, 2, 2), 0, "per_communicator", "store_and_forward", "critical_path")
+@example((2, 2, 2), 69, "per_communicator", "store_and_forward", "in_order")
 def test_templates_and_their_expansion_run_alike(
     shape: tuple[int, int, int], seed: int, resources: str, network: str, scheduler: str
 ) -> None:
@@ -109,7 +110,22 @@ def test_templates_and_their_expansion_run_alike(
                 [files, WorkloadFile(path=str(folder / "w.yw")), Templates(workload=workload)]
             )
         ]
+    for run in runs:
+        if isinstance(run, dict):
+            _forget_the_pipeline(run["bound_by"])
     assert runs[0] == runs[1] == runs[2]
+
+
+def _forget_the_pipeline(bound: dict[str, Any]) -> None:
+    """Leave of a verdict what does not depend on knowing that the job is a pipeline.
+
+    Only a workload file says so. Then waiting is a bubble, and an estimate counts that it shrinks.
+    """
+    if bound["kind"] == "bubble":
+        bound["kind"] = "waiting"
+    del bound["text"]
+    if bound["estimate"]:
+        del bound["kind"], bound["gain"]
 
 
 def test_the_order_of_a_workload_that_has_one_of_its_own_is_kept() -> None:
