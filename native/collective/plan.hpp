@@ -45,10 +45,10 @@ struct Place {
     u32 position = 0;
     const u32* offsets = nullptr;    // of the positions from `base`, where no stride gives them
 
-    // The position so far along the ring, or that differs in these bits.
+    // The position so far along the ring, or the partner so far away.
     u32 position_at(i32 offset, bool by_xor, bool clockwise) const {
         if (by_xor) {
-            return position ^ static_cast<u32>(offset);
+            return partner_of(position, static_cast<u32>(offset), size);
         }
         const i64 n = size;
         i64 there = i64{position} + (clockwise ? offset : -offset);

@@ -36,6 +36,11 @@ public:
     constexpr Owner owner() const { return static_cast<Owner>(packed_ >> kind_bits); }
     constexpr u32 kind() const { return packed_ & ((1u << kind_bits) - 1); }
     constexpr u32 packed() const { return packed_; }
+    constexpr EventKind moved(u32 by) const {
+        EventKind other;
+        other.packed_ = packed_ + by;
+        return other;
+    }
     constexpr bool is_none() const { return packed_ == none; }
     friend constexpr bool operator==(EventKind, EventKind) = default;
 
@@ -56,6 +61,22 @@ struct Event {
     EventKind kind;
     u32 index;
     [[no_unique_address]] Trail trail;
+};
+
+// Events of one time and owner that follow each other, their kinds and indices evenly spaced.
+struct EventRun {
+    u64 time;
+    EventKind first_kind;
+    u32 first;
+    u32 count;
+    u32 kind_stride;
+    u32 stride;
+    [[no_unique_address]] Trail trail;
+
+    Owner owner() const { return first_kind.owner(); }
+    EventKind kind(u32 at) const { return first_kind.moved(at * kind_stride); }
+    u32 index(u32 at) const { return first + at * stride; }
+    Event event(u32 at) const { return {time, kind(at), index(at), trail}; }
 };
 
 }  // namespace YANTRA_RUN

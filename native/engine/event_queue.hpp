@@ -6,16 +6,23 @@
 // 64 buckets by the highest bit in which their time differs from the clock. An event moves to a
 // lower bucket at most 64 times, usually two or three, always by sequential copying; equal times
 // stay in one bucket in their order, so stability costs nothing. The price: no event may be
-// scheduled in the past, which a simulation never does.
+// scheduled in the past, which a simulation never does. A moment that the clock does not count is
+// TooLong (base/too_long.hpp), at the latest when its turn comes.
+//
+// Where ranks do the same in step, events of one owner and one time follow each other, their kinds and
+// indices evenly spaced. Such a run is one entry with a count: whatever comes between ends it, so the
+// order is that of single events, by construction. A recorded run keeps a trail per event: no runs.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <type_traits>
 #include <vector>
 
 #include "base/ensure.hpp"
 #include "base/growing.hpp"
+#include "base/too_long.hpp"
 #include "base/types.hpp"
 #include "base/variant.hpp"
 #include "engine/event.hpp"
@@ -23,19 +30,26 @@
 
 namespace yantra::inline YANTRA_RUN {
 
+// The first event that is later than the clock counts.
+struct TooLate : TooLong {
+    explicit TooLate(const Event& late) : event(late) {}
+    Event event;
+};
+
 class EventQueue {
 public:
     u64 now() const { return now_; }
-    u64 processed() const { return processed_ + head_; }
+    u64 processed() const { return processed_; }
     bool empty() const { return head_ == present_.size() && used_ == 0; }
 
     void schedule(u64 time, EventKind kind, u32 index) {
-        if (time == now_) {
-            present_.push({time, kind, index, recorder_.trail});
+        if (index == newest_.next && time == newest_.time && kind == newest_.kind) [[likely]] {
+            ++newest_.entry->count;
+            newest_.next += newest_.entry->stride;
+            newest_.kind = newest_.kind.moved(newest_.entry->kind_stride);
             return;
         }
-        ensure(time > now_, "event scheduled in the past");
-        bucket_of(time).push({time, kind, index, recorder_.trail});
+        schedule_apart(time, kind, index);
     }
 
     void schedule(u64 time, const Notice& notice) { schedule(time, notice.kind, notice.index); }
@@ -44,10 +58,34 @@ public:
 
     // The next event, with the clock moved to it. Precondition: not empty().
     Event next() {
+        EventRun run = next_run();
+        const Event first = run.event(0);
+        if (run.count > 1) {
+            put_back(run, 1);
+        }
+        return first;
+    }
+
+    // The same for all events of a run. Precondition: not empty().
+    EventRun next_run() {
         if (head_ == present_.size()) {
             advance();
         }
-        return present_[head_++];
+        EventRun& run = present_[head_++];
+        if (newest_.entry == &run) {
+            newest_ = {};
+        }
+        processed_ += run.count;
+        return run;
+    }
+
+    // Of the run that was taken last, all but the first `done` events come again.
+    void put_back(EventRun run, u32 done) {
+        run.first_kind = run.kind(done);
+        run.first += done * run.stride;
+        run.count -= done;
+        processed_ -= run.count;
+        present_[--head_] = run;
     }
 
     // Whether all that was scheduled up to now has been taken.
@@ -56,8 +94,12 @@ public:
     // What is pending, in the order in which it will come. Precondition: tick_is_over().
     std::vector<Event> pending() const {
         std::vector<Event> all;
-        for (const Growing<Event>& bucket : buckets_) {
-            all.insert(all.end(), bucket.begin(), bucket.end());
+        for (const Growing<EventRun>& bucket : buckets_) {
+            for (const EventRun& run : bucket) {
+                for (u32 at = 0; at < run.count; ++at) {
+                    all.push_back(run.event(at));
+                }
+            }
         }
         std::stable_sort(all.begin(), all.end(),
                          [](const Event& a, const Event& b) { return a.time < b.time; });
@@ -67,9 +109,10 @@ public:
     // Moves the clock and all that is pending. Precondition: tick_is_over().
     void leap(u64 ticks) {
         const std::vector<Event> all = pending();
-        for (Growing<Event>& bucket : buckets_) {
+        for (Growing<EventRun>& bucket : buckets_) {
             bucket.clear();
         }
+        newest_ = {};
         used_ = 0;
         now_ += ticks;
         for (const Event& event : all) {
@@ -78,33 +121,77 @@ public:
     }
 
 private:
-    Growing<Event>& bucket_of(u64 time) {
+    // The entry that was scheduled last, while it is the last of its time, and what would go on it.
+    struct Newest {
+        EventRun* entry = nullptr;
+        u64 time = 0;
+        EventKind kind;   // none: nothing goes on it
+        u32 next = none;
+    };
+
+    // Starts an entry, or makes a run of the newest one and this event.
+    [[gnu::noinline]] void schedule_apart(u64 time, EventKind kind, u32 index) {
+        EventRun* const entry = newest_.entry;
+        if (entry != nullptr && entry->count == 1 && time == newest_.time &&
+            kind.owner() == entry->owner()) {
+            entry->count = 2;
+            entry->kind_stride = kind.packed() - entry->first_kind.packed();
+            entry->stride = index - entry->first;
+            newest_.kind = kind.moved(entry->kind_stride);
+            newest_.next = index + entry->stride;
+            return;
+        }
+        if (time < now_) [[unlikely]] {
+            not_later();
+        }
+        Growing<EventRun>& entries = time == now_ ? present_ : bucket_of(time);
+        entries.push({time, kind, index, 1, 0, 0, recorder_.trail});
+        if constexpr (std::is_empty_v<Trail>) {
+            // One event has no strides yet, so whatever follows it comes back here.
+            newest_ = {&entries[entries.size() - 1], time, {}, none};
+        }
+    }
+
+    Growing<EventRun>& bucket_of(u64 time) {
         const auto bit = static_cast<u32>(std::bit_width(time ^ now_) - 1);
         used_ |= u64{1} << bit;
         return buckets_[bit];
     }
 
+    // A sum of now and a duration that 64 bits do not hold comes out before now. It takes the last moment.
+    [[noreturn, gnu::noinline, gnu::cold]] void not_later() const {
+        if (now_ == latest_tick) {
+            throw TooLong();
+        }
+        fail("event scheduled in the past");
+    }
+
     // Moves the clock to the earliest pending time and its events to the present list.
     [[gnu::noinline]] void advance() {
-        processed_ += head_;
         present_.clear();
         head_ = 0;
+        newest_ = {};
         ensure(used_ != 0, "next() on an empty event queue");
         const auto lowest = static_cast<u32>(std::countr_zero(used_));
         used_ &= used_ - 1;
-        Growing<Event>& bucket = buckets_[lowest];
+        Growing<EventRun>& bucket = buckets_[lowest];
         u64 earliest = ~u64{0};
         u64 latest = 0;
-        for (const Event& event : bucket) {
+        for (const EventRun& event : bucket) {
             earliest = std::min(earliest, event.time);
             latest = std::max(latest, event.time);
+        }
+        if (earliest > latest_tick) [[unlikely]] {
+            const EventRun* late = std::find_if(
+                bucket.begin(), bucket.end(), [&](const EventRun& run) { return run.time == earliest; });
+            throw TooLate(late->event(0));
         }
         now_ = earliest;
         if (earliest == latest) {
             present_.swap(bucket);
             return;
         }
-        for (const Event& event : bucket) {
+        for (const EventRun& event : bucket) {
             (event.time == now_ ? present_ : bucket_of(event.time)).push(event);
         }
         bucket.clear();
@@ -112,11 +199,12 @@ private:
 
     [[no_unique_address]] Recorder recorder_;
     u64 now_ = 0;
-    u64 processed_ = 0;   // before the present tick
+    u64 processed_ = 0;
     u64 used_ = 0;
+    Newest newest_;
     std::size_t head_ = 0;
-    Growing<Event> present_;
-    std::array<Growing<Event>, 64> buckets_;
+    Growing<EventRun> present_;
+    std::array<Growing<EventRun>, 64> buckets_;
 };
 
 }  // namespace yantra

@@ -32,28 +32,54 @@ void run(u32 seed) {
     EventQueue queue;
     std::vector<Event> pending;
     u32 scheduled = 0;
+    // Several in a row that would go into one run, and those that would not.
     auto schedule = [&] {
         const u64 time = queue.now() + any_delay(random);
-        queue.schedule(time, {Owner::network, seed}, scheduled);
-        pending.push_back({time, {Owner::network, seed}, scheduled, {}});
-        ++scheduled;
+        const u32 stride = static_cast<u32>(random.below(3));
+        const u32 kind_stride = static_cast<u32>(random.below(3)) - 1;
+        u32 kind = 1000;
+        u32 index = static_cast<u32>(random.below(100));
+        for (u64 i = 1 + random.below(6); i > 0; --i) {
+            const Owner owner = random.below(8) == 0 ? Owner::transport : Owner::network;
+            queue.schedule(time, {owner, kind}, index);
+            pending.push_back({time, {owner, kind}, index, {}});
+            kind += kind_stride;
+            index += random.below(8) == 0 ? 7 : stride;
+            ++scheduled;
+        }
     };
-    for (u64 i = 0; i < 30; ++i) {
-        schedule();
-    }
     u64 step = 0;
-    for (; !pending.empty(); ++step) {
-        std::stable_sort(pending.begin(), pending.end(),
-                         [](const Event& a, const Event& b) { return a.time < b.time; });
-        check(!queue.empty(), "the queue lost an event", step);
-        const Event event = queue.next();
+    auto is_next = [&](const Event& event) {
         const Event& wanted = pending.front();
         check(event.time == wanted.time && event.index == wanted.index && event.kind == wanted.kind,
               "another event comes next", step);
         check(queue.now() == event.time, "the clock is not the event's", step);
         pending.erase(pending.begin());
-        for (u64 more = random.below(3); more > 0 && scheduled < 1500; --more) {
+        for (u64 more = random.below(2); more > 0 && scheduled < 1500; --more) {
             schedule();
+            std::stable_sort(pending.begin(), pending.end(),
+                             [](const Event& a, const Event& b) { return a.time < b.time; });
+        }
+        ++step;
+    };
+    for (u64 i = 0; i < 30; ++i) {
+        schedule();
+    }
+    while (!pending.empty()) {
+        std::stable_sort(pending.begin(), pending.end(),
+                         [](const Event& a, const Event& b) { return a.time < b.time; });
+        check(!queue.empty(), "the queue lost an event", step);
+        if (random.below(2) == 0) {
+            is_next(queue.next());
+            continue;
+        }
+        const EventRun run = queue.next_run();
+        const u32 most = random.below(3) == 0 ? 1 + static_cast<u32>(random.below(run.count)) : run.count;
+        for (u32 at = 0; at < most; ++at) {
+            is_next(run.event(at));
+        }
+        if (most < run.count) {
+            queue.put_back(run, most);
         }
     }
     check(queue.empty(), "the queue has an event too many", step);
@@ -73,6 +99,26 @@ void the_past_is_refused() {
     check(thrown, "an event in the past was taken", 0);
 }
 
+// What is later than the clock counts is TooLong: at its turn, or at once if 64 bits do not hold it.
+void the_end_of_the_clock_is_kept() {
+    EventQueue queue;
+    queue.schedule(latest_tick, {Owner::network, 0}, 0);
+    queue.schedule(latest_tick + 5, {Owner::network, 0}, 7);
+    check(queue.next().time == latest_tick, "the last moment was lost", 0);
+    u64 refused = 0;
+    try {
+        queue.schedule(latest_tick + latest_tick, {Owner::network, 0}, 0);
+    } catch (const TooLong&) {
+        ++refused;
+    }
+    try {
+        queue.next();
+    } catch (const TooLate& late) {
+        refused += late.event.index == 7 ? 1 : 0;
+    }
+    check(refused == 2, "a moment that is too late was taken", refused);
+}
+
 }  // namespace
 
 int main() {
@@ -80,5 +126,6 @@ int main() {
         run(seed);
     }
     the_past_is_refused();
+    the_end_of_the_clock_is_kept();
     return 0;
 }

@@ -2,8 +2,9 @@
 //
 // All that an actor registers for one tick runs together, at the place in the global order where the
 // first of it was registered (astra-sim-semantics, "Sys-local events"). This decides ties and is kept
-// in both semantics. An actor has few ticks pending at once, so its batches form a short list, newest
-// first, that is searched and not hashed.
+// in both semantics. Most actors have one tick pending with one event, which lies in an entry of the
+// actor's own: its number is the actor's, so those of many ranks in step are a run for the queue.
+// Further ticks form a short list, newest first, that is searched and not hashed.
 #pragma once
 
 #include "base/ids.hpp"
@@ -23,126 +24,178 @@ struct RankEvent {
 
 class RankEvents {
 public:
-    RankEvents(EventQueue& queue, u32 actors) : queue_(queue), newest_(actors, none) {}
+    RankEvents(EventQueue& queue, u32 actors) : queue_(queue), actors_(actors), own_(actors) {}
 
     // Registers an event of an actor `delay` ticks from now.
     void schedule(ActorId actor, u64 delay, EventKind kind, u32 a, u32 b = none) {
-        if (newest_[actor] == none && delay > 0 && batches_.has_free()) [[likely]] {
-            begin(actor, queue_.now() + delay, {kind, a, b, queue_.recorder().trail});
+        Own& own = own_[actor];
+        if (own.batch.tick == nothing && own.newest == none && delay > 0) [[likely]] {
+            fill(own.batch, queue_.now() + delay, {kind, a, b, queue_.recorder().trail});
+            queue_.schedule(own.batch.tick, {Owner::rank_events, 0}, actor.index());
             return;
         }
-        schedule_beside(actor, delay, kind, a, b);
+        schedule_beside(actor, delay, {kind, a, b, queue_.recorder().trail});
     }
 
     // Runs a batch; `handle(actor, event)` may add to it while it runs.
     template <class Handle>
     void run(u32 batch, Handle&& handle) {
-        const ActorId actor = batches_[batch].actor;
-        unlink(actor, batch);
-        running_ = batch;
-        RankEvent event = batches_[batch].first;
-        for (u32 link = none;;) {
-            handle(actor, event);
-            const u32 next = link == none ? batches_[batch].more : links_[link].next;
-            if (link != none) {
-                links_.give_back(link);
-            }
-            if (next == none) {
-                break;
-            }
-            link = next;
-            event = links_[link].event;
+        if (batch < actors_) [[likely]] {
+            const ActorId actor(batch);
+            handle(actor, begin(actor));
+        } else {
+            const Further taken = batches_[batch - actors_];
+            unlink(batch - actors_);
+            begin(taken.actor, taken.batch);
+            handle(taken.actor, taken.batch.first);
         }
-        running_ = none;
-        batches_.give_back(batch);
+        finish(handle);
+    }
+
+    // The same in three steps, for who runs the first events of many actors. A batch that lies with its
+    // actor begins with begin(), which returns its first event; is_over() tells whether that was all.
+    bool begins_with(u32 batch, Owner owner) const {
+        return batch < actors_ && own_[ActorId(batch)].batch.first.kind.owner() == owner;
+    }
+    RankEvent begin(ActorId actor) {
+        Batch& own = own_[actor].batch;
+        begin(actor, own);
+        own.tick = nothing;
+        return own.first;
+    }
+    bool is_over() {
+        if (more_ != none) [[unlikely]] {
+            return false;
+        }
+        running_ = ActorId::none;
+        return true;
+    }
+    bool is_running() const { return !running_.is_none(); }
+    template <class Handle>
+    void finish(Handle&& handle) {
+        while (more_ != none) {
+            const u32 link = more_;
+            const RankEvent event = links_[link].event;
+            handle(running_, event);
+            more_ = links_[link].next;   // which the event may have registered
+            links_.give_back(link);
+        }
+        running_ = ActorId::none;
     }
 
     // For whoever describes and moves what is pending.
-    ActorId actor_of(u32 batch) const { return batches_[batch].actor; }
-    void postpone(u32 batch, u64 ticks) { batches_[batch].tick += ticks; }
+    ActorId actor_of(u32 batch) const {
+        return batch < actors_ ? ActorId(batch) : batches_[batch - actors_].actor;
+    }
+    void postpone(u32 batch, u64 ticks) { at(batch).tick += ticks; }
     template <class Visit>
     void for_each(u32 batch, Visit&& visit) {
-        visit(batches_[batch].first);
-        for (u32 link = batches_[batch].more; link != none; link = links_[link].next) {
+        visit(at(batch).first);
+        for (u32 link = at(batch).more; link != none; link = links_[link].next) {
             visit(links_[link].event);
         }
     }
 
 private:
+    static constexpr u64 nothing = ~u64{0};
+
     // Most batches hold one event, so the first lies in the batch itself.
     struct Batch {
-        u64 tick = 0;
-        ActorId actor;
-        u32 older = none;
+        u64 tick = nothing;
         RankEvent first;
         u32 more = none;
         u32 last = none;
+    };
+    struct Own {
+        Batch batch;
+        u32 newest = none;   // of the actor's further batches
+    };
+    struct Further {
+        Batch batch;
+        ActorId actor;
+        u32 older = none;
     };
     struct Link {
         RankEvent event;
         u32 next = none;
     };
 
+    Batch& at(u32 batch) {
+        return batch < actors_ ? own_[ActorId(batch)].batch : batches_[batch - actors_].batch;
+    }
+
+    void begin(ActorId actor, const Batch& batch) {
+        running_ = actor;
+        more_ = batch.more;
+        last_ = batch.last;
+    }
+
+    static void fill(Batch& batch, u64 tick, const RankEvent& event) {
+        batch.tick = tick;
+        batch.first = event;
+        batch.more = none;
+    }
+
     // Apart, so that the usual case saves no registers for it.
-    [[gnu::noinline]] void schedule_beside(ActorId actor, u64 delay, EventKind kind, u32 a, u32 b) {
-        const RankEvent event{kind, a, b, queue_.recorder().trail};
+    [[gnu::noinline]] void schedule_beside(ActorId actor, u64 delay, const RankEvent& event) {
         const u64 tick = queue_.now() + delay;
-        const u32 batch = find(actor, tick);
-        if (batch == none) {
-            begin(actor, tick, event);
+        Own& own = own_[actor];
+        if (delay == 0 && actor == running_) {
+            append(more_, last_, event);
+        } else if (own.batch.tick == tick) {
+            append(own.batch.more, own.batch.last, event);
+        } else if (Batch* const batch = find(actor, tick)) {
+            append(batch->more, batch->last, event);
+        } else if (own.batch.tick == nothing) {
+            fill(own.batch, tick, event);
+            queue_.schedule(tick, {Owner::rank_events, 0}, actor.index());
         } else {
-            append(batches_[batch], event);
+            const u32 fresh = batches_.take_as_left();
+            fill(batches_[fresh].batch, tick, event);
+            batches_[fresh].actor = actor;
+            batches_[fresh].older = own.newest;
+            own.newest = fresh;
+            queue_.schedule(tick, {Owner::rank_events, 0}, actors_ + fresh);
         }
     }
 
-    void begin(ActorId actor, u64 tick, const RankEvent& event) {
-        const u32 batch = batches_.take_as_left();
-        Batch& fresh = batches_[batch];
-        fresh.tick = tick;
-        fresh.actor = actor;
-        fresh.older = newest_[actor];
-        fresh.first = event;
-        fresh.more = none;
-        newest_[actor] = batch;
-        queue_.schedule(tick, {Owner::rank_events, 0}, batch);
-    }
-
-    // The batch of an actor for a tick, or none. The one that runs is in no list.
-    u32 find(ActorId actor, u64 tick) const {
-        if (running_ != none && batches_[running_].tick == tick && batches_[running_].actor == actor) {
-            return running_;
-        }
-        u32 batch = newest_[actor];
-        while (batch != none && batches_[batch].tick != tick) {
+    // The further batch of an actor for a tick, or null. The one that runs is in no list.
+    Batch* find(ActorId actor, u64 tick) {
+        u32 batch = own_[actor].newest;
+        while (batch != none && batches_[batch].batch.tick != tick) {
             batch = batches_[batch].older;
         }
-        return batch;
+        return batch == none ? nullptr : &batches_[batch].batch;
     }
 
-    void append(Batch& batch, const RankEvent& event) {
+    void append(u32& more, u32& last, const RankEvent& event) {
         const u32 link = links_.take_as_left();
         links_[link].event = event;
         links_[link].next = none;
-        if (batch.more == none) {
-            batch.more = link;
+        if (more == none) {
+            more = link;
         } else {
-            links_[batch.last].next = link;
+            links_[last].next = link;
         }
-        batch.last = link;
+        last = link;
     }
 
-    void unlink(ActorId actor, u32 batch) {
-        u32* link = &newest_[actor];
+    void unlink(u32 batch) {
+        u32* link = &own_[batches_[batch].actor].newest;
         while (*link != batch) {
             link = &batches_[*link].older;
         }
         *link = batches_[batch].older;
+        batches_.give_back(batch);
     }
 
     EventQueue& queue_;
-    u32 running_ = none;
-    IdVector<ActorId, u32> newest_;   // by actor; linked by `older`
-    Pool<Batch> batches_;
+    u32 actors_;
+    ActorId running_;   // whose batch runs, with what is left of it
+    u32 more_ = none;
+    u32 last_ = none;
+    IdVector<ActorId, Own> own_;
+    Pool<Further> batches_;
     Pool<Link> links_;
 };
 

@@ -190,6 +190,9 @@ void Executor::issue(ActorId actor, NodeId node) {
     const Recorder::Scope scope(engine_.recorder());
     probe_.issued(actor, at, engine_.now(), op);
     state_.start[at] = engine_.now();
+    if (notes_ != Notes::nothing) [[unlikely]] {
+        note(actor, node.index(), Happening::starts);
+    }
     if (op.kind == OpKind::skip) {
         skip(actor, node);
         return;
@@ -254,6 +257,9 @@ void Executor::skip(ActorId actor, NodeId node) {
     const u32 at = place(actor, node);
     state_.end[at] = engine_.now();
     probe_.ended(actor, at, op(actor, node));
+    if (notes_ != Notes::nothing) [[unlikely]] {
+        note(actor, node.index(), Happening::ends);
+    }
     ++state_.nodes_done;
     ++state_.actors[actor].done;
     release_children(actor, node);
@@ -295,6 +301,9 @@ void Executor::complete(ActorId actor, NodeId node) {
     ++a.done;
     state_.end[at] = engine_.now();
     probe_.ended(actor, at, op);
+    if (notes_ != Notes::nothing) [[unlikely]] {
+        note(actor, node.index(), Happening::ends);
+    }
     if (watcher_ != nullptr) [[unlikely]] {
         watcher_->node_ends(actor, node);
     }
@@ -328,6 +337,20 @@ void Executor::finish_if_done(ActorId actor) {
     state_.finish[actor] = engine_.now();
     probe_.finished(actor);
     state_.finish_order.push_back(actor);
+    if (notes_ != Notes::nothing) [[unlikely]] {
+        note(actor, none, Happening::finishes);
+    }
+}
+
+void Executor::note(ActorId actor, u32 node, Happening::What what) {
+    if (what != Happening::finishes && notes_ == Notes::groups) {
+        const Op& op = this->op(actor, NodeId(node));
+        if (what != Happening::starts || op.kind != OpKind::collective ||
+            communicator_of(actor, NodeId(node)) == 0) {
+            return;
+        }
+    }
+    happenings_.push_back({actors_.rank(actor).index(), node, what});
 }
 
 }  // namespace yantra

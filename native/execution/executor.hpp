@@ -17,6 +17,7 @@
 #include "engine/engine.hpp"
 #include "engine/order_watcher.hpp"
 #include "execution/executor_probe.hpp"
+#include "execution/happening.hpp"
 #include "execution/ready_set.hpp"
 #include "memory/memory.hpp"
 #include "model/model.hpp"
@@ -66,6 +67,10 @@ public:
 
     Executor(const Model& model, const Actors& actors, Engine& engine, Transport& transport,
              Memory& memory, Collectives& collectives, OrderWatcher* watcher);
+
+    // To be called before the start.
+    void note(Notes notes) { notes_ = notes; }
+    const std::vector<Happening>& happenings() const { return happenings_; }
 
     // Issues what is ready at the start.
     void start();
@@ -122,6 +127,7 @@ private:
     void release_children(ActorId actor, NodeId node);
     void node_of_arrival_ends(const Part& part);
     void finish_if_done(ActorId actor);
+    [[gnu::noinline]] void note(ActorId actor, u32 node, Happening::What what);
 
     const Model& model_;
     const Actors& actors_;
@@ -134,6 +140,8 @@ private:
     State state_;
     std::vector<Arrival> arrivals_;
     std::vector<u32> ended_;
+    Notes notes_ = Notes::nothing;
+    std::vector<Happening> happenings_;
 };
 
 }  // namespace yantra

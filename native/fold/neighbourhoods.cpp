@@ -32,7 +32,7 @@ void sort_and_deduplicate(std::vector<Offset>& offsets) {
 
 u32 neighbour(const Place& place, const Offset& offset) {
     const i64 n = place.size;
-    const i64 at = offset.by_xor ? i64{place.position ^ static_cast<u32>(offset.by)}
+    const i64 at = offset.by_xor ? i64{partner_of(place.position, static_cast<u32>(offset.by), place.size)}
                                  : ((i64{place.position} + offset.by) % n + n) % n;
     return place.rank_at(static_cast<u32>(at));
 }

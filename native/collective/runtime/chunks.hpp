@@ -85,6 +85,8 @@ public:
         state_.instances.give_back(instance);
         return true;
     }
+    // One chunk more that nobody makes: the collective never ends.
+    void never_ends(u32 instance) { ++state_.instances[instance].chunks_left; }
     u32 place_of(u32 instance) const { return state_.instances[instance].place; }
     u32 chunks_left(u32 instance) const { return state_.instances[instance].chunks_left; }
 

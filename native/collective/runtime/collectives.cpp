@@ -54,6 +54,9 @@ void Collectives::start(const CollectiveRequest& request) {
     const bool does_something = planner_.cut(request, plan, [&](const std::vector<Phase>& phases) {
         make_chunk(enter(), plan_index, none, phases, priority);
     });
+    if (planner_.overdrawn()) {
+        chunks_.never_ends(enter());
+    }
     if (!does_something) {
         engine_.of_ranks.schedule(request.actor, 0, request.then.kind, request.then.b);
     }
@@ -94,6 +97,11 @@ void Collectives::join_table(ChunkId chunk) {
     for (u32 at = c.first_phase; at < c.end_phase; ++at) {
         const Phase& phase = chunks_.phase(at);
         phases.push_back({phase.program, phase.level, phase.data});
+    }
+    // Themis cuts a collective as it cut that of another rank, so chunks may be alike where their
+    // collectives are not.
+    if (!model_.quirks.mismatched_collectives_meet) {
+        phases.push_back({none, none, chunks_.instance(c).bytes});
     }
     const u32 of_class = actors_.communicator_class(c.actor, c.communicator);
     const u64 number = c.id - model_.communicators[c.communicator].first_chunk;

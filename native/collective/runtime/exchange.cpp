@@ -1,5 +1,6 @@
 #include "collective/runtime/exchange.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/ensure.hpp"
@@ -10,13 +11,18 @@ namespace yantra {
 namespace {
 
 // Moves a cursor one packet on; true if that led to another run.
-bool advance(Exchange::Cursor& cursor, const std::vector<Run>& runs) {
-    if (++cursor.done < runs[cursor.run].count) {
+bool advance(Exchange::Cursor& cursor, const ExchangeProgram& machine) {
+    if (--cursor.left > 0) [[likely]] {
         return false;
     }
-    cursor.done = 0;
-    ++cursor.run;
+    if (++cursor.run < machine.runs.size()) {
+        cursor.left = static_cast<u32>(machine.runs[cursor.run].count);
+    }
     return true;
+}
+
+Exchange::Cursor first_of(const ExchangeProgram& machine) {
+    return {machine.runs.empty() ? 0 : static_cast<u32>(machine.runs.front().count), 0};
 }
 
 // Whether a packet can go: handed over, with a send left for it.
@@ -41,7 +47,7 @@ inline void Exchange::inject(ChunkId chunk, Packets& x) {
         watcher_->packet_handed_over(x.actor, chunk, x.hand_over_ticks, reduction);
     }
     ++x.pending;
-    advance(x.injected, x.machine->runs);
+    advance(x.injected, *x.machine);
     if (x.by_bus) [[unlikely]] {
         hand_over_by_bus(chunk, x, run);
         return;
@@ -64,7 +70,7 @@ inline void Exchange::send_counted(ChunkId chunk, Packets& x) {
     if (watcher_ != nullptr) [[unlikely]] {
         watcher_->chunk_sends(x.actor, chunk, x.number);
     }
-    const u64 ranks = actors_.ranks_of(x.actor);
+    const u64 ranks = x.ranks;
     if (x.way.use == nullptr) {
         transport_.pass({RankId(x.rank), RankId(x.to_rank), x.send_bytes, ranks}, notice);
         return;
@@ -99,7 +105,7 @@ inline void Exchange::send(ChunkId chunk, Packets& x) {
         send_counted(chunk, x);
         post(chunk, x);
     }
-    if (advance(x.sent, x.machine->runs) && x.left > 0) {
+    if (advance(x.sent, *x.machine) && x.left > 0) {
         resolve_peer(x);
     }
 }
@@ -141,6 +147,9 @@ void Exchange::start(ChunkId chunk, const PhaseInput& start) {
     x.round_up = start.program.round_up;
     x.clockwise = start.clockwise;
     x.left = static_cast<u32>(x.machine->sends);
+    x.injected = x.sent = first_of(*x.machine);
+    x.barrier_at = static_cast<u32>(std::min<u64>(x.machine->barrier_at, none));
+    x.ranks = static_cast<u32>(actors_.ranks_of(start.actor));
     x.hand_over_ticks = hand_over_ticks(start.fixed_hand_over);
     x.by_bus = model_.system.bus.enabled && !start.fixed_hand_over;
     if (counts_arrivals(x.table)) {
@@ -234,7 +243,36 @@ void Exchange::handle(const Event& event) {
     }
 }
 
-void Exchange::handle(const RankEvent& event) {
+u32 Exchange::handle_arrivals(const EventRun& run, u32 at, u32 until) {
+    constexpr u32 base = EventKind(Owner::exchange, 0).packed();
+    for (; at < until; ++at) {
+        const Event event = run.event(at);
+        const u32 mark = event.kind.packed() - base;
+        if (mark >= early_arrival) [[unlikely]] {
+            return at;
+        }
+        const ChunkId chunk(event.index);
+        probe_.arrived(event, of(chunk).node);
+        arrive(chunk, mark);
+    }
+    return at;
+}
+
+u32 Exchange::handle_of_ranks(const EventRun& run, u32 at, u32 until) {
+    RankEvents& events = engine_.of_ranks;
+    phase_ended_ = false;
+    for (; at < until && !phase_ended_ && events.begins_with(run.index(at), Owner::exchange); ++at) {
+        step(events.begin(ActorId(run.index(at))));
+        if (!events.is_over()) [[unlikely]] {
+            return at;
+        }
+    }
+    return at;
+}
+
+void Exchange::handle(const RankEvent& event) { step(event); }
+
+inline void Exchange::step(const RankEvent& event) {
     const ChunkId chunk(event.a);
     if (event.kind.kind() == handed_over) {
         probe_.handed_over(event, engine_.now(), of(chunk).node);
@@ -275,18 +313,24 @@ void Exchange::hand_over_by_bus(ChunkId chunk, const Packets& x, u32 run) {
 }
 
 // A reduction is an event of its own even where it takes no time.
-void Exchange::hand_over_ends(ChunkId chunk, u32 run) {
+inline void Exchange::hand_over_ends(ChunkId chunk, u32 run) {
     Packets& x = of(chunk);
-    const Run& packet = x.machine->runs[run];
-    if (packet.reduce.num == 0) {
+    if (x.reduce_run != run) [[unlikely]] {
+        settle_reduction(x, run);
+    }
+    if (x.reduce_ticks == not_reduced) {
         packet_is_free(chunk);
         return;
     }
-    if (x.reduce_run != run) {
-        x.reduce_run = run;
-        x.reduce_ticks = reduction_ticks(model_, packet.reduce.of(x.data, x.round_up));
-    }
     engine_.of_ranks.schedule(x.actor, x.reduce_ticks, {Owner::exchange, reduced}, chunk.index());
+}
+
+[[gnu::noinline]] void Exchange::settle_reduction(Packets& x, u32 run) const {
+    const Run& packet = x.machine->runs[run];
+    x.reduce_run = run;
+    x.reduce_ticks = packet.reduce.num == 0
+                         ? not_reduced
+                         : reduction_ticks(model_, packet.reduce.of(x.data, x.round_up));
 }
 
 // Hand-overs of received packets come after those of the window of own ones.
@@ -300,36 +344,51 @@ bool Exchange::passes_barrier(const Packets& x) const {
 }
 
 // One more packet is free to go.
-void Exchange::packet_is_free(ChunkId chunk) {
+inline void Exchange::packet_is_free(ChunkId chunk) {
     Packets& x = of(chunk);
-    const ExchangeProgram& machine = *x.machine;
     ++x.free;
-    u64 most = 1;
     if (x.left == 0) {
         probe_.packet_waits(chunk);
     }
-    if (machine.barrier_at > 0 && x.left <= machine.barrier_at) {
-        if (watcher_ != nullptr && counts_receipts(machine)) [[unlikely]] {
-            watcher_->barrier_met(x.actor, chunk, true);
-        }
-        if (!passes_barrier(x)) {
-            probe_.packet_waits(chunk);
-            return;
-        }
-        probe_.barrier_passed(chunk, x.node, engine_.now());
-        most = machine.window;
+    if (x.left <= x.barrier_at && x.barrier_at > 0) [[unlikely]] {
+        at_barrier(chunk, x);
+        return;
     }
-    for (; most > 0 && can_send(x); --most) {
+    if (can_send(x)) {
         send(chunk, x);
     }
-    if (x.left == 0 && x.free == machine.window) {
+    if (x.left == 0) {
+        try_to_end(chunk, x);
+    }
+}
+
+// The same near the end of a program that waits for receipts there.
+[[gnu::noinline]] void Exchange::at_barrier(ChunkId chunk, Packets& x) {
+    const ExchangeProgram& machine = *x.machine;
+    if (watcher_ != nullptr && counts_receipts(machine)) [[unlikely]] {
+        watcher_->barrier_met(x.actor, chunk, true);
+    }
+    if (!passes_barrier(x)) {
+        probe_.packet_waits(chunk);
+        return;
+    }
+    probe_.barrier_passed(chunk, x.node, engine_.now());
+    for (u64 most = machine.window; most > 0 && can_send(x); --most) {
+        send(chunk, x);
+    }
+    try_to_end(chunk, x);
+}
+
+void Exchange::try_to_end(ChunkId chunk, Packets& x) {
+    if (x.left == 0 && x.free == x.machine->window) {
         probe_.last_packet(chunk, x.node, engine_.now());
         close_counters(x);
+        phase_ended_ = true;
         phases_.phase_ends(chunk);
     }
 }
 
-void Exchange::arrive(ChunkId chunk, u32 mark) {
+inline void Exchange::arrive(ChunkId chunk, u32 mark) {
     Packets& x = of(chunk);
     if (x.started != mark >> counter_bits) {
         x.early = tables_.keep_early({none, none, mark, x.early});
@@ -357,7 +416,7 @@ void Exchange::arrive_early(u32 at) {
     arrive(chunk, arrival.mark);
 }
 
-void Exchange::receive(ChunkId chunk, Packets& x) {
+inline void Exchange::receive(ChunkId chunk, Packets& x) {
     ++x.receipts;
     const ExchangeProgram& machine = *x.machine;
     if (counts_receipts(machine) && x.receipts <= machine.barrier_receipts) {

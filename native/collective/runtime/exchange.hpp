@@ -26,20 +26,20 @@ class Exchange {
 public:
     // Position within a program's runs.
     struct Cursor {
-        u32 done = 0;   // packets of the run
+        u32 left = 0;   // packets of the run
         u32 run = 0;
     };
     // Of a chunk. What every packet touches comes first.
     struct alignas(64) Packets {
         const ExchangeProgram* machine = nullptr;
         u64 hand_over_ticks = 0;
-        u64 reduce_ticks = 0;      // of run `reduce_run`
-        u64 send_bytes = 0;        // of the current send run, as are the next five
+        u64 reduce_ticks = 0;      // of run `reduce_run`, or not_reduced
+        u64 send_bytes = 0;        // of the current send run, as are the next four
         FixedWay way;              // of its messages, where none waits for another
-        u32 to_rank = none;
         ChunkId to_chunk;          // none until it has joined the table
         u32 to_mark = 0;           // phase and the peer's counter
         u32 from_counter = 0;
+        u32 started = none;        // phase whose arrivals are counted; none between phases
         // Arrivals less receives posted: of the next and the previous rank, or by peer in `counters`.
         i32 near[2] = {0, 0};
         u32 counters = none;
@@ -48,12 +48,15 @@ public:
         u32 pending = 0;           // packets handed over or about to be, not yet sent
         u32 free = 0;              // hand-overs finished and not yet used
         u32 reduce_run = none;
+        u32 barrier_at = 0;        // as the program has it
+        u32 ranks = 1;             // that the actor stands for
         Cursor injected;
         Cursor sent;
         ActorId actor;
-        u32 rank = none;
-        u32 started = none;        // phase whose arrivals are counted; none between phases
         u32 table = none;
+        // Looked at when a run of packets begins.
+        u32 rank = none;
+        u32 to_rank = none;        // of the current send run
         u32 member = none;
         u32 early = none;          // newest arrival for a later phase
         // Seldom looked at.
@@ -103,6 +106,11 @@ public:
         return x.started == none && x.early == none;
     }
 
+    // Handle the events of a run from `at` on, and return how far they came: up to `until`, or to an
+    // event that needs another handler, or in the second to where a phase has ended. The second leaves a
+    // batch that has further events running.
+    u32 handle_arrivals(const EventRun& run, u32 at, u32 until);
+    u32 handle_of_ranks(const EventRun& run, u32 at, u32 until);
     [[gnu::noinline]] void handle(const Event& event);
     [[gnu::noinline]] void handle(const RankEvent& event);
     void completed(const Completion& completion);
@@ -118,6 +126,7 @@ private:
     static constexpr u32 most_phases = (1u << (EventKind::kind_bits - counter_bits)) - 1;
     static constexpr u32 early_arrival = most_phases << counter_bits;
     static constexpr u32 receive_ready = early_arrival + 1;
+    static constexpr u64 not_reduced = ~u64{0};
     enum Kind : u32 { handed_over, reduced, received };   // of an actor's events, and completions
 
     Packets& of(ChunkId chunk) { return state_.chunks[chunk.index()]; }
@@ -131,11 +140,15 @@ private:
     void inject(ChunkId chunk, Packets& x);
     void hand_over_by_bus(ChunkId chunk, const Packets& x, u32 run);
     void hand_over_ends(ChunkId chunk, u32 run);
+    void settle_reduction(Packets& x, u32 run) const;
+    void at_barrier(ChunkId chunk, Packets& x);
+    void try_to_end(ChunkId chunk, Packets& x);
     void packet_is_free(ChunkId chunk);
     bool passes_barrier(const Packets& x) const;
     void send(ChunkId chunk, Packets& x);
     void send_counted(ChunkId chunk, Packets& x);
     void post(ChunkId chunk, Packets& x);
+    void step(const RankEvent& event);
     void arrive(ChunkId chunk, u32 mark);
     void arrive_early(u32 early);
     void receive(ChunkId chunk, Packets& x);
@@ -150,6 +163,7 @@ private:
     OrderWatcher* watcher_;
     ExchangeProbe probe_;
     State state_;
+    bool phase_ended_ = false;   // since whoever asks last made it false
 };
 
 }  // namespace yantra

@@ -41,39 +41,22 @@ void Planner::collective_starts(ActorId actor, u64 now) {
     }
 }
 
-Planner::Cut Planner::cut_of(const CollectiveRequest& request) const {
-    const u64 splits = model_.system.chunks;
-    Cut cut;
-    cut.left = request.bytes;
-    if (!model_.quirks.padded_chunks) {
-        cut.chunk = (cut.left + splits - 1) / splits;
-        const bool whole = request.kind == CollectiveKind::barrier;   // a signal is not cut
-        cut.pieces = whole ? 1 : std::max<u64>(1, std::min(splits, cut.left));
-        return cut;
-    }
-    cut.chunk = cut.left / splits;
-    if (request.kind != CollectiveKind::all_gather && grid_.ranks() > cut.chunk) {
-        cut.chunk = grid_.ranks();
-        cut.left = splits * cut.chunk;
-    }
-    cut.chunk = std::max<u64>(cut.chunk, 1);   // an all-gather of fewer bytes than chunks: endless upstream
-    cut.pieces = (cut.left + cut.chunk - 1) / cut.chunk;
-    return cut;
-}
-
 bool Planner::is_balanced(const CollectiveRequest& request, const Plan& plan, const Cut& cut) const {
     return themis_ && plan.shared_load && cut.left > 0 &&
            (gathers_or_scatters(request.kind) || request.kind == CollectiveKind::all_reduce);
 }
 
-// Takes the next chunk, of the size and in the order that balance the load of the dimensions.
+// Takes the next chunk, of the size and in the order that balance the load of the dimensions. Upstream
+// takes more than there is, and then never comes to an end.
 u64 Planner::take_balanced(const CollectiveRequest& request, Cut& cut) {
     const u64 number = chunks_made(request.actor, request.communicator);
     ThemisDecision decision =
         themis_->choose(number, cut.left, cut.chunk, request.kind, request.involved);
-    cut.left -= decision.bytes;
+    overdrawn_ |= decision.bytes > cut.left;   // ranks may disagree of how much there is
+    const u64 taken = std::min(decision.bytes, cut.left);
+    cut.left -= taken;
     order_ = std::move(decision.order);
-    return decision.bytes;
+    return taken;
 }
 
 // The levels in the order in which a chunk visits them: data that grows takes the inner ones last,

@@ -7,6 +7,7 @@
 
 #include "base/ids.hpp"
 #include "base/variant.hpp"
+#include "collective/cut.hpp"
 #include "collective/plan.hpp"
 #include "collective/runtime/chunks.hpp"
 #include "collective/themis.hpp"
@@ -62,6 +63,10 @@ public:
     template <class Make>
     bool cut(const CollectiveRequest& request, const Plan& plan, Make&& make);
 
+    // Whether a chunk of the collective that was cut last is larger than what was left of it. That is so
+    // if ranks that should enter the same collective enter different ones: one decided for all.
+    bool overdrawn() const { return overdrawn_; }
+
     // The chunks that an actor made so far in a communicator.
     u64& chunks_made(ActorId actor, u32 communicator) {
         return state_.actors[actor].chunks[actors_.communicator_class(actor, communicator)];
@@ -82,14 +87,6 @@ private:
         u32 communicator;
         const Plan& plan;
     };
-    // How a collective is cut.
-    struct Cut {
-        u64 pieces = 0;
-        u64 chunk = 0;
-        u64 left = 0;
-    };
-
-    Cut cut_of(const CollectiveRequest& request) const;
     bool is_balanced(const CollectiveRequest& request, const Plan& plan, const Cut& cut) const;
     u64 take_balanced(const CollectiveRequest& request, Cut& cut);
     void order_levels(const CollectiveRequest& request, const Plan& plan);
@@ -106,6 +103,7 @@ private:
     const Actors& actors_;
     std::optional<Themis> themis_;
     State state_;
+    bool overdrawn_ = false;
     // Of the chunk being planned.
     std::vector<Phase> phases_;
     std::vector<u32> order_;      // its levels
@@ -116,7 +114,9 @@ private:
 // rounds their number up; without the quirk the chunks add up to the collective's size.
 template <class Make>
 bool Planner::cut(const CollectiveRequest& request, const Plan& plan, Make&& make) {
-    Cut cut = cut_of(request);
+    Cut cut = cut_of(request.kind, request.bytes, model_.system.chunks, model_.quirks.padded_chunks,
+                     grid_.ranks());
+    overdrawn_ = false;
     if (plan.levels.empty() || cut.pieces == 0) {   // a group of one rank, or no bytes
         return false;
     }

@@ -36,6 +36,8 @@ public:
     // Nodes whose times were written down without events.
     u64 nodes_skipped() const { return shortcuts_ ? shortcuts_->nodes_skipped() : 0; }
     Recorder& recorder() { return run_.recorder(); }
+    // The run of the representatives.
+    Simulation& simulation() { return run_; }
 
 private:
     Cast cast();

@@ -80,7 +80,7 @@ void FastForward::look() {
         for (u32 at = 0; at < actors() && same; ++at) {
             same = settle(ActorId(at), *now);
         }
-        const u64 skippable = same ? times() : 0;
+        const u64 skippable = same ? std::min(times(), times_before_the_end(now->tick)) : 0;
         if (skippable > 0) {
             skip(*now, skippable);
         }
@@ -363,6 +363,11 @@ u64 FastForward::times() const {
         fewest = std::min<u64>(fewest, end > shift.highest ? (end - 1 - shift.highest) / shift.by : 0);
     }
     return fewest == never ? 0 : fewest;
+}
+
+// How often before the clock ends. What follows is left to the events, which say who comes too late.
+u64 FastForward::times_before_the_end(u64 now) const {
+    return (latest_tick - now) / std::max<u64>(now - kept_->tick, 1);
 }
 
 // --- Moving on

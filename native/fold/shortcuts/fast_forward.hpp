@@ -95,6 +95,7 @@ private:
     void compare_nodes(ActorId actor, const State& now);
     void compare_posted(ActorId actor, const State& now);
     u64 times() const;
+    u64 times_before_the_end(u64 now) const;
     void skip(const State& now, u64 times);
     void write_times(ActorId actor, u64 ticks, u64 times);
     void move_waiting(ActorId actor, const State& now, u64 times);
