@@ -4,11 +4,16 @@
 // nanoseconds and truncate, as upstream's conversion from double does. Keeping the tick (and not the
 // picosecond) as the engine's unit makes upstream's numbers exact by construction and its runs as
 // cheap as upstream's own.
+//
+// No duration is above `longest_ticks` and no moment above `latest_tick`, so the sum of the two fits 64
+// bits, and the event queue sees every moment that is too late with the one comparison it needs anyway.
+// What would be longer is refused here, where real numbers become ticks, and not cut off.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 
+#include "base/ensure.hpp"
+#include "base/too_long.hpp"
 #include "base/types.hpp"
 
 namespace yantra {
@@ -19,28 +24,51 @@ public:
     static TimeScale picoseconds() { return TimeScale(1000); }
 
     u64 ticks_per_ns() const { return ticks_per_ns_; }
+    // The most that one duration may be.
+    u64 longest_ns() const { return longest_ticks / ticks_per_ns_; }
 
     u64 ticks(double ns) const { return rounded(ns * static_cast<double>(ticks_per_ns_)); }
 
     // A real number of ticks as a whole one.
     u64 rounded(double ticks) const {
-        return ticks_per_ns_ == 1 ? truncate(ticks) : static_cast<u64>(std::llround(clamp(ticks)));
+        if (!(ticks >= 0.0 && ticks < static_cast<double>(latest_tick))) [[unlikely]] {
+            return outside(ticks);
+        }
+        return ticks_per_ns_ == 1 ? static_cast<u64>(static_cast<i64>(ticks))
+                                  : static_cast<u64>(std::llround(ticks));
     }
 
     // `count` such durations in a row. Upstream truncates each; picoseconds round the sum.
     u64 ticks(double ns, u64 count) const {
-        return ticks_per_ns_ == 1 ? count * truncate(ns) : ticks(ns * static_cast<double>(count));
+        return ticks_per_ns_ == 1 ? times(count, ticks(ns)) : ticks(ns * static_cast<double>(count));
     }
 
-    u64 whole(u64 ns) const { return ns * ticks_per_ns_; }
+    u64 whole(u64 ns) const { return times(ns, ticks_per_ns_); }
 
-    // double -> uint64 as x86-64 gcc does it: +inf is 0, NaN is 2^63.
+    // `count` durations of whole ticks.
+    u64 times(u64 count, u64 ticks) const {
+        u64 product = 0;
+        if (__builtin_mul_overflow(count, ticks, &product) || product > longest_ticks) [[unlikely]] {
+            too_long(static_cast<double>(count) * static_cast<double>(ticks));
+        }
+        return product;
+    }
+
+    // Two durations, one after the other.
+    u64 sum(u64 first, u64 second) const {
+        if (second > longest_ticks - first) [[unlikely]] {
+            too_long(static_cast<double>(first) + static_cast<double>(second));
+        }
+        return first + second;
+    }
+
+    // double -> uint64 as x86-64 gcc does it: what 64 bits do not hold is 0, and NaN is 2^63.
     static u64 truncate(double value) {
         if (value >= 0.0 && value < 9.0e18) [[likely]] {
             return static_cast<u64>(static_cast<i64>(value));
         }
         if (std::isnan(value)) {
-            return u64{1} << 63;
+            return latest_tick;
         }
         return std::isfinite(value) && value < 18446744073709551616.0 ? static_cast<u64>(value) : 0;
     }
@@ -48,10 +76,23 @@ public:
 private:
     explicit TimeScale(u64 ticks_per_ns) : ticks_per_ns_(ticks_per_ns) {}
 
-    // As above, no limit is no time, and what has no value lasts for ever.
-    static double clamp(double ps) {
-        constexpr double longest = 9.0e18;
-        return std::isnan(ps) ? longest : std::isfinite(ps) ? std::min(ps, longest) : 0.0;
+    // A rate of 0 or none means no limit, which is no time, and what has no value lasts for ever; both as
+    // upstream's conversion has it. Rates so low that times are infinite are refused before the run.
+    [[gnu::noinline, gnu::cold]] u64 outside(double ticks) const {
+        if (std::isnan(ticks)) {
+            return latest_tick;
+        }
+        if (ticks < 0.0) {
+            fail("a duration below zero");
+        }
+        if (std::isinf(ticks)) {
+            return 0;
+        }
+        too_long(ticks);
+    }
+
+    [[noreturn, gnu::noinline, gnu::cold]] void too_long(double ticks) const {
+        throw TooLong(ticks / static_cast<double>(ticks_per_ns_));
     }
 
     u64 ticks_per_ns_;

@@ -17,6 +17,7 @@
 #include "bind/parts.hpp"
 #include "collective/make.hpp"
 #include "model/builder.hpp"
+#include "model/work.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -191,8 +192,28 @@ void bind_ranks(nb::class_<ModelBuilder>& builder) {
         .def("build", &ModelBuilder::build);
 }
 
+void bind_work(nb::module_& module) {
+    nb::class_<TooLarge>(module, "TooLarge")
+        .def_ro("rank", &TooLarge::rank)
+        .def_ro("node", &TooLarge::node)
+        .def_ro("bytes", &TooLarge::bytes);
+    nb::class_<Work>(module, "Work")
+        .def_ro("nodes", &Work::nodes)
+        .def_ro("messages", &Work::messages)
+        .def_ro("events", &Work::events)
+        .def_ro("bytes_moved", &Work::bytes_moved)
+        .def_ro("chunks", &Work::chunks)
+        .def_ro("queues", &Work::queues)
+        .def_ro("queues_in_a_rank", &Work::queues_in_a_rank)
+        .def_ro("bytes_needed", &Work::bytes_needed)
+        .def_ro("too_large", &Work::too_large);
+    module.def("work_of", &work_of, "model"_a, "ranks"_a = std::vector<u32>{},
+               nb::call_guard<nb::gil_scoped_release>());
+}
+
 void bind_builder(nb::module_& module) {
     nb::class_<Model>(module, "Model");
+    bind_work(module);
     nb::class_<ModelBuilder> builder(module, "ModelBuilder");
     builder.def(nb::init<TimeScale>(), "scale"_a)
         .def("set_quirks", &ModelBuilder::set_quirks, "quirks"_a)

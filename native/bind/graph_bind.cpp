@@ -61,6 +61,7 @@ void register_graph_class(nb::module_& module) {
     });
     graph.def_ro("diagnostics", &Graph::diagnostics);
     graph.def_prop_ro("has_errors", &Graph::has_errors);
+    graph.def_ro("complete_order", &Graph::complete_order);
     graph.def_ro("is_cpu_op", &Graph::is_cpu_op)
         .def_ro("comm_type", &Graph::comm_type)
         .def_ro("comm_size", &Graph::comm_size)

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "accounting/recorded_timeline.hpp"
 #include "base/ids.hpp"
 #include "bind/arrays.hpp"
 #include "bind/columns.hpp"
@@ -180,6 +181,9 @@ void bind_options(nb::module_& module) {
         .def("name_in_template", &name_in_template, "groups"_a, "peers"_a)
         .def("set_custom_by_node", &set_custom_by_node, "by_node"_a)
         .def("offer", &offer, "kind"_a, "covered"_a)
+        .def("give_by_traces", [](LowerOptions& o, CollectiveKind kind) {
+            o.kinds_by_traces |= 1u << static_cast<u32>(kind);
+        }, "kind"_a)
         .def("set_impossible", [](LowerOptions& o, CollectiveKind kind, u32 dimension, bool is_last,
                                   const std::string& reason) {
             o.impossible[{static_cast<u32>(kind), dimension, is_last}] = reason;
@@ -194,6 +198,20 @@ void bind_options(nb::module_& module) {
         .def_rw("zero_byte_kernel_is_skipped", &LowerOptions::zero_byte_kernel_is_skipped)
         .def_rw("no_duration_takes_a_nanosecond", &LowerOptions::no_duration_takes_a_nanosecond)
         .def_rw("whole_microseconds", &LowerOptions::whole_microseconds);
+}
+
+void bind_recorded_timeline(nb::module_& module) {
+    nb::class_<Overlap>(module, "Overlap").def_ro("us", &Overlap::us).def_ro("most", &Overlap::most);
+    nb::class_<RecordedTimeline>(module, "RecordedTimeline")
+        .def_ro("length_us", &RecordedTimeline::length_us)
+        .def_ro("in_slots_us", &RecordedTimeline::in_slots_us)
+        .def_ro("delay_us", &RecordedTimeline::delay_us)
+        .def_ro("cpu", &RecordedTimeline::cpu)
+        .def_ro("compute", &RecordedTimeline::compute);
+    module.def("recorded_timeline", [](const Graph& graph, u32 cpu, u32 compute) {
+        const nb::gil_scoped_release unlocked;
+        return recorded_timeline(graph, {cpu, compute});
+    }, "graph"_a, "cpu"_a, "compute"_a);
 }
 
 }  // namespace
@@ -218,6 +236,7 @@ void register_jobs(nb::module_& module) {
     bind_kernels(module);
     bind_accesses(module);
     bind_options(module);
+    bind_recorded_timeline(module);
     module.def("lower", &lower_graph, "graph"_a, "options"_a);
     module.def("used_collectives", &used_collectives, "graph"_a);
     module.def("check_custom", &check_custom, "graph"_a, "positions"_a, "whole_microseconds"_a = false);

@@ -2,14 +2,17 @@
 //
 // Classes that others name in their signatures come first. A violated `ensure` is InternalFault.
 #include "base/ensure.hpp"
+#include "base/too_long.hpp"
 #include "bind/parts.hpp"
 #include "base/unsupported.hpp"
 
 NB_MODULE(_core, module) {
     namespace nb = nanobind;
     module.doc() = "Native core of Yantra; an implementation detail.";
+    nb::set_leak_warnings(false);  // a command that ends does not look for garbage, so objects are left
     nb::exception<yantra::InternalFault>(module, "InternalFault", PyExc_RuntimeError);
     nb::exception<yantra::Unsupported>(module, "Unsupported");
+    nb::exception<yantra::TooLong>(module, "TooLong");
     yantra::register_graph(module);
     yantra::register_trace(module);
     yantra::register_recorder(module);

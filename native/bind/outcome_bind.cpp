@@ -76,6 +76,21 @@ void bind_findings(nb::module_& module) {
         .def_ro("use", &LinkRecord::use);
 }
 
+void bind_happenings(nb::module_& module) {
+    nb::class_<Happening> happening(module, "Happening");
+    nb::enum_<Happening::What>(happening, "What")
+        .value("STARTS", Happening::starts)
+        .value("ENDS", Happening::ends)
+        .value("FINISHES", Happening::finishes);
+    happening.def_ro("rank", &Happening::rank)
+        .def_prop_ro("node", [](const Happening& h) { return unless_none(h.node); })
+        .def_ro("what", &Happening::what);
+    nb::enum_<Notes>(module, "Notes")
+        .value("NOTHING", Notes::nothing)
+        .value("GROUPS", Notes::groups)
+        .value("NODES", Notes::nodes);
+}
+
 void bind_outcome(nb::module_& module) {
     nb::class_<Outcome> outcome(module, "Outcome");
     column(outcome, "finish", &Outcome::finish);
@@ -97,6 +112,7 @@ void bind_outcome(nb::module_& module) {
             return o.links_on_demand ? o.links_on_demand() : o.links;
         })
         .def_ro("waiting", &Outcome::waiting)
+        .def_ro("happenings", &Outcome::happenings)
         .def_ro("unreceived", &Outcome::unreceived);
 }
 
@@ -129,6 +145,7 @@ void bind_statistics(nb::module_& module) {
 void register_outcome(nb::module_& module) {
     bind_waiting(module);
     bind_findings(module);
+    bind_happenings(module);
     bind_outcome(module);
     bind_statistics(module);
 }

@@ -13,6 +13,11 @@ void register_simulation(nb::module_& module) {
         .def_prop_ro("rank_class", [](const Tie& tie) { return unless_none(tie.rank_class); })
         .def_prop_ro("node", [](const Tie& tie) { return unless_none(tie.node); })
         .def_prop_ro("other_node", [](const Tie& tie) { return unless_none(tie.other_node); });
+    nb::class_<Late>(module, "Late")
+        .def_ro("tick", &Late::tick)
+        .def_prop_ro("rank", [](const Late& late) { return unless_none(late.rank); })
+        .def_prop_ro("node", [](const Late& late) { return unless_none(late.node); })
+        .def_ro("ns", &Late::ns);
     nb::class_<ArrivedJobs>(module, "ArrivedJobs")
         .def_prop_ro("begun", [](const ArrivedJobs& jobs) { return unless_never(jobs.begun); })
         .def_prop_ro("ended", [](const ArrivedJobs& jobs) { return unless_never(jobs.ended); })

@@ -9,12 +9,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "accounting/entries.hpp"
 #include "base/unsupported.hpp"
 #include "bind/optional.hpp"
 #include "fold/runtime/folded_run.hpp"
+#include "run/late.hpp"
 #include "run/simulation.hpp"
 #ifndef YANTRA_RECORDED
 #include "fold/shortcuts/shortcuts.hpp"
@@ -62,8 +64,22 @@ public:
         }
     }
 
-    void start() { whole_ ? whole_->start() : folded_->start(); }
-    bool run_for(u64 events) { return whole_ ? whole_->run_for(events) : folded_->run_for(events); }
+    // A folded run notes nothing: it does not know the order of the ranks of a class.
+    void note(Notes notes) {
+        if (whole_) {
+            whole_->executor().note(notes);
+        }
+    }
+    void start() {
+        watched([this] { whole_ ? whole_->start() : folded_->start(); });
+    }
+    bool run_for(u64 events) {
+        return watched([this, events] {
+            return whole_ ? whole_->run_for(events) : folded_->run_for(events);
+        });
+    }
+    // Where the clock would have passed what it counts; TooLong was thrown there.
+    const std::optional<Late>& late() const { return late_; }
     Outcome outcome() const {
         Outcome outcome = whole_ ? whole_->outcome() : folded_->outcome();
         note_entries(model_, outcome);
@@ -100,6 +116,15 @@ public:
     }
 
 private:
+    template <class Do>
+    std::invoke_result_t<Do> watched(Do&& what) {
+        try {
+            return what();
+        } catch (const TooLong& error) {
+            late_ = yantra::late(whole_ ? *whole_ : folded_->simulation(), error);
+            throw;
+        }
+    }
     Simulation& whole() {
         ensure(whole_ != nullptr, "jobs cannot arrive where one rank stands for many");
         return *whole_;
@@ -108,6 +133,7 @@ private:
     const Model& model_;
     std::unique_ptr<Simulation> whole_;
     std::unique_ptr<FoldedRun> folded_;
+    std::optional<Late> late_;
 };
 
 inline nanobind::class_<AnyRun> bind_simulation_class(nanobind::module_& module, const char* name) {
@@ -121,8 +147,10 @@ inline nanobind::class_<AnyRun> bind_simulation_class(nanobind::module_& module,
             new (self) AnyRun(model, match_by_tag, folding, shortcuts);
         }, "model"_a, "match_by_tag"_a = false, "folding"_a = nb::none(), "shortcuts"_a = true, nb::keep_alive<1, 2>())
         .def_prop_ro("tie", &AnyRun::tie)
+        .def("note", &AnyRun::note, "notes"_a)
         .def("start", &AnyRun::start, Unlocked())
         .def("run_for", &AnyRun::run_for, "events"_a, Unlocked())
+        .def_prop_ro("late", &AnyRun::late)
         .def("outcome", &AnyRun::outcome)
         .def_prop_ro("mismatch", &AnyRun::mismatch)
         .def_prop_ro("now", &AnyRun::now)

@@ -21,6 +21,16 @@ struct Share {
     }
 };
 
+// The partner so far away among `size` positions: position xor distance, where the size is a power of
+// two. Else positions pair up one after the other: at distance 3 these are 0 and 3, 1 and 4, 2 and 5,
+// then 6 and 9. A power of two as distance means the same either way.
+inline u32 partner_of(u32 position, u32 distance, u32 size) {
+    if ((size & (size - 1)) == 0 || distance == 0) {
+        return position ^ distance;
+    }
+    return position / distance % 2 == 0 ? position + distance : position - distance;
+}
+
 // The exchange machine: a window of packets is handed over at the start and one more for every
 // receipt; every hand-over is followed by a send and the posting of a receive, while sends are left
 // (astra-sim-semantics 5.3 to 5.5). A run stands for `count` packets alike.
@@ -28,7 +38,7 @@ struct Run {
     u64 count = 0;
     i32 out = 0;
     i32 into = 0;
-    bool by_xor = false;        // peer position is pos xor out, else pos + direction * out (mod n)
+    bool by_xor = false;        // the peer is partner_of(pos, out, n), else pos + direction * out (mod n)
     Share bytes;
     Share reduce{0, 1};         // local reduction charged after the hand-over; num 0: none
     bool from_memory = false;   // enters the shared bus at the memory side ("nz")

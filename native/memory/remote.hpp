@@ -47,7 +47,7 @@ public:
         const double transfer = memory_.bytes_per_ns > 0.0
                                     ? static_cast<double>(bytes) / memory_.bytes_per_ns
                                     : 0.0;
-        return scale_.whole(memory_.latency_ns) + scale_.ticks(transfer);
+        return scale_.sum(scale_.whole(memory_.latency_ns), scale_.ticks(transfer));
     }
     u32 server_of(u32 rank) const {
         return memory_.kind == RemoteMemoryKind::per_node ? rank / memory_.ranks_per_node : 0;

@@ -203,7 +203,8 @@ void SharedBus::process(ActorId actor, u32 port) {
     }
     p.processing = true;
     const u64 hundreds = static_cast<u64>(p.to_process.front().bytes / 100);
-    const u64 ticks = hundreds * parameters_.reduction_delay + scale_.whole(processing_overhead);
+    const u64 ticks = scale_.sum(scale_.times(hundreds, parameters_.reduction_delay),
+                                 scale_.whole(processing_overhead));
     engine_.of_ranks.schedule(actor, ticks, {Owner::bus, processed}, port);
 }
 

@@ -45,9 +45,13 @@ void AnalyticalNetwork::send(const Message& message, Notice arrived, Notice depa
 
 u64 AnalyticalNetwork::delay_in(u32 d, u32 hops, const Message& message) {
     count(use_[d], message.bytes, message.ranks);
+    return last_delay(d, hops, message.bytes);
+}
+
+u64 AnalyticalNetwork::last_delay(u32 d, u32 hops, u64 bytes) {
     LastDelay& last = last_[d];
-    if (last.bytes != message.bytes || last.hops != hops) {
-        last = {message.bytes, ticks_in(d, hops, message.bytes), hops};
+    if (last.bytes != bytes || last.hops != hops) {
+        last = {bytes, ticks_in(d, hops, bytes), hops};
     }
     return last.ticks;
 }
@@ -81,7 +85,7 @@ FixedWay AnalyticalNetwork::fixed_way(const Message& message) {
     const u32 d = grid_.lowest_difference(src, dst);
     ensure(d < grid_.dimensions(), "a message to its own sender");
     const u32 hops = grid_.hops(d, grid_.coordinate(src, d), grid_.coordinate(dst, d));
-    return {ticks_in(d, hops, message.bytes), &use_[d]};
+    return {last_delay(d, hops, message.bytes), &use_[d]};
 }
 
 u64 AnalyticalNetwork::delay_across(const Message& message, u64 times,

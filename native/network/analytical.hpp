@@ -45,6 +45,7 @@ private:
 
     bool crosses_one() const { return lowest_dimension_only_ || grid_.dimensions() == 1; }
     u64 delay_in(u32 dimension, u32 hops, const Message& message);
+    u64 last_delay(u32 dimension, u32 hops, u64 bytes);
     u64 ticks_in(u32 dimension, u32 hops, u64 bytes) const;
     u64 delay_across(const Message& message, u64 times, std::vector<LinkUse>& use) const;
 

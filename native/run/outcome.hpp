@@ -7,6 +7,7 @@
 
 #include "base/never.hpp"
 #include "base/types.hpp"
+#include "execution/happening.hpp"
 #include "network/network.hpp"
 
 namespace yantra {
@@ -61,6 +62,7 @@ struct Unreceived {
 struct Outcome {
     std::vector<u64> finish;         // by rank; `never` if it did not finish
     std::vector<u32> finish_order;   // ranks in the order of their events; of a folded run, none
+    std::vector<Happening> happenings;   // of a run that was to note them
     bool finished = false;           // all ranks did
     bool folded = false;             // the nodes of all ranks of a class are those of one
     std::vector<u32> class_of;       // by rank; of a folded run

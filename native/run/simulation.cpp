@@ -1,5 +1,7 @@
 #include "run/simulation.hpp"
 
+#include <algorithm>
+
 #include "base/ensure.hpp"
 #include "network/level.hpp"
 #include "run/diagnosis.hpp"
@@ -101,10 +103,43 @@ void Simulation::start() { executor_.start(); }
     }
 }
 
+// Most of a run goes to the machine that handles it in one loop; the rest is as single events are.
+u32 Simulation::handle_run(const EventRun& run, u32 until) {
+    u32 at = 0;
+    for (; at < until && !engine_.paused && !must_match_by_tag();) {
+        const u32 from = at;
+        if (run.owner() == Owner::exchange) {
+            at = collectives_.exchange().handle_arrivals(run, at, until);
+        } else if (run.owner() == Owner::rank_events && watcher_ == nullptr) {
+            at = collectives_.exchange().handle_of_ranks(run, at, until);
+            if (engine_.of_ranks.is_running()) {
+                engine_.of_ranks.finish([this](ActorId actor, const RankEvent& of_rank) {
+                    handle(actor, of_rank);
+                });
+                ++at;
+            }
+        }
+        if (at == from) {
+            handle(run.event(at++));
+        }
+    }
+    return at;
+}
+
 bool Simulation::run_for(u64 events) {
     engine_.paused = false;
-    for (u64 i = 0; i < events && !over() && !engine_.paused; ++i) {
-        handle(engine_.queue.next());
+    for (u64 left = events; left > 0 && !over() && !engine_.paused;) {
+        const EventRun run = engine_.queue.next_run();
+        if (run.count == 1) {
+            handle(run.event(0));
+            --left;
+            continue;
+        }
+        const u32 done = handle_run(run, static_cast<u32>(std::min<u64>(run.count, left)));
+        left -= done;
+        if (done < run.count) {
+            engine_.queue.put_back(run, done);
+        }
     }
     return over();
 }
@@ -167,6 +202,7 @@ Outcome Simulation::outcome() const {
     for (ActorId actor : state.finish_order) {
         out.finish_order.push_back(actor.index());
     }
+    out.happenings = executor_.happenings();
     u32 nodes = 0;
     for (const Executor::OfActor& actor : state.actors) {
         out.compute_busy.push_back(actor.compute_busy);

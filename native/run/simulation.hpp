@@ -68,6 +68,7 @@ public:
     Recorder& recorder() { return engine_.recorder(); }
 
     // The components, for whoever looks on.
+    const Actors& actors() const { return actors_; }
     Engine& engine() { return engine_; }
     NetworkModel& network() { return *network_; }
     const NetworkModel& network() const { return *network_; }
@@ -78,6 +79,8 @@ public:
 private:
     void completed(const Completion& completion) override;
     void begins(const Completion& completion) override;
+    // Handles the first events of a run, at most `until`; returns how many.
+    u32 handle_run(const EventRun& run, u32 until);
     void handle(const Event& event);
     void handle(ActorId actor, const RankEvent& event);
     bool must_match_by_tag() const {

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "trace/bounds.hpp"
+
 namespace yantra {
 
 namespace {
@@ -126,11 +128,9 @@ private:
         for (const auto& [name, column] :
              {Need{"comm_size", &graph_.comm_size}, Need{"tensor_size", &graph_.tensor_size},
               Need{"num_ops", &graph_.num_ops}}) {
-            if (column->kind_of(node) == IntColumn::integer && column->value[node] >> 63U != 0) {
+            if (column->kind_of(node) == IntColumn::integer && !is_size(column->value[node])) {
                 report("negative-size", node, [&, what = name, value = column->value[node]] {
-                    return std::string(what) + " is " +
-                           std::to_string(static_cast<std::int64_t>(value)) +
-                           "; it must be at least 0 and below 2^63";
+                    return not_a_size(what, value);
                 });
             }
         }

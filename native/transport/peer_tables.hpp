@@ -18,7 +18,7 @@
 
 namespace yantra {
 
-// What members must have in common of each phase of a chunk.
+// What members must have in common of each phase of a chunk, or of the whole collective.
 struct PhaseShape {
     u32 program = none;
     u32 level = 0;

@@ -3,7 +3,9 @@
 #include <string>
 #include <utility>
 
+#include "base/too_long.hpp"
 #include "collective/custom.hpp"
+#include "trace/bounds.hpp"
 #include "trace/schema.hpp"
 
 namespace yantra {
@@ -61,7 +63,10 @@ private:
         if (graph_.comm_size.kind_of(node) == IntColumn::absent && in_chunks) {
             require_chunks(node);
         } else {
-            require(node, graph_.comm_size, "comm_size");
+            const u64 bytes = require(node, graph_.comm_size, "comm_size");
+            if (!is_size(bytes)) {
+                fail(node, "attribute '" + not_a_size("comm_size'", bytes));
+            }
         }
     }
 
@@ -69,9 +74,7 @@ private:
         if (has_chunks(graph_, node)) {
             require_chunks(node);
         }
-        if (!whole_microseconds) {
-            check_duration(graph_, node, problems_);
-        }
+        check_duration(graph_, node, whole_microseconds, longest_ticks, problems_);
     }
 
     void check_message(u32 node, bool sends) {
@@ -135,16 +138,30 @@ std::vector<Problem> check_custom(const Graph& graph, u32 positions, bool whole_
     return CustomCheck(graph, positions).run(whole_microseconds);
 }
 
-void check_duration(const Graph& graph, u32 node, std::vector<Problem>& problems) {
-    constexpr u64 largest = 0x7fffffffffffffff;
-    const IntColumn& column = graph.duration_ns;
-    if (column.kind_of(node) == IntColumn::other) {
-        problems.push_back({node, false, "attribute 'duration_ns' is not an integer"});
-    } else if (column.kind_of(node) == IntColumn::integer && column.value[node] > largest) {
-        problems.push_back({node, false,
-                            "attribute 'duration_ns' is " + signed_text(column.value[node]) +
-                                ", not a time"});
+bool check_duration(const Graph& graph, u32 node, bool whole_microseconds, u64 longest_ns,
+                    std::vector<Problem>& problems) {
+    const IntColumn& exact = graph.duration_ns;
+    const IntColumn::Kind kind = whole_microseconds ? IntColumn::absent : exact.kind_of(node);
+    std::string wrong;
+    if (kind == IntColumn::other) {
+        wrong = attribute("duration_ns") + " is not an integer";
+    } else if (kind == IntColumn::integer && !is_size(exact.value[node])) {
+        wrong = attribute("duration_ns") + " is " + signed_text(exact.value[node]) + ", not a time";
+    } else if (kind == IntColumn::absent && !is_duration(graph.duration_micros[node])) {
+        wrong = not_a_duration(graph.duration_micros[node]);
+    } else if (const u64 ns = graph.recorded_ns(node, whole_microseconds); ns > longest_ns) {
+        wrong = "lasts " + std::to_string(ns) + " ns; " + beyond(longest_ns);
+    } else {
+        return true;
     }
+    problems.push_back({node, false, std::move(wrong)});
+    return false;
+}
+
+std::string beyond(u64 longest_ns) {
+    const bool in_ns = longest_ns == longest_ticks;
+    return "a run in " + std::string(in_ns ? "nanoseconds" : "picoseconds") + " counts at most " +
+           std::to_string(longest_ns) + " ns of one duration, " + (in_ns ? "292 years" : "106 days");
 }
 
 }  // namespace yantra

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "workload/job.hpp"
@@ -17,7 +18,11 @@ std::vector<Problem> check_rank(const Job& job, u32 rank, u32 ranks,
 // What is wrong with a trace that stands for a collective among `positions` ranks.
 std::vector<Problem> check_custom(const Graph& graph, u32 positions, bool whole_microseconds);
 
-// Appends what is wrong with the duration of a node in nanoseconds, if it has one.
-void check_duration(const Graph& graph, u32 node, std::vector<Problem>& problems);
+// Whether the recorded duration of a node is one, and no longer than a run counts; appends what is wrong.
+bool check_duration(const Graph& graph, u32 node, bool whole_microseconds, u64 longest_ns,
+                    std::vector<Problem>& problems);
+
+// What to say of a duration that is longer than a run counts.
+std::string beyond(u64 longest_ns);
 
 }  // namespace yantra

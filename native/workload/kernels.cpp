@@ -3,6 +3,7 @@
 #include "base/ensure.hpp"
 #include "base/hash.hpp"
 #include "trace/schema.hpp"
+#include "workload/checks.hpp"
 
 namespace yantra {
 
@@ -96,7 +97,9 @@ std::vector<Problem> KernelTable::add(const std::shared_ptr<const Graph>& shared
         row.dtype = code_of(graph.dtype, dtype_codes, node);
         row.flops = needed(graph.num_ops, node, "num_ops", needs_.flops, problems);
         row.bytes = needed(graph.tensor_size, node, "tensor_size", needs_.bytes, problems);
-        row.recorded_ns = graph.recorded_ns(node, needs_.whole_microseconds);
+        if (check_duration(graph, node, needs_.whole_microseconds, longest_ticks, problems)) {
+            row.recorded_ns = graph.recorded_ns(node, needs_.whole_microseconds);
+        }
         row.batch = known_or_0(graph.batch, node);
         row.m = known_or_0(graph.m, node);
         row.n = known_or_0(graph.n, node);

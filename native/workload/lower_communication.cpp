@@ -72,7 +72,7 @@ void lower_message(NodeReader& reader, Op& op) {
     const Graph& graph = reader.graph;
     const bool sends = reader.type() == NodeType::comm_send;
     op.kind = sends ? OpKind::send : OpKind::receive;
-    op.bytes = reader.integer(graph.comm_size, "comm_size", true).value_or(0);
+    op.bytes = reader.size(graph.comm_size, "comm_size", true).value_or(0);
     op.tag = static_cast<u32>(
         static_cast<u32>(reader.integer(graph.comm_tag, "comm_tag", true).value_or(0)) % tag_space);
     if (reader.options.is_template) {
@@ -84,7 +84,8 @@ void lower_message(NodeReader& reader, Op& op) {
     op.peer = static_cast<u32>(peer.value_or(0));
 }
 
-// Takes the dimensions that a collective of all ranks asks for. A group names its ranks itself.
+// Takes the dimensions that a collective of all ranks asks for. A group names its ranks itself, and
+// traces that give a collective say what every rank does in it.
 void set_involved(NodeReader& reader, Op& op) {
     const Graph& graph = reader.graph;
     const LowerOptions& options = reader.options;
@@ -96,7 +97,8 @@ void set_involved(NodeReader& reader, Op& op) {
         reader.fail("attribute 'involved_dim' is not a list of at most 64 booleans");
         return;
     }
-    if (op.communicator != 0 || op.custom != none) {
+    const bool by_traces = (options.kinds_by_traces >> static_cast<u32>(op.collective) & 1) != 0;
+    if (op.communicator != 0 || op.custom != none || by_traces) {
         return;
     }
     if (length < options.dimensions) {
@@ -134,7 +136,7 @@ void lower_collective(NodeReader& reader, Op& op) {
     op.kind = OpKind::collective;
     const std::optional<u64> type = reader.integer(graph.comm_type, "comm_type", true);
     const bool carries_data = type != barrier_type;
-    op.bytes = reader.integer(graph.comm_size, "comm_size", carries_data).value_or(0);
+    op.bytes = reader.size(graph.comm_size, "comm_size", carries_data).value_or(0);
     op.priority =
         static_cast<i64>(reader.integer(graph.comm_priority, "comm_priority", false).value_or(0));
     if (!type) {

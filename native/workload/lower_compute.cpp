@@ -11,18 +11,18 @@ namespace {
 
 // The roofline of Williams, Waterman and Patterson, CACM 2009. Operations are in upstream's order, so
 // that they round alike.
-u64 roofline_ticks(const LowerOptions& options, u64 operations, u64 bytes) {
+double roofline_ns(const LowerOptions& options, u64 operations, u64 bytes) {
     const Roofline& roofline = options.roofline;
     if (operations == 0 && !options.zero_op_kernel_never_ends) {
-        return options.scale.ticks(static_cast<double>(bytes) / roofline.memory_bytes_per_s * 1e9);
+        return static_cast<double>(bytes) / roofline.memory_bytes_per_s * 1e9;
     }
     const double ops = static_cast<double>(operations);
     if (bytes == 0) {
-        return options.scale.ticks(ops / roofline.peak_flops * 1e9);
+        return ops / roofline.peak_flops * 1e9;
     }
     const double intensity = ops / static_cast<double>(bytes);
     const double flops = std::min(roofline.memory_bytes_per_s * intensity, roofline.peak_flops);
-    return options.scale.ticks(ops / flops * 1e9);
+    return ops / flops * 1e9;
 }
 
 }  // namespace
@@ -42,19 +42,20 @@ void lower_compute(NodeReader& reader, Op& op, bool on_cpu) {
         make_timed(op, recorded_ticks(reader), !on_cpu);
         return;
     }
-    const u64 operations = reader.integer(graph.num_ops, "num_ops", true).value_or(0);
-    const u64 bytes = reader.integer(graph.tensor_size, "tensor_size", true).value_or(1);
+    const u64 operations = reader.size(graph.num_ops, "num_ops", true).value_or(0);
+    const u64 bytes = reader.size(graph.tensor_size, "tensor_size", true).value_or(1);
     if (bytes == 0 && options.zero_byte_kernel_is_skipped) {
         make_skipped(op, !options.skipped_nodes_do_not_wake);
         return;
     }
-    make_timed(op, roofline_ticks(options, operations, bytes), true);
+    make_timed(op, reader.ticks(roofline_ns(options, operations, bytes)), true);
 }
 
 u64 recorded_ticks(NodeReader& reader) {
     const LowerOptions& options = reader.options;
-    if (!options.whole_microseconds) {
-        check_duration(reader.graph, reader.node, reader.problems);
+    if (!check_duration(reader.graph, reader.node, options.whole_microseconds, options.scale.longest_ns(),
+                        reader.problems)) {
+        return 0;
     }
     const u64 ns = reader.graph.recorded_ns(reader.node, options.whole_microseconds);
     if (ns == 0 && options.no_duration_takes_a_nanosecond) {

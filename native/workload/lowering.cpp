@@ -41,7 +41,7 @@ void require_tensors(NodeReader& reader) {
 
 void lower_memory(NodeReader& reader, Op& op) {
     op.kind = OpKind::memory;
-    op.bytes = reader.integer(reader.graph.tensor_size, "tensor_size", true).value_or(0);
+    op.bytes = reader.size(reader.graph.tensor_size, "tensor_size", true).value_or(0);
     if (!reader.options.remote_memory) {
         reader.fail("a remote memory access, but the cluster has no remote memory");
     }
@@ -104,8 +104,15 @@ std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const Lower
         reader.kernel_rows = options.kernels->rows_of(*graph);
         ensure(reader.kernel_rows != nullptr, "lowering: kernels of another graph");
     }
+    u64 busy_ticks = 0;
     for (; reader.node < graph->size(); ++reader.node) {
         job->ops.push_back(lower_node(reader));
+        if (__builtin_add_overflow(busy_ticks, job->ops.back().busy_ticks, &busy_ticks) ||
+            busy_ticks > latest_tick) {
+            reader.fail("with it, the rank computes for longer than the " +
+                        std::to_string(options.scale.longest_ns()) + " ns that a run may last");
+            break;
+        }
     }
     job->graph = std::move(graph);
     return job;

@@ -47,6 +47,7 @@ struct LowerOptions {
     std::unordered_map<std::string, u32> peers;   // by comm_peer
     std::unordered_map<u64, u32> custom_by_node;
     u32 offered_kinds = 0;          // bit set of the CollectiveKinds that have a plan
+    u32 kinds_by_traces = 0;        // of them, those that traces give over all ranks
     std::array<u64, collective_kinds> covered{};    // by kind: bit set of the dimensions its plan covers
     // By kind, dimension and whether it is the last dimension visited: why the algorithm cannot run there.
     std::map<std::tuple<u32, u32, bool>, std::string> impossible;

@@ -1,12 +1,15 @@
 // NodeReader: the attributes of one node of a trace, and where to say what is wrong with them.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "trace/bounds.hpp"
 #include "trace/schema.hpp"
+#include "workload/checks.hpp"
 #include "workload/lowering.hpp"
 
 namespace yantra {
@@ -39,6 +42,25 @@ struct NodeReader {
             fail(std::string("attribute '") + name + "' is missing");
         }
         return std::nullopt;
+    }
+
+    // The same, of bytes or operations. Below 0 is no size.
+    std::optional<u64> size(const IntColumn& column, const char* name, bool required) {
+        const std::optional<u64> value = integer(column, name, required);
+        if (value && !is_size(*value)) {
+            fail("attribute '" + not_a_size(std::string(name) + "'", *value));
+            return std::nullopt;
+        }
+        return value;
+    }
+
+    // What a node takes; 0, and a problem, where the clock of the run does not count so much.
+    u64 ticks(double ns) {
+        if (std::isfinite(ns) && ns >= static_cast<double>(options.scale.longest_ns())) {
+            fail("takes " + std::to_string(ns) + " ns; " + beyond(options.scale.longest_ns()));
+            return 0;
+        }
+        return options.scale.ticks(ns);
     }
 
     bool is_on_cpu() {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -18,7 +17,7 @@ from yantra.collectives.schedule import Kind, Move, Round, Schedule
 
 def written_out(schedule: Schedule) -> Schedule:
     """The same schedule without symmetric rounds, so that one move can be changed."""
-    return replace(schedule, rounds=tuple(Round(tuple(schedule.moves(r))) for r in schedule.rounds))
+    return schedule._replace(rounds=tuple(Round(tuple(schedule.moves(r))) for r in schedule.rounds))
 
 
 SCHEDULES = [
@@ -33,7 +32,7 @@ SCHEDULES = [
 def with_moves(schedule: Schedule, at: int, *moves: Move) -> Schedule:
     rounds = list(schedule.rounds)
     rounds[at] = Round(moves)
-    return replace(schedule, rounds=tuple(rounds))
+    return schedule._replace(rounds=tuple(rounds))
 
 
 def each_move(schedule: Schedule) -> Iterator[tuple[int, int, Move]]:
@@ -78,7 +77,7 @@ def test_reducing_twice_is_found_except_in_a_barrier(schedule: Schedule) -> None
         if move.reduce:
             rounds = list(schedule.rounds)
             rounds.insert(at + 1, Round((move,)))
-            wrong = find_violation(replace(schedule, rounds=tuple(rounds)))
+            wrong = find_violation(schedule._replace(rounds=tuple(rounds)))
             assert (wrong is None) == (schedule.kind is Kind.BARRIER)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -107,7 +106,7 @@ def carried(schedule: Schedule, luck: random.Random) -> Values:
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_the_data_comes_out_right_on_any_network(schedule: Schedule, lockstep: bool) -> None:
     written_out = tuple(Round(tuple(schedule.moves(round_))) for round_ in schedule.rounds)
-    schedule = replace(schedule, rounds=written_out, lockstep=lockstep)
+    schedule = schedule._replace(rounds=written_out, lockstep=lockstep)
     for seed in range(5):
         assert payload.is_performed(schedule, carried(schedule, random.Random(seed)))
 
@@ -135,7 +134,7 @@ def any_moves(draw: st.DrawFn) -> Schedule:
 def test_any_moves_at_all_are_lowered_to_what_they_mean(
     schedule: Schedule, lockstep: bool, seed: int
 ) -> None:
-    schedule = replace(schedule, lockstep=lockstep)
+    schedule = schedule._replace(lockstep=lockstep)
     assert carried(schedule, random.Random(seed)) == payload.at_last(schedule)
 
 
@@ -162,7 +161,7 @@ def test_the_plain_exchange_program_hands_over_what_the_lowered_schedule_does(na
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_waiting_for_the_data_alone_is_never_slower(schedule: Schedule) -> None:
     ticks = {
-        lockstep: machines.run(World(), lower(replace(schedule, lockstep=lockstep)), 840)
+        lockstep: machines.run(World(), lower(schedule._replace(lockstep=lockstep)), 840)
         for lockstep in (True, False)
     }
     for paced, free in zip(ticks[True], ticks[False], strict=True):
@@ -174,10 +173,10 @@ def test_waiting_for_the_data_alone_is_never_slower(schedule: Schedule) -> None:
 @PACES
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_writing_symmetry_out_changes_no_tick(schedule: Schedule, lockstep: bool) -> None:
-    schedule = replace(schedule, lockstep=lockstep)
+    schedule = schedule._replace(lockstep=lockstep)
     written_out = tuple(Round(tuple(schedule.moves(round_))) for round_ in schedule.rounds)
     one_list = machines.run(World(), lower(schedule), 840)
-    n_lists = machines.run(World(), lower(replace(schedule, rounds=written_out)), 840)
+    n_lists = machines.run(World(), lower(schedule._replace(rounds=written_out)), 840)
     assert one_list == n_lists
 
 

@@ -35,7 +35,8 @@ def injections(program: ExchangeProgram, position: int, direction: int) -> Itera
         if run.reduce_num:
             assert scaled(DATA, run.reduce_num, run.reduce_den, program.round_up) == size
         if run.peer == "xor":
-            to, source = position ^ run.out, position ^ run.into
+            to = machines.partner(position, run.out, program.n)
+            source = machines.partner(position, run.into, program.n)
         else:
             to = (position + direction * run.out) % program.n
             source = (position + direction * run.into) % program.n
@@ -88,6 +89,36 @@ def test_halving_doubling(n: int, kind: Kind) -> None:
         program_of("halving_doubling", kind, n),
         lambda world, position: exchange.HalvingDoubling(world, kind, n, position, DATA),
     )
+
+
+@pytest.mark.parametrize("n", range(2, 131))
+def test_halving_doubling_gathers_over_other_numbers_exactly_where_its_rule_ends(n: int) -> None:
+    def ranks(world: World) -> list[exchange.Ring]:
+        kind = Kind.ALL_GATHER
+        return [exchange.HalvingDoubling(world, kind, n, position, DATA) for position in range(n)]
+
+    of_rule = ranks(World())
+    to = [rank.to for rank in of_rule]
+    world = World()
+    ends = None not in exchange.play(world, ranks(world))
+    reason = find("halving_doubling").supports(Kind.ALL_GATHER, n, faithful=True)
+    assert (reason is None) == ends
+    assert not ends or [to[peer] for peer in to] == list(range(n))
+    if ends:
+        agree(
+            program_of("halving_doubling", Kind.ALL_GATHER, n),
+            lambda world, at: exchange.HalvingDoubling(world, Kind.ALL_GATHER, n, at, DATA),
+        )
+
+
+@pytest.mark.parametrize("kind", [Kind.ALL_REDUCE, Kind.REDUCE_SCATTER])
+@pytest.mark.parametrize("n", [3, 6, 12, 20, 24])
+def test_halving_doubling_halves_over_a_power_of_two_only(n: int, kind: Kind) -> None:
+    world = World()
+    ranks = [exchange.HalvingDoubling(world, kind, n, position, DATA) for position in range(n)]
+    assert None in exchange.play(world, ranks)
+    assert find("halving_doubling").supports(kind, n, faithful=True) is not None
+    assert find("halving_doubling").supports(Kind.ALL_GATHER, n) is not None
 
 
 @pytest.mark.parametrize("name", ["ring", "direct", "direct2", "direct5"])

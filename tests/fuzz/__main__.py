@@ -4,6 +4,9 @@ Half of the time goes to the trace reader of the core, built with sanitizers (g+
 hence our own driver); the readers written in Python share the other half. `--target NAME` runs one:
 tests/fuzz/NAME_target.cpp, or tests/fuzz/readers/NAME.py. Files named at the end are tried first,
 so a crash can be run again: the input is left in build/fuzz/fuzz-crash or build/fuzz/NAME-crash.
+
+`--target jobs` runs whole jobs with something wrong in them instead, `--runs` of them
+(tests/fuzz/jobs.py).
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.fuzz import loop, readers
+from tests.fuzz import jobs, loop, readers
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "fuzz"
@@ -55,12 +58,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--target", default="all", choices=["all", "trace", *readers.names()])
+    parser.add_argument(
+        "--target", default="all", choices=["all", "trace", "jobs", *readers.names()]
+    )
+    parser.add_argument("--runs", type=int, default=20_000, help="of the target jobs")
     parser.add_argument("inputs", nargs="*", help="files to try first")
     asked = parser.parse_args()
     first = [Path(name).resolve() for name in asked.inputs]
     if asked.target == "trace":
         return _native(asked.target, asked.seconds, asked.seed, first)
+    if asked.target == "jobs":
+        return jobs.campaign(asked.runs, asked.seconds, asked.seed)
     if asked.target != "all":
         return _python(asked.target, asked.seconds, asked.seed, first)
     share = asked.seconds / 2 / len(readers.names())

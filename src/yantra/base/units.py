@@ -69,7 +69,7 @@ _ENDINGS: Final[tuple[tuple[str, Kind, str], ...]] = (
     ("flops", "flops", "FLOP/s"),
     ("ns", "time", "ns"),
 )
-_QUANTITY: Final = re.compile(r"([+-]?)([0-9]+)?(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?\s*(.*)")
+_QUANTITY: Final = r"([+-]?)([0-9]+)?(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?\s*(.*)"
 _LARGEST_EXPONENT: Final = 400
 _LONGEST_PLAIN: Final = 16  # digits before a number is written with an exponent
 _PREFIXED: Final = ("B", "B/s", "FLOP/s")
@@ -85,7 +85,7 @@ def parse(text: object, kind: Kind, to: str, where: str = "quantity") -> float:
     """
     if not isinstance(text, str):
         raise ConfigError(where, _no_unit(text, kind))
-    match = _QUANTITY.fullmatch(text.strip())
+    match = re.fullmatch(_QUANTITY, text.strip())
     if match is None or not (match[2] or match[3]):
         raise ConfigError(where, f"not a quantity; {_expectation(kind, text)}")
     sign, whole, fraction, exponent, unit = match.groups()

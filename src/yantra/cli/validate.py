@@ -10,6 +10,7 @@ import click
 
 from yantra.cli.command import WithExamples
 from yantra.cli.file_options import case_of, cluster_option, set_option
+from yantra.cli.memory_option import option as memory_option
 from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 @cluster_option
 @set_option
 @plugin_option
+@memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def command(
     inputs: tuple[str, ...], cluster: str | None, settings: tuple[str, ...], as_json: bool
@@ -46,6 +48,7 @@ def command(
             "exit_code": report.exit_code,
             "ranks": report.ranks,
             "nodes": report.nodes,
+            "work": report.work._asdict() if report.work else None,
             "findings": [finding._asdict() for finding in report.findings],
         }
         sys.stdout.write(json.dumps(form, ensure_ascii=False, indent=1) + "\n")
@@ -76,6 +79,8 @@ def _text(report: Report) -> str:
     counts = f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
     if report.valid:
         counts = f"valid: {report.ranks} ranks, {report.nodes} nodes; {_count(warnings, 'warning')}"
+    if report.work:
+        counts += f"\nwork: {report.work.text()}"
     return "\n".join([*lines, counts]) + "\n"
 
 

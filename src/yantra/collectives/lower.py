@@ -11,7 +11,6 @@ n.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
 from yantra.collectives.program import GraphProgram, Op
@@ -66,12 +65,12 @@ def _mark_back(ops: list[Op]) -> tuple[Op, ...]:
     )
 
 
-@dataclass
 class _Writer:
     """The operations of one position, as far as they are written."""
 
-    parts: int
-    ops: list[Op] = field(default_factory=list)
+    def __init__(self, parts: int) -> None:
+        self.parts = parts
+        self.ops: list[Op] = []
 
     def append(self, op: Op) -> int:
         self.ops.append(op)
@@ -91,9 +90,10 @@ class _Writer:
         return self.append(op)
 
 
-@dataclass
 class _Lockstep(_Writer):
-    gate: set[int] = field(default_factory=set)  # hand-overs of the last round that received
+    def __init__(self, parts: int) -> None:
+        super().__init__(parts)
+        self.gate: set[int] = set()  # hand-overs of the last round that received
 
     def play_round(self, sends: list[Move], receives: list[Move]) -> None:
         ready = [self.gate or {self.hand_over_own(move)} for move in sends]
@@ -108,19 +108,20 @@ class _Lockstep(_Writer):
         self.gate = handed or self.gate
 
 
-@dataclass
 class _Block:
     """Who made the present value of a block, who has read it, and what a new value must await."""
 
-    makers: set[int] = field(default_factory=set)
-    readers: set[int] = field(default_factory=set)
-    fence: set[int] = field(default_factory=set)
+    def __init__(self) -> None:
+        self.makers: set[int] = set()
+        self.readers: set[int] = set()
+        self.fence: set[int] = set()
 
 
-@dataclass
 class _Dataflow(_Writer):
-    blocks: dict[int, _Block] = field(default_factory=dict)
-    last_send_to: dict[int, int] = field(default_factory=dict)
+    def __init__(self, parts: int) -> None:
+        super().__init__(parts)
+        self.blocks: dict[int, _Block] = {}
+        self.last_send_to: dict[int, int] = {}
 
     def play_round(self, sends: list[Move], receives: list[Move]) -> None:
         for move in sends:

@@ -11,7 +11,6 @@ the program rounds up, so that nothing is lost. Programs are plain frozen values
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from yantra.collectives.schedule import Symmetry, shifted
@@ -20,18 +19,18 @@ Side = Literal["z", "nz"]
 RingKind = Literal["usual", "group"]
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """`count` equal injections, each one hand-over to memory and then one send with its receive.
 
     A position sends to pos + dir * out and receives from pos + dir * into (mod n; peer "add", dir
-    is +1 or -1, chosen by the caller), or to pos ^ out and from pos ^ into (peer "xor"). Each
+    is +1 or -1, chosen by the caller), or to pos ^ out and from pos ^ into (peer "xor"; if n is no
+    power of two, positions pair up one after the other: out 3 is 0 and 3, 1 and 4, 2 and 5). Each
     message and each hand-over has size num / den. The hand-over is charged a reduction of
     reduce_num / reduce_den, none if reduce_num is 0. On a shared bus it enters at the side of the
     device ("z") or of memory ("nz"), and travels `back` before it is done.
     """
 
-    count: int
+    count: int  # type: ignore[assignment]  # a run needs no tuple's count
     out: int
     into: int
     peer: Literal["add", "xor"]
@@ -43,8 +42,7 @@ class Run:
     back: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangeProgram:
+class ExchangeProgram(NamedTuple):
     """The exchange machine's program, the same for every position.
 
     The first `window` injections start with the phase, and each receipt starts the next one. A
@@ -112,8 +110,7 @@ class Op(NamedTuple):
     back_if_last: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class GraphProgram:
+class GraphProgram(NamedTuple):
     """The graph machine's program.
 
     With symmetry "none", ops[p] are the operations of position p. Otherwise ops[0] are those of

@@ -25,7 +25,6 @@ owner. In an all-to-all, block (s * n + d) * c + i is the i-th of c blocks that 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
@@ -67,8 +66,7 @@ class Round(NamedTuple):
     symmetry: Symmetry = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(NamedTuple):
     """The rounds of one collective over `n` positions and `blocks` blocks.
 
     Blocks have owners when their number is a multiple of n (n * n in an all-to-all); otherwise a

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from yantra import _core
 from yantra.base.documents import Path
 from yantra.base.errors import DeadlockError, UnsupportedError
 from yantra.base.units import format_size
 from yantra.compile import Model, compile
-from yantra.result import Recording, Result
-from yantra.result.bound import Bound
-from yantra.result.recording import memory_limit
-from yantra.run import fold as folding
-from yantra.run.deadlock import explain, named
+from yantra.result.result import Result
+from yantra.run.late import finishes_late, too_late
+from yantra.run.work import check_work
 from yantra.scenario import Scenario, load
 from yantra.scenario.quirks import Quirk
 from yantra.scenario.types import Fold
+
+if TYPE_CHECKING:
+    from yantra.result.bound import Bound
+    from yantra.result.recording import Recording
 
 _EVENTS_PER_SLICE = 1_000_000
 _AnySimulation = _core.Simulation | _core.RecordedSimulation
@@ -62,11 +65,14 @@ def run(
     wanted = fold or model.scenario.fold
     reason = ""
     if wanted != "off":
+        from yantra.run import fold as folding
+
         classes = (folding.taken_over(model, like) if like else None) or folding.find(model)
         always = wanted == "require"
         outcome, recording, reason = _run_folded(model, progress, classes, always, record)
         if outcome is not None:
-            return Result(model, outcome, recording=recording, folding=classes, verdict=_verdict)
+            late = tuple(finishes_late(model, outcome))
+            return Result(model, outcome, late, "", recording, classes, verdict=_verdict)
     if wanted == "require":
         raise UnsupportedError(f"fold: require, but the run cannot be folded: {reason}")
     warnings: list[str] = []
@@ -92,13 +98,16 @@ def _run_folded(
     A deadlock, or a message that nobody received, has to be reported rank by rank, so such a run is
     made again with all of them.
     """
+    from yantra.run import fold as folding
+
     if classes.refusal:
         return None, None, classes.refusal
     if not always and (share := folding.work(model, classes)) > folding.MOST_WORK:
         return None, None, f"one rank of each class would do {share:.0%} of the work of all ranks"
+    check_work(model, classes.representative)
     simulation = _simulation(model, record, folding=classes)
     ranks = list(classes.representative) if progress else ()
-    _run(simulation, sum(len(model.graphs.of(rank)) for rank in ranks), progress)
+    _run(model, simulation, sum(len(model.graphs.of(rank)) for rank in ranks), progress)
     if simulation.tie is not None:
         return None, None, folding.tie(model, classes, simulation.tie)
     outcome = simulation.outcome()
@@ -123,18 +132,23 @@ def _run_whole(
     model: Model, progress: Progress | None, warnings: list[str] | None, record: bool | int
 ) -> tuple[_core.Outcome, Recording | None]:
     total = sum(len(model.graphs.of(rank)) for rank in range(model.ranks)) if progress else 0
+    check_work(model)
     simulation = _simulation(model, record)
-    _run(simulation, total, progress)
+    _run(model, simulation, total, progress)
     if simulation.mismatch is not None and Quirk.MISMATCHED_COLLECTIVES_MEET in model.quirks:
         if warnings is not None:
             warnings.append(_mismatch(model, simulation.mismatch))
         simulation = _simulation(model, record, match_by_tag=True)
-        _run(simulation, total, progress)
+        _run(model, simulation, total, progress)
     outcome = simulation.outcome()
     if len(outcome.finish_order) < model.ranks:
+        from yantra.run.deadlock import explain
+
         raise DeadlockError(explain(model, outcome))
     if warnings is not None and outcome.unreceived:
         warnings.append(_unreceived(outcome.unreceived))
+    if warnings is not None:
+        warnings += finishes_late(model, outcome)
     return outcome, _recording(model, outcome, simulation)
 
 
@@ -146,21 +160,36 @@ def _simulation(
     folding: _core.Folding | None = None,
 ) -> _AnySimulation:
     if not record:
-        return _core.Simulation(model.native, match_by_tag, folding)
+        plain = _core.Simulation(model.native, match_by_tag, folding)
+        plain.note(_notes(model))
+        return plain
+    from yantra.result.recording import memory_limit
+
     simulation = _core.RecordedSimulation(model.native, match_by_tag, folding)
     simulation.limit(memory_limit() if record is True else record)
+    simulation.note(_notes(model))
     return simulation
+
+
+def _notes(model: Model) -> _core.Notes:
+    """Return what ASTRA-sim's log tells in the order in which it happens."""
+    if model.scenario.trace_nodes:
+        return _core.Notes.NODES
+    tells_rings = model.groups and model.scenario.semantics == "astra-sim"
+    return _core.Notes.GROUPS if tells_rings else _core.Notes.NOTHING
 
 
 def _recording(
     model: Model, outcome: _core.Outcome, simulation: _AnySimulation
 ) -> Recording | None:
     if isinstance(simulation, _core.RecordedSimulation):
+        from yantra.result.recording import Recording
+
         return Recording(model, outcome, simulation.recording())
     return None
 
 
-def _run(simulation: _AnySimulation, total: int, progress: Progress | None) -> None:
+def _run(model: Model, simulation: _AnySimulation, total: int, progress: Progress | None) -> None:
     try:
         simulation.start()
         while not simulation.run_for(_EVENTS_PER_SLICE):
@@ -168,7 +197,11 @@ def _run(simulation: _AnySimulation, total: int, progress: Progress | None) -> N
                 progress(simulation.nodes_done, total)
     except _core.Unsupported as error:
         raise UnsupportedError(str(error)) from None
+    except _core.TooLong:
+        raise too_late(model, simulation.late) from None
     except _core.RecordingTooLarge:
+        from yantra.result.recording import memory_limit
+
         raise UnsupportedError(
             f"the recording of this run takes more than {format_size(memory_limit())}, half of the "
             "memory that is free: record fewer ranks, layers or chunks, let the run fold (fold: "
@@ -177,6 +210,8 @@ def _run(simulation: _AnySimulation, total: int, progress: Progress | None) -> N
 
 
 def _mismatch(model: Model, found: _core.Mismatch) -> str:
+    from yantra.run.deadlock import named
+
     node = named(model, found.rank, found.node)
     other_node = named(model, found.other_rank, found.other_node)
     return (

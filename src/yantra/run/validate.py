@@ -18,8 +18,10 @@ from yantra.astra_sim.network import read_network
 from yantra.astra_sim.system import SystemOptions, read_system
 from yantra.base.documents import Path
 from yantra.base.errors import UnsupportedError, YantraError
+from yantra.base.regular import read_regular
 from yantra.base.text import rank_list
 from yantra.compile import compile
+from yantra.run.work import Work, check_work
 from yantra.scenario import Case, ChakraFiles, Scenario
 
 
@@ -31,12 +33,16 @@ class Finding(NamedTuple):
 
 
 class Report:
-    """What was found; `ranks` and `nodes` say what was looked at, 0 when it could not be read."""
+    """What was found; `ranks` and `nodes` say what was looked at, 0 when it could not be read.
+
+    `work` is how much a run would do, where the inputs are valid.
+    """
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
         self.ranks = 0
         self.nodes = 0
+        self.work: Work | None = None
         self.exit_code = 0
 
     @property
@@ -133,6 +139,7 @@ def _check_workload(report: Report, scenario: Scenario) -> None:
         return
     report.warn(model.warnings)
     report.warn([f"{text} (this scenario does not need it)" for text in errors])
+    report.work = report.attempt(lambda: check_work(model))
     report.nodes = sum(len(model.graphs.of(rank)) for rank in range(model.ranks))
 
 
@@ -144,8 +151,7 @@ def _check_traces(report: Report, workload: ChakraFiles, ranks: int) -> list[str
     for rank in range(ranks):
         path = workload.path(rank)
         try:
-            with open(path, "rb") as file:
-                content = file.read()
+            content = read_regular(path)
             if content in seen:
                 continue
             seen.add(content)

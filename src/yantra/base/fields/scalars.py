@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 import sys
-from fractions import Fraction
 from math import inf
 from os import path as paths
-from typing import Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from yantra.base import units
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Schema = dict[str, Any]
 
@@ -87,6 +89,8 @@ def factor_of(value: object) -> Fraction | None:
     match = re.fullmatch(RELATIVE, value) if isinstance(value, str) else None
     if match is None:
         return None
+    from fractions import Fraction
+
     times, percent = match.groups()
     return Fraction(times) if times else 1 + Fraction(percent) / 100
 
@@ -135,6 +139,8 @@ class Ranged(Field):
             return super().put(tree, path, tree if factor == 1 else value, where, folder)
         if tree is None:
             raise ConfigError(where, f"has no value that {value} could change; give a whole one")
+        from fractions import Fraction
+
         try:
             product = factor * Fraction(self.read(tree, where, folder))
             exact = self._is_whole and product.denominator == 1

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import NoReturn, cast
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.regular import open_regular
 from yantra.collectives.msccl.program import (
     BUFFERS,
     KINDS,
@@ -57,7 +58,7 @@ def read_program(path: str | os.PathLike[str]) -> Program:
     """Read the program in the file at `path`. Raises ConfigError naming file and line."""
     where = os.fspath(path)
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             data = file.read(_LONGEST + 1)
     except OSError as error:
         raise ConfigError(where, f"cannot be read: {error.strerror}") from None

@@ -1,0 +1,270 @@
+#include "model/work.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "base/hash.hpp"
+#include "base/too_long.hpp"
+#include "collective/cut.hpp"
+#include "collective/custom.hpp"
+#include "trace/schema.hpp"
+
+namespace yantra {
+
+namespace {
+
+// What the run keeps, in bytes, at least: of a node its times and what it waits for; of a queue; and of a
+// chunk under way itself, its packets and its place among peers; and each of its phases.
+constexpr double bytes_of_node = 24.0;
+constexpr double bytes_of_queue = 40.0;
+constexpr double bytes_of_chunk = 384.0;
+constexpr double bytes_of_phase = 32.0;
+
+// Of a chunk, a collective or a job of one rank.
+struct Cost {
+    double messages = 0.0;
+    double events = 0.0;
+    double bytes = 0.0;
+    double chunks = 0.0;
+    double memory = 0.0;
+    double largest = 0.0;   // bytes of data in any phase
+
+    void add(const Cost& other, double times) {
+        messages += other.messages * times;
+        events += other.events * times;
+        bytes += other.bytes * times;
+    }
+};
+
+double of(const Share& share, double data) {
+    return static_cast<double>(share.num) * data / static_cast<double>(share.den);
+}
+
+Cost cost_of(const ExchangeProgram& machine, double data) {
+    Cost cost;
+    double packets = static_cast<double>(machine.sends + machine.window);
+    double sends = static_cast<double>(machine.sends);
+    for (const Run& run : machine.runs) {
+        const double handed = std::min(static_cast<double>(run.count), packets);
+        const double sent = std::min(static_cast<double>(run.count), sends);
+        packets -= handed;
+        sends -= sent;
+        cost.messages += sent;
+        cost.bytes += sent * of(run.bytes, data);
+        cost.events += sent + handed * (run.reduce.num == 0 ? 1.0 : 2.0);
+    }
+    return cost;
+}
+
+// The operations of all positions, shared out evenly.
+Cost cost_of(const GraphProgram& graph, double data) {
+    const double positions = static_cast<double>(std::max<std::size_t>(graph.first_op.size(), 2) - 1);
+    Cost all;
+    for (const GraphOp& op : graph.ops) {
+        all.events += 1.0;
+        if (op.kind == GraphOp::send) {
+            all.messages += 1.0;
+            all.bytes += of(op.bytes, data);
+        }
+    }
+    Cost cost;
+    cost.add(all, 1.0 / positions);
+    return cost;
+}
+
+class Counter {
+public:
+    explicit Counter(const Model& model) : model_(model), ranks_(model.ranks()) {}
+
+    // Of one rank that runs a job; notes the largest data and where it is.
+    Cost job(u32 at, u32 rank, Work& work) {
+        const Job& job = *model_.distinct_jobs[at];
+        Cost whole;
+        for (u32 node = 0; node < job.ops.size(); ++node) {
+            const Op& op = job.ops[node];
+            if (op.kind == OpKind::collective) {
+                const Cost& cost = collective(op, rank);
+                whole.add(cost, 1.0);
+                whole.chunks = std::max(whole.chunks, cost.chunks);
+                whole.memory = std::max(whole.memory, cost.memory);
+                note(rank, node, cost.largest, work);
+            } else if (op.kind == OpKind::send) {
+                whole.messages += 1.0;
+                whole.events += 2.0;
+                whole.bytes += static_cast<double>(op.bytes);
+            } else if (op.kind != OpKind::skip) {
+                whole.events += 1.0;
+            }
+        }
+        return whole;
+    }
+
+private:
+    using Key = std::tuple<u32, CollectiveKind, u64, u64, u32>;
+    struct HashKey {
+        std::size_t operator()(const Key& key) const {
+            const auto& [layout, kind, bytes, involved, custom] = key;
+            return mix(mix(mix(mix(layout, static_cast<u64>(kind)), bytes), involved), custom);
+        }
+    };
+
+    static void note(u32 rank, u32 node, double bytes, Work& work) {
+        if (bytes >= static_cast<double>(latest_tick) &&
+            (!work.too_large || bytes > work.too_large->bytes)) {
+            work.too_large = TooLarge{rank, node, bytes};
+        }
+    }
+
+    const Cost& collective(const Op& op, u32 rank) {
+        const u32 communicator = model_.communicator_at(rank, op.communicator);
+        const u32 layout = model_.communicators[communicator].layout;
+        const Key key{layout, op.collective, op.bytes, op.involved, op.custom};
+        const auto [found, is_new] = known_.try_emplace(key);
+        if (is_new) {
+            const GroupLayout& of = model_.layouts[layout];
+            const std::size_t kind = static_cast<std::size_t>(op.collective);
+            const Plan& plan = model_.plans[of.plan_of(kind, op.bytes)];
+            const u32 custom = op.custom != none ? op.custom : plan.custom;
+            found->second = custom != none ? traced(op, model_.custom[custom]) : planned(op, plan);
+        }
+        return found->second;
+    }
+
+    Cost planned(const Op& op, const Plan& plan) const {
+        const SystemParameters& system = model_.system;
+        const Cut cut =
+            cut_of(op.collective, op.bytes, system.chunks, model_.quirks.padded_chunks, ranks_);
+        const Cost each = chunk(op, plan, static_cast<double>(cut.chunk));
+        const double pieces = plan.levels.empty() ? 0.0 : static_cast<double>(cut.pieces);
+        Cost all;
+        all.add(each, pieces);
+        all.chunks = pieces;
+        all.memory = pieces * (bytes_of_chunk + each.memory);
+        all.largest = std::max(each.largest, static_cast<double>(cut.left));
+        return all;
+    }
+
+    // Phases as the planner makes them where no scheduler changes their order.
+    Cost chunk(const Op& op, const Plan& plan, double data) const {
+        std::vector<const Level*> levels;
+        for (const Level& level : plan.levels) {
+            if (level.size > 1 && (!plan.masked || (op.involved >> level.dimension & 1) != 0)) {
+                levels.push_back(&level);
+            }
+        }
+        const CollectiveKind kind = op.collective;
+        if (kind == CollectiveKind::all_gather || kind == CollectiveKind::gather ||
+            kind == CollectiveKind::broadcast) {
+            std::reverse(levels.begin(), levels.end());
+        }
+        Cost cost;
+        const bool hierarchical = kind == CollectiveKind::all_reduce && model_.system.local_bw_aware;
+        if (!hierarchical) {
+            for (const Level* level : levels) {
+                phase(*level, kind, data, cost);
+            }
+            return cost;
+        }
+        for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
+            phase(*levels[i], CollectiveKind::reduce_scatter, data, cost);
+        }
+        if (!levels.empty()) {
+            phase(*levels.back(), CollectiveKind::all_reduce, data, cost);
+        }
+        for (std::size_t i = levels.size(); i-- > 1;) {
+            phase(*levels[i - 1], CollectiveKind::all_gather, data, cost);
+        }
+        return cost;
+    }
+
+    void phase(const Level& level, CollectiveKind kind, double& data, Cost& cost) const {
+        cost.largest = std::max(cost.largest, data);
+        cost.memory += bytes_of_phase;
+        const u32 at = level.program[static_cast<std::size_t>(kind)];
+        if (at == no_program) {
+            return;
+        }
+        const Program& program = model_.programs[at];
+        cost.add(std::visit([&](const auto& machine) { return cost_of(machine, data); }, program.machine),
+                 1.0);
+        data = of(program.result, data);
+        cost.largest = std::max(cost.largest, data);
+    }
+
+    // The operations of all positions, shared out evenly.
+    static Cost traced(const Op& op, const CustomCollective& custom) {
+        Cost all;
+        for (const CustomPosition& position : custom.positions) {
+            const Graph& graph = *position.graph;
+            for (u32 node = 0; node < graph.size(); ++node) {
+                const bool sends = static_cast<NodeType>(graph.type[node]) == NodeType::comm_send;
+                const double bytes = traced_bytes(graph, node, op.bytes);
+                all.events += 1.0;
+                all.messages += sends ? 1.0 : 0.0;
+                all.bytes += sends ? bytes : 0.0;
+                all.largest = std::max(all.largest, bytes);
+            }
+        }
+        Cost cost;
+        cost.add(all, 1.0 / static_cast<double>(std::max<std::size_t>(custom.positions.size(), 1)));
+        cost.chunks = 1.0;
+        cost.largest = all.largest;
+        return cost;
+    }
+
+    static double traced_bytes(const Graph& graph, u32 node, u64 collective_bytes) {
+        if (graph.comm_size.kind_of(node) == IntColumn::integer) {
+            return static_cast<double>(graph.comm_size.value[node]);
+        }
+        return has_chunks(graph, node)
+                   ? of(Share{graph.msg_chunk_cnt.value[node], graph.total_chunk_cnt.value[node]},
+                        static_cast<double>(collective_bytes))
+                   : 0.0;
+    }
+
+    const Model& model_;
+    const u32 ranks_;
+    std::unordered_map<Key, Cost, HashKey> known_;
+};
+
+double queues_in_a_rank(const Model& model) {
+    u32 sets = 0;
+    for (u32 set : model.queue_sets) {
+        sets = std::max(sets, set + 1);
+    }
+    return static_cast<double>(sets) * static_cast<double>(model.dimensions.size()) *
+           static_cast<double>(model.system.queues_per_dimension);
+}
+
+}  // namespace
+
+Work work_of(const Model& model, const std::vector<u32>& ranks) {
+    std::map<u32, std::pair<u32, double>> of_jobs;   // the first rank of each, and how many
+    const u32 count = ranks.empty() ? model.ranks() : static_cast<u32>(ranks.size());
+    for (u32 i = 0; i < count; ++i) {
+        const u32 rank = ranks.empty() ? i : ranks[i];
+        ++of_jobs.try_emplace(model.job_of[rank], rank, 0.0).first->second.second;
+    }
+    Work work;
+    Counter counter(model);
+    for (const auto& [job, of_job] : of_jobs) {
+        const auto [rank, times] = of_job;
+        const Cost cost = counter.job(job, rank, work);
+        const double nodes = static_cast<double>(model.distinct_jobs[job]->ops.size());
+        work.nodes += nodes * times;
+        work.messages += cost.messages * times;
+        work.events += cost.events * times;
+        work.bytes_moved += cost.bytes * times;
+        work.chunks += cost.chunks * times;
+        work.bytes_needed += (cost.memory + nodes * bytes_of_node) * times;
+    }
+    work.queues_in_a_rank = queues_in_a_rank(model);
+    work.queues = work.queues_in_a_rank * static_cast<double>(count);
+    work.bytes_needed += work.queues * bytes_of_queue;
+    return work;
+}
+
+}  // namespace yantra

@@ -1,0 +1,147 @@
+"""How much memory a command may take, and what to say when that is not enough.
+
+On Linux the limit is the kernel's: the data of the process (RLIMIT_DATA, which counts what is asked
+for, before it is used). An allocation beyond it fails, and the command ends with a sentence and
+not by the kernel's killer. Elsewhere nothing enforces it; what a run will need at least is compared
+with it before the run, everywhere.
+
+Trade-off: it counts the whole process, the interpreter's tens of megabytes included, and all
+threads of a sweep together. In return nothing in the core has to count.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from yantra.base.errors import ConfigError
+from yantra.base.units import format_size, parse
+
+SHARE = 0.9
+"""Of the memory that is free: the limit where nobody sets one."""
+
+WHERE = "--memory-limit"
+_CGROUP = "/sys/fs/cgroup/memory.{}"
+
+
+class Limit:
+    """The most bytes that the process may take; `is_given` tells that the user said it."""
+
+    def __init__(self, bytes: int, is_given: bool) -> None:
+        self.bytes = bytes
+        self.is_given = is_given
+
+    def describe(self) -> str:
+        """Return the limit in words."""
+        if self.is_given:
+            return f"the limit of {format_size(self.bytes)}"
+        return f"{format_size(self.bytes)}, {SHARE:.0%} of the memory that is free"
+
+
+_in_force: list[Limit] = []
+_last: list[Limit] = []  # stays when the limit is lifted, for the error
+_needs: list[str] = []
+
+
+def free_bytes() -> int:
+    """Return the memory that is free: of the machine, or of the control group if that has less."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            free = next(int(line.split()[1]) * 1024 for line in file if "MemAvailable" in line)
+    except (OSError, StopIteration):
+        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    return min(free, _free_in_group(free))
+
+
+def limit() -> Limit:
+    """Return the limit in force, or the one that would be where nobody set one."""
+    return _in_force[-1] if _in_force else Limit(_used_bytes() + int(SHARE * free_bytes()), False)
+
+
+def left_bytes() -> int:
+    """Return what the process may still take."""
+    return max(min(free_bytes(), limit().bytes - _used_bytes()), 0)
+
+
+def read_limit(text: str, where: str = WHERE) -> int:
+    """Return the bytes that a text says, such as `8GiB`. Raises ConfigError."""
+    size = parse(text, "size", "B", where)
+    if size < 1:
+        raise ConfigError(where, f"must be at least 1 B; got {text}")
+    return int(min(size, sys.maxsize))
+
+
+@contextmanager
+def limited(most: int | None = None) -> Iterator[None]:
+    """Keep the process below `most` bytes, or below a share of what is free.
+
+    Raises ConfigError where the process has taken more already.
+    """
+    used = _used_bytes()
+    own = limit() if most is None else Limit(most, True)
+    if own.bytes <= used:
+        problem = f"must be above {format_size(used)}, which is in use before the run"
+        raise ConfigError(WHERE, f"{problem}; got {format_size(own.bytes)}")
+    before = _set_limit(own.bytes)
+    _in_force.append(own)
+    _last[:] = [own]
+    try:
+        yield
+    finally:
+        _in_force.pop()
+        if before is not None:
+            _restore(before)
+
+
+def note(need: str) -> None:
+    """Remember what is about to take memory, for the error if there is too little."""
+    _needs[:] = [need]
+
+
+def out_of_memory() -> str:
+    """Return what to say of an allocation that failed."""
+    what = f"; {_needs[-1]}" if _needs else ""
+    allowed = _last[0].describe() if _last else "the memory that is free"
+    return (
+        f"memory: this takes more than {allowed}{what}; allow more with {WHERE}, use fewer chunks "
+        "or queues, or let the run fold"
+    )
+
+
+def _set_limit(most: int) -> tuple[int, int] | None:
+    if sys.platform != "linux":
+        return None
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    hard = before[1]
+    soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    if before[0] != resource.RLIM_INFINITY:
+        soft = min(soft, before[0])
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+    return before
+
+
+def _restore(before: tuple[int, int]) -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def _used_bytes() -> int:
+    """Return the data of this process as the kernel counts it; 0 if it does not say."""
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmData:"))
+    except (OSError, StopIteration):
+        return 0
+
+
+def _free_in_group(most: int) -> int:
+    try:
+        with open(_CGROUP.format("max")) as of_max, open(_CGROUP.format("current")) as of_current:
+            return max(int(of_max.read()) - int(of_current.read()), 0)
+    except (OSError, ValueError):
+        return most  # no control group, or one without a limit

@@ -1,0 +1,86 @@
+"""How much a run will do, said before it does any of it; and what is too much for the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from yantra import _core
+from yantra.base import memory
+from yantra.base.errors import UnsupportedError
+from yantra.base.units import format_size
+from yantra.compile import Model
+
+_MOST_QUEUES = 2**32 - 1
+_SHOWN = (("trillion", 1e12), ("billion", 1e9), ("million", 1e6), ("thousand", 1e3))
+_EXACT_BELOW = 10_000
+
+
+class Work(NamedTuple):
+    """Estimates of a run of all ranks; folding makes it less.
+
+    `memory_bytes` is the least that the run takes beyond what is loaded already.
+    """
+
+    events: int
+    messages: int
+    bytes_moved: int
+    chunks: int
+    memory_bytes: int
+
+    def text(self) -> str:
+        """Return it as one line."""
+        return (
+            f"about {_about(self.events)} events and {_about(self.messages)} messages of "
+            f"{format_size(self.bytes_moved)} unless folded, {_about(self.chunks)} chunks at once; "
+            f"at least {format_size(self.memory_bytes)} of memory"
+        )
+
+
+def estimate(model: Model, ranks: Sequence[int] = ()) -> Work:
+    """Return the work of some ranks of a model, of all if none are named."""
+    return _of(_core.work_of(model.native, list(ranks)))
+
+
+def check_work(model: Model, ranks: Sequence[int] = ()) -> Work:
+    """Return the same; raise UnsupportedError if it is more than the memory can hold."""
+    native = _core.work_of(model.native, list(ranks))
+    work = _of(native)
+    if native.queues_in_a_rank > _MOST_QUEUES:
+        raise UnsupportedError(
+            f"collectives.queues_per_dimension: a rank has {native.queues_in_a_rank:.3g} queues; "
+            f"the core counts {_MOST_QUEUES}"
+        )
+    allowed = memory.limit()
+    need = f"the run keeps {_what(native)}: at least {format_size(work.memory_bytes)}"
+    if work.memory_bytes > allowed.bytes:
+        raise UnsupportedError(
+            f"memory: {need}, more than {allowed.describe()}; use fewer collectives.chunks or "
+            f"queues, or allow more with {memory.WHERE}"
+        )
+    memory.note(need)
+    return work
+
+
+def _of(native: _core.Work) -> Work:
+    return Work(
+        events=round(native.events),
+        messages=round(native.messages),
+        bytes_moved=round(native.bytes_moved),
+        chunks=round(native.chunks),
+        memory_bytes=round(native.bytes_needed),
+    )
+
+
+def _what(native: _core.Work) -> str:
+    return (
+        f"{_about(native.nodes)} nodes, {_about(native.chunks)} chunks at once and "
+        f"{_about(native.queues)} queues"
+    )
+
+
+def _about(number: float) -> str:
+    if number < _EXACT_BELOW:
+        return f"{number:.0f}"
+    name, factor = next((one for one in _SHOWN if number >= one[1]), _SHOWN[-1])
+    return f"{number / factor:.3g} {name}"
