@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping, Sequence
-from os import path as paths
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from yantra.base.output import make_folder
 from yantra.cli.command import WithExamples
+from yantra.cli.complete import backends
 from yantra.cli.file_options import cluster_option
+from yantra.cli.memory_option import option as memory_option
 from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
     from yantra.base.errors import YantraError
+    from yantra.cli.progress import Tell
+    from yantra.export.stored import StoredResult
     from yantra.result import Result
     from yantra.scenario import Case
     from yantra.scenario.types import Fold
 
 _WIDTHS = (9, 15, 13, 7)  # of the columns of numbers
 _BOUND_WIDTH = 16
-_UNFIT = re.compile(r"[^A-Za-z0-9._=,+%()\[\]-]")
-_LONGEST_NAME = 200  # of a file, without its ending and the number of a second one
 
 
 @click.command(
@@ -32,6 +32,7 @@ _LONGEST_NAME = 200  # of a file, without its ending and the number of a second 
     examples=[
         "yantra sweep step.yaml other.yaml",
         "yantra sweep step.yaml other.yaml --threads 2 -o results",
+        "yantra sweep step.yaml other.yaml -o results --resume",
         "yantra sweep step.yaml other.yaml --json",
         "yantra sweep step.yaml --set collectives.chunks=1,2,4 --set fold=auto,off",
         "yantra sweep step.yw --cluster hgx-h100 \\\n"
@@ -55,8 +56,21 @@ _LONGEST_NAME = 200  # of a file, without its ending and the number of a second 
     "make a run of each combination.",
 )
 @plugin_option
+@memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object on a line for each.")
 @click.option("-o", "--output", type=click.Path(), help="A folder for the whole results as JSON.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="With -o: skip what is finished and whole there, of the same contents and version.",
+)
+@click.option(
+    "--backend",
+    shell_complete=backends,
+    default="local",
+    show_default=True,
+    help="Where scenarios run: local (threads), ray (a cluster of machines), or a file.",
+)
 def command(
     scenarios: tuple[str, ...],
     threads: int | None,
@@ -65,30 +79,52 @@ def command(
     settings: tuple[str, ...],
     as_json: bool,
     output: str | None,
+    resume: bool,
+    backend: str,
 ) -> int:
     """Run SCENARIOS side by side and print a line for each, in their order.
 
     They are files that yantra run takes. With --set each runs once for every combination of values.
     A scenario that fails is told on stderr and keeps no other from running; the exit status is
-    then the highest of those of single runs. Interrupted, the command prints what is done.
+    then the highest of those of single runs. Interrupted, the command prints what is done, and
+    --resume goes on from there.
     """
     from yantra.cli.progress import progress
     from yantra.run.sweep import sweep
 
-    if output:
-        make_folder(output)
+    if resume and not output:
+        raise click.UsageError("--resume needs -o, the folder of the results")
     cases = _cases(scenarios, cluster, settings)
+    given = [row.case for row in cases]
     sheet = _Sheet(cases, as_json, output)
     with progress("simulating", counted=True) as report:
-        given = [row.case for row in cases]
-        rows = sweep(given, threads, keep=sheet.keep, fold=fold, progress=report)
+        rows = sweep(
+            given,
+            threads,
+            keep=sheet.keep,
+            fold=fold,
+            progress=sheet.counting_skipped(report),
+            output=output,
+            resume=resume,
+            found=sheet.found,
+            at_run=_write_local_memory,
+            backend=backend,
+        )
         try:
+            sheet.begin()
             for number, row in enumerate(rows):
                 sheet.print(number, row)
         finally:
             rows.close()
             sheet.print_rest()
     return sheet.status
+
+
+def _write_local_memory(result: Result) -> None:
+    if result.model.scenario.track_local_memory:
+        from yantra.export import local_memory
+
+        local_memory.write_traces(result)
 
 
 class _Row(NamedTuple):
@@ -101,13 +137,6 @@ class _Row(NamedTuple):
     @property
     def name(self) -> str:
         return " ".join((self.file, *self.settings))
-
-    @property
-    def stem(self) -> str:
-        """The name of a file for its result, without an ending."""
-        stem = paths.splitext(paths.basename(self.file))[0]
-        settings = (_UNFIT.sub("_", text) for text in self.settings)
-        return ",".join((stem, *settings))[:_LONGEST_NAME]
 
 
 def _cases(files: tuple[str, ...], cluster: str | None, settings: tuple[str, ...]) -> list[_Row]:
@@ -129,35 +158,61 @@ class _Sheet:
     """The lines of a sweep. They appear in order; those that are done and wait are kept."""
 
     def __init__(self, rows: Sequence[_Row], as_json: bool, folder: str | None) -> None:
+        from yantra.run.sweep import result_files
+
         self.status = 0
         self._names = names = [row.name for row in rows]
         self._as_json = as_json
-        self._files = _file_names([row.stem for row in rows], folder) if folder else None
+        self._files = result_files([row.case for row in rows], folder) if folder else None
+        self._skipped: set[int] = set()
+        self._context = copy_context()  # which threads do not have: whether warnings are JSON
         self._done: dict[int, dict[str, Any]] = {}
         self._width = max(len(name) for name in ("scenario", *names))
-        if not as_json:
+
+    def begin(self) -> None:
+        """Print the head."""
+        if not self._as_json:
             self._line("scenario", "ranks", "makespan", "tokens/s", "MFU", "bound by", "what ran")
 
-    def keep(self, number: int, result: Result) -> dict[str, Any]:
-        """Write the files of a result and return its row; called by the thread that ran it."""
-        from yantra.export import local_memory
+    def found(self, number: int, why: str) -> None:
+        """Note that a result was there; tell why it is made again, if it is."""
+        from yantra.cli import warn
 
+        if why:
+            text = f"{self._names[number]}: {why}; it is run again"
+            self._context.copy().run(warn, [text])
+        else:
+            self._skipped.add(number)
+
+    def counting_skipped(self, report: Tell | None) -> Tell | None:
+        """Return what tells the progress with the number of those that were skipped."""
+        if report is None:
+            return None
+
+        def tell(done: float, total: int | None, note: str = "") -> None:
+            report(done, total, f"{len(self._skipped)} skipped" if self._skipped else note)
+
+        return tell
+
+    def keep(self, number: int, result: Result | StoredResult) -> dict[str, Any]:
+        """Return the row of a result; called by the thread that ran it."""
+        what_ran = result.what_ran
+        assert what_ran is not None  # this version wrote it
         row = {
             "scenario": self._names[number],
-            "ranks": result.model.ranks,
+            "ranks": what_ran.ranks,
             "makespan_ns": result.makespan_ns,
             "bound_by": result.bound_by.kind,
-            "what_ran": result.what_ran.as_dict() | {"short": result.what_ran.short},
+            "what_ran": what_ran.as_dict() | {"short": what_ran.short},
             "figures": result.figures.as_dict(),
             "events": result.events,
             "messages": result.messages,
             "warnings": result.warnings,
         }
         if self._files:
-            result.to_json(self._files[number])
             row["result"] = self._files[number]
-        if result.model.scenario.track_local_memory:
-            local_memory.write_traces(result)
+        if number in self._skipped:
+            row["skipped"] = True
         self._done[number] = row
         return row
 
@@ -191,9 +246,12 @@ class _Sheet:
                 self._line(name, "-", "-", "-", "-", "failed", "-")
 
     def print_rest(self) -> None:
-        """Print what is done and had to wait for a line before it."""
+        """Print what is done and had to wait for a line before it, and how many were skipped."""
         for number in sorted(self._done):
             self.print(number, self._done[number])
+        if self._skipped and not self._as_json:
+            count = f"{len(self._skipped)} of {len(self._names)}"
+            sys.stderr.write(f"skipped: {count}, finished before\n")
 
     def _line(self, name: str, *cells: str) -> None:
         *numbers, bound_by, what_ran = cells
@@ -209,17 +267,3 @@ def _quoted(figures: Mapping[str, Any]) -> tuple[str, str]:
 
     rate, mfu = figures.get("tokens_per_s"), figures.get("mfu")
     return "-" if rate is None else count_text(rate), "-" if mfu is None else share_text(mfu)
-
-
-def _file_names(stems: Sequence[str], folder: str) -> list[str]:
-    """Return a file of the folder for each stem; a second one of the same gets a number."""
-    taken: set[str] = set()
-    files = []
-    for stem in stems:
-        name, number = stem, 1
-        while name in taken:
-            number += 1
-            name = f"{stem}-{number}"
-        taken.add(name)
-        files.append(paths.join(folder, f"{name}.json"))
-    return files

@@ -1,0 +1,16 @@
+"""Where the runs of a sweep happen, by name; one file each.
+
+`yantra sweep --backend NAME` and `yantra.sweep(..., backend=NAME)` take a name, or the path of a
+file that ends with `PLUGIN = <a class derived from Backend>`.
+"""
+
+from __future__ import annotations
+
+from yantra.base.registry import Registry
+from yantra.run.backends.backend import Backend
+
+__all__ = ["Backend", "backends"]
+
+backends: Registry[type[Backend]] = Registry(
+    "sweep backend", "yantra.run.backends", "yantra.sweep_backends", base=Backend
+)

@@ -1,0 +1,59 @@
+"""The backend `local`: threads of this process.
+
+The core releases the interpreter's lock while it decodes, lowers, folds and runs, and a run shares
+nothing with others that it writes to, so runs go on side by side and each gives the same bits on
+any number of threads.
+
+Trade-off: threads, not processes. Nothing is copied between them and Ctrl-C reaches all, but what
+`compile` does in Python is done by one thread at a time, so a sweep of runs shorter than their
+compilation gains little from cores.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
+
+from yantra.run.backends.backend import Backend, Work
+from yantra.run.cores import cores
+from yantra.run.sweep_task import Task, perform
+
+_WAITING_PER_THREAD = 4
+_SLICE_S = 0.2
+
+
+class Local(Backend):
+    """Runs tasks in threads."""
+
+    def run(self, tasks: Iterable[Task], work: Work) -> Generator[Any, None, None]:
+        """Yield what comes of each task."""
+
+        def one(task: Task) -> Any:
+            task = work.before(task)
+            return work.after(task, perform(task, work.told(task.number)))
+
+        threads = self.at_once or cores()
+        waiting: deque[Future[Any]] = deque()
+        pool = ThreadPoolExecutor(threads, thread_name_prefix="yantra-sweep")
+        try:
+            for task in tasks:
+                waiting.append(pool.submit(one, task))
+                if len(waiting) == _WAITING_PER_THREAD * threads:
+                    yield _result(waiting.popleft())
+            while waiting:
+                yield _result(waiting.popleft())
+        finally:
+            work.stop()
+            pool.shutdown(cancel_futures=True)
+
+
+def _result(future: Future[Any]) -> Any:
+    """Wait in slices: a signal that some other thread takes does not wake this one."""
+    while not wait((future,), _SLICE_S).done:
+        pass
+    return future.result()
+
+
+PLUGIN = Local

@@ -1,0 +1,137 @@
+"""The backend `ray`: the machines of a Ray cluster (https://docs.ray.io), or a local one.
+
+A task is one Ray task of one core. It runs in the folder of the process that asked, so paths lead
+to the same files everywhere: the machines share a file system. What comes back is the text of the
+result, which the process that asked writes; only it writes results.
+
+Trade-off: nothing is shipped but the scenario's path, or the scenario itself if it was made in
+Python, and the plug-ins' paths. Traces are large, and a cluster has a shared file system.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterable
+from typing import TYPE_CHECKING, Any
+
+from yantra import __version__
+from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.base.registry import plugged_files
+from yantra.run.backends.backend import Backend, Work
+from yantra.run.sweep_task import Answer, Away, Task, perform_away
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_PER_CORE = 2  # tasks that are handed over at a time, so that no core waits for the next
+_AHEAD = 4  # answers that may wait for one before them, in so many times those
+_SLICE_S = 0.2
+_LACKING = (
+    "the backend ray needs the package ray, which is not installed: pip install 'yantra[ray]'"
+)
+
+
+class Ray(Backend):
+    """Runs tasks on a Ray cluster."""
+
+    def __init__(self, at_once: int | None) -> None:
+        super().__init__(at_once)
+        self._ray = _package()
+
+    def run(self, tasks: Iterable[Task], work: Work) -> Generator[Any, None, None]:
+        """Yield what comes of each task."""
+        ray = self._ray
+        is_ours = not ray.is_initialized()
+        if is_ours:
+            _begin(ray)
+        try:
+            yield from _Flow(ray, self.at_once, work).through(tasks)
+        finally:
+            work.stop()
+            if is_ours:
+                ray.shutdown()
+
+
+class _Flow:
+    """Tasks on their way out, and answers on their way back."""
+
+    def __init__(self, ray: ModuleType, at_once: int | None, work: Work) -> None:
+        self._ray = ray
+        self._work = work
+        self._most = at_once or max(1, int(ray.cluster_resources().get("CPU", 1))) * _PER_CORE
+        self._perform = ray.remote(num_cpus=1, max_retries=0)(perform_away)
+        self._away = Away(os.getcwd(), plugged_files(), __version__)
+        self._out: dict[Any, Task] = {}
+        self._done: dict[int, Any] = {}
+
+    def through(self, tasks: Iterable[Task]) -> Generator[Any, None, None]:
+        """Yield what comes of each task, in their order."""
+        source, next_number, given = iter(tasks), 0, 0
+        try:
+            while True:
+                while len(self._out) < self._most and given - next_number < self._most * _AHEAD:
+                    task = next(source, None)
+                    if task is None:
+                        break
+                    self._send(task)
+                    given += 1
+                if not self._out and next_number == given:
+                    return
+                while next_number in self._done:
+                    yield self._done.pop(next_number)
+                    next_number += 1
+                self._wait()
+        finally:
+            for one in self._out:
+                self._ray.cancel(one, force=True)
+
+    def _send(self, task: Task) -> None:
+        task = self._work.before(task)
+        try:
+            self._out[self._perform.remote(task, self._away)] = task
+        except TypeError as error:
+            problem = f"{error}; write it to a file, and name the file"
+            answer = Answer(UnsupportedError(f"cannot be sent to another machine: {problem}"))
+            self._done[task.number] = self._work.after(task, answer)
+
+    def _wait(self) -> None:
+        """Take the answers that came within a moment."""
+        if not self._out:
+            return
+        ended, _ = self._ray.wait(list(self._out), timeout=_SLICE_S)
+        for one in ended:
+            task = self._out.pop(one)
+            self._done[task.number] = self._work.after(task, self._answer(one))
+
+    def _answer(self, one: Any) -> Answer:
+        try:
+            answer: Answer = self._ray.get(one)
+        except self._ray.exceptions.RayError as error:
+            first = str(error).strip().partition("\n")[0]
+            return Answer(ConfigError("--backend ray", f"the run was lost: {first}"))
+        return answer
+
+
+def _package() -> ModuleType:
+    """Return the package. Raises UnsupportedError where it is missing."""
+    try:
+        import ray
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise UnsupportedError(_LACKING) from None
+    package: ModuleType = ray
+    return package
+
+
+def _begin(ray: ModuleType) -> None:
+    """Join the cluster that RAY_ADDRESS names or that runs on this machine, else begin one."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers
+    try:
+        ray.init(include_dashboard=None, log_to_driver=False, logging_level="ERROR")
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise ConfigError("--backend ray", f"no cluster can be joined: {first}") from None
+
+
+PLUGIN = Ray
