@@ -3,7 +3,8 @@
 Ours is counted twice: the simulation alone (reading the files, compiling, running: what repeated
 runs and sweeps pay), and the whole command with the interpreter's start. The reference is the whole
 process of its binary, given by YANTRA_REFERENCE_UNAWARE and YANTRA_REFERENCE_AWARE; without them
-only our own times are shown. The goals are ratios of the simulation, one thread, unfolded.
+only our own times are shown. The goals are ratios of the simulation, one thread, unfolded, and of
+the whole command where a short run shows its start.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ SHARED_SYSTEM = "stg/systems/sys1d_direct_roof.json"
 
 
 class Case(NamedTuple):
-    """One input and the least ratio to the reference it must reach."""
+    """One input and the least ratios to the reference: of the simulation, of the whole command."""
 
     name: str
     folder: Path
     backends: tuple[str, ...]
     goal: float
     groups: str | None = None
+    command_goal: float = 0.0
 
 
 def cases(folder: Path) -> Iterator[Case]:
@@ -65,7 +67,7 @@ def _transformer(folder: Path) -> Iterator[Case]:
     )
     (at / "memory.json").write_text('{"memory-type": "NO_MEMORY_EXPANSION"}\n')
     (at / "system.json").write_text((folder / SHARED_SYSTEM).read_text())
-    yield Case("16-rank transformer trace", at, ("unaware", "aware"), 20.0, "workload.json")
+    yield Case("16-rank transformer trace", at, ("unaware", "aware"), 20.0, "workload.json", 4.0)
 
 
 def simulate_seconds(case: Case, backend: str) -> float:
@@ -137,10 +139,10 @@ def report(folder: Path) -> bool:
                 print(f"{line} {'-':>12} (at least {case.goal:.0f}x)", flush=True)
                 continue
             ratio = reference / ours
-            met &= ratio >= case.goal
+            met &= ratio >= case.goal and reference / whole >= case.command_goal
             print(
                 f"{line} {reference:12.3f} {ratio:5.1f}x (at least {case.goal:.0f}x); "
-                f"whole command {reference / whole:.1f}x",
+                f"whole command {reference / whole:.1f}x (at least {case.command_goal:g}x)",
                 flush=True,
             )
     return met

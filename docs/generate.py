@@ -22,7 +22,7 @@ from yantra.fabric.clusters.types import DTYPES
 from yantra.fabric.topologies import topologies
 from yantra.memory import models as memory_models
 from yantra.scenario.layout import DOCUMENT, NAMED, TEMPLATES, MemorySection
-from yantra.scenario.quirks import STORIES
+from yantra.scenario.quirk_stories import STORIES
 from yantra.scenario.training import STEP
 from yantra.schedulers import schedulers
 from yantra.workloads.models import catalogue, description, hf

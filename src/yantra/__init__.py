@@ -42,6 +42,7 @@ _HOMES = {
 _MODULES = {
     "chakra": "chakra",
     "clusters": "fabric.clusters",
+    "collectives": "collectives",
     "errors": "base.errors",
     "explain": "explain",
     "fabric": "fabric",
@@ -49,6 +50,7 @@ _MODULES = {
     "result": "result",
     "run": "run",
     "scenario": "scenario",
+    "topologies": "fabric.topologies",
     "units": "base.units",
     "workloads": "workloads",
 }

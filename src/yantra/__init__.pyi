@@ -1,4 +1,5 @@
 from yantra import chakra as chakra
+from yantra import collectives as collectives
 from yantra import explain as explain
 from yantra import fabric as fabric
 from yantra import result as result
@@ -17,6 +18,7 @@ from yantra.compile import Model as Model
 from yantra.compile import compile as compile
 from yantra.export.stored import load_result as load_result
 from yantra.fabric import clusters as clusters
+from yantra.fabric import topologies as topologies
 from yantra.result import Result as Result
 from yantra.run.simulate import simulate as simulate
 from yantra.run.sweep import sweep as sweep

@@ -1,6 +1,49 @@
-"""`python -m yantra` is the command `yantra`."""
+"""The command `yantra`, also as `python -m yantra`.
 
-from yantra.cli import main
+It imports nothing before it can answer Ctrl-C: the command line takes some 50 ms to import, and an
+interruption within them is one like any other. What comes earlier, the start of the interpreter, is
+not ours.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import FrameType
+
+_INTERRUPTED = 130
+_STDERR = 2
+_SAID = "error: interrupted\n"
+
+
+def main() -> int:
+    """Run the command line of this process and return its exit status."""
+    try:
+        _take_interruptions()
+        from yantra.cli import main
+
+        return main()
+    except KeyboardInterrupt:
+        sys.stderr.write(_SAID)
+        return _INTERRUPTED
+
+
+def _take_interruptions() -> None:
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupted)
+
+
+def _interrupted(_signal: int, frame: FrameType | None) -> None:
+    """End the command; at once while a native module begins, which aborts on any exception."""
+    while frame:
+        if type(frame.f_locals.get("self")).__name__ == "ExtensionFileLoader":
+            os.write(_STDERR, _SAID.encode())
+            os._exit(_INTERRUPTED)
+        frame = frame.f_back
+    raise KeyboardInterrupt
+
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -2,7 +2,8 @@
 
 YAML is read more strictly than usual where it guesses: a repeated key is an error, and a plain
 scalar is a number or a truth value only in JSON's spelling (`no`, `1:30` and `010` are text).
-PyYAML is loaded only when YAML is read, and with libyaml if it was built in.
+PyYAML is loaded only when YAML is read that `plain_yaml.py` does not read, and with libyaml if it
+was built in.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from yantra.base.errors import ConfigError, show
+from yantra.base.plain_yaml import read_plain
+from yantra.base.regular import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,8 +37,7 @@ def read_text(path: Path, *, encoding: str = "utf-8-sig") -> str:
     A file packed with gzip is unpacked, whatever its name.
     """
     try:
-        with open(path, "rb") as file:
-            content = file.read()
+        content = read_regular(path)
         if content[:2] == _GZIP:
             content = _unpacked(content, path)
         return content.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
@@ -124,11 +126,17 @@ def parse_yaml(text: str, name: str, scalars_as_text: bool = False) -> Any:
     With `scalars_as_text` every scalar stays as written, for readers with number rules of their
     own. Keys always stay text.
     """
+    plain: Callable[[str], Any] = str if scalars_as_text else _plain_scalar
+    tree = read_plain(text, plain)
+    return _parse_any_yaml(text, name, plain) if tree is None else tree
+
+
+def _parse_any_yaml(text: str, name: str, plain: Callable[[str], Any]) -> Any:
     import yaml
 
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        return _Tree(yaml.parse(text, Loader=loader), name, scalars_as_text).document()
+        return _Tree(yaml.parse(text, Loader=loader), name, plain).document()
     except yaml.MarkedYAMLError as error:
         mark, problem = error.problem_mark, f"not YAML: {error.problem or error.context}"
         if mark is None:
@@ -150,10 +158,10 @@ class _Tree:
     the cost is that of the text.
     """
 
-    def __init__(self, events: Iterator[Any], name: str, scalars_as_text: bool) -> None:
+    def __init__(self, events: Iterator[Any], name: str, plain: Callable[[str], Any]) -> None:
         self._events = events
         self._name = name
-        self._plain: Callable[[str], Any] = str if scalars_as_text else _plain_scalar
+        self._plain = plain
         self._anchors: dict[str, Any] = {}
 
     def document(self) -> Any:

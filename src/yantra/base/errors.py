@@ -6,6 +6,7 @@ the exit status of a command: the user's input (2), the model's answer (3), our 
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 
 _LONGEST_SHOWN = 60
@@ -55,8 +56,12 @@ class InternalError(YantraError):
     exit_code = 70
 
 
-def internal_error(error: Exception) -> InternalError:
+def internal_error(error: Exception) -> YantraError:
     """Return what to say of an exception that was not raised on purpose."""
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+        from yantra.base.memory import out_of_memory
+
+        return UnsupportedError(out_of_memory())
     return InternalError(
         f"internal error: {type(error).__name__}: {error}\n"
         "This is a fault of Yantra and not of your input. Please report it with the input files "

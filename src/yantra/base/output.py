@@ -3,19 +3,27 @@
 The content goes to a new file in the same folder, which then takes the name in one step. A reader
 finds the old file or the new one; a failing write leaves what was there. What is no file, such as a
 pipe or /dev/null, is written to as it is: renaming would replace it.
+
+A process that is killed leaves its new file behind. While it writes it holds a lock on it, which
+ends with the process; so `remove_leftovers` can tell such a file from one that is being written.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import IO, cast
 
 from yantra.base.errors import ConfigError
 
 Path = str | os.PathLike[str]
+
+_MODE = 0o666  # less what the user's mask takes away, as of any new file
+_UNFINISHED = re.compile(r"(.+)\.[0-9a-f]{8}\.tmp", re.DOTALL)
 
 
 @contextmanager
@@ -27,7 +35,11 @@ def whole_file(path: Path) -> Iterator[str]:
     where = os.fspath(path)
     in_place = os.path.exists(where) and not os.path.isfile(where) and not os.path.isdir(where)
     unfinished = where if in_place else f"{where}.{os.urandom(4).hex()}.tmp"
+    lock = None
     try:
+        if not in_place:
+            lock = os.open(unfinished, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, _MODE)
+            _try_lock(lock)
         yield unfinished
         if not in_place:
             os.replace(unfinished, where)
@@ -36,6 +48,41 @@ def whole_file(path: Path) -> Iterator[str]:
     finally:
         if not in_place and os.path.exists(unfinished):
             os.remove(unfinished)
+        if lock is not None:
+            os.close(lock)
+
+
+def remove_leftovers(files: Iterable[Path]) -> None:
+    """Remove what killed processes left when they wrote these files; nothing that is being written.
+
+    On a file system without locks everything stays.
+    """
+    wanted = {os.path.abspath(file) for file in files}
+    for folder in {os.path.dirname(file) for file in wanted}:
+        with suppress(FileNotFoundError):
+            for name in os.listdir(folder):
+                left = _UNFINISHED.fullmatch(name)
+                if left and os.path.join(folder, left[1]) in wanted:
+                    _remove_unless_written(os.path.join(folder, name))
+
+
+def _remove_unless_written(file: str) -> None:
+    with suppress(OSError):
+        lock = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            if _try_lock(lock):
+                os.remove(file)
+        finally:
+            os.close(lock)
+
+
+def _try_lock(file: int) -> bool:
+    """Lock an open file; return False if another process has it, or if there are no locks."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 @contextmanager

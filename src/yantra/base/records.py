@@ -64,8 +64,14 @@ class Record:
             else:
                 raise TypeError(f"{type(self).__name__} needs the field '{name}'")
         if values:
-            raise TypeError(f"{type(self).__name__} has no field '{next(iter(values))}'")
+            raise self._unknown(next(iter(values)))
         self.__post_init__()
+
+    def _unknown(self, name: str) -> TypeError:
+        from yantra.base.errors import did_you_mean
+
+        hint = did_you_mean(name, self.field_names)
+        return TypeError(f"{type(self).__name__} has no field '{name}'{hint}")
 
     def _number(self, name: str, text: str) -> float:
         """Return the number of a text with its unit; raise ConfigError naming the field."""
@@ -97,5 +103,12 @@ class Record:
         return hash((type(self), *self.__dict__.values()))
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
+        """Return the call that makes it, without the fields that are as they are by default."""
+        kind = type(self)
+        differ = (
+            (name, value)
+            for name, value in self.__dict__.items()
+            if not hasattr(kind, name) or value != getattr(kind, name)
+        )
+        fields = ", ".join(f"{name}={value!r}" for name, value in differ)
         return f"{type(self).__name__}({fields})"

@@ -7,33 +7,54 @@ of the group, its name the plug-in's name, its value the object. In place of a n
 of such a file wherever it lies, or in Python the class itself; `plug_in` gives a file's its name.
 
 Trade-off: the files are searched for those lines as text, so that listing the names imports nothing
-and looking one up imports one file. A built-in is found before any entry point is read; that an
-entry point repeats its name is reported when the names are listed.
+and looking one up reads and imports one file. A built-in is found before any entry point is read;
+that an entry point repeats its name is reported when the names are listed.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+from collections.abc import Iterable
 from functools import cache, cached_property
 from importlib import import_module
-from importlib.util import find_spec
 from os import path as paths
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from yantra.base import plugin_files
 from yantra.base.errors import ConfigError, InternalError, did_you_mean, show
 from yantra.base.plugin_files import Named
-from yantra.base.text import article
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
 
 T = TypeVar("T")
 
-_PLUGIN_LINE = re.compile(r"^PLUGIN\b", re.MULTILINE)
-_NUMBERED = re.compile(r"(.*[^0-9])([0-9]+)", re.DOTALL)
+_PLUGIN_LINE = r"(?m)^PLUGIN\b"
+_GROUPS = "yantra."  # what the names of all groups of entry points begin with
+_NUMBERED = r"(?s)(.*[^0-9])([0-9]+)"
+
+
+_registries: dict[str, Registry[Any]] = {}
+
+
+def plugged_files() -> tuple[tuple[str, str], ...]:
+    """Return the files that were plugged in, each with the package of its registry, sorted."""
+    known = _registries.items()
+    return tuple(sorted((package, file) for package, one in known for file in one.plugged))
+
+
+def plug_in_files(files: Iterable[tuple[str, str]]) -> None:
+    """Plug in the files that `plugged_files` of another process returned. Raises ConfigError."""
+    for package, file in files:
+        import_module(package)
+        _registries[package].plug_in(file)
+
+
+def installed_plugins() -> tuple[tuple[str, str], ...]:
+    """Return name and version of the installed packages that bring plug-ins, sorted."""
+    return _packages(tuple(sys.path))
 
 
 class Registry(Generic[T]):
@@ -51,10 +72,18 @@ class Registry(Generic[T]):
         self.package = package
         self.entry_point_group = entry_point_group
         self._base = base
-        name = base.__name__ if isinstance(base, type) else (base or "").rpartition(".")[2]
-        self.expected = f"{article(name)} {name} class" if name else f"{article(kind)} {kind}"
         self._plugged: dict[str, str] = {}
         self._imported: dict[Named, T] = {}
+        _registries[package] = self
+
+    @cached_property
+    def expected(self) -> str:
+        """What messages expect where a plug-in is given."""
+        from yantra.base.text import article
+
+        base = self._base
+        name = base.__name__ if isinstance(base, type) else (base or "").rpartition(".")[2]
+        return f"{article(name)} {name} class" if name else f"{article(self.kind)} {self.kind}"
 
     def fits(self, plugin: object) -> bool:
         """Return whether an object is a plug-in of this kind."""
@@ -95,8 +124,9 @@ class Registry(Generic[T]):
             return self.of_file(name, where)
         if name in self._plugged:
             return self.of_file(self._plugged[name], where)
-        if name in self._built_in:
-            plugin = import_module(f"{self.package}.{self._built_in[name]}").PLUGIN
+        module = self._module_of(name)
+        if module is not None:
+            plugin = import_module(f"{self.package}.{module}").PLUGIN
             self._imported[name] = plugin  # a compile asks for a dozen
             return plugin
         points = tuple(self._entry_points().select(name=name))
@@ -112,7 +142,9 @@ class Registry(Generic[T]):
 
     def of_file(self, path: str, where: str | None = None) -> T:
         """Return the plug-in that a file ends with, wherever the file lies. Raises ConfigError."""
-        module = plugin_files.load(path, where)
+        from yantra.base.plugin_modules import load
+
+        module = load(path, where)
         place, prefix = (where, f"{path}: ") if where else (path, "")
         line = f"a line PLUGIN = <{self.expected}>"
         if not hasattr(module, "PLUGIN"):
@@ -128,7 +160,7 @@ class Registry(Generic[T]):
         path = plugin_files.split_path(name)
         if path is not None:
             return path
-        numbered = _NUMBERED.fullmatch(name)
+        numbered = re.fullmatch(_NUMBERED, name) if name[-1:].isdecimal() else None
         if numbered is None or name in self.names():
             return name, ""
         return numbered[1], numbered[2]
@@ -180,6 +212,11 @@ class Registry(Generic[T]):
         self._plugged[name] = path
         return True
 
+    @property
+    def plugged(self) -> tuple[str, ...]:
+        """The files that `plug_in` registered."""
+        return tuple(self._plugged.values())
+
     def unplug(self, path: str) -> None:
         """Forget what `plug_in` registered for a file."""
         self._plugged = {name: file for name, file in self._plugged.items() if file != path}
@@ -188,8 +225,9 @@ class Registry(Generic[T]):
         """Return what gives a name, in words; empty if it is free."""
         if name in self._plugged:
             return self._plugged[name]
-        if name in self._built_in:
-            return f"the built-in {self.package}.{self._built_in[name]}"
+        module = self._module_of(name)
+        if module is not None:
+            return f"the built-in {self.package}.{module}"
         return next((_origin(point) for point in self._entry_points().select(name=name)), "")
 
     def _checked(self, plugin: Any, place: str, prefix: str = "", expected: str = "") -> Any:
@@ -216,20 +254,47 @@ class Registry(Generic[T]):
     def _entry_points(self) -> EntryPoints:
         return _installed(tuple(sys.path), self.entry_point_group)
 
+    def _module_of(self, name: str) -> str | None:
+        """Return the module of a built-in, None if the name is none's.
+
+        Most are in the file of their name; the others are found by a search of all files.
+        """
+        if "_built_in" not in self.__dict__ and name.isidentifier():
+            for folder in self._folders:
+                if _name_given(f"{folder}/{name}.py", name) == name:
+                    return name
+        return self._built_in.get(name)
+
+    @cached_property
+    def _folders(self) -> list[str]:
+        folders = getattr(import_module(self.package), "__path__", None)
+        if folders is None:
+            raise InternalError(f"{self.package} is not a package")
+        return list(folders)
+
     @cached_property
     def _built_in(self) -> dict[str, str]:
         """The module of every built-in, by the name of the plug-in."""
-        spec = find_spec(self.package)
-        if spec is None or spec.submodule_search_locations is None:
-            raise InternalError(f"{self.package} is not a package")
         modules = {}
-        for folder in spec.submodule_search_locations:
-            for file in Path(folder).glob("*.py"):
-                text = file.read_text(encoding="utf-8")
-                if _PLUGIN_LINE.search(text):
-                    named = plugin_files.NAME_LINE.search(text)
-                    modules[named[1] if named else file.stem] = file.stem
+        for folder in self._folders:
+            for file in os.listdir(folder):
+                module, ending = paths.splitext(file)
+                name = _name_given(f"{folder}/{file}", module) if ending == ".py" else None
+                if name is not None:
+                    modules[name] = module
         return modules
+
+
+def _name_given(path: str, module: str) -> str | None:
+    """Return the name of the plug-in that a file gives, None if there is no file or it has none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except OSError:
+        return None
+    if not re.search(_PLUGIN_LINE, text):
+        return None
+    return plugin_files.name_said(text) or module
 
 
 @cache
@@ -238,6 +303,18 @@ def _installed(path: tuple[str, ...], group: str) -> EntryPoints:
     from importlib.metadata import entry_points
 
     return entry_points(group=group)
+
+
+@cache
+def _packages(path: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    from importlib.metadata import distributions
+
+    packages = {
+        (one.name, one.version)
+        for one in distributions()
+        if any(point.group.startswith(_GROUPS) for point in one.entry_points)
+    }
+    return tuple(sorted(packages))
 
 
 def _same(one: str, other: str) -> bool:

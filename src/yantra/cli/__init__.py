@@ -7,6 +7,7 @@ answer (deadlock, unsupported), 70 for a fault of Yantra, 130 when interrupted.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -14,12 +15,13 @@ from contextlib import suppress
 from contextvars import ContextVar
 
 from yantra import __version__
-from yantra.base.errors import YantraError, as_json, internal_error
+from yantra.base.errors import ConfigError, YantraError, as_json, internal_error
 
 _JSON = frozenset({"--json", "--json=true", "--json=1"})
 COMPLETING = "_YANTRA_COMPLETE"  # set by a shell that asks what may follow
 _IS_JSON: ContextVar[bool] = ContextVar("is_json", default=False)
 _INTERRUPTED = 130
+_OBJECTS_PER_COLLECTION = 50_000  # Python's 700 are a dozen searches of what imports leave
 _TERMINATED = 143
 _BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
 
@@ -30,8 +32,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         from yantra.cli.complete import answer
 
         return answer(COMPLETING)
-    arguments = sys.argv[1:] if argv is None else list(argv)
-    return guarded(lambda: _dispatch(arguments), not _JSON.isdisjoint(arguments))
+    if argv is not None:
+        return _run(list(argv))
+    gc.set_threshold(_OBJECTS_PER_COLLECTION)
+    status = _run(sys.argv[1:])
+    gc.freeze()  # a process that ends looks for no more garbage
+    return status
 
 
 def guarded(command: Callable[[], int], json: bool) -> int:
@@ -40,8 +46,8 @@ def guarded(command: Callable[[], int], json: bool) -> int:
     With `json`, errors and warnings are JSON objects, one on a line.
     """
     _IS_JSON.set(json)
-    _end_on_sigterm()
     try:
+        _end_on_sigterm()
         status = command()
         sys.stdout.flush()
         return status
@@ -54,9 +60,20 @@ def guarded(command: Callable[[], int], json: bool) -> int:
     except BrokenPipeError:
         _silence_stdout()
         return _BROKEN_PIPE
+    except OSError as error:
+        if not _is_of_stdout(error):
+            _trace_if_asked()
+            return _report(internal_error(error), json)
+        _silence_stdout()
+        problem = f"cannot be written: {error.strerror or error}"
+        return _report(ConfigError("standard output", problem), json)
     except Exception as error:
         _trace_if_asked()
         return _report(internal_error(error), json)
+
+
+def _run(arguments: list[str]) -> int:
+    return guarded(lambda: _dispatch(arguments), not _JSON.isdisjoint(arguments))
 
 
 def warn(texts: Sequence[str]) -> None:
@@ -127,6 +144,17 @@ def _trace_if_asked() -> None:
 
     if os.environ.get("YANTRA_DEBUG") == "1":
         traceback.print_exc()
+
+
+def _is_of_stdout(error: OSError) -> bool:
+    """Return whether a failed write was one to standard output.
+
+    What fails for a file has the file's name, or became a ConfigError where the file was written.
+    """
+    import errno
+
+    unwritten = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+    return error.errno in unwritten and error.filename is None
 
 
 def _silence_stdout() -> None:

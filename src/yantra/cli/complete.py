@@ -104,6 +104,12 @@ def _kinds() -> Iterable[str]:
     return kinds.names()
 
 
+def _backends() -> Iterable[str]:
+    from yantra.run.backends import backends
+
+    return backends.names()
+
+
 def _layouts() -> Iterable[str]:
     from yantra.chakra import LAYOUTS
 
@@ -122,6 +128,7 @@ networks = _offer(_networks, files=True)
 quirks = _offer(_quirks)
 schedules = _offer(_schedules, files=True)
 kinds = _offer(_kinds)
+backends = _offer(_backends, files=True)
 layouts = _offer(_layouts)
 msccl_collectives = _offer(_msccl_collectives)
 algorithms = _offer_list(_algorithms)

@@ -106,11 +106,18 @@ def run(arguments: Sequence[str]) -> int:
         click.echo(error.format_message())
         return 0
     except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "yantra"
+        command = _command_of(error, arguments)
         raise ConfigError(command, f"{_problem(error)}; see {command} --help") from None
     except click.ClickException as error:
         raise ConfigError("yantra", error.format_message()) from None
     return status if isinstance(status, int) else 0
+
+
+def _command_of(error: click.UsageError, arguments: Sequence[str]) -> str:
+    """Return the command whose help is meant; click's parser forgets it at an option's value."""
+    if error.ctx:
+        return error.ctx.command_path
+    return f"yantra {arguments[0]}" if arguments and arguments[0] in COMMANDS else "yantra"
 
 
 def _problem(error: click.UsageError) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from yantra.base import plugin_files
+from yantra.base import plugin_modules
 from yantra.base.errors import ConfigError
 from yantra.base.registry import Registry
 from yantra.kinds.kind import Kind
@@ -31,7 +31,7 @@ def of_file(path: str) -> Kind:
 
     Raises ConfigError if it cannot be read, or its PLUGIN is of no kind.
     """
-    module = plugin_files.load(path)
+    module = plugin_modules.load(path)
     known = {name: get(name) for name in kinds.names()}
     if hasattr(module, "PLUGIN"):
         for kind in known.values():

@@ -1,0 +1,70 @@
+"""Loads plug-ins in files of the user: once, and what is wrong with one is said in a line.
+
+A file is run once, and again only if its contents have changed.
+
+Trade-off: the text is compiled here and not imported, so that no bytecode beside it stands for an
+older text, and two files of one name do not clash. It cannot import the files beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from threading import RLock
+from types import ModuleType
+
+from yantra.base.errors import YantraError
+from yantra.base.plugin_files import wrong
+from yantra.base.regular import read_regular
+
+_lock = RLock()  # sweeps load files in several threads
+_loaded: dict[str, tuple[bytes, ModuleType]] = {}
+
+
+def load(path: str, where: str | None = None) -> ModuleType:
+    """Return the module of a file; `where` is the field that errors are reported at.
+
+    Raises ConfigError if there is no such file, or if it raises when it is run.
+    """
+    file = os.path.realpath(path)
+    try:
+        source = read_regular(file)
+    except FileNotFoundError:
+        problem = "no such file; expected a Python file, or a name without .py"
+        raise wrong(path, problem, where) from None
+    except (OSError, ValueError) as error:
+        problem = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise wrong(path, problem, where) from None
+    with _lock:
+        known = _loaded.get(file)
+        if known is None or known[0] != source:
+            known = _loaded[file] = (source, _run(source, file, path, where))
+        return known[1]
+
+
+def _run(source: bytes, file: str, path: str, where: str | None) -> ModuleType:
+    from hashlib import sha256
+
+    digest = sha256(file.encode("utf-8", "surrogateescape") + b"\0" + source).hexdigest()[:12]
+    module = ModuleType(f"plugin_{Path(file).stem}_{digest}")
+    module.__file__ = file
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)
+    except YantraError:
+        del sys.modules[module.__name__]
+        raise
+    except (Exception, SystemExit) as error:
+        del sys.modules[module.__name__]
+        raise wrong(path, f"cannot be imported: {_at_line(error, file)}", where) from None
+    return module
+
+
+def _at_line(error: BaseException, file: str) -> str:
+    """Return an exception in a line, with the line of this file: that is what the user can mend."""
+    from traceback import extract_tb
+
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
+    return said if isinstance(error, SyntaxError) or not lines else f"{said} (line {lines[-1]})"
