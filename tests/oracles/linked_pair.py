@@ -9,15 +9,16 @@ from typing import NamedTuple
 from tests.oracles import gpu_program
 from tests.oracles.gpu_program import Options, Truth
 from yantra.tracing.pytorch import host, kineto
-from yantra.tracing.pytorch.link import link
+from yantra.tracing.pytorch.link import link, link_alone
 from yantra.tracing.pytorch.linked import Linked
 
 
 class Pair(NamedTuple):
-    """What was linked, and the truth."""
+    """What was linked, from both traces and from the device trace alone, and the truth."""
 
     linked: Linked
     truth: Truth
+    alone: Linked
 
     def host_id(self, operator: int | None) -> int | None:
         """Return the host id of an operator."""
@@ -37,5 +38,6 @@ def linked(seed: int, operators: int, options: tuple[tuple[str, bool], ...] = ()
     """
     program = gpu_program.run(seed, operators, Options(**dict(options)))
     traces = host.parse(json.dumps(program.host_json()).encode(), "host")
-    events = kineto.parse(json.dumps(program.device_json()).encode(), "device")
-    return Pair(link(traces, events), program.truth)
+    text = json.dumps(program.device_json()).encode()
+    alone = link_alone(kineto.parse(text, "device", shapes=True))
+    return Pair(link(traces, kineto.parse(text, "device")), program.truth, alone)

@@ -12,7 +12,7 @@ from tests.oracles import chakra_layouts as old
 from tests.property.chakra_traces import NODES, TEXT, UINT64
 from yantra import chakra
 from yantra.base.errors import TraceError
-from yantra.chakra.trace import read_graph
+from yantra.chakra.graphs import read_graph
 
 LAYOUTS = list(old.NODE_TYPES)
 WITH_ATTRIBUTES = list(old.MEMBERS)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.oracles.linked_pair import Pair, linked
 from yantra.tracing.pytorch import linked_file
+from yantra.tracing.pytorch.linked import Linked
 
 flags = st.fixed_dictionaries(
     {},
@@ -144,3 +145,32 @@ def test_a_linked_trace_written_and_read_is_the_same(pair: Pair) -> None:
     text = linked_file.to_json(pair.linked)
     assert linked_file.parse(text, "linked.json") == pair.linked
     assert linked_file.to_json(linked_file.parse(text, "linked.json")) == text
+
+
+@given(pair=pairs(sync_events=True, whole_us=False))
+@settings(max_examples=60)
+def test_the_device_trace_alone_tells_the_same_as_the_pair(pair: Pair) -> None:
+    """Of two operators with equal times nobody can tell the outer, so names are compared."""
+    assert told(pair.alone) == told(pair.linked)
+
+
+def told(linked: Linked) -> tuple[object, ...]:
+    names = {op.id: op.name for op in linked.operators}
+    correlation = {op.id: op.correlation for op in linked.device_ops}
+    ops = {
+        op.correlation: (
+            None if op.parent is None else names[op.parent],
+            [correlation[other] for other in op.after],
+        )
+        for op in linked.device_ops
+    }
+    waits = sorted(
+        (wait.start_ns, wait.name, sorted(correlation[other] for other in wait.after))
+        for wait in linked.waits
+    )
+    operators = sorted(
+        (op.start_ns, op.dur_ns, op.exclusive_ns, op.name)
+        for op in linked.operators
+        if op.start_ns is not None
+    )
+    return ops, waits, operators

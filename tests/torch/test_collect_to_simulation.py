@@ -50,6 +50,25 @@ def test_every_communication_becomes_a_node(job: tuple[Path, Path]) -> None:
         assert sorted(node["comm_size"] for node in found) == sorted(f["bytes"] for f in said)
 
 
+def test_the_device_traces_alone_communicate_the_same(
+    job: tuple[Path, Path], tmp_path: Path
+) -> None:
+    traces, prefix = job
+    devices = [str(traces / f"device.{rank}.json") for rank in range(RANKS)]
+    assert main(["chakra", "convert", "pytorch", *devices, "-o", str(tmp_path / "job")]) == 0
+    keys = ("comm_size", "comm_type", "comm_src", "comm_dst", "comm_tag", "pg_name")
+    for rank in range(RANKS):
+        pair, alone = (
+            [
+                (node.type, *(node.get(key) for key in keys))
+                for node in chakra.read(f"{job}.{rank}.et")
+                if node.type in (5, 6, 7)
+            ]
+            for job in (prefix, tmp_path / "job")
+        )
+        assert Counter(pair) == Counter(alone)
+
+
 def test_the_job_runs_to_the_end_in_the_measured_order_of_magnitude(
     job: tuple[Path, Path],
     tmp_path: Path,

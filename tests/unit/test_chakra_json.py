@@ -10,7 +10,7 @@ import pytest
 from yantra import chakra
 from yantra.base.errors import TraceError
 from yantra.chakra import Attribute, IOInfo, Kind, Metadata, Node, NodeType, Trace
-from yantra.chakra.trace import read_graph
+from yantra.chakra.graphs import read_graph
 
 JSONIZER = """{
   "version": "1.0.0"

@@ -319,3 +319,22 @@ def test_a_damaged_annotation_says_nothing(name: str) -> None:
 
 def test_names_are_compared_without_separators() -> None:
     assert plain("All_Gather into-tensor") == "allgatherintotensor"
+
+
+@pytest.mark.parametrize("said", [{}, {"dtype": "Float", "in_msg_nelems": 0, "out_msg_nelems": 0}])
+def test_a_record_without_tensors_leaves_the_size_to_the_label_inside(said: dict[str, Any]) -> None:
+    rank = Rank(0, 4)
+    empty = io(([], "GenericList[]"), (5, "Int"), (["0", ""], "Tuple"), (0, "Int"), ("", "String"))
+    outer = rank.operator("record_param_comms", 1, 9000, inputs=empty, **said)
+    label = rank.operator(
+        "nccl:all_to_all", outer.id, 5000, inputs=io((tensor(250), "Tensor(float)"))
+    )
+    rank.launch("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*)", label, 9000)
+    assert (only(rank).collective, only(rank).bytes) == (T.ALL_TO_ALL, 1000)
+
+
+def test_no_bytes_at_all_are_an_unknown_size() -> None:
+    rank = Rank(0, 4)
+    label = rank.operator("nccl:all_reduce", 1, 5000, inputs=io((tensor(0), "Tensor(float)")))
+    rank.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", label, 9000)
+    assert only(rank).bytes is None

@@ -13,6 +13,8 @@ from yantra.base.errors import TraceError
 from yantra.chakra import CollectiveType, Kind, Node, NodeType, Trace, read
 from yantra.cli import main
 from yantra.cli.upstream import converter
+from yantra.run.simulate import simulate
+from yantra.scenario import load
 from yantra.tracing.pytorch import linked_file
 from yantra.tracing.pytorch.convert import ConvertOptions, convert_job, convert_linked
 from yantra.tracing.pytorch.linked import Linked, ProcessGroup
@@ -242,9 +244,37 @@ def test_one_rank_goes_to_one_file_or_stands_for_all(job: Path) -> None:
     assert not (job / "one.groups.json").exists()
 
 
+def test_a_workload_of_one_rank_runs_as_its_traces_do(
+    job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = ["chakra", "convert", "pytorch", "linked.0.json", "--replicate", "8", "-o"]
+    assert main([*start, "eight.yw"]) == 0
+    assert main([*start, "eight"]) == 0
+    recorded = {"cluster.device.compute": "recorded"}
+    runs = [
+        simulate(load(what, cluster="hgx-h100", settings=recorded))
+        for what in ("eight.yw", "eight.{rank}.et")
+    ]
+    made, traces = (run.ranks for run in runs)
+    assert list(made.rows()) == list(traces.rows())
+    assert runs[0].messages == runs[1].messages > 0
+    assert all("not of hgx-h100" in run.warnings[-1] for run in runs)
+
+
+def test_copies_of_a_rank_that_never_communicates_are_told(
+    job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rank = Rank(0, 1)
+    rank.compute()
+    linked_file.write(rank.linked, "alone.json")
+    assert main(["chakra", "convert", "pytorch", "alone.json", "--replicate", "4", "-o", "x"]) == 0
+    assert "replicate: no communication was recorded" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
+        (["linked.0.json", "-o", "one.yw"], "one trace and --replicate"),
         (["linked.0.json", "linked.1.json", "-o", "one.et"], "give a prefix"),
         (["linked.0.json", "-o", "one.et", "--replicate"], "give a prefix"),
         (["linked.0.json", "-o", "x", "--compat", "upstream", "--reduce"], "none of the other"),

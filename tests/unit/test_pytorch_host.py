@@ -62,7 +62,7 @@ def test_nested_layouts_of_every_version(version: str, chakra: str) -> None:
     )
     assert [n.id for n in trace.nodes] == [1, 2, 5]
     assert trace.nodes[2].seq_id == 3
-    assert (trace.start_ts, trace.finish_ts, trace.pid) == (1, 2, 7)
+    assert (trace.start_ts, trace.finish_ts, trace.pid) == (1, 2, 100)
 
 
 def test_nodes_in_any_order_and_parents_that_are_missing() -> None:

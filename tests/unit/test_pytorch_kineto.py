@@ -130,3 +130,39 @@ def test_a_broken_file_is_refused_with_the_reason(data: Any, said: str) -> None:
     with pytest.raises(TraceError, match=said) as error:
         kineto.parse(raw, "device.json")
     assert str(error.value).startswith("device.json")
+
+
+def test_an_event_that_cannot_be_is_left_out_and_told() -> None:
+    good = [op(1, "aten::mm", 5, 4), kernel(9, 2, 8)]
+    bad = [kernel(11, -5, 9), kernel(12, 1, 9, stream={}), event("cpu_op", "a", "nan", 1)]  # type: ignore[arg-type]
+    for place, wrong in enumerate(bad):
+        trace = parse([*good, *bad[: place + 1]])
+        assert (len(trace.cpu), len(trace.device)) == (1, 1)
+        (problem,) = trace.problems
+        assert problem.startswith(f"{place + 1} events that cannot be are left out; the first: dev")
+        assert "$.traceEvents[" in parse([*good, wrong]).problems[0]
+    assert "expected microseconds from 0 up, got -5" in parse([*good, bad[0]]).problems[0]
+
+
+def test_categories_of_2021_are_those_of_today() -> None:
+    old = {
+        "Operator": "cpu_op",
+        "Runtime": "cuda_runtime",
+        "Kernel": "kernel",
+        "Memcpy": "gpu_memcpy",
+        "Memset": "gpu_memset",
+    }
+    events = [event(cat, cat, place, 1, tid="7") for place, cat in enumerate(old)]
+    trace = parse(events)
+    found = [*trace.cpu, *trace.calls, *trace.device]
+    assert {e.name: e.cat for e in found} == old
+    assert {e.tid for e in found} == {7}
+    assert trace.unread == {}
+
+
+def test_categories_that_are_not_read_are_counted() -> None:
+    other = [event("mtia_ccp_events", "dma_request", 3, 1)] * 3
+    aside = [event("python_function", "f", 3, 1), event("Trace", "PyTorch Profiler (0)", 0, 9)]
+    assert parse([op(1, "aten::mm", 5, 4), *other, *aside]).unread == {"mtia_ccp_events": 3}
+    with pytest.raises(TraceError, match=r"no event is of a category .* got mtia_ccp_events \(3\)"):
+        parse(other)

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from typing import BinaryIO, cast
 
 from yantra.base.errors import ConfigError, TraceError, did_you_mean
-from yantra.base.output import whole_file
+from yantra.base.regular import read_regular
 
 GZIP = b"\x1f\x8b"
 _OTHER_PACKERS = {
@@ -22,16 +22,15 @@ _OTHER_PACKERS = {
     b"PK\x03\x04": "zip",
 }
 
-_JSON_OBJECT = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*["}]')
-_BINARY = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # no JSON text holds these bytes
+_JSON_OBJECT = rb'(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*["}]'
+_BINARY = rb"[\x00-\x08\x0b\x0c\x0e-\x1f]"  # no JSON text holds these bytes
 
 
 def load(path: str | os.PathLike[str]) -> bytes:
     """Return the bytes of the file at `path`, unpacked if it is gzip."""
     where = os.fspath(path)
     try:
-        with open(path, "rb", buffering=0) as file:  # whole files need no buffer of Python's
-            data = file.readall()
+        data = read_regular(path)
     except FileNotFoundError:
         raise TraceError(f"{where}: no such file{near(where)}") from None
     except IsADirectoryError:
@@ -63,6 +62,8 @@ def save(data: bytes, path: str | os.PathLike[str]) -> None:
 
 def save_pieces(pieces: Iterable[bytes], path: str | os.PathLike[str]) -> None:
     """Write `pieces` one after the other, as `save` does; they are asked for one at a time."""
+    from yantra.base.output import whole_file
+
     packed = os.fspath(path).endswith(".gz")
     try:
         with (
@@ -78,6 +79,8 @@ def save_pieces(pieces: Iterable[bytes], path: str | os.PathLike[str]) -> None:
 
 def save_text(pieces: Iterable[str], path: str | os.PathLike[str]) -> None:
     """Write the pieces of a text to `path` as UTF-8, one after the other, whole or not at all."""
+    from yantra.base.output import whole_file
+
     try:
         with whole_file(path) as name, open(name, "w", encoding="utf-8", newline="") as file:
             file.writelines(pieces)
@@ -88,9 +91,9 @@ def save_text(pieces: Iterable[str], path: str | os.PathLike[str]) -> None:
 def is_json(data: bytes) -> bool:
     """Whether `data` is the text of a JSON object and not an .et file, which may begin alike."""
     head = data[:4096]
-    if not _JSON_OBJECT.match(head):
+    if head.lstrip(b" \t\r\n\xef\xbb\xbf")[:1] != b"{" or not re.match(_JSON_OBJECT, head):
         return False
-    return not _BINARY.search(head)
+    return not re.search(_BINARY, head)
 
 
 def what_it_is(data: bytes) -> str:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from yantra import _core
 from yantra.base.errors import TraceError, did_you_mean
 from yantra.chakra import files
+from yantra.chakra.graphs import not_a_trace
 from yantra.chakra.schema import (
     Attribute,
     IOInfo,
@@ -64,6 +66,10 @@ class Trace:
         trace.native = native
         trace._digest = None
         return trace
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let the trace be copied and sent to another process, as the content of its file."""
+        return Trace.from_bytes, (self.to_bytes(),)
 
     @property
     def metadata(self) -> Metadata:
@@ -178,7 +184,7 @@ def decode(plain: bytes, where: str, layout: str | None = None) -> _core.Trace:
     try:
         return _core.decode_trace(plain, layout or "")
     except _core.TraceFault as fault:
-        raise _not_a_trace(plain, where, fault) from None
+        raise not_a_trace(plain, where, fault) from None
 
 
 def _record(recorder: _core.TraceRecorder, node: Node) -> None:
@@ -225,35 +231,3 @@ def _attributes(rows: list[_core.AttributeRow]) -> Iterator[Attribute]:
 
 def _type_name(number: int) -> str:
     return NodeType(number).name if number in set(NodeType) else f"type {number}"
-
-
-def read_graph(
-    data: bytes,
-    where: str,
-    *,
-    merge_duplicates: bool = False,
-    tensors: bool = False,
-    kernels: bool = False,
-    collectives_in_order: bool = False,
-) -> _core.Graph:
-    """Decode the content of a trace file only as far as a run needs, and resolve it.
-
-    `tensors` keeps the lists of tensors that tracking local memory reads, `kernels` what compute
-    models ask for; with
-    `collectives_in_order` each collective waits for the one before it in the file.
-    """
-    plain = files.unpack(data, where)
-    if files.is_json(plain):
-        native = decode(plain, where)
-        if collectives_in_order:
-            native = _core.with_collectives_in_order(native)
-        return native.graph(merge_duplicates, kernels)
-    try:
-        return _core.decode_graph(plain, merge_duplicates, tensors, kernels, collectives_in_order)
-    except _core.TraceFault as fault:
-        raise _not_a_trace(plain, where, fault) from None
-
-
-def _not_a_trace(plain: bytes, where: str, fault: Exception) -> TraceError:
-    other = files.what_it_is(plain) if plain else ""
-    return TraceError(f"{where}: {fault}" + (f" ({other})" if other else ""))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -20,16 +20,20 @@ if TYPE_CHECKING:
     cls=WithExamples,
     examples=[
         "yantra chakra link --host host.json --device device.json -o linked.json",
+        "yantra chakra link --device trace.json.gz -o linked.json",
         "yantra chakra link --host 'host.{rank}.json' --device 'device.{rank}.json' \\\n"
         "    --to et -o job",
         "yantra chakra link --host host.json --device device.json -o linked.json --json",
     ],
 )
+@click.option("--host", "hosts", multiple=True, type=click.Path(), help="A host trace, if any.")
 @click.option(
-    "--host", "hosts", multiple=True, type=click.Path(), required=True, help="A host trace."
-)
-@click.option(
-    "--device", "devices", multiple=True, type=click.Path(), required=True, help="Its device trace."
+    "--device",
+    "devices",
+    multiple=True,
+    type=click.Path(),
+    required=True,
+    help="Its device trace (Kineto).",
 )
 @click.option(
     "-o",
@@ -46,6 +50,9 @@ if TYPE_CHECKING:
     help="Write the linked trace, or convert it to a Chakra trace at once.",
 )
 @click.option("--rank", type=click.IntRange(0), help="The rank, where the trace does not tell it.")
+@click.option(
+    "--partial", is_flag=True, help="Link two traces of one run that overlap only in part."
+)
 @click.option("--compat", type=click.Choice(["upstream"]), help="Write what upstream writes.")
 @click.option("-q", "--quiet", is_flag=True, help="Print warnings only.")
 @json_option("Print what was found as JSON.")
@@ -55,13 +62,15 @@ def command(
     output: str,
     to: str,
     rank: int | None,
+    partial: bool,
     compat: str | None,
     quiet: bool,
     as_json: bool,
 ) -> int:
     """Join the traces of PyTorch's execution trace observer and its profiler.
 
-    Give --host and --device once for each rank, or once with {rank} in the file's name.
+    Give --host and --device once for each rank, or once with {rank} in the file's name. Without
+    --host, the operators come from the profiler's trace alone.
     """
     from yantra.base.errors import ConfigError
     from yantra.tracing.pytorch.link.pairs import pairs
@@ -69,38 +78,51 @@ def command(
     found = pairs(hosts, devices, rank)
     if compat and to != "json":
         raise ConfigError("--compat", "links to JSON; convert the result with --compat too")
+    if compat and not hosts:
+        raise ConfigError("--compat", "upstream links pairs; give the host trace with --host")
     quiet |= as_json
+    how = _How(quiet, partial)
     if compat:
         form: object = [{"output": name} for name in _upstream(found, output)]
     elif to == "et":
-        form = _convert(found, output, quiet)
+        form = _convert(found, output, how)
     else:
-        form = _link(found, output, quiet)
+        form = _link(found, output, how)
     if as_json:
         print_json(form)
     return 0
 
 
-def _link(found: Sequence[Pair], output: str, quiet: bool) -> list[dict[str, Any]]:
+class _How(NamedTuple):
+    """How pairs are linked and what is told of it."""
+
+    quiet: bool
+    partial: bool
+
+
+def _link(found: Sequence[Pair], output: str, how: _How) -> list[dict[str, Any]]:
     """Link, write and tell; return what JSON says of each rank."""
+    from yantra.base.errors import ConfigError
     from yantra.cli.progress import progress
     from yantra.tracing.pytorch import linked_file
     from yantra.tracing.pytorch.link.pairs import output_name
 
-    forms = []
+    forms: list[dict[str, Any]] = []
     with progress("linking", counted=True) as report:
         for done, pair in enumerate(found):
             if report:
                 report(done, len(found))
-            linked = _linked(pair, quiet)
+            linked = _linked(pair, how)
             name = output_name(output, pair, linked.rank, len(found) > 1)
+            if any(form["output"] == name for form in forms):
+                raise ConfigError(pair.device, f"is of rank {linked.rank}, as one before it")
             linked_file.write(linked, name)
             about = {"output": name, "rank": linked.rank, "world_size": linked.world_size}
             forms.append(about | linked.report.as_dict())
     return forms
 
 
-def _convert(found: Sequence[Pair], output: str, quiet: bool) -> dict[str, Any]:
+def _convert(found: Sequence[Pair], output: str, how: _How) -> dict[str, Any]:
     from yantra.cli import warn
     from yantra.cli.progress import progress
     from yantra.tracing.pytorch.files import convert_sources
@@ -111,14 +133,14 @@ def _convert(found: Sequence[Pair], output: str, quiet: bool) -> dict[str, Any]:
         def linked() -> Linked:
             known = pair in told
             told.add(pair)
-            return _linked(pair, quiet, known)
+            return _linked(pair, how, known)
 
         return linked
 
     with progress("linking and converting", counted=True) as tell:
         report = convert_sources([source(pair) for pair in found], output, progress=tell)
-    warn(report.problems)
-    if not quiet:
+    warn([*report.remarks, *report.problems])
+    if not how.quiet:
         sys.stderr.write(report.summary())
     return {"output": output} | report.as_dict()
 
@@ -135,19 +157,20 @@ def _upstream(found: Sequence[Pair], output: str) -> list[str]:
                 report(place, len(found))
             rank = place if pair.rank is None else pair.rank
             names.append(output_name(output, pair, rank, len(found) > 1))
-            write_linked(pair.host, pair.device, names[-1])
+            if pair.host is not None:
+                write_linked(pair.host, pair.device, names[-1])
     return names
 
 
-def _linked(pair: Pair, quiet: bool, told: bool = False) -> Linked:
+def _linked(pair: Pair, how: _How, told: bool = False) -> Linked:
     """Link one pair and tell what was found, unless that has been told."""
     from yantra.cli import warn
     from yantra.tracing.pytorch.link import link_files, summary
 
-    linked = link_files(*pair)
+    linked = link_files(*pair, partial=how.partial)
     if told:
         return linked
-    if not quiet:
+    if not how.quiet:
         sys.stderr.write("".join(f"{line}\n" for line in summary.lines(linked)))
     warn([f"rank {linked.rank}: {text}" for text in summary.warnings(linked.report)])
     return linked

@@ -1,6 +1,7 @@
 """`chakra_converter`: upstream's command line for converting PyTorch traces and text workloads.
 
-`--compat upstream` gives upstream's output; without it PyTorch traces are converted rightly.
+`--compat upstream` gives upstream's output; without it PyTorch traces are converted rightly. A line
+with `--input_type` has the flags of before July 2024, and does the same.
 """
 
 from __future__ import annotations
@@ -12,9 +13,16 @@ from typing import TYPE_CHECKING
 from yantra.cli import guarded
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from yantra.chakra import Trace
 
 PROGRAM = "chakra_converter"
+_OLD_FLAGS = """
+until July 2024: --input_type Text|PyTorch --input_filename FILE --output_filename FILE
+[--num_npus N --num_passes N] [--num_dims N] [--log_filename FILE]; with --num_dims the collectives
+of a text workload say which dimensions they use
+"""
 
 
 def main() -> int:
@@ -24,7 +32,8 @@ def main() -> int:
 
 def run(arguments: list[str]) -> int:
     """Run the command; without a subcommand it prints its help, as upstream's does."""
-    parser = _parser()
+    is_old = any(word.partition("=")[0] == "--input_type" for word in arguments)
+    parser = _old_parser() if is_old else _parser()
     options = parser.parse_args(arguments)
     if "convert" not in options:
         parser.print_help()
@@ -37,7 +46,9 @@ def run(arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(PROGRAM, description="Make Chakra traces for simulators.")
+    parser = argparse.ArgumentParser(
+        PROGRAM, description="Make Chakra traces for simulators.", epilog=_OLD_FLAGS
+    )
     parser.add_argument("--log-filename", default="debug.log", help="file for messages")
     sources = parser.add_subparsers(title="subcommands", help="what to convert")
     torch = sources.add_parser("PyTorch", help="a linked PyTorch trace, or a host trace")
@@ -56,6 +67,28 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _old_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(PROGRAM, description="Make Chakra traces for simulators.")
+    parser.add_argument("--input_type", required=True, type=_old_type, dest="convert")
+    parser.add_argument("--input_filename", required=True, dest="input")
+    parser.add_argument("--output_filename", required=True, dest="output")
+    parser.add_argument("--num_npus", type=int)
+    parser.add_argument("--num_passes", type=int)
+    parser.add_argument("--num_dims", type=int)
+    parser.add_argument("--log_filename", default="debug.log")
+    parser.add_argument("--simulate", action="store_true")
+    parser.add_argument("--compat", choices=["upstream"])
+    return parser
+
+
+def _old_type(name: str) -> Callable[[argparse.Namespace], list[str]]:
+    if name == "FlexFlow":
+        raise argparse.ArgumentTypeError("traces of FlexFlow are not read; upstream dropped them")
+    if name not in _OLD_TYPES:
+        raise argparse.ArgumentTypeError(f"expected {' or '.join(_OLD_TYPES)}, got {name!r}")
+    return _OLD_TYPES[name]
+
+
 def _torch(options: argparse.Namespace) -> list[str]:
     if options.compat:
         from yantra.tracing.pytorch.upstream.convert import convert
@@ -71,10 +104,19 @@ def _torch(options: argparse.Namespace) -> list[str]:
 
 
 def _text(options: argparse.Namespace) -> list[str]:
+    from yantra.base.errors import ConfigError
     from yantra.workloads.importers.layer_text import convert_upstream
 
-    convert_upstream(options.input, options.output, options.num_npus, options.num_passes)
+    npus, passes = options.num_npus, options.num_passes
+    for flag, value in (("--num_npus", npus), ("--num_passes", passes)):
+        if value is None:  # the flags of today are required by their parser
+            raise ConfigError(flag, "is missing; a text workload needs it")
+    dims = getattr(options, "num_dims", None)
+    convert_upstream(options.input, options.output, npus, passes, dims)
     return []
+
+
+_OLD_TYPES = {"Text": _text, "PyTorch": _torch}
 
 
 def _simulated(trace: Trace) -> list[str]:

@@ -21,6 +21,9 @@ def _run() -> int:
     parser.add_argument("--default_runtime", type=int, default=5, help="microseconds of a node")
     parser.add_argument("--default_tensor_size", type=int, default=1024, help="bytes of a tensor")
     parser.add_argument("--default_comm_size", type=int, default=65536, help="bytes of a message")
+    parser.add_argument(
+        "--num_dims", type=int, help="no effect: a collective runs over all dimensions, as it did"
+    )
     asked = parser.parse_args()
     from yantra.chakra.generator import Sizes, generate
 

@@ -1,7 +1,8 @@
 """`chakra_trace_link`: upstream's command line for linking.
 
 `--compat upstream` gives upstream's output; without it the traces are linked rightly, into the same
-form with more in it.
+form with more in it. `--rank` may be left out, and the traces have two names each, as it was until
+July 2024.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def run(arguments: list[str]) -> int:
     if options.compat:
         from yantra.tracing.pytorch.upstream.link import write_linked
 
-        write_linked(options.chakra_host_trace, options.chakra_device_trace, options.output_file)
+        write_linked(options.host, options.device, options.output_file)
     else:
         _link(options, quiet)
     if not quiet:
@@ -39,7 +40,7 @@ def _link(options: argparse.Namespace, quiet: bool) -> None:
     from yantra.tracing.pytorch import linked_file
     from yantra.tracing.pytorch.link import link_files, summary
 
-    linked = link_files(options.chakra_host_trace, options.chakra_device_trace, options.rank)
+    linked = link_files(options.host, options.device, options.rank)
     linked_file.write(linked, options.output_file)
     if not quiet:
         sys.stderr.write("".join(f"{line}\n" for line in summary.lines(linked)))
@@ -48,9 +49,23 @@ def _link(options: argparse.Namespace, quiet: bool) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(PROGRAM, description="Link host and device traces.")
-    parser.add_argument("--rank", type=int, required=True, help="the rank of the traces")
-    parser.add_argument("--chakra-host-trace", required=True, help="the host trace")
-    parser.add_argument("--chakra-device-trace", required=True, help="the device trace (Kineto)")
+    parser.add_argument("--rank", type=int, help="the rank of the traces, if they do not tell")
+    parser.add_argument(
+        "--chakra-host-trace",
+        "--pytorch-et-file",
+        dest="host",
+        metavar="FILE",
+        required=True,
+        help="the host trace",
+    )
+    parser.add_argument(
+        "--chakra-device-trace",
+        "--kineto-file",
+        dest="device",
+        metavar="FILE",
+        required=True,
+        help="the device trace (Kineto)",
+    )
     parser.add_argument("--output-file", required=True, help="the linked trace to write")
     parser.add_argument("--log-level", default="INFO", help="INFO, WARNING, ...")
     parser.add_argument("--compat", choices=["upstream"], help="give upstream's output")

@@ -7,26 +7,30 @@ A step ends where the script's first optimizer has stepped or, on request, where
 from __future__ import annotations
 
 import atexit
-import functools
 import os
 import runpy
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from types import MethodType
+from contextlib import nullcontext
+from functools import partial
 from typing import Any, NoReturn
 
 import click
 
 from yantra.base.errors import ConfigError, YantraError
 from yantra.base.pytorch import torch_for
+from yantra.tracing.collect.optimizer_steps import stepping
 from yantra.tracing.collect.recorder import WHERE, Collector
 
 _QUIET = {"KINETO_LOG_LEVEL": "99", "TORCH_CPP_LOG_LEVEL": "ERROR"}
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
+@click.command(
+    context_settings={
+        "allow_interspersed_args": False,
+        "help_option_names": ["--help", "-h"],
+    }
+)
 @click.option("-o", "--output", default="traces", show_default=True, help="The folder to write to.")
 @click.option("--warmup", default=1, show_default=True, help="Steps to run before recording.")
 @click.option("--active", default=1, show_default=True, help="Steps to record.")
@@ -68,8 +72,18 @@ def command(
         gzip=gzip,
     )
     collector.driven = step != "call"
-    with collector, _stepping(collector) if step == "optimizer" else nullcontext():
+    collector.advice = partial(_advice, step)
+    with collector, stepping(collector.step) if step == "optimizer" else nullcontext():
         _run(script, arguments, module)
+
+
+def _advice(step: str, ended: int) -> str:
+    """Return what to type where a script ended fewer steps than were asked for."""
+    if step == "call":
+        return "the script calls yantra.collect.step() after each step; or ask for fewer"
+    if not ended:
+        return "no optimizer stepped; for inference, record the whole script with --step whole"
+    return "the first optimizer stepped so often; ask for fewer with --warmup and --active"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -85,42 +99,6 @@ def main(argv: list[str] | None = None) -> int:
     except click.exceptions.Exit as error:
         return error.exit_code
     return 0
-
-
-@contextmanager
-def _stepping(collector: Collector) -> Iterator[None]:
-    """Let the steps of the first optimizer that steps end those of the collector.
-
-    The hook runs inside the range `Optimizer.step`, which a recording that ended there would lose;
-    so from the second step on, the collector's step ends after the optimizer's has returned.
-    """
-    from torch.optim.optimizer import register_optimizer_step_post_hook
-
-    first: list[Any] = []
-
-    def stepped(optimizer: Any, *_: Any) -> None:
-        if not first:
-            first.append(optimizer)
-            collector.step()
-            optimizer.step = MethodType(_and_then(optimizer.step.__func__, collector), optimizer)
-
-    handle = register_optimizer_step_post_hook(stepped)
-    try:
-        yield
-    finally:
-        handle.remove()
-        for optimizer in first:
-            del optimizer.step
-
-
-def _and_then(step: Callable[..., Any], collector: Collector) -> Callable[..., Any]:
-    @functools.wraps(step)
-    def step_and_tell(optimizer: Any, *rest: Any, **named: Any) -> Any:
-        result = step(optimizer, *rest, **named)
-        collector.step()
-        return result
-
-    return step_and_tell
 
 
 def _run(script: str, arguments: tuple[str, ...], module: bool) -> None:

@@ -13,7 +13,6 @@ Python just before, in the order of issue, so that each wait is seen on its own.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import sys
 import threading
@@ -33,6 +32,7 @@ from yantra.tracing.collect.messages import (
     results,
 )
 from yantra.tracing.collect.notes import COMM, WAIT, name_of
+from yantra.tracing.collect.patching import patch
 
 _KEY = "BackendSelect"  # the dispatch key of every call that comes just before the backend's own
 _ENGINE = "torch/autograd/graph.py"  # the file of the frame below which backward runs
@@ -69,12 +69,12 @@ class Annotator:
             self._wrap(undo, "c10d", OPERATORS, self._communicating)
             self._wrap(undo, "_c10d_functional", ["wait_tensor"], self._waiting_for_tensor)
             for name in ("wait", "synchronize", "block_current_stream"):
-                _patch(undo, work, name, self._waiting)
-            _patch(undo, work, "get_future", self._giving_future)
-            _patch(undo, group, "_start_coalescing", self._beginning_batch)
-            _patch(undo, group, "_end_coalescing", self._ending_batch)
+                patch(undo, work, name, self._waiting)
+            patch(undo, work, "get_future", self._giving_future)
+            patch(undo, group, "_start_coalescing", self._beginning_batch)
+            patch(undo, group, "_end_coalescing", self._ending_batch)
             for name in ("_broadcast_coalesced", "_verify_params_across_processes"):
-                _patch(undo, self._torch.distributed, name, self._waiting_inside)
+                patch(undo, self._torch.distributed, name, self._waiting_inside)
             yield self
 
     def _reset(self) -> None:
@@ -238,20 +238,6 @@ class Annotator:
         if self.recording and issued and work is not None:
             self._ids_of_work[work] = issued
         return work
-
-
-def _patch(undo: ExitStack, owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
-    """Let `owner.name(...)` call `wrapper(the original, ...)` until `undo`."""
-    original = getattr(owner, name, None)
-    if original is None:
-        return
-
-    @functools.wraps(original)
-    def wrapped(*rest: Any, **named: Any) -> Any:
-        return wrapper(original, *rest, **named)
-
-    setattr(owner, name, wrapped)
-    undo.callback(setattr, owner, name, original)
 
 
 def _called_by_engine(depth: int) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +24,7 @@ from yantra.chakra.files import save
 from yantra.tracing.collect.annotate import Annotator
 from yantra.tracing.collect.groups import described
 from yantra.tracing.collect.notes import mend
+from yantra.tracing.collect.other_profilers import hold_off, refuse_running
 
 WHERE = "yantra.collect"
 _open: list[Collector] = []
@@ -37,7 +39,8 @@ class Collector:
     """Records `active` steps after `warmup` others; see `yantra.collect.collect`.
 
     `files` are the paths written, empty before the last active step has ended. `driven` says that
-    something else than the script's own calls ends the steps.
+    something else than the script's own calls ends the steps. `advice` says what to do when so many
+    steps ended that nothing was recorded.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class Collector:
         self.warmup, self.active = warmup, active
         self.files: list[Path] = []
         self.driven = False
+        self.advice: Callable[[int], str] = _advice
         self.steps_ended = 0
         self._shapes, self._gzip = record_shapes, gzip
         self._undo = ExitStack()
@@ -109,14 +113,16 @@ class Collector:
             raise ConfigError(
                 WHERE,
                 f"nothing was recorded: expected {self.warmup} steps of warm-up and {self.active} "
-                f"to record, got {self.steps_ended}; end each training step with step(), or ask "
-                "for fewer",
+                f"to record, got {self.steps_ended}; {self.advice(self.steps_ended)}",
             )
 
     def _begin(self) -> None:
         from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile, schedule
 
+        refuse_running(self._torch, WHERE)
         self._observer = ExecutionTraceObserver().register_callback(self._path("host.json"))
+        # One that is left to the garbage collector ends the process where the next one starts.
+        self._undo.callback(self._observer.unregister_callback)
         activities = [ProfilerActivity.CPU]
         settings: dict[str, Any] = {}
         if self._torch.cuda.is_available():
@@ -137,6 +143,12 @@ class Collector:
         )
         self._annotate()
         self._profiler.start()
+        hold_off(self._torch, self._undo, self._is_foreign)
+
+    def _is_foreign(self, profiler: Any) -> bool:
+        """Whether a profiler or observer is in the way of this collection."""
+        ours = (self._profiler, self._profiler.profiler, self._observer)
+        return not self.files and all(profiler is not own for own in ours)
 
     def _annotate(self) -> None:
         """Annotate from the first active step to the last."""
@@ -183,6 +195,10 @@ class Collector:
 
     def _path(self, name: str) -> str:
         return os.path.join(self._draft, name)
+
+
+def _advice(steps_ended: int) -> str:
+    return "end each step with step(), or ask for fewer"
 
 
 def _annotator(torch: Any) -> Annotator | None:

@@ -81,13 +81,13 @@ def facts(name: str, kind: str) -> dict[str, Any] | None:
 
 
 class Calls:
-    """Finds the call an operator belongs to; each call is read once."""
+    """Finds the call an operator belongs to; each set of records of one is read once."""
 
     def __init__(self, operators: Iterable[Operator]) -> None:
         self.by_id: dict[int, Operator] = {}
         self.records: list[Operator] = []
         self._beside: dict[int, Operator] = {}
-        self._known: dict[tuple[int, bool], Call] = {}
+        self._known: dict[tuple[bool, tuple[int, ...]], Call] = {}
         records: dict[int | None, Operator] = {}  # by parent, the latest
         latest: dict[int, Operator] = {}  # by thread, the latest `c10d` operator
         for operator in operators:
@@ -116,9 +116,12 @@ class Calls:
             return None
         stands = around.get("record") or around.get("api") or next(iter(around.values()), None)
         key = stands.id if stands else -1 if operator_id is None else operator_id
-        call = self._known.get((key, args is None))
+        if not around:
+            return _read(key, around, args)
+        seen = args is None, tuple(operator.id for operator in around.values())
+        call = self._known.get(seen)
         if call is None:
-            call = self._known[key, args is None] = _read(key, around, args)
+            call = self._known[seen] = _read(key, around, args)
         return call
 
     def around(self, id: int) -> dict[str, Operator]:
@@ -177,6 +180,10 @@ def _read(key: int, around: Mapping[str, Operator], args: CommArgs | None) -> Ca
         _from_args(call, args)
     if "note" in around:
         _from_note(call, facts(around["note"].name, COMM_NOTE) or {})
+    elif not call.sent and not call.received:
+        # A record without tensors says 0 bytes, which is not a size; the label may have them.
+        shown = input_bytes(around["label"]) if "label" in around else 0
+        call.sent, call.received = shown or None, None
     return call
 
 

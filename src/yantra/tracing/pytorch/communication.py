@@ -84,7 +84,7 @@ def find(linked: Linked, calls: Calls) -> Found:
     batches = _Batches(linked, calls)
     names = {op.name for op in linked.device_ops if op.cat == "kernel"}  # far fewer than kernels
     kernels = {name for name in names if _KERNEL.search(name)}
-    for op in sorted(linked.device_ops, key=_issue):
+    for op in sorted(linked.device_ops, key=issue):
         if op.cat != "comm" and (op.cat != "kernel" or op.name not in kernels):
             continue
         call = calls.of(op.parent, op.comm)
@@ -97,8 +97,8 @@ def find(linked: Linked, calls: Calls) -> Found:
     return found
 
 
-def _issue(op: DeviceOp) -> tuple[int, int]:
-    """The order of issue is that of the launch; of orphans only the start is known."""
+def issue(op: DeviceOp) -> tuple[int, int]:
+    """Return what orders by issue: the launch; of orphans only the start is known."""
     return op.start_ns if op.launch_start_ns is None else op.launch_start_ns, op.id
 
 

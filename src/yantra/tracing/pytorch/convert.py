@@ -14,12 +14,15 @@ from typing import Any
 from msgspec import Struct, field
 
 from yantra.base.errors import TraceError
+from yantra.base.text import count, shortened, table
+from yantra.base.units import format_time
 from yantra.chakra.schema import CollectiveType, NodeType
 from yantra.chakra.trace import Trace
 from yantra.tracing.pytorch import soundness
 from yantra.tracing.pytorch.calls import Calls
 from yantra.tracing.pytorch.collector import without_collector
-from yantra.tracing.pytorch.communication import STAND_INS, Communication, Found, find
+from yantra.tracing.pytorch.communication import STAND_INS, Communication
+from yantra.tracing.pytorch.communication_names import CommunicationNames
 from yantra.tracing.pytorch.communicators import Communicators
 from yantra.tracing.pytorch.cpu_collectives import with_cpu_collectives
 from yantra.tracing.pytorch.emit import EmitOptions, emit
@@ -27,8 +30,20 @@ from yantra.tracing.pytorch.graph import GraphOptions, build
 from yantra.tracing.pytorch.issue_order import keep_issue_order
 from yantra.tracing.pytorch.linked import Linked
 from yantra.tracing.pytorch.matching import Matches, match
+from yantra.tracing.pytorch.other_communication import AllFound, Unrecognised, find_all
 from yantra.tracing.pytorch.replicate import replicated
+from yantra.tracing.pytorch.timeline import timeline
+from yantra.tracing.recorded import ONE_EACH_IN_WORDS, Recorded
 
+_WIDEST = 60  # characters of a kernel's name
+_REPLAY = (
+    'run `yantra astra-sim` with `"replay-only": 1` in the system file, which takes collectives as '
+    "recorded, too, or `yantra run` with `semantics: yantra`, which simulates them"
+)
+_NO_COMMUNICATION = (
+    "replicate: no communication was recorded, so ranks never wait for each other and nothing is "
+    "summed; record a job of at least two ranks"
+)
 _KEPT = 400_000  # operators and device ops held in memory between the two passes over the ranks
 
 
@@ -40,7 +55,8 @@ class ConvertOptions(Struct, frozen=True, kw_only=True):
     `exact_collectives`: write reduce, gather, scatter and barrier as such, which ASTRA-sim does not
     run, and not as the collective it has that comes nearest. `memory_nodes`: write copies between
     host and device as MEM_LOAD and MEM_STORE nodes. `replicate`: one rank stands for so many, 0 for
-    as many as recorded; None: every rank is given.
+    as many as recorded; None: every rank is given. `names`: which operators and kernels communicate
+    without NCCL, RCCL or gloo.
     """
 
     gaps: bool = True
@@ -49,10 +65,16 @@ class ConvertOptions(Struct, frozen=True, kw_only=True):
     exact_collectives: bool = False
     memory_nodes: bool = False
     replicate: int | None = None
+    names: CommunicationNames = field(default_factory=CommunicationNames)
 
 
 class ConvertReport(Struct):
-    """What a conversion did, in numbers; `problems` are sentences for the user."""
+    """What a conversion did, in numbers; `problems` and `remarks` are sentences for the user.
+
+    `remarks` are about what a replay of the traces will be, which is nothing wrong with them.
+    `recorded` has the ranks whose traces differ. `unrecognised` is what communicates, by the
+    name of the kernel or operator, and stays computation.
+    """
 
     ranks: int = 0
     nodes: int = 0
@@ -64,7 +86,10 @@ class ConvertReport(Struct):
     resized: int = 0
     unmatched_collectives: int = 0
     unmatched_messages: int = 0
+    unrecognised: dict[str, Unrecognised] = field(default_factory=dict)
+    recorded: dict[int, Recorded] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
     def summary(self) -> str:
         """Return the counts as text, a line per kind of thing."""
@@ -74,16 +99,44 @@ class ConvertReport(Struct):
         ]
         if self.resized:
             lines.append(f"{self.resized} collectives take the largest of their ranks' sizes")
-        for name, count in sorted(self.stand_ins.items()):
+        for name, times in sorted(self.stand_ins.items()):
             stand_in = STAND_INS[CollectiveType[name]].name
-            lines.append(f"{count} x {name} written as {stand_in}: ASTRA-sim does not run it")
-        for name, count in sorted(self.unknown_kernels.items()):
-            lines.append(f"{count} x unknown communication, kept as computation: {name}")
+            lines.append(f"{times} x {name} written as {stand_in}: ASTRA-sim does not run it")
+        for name, times in sorted(self.unknown_kernels.items()):
+            lines.append(f"{times} x unknown communication, kept as computation: {name}")
+        lines += self._delays()
+        lines += self._unrecognised()
         return "".join(f"{line}\n" for line in lines)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers and sentences as plain values for JSON."""
-        return {name: getattr(self, name) for name in self.__struct_fields__}
+        form = {name: getattr(self, name) for name in self.__struct_fields__}
+        form["recorded"] = {rank: found.as_dict() for rank, found in self.recorded.items()}
+        form["unrecognised"] = [
+            {"name": name, "kind": found.kind, "count": found.count, "duration_ns": found.ns}
+            for name, found in self._by_time()
+        ]
+        return form
+
+    def _delays(self) -> list[str]:
+        worst = max(self.recorded.values(), key=lambda found: found.delay_share, default=None)
+        return [worst.delayed()] if worst is not None and worst.delay_us else []
+
+    def _unrecognised(self) -> list[str]:
+        if not self.unrecognised:
+            return []
+        rows = [
+            (shortened(name, _WIDEST), found.kind, str(found.count), format_time(found.ns))
+            for name, found in self._by_time()
+        ]
+        return [
+            "communication, by its names, of unknown size, members or kind; kept as computation "
+            "(--communication-names FILE tells more names)",
+            *(f"  {line}" for line in table(("name", "kind", "calls", "time"), rows, left=2)),
+        ]
+
+    def _by_time(self) -> list[tuple[str, Unrecognised]]:
+        return sorted(self.unrecognised.items(), key=lambda item: (-item[1].ns, item[0]))
 
 
 class Job(Struct):
@@ -114,7 +167,7 @@ def convert_job(
     sources are of one rank, or `replicate` is asked for with several.
     """
     chosen = options or ConvertOptions()
-    ranks = _Ranks(sources)
+    ranks = _Ranks(sources, chosen.names)
     items, world_size = ranks.items(), ranks.world_size
     if chosen.replicate is not None:
         if len(items) != 1:
@@ -129,6 +182,9 @@ def convert_job(
         linked = ranks.linked(rank, keep=chosen.replicate is not None)
         take(rank, _rank(linked, made, communicators, chosen, report))
     _count(report, everything, chosen)
+    _remark_on_slots(report)
+    if chosen.replicate is not None and not report.collectives and not report.messages:
+        report.remarks.append(_NO_COMMUNICATION)
     return Job(communicators, report)
 
 
@@ -147,6 +203,8 @@ def _rank(
         memory_nodes=options.memory_nodes,
     )
     report.ranks += 1
+    if options.replicate is None or not report.recorded:
+        report.recorded[linked.rank] = timeline(linked, graph, items, options.memory_nodes)
     parts = [item.op for item in items if item.type is not NodeType.COMP]
     report.nodes += len(graph.nodes) + len(parts) - len({*parts})
     report.delays += sum(node.kind == "delay" for node in graph.nodes)
@@ -156,8 +214,9 @@ def _rank(
 class _Ranks:
     """The ranks given: what of them communicates, and the traces again when they are written."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
-        self.found: dict[int, Found] = {}
+    def __init__(self, sources: Sequence[Source], names: CommunicationNames) -> None:
+        self.found: dict[int, AllFound] = {}
+        self._names = names
         self.world_size = 0
         self._sources: dict[int, Source] = {}
         self._kept: dict[int, Linked] = {}
@@ -185,7 +244,7 @@ class _Ranks:
         rank = linked.rank
         if rank in self.found:
             raise TraceError(f"rank {rank}: two of the traces given are of this rank")
-        found = self.found[rank] = find(linked, Calls(linked.operators))
+        found = self.found[rank] = find_all(linked, Calls(linked.operators), self._names)
         self._sources[rank] = source
         highest = max((r for item in found.items for r in item.ranks), default=0)
         self.world_size = max(self.world_size, linked.world_size, rank + 1, highest + 1)
@@ -203,7 +262,20 @@ def _report(matches: Matches, ranks: _Ranks) -> ConvertReport:
     )
     for found in ranks.found.values():
         report.unknown_kernels += found.unknown
+        found.leave_unsized()
+        for name, one in found.unrecognised.items():
+            entry = report.unrecognised.setdefault(name, Unrecognised(one.kind))
+            entry.count += one.count
+            entry.ns += one.ns
     return report
+
+
+def _remark_on_slots(report: ConvertReport) -> None:
+    serialised = {rank: found for rank, found in report.recorded.items() if found.is_serialised}
+    if serialised:
+        rank, worst = max(serialised.items(), key=lambda item: item[1].times_as_long)
+        more = f" and {count(len(serialised) - 1, 'more rank')}" if len(serialised) > 1 else ""
+        report.remarks.append(f"rank {rank}{more}: {worst.serialised(ONE_EACH_IN_WORDS, _REPLAY)}")
 
 
 def _count(report: ConvertReport, items: Iterable[Communication], options: ConvertOptions) -> None:

@@ -19,7 +19,8 @@ from msgspec import structs
 
 from yantra.tracing.pytorch.calls import COMM_NOTE, LABELS, WAIT_NOTE, Calls, facts
 from yantra.tracing.pytorch.labels import pair
-from yantra.tracing.pytorch.linked import DeviceOp, Linked, Operator, Wait
+from yantra.tracing.pytorch.linked import CommArgs, DeviceOp, Linked, Operator, Wait
+from yantra.tracing.pytorch.tensors import input_bytes
 
 NETWORK = 1 << 20  # the device number of the network, above that of any device
 _APART_NS = 1000  # ops of one communicator start so far apart, a step of the replay's grid
@@ -85,11 +86,18 @@ def _device_ops(issued: Mapping[int, list[Operator]], calls: Calls) -> list[Devi
             launch_name=issuer.name,
             after=[before.id] if before and before.end_ns <= start else [],
             pg_name=group or "",
+            comm=None if call is None or call.sent else _shown(parts),
         )
         latest[group] = op
         made.append(op)
     _lanes(made)
     return made
+
+
+def _shown(parts: list[Operator]) -> CommArgs | None:
+    """Return the bytes that the work itself shows, for a call whose tensors have no types."""
+    size = sum(input_bytes(part) for part in parts)
+    return CommArgs(in_nelems=size, dtype="uint8") if size else None
 
 
 def _lanes(made: list[DeviceOp]) -> None:

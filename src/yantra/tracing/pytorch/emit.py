@@ -182,7 +182,7 @@ class _Emitter:
             size = op.bytes if part is None else None
             work = None if operator is None else self._launcher(operator)
             self.recorder.attributes(*_LAUNCHED, (work, False, op.stream, size))
-            type = self._copy(op) if part is None else self._part(part)
+            type = type_of(op, self.options.memory_nodes) if part is None else self._part(part)
             self.recorder.attributes(*_RAN, (node.start_ns, node.dur_ns, thread, *where))
             if operator is not None:
                 self._tensors(operator)
@@ -210,14 +210,6 @@ class _Emitter:
         self._put("pg_name", Kind.STRING, str(self.communicators.id(part)))
         self._put("comm_name", Kind.STRING, part.name)
         return part.type
-
-    def _copy(self, op: DeviceOp) -> NodeType:
-        if self.options.memory_nodes and op.cat == "gpu_memcpy" and op.bytes is not None:
-            if "HtoD" in op.name:
-                return NodeType.MEM_LOAD
-            if "DtoH" in op.name:
-                return NodeType.MEM_STORE
-        return NodeType.COMP
 
     def _collective(self, kind: CollectiveType) -> CollectiveType:
         return kind if self.options.exact_collectives else STAND_INS.get(kind, kind)
@@ -255,6 +247,16 @@ class _Emitter:
     def _put_uint(self, name: str, value: Any) -> None:
         if type(value) is int and 0 <= value < _UINT64:
             self.recorder.attribute(name, Kind.UINT64, value, "")
+
+
+def type_of(op: DeviceOp, memory_nodes: bool) -> NodeType:
+    """Return the type of the node of a device op that does not communicate."""
+    if memory_nodes and op.cat == "gpu_memcpy" and op.bytes is not None:
+        if "HtoD" in op.name:
+            return NodeType.MEM_LOAD
+        if "DtoH" in op.name:
+            return NodeType.MEM_STORE
+    return NodeType.COMP
 
 
 def _shown(raw: Raw) -> tuple[str, str, str]:

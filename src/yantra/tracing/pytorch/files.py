@@ -29,14 +29,16 @@ def convert_files(
     options: ConvertOptions | None = None,
     progress: Progress | None = None,
 ) -> ConvertReport:
-    """Convert the traces at `paths` (linked or host only) to `output`; see `trace_name`.
+    """Convert the traces at `paths` (linked, host only, device only) to `output`; see `trace_name`.
 
-    The ranks of host traces, which do not tell them, are their places in `paths`. Groups are
-    written if there are any beyond the group of all ranks, and always for several ranks. Raises
-    TraceError.
+    The ranks of traces that do not tell them are their places in `paths`. Groups are written if
+    there are any beyond the group of all ranks, and always for several ranks. Raises TraceError.
     """
-    sources = [partial(load, path, place) for place, path in enumerate(paths)]
-    return convert_sources(sources, output, options, progress)
+    told: dict[str, list[str]] = {}
+    sources = [partial(load, path, place, told) for place, path in enumerate(paths)]
+    report = convert_sources(sources, output, options, progress)
+    report.problems[:0] = [text for texts in told.values() for text in texts]
+    return report
 
 
 def convert_sources(

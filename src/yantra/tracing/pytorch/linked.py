@@ -189,6 +189,8 @@ class LinkReport(Struct):
     stream_waits_idle: int = 0
     stream_waits_unexplained: int = 0
     clock_problems: int = 0  # device ops before their launch or before what they wait for
+    nested: bool = False  # there is no host trace; operators nest by their times
+    unread: dict[str, int] = field(default_factory=dict)  # events of each category left aside
     problems: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import IO, Any, TypeVar
 import msgspec
 
 from yantra.base.errors import TraceError
+from yantra.base.regular import open_regular
 from yantra.chakra import files
 
 Node = TypeVar("Node")
@@ -42,7 +43,7 @@ def read_nodes(
     """
     where = os.fspath(path)
     try:
-        with open(path, "rb") as raw:
+        with open_regular(path) as raw:
             packed = raw.read(2) == files.GZIP
             raw.seek(0)
             file = gzip.GzipFile(fileobj=raw) if packed else raw

@@ -1,4 +1,7 @@
-"""What `convert` reads: a linked trace, or a host trace on its own, told apart by their nodes."""
+"""What `convert` reads: a linked trace, or a host trace or a device trace on its own.
+
+A device trace is told by its events, the others by their nodes.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ import msgspec
 
 from yantra.base.errors import TraceError
 from yantra.tracing.pytorch import host, linked_file
+from yantra.tracing.pytorch import kineto as device_traces
 from yantra.tracing.pytorch.kineto import KinetoTrace
-from yantra.tracing.pytorch.link.join import link
+from yantra.tracing.pytorch.link.join import link, link_alone
+from yantra.tracing.pytorch.link.summary import warnings
 from yantra.tracing.pytorch.linked import Linked
 from yantra.tracing.pytorch.node_file import read_nodes
 
@@ -25,11 +30,19 @@ class _IsLinkedError(Exception):
     """Ends the look at a file as soon as it is known what it is."""
 
 
-def load(path: str, rank: int = 0) -> Linked:
-    """Read the trace of one rank; `rank` is for a host trace, which does not tell its own.
+def load(path: str, rank: int = 0, told: dict[str, list[str]] | None = None) -> Linked:
+    """Read the trace of one rank; `rank` is for a trace that does not tell its own.
 
-    Raises TraceError when the file is neither.
+    A device trace is linked here; `told` takes, by path, what a user should know of that. Raises
+    TraceError when the file is none of them.
     """
+    if device_traces.is_one(path):
+        device = device_traces.read(path, shapes=True)
+        linked = link_alone(device, rank=rank if device.rank is None else None)
+        if told is not None:
+            said = warnings(linked.report)
+            told[path] = [f"rank {linked.rank}: {text}" for text in said]
+        return linked
     by_upstream = False
 
     def look(nodes: list[_Mark]) -> None:

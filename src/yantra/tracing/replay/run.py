@@ -14,6 +14,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from yantra.base.errors import ConfigError, UnsupportedError, expected_got
+from yantra.base.memory import free_bytes
 from yantra.base.pytorch import torch_for
 from yantra.tracing.replay.calls import Call, read, topmost
 from yantra.tracing.replay.operators import Prepared
@@ -142,21 +143,12 @@ def _timed_on_gpu(torch: Any) -> Callable[[Callable[[], Any]], tuple[int, Any]]:
 
 def _check_memory(torch: Any, device: str, needed: int) -> None:
     """Refuse what would not fit, before the operating system ends the process for it."""
-    free = torch.cuda.mem_get_info(device)[0] if device.startswith("cuda") else _free_bytes()
+    free = torch.cuda.mem_get_info(device)[0] if device.startswith("cuda") else free_bytes()
     if needed > _FULL * free:
         raise UnsupportedError(
             f"{WHERE}: the tensors of this trace take {needed / 1e9:.1f} GB, and {device} has "
             f"{free / 1e9:.1f} GB free; replay fewer steps, or on a larger machine"
         )
-
-
-def _free_bytes() -> float:
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            (line,) = (line for line in file if line.startswith("MemAvailable:"))
-        return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        return float("inf")  # a system that does not tell
 
 
 def _check_device(torch: Any, device: str) -> None:

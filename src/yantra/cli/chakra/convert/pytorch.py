@@ -21,6 +21,7 @@ _ALL_RECORDED = 0
         "yantra chakra convert pytorch linked.0.json linked.1.json -o job",
         "yantra chakra convert pytorch linked.0.json -o one.et",
         "yantra chakra convert pytorch linked.0.json --replicate 8 -o job --json",
+        "yantra chakra convert pytorch linked.0.json --replicate 512 -o job.yw",
     ],
 )
 @click.argument("traces", nargs=-1, required=True, type=click.Path())
@@ -29,7 +30,7 @@ _ALL_RECORDED = 0
     "--output",
     type=click.Path(),
     required=True,
-    help="OUTPUT.<rank>.et, or one file: name.et.",
+    help="OUTPUT.<rank>.et, or one file: name.et; with --replicate also name.yw.",
 )
 @click.option("--compat", type=click.Choice(["upstream"]), help="Write what upstream writes.")
 @click.option("--no-gaps", is_flag=True, help="Leave out the delays that fill unexplained time.")
@@ -50,6 +51,12 @@ _ALL_RECORDED = 0
 @click.option(
     "--memory-nodes", is_flag=True, help="Write copies to and from the host as MEM nodes."
 )
+@click.option(
+    "--communication-names",
+    type=click.Path(),
+    metavar="FILE",
+    help="YAML of operators and kernels that communicate without NCCL, RCCL or gloo.",
+)
 @json_option("Print what was found as JSON.")
 def command(
     traces: tuple[str, ...],
@@ -60,35 +67,50 @@ def command(
     replicate: int | None,
     exact_collectives: bool,
     memory_nodes: bool,
+    communication_names: str | None,
     as_json: bool,
 ) -> int:
     """Convert TRACES, the linked traces (or host traces) of the ranks of one job.
 
     Give all ranks in one call, so that sends meet receives and groups have the same ids everywhere.
-    Writes OUTPUT.<rank>.et, and OUTPUT.groups.json for --comm-group-configuration.
+    Writes OUTPUT.<rank>.et, and OUTPUT.groups.json for --comm-group-configuration. With --replicate
+    OUTPUT may be a workload file, name.yw: one trace for all ranks.
     """
     from yantra.base.errors import ConfigError
 
-    single = output.endswith((".et", ".et.gz"))
-    if single and (len(traces) > 1 or replicate is not None):
-        raise ConfigError("-o", f"several traces are written; give a prefix, not {output}")
+    _check_output(output, len(traces), replicate)
     if compat:
-        if no_gaps or reduce or replicate is not None or exact_collectives or memory_nodes:
+        others = (no_gaps, reduce, exact_collectives, memory_nodes, communication_names)
+        if replicate is not None or any(others):
             raise ConfigError("--compat", "upstream's converter has none of the other options")
         _upstream(traces, output)
         if as_json:
             print_json({"output": output, "ranks": len(traces)})
         return 0
+    from yantra.tracing.pytorch.communication_names import CommunicationNames, read_names
     from yantra.tracing.pytorch.convert import ConvertOptions
 
+    names = read_names(communication_names) if communication_names else CommunicationNames()
     options = ConvertOptions(
         gaps=not no_gaps,
         reduce=reduce,
         replicate=replicate,
         exact_collectives=exact_collectives,
         memory_nodes=memory_nodes,
+        names=names,
     )
     return _convert(traces, output, options, as_json)
+
+
+def _check_output(output: str, traces: int, replicate: int | None) -> None:
+    from yantra.base.errors import ConfigError
+
+    if output.endswith(".yw"):
+        if traces > 1 or replicate is None:
+            problem = "a workload file has one rank for all; give one trace and --replicate RANKS"
+            raise ConfigError("-o", problem)
+    elif output.endswith((".et", ".et.gz")) and (traces > 1 or replicate is not None):
+        raise ConfigError("-o", f"several traces are written; give a prefix, not {output}")
 
 
 def _upstream(traces: tuple[str, ...], output: str) -> None:
@@ -107,10 +129,15 @@ def _convert(traces: tuple[str, ...], output: str, options: ConvertOptions, as_j
     from yantra.cli import warn
     from yantra.cli.progress import progress
     from yantra.tracing.pytorch.files import convert_files
+    from yantra.workloads.importers.recorded import one_for_all
 
     with progress("converting", counted=True) as report:
-        done = convert_files(traces, output, options, report)
-    warn(done.problems)
+        if output.endswith(".yw"):
+            workload, done = one_for_all(traces[0], options)
+            workload.save(output)
+        else:
+            done = convert_files(traces, output, options, report)
+    warn([*done.remarks, *done.problems])
     if as_json:
         print_json({"output": output} | done.as_dict())
     else:

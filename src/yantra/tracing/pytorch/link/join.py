@@ -13,28 +13,65 @@ from yantra.tracing.pytorch import kineto as device_traces
 from yantra.tracing.pytorch.collector import without_collector
 from yantra.tracing.pytorch.host import HostNode, HostTrace
 from yantra.tracing.pytorch.kineto import Event, KinetoTrace
-from yantra.tracing.pytorch.link import flows, launches, match, streams, threads, waits
+from yantra.tracing.pytorch.link import flows, launches, match, nesting, streams, threads, waits
 from yantra.tracing.pytorch.link.records import Record, records
 from yantra.tracing.pytorch.linked import Annotation, DeviceOp, Flow, Linked, Operator, Wait
 
 
 @without_collector
-def link_files(host: str, device: str, rank: int | None = None) -> Linked:
+def link_files(
+    host: str | None, device: str, rank: int | None = None, *, partial: bool = False
+) -> Linked:
     """Link the host trace and the device trace in two files; `rank` overrides the trace's own.
 
-    Raises TraceError when a file is wrong or the two are of different runs.
+    Without a host trace, the device trace's operators are nested by their times. Raises TraceError
+    when a file is wrong or the two are of different runs; `partial` accepts traces that share few
+    operators.
     """
+    if host is None:
+        return link_alone(device_traces.read(device, shapes=True), rank=rank)
     host_trace = host_traces.read(host)
-    return link(host_trace, device_traces.read(device), rank=rank, where=f"{host} and {device}")
+    device_trace = device_traces.read(device)
+    where = f"{host} and {device}"
+    return link(host_trace, device_trace, rank=rank, where=where, partial=partial)
 
 
 @without_collector
 def link(
-    host: HostTrace, device: KinetoTrace, *, rank: int | None = None, where: str = "link"
+    host: HostTrace,
+    device: KinetoTrace,
+    *,
+    rank: int | None = None,
+    where: str = "link",
+    partial: bool = False,
 ) -> Linked:
     """Join two traces of one rank; `where` names them in errors."""
-    found = match.match(host.nodes, device.cpu, where)
+    found = match.match(host.nodes, device.cpu, where, partial=partial)
+    linked = _joined(host, device, found, rank)
+    pids = {event.pid for event in device.cpu if isinstance(event.pid, int)}
+    if host.pid and pids and host.pid not in pids:
+        linked.report.problems.append(
+            f"the host trace is of process {host.pid} and the device trace of process {min(pids)}: "
+            "are they of one run?"
+        )
+    return linked
+
+
+@without_collector
+def link_alone(device: KinetoTrace, *, rank: int | None = None) -> Linked:
+    """Bring the device trace of one rank, read with its shapes, into the linked form."""
+    host, found = nesting.nested(device)
+    linked = _joined(host, device, found, rank)
+    linked.report.nested = True
+    return linked
+
+
+def _joined(
+    host: HostTrace, device: KinetoTrace, found: list[Event | None], rank: int | None
+) -> Linked:
     linked = _frame(host, device, rank)
+    linked.report.unread = device.unread
+    linked.report.problems += device.problems
     linked.origin_ns = min(
         (event.start for events in device.lists()[:3] for event in events[:1]), default=0
     )

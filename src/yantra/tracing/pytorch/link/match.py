@@ -14,21 +14,60 @@ from yantra.base.errors import TraceError
 from yantra.tracing.pytorch.host import HostNode
 from yantra.tracing.pytorch.kineto import Event
 
+LEAST_SHARED = 0.5  # of the numbered operators of the trace that has fewer
 
-def match(nodes: list[HostNode], events: list[Event], where: str) -> list[Event | None]:
+
+def match(
+    nodes: list[HostNode], events: list[Event], where: str, *, partial: bool = False
+) -> list[Event | None]:
     """Return the event of every node, None for those the device trace does not have.
 
-    Raises TraceError when the traces are of two runs: shared numbers belong to other names, or
-    nothing matches.
+    Raises TraceError when the traces are of two runs: shared numbers belong to other names, nothing
+    matches or, unless `partial`, less than LEAST_SHARED of the numbered operators of the smaller
+    trace. Either trace may go on longer than the other; then the smaller one is in the larger.
     """
     found = _by_number(nodes, events, where)
     _by_name(nodes, events, found)
-    if events and all(event is None for event in found) and not all(n.is_root for n in nodes):
-        raise TraceError(
-            f"{where}: none of the {len(nodes)} operators of the host trace is in the device "
-            f"trace, which has {len(events)}; give the two traces of one run"
-        )
+    operators = [index for index, node in enumerate(nodes) if not node.is_root]
+    if operators and events:
+        _check_shared(nodes, events, found, operators, where, partial)
     return found
+
+
+def _check_shared(
+    nodes: list[HostNode],
+    events: list[Event],
+    found: list[Event | None],
+    operators: list[int],
+    where: str,
+    partial: bool,
+) -> None:
+    """Raise TraceError unless enough operators of the smaller trace are in the other.
+
+    Where Kineto does not number all operators, only those that autograd numbers can be told apart.
+    """
+    by_id = any(event.detail.rf_id for event in events)
+    told = [i for i in operators if (nodes[i].rf_id if by_id else nodes[i].seq_id >= 0)]
+    seen = sum(_is_numbered(event, by_id) for event in events)
+    if not told or not seen:
+        told, seen = operators, len(events)
+    shared = sum(found[index] is not None for index in told)
+    if shared >= (1 if partial else LEAST_SHARED * min(len(told), seen)):
+        return
+    matched = sum(found[index] is not None for index in operators)
+    raise TraceError(
+        f"{where}: the traces belong to different runs: of {len(told)} numbered operators in the "
+        f"host trace and {seen} in the device trace they share {shared}, expected at least "
+        f"{LEAST_SHARED:.0%} of the fewer; {len(operators) - matched} of {len(operators)} "
+        f"operators have no event, {len(events) - matched} of {len(events)} events no operator; "
+        "give the two traces of one run, or the device trace alone; --partial links two that "
+        "overlap in part"
+    )
+
+
+def _is_numbered(event: Event, by_id: bool) -> bool:
+    detail = event.detail
+    return bool(detail.rf_id) if by_id else detail.seq_id is not None and detail.seq_id >= 0
 
 
 def _by_number(nodes: list[HostNode], events: list[Event], where: str) -> list[Event | None]:

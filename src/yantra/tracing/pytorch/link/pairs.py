@@ -16,36 +16,48 @@ RANK = "{rank}"
 
 
 class Pair(NamedTuple):
-    """The files of one rank; `rank` is None where only the traces tell it."""
+    """The files of one rank; `rank` is None where only the traces tell it.
 
-    host: str
+    `host` is None where there is none.
+    """
+
+    host: str | None
     device: str
     rank: int | None
 
 
 def pairs(hosts: Sequence[str], devices: Sequence[str], rank: int | None) -> list[Pair]:
-    """Return the files to link. Raises ConfigError when hosts and devices do not pair up."""
+    """Return the files to link; `hosts` may be none at all.
+
+    Raises ConfigError when hosts and devices do not pair up.
+    """
     patterns = [path for path in (*hosts, *devices) if RANK in path]
     if patterns:
-        if len(hosts) != 1 or len(devices) != 1 or len(patterns) != 2:
+        if len(hosts) > 1 or len(devices) != 1 or len(patterns) != len(hosts) + 1:
             raise ConfigError(
                 "--host, --device", f"a pattern with {RANK} must be given once for each of them"
             )
         if rank is not None:
             raise ConfigError("--rank", f"the ranks come from {RANK} in the file names")
-        return _by_pattern(hosts[0], devices[0])
-    if len(hosts) != len(devices):
+        return _by_pattern(hosts[0] if hosts else None, devices[0])
+    if hosts and len(hosts) != len(devices):
         raise ConfigError(
             "--host, --device",
             f"{len(hosts)} host traces and {len(devices)} device traces; expected as many of each",
         )
-    if len(hosts) > 1 and rank is not None:
+    if len(devices) > 1 and rank is not None:
         raise ConfigError("--rank", "is for one pair of traces; several tell their own ranks")
-    return [Pair(*both, rank) for both in zip(hosts, devices, strict=True)]
+    partners: Sequence[str | None] = hosts or [None] * len(devices)
+    return [Pair(*both, rank) for both in zip(partners, devices, strict=True)]
 
 
-def _by_pattern(host: str, device: str) -> list[Pair]:
-    hosts, devices = _files(host), _files(device)
+def _by_pattern(host: str | None, device: str) -> list[Pair]:
+    devices = _files(device)
+    if host is None:
+        if not devices:
+            raise ConfigError("--device", f"no file is named like {device}")
+        return [Pair(None, devices[rank], rank) for rank in sorted(devices)]
+    hosts = _files(host)
     if not hosts:
         raise ConfigError("--host", f"no file is named like {host}")
     missing = sorted(hosts.keys() ^ devices.keys())

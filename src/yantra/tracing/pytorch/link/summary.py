@@ -11,6 +11,7 @@ def lines(linked: Linked) -> list[str]:
     found = [
         f"rank {linked.rank} of {linked.world_size}: {report.operators} operators, "
         f"{report.matched} with times; {report.device_ops} device ops",
+        *_nested_lines(report),
         *_device_lines(report),
         *_wait_lines(report),
     ]
@@ -38,7 +39,18 @@ def warnings(report: LinkReport) -> list[str]:
         "calls of cudaStreamWaitEvent could not be told": report.stream_waits_unexplained,
         "times contradict the order of causes": report.clock_problems,
     }
-    return [f"{count} {what}" for what, count in counts.items() if count] + report.problems
+    said = [f"{count} {what}" for what, count in counts.items() if count]
+    unread = [
+        f"{count} events of the category '{name}' are not read"
+        for name, count in sorted(report.unread.items())
+    ]
+    return [*said, *unread, *report.problems]
+
+
+def _nested_lines(report: LinkReport) -> list[str]:
+    if not report.nested:
+        return []
+    return ["no host trace: operators nest by their times in the device trace"]
 
 
 def _device_lines(report: LinkReport) -> list[str]:

@@ -45,7 +45,7 @@ def _sweep(spans: list[tuple[Event, int]], calls: list[Event], operators: list[O
         while next_call < len(calls) and calls[next_call].start < event.start:
             calls[next_call].owner = _owner(stack, calls[next_call])
             next_call += 1
-        while stack and not _encloses(stack[-1][0], event):
+        while stack and not encloses(stack[-1][0], event):
             stack.pop()
         if stack:
             outer, above = stack[-1]
@@ -56,7 +56,8 @@ def _sweep(spans: list[tuple[Event, int]], calls: list[Event], operators: list[O
         call.owner = _owner(stack, call)
 
 
-def _encloses(outer: Event, inner: Event) -> bool:
+def encloses(outer: Event, inner: Event) -> bool:
+    """Return whether one event of a thread is inside another, by their times."""
     if inner.start >= outer.end:
         return False
     return inner.end <= outer.end + (0 if outer.end % 1000 else _TRUNCATION_NS)

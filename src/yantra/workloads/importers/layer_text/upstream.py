@@ -5,6 +5,9 @@ ranks, NONE is an all-reduce of 0 bytes in most policies, update times are not u
 policies give one graph, nodes have no `is_cpu_op`. Columns are read as loosely as it reads them
 (only those it uses must be numbers), and what makes it fail is refused with file and line.
 
+Until February 2024 upstream was told how many dimensions the network has, and wrote which of them
+each collective uses (`involved_dim`). With `num_dims` that is done here, too.
+
 Source: facts of MLCommons Chakra's text converter; equal on every golden file.
 """
 
@@ -17,7 +20,7 @@ from typing import NamedTuple
 from yantra.base.documents import Path, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.chakra import files
-from yantra.chakra.schema import Attribute, CollectiveType, Metadata, Node, NodeType
+from yantra.chakra.schema import AnyValue, Attribute, CollectiveType, Metadata, Node, NodeType
 from yantra.chakra.trace import Trace
 from yantra.workloads.importers.layer_text.convert import make_folder
 from yantra.workloads.importers.layer_text.loops import SCHEMA
@@ -30,6 +33,7 @@ _TYPES: Mapping[str, CollectiveType] = {
 }
 _HYBRID = ("HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA")
 KEYWORDS = ("MICRO", "DATA", "MODEL", *_HYBRID, *DLRM)
+_LEAST_DIMENSIONS = dict.fromkeys(_HYBRID, 2)  # one for each half of the parallelism
 
 
 class _Phase(NamedTuple):
@@ -54,11 +58,20 @@ class _Input(NamedTuple):
     layers: list[_Layer]
 
 
-def convert_upstream(source: Path, prefix: Path, num_npus: int, num_passes: int) -> tuple[str, ...]:
-    """Write `prefix`.NPU.et as upstream does and return the names; raises ConfigError."""
+def convert_upstream(
+    source: Path, prefix: Path, num_npus: int, num_passes: int, num_dims: int | None = None
+) -> tuple[str, ...]:
+    """Write `prefix`.NPU.et as upstream does and return the names; raises ConfigError.
+
+    With `num_dims` collectives say which dimensions they use, as those of 2023 do.
+    """
     given = _read(source)
+    if num_dims is not None and num_dims < (least := _LEAST_DIMENSIONS.get(given.policy, 1)):
+        raise ConfigError(
+            "num_dims", expected_got(f"at least {least} for {given.policy}", num_dims)
+        )
     about = Metadata("", (Attribute("schema", SCHEMA), Attribute("input_file", given.text)))
-    writer = _Writer(given)
+    writer = _Writer(given, num_dims)
     if num_npus > 0 and num_passes > 0:
         _check(given)
     make_folder(os.fspath(prefix))
@@ -146,8 +159,9 @@ def _check(given: _Input) -> None:
 class _Writer:
     """Builds rank after rank; ids run on, and nodes of the latest pass are known by layer."""
 
-    def __init__(self, given: _Input) -> None:
+    def __init__(self, given: _Input, num_dims: int | None) -> None:
         self.given = given
+        self.num_dims = num_dims
         self.layers = given.layers
         self.next_id = 0
         self.nodes: list[Node] = []
@@ -233,8 +247,18 @@ class _Writer:
         if not -(2**63) <= phase.size < 2**63:
             raise ValueError(f"{described.name}: the size {phase.size} is no 64-bit number")
         what = int(_TYPES.get(phase.kind, CollectiveType.ALL_REDUCE))
-        attributes = {"comm_type": what, "comm_size": phase.size}
+        attributes: dict[str, AnyValue] = {"comm_type": what, "comm_size": phase.size}
+        if self.num_dims is not None:
+            attributes["involved_dim"] = self._involved(kind, self.num_dims)
         self._add(kind, layer, name, NodeType.COMM_COLL, 0, attributes, after)
+
+    def _involved(self, kind: str, num_dims: int) -> list[bool]:
+        """The last word of a hybrid policy names what the first dimension is for."""
+        if self.given.policy not in _HYBRID:
+            return [True] * num_dims
+        for_data = kind == "Wc"
+        first = for_data == (self.given.policy == "HYBRID_MODEL_DATA")
+        return [first] + [not first] * (num_dims - 1)
 
     def _add(
         self,
@@ -243,7 +267,7 @@ class _Writer:
         name: str,
         type: NodeType,
         micros: int,
-        attributes: Mapping[str, int],
+        attributes: Mapping[str, AnyValue],
         after: tuple[tuple[str, int], ...],
     ) -> None:
         parents = [self.known[key] for key in after if key in self.known]

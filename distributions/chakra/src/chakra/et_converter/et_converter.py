@@ -1,0 +1,13 @@
+"""`python3 -m chakra.et_converter.et_converter`: Yantra's `chakra_converter`. Until May 2024."""
+
+import sys
+
+from yantra.cli.chakra_package import stay_behind_upstream
+from yantra.cli.upstream.converter import main
+
+__all__ = ["main"]
+
+stay_behind_upstream(__name__)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,13 @@
+"""`python3 -m chakra.et_jsonizer.et_jsonizer`: Yantra's `chakra_jsonizer`. Until May 2024."""
+
+import sys
+
+from yantra.cli.chakra_package import stay_behind_upstream
+from yantra.cli.upstream.jsonizer import main
+
+__all__ = ["main"]
+
+stay_behind_upstream(__name__)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""The content of a trace file to what a run executes, without an object for any node.
+
+A run needs no more than this of a trace, so nothing of `Trace` and of its schema is imported here.
+"""
+
+from __future__ import annotations
+
+from yantra import _core
+from yantra.base.errors import TraceError
+from yantra.chakra import files
+
+
+def read_graph(
+    data: bytes,
+    where: str,
+    *,
+    merge_duplicates: bool = False,
+    tensors: bool = False,
+    kernels: bool = False,
+    collectives_in_order: bool = False,
+) -> _core.Graph:
+    """Decode the content of a trace file only as far as a run needs, and resolve it.
+
+    `tensors` keeps the lists of tensors that tracking local memory reads, `kernels` what compute
+    models ask for; with `collectives_in_order` each collective waits for the one before it in the
+    file.
+    """
+    plain = files.unpack(data, where)
+    if files.is_json(plain):
+        from yantra.chakra.trace import decode
+
+        native = decode(plain, where)
+        if collectives_in_order:
+            native = _core.with_collectives_in_order(native)
+        return native.graph(merge_duplicates, kernels)
+    try:
+        return _core.decode_graph(plain, merge_duplicates, tensors, kernels, collectives_in_order)
+    except _core.TraceFault as fault:
+        raise not_a_trace(plain, where, fault) from None
+
+
+def not_a_trace(plain: bytes, where: str, fault: Exception) -> TraceError:
+    """Return the error of content that is no trace; it names what the content probably is."""
+    other = files.what_it_is(plain) if plain else ""
+    return TraceError(f"{where}: {fault}" + (f" ({other})" if other else ""))

@@ -1,0 +1,77 @@
+"""Tells before a run what of recorded traces its semantics gets wrong: serialised streams, delays.
+
+Asked only of traces that say of themselves that they order all their threads and streams, which
+recordings of real jobs do; traces without such order mean the slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from yantra.base.text import count
+from yantra.compile.graphs import Graphs
+from yantra.scenario import Scenario
+from yantra.tracing.recorded import (
+    MANY_DELAYS,
+    ONE_EACH,
+    ONE_EACH_IN_WORDS,
+    Recorded,
+    Slots,
+    recorded,
+)
+
+_REMEDY = (
+    '`"replay-only": 1` in the system file (`replay_only: true` in a scenario) takes everything as '
+    "recorded, collectives too; `semantics: yantra` without slots in `resources` keeps what "
+    "overlapped and simulates collectives"
+)
+
+
+def tell(scenario: Scenario, graphs: Graphs) -> list[str]:
+    """Return warnings about the distinct graphs of recorded traces, each kind once."""
+    slots = _slots(scenario)
+    found = [
+        (source, recorded(graph, slots))
+        for graph, source in zip(graphs.distinct, graphs.sources, strict=True)
+        if graph.complete_order
+    ]
+    takes_recorded = scenario.device.compute == "recorded"
+    why = ONE_EACH_IN_WORDS if slots == ONE_EACH else _in_words(slots)
+    told = list(_warnings(found, why, takes_recorded=takes_recorded))
+    if found and scenario.machine.name:
+        what = "kernels and host work keep" if takes_recorded else "host work keeps"
+        told.append(
+            f"{found[0][0]}{_others(found)}: {what} the recorded time, that of the machine "
+            f"it was recorded on, not of {scenario.machine.name}"
+        )
+    return told
+
+
+def _slots(scenario: Scenario) -> Slots:
+    """Return what holds back a trace with an order of its own (native/workload/slots.cpp)."""
+    if scenario.replay_only:
+        return Slots()
+    resources = scenario.resources
+    return Slots(resources.cpu_slots or 0, resources.compute_streams or 0)
+
+
+def _in_words(slots: Slots) -> str:
+    limits = [f"{limit} for {kind}" for kind, limit in slots._asdict().items() if limit]
+    return f"a rank has the slots {', '.join(limits)}"
+
+
+def _warnings(
+    found: list[tuple[str, Recorded]], why: str, *, takes_recorded: bool
+) -> Iterator[str]:
+    longer = [item for item in found if item[1].is_serialised]
+    if longer:
+        source, worst = max(longer, key=lambda item: item[1].times_as_long)
+        yield f"{source}{_others(longer)}: {worst.serialised(why, _REMEDY)}"
+    late = [item for item in found if item[1].delay_share > MANY_DELAYS]
+    if late and takes_recorded:
+        source, worst = max(late, key=lambda item: item[1].delay_share)
+        yield f"{source}{_others(late)}: {worst.delayed()}"
+
+
+def _others(found: list[tuple[str, Recorded]]) -> str:
+    return f", and {count(len(found) - 1, 'more trace')}" if len(found) > 1 else ""

@@ -1,0 +1,22 @@
+"""Replaces a method of PyTorch for the time of a collection, and puts it back whatever happens."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+
+def patch(undo: ExitStack, owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
+    """Let `owner.name(...)` call `wrapper(the original, ...)` until `undo`."""
+    original = getattr(owner, name, None)
+    if original is None:
+        return
+
+    @functools.wraps(original)
+    def wrapped(*rest: Any, **named: Any) -> Any:
+        return wrapper(original, *rest, **named)
+
+    setattr(owner, name, wrapped)
+    undo.callback(setattr, owner, name, original)

@@ -1,0 +1,47 @@
+"""Events that cannot be: they are left out of a trace of hundreds of thousands, and counted.
+
+The first is told in full, so that a user can find it; when nothing else is left it is the error.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw
+
+T = TypeVar("T")
+
+
+class LeftOut:
+    """The events of a file that are left out; `where` names the file."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.reasons: list[str] = []
+
+    def add(self, place: str, reason: str) -> None:
+        """Leave out the event whose field is at `place`."""
+        self.reasons.append(f"{self.where} at $.traceEvents{place}: {reason}")
+
+    def problems(self) -> list[str]:
+        """Return what to tell the user, a sentence or none."""
+        if not self.reasons:
+            return []
+        count = len(self.reasons)
+        return [f"{count} events that cannot be are left out; the first: {self.reasons[0]}"]
+
+
+def one_by_one(events: list[Raw], kind: type[T], left_out: LeftOut) -> list[T | None]:
+    """Decode each event as `kind`; None in the place of those that do not fit."""
+    decoder = msgspec.json.Decoder(kind, strict=False)
+    found: list[T | None] = []
+    for index, raw in enumerate(events):
+        try:
+            found.append(decoder.decode(raw))
+        except msgspec.DecodeError as error:
+            found.append(None)
+            reason, _, place = str(error).partition(" - at ")
+            field = place.strip("`").lstrip("$")
+            left_out.add(f"[{index}]{field}", reason[:1].lower() + reason[1:])
+    return found

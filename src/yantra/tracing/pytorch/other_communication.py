@@ -1,0 +1,187 @@
+"""Communication of libraries other than NCCL, RCCL and gloo, told by the names they give.
+
+Such a library leaves no record of its calls. So a device op becomes a collective only where the
+trace proves all of it: a kernel of a known name, or the one kernel of a known operator; the size
+from the operator's first tensor; the members from a group that the operator names, or because every
+group of this rank has the same ones. What is known to communicate, or looks like it, and lacks one
+of these stays a computation of its recorded duration, and is reported with its time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from yantra.chakra.schema import CollectiveType, NodeType
+from yantra.tracing.pytorch.calls import Calls
+from yantra.tracing.pytorch.communication import Communication, Found, find, issue
+from yantra.tracing.pytorch.communication_names import UNSIZED, CommunicationNames, collective_kind
+from yantra.tracing.pytorch.linked import DeviceOp, Linked, Operator
+from yantra.tracing.pytorch.tensors import decoded, value_bytes
+
+_HIGHEST = 12  # operators above a device op that may be the call it belongs to
+_DIRECT = "direct"  # such collectives and those of NCCL do not wait for each other
+
+
+class Unrecognised(Struct):
+    """Device ops of one name that communicate, as far as names tell, and stay computations."""
+
+    kind: str
+    count: int = 0
+    ns: int = 0
+
+
+class AllFound(Struct):
+    """Of one rank: its communications in order of issue, and what was not clear.
+
+    `unsized` has the device ops of the items whose size this rank does not know; others may.
+    """
+
+    items: list[Communication]
+    unknown: Counter[str]
+    unrecognised: dict[str, Unrecognised]
+    unsized: dict[int, DeviceOp]
+
+    def leave_unsized(self) -> None:
+        """Once all ranks were compared, add what stays without a size to `unrecognised`."""
+        for item in self.items:
+            if item.type is NodeType.COMP and item.op in self.unsized:
+                kind = UNSIZED if item.collective is None else item.collective.name.lower()
+                _leave(self.unrecognised, kind, self.unsized[item.op])
+
+
+def find_all(linked: Linked, calls: Calls, names: CommunicationNames) -> AllFound:
+    """Find the device ops of a rank that communicate, by whatever library."""
+    found = find(linked, calls)
+    others = _Others(linked, calls, names, found)
+    others.complete(found.items)
+    made = others.collectives()
+    order = {op.id: issue(op) for op in linked.device_ops}
+    items = sorted([*found.items, *made], key=lambda item: order[item.op])
+    lacking = {item.op for item in items if item.bytes is None}
+    unsized = {op.id: op for op in linked.device_ops if op.id in lacking}
+    return AllFound(items, found.unknown, others.unrecognised, unsized)
+
+
+class _Others:
+    def __init__(
+        self, linked: Linked, calls: Calls, names: CommunicationNames, found: Found
+    ) -> None:
+        self.linked = linked
+        self.operators = calls.by_id
+        self.names = names
+        self.known = {item.op for item in found.items}
+        self.unknown = found.unknown
+        self.kernels = Counter(op.parent for op in linked.device_ops if op.cat == "kernel")
+        self.unrecognised: dict[str, Unrecognised] = {}
+
+    def complete(self, items: list[Communication]) -> None:
+        """Give NCCL's kernels without a record the size that the operator around them has."""
+        parents = {op.id: op.parent for op in self.linked.device_ops}
+        for item in items:
+            unexplained = item.key < 0 and item.bytes is None
+            call = next(self._around(parents[item.op]), None) if unexplained else None
+            group = None if call is None else self._group(call)
+            if call is None or group is None or self._kind(call) is not item.collective:
+                continue
+            item.bytes = _operand_bytes(call) or None
+            item.group, item.ranks = item.group or group[0], item.ranks or group[1]
+
+    def collectives(self) -> list[Communication]:
+        """Return those that the trace proves; the others go into `unrecognised`."""
+        made: list[Communication] = []
+        served: set[int] = set()  # operators below which something communicates
+        rest: list[tuple[DeviceOp, Operator]] = []
+        for op in self.linked.device_ops:
+            around = list(self._around(op.parent))
+            told = self._told(op)
+            if told is not None and (collective := self._collective(op, told, around)):
+                made.append(collective)
+            elif told is not None:
+                _leave(self.unrecognised, told, op)
+            if told is not None or op.id in self.known or op.name in self.unknown:
+                served |= {operator.id for operator in around}
+            elif around:
+                rest.append((op, around[-1]))
+        for op, operator in rest:
+            if operator.id not in served:
+                told = self.names.of_operator(operator.name) or UNSIZED
+                _leave(self.unrecognised, told, op, operator.name)
+        return made
+
+    def _told(self, op: DeviceOp) -> str | None:
+        """Return what the names say that a device op does, None where they say nothing."""
+        if op.cat != "kernel" or op.id in self.known or op.name in self.unknown:
+            return None
+        told = self.names.of_kernel(op.name)
+        operator = None if op.parent is None else self.operators.get(op.parent)
+        if operator is not None and self.kernels[op.parent] == 1:
+            return self.names.of_operator(operator.name) or told
+        return told
+
+    def _around(self, id: int | None) -> Iterator[Operator]:
+        """Yield from an operator outwards those with names that communicate."""
+        at = id
+        for _ in range(_HIGHEST):
+            operator = None if at is None else self.operators.get(at)
+            if operator is None:
+                return
+            if self.names.of_operator(operator.name) is not None:
+                yield operator
+            at = operator.parent
+
+    def _kind(self, call: Operator) -> CollectiveType | None:
+        return collective_kind(self.names.of_operator(call.name) or UNSIZED)
+
+    def _collective(self, op: DeviceOp, told: str, around: list[Operator]) -> Communication | None:
+        kind = collective_kind(told)
+        if kind is None or not around:
+            return None
+        call = around[0]
+        if self.names.of_operator(call.name) == UNSIZED:
+            return None
+        size, group = _operand_bytes(call), self._group(call)
+        if not size or group is None:
+            return None
+        name, ranks = group
+        return Communication(
+            op=op.id,
+            type=NodeType.COMM_COLL,
+            collective=kind,
+            name=told.replace("_", ""),
+            group=f"{name} {_DIRECT}".strip(),
+            ranks=ranks,
+            bytes=size,
+            key=call.id,
+        )
+
+    def _group(self, call: Operator) -> tuple[str, tuple[int, ...]] | None:
+        """Return the name and the members of the group of a call, None where they are not sure."""
+        groups = [group for group in self.linked.groups if len(group.ranks) > 1]
+        said = {value for value in decoded(call.inputs).values if isinstance(value, str)}
+        for group in groups:
+            if group.name in said:
+                return group.name, tuple(group.ranks)
+        members = {tuple(group.ranks) for group in groups}
+        return ("", members.pop()) if len(members) == 1 else None
+
+
+def _leave(into: dict[str, Unrecognised], kind: str, op: DeviceOp, name: str = "") -> None:
+    entry = into.setdefault(name or short_name(op.name), Unrecognised(kind))
+    entry.count += 1
+    entry.ns += op.dur_ns
+
+
+def short_name(kernel: str) -> str:
+    """Return the name of a kernel without what it returns, takes and is a template of."""
+    name = kernel.removeprefix("void ").replace("(anonymous namespace)::", "")
+    return name.split("<", 1)[0].split("(", 1)[0]
+
+
+def _operand_bytes(call: Operator) -> int:
+    """Return the bytes of the first tensor that a call takes: all these operators take it first."""
+    io = decoded(call.inputs)
+    sizes = (value_bytes(*pair) for pair in zip(io.values, io.types, strict=False))
+    return next((size for size in sizes if size), 0)

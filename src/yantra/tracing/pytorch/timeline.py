@@ -1,0 +1,35 @@
+"""The replay graph of a rank -> how long it took, how long on few slots, and how much is delays.
+
+The core judges traces, so the graph becomes a bare one: types, durations and dependencies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from yantra import _core
+from yantra.chakra.schema import Kind, NodeType
+from yantra.tracing.pytorch.communication import Communication
+from yantra.tracing.pytorch.emit import type_of
+from yantra.tracing.pytorch.graph import Graph
+from yantra.tracing.pytorch.linked import Linked
+from yantra.tracing.recorded import Recorded, recorded
+
+
+def timeline(
+    linked: Linked, graph: Graph, items: Iterable[Communication], memory_nodes: bool
+) -> Recorded:
+    """Return what the recorded durations of a rank make of it, on one slot of each kind."""
+    types: dict[int, NodeType] = {
+        item.op: item.type for item in items if item.type is not NodeType.COMP
+    }
+    for op in linked.device_ops:
+        types.setdefault(op.id, type_of(op, memory_nodes))
+    recorder = _core.TraceRecorder()
+    recorder.end_metadata("")
+    for node in graph.nodes:
+        is_device = node.kind == "device"
+        type = types[node.source] if is_device else NodeType.COMP
+        recorder.attribute("is_cpu_op", Kind.BOOL, node.is_cpu and not is_device, "")
+        recorder.node(node.id, node.name, type, 0, node.dur_us, node.deps, [])
+    return recorded(recorder.finish().graph())
