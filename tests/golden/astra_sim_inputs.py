@@ -129,10 +129,59 @@ def memory(folder: Path) -> list[str]:
     return _files(folder, [trace] * 4, _line("Ring", 4), system)
 
 
+def traces_beside_lists(folder: Path) -> list[str]:
+    """A collective by traces over one dimension of two; the lists beside them make rings only."""
+    trace = TraceBuilder(first_id=1)
+    first = trace.collective(CollectiveType.ALL_GATHER, 4096, involved_dim=[False, True])
+    trace.collective(CollectiveType.ALL_REDUCE, MIB, after=first)
+    for position in range(4):
+        step = TraceBuilder(first_id=1)
+        if position % 2 == 0:
+            step.send(position + 1, 1000, tag=0)
+        else:
+            step.recv(position - 1, 1000, tag=0, after=step.compute(duration_micros=1))
+        step.build().write(folder / f"gather.{position}.et")
+    network = {
+        "topology": ["Ring", "Ring"],
+        "npus_count": [2, 2],
+        "bandwidth": [50.0, 50.0],
+        "latency": [500.0, 500.0],
+    }
+    system = {
+        "preferred-dataset-splits": 1,
+        "all-reduce-implementation": ["ring", "direct"],
+        "all-gather-implementation": ["ring"],
+        "all-gather-implementation-custom": [str(folder / "gather")],
+        "reduce-scatter-implementation": ["doubleBinaryTree", "ring"],
+        "all-to-all-implementation": ["oneRing"],
+        "all-to-all-implementation-custom": [str(folder / "gather")],
+    }
+    return _files(folder, [trace] * 4, network, system)
+
+
+def ticks_shared(folder: Path) -> list[str]:
+    """Ranks that end and start in one tick, in an order that is not theirs, and say so."""
+    traces = []
+    for rank in range(8):
+        trace = TraceBuilder(first_id=1)
+        last = trace.collective(CollectiveType.ALL_GATHER, MIB)
+        trace.compute("beside", duration_micros=3 + rank % 3)
+        if rank != 6:
+            group = "1" if rank < 4 else "2"
+            last = trace.collective(CollectiveType.ALL_REDUCE, MIB, group=group, after=last)
+            last = trace.collective(CollectiveType.ALL_TO_ALL, MIB, group=group, after=last)
+            trace.collective(CollectiveType.ALL_REDUCE, MIB, group=group, after=last)
+        traces.append(trace)
+    members = {"1": [0, 1, 2, 3], "2": [7, 5, 4]}
+    return _files(folder, traces, _line("Ring", 8), {"trace-enabled": 1}, members)
+
+
 CASES: dict[str, Callable[[Path], list[str]]] = {
     "tutorial": tutorial,
     "overlap": overlap,
     "groups": groups,
     "roofline": roofline,
     "memory": memory,
+    "traces_beside_lists": traces_beside_lists,
+    "ticks_shared": ticks_shared,
 }

@@ -354,6 +354,18 @@ def test_halving_doubling_over_six_ranks_is_refused_where_upstream_stalls() -> N
         simulate([ring(6)], one(AR, MIB), algorithm="halvingDoubling")
 
 
+@both
+@pytest.mark.parametrize(("n", "distances"), [(6, 2), (12, 3), (20, 4), (24, 4)])
+def test_halving_doubling_gathers_where_upstreams_distances_form_pairs(
+    network: str, n: int, distances: int
+) -> None:
+    """Data doubles with each distance, and is handed over once more at the end."""
+    block = dimension("fully_connected", n, 50, 500)
+    expected = (distances + 1) * e + sum(message_ns(MIB << k) for k in range(distances))
+    outcome = simulate([block], one(AG, MIB), algorithm="halvingDoubling", network=network)
+    assert all_equal(outcome) == expected
+
+
 Step = Callable[[TraceBuilder], Any]
 
 

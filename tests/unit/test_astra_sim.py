@@ -259,9 +259,23 @@ def test_custom_collectives_come_before_native_ones(read: Read) -> None:
         }
     )
     assert warnings == []
-    assert scenario.collectives.all_reduce == Custom(prefix="alg/reduce")
+    assert scenario.collectives.all_reduce == Custom(prefix="alg/reduce", instead_of=("ring",))
     assert scenario.collectives.all_gather == ("ring",)
     assert scenario.collectives.custom_per_node == ((3, "alg/three"), (16, "alg/sixteen"))
+
+
+def test_a_list_that_traces_replace_is_not_warned_of(read: Read) -> None:
+    network = "topology: [Ring, Ring]\nnpus_count: [2, 4]\nbandwidth: [1, 1]\nlatency: [0, 0]"
+    system = {f"{kind}-implementation": ["ring", "ring"] for kind in ("all-reduce", "all-to-all")}
+    system |= {"all-gather-implementation": ["ring"], "reduce-scatter-implementation": ["ring"]}
+    replaced = {"all-gather-implementation-custom": ["alg"], "preferred-dataset-splits": 1}
+    scenario, warnings = read(system | replaced, network=network)
+    assert scenario.collectives.all_gather == Custom(prefix="alg", instead_of=("ring",))
+    assert [text for text in warnings if "all-gather" in text] == []
+    assert [text for text in warnings if "reduce-scatter" in text] == [
+        'system.json: "reduce-scatter-implementation": names 1 of 2 dimensions; the collective '
+        "covers only those, as in ASTRA-sim"
+    ]
 
 
 def test_paths_inside_files_start_from_the_directory(read: Read, tmp_path: Path) -> None:
@@ -273,7 +287,7 @@ def test_paths_inside_files_start_from_the_directory(read: Read, tmp_path: Path)
         },
         directory=tmp_path,
     )
-    assert scenario.collectives.all_gather == Custom(prefix="/alg")
+    assert scenario.collectives.all_gather == Custom(prefix="/alg", instead_of=("ring",))
     assert scenario.collectives.custom_per_node == ((3, str(tmp_path / "alg/three")),)
     assert scenario.workload == ChakraFiles(prefix=str(tmp_path / "workload"))
 

@@ -7,10 +7,18 @@ from typing import Any
 
 import pytest
 
-from tests.cases import ALL_GATHER, ALL_REDUCE, Write, cluster, collectives, run
+from tests.cases import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    REDUCE_SCATTER,
+    Write,
+    cluster,
+    collectives,
+    run,
+)
 from yantra.base.errors import DeadlockError
 from yantra.chakra import CollectiveType, TraceBuilder
-from yantra.scenario import Custom, RemoteMemory, Resources
+from yantra.scenario import Collectives, Custom, RemoteMemory, Resources
 from yantra.scenario.quirks import Quirk
 
 FOUR = cluster(("fully_connected", 4, 8.0, 100.0))
@@ -352,3 +360,75 @@ def test_chunks_that_ranks_started_in_different_orders() -> None:
         "its ranks entered but whose chunks wait for each other"
     )
     assert lines[-1] == "ASTRA-sim hangs here, too, by its quirk phases-as-ready"
+
+
+GRID = cluster(("ring", 2, 8.0, 100.0), ("ring", 2, 8.0, 100.0))
+SEMANTICS = ["astra-sim", "yantra"]
+
+
+def _themis(inter_dimension: str, chunks: int) -> Collectives:
+    return collectives(dimensions=2, inter_dimension=inter_dimension, chunks=chunks)
+
+
+@pytest.mark.parametrize("semantics", SEMANTICS)
+@pytest.mark.parametrize("inter_dimension", ["themis", "themis_flex"])
+@pytest.mark.parametrize("chunks", [1, 4])
+@pytest.mark.parametrize(("of_0", "of_others"), [(2048, 1024), (1024, 2048), (2051, 2050)])
+def test_themis_lets_no_unequal_collectives_end(
+    semantics: str, inter_dimension: str, chunks: int, of_0: int, of_others: int
+) -> None:
+    """One rank decides how all cut a collective, also those that have less to cut."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        trace.collective(REDUCE_SCATTER, of_others if rank else of_0)
+
+    schedule = _themis(inter_dimension, chunks)
+    lines = said(write, topology=GRID, semantics=semantics, collectives=schedule)
+    assert any("in whose place rank" in line for line in lines)
+    if semantics == "yantra":
+        assert lines[0] == "deadlock: 4 of 4 ranks cannot finish"
+
+
+@pytest.mark.parametrize("semantics", SEMANTICS)
+@pytest.mark.parametrize("chunks", [1, 4])
+def test_themis_with_collectives_in_two_orders(semantics: str, chunks: int) -> None:
+    def write(trace: TraceBuilder, rank: int) -> None:
+        first, second = (1024, 2048) if rank else (2048, 1024)
+        trace.collective(REDUCE_SCATTER, second, after=trace.collective(REDUCE_SCATTER, first))
+
+    options = {"semantics": semantics, "collectives": _themis("themis", chunks)}
+    lines = said(write, topology=GRID, **options)
+    assert lines[0] == "deadlock: 4 of 4 ranks cannot finish"
+    assert lines[1] == (
+        "rank 0 waits since 0 ns in node 0 'reduce_scatter' for the reduce_scatter of 2 KiB, in "
+        "whose place rank 1 entered the reduce_scatter of 1 KiB, node 0 'reduce_scatter'"
+    )
+
+
+@pytest.mark.parametrize("semantics", SEMANTICS)
+def test_themis_with_equal_collectives_ends(semantics: str) -> None:
+    def write(trace: TraceBuilder, rank: int) -> None:
+        last = trace.compute(duration_micros=rank)
+        for size in (2051, 1024, 4096):
+            last = trace.collective(REDUCE_SCATTER, size, after=last)
+
+    schedule = _themis("themis", 4)
+    assert all(run(GRID, write, semantics=semantics, collectives=schedule).finish)
+
+
+def test_a_group_of_some_ranks_before_all_delays_and_does_not_hold_up() -> None:
+    """ASTRA-sim hangs: the ranks of the group number their collectives differently afterwards."""
+
+    def job(in_group: bool, of_all: bool) -> list[Any]:
+        def write(trace: TraceBuilder, rank: int) -> None:
+            last = []
+            if in_group and rank < 2:
+                last = [trace.collective(ALL_REDUCE, 4096, group="1")]
+            if of_all:
+                trace.collective(ALL_REDUCE, 4096, after=last)
+
+        ring, groups = cluster(("ring", 4, 8.0, 100.0)), ((1, (0, 1)),)
+        return list(run(ring, write, semantics="astra-sim", groups=groups).finish)
+
+    (group,), (whole,) = set(job(True, False)[:2]), set(job(False, True))
+    assert max(job(True, True)) == group + whole

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,3 +35,18 @@ def test_a_folder_that_cannot_be_made_is_an_error_of_the_option(tmp_path: Path) 
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"--logging-folder: .*file/log: cannot be written"):
         log_folder.write(str(tmp_path / "file" / "log"), ["one"])
+
+
+def test_a_full_disk_leaves_no_empty_log(tmp_path: Path, full_disk: Callable[[], Any]) -> None:
+    with full_disk(), pytest.raises(ConfigError, match="cannot be written: File too large"):
+        log_folder.write(str(tmp_path), ["one"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_leaves_the_log_that_was_there(
+    tmp_path: Path, full_disk: Callable[[], Any]
+) -> None:
+    (tmp_path / "log.log").write_text("one\n")
+    with full_disk(), pytest.raises(ConfigError):
+        log_folder.write(str(tmp_path), ["two"])
+    assert (tmp_path / "log.log").read_text() == "one\n"

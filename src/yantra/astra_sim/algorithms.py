@@ -46,7 +46,7 @@ def read_algorithms(keys: Keys, dimensions: int, directory: str) -> AlgorithmTab
     for collective in COLLECTIVE_TYPES:
         key = f"{collective.replace('_', '-')}-implementation"
         native = _native(keys, key, dimensions, directory)
-        by_type[collective] = _custom(keys, f"{key}-custom", directory) or native or None
+        by_type[collective] = _custom(keys, f"{key}-custom", directory, native) or native or None
     return AlgorithmTable(by_type=by_type, per_node=_per_node(keys, directory))
 
 
@@ -63,6 +63,8 @@ def _native(keys: Keys, key: str, dimensions: int, directory: str) -> tuple[str,
             f"names {len(names)} algorithms; expected at most one per dimension of the network, "
             f"which has {dimensions}",
         )
+    if f"{key}-custom" in keys:
+        return names  # which do not run
     over_all = [
         name.startswith("one") and not is_added for name, is_added in zip(names, added, strict=True)
     ]
@@ -118,13 +120,13 @@ def _algorithm(keys: Keys, key: str, name: str) -> str:
     return plain
 
 
-def _custom(keys: Keys, key: str, directory: str) -> Custom | None:
+def _custom(keys: Keys, key: str, directory: str, instead_of: tuple[str, ...]) -> Custom | None:
     if key not in keys:
         return None
     prefixes = keys.texts(key)
     if len(prefixes) != 1:
         raise keys.error(key, expected_got("a list of exactly one trace prefix", prefixes))
-    return Custom(prefix=paths.join(directory, prefixes[0]))
+    return Custom(prefix=paths.join(directory, prefixes[0]), instead_of=instead_of)
 
 
 def _per_node(keys: Keys, directory: str) -> tuple[tuple[int, str], ...]:

@@ -41,6 +41,7 @@ class Flags(Record):
     quirks: tuple[tuple[str, bool], ...] = ()
     plugins: tuple[str, ...] = ()
     fold: Literal["auto", "off", "require"] = "auto"
+    memory_limit: int | None = None
     json: bool = False
     csv: str = ""
     table: str = "ranks"
@@ -110,6 +111,12 @@ def _whole(option: str, text: str) -> int:
 
 def _number(option: str, text: str) -> float:
     return read_number(text, option)
+
+
+def _size(option: str, text: str) -> int:
+    from yantra.base.memory import read_limit
+
+    return read_limit(_text(option, text), f"--{option.removeprefix('--')}")
 
 
 def _switch(option: str, text: str) -> bool:
@@ -208,6 +215,11 @@ OPTIONS: dict[str, tuple[str, Callable[[str, str], Any], str]] = {
         "fold",
         _one_of(*CHOICES["fold"]),
         "run one rank of all that do the same; auto: never here (default: auto)",
+    ),
+    "memory-limit": (
+        "memory_limit",
+        _size,
+        "the most memory to take, such as 8GiB (default: nine tenths of what is free)",
     ),
     "json": ("json", _switch, "write the result as JSON"),
     "csv": ("csv", _text, "write one table as CSV to this file, beside the lines"),

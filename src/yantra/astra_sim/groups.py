@@ -20,7 +20,8 @@ def read_groups(path: Path, ranks: int) -> tuple[Groups, list[str]]:
         raise ConfigError(name, expected_got('a JSON object such as {"1": [0, 1]}', tree))
     groups: dict[int, tuple[int, ...]] = {}
     for key, members in tree.items():
-        where = f"{name}: {show(key)}"
+        is_plain = key.isascii() and key.isdigit()  # quoting a number takes longer than reading it
+        where = f'{name}: "{key}"' if is_plain else f"{name}: {show(key)}"
         group = _group_id(key, where)
         if group in groups:
             raise ConfigError(where, f"group {group} is given twice")

@@ -59,14 +59,15 @@ class Keys:
     def choice(self, key: str, names: Iterable[str]) -> str:
         """Return the text of a required key, which is one of `names`."""
         names = list(names)
+        value = self.tree.get(key)
+        if isinstance(value, str) and value in names:
+            return value
         expected = _one_of(names)
         value = self._required(key, expected)
         if not isinstance(value, str):
             raise self.error(key, expected_got(expected, value))
-        if value not in names:
-            hint = did_you_mean(value, names)
-            raise self.error(key, f"unknown name; {expected_got(expected, value)}{hint}")
-        return value
+        hint = did_you_mean(value, names)
+        raise self.error(key, f"unknown name; {expected_got(expected, value)}{hint}")
 
     def texts(self, key: str) -> list[str]:
         """Return a list of texts; empty if the key is absent."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from yantra.astra_sim import flags as options
 from yantra.astra_sim import from_flags
 from yantra.astra_sim.flags import Flags, parse
-from yantra.cli import timeline_options, warn
+from yantra.base.memory import limited
+from yantra.cli import warn
 from yantra.scenario import Scenario
 from yantra.scenario.quirks import ASTRA_SIM
 from yantra.scenario.quirks import parse as parse_quirks
@@ -36,12 +37,13 @@ def main(arguments: Sequence[str]) -> int:
     if flags.help:
         sys.stdout.write(help_text())
         return 0
-    if not flags.plugins:
-        return _main(flags)
-    from yantra.kinds import plugged_in
+    with limited(flags.memory_limit):
+        if not flags.plugins:
+            return _main(flags)
+        from yantra.kinds import plugged_in
 
-    with plugged_in(flags.plugins):
-        return _main(flags)
+        with plugged_in(flags.plugins):
+            return _main(flags)
 
 
 def _main(flags: Flags) -> int:
@@ -81,10 +83,12 @@ def _with_quirks(changes: Iterable[tuple[str, bool]]) -> frozenset[str]:
 
 def _run(scenario: Scenario, flags: Flags, warnings: list[str]) -> int:
     from yantra.compile import compile
-    from yantra.export import astra_sim_log, local_memory, log_folder
+    from yantra.export import astra_sim_log, log_folder
 
     if flags.trace:
-        timeline_options.form_of(flags.trace)
+        from yantra.cli.timeline_options import form_of
+
+        form_of(flags.trace)
     model = compile(scenario)
     if not flags.json:
         warn(model.warnings)
@@ -96,7 +100,9 @@ def _run(scenario: Scenario, flags: Flags, warnings: list[str]) -> int:
     now = astra_sim_log.stamp()
     log_folder.write(flags.logging_folder, (line.text(now) for line in lines))
     if scenario.track_local_memory:
-        local_memory.write_traces(result)
+        from yantra.export.local_memory import write_traces
+
+        write_traces(result)
     _write_files(result, flags)
     if flags.json:
         from yantra.export.json import json_text
@@ -125,4 +131,6 @@ def _write_files(result: Result, flags: Flags) -> None:
     if flags.report:
         result.to_report(flags.report)
     if flags.trace:
+        from yantra.cli import timeline_options
+
         timeline_options.write(result, flags.trace, None, None)

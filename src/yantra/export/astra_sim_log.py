@@ -1,10 +1,9 @@
 """Result -> the lines ASTRA-sim 2 prints and logs, in its wording and order.
 
-Scripts that parse those lines keep working. Differences, all where upstream is of no use: a rank
-with CPU, memory or invalid nodes gets its full statistics (upstream's are lost to an exception),
-and of the events of one tick those of lower ranks and nodes come first (upstream's order is that of
-its queue), except that ranks finish in the order in which they finished. The debug lines are those
-of nodes; upstream's of the roofline are left out.
+Scripts that parse those lines keep working. A difference, where upstream is of no use: a rank with
+CPU, memory or invalid nodes gets its full statistics (upstream's are lost to an exception). The
+debug lines are those of nodes; upstream's of the roofline are left out. A folded run does not know
+what happens first within a tick; its lines of one tick come by rank and node.
 
 Source: ASTRA-sim 2 (master of 2026-03), observed on its binaries.
 """
@@ -12,18 +11,16 @@ Source: ASTRA-sim 2 (master of 2026-03), observed on its binaries.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from yantra import _core
 from yantra._core import NodeClass
 from yantra.compile import Model
 from yantra.compile.kernels import roofline_of
-from yantra.export import local_memory
 from yantra.result import Result
-from yantra.result.tables import NEVER, NODE_TYPES
-from yantra.scenario import COLLECTIVE_TYPES
+from yantra.result.codes import NEVER, NODE_TYPES
+from yantra.scenario import COLLECTIVE_TYPES, Custom
 
 _CLASSES = {
     NodeClass.GPU: "GPU",
@@ -36,6 +33,7 @@ _TREE = "doubleBinaryTree"
 _COLLECTIVE_NODE = NODE_TYPES.index("COMM_COLL")
 _RING_LOGGER = "system::topology::RingTopology"
 _UINT64 = 2**64
+What = _core.Happening.What
 _KINDS_WITH_PLAN = (0, 2, 6, 7)  # comm_type of all-reduce, all-gather, all-to-all, reduce-scatter
 
 
@@ -59,43 +57,59 @@ def stamp() -> str:
 
 def lines(result: Result) -> Iterator[Line]:
     """Return all lines of a run; those of level debug go to the log file only."""
-    yield from _rings(result.model)
-    for _, make in sorted(_events(result), key=lambda event: event[0]):
-        yield from make()
+    model = result.model
+    yield from _rings(model)
+    rings = _GroupRings(model)
+    rooflines = [roofline_of(device) for device in model.scenario.all_devices()]
+    for what, rank, node in _happenings(result):
+        if what is What.FINISHES:
+            yield from _finish(result, rank, rooflines[model.graphs.device(rank)])
+            continue
+        if model.scenario.trace_nodes:
+            yield _node_event(result, what, rank, node)
+        if what is What.STARTS and not model.scenario.replay_only:
+            yield from rings.built(rank, node)
     yield Line("system", "warning", "Exiting")
 
 
-# tick, place of the rank within it, phase, node: the order of lines
-Key = tuple[int, int, int, int, int]
-_COMPLETED, _ISSUED, _COMPLETED_AT_ONCE, _FINISHED = range(4)
-
-
-def _events(result: Result) -> Iterator[tuple[Key, Callable[[], Iterator[Line]]]]:
+def _happenings(result: Result) -> Iterator[tuple[What, int, int]]:
+    """Yield starts and ends of nodes and finishes of ranks, in their order; a finish has node 0."""
     model, outcome = result.model, result.outcome
-    finish_order = result.finish_order
-    rooflines = [roofline_of(device) for device in model.scenario.all_devices()]
-    for place, rank in enumerate(finish_order):
-        key = (outcome.finish[rank], place, rank, _FINISHED, 0)
-        yield key, partial(_finish, result, rank, rooflines[model.graphs.device(rank)])
-    places = {rank: place for place, rank in enumerate(finish_order)}
+    if not (model.groups or model.scenario.trace_nodes):
+        for rank in result.finish_order:
+            yield What.FINISHES, rank, 0
+    elif outcome.folded:
+        yield from _of_folded(model, outcome)
+    else:
+        for noted in outcome.happenings:
+            yield noted.what, noted.rank, noted.node or 0
 
-    def key_of(tick: int, rank: int, phase: int, node: int) -> Key:
-        place = places[rank] if tick == outcome.finish[rank] else -1
-        return tick, place, rank, phase, node
 
-    if model.groups and not model.scenario.replay_only:
-        for tick, rank, node, line in _custom_rings(model, outcome):
-            yield key_of(tick, rank, _ISSUED, node), partial(iter, (line,))
-    if model.scenario.trace_nodes:
-        yield from _node_events(model, outcome, key_of)
+_ENDS, _STARTS, _ENDS_AT_ONCE, _FINISHES = range(4)
+
+
+def _of_folded(model: Model, outcome: _core.Outcome) -> Iterator[tuple[What, int, int]]:
+    """Yield the same of a folded run, which knows no order within a tick: by rank and node."""
+    found: list[tuple[int, int, int, int, What]] = []
+    for rank, first in zip(range(model.ranks), outcome.first_node, strict=False):
+        found.append((outcome.finish[rank], rank, _FINISHES, 0, What.FINISHES))
+        for node in range(len(model.graphs.of(rank))):
+            start, end = outcome.start[first + node], outcome.end[first + node]
+            if start != NEVER:
+                ends = _ENDS_AT_ONCE if start == end else _ENDS
+                found.append((start, rank, _STARTS, node, What.STARTS))
+                found.append((end, rank, ends, node, What.ENDS))
+    for _, rank, _, node, what in sorted(found, key=lambda one: one[:4]):
+        yield what, rank, node
 
 
 def _rings(model: Model) -> Iterator[Line]:
-    """Yield the rings rank 0 builds, per collective and dimension."""
+    """Yield the rings rank 0 builds, per collective and dimension, whatever runs the collective."""
     for kind in COLLECTIVE_TYPES:
-        names = getattr(model.scenario.collectives, kind)
+        chosen = getattr(model.scenario.collectives, kind)
+        names = chosen.instead_of if isinstance(chosen, Custom) else chosen or ()
         offset = 1
-        for dimension, name in enumerate(names if isinstance(names, tuple) else ()):
+        for dimension, name in enumerate(names):
             over_all = name.startswith("one")
             size = model.ranks if over_all else model.scenario.topology.dimensions[dimension].size
             if name != _TREE:
@@ -112,56 +126,41 @@ def _ring_text(size: int, offset: int) -> str:
     )
 
 
-def _custom_rings(model: Model, outcome: _core.Outcome) -> Iterator[tuple[int, int, int, Line]]:
-    """Yield (tick, rank, node, line) of the ring a rank builds for a group's first collective."""
-    members_of = {str(group): members for group, members in model.groups}
-    for rank in range(model.ranks):
-        seen: set[tuple[str, int]] = set()
-        for tick, node, group, kind in sorted(_group_collectives(model, outcome, rank)):
-            members = members_of.get(group, ())
-            if (group, kind) in seen or rank not in members or len(members) == model.ranks:
-                continue
-            seen.add((group, kind))
+class _GroupRings:
+    """The rings that ranks build: each for the first collective of a type in a group."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._members = {str(group): members for group, members in model.groups}
+        self._built: set[tuple[int, str, int]] = set()
+
+    def built(self, rank: int, node: int) -> Iterator[Line]:
+        """Yield the line of the ring that a rank builds as a node starts, if it builds one."""
+        graph = self._model.graphs.of(rank)
+        if graph.type[node] != _COLLECTIVE_NODE or graph.pg_name[node] < 0:
+            return
+        group = self._model.graphs.group_names(rank)[graph.pg_name[node]]
+        kind, members = graph.comm_type.value[node], self._members.get(group, ())
+        is_new = (rank, group, kind) not in self._built and kind in _KINDS_WITH_PLAN
+        if is_new and rank in members and len(members) < self._model.ranks:
+            self._built.add((rank, group, kind))
             text = (
                 f"custom ring, id: {rank}, dimension: local total nodes in ring: {len(members)} "
                 f"index in ring: {members.index(rank)} total nodes in ring {len(members)}"
             )
-            yield tick, rank, node, Line(_RING_LOGGER, "info", text)
+            yield Line(_RING_LOGGER, "info", text)
 
 
-def _group_collectives(
-    model: Model, outcome: _core.Outcome, rank: int
-) -> Iterator[tuple[int, int, str, int]]:
+def _node_event(result: Result, what: What, rank: int, node: int) -> Line:
+    model, outcome = result.model, result.outcome
+    starts = what is What.STARTS
     graph = model.graphs.of(rank)
-    groups, names, kinds = graph.pg_name, model.graphs.group_names(rank), graph.comm_type.value
-    starts, first = outcome.start, outcome.first_node[rank]
-    for node, node_type in enumerate(graph.type):
-        if node_type != _COLLECTIVE_NODE or groups[node] < 0 or starts[first + node] == NEVER:
-            continue
-        if kinds[node] in _KINDS_WITH_PLAN:
-            yield starts[first + node], node, names[groups[node]], kinds[node]
-
-
-def _node_events(
-    model: Model, outcome: _core.Outcome, key_of: Callable[[int, int, int, int], Key]
-) -> Iterator[tuple[Key, Callable[[], Iterator[Line]]]]:
-    starts, ends = outcome.start, outcome.end
-    for rank, first in zip(range(model.ranks), outcome.first_node, strict=False):
-        graph = model.graphs.of(rank)
-        for node in range(len(graph)):
-            start, end = starts[first + node], ends[first + node]
-            about = (
-                f"node->id={graph.id[node]}, node->name={graph.name(node)}, "
-                f"node->type={graph.type[node]}"
-            )
-            for event, tick, phase in (
-                ("issue", start, _ISSUED),
-                ("callback", end, _COMPLETED_AT_ONCE if start == end else _COMPLETED),
-            ):
-                if tick != NEVER:
-                    text = f"{event},sys->id={rank}, tick={_cycles(model, tick)}, {about}"
-                    line = Line("workload", "debug", text)
-                    yield key_of(tick, rank, phase, node), partial(iter, (line,))
+    tick = (outcome.start if starts else outcome.end)[outcome.first_node[rank] + node]
+    text = (
+        f"{'issue' if starts else 'callback'},sys->id={rank}, tick={_cycles(model, tick)}, "
+        f"node->id={graph.id[node]}, node->name={graph.name(node)}, node->type={graph.type[node]}"
+    )
+    return Line("workload", "debug", text)
 
 
 def _finish(result: Result, rank: int, roofline: _core.Roofline) -> Iterator[Line]:
@@ -177,7 +176,9 @@ def _finish(result: Result, rank: int, roofline: _core.Roofline) -> Iterator[Lin
     for text in _statistics(model, outcome, rank, roofline):
         yield Line("statistics", "info", f"sys[{rank}]{text}")
     if model.scenario.track_local_memory:
-        peak = local_memory.human_size(local_memory.usage(result, rank).peak_bytes)
+        from yantra.export.local_memory import human_size, usage
+
+        peak = human_size(usage(result, rank).peak_bytes)
         yield Line("workload", "info", f"sys[{rank}] peak memory usage: {peak}")
 
 

@@ -28,6 +28,16 @@ def write(folder: str, texts: Iterable[str]) -> None:
 
 
 def _append(stem: str, texts: Iterable[str]) -> None:
+    is_new = not os.path.exists(f"{stem}.log")
+    try:
+        _append_lines(stem, texts)
+    except OSError:
+        if is_new and os.path.exists(f"{stem}.log") and not os.path.getsize(f"{stem}.log"):
+            os.remove(f"{stem}.log")  # nothing of this run could be written
+        raise
+
+
+def _append_lines(stem: str, texts: Iterable[str]) -> None:
     file = open(f"{stem}.log", "ab")  # noqa: SIM115  # replaced while the lines are written
     try:
         size = file.tell()
