@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shlex
 import shutil
@@ -101,6 +102,7 @@ def _pytorch(folder: Path) -> None:
         assert main(["chakra", "link", "-q", *ends, "-o", linked]) == 0
     for kind in ("host", "device"):
         shutil.copy(folder / f"{kind}.0.json", folder / f"{kind}.json")
+    (folder / "trace.json.gz").write_bytes(gzip.compress((folder / "device.json").read_bytes()))
     (folder / "operators.json").write_text(json.dumps(_host_trace()))
 
 

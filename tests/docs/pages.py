@@ -10,7 +10,7 @@ In the order of the page, in one folder of its own:
 Other blocks are for reading. The times of ASTRA-sim's log lines and the version of Yantra are not
 compared. In an output that holds measured numbers, `~12.5` stands for any number (and `~12.5 ms`
 for any time), a line `...` for any lines, and spaces are not counted. `python` and `torchrun` are
-those of the interpreter that runs the page.
+those of the interpreter that runs the page; they find the drop-in package `chakra`.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ _UPSTREAM = (
     "trace_link",
     "visualizer",
 )
+_DROP_IN = str(Path(__file__).resolve().parents[2] / "distributions" / "chakra" / "src")
 _PROGRAMS = {
     "yantra": _CALL.format("yantra.cli"),
     "python": "",
@@ -178,7 +179,11 @@ def _shell(command: str, folder: Path) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-        env=os.environ | {"PATH": f"{folder.parent}{os.pathsep}{os.environ['PATH']}"},
+        env=os.environ
+        | {
+            "PATH": f"{folder.parent}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), _DROP_IN))),
+        },
     )
     return _timeless(done.stdout)
 

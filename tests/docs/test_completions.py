@@ -164,6 +164,19 @@ def groups(_: Path) -> None:
     assert min(finish(pairs, groups=((1, (0, 1)), (2, (2, 3))))) > 0
 
 
+def some_then_all(_: Path) -> None:
+    def trace(rank: int) -> TraceBuilder:
+        made = TraceBuilder()
+        first = made.collective(CollectiveType.ALL_REDUCE, SIZE, group="1") if rank < 2 else ()
+        made.collective(CollectiveType.ALL_REDUCE, SIZE, after=first)
+        return made
+
+    ring = Collectives(all_reduce=("ring",))
+    times = finish([trace(rank) for rank in range(4)], collectives=ring, groups=((1, (0, 1)),))
+    alone = finish([trace(3)] * 4, collectives=ring)
+    assert min(times) > max(alone)
+
+
 def no_nodes(_: Path) -> None:
     assert finish([TraceBuilder()] * 4) == [0.0] * 4
 
@@ -185,6 +198,7 @@ ROWS: dict[str, Callable[[Path], None]] = {
     "a ring of two": ring_of_two,
     "direct with a window": windows,
     "communicator groups": groups,
+    "a collective of a group that not all ranks are in": some_then_all,
     "a trace with no nodes": no_nodes,
 }
 

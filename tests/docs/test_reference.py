@@ -99,12 +99,9 @@ def choices(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, list[
 def properties(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield keys of a mapping, of the items of a list, and of every form it may have.
 
-    Not `custom`, nor the kind and options of a plug-in, which are told with the value of the key
-    they stand at.
+    Not those beside `custom`, nor the kind and options of a plug-in, which are told with the value
+    of the key they stand at.
     """
     for form in (schema, schema.get("items", {}), *schema.get("anyOf", ())):
-        if form.get("required") == ["kind"]:
-            continue
-        for key, value in form.get("properties", {}).items():
-            if key != "custom":
-                yield key, value
+        if form.get("required") not in (["kind"], ["custom"]):
+            yield from form.get("properties", {}).items()

@@ -12,6 +12,13 @@ from yantra.collectives.program import ExchangeProgram, GraphProgram, Op, Progra
 from yantra.collectives.schedule import shifted
 
 
+def partner(position: int, distance: int, n: int) -> int:
+    """Return the other of a pair; among a number that is no power of two, pairs follow in turn."""
+    if n & (n - 1) == 0 or distance == 0:
+        return position ^ distance
+    return position + (distance if position // distance % 2 == 0 else -distance)
+
+
 class Exchange:
     def __init__(
         self, world: World, program: ExchangeProgram, position: int, data: int, direction: int = 1
@@ -31,7 +38,7 @@ class Exchange:
 
     def peer(self, run: Run, offset: int) -> int:
         if run.peer == "xor":
-            return self.position ^ offset
+            return partner(self.position, offset, self.program.n)
         return (self.position + self.direction * offset) % self.program.n
 
     def inject(self) -> None:

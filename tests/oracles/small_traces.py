@@ -37,7 +37,7 @@ def host_trace(*nodes: dict[str, Any], schema: str = "1.1.1-chakra.0.0.4") -> di
     roots = [node(1, PROCESS, 1, rf_id=0, tid=0, scope=7), node(2, THREAD, 1, rf_id=0, scope=7)]
     return {
         "schema": schema,
-        "pid": 7,
+        "pid": 100,
         "time": "now",
         "start_ts": 1,
         "nodes": [*nodes, *roots],

@@ -237,6 +237,23 @@ def test_chunks_that_share_links_in_step_fold(algorithm: str, parts: dict[str, i
     assert tables(run(model, fold="require")) == tables(run(model, fold="off"))
 
 
+@pytest.mark.parametrize("network", ["analytical", "store_and_forward"])
+@pytest.mark.parametrize("block", ["ring", "fully_connected"])
+@pytest.mark.parametrize("ranks", [6, 12, 24])
+def test_pairs_of_a_distance_that_is_no_power_of_two_fold(
+    network: str, block: str, ranks: int
+) -> None:
+    def write(trace: TraceBuilder, rank: int) -> None:
+        trace.collective(ALL_GATHER, 12345)
+
+    parts = {"network": network, "semantics": "astra-sim"}
+    schedule = collectives("halvingDoubling", chunks=3)
+    job = scenario(cluster((block, ranks, 8.0, 100.0)), write, collectives=schedule, **parts)
+    once = folded(model := compile(job))
+    assert once is not None
+    assert tables(once) == tables(run(model, fold="off"))
+
+
 def exchange(to: list[int]) -> Any:
     """Every rank sends to `to[rank]`; nobody sends to itself, and all receive once."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("src", "native", "tests", "benchmarks", "docs", "examples")
+FOLDERS = ("src", "native", "distributions", "tests", "benchmarks", "docs", "examples")
 LONGEST_FUNCTION = 60
 LONGEST_NATIVE_FUNCTION = 70
 

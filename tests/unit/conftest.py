@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -60,3 +62,22 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
         )
 
     return read_files
+
+
+@pytest.fixture
+def full_disk() -> Callable[..., AbstractContextManager[None]]:
+    """Give a block in which no file of this process can grow beyond some bytes, none if not said.
+
+    Writes fail then as on a full disk, but for the name of the error.
+    """
+
+    @contextmanager
+    def full(most_bytes: int = 0) -> Iterator[None]:
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    return full

@@ -40,11 +40,14 @@ def scenario(tmp_path: Path) -> str:
     return str(tmp_path / "s.yaml")
 
 
-def _python(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def _python(
+    code: str, *arguments: str, stdout: Any = subprocess.PIPE, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
         env=os.environ | environment,
-        capture_output=True,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
         text=True,
         check=False,
     )
@@ -67,6 +70,38 @@ def test_fast_commands_import_nothing_heavy(arguments: list[str], tmp_path: Path
     )
     done = _python(code, *arguments, *options, f"--logging-folder={tmp_path / 'log'}")
     assert done.stdout.splitlines()[-1] == "0 set()", done.stderr
+
+
+STANDARD = (
+    "array, contextlib, contextvars, encodings.utf_8_sig, gc, importlib, json, math, re, signal"
+)
+MOST_MODULES = 95
+NETWORK = """topology: [ Ring ]  # Ring, Switch, FullyConnected
+npus_count: [ 8 ]
+bandwidth: [ 50.0 ]  # GB/s
+latency: [ 500.0 ]  # ns
+"""
+
+
+def test_a_small_run_imports_little(tmp_path: Path) -> None:
+    """Of the standard library what it needs, of Yantra what a run needs, and nothing else."""
+    code = (
+        f"import sys, __future__, struct, time, typing, {STANDARD}; before = set(sys.modules);"
+        "from yantra.cli import main; status = main();"
+        "print(status, *sorted(set(sys.modules) - before))"
+    )
+    options = write("tutorial", tmp_path)
+    (tmp_path / "network.yml").write_text(NETWORK)
+    done = _python(code, "astra-sim", *options, f"--logging-folder={tmp_path / 'log'}")
+    status, *imported = done.stdout.splitlines()[-1].split()
+    assert status == "0", done.stderr
+    ours = {name for name in imported if name.split(".")[0] == "yantra"}
+    others = set(imported) - ours - {"atexit", "encodings.ascii", "errno", "resource"}
+    assert not others, "import it where the rare feature begins that needs it"
+    assert len(ours) <= MOST_MODULES, sorted(ours)
+    parts = {".".join(name.split(".")[:2]) for name in ours}
+    assert not parts & {"yantra.workloads", "yantra.tracing", "yantra.kinds", "yantra.explain"}
+    assert not ours & {"yantra.chakra.trace", "yantra.result.table", "yantra.base.plugin_modules"}
 
 
 def test_help_lists_the_commands(capsys: Captured) -> None:
@@ -159,6 +194,52 @@ def test_the_trace_of_a_fault_is_shown_when_asked_for(
 def test_an_interruption_is_status_130(capsys: Captured) -> None:
     assert guarded(_raise(KeyboardInterrupt()), False) == 130
     assert capsys.readouterr().err == "error: interrupted\n"
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["schema"], ["cluster", "list"]])
+def test_a_full_device_as_standard_output_is_told_with_status_2(arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = _python(COMMAND, *arguments, stdout=full)
+    said = "error: standard output: cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
+@pytest.mark.parametrize(
+    "imported", ["yantra.cli", "yantra.cli.group", "yantra._core", "yantra.run"]
+)
+def test_an_interruption_while_the_command_is_imported_is_one_line(
+    imported: str, scenario: str
+) -> None:
+    """A finder that is asked for a module sends the signal, as the user might right then."""
+    code = f"""
+import os, signal, sys
+class Finder:
+    def find_spec(name, path=None, target=None):
+        if name == {imported!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder)
+from yantra.__main__ import main
+sys.exit(main())
+"""
+    done = _python(code, "run", scenario)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
+
+
+def test_an_interruption_while_a_native_module_begins_is_one_line(scenario: str) -> None:
+    code = """
+import os, signal, sys
+from importlib.machinery import ExtensionFileLoader
+begin = ExtensionFileLoader.exec_module
+def exec_module(self, module):
+    if module.__name__ == "yantra._core":
+        os.kill(os.getpid(), signal.SIGINT)
+    begin(self, module)
+ExtensionFileLoader.exec_module = exec_module
+from yantra.__main__ import main
+sys.exit(main())
+"""
+    done = _python(code, "run", scenario)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
 
 
 def test_a_closed_pipe_ends_quietly() -> None:

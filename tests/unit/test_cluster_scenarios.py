@@ -149,7 +149,7 @@ def test_a_mistake_elsewhere_is_reported_as_ever() -> None:
     with pytest.raises(ConfigError) as raised:
         read("{name: hgx-h100, ranks: 8}", "collectives: [ring]")
     assert str(raised.value) == 'collectives: expected a mapping, got ["ring"]'
-    with pytest.raises(ConfigError, match=r"^cluster\.ranks: missing; expected a whole number$"):
+    with pytest.raises(ConfigError, match=r"^workload: expected a mapping, got 3$"):
         scenarios.loads("cluster: hgx-h100\nworkload: 3\n")
 
 
@@ -224,3 +224,19 @@ def test_a_mistake_on_the_command_line_is_one_message(
 ) -> None:
     assert main(["cluster", *arguments]) == 2
     assert capsys.readouterr().err.startswith(said)
+
+
+def test_a_wrong_key_of_the_workload_is_told_before_ranks_that_it_would_have_given() -> None:
+    with pytest.raises(ConfigError, match=r"^workload\.modle: unknown key; did you mean 'model'"):
+        scenarios.loads("cluster: hgx-h100\nworkload: {modle: llama3-8b}\n")
+
+
+def test_a_mistake_found_by_compiling_names_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "step.yaml"
+    path.write_text(
+        "workload: {model: llama3-8b, plan: {tp: 8, dp: 2}}\ncluster: {name: hgx-h100, ranks: 8}\n"
+    )
+    assert main(["run", str(path)]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {path}: workload.plan: has 16 ranks")

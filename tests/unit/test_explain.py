@@ -316,12 +316,24 @@ def remove(file: str) -> Callable[[dict[str, Any]], None]:
     return lambda form: Path(file).unlink()
 
 
+def all_end_at_5(form: dict[str, Any]) -> None:
+    """Change a result as another model of the network would."""
+    form.update(makespan_ns=5)
+    ranks = form["tables"]["ranks"]
+    ranks["finish_ns"] = [5] * len(ranks["rank"])
+
+
+def table(change: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], object]:
+    return lambda form: change(form["tables"]["ranks"])
+
+
+CHANGED = "the file was changed since it was written"
 HOW = "run it again (yantra run r.json), or explain what it holds with --no-runs"
 WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (change("step.1.et"), f"r.json: step.1.et: changed since it was written; {HOW}"),
     (remove("step.2.et"), f"r.json: step.2.et: no longer there; {HOW}"),
     (
-        lambda form: form.update(makespan_ns=5),
+        all_end_at_5,
         "r.json: makespan_ns: 5 here, 100000.12 when run again (written by Yantra 0.1.0); write it "
         "again, or explain it as it is with --no-runs",
     ),
@@ -334,6 +346,26 @@ WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
         lambda form: form["scenario"]["cluster"].update(speed=3),
         "r.json: scenario.cluster.speed: unknown key; expected one of topology, device, devices, "
         "memory, machine",
+    ),
+    (
+        table(lambda ranks: ranks.update({name: cut[:1] for name, cut in ranks.items()})),
+        f"r.json: tables.ranks: 1 rows, but what_ran.ranks is 4; {CHANGED}",
+    ),
+    (
+        table(lambda ranks: ranks.update(rank=[9, 8, 7, 6])),
+        f"r.json: tables.ranks.rank: expected every rank once, from 0; {CHANGED}",
+    ),
+    (
+        table(lambda ranks: ranks.update(finish_ns=[1, 2, 3, 4])),
+        "r.json: tables.ranks.finish_ns: the last is 4, but makespan_ns is 100000.12; " + CHANGED,
+    ),
+    (
+        lambda form: form["tables"]["nodes"]["rank"].__setitem__(0, 4),
+        "r.json: tables.nodes.rank[0]: expected a rank below 4, got 4",
+    ),
+    (
+        table(lambda ranks: ranks.clear()),
+        "r.json: tables.ranks.rank: missing; expected a list",
     ),
 ]
 

@@ -26,7 +26,8 @@ from tests.cases import (
 from yantra.base.errors import DeadlockError, TraceError
 from yantra.chakra import CollectiveType, Node, NodeType, TraceBuilder
 from yantra.scenario import ASTRA_SIM_RESOURCES, Custom, Device, SharedBus, Topology
-from yantra.scenario.quirks import ASTRA_SIM, STORIES, Quirk
+from yantra.scenario.quirk_stories import STORIES
+from yantra.scenario.quirks import ASTRA_SIM, Quirk
 
 Test = TypeVar("Test", bound=Callable[..., None])
 

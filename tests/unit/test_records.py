@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from yantra.base.records import Record
+from yantra.workloads.plan.plan import Plan
 
 
 class Point(Record):
@@ -51,8 +52,14 @@ def test_a_missing_or_unknown_field_is_an_error(fields: dict[str, int], problem:
         Point(**fields)
 
 
-def test_a_record_prints_its_fields() -> None:
-    assert repr(Point(x=1)) == "Point(x=1, y=0)"
+def test_a_field_that_is_nearly_right_is_suggested() -> None:
+    with pytest.raises(TypeError, match="Plan has no field 'tpp'; did you mean 'tp'"):
+        Plan(tpp=8)
+
+
+def test_a_record_prints_the_fields_that_are_not_as_by_default() -> None:
+    assert repr(Point(x=1)) == "Point(x=1)"
+    assert repr(Point(x=1, y=2)) == "Point(x=1, y=2)"
 
 
 def test_a_record_is_copied_and_sent_to_other_processes() -> None:

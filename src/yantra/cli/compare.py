@@ -8,6 +8,7 @@ import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.file_options import cluster_option
+from yantra.cli.memory_option import option as memory_option
 
 
 @click.command(
@@ -22,6 +23,7 @@ from yantra.cli.file_options import cluster_option
 @click.argument("a", type=click.Path())
 @click.argument("b", type=click.Path())
 @cluster_option
+@memory_option
 @click.option("--report", type=click.Path(), help="Write it as one HTML file that opens offline.")
 @json_option("Print the comparison as JSON.")
 def command(a: str, b: str, cluster: str | None, report: str | None, as_json: bool) -> int:

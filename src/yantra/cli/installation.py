@@ -36,6 +36,7 @@ OPTIONAL = {
 PROGRAMS = {
     "dot": ("drawings as SVG and PDF", "install graphviz, such as apt-get install graphviz")
 }
+_DROP_IN = "pip install ./distributions/chakra in Yantra's source"
 _REINSTALL = "install Yantra again: pip install --force-reinstall ."
 _LEAST_FREE_BYTES = 100 << 20
 _LEAST_MEMORY_BYTES = 1 << 30
@@ -59,6 +60,8 @@ def examine() -> list[Check]:
         _guarded("core", _core),
         *(_optional(name) for name in OPTIONAL),
         *(_program(name) for name in PROGRAMS),
+        _guarded("chakra", _chakra),
+        _guarded("chakra_*", _chakra_commands),
         _guarded("temporary files", _temporary),
         _terminal(),
         _cores(),
@@ -147,6 +150,35 @@ def _program(name: str) -> Check:
     if found is None:
         return Check(name, "absent", f"needed for {unlocks}", advice)
     return Check(name, "good", f"{found}: {unlocks}")
+
+
+def _chakra() -> Check:
+    """Tell whose package `chakra` is active; imports that would be refused are wrong."""
+    from yantra.cli import chakra_package
+
+    found = chakra_package.active()
+    if found.whose == "nobody":
+        unlocks = "needed for scripts that import chakra, and python -m chakra. ..."
+        return Check("chakra", "absent", unlocks, _DROP_IN)
+    if not found.rival:
+        return Check("chakra", "good", found.found)
+    if found.whose == "upstream":
+        idle = f"{found.found}; {found.rival} is installed, too, and idle"
+        return Check("chakra", "good", idle, chakra_package.choice())
+    refused = f"{found.found}, which {found.rival} keeps from being imported"
+    return Check("chakra", "bad", refused, chakra_package.choice())
+
+
+def _chakra_commands() -> Check:
+    """Tell whose commands `chakra_converter` and others are: the last installed wins."""
+    from shutil import which
+
+    found = which("chakra_converter")
+    if found is None:
+        return Check("chakra_*", "absent", "the commands of upstream's names are not on PATH")
+    with open(found, encoding="utf-8", errors="replace") as file:
+        whose = "Yantra's" if "yantra" in file.read() else "upstream's"
+    return Check("chakra_*", "good", f"{whose}: {found}")
 
 
 def _temporary() -> Check:

@@ -8,10 +8,10 @@ a terminal that cannot move its cursor (`TERM=dumb`) there is none.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock, Timer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from yantra.cli.terminal import can_redraw
 
@@ -21,8 +21,14 @@ if TYPE_CHECKING:
 APPEARS_AFTER_S = 0.5
 _SPEED_OF_LAST_S = 600  # work may slow down and speed up: the estimate is that of all of it
 
-Tell = Callable[[float, int | None], None]
-"""Called now and then with how much is done, and of how much; None if nobody knows."""
+
+class Tell(Protocol):
+    """Called now and then with how much is done, and of how much; None if nobody knows.
+
+    A note stands behind what is done.
+    """
+
+    def __call__(self, done: float, total: int | None, note: str = "", /) -> None: ...
 
 
 @contextmanager
@@ -53,26 +59,30 @@ class _Bar:
         self._what = what
         self._counted = counted
         self._lock = Lock()
-        self._at: tuple[float, int | None] = (0, None)
+        self._at: tuple[float, int | None, str] = (0, None, "")
         self._drawn: Any = None
         self._task: TaskID | None = None
         self._is_over = False
 
-    def tell(self, done: float, total: int | None) -> None:
+    def tell(self, done: float, total: int | None, note: str = "", /) -> None:
         """Note how much is done."""
-        self._at = (done, total)
+        self._at = (done, total, note)
         if self._drawn is not None:
-            self._drawn.update(self._task, completed=done, total=total)
+            text = self._described(note)
+            self._drawn.update(self._task, completed=done, total=total, description=text)
 
     def show(self) -> None:
         """Draw the bar, unless the work is over."""
         with self._lock:
             if not self._is_over:
-                done, total = self._at
+                done, total, note = self._at
                 bar = _drawing(self._counted)
-                self._task = bar.add_task(self._what, completed=done, total=total)
+                self._task = bar.add_task(self._described(note), completed=done, total=total)
                 bar.start()
                 self._drawn = bar
+
+    def _described(self, note: str) -> str:
+        return f"{self._what} ({note})" if note else self._what
 
     def end(self) -> None:
         """Take the bar away."""

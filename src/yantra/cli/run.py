@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from yantra.base.errors import ConfigError
 from yantra.cli import recording, timeline_options, warn
 from yantra.cli.command import WithExamples
 from yantra.cli.complete import algorithms, networks
 from yantra.cli.file_options import cluster_option, read_settings, set_option
+from yantra.cli.memory_option import option as memory_option
 from yantra.cli.plugin_option import option as plugin_option
 from yantra.export.json import json_pieces
 from yantra.result.table_names import ALL_TABLES, RECORDED_TABLES
@@ -95,9 +97,7 @@ def _form_and_file(text: str) -> tuple[str, str]:
 )
 @click.option("--all-to-all", shell_complete=algorithms, help="For a workload: as --all-reduce.")
 @click.option("--chunks", type=int, help="For a workload: pieces that a collective is cut into.")
-@click.option(
-    "--ignore-memory", is_flag=True, help="For a workload: run what devices cannot hold, too."
-)
+@click.option("--ignore-memory", is_flag=True, help="Run what the devices cannot hold, too.")
 @click.option(
     "--fold",
     type=click.Choice(["auto", "off", "require"]),
@@ -128,6 +128,7 @@ def _form_and_file(text: str) -> tuple[str, str]:
     help=f"The table for --csv and --parquet: {', '.join(ALL_TABLES)}.",
 )
 @plugin_option
+@memory_option
 @recording.option
 @timeline_options.options
 @click.pass_context
@@ -154,17 +155,17 @@ def command(
     """Run FILE and show where the time of its ranks goes."""
     from yantra.cli.progress import progress
     from yantra.cli.show import show
-    from yantra.compile import compile
     from yantra.export import local_memory
 
     timeline_options.check(trace, trace_ranks, trace_messages)
     _warn_of_changes(file)
-    model = compile(_scenario(context, file, workload, options))
+    model = _model(context, file, workload, options)
     if not as_json:
         warn(model.warnings)
     with progress("simulating") as report:
-        if (csv or parquet) and table in RECORDED_TABLES and record is None:
-            record = True
+        if csv or parquet:
+            _warn_of_no_links(model, table)
+            record = True if table in RECORDED_TABLES and record is None else record
         wants = bool(as_json or output or trace)
         needs = True if html else recording.MOST_BYTES if wants else False
         result = recording.run(model, record, needs, progress=report, fold=fold)
@@ -191,6 +192,33 @@ def command(
     else:
         show(result)
     return 0
+
+
+def _model(
+    context: click.Context, file: str | None, workload: str | None, options: dict[str, Any]
+) -> Model:
+    """Compile what is asked for. A plan that cannot fit, a warning from Python, is refused here."""
+    from yantra.compile import compile
+    from yantra.scenario.text import placed
+
+    is_ignored = options["ignore_memory"]
+    scenario = _scenario(context, file, workload, options)
+    try:
+        model = compile(scenario)
+    except ConfigError as error:
+        raise placed(error, file) from None
+    if model.lacks_memory and not is_ignored:
+        problem = f"{model.lacks_memory}, or run it all the same with --ignore-memory"
+        raise ConfigError("workload", problem)
+    return model
+
+
+def _warn_of_no_links(model: Model, table: str) -> None:
+    if table == "links" and not model.keeps_links:
+        from yantra.network import level_of, names
+
+        having = ", ".join(name for name in names() if level_of(name).has_links)
+        warn([f"--table links: empty, for this network keeps no links; {having} does"])
 
 
 def _warn_of_changes(file: str | None) -> None:
@@ -225,7 +253,8 @@ def _scenario(
     if file is not None and workload is not None:
         raise click.UsageError(f"expected {file} or --workload {workload}, not both")
     known = Known("workload", workload or "") if file is None else recognise(file)
-    given = [name for name in options if _is_given(context, name)]
+    own = [name for name in options if name != "ignore_memory"]
+    given = [name for name in own if _is_given(context, name)]
     if given and not known.needs_cluster:
         flag = f"--{given[0].replace('_', '-')}"
         raise click.UsageError(f"{flag} goes with a workload; {known.name} is {known.called}")

@@ -7,11 +7,11 @@ lowered once, so that cost follows the number of different ranks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from yantra import _core
 from yantra.base.callable_module import make_callable
 from yantra.base.errors import UnsupportedError
-from yantra.chakra import Trace
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs, load_graphs
 from yantra.compile.jobs import (
@@ -22,6 +22,7 @@ from yantra.compile.jobs import (
     lowering,
 )
 from yantra.compile.kernels import KernelTimes, TimedKernels, asks_a_model
+from yantra.compile.limits import check_limits, check_sizes
 from yantra.compile.memory import set_memory, tell_accesses
 from yantra.compile.network import add_dimensions, set_network
 from yantra.compile.plans import Planner
@@ -31,6 +32,9 @@ from yantra.compile.templates import TemplateGraphs
 from yantra.network import level_of
 from yantra.scenario import Scenario
 from yantra.scenario.quirks import ASTRA_SIM, Quirk, parse
+
+if TYPE_CHECKING:
+    from yantra.chakra import Trace
 
 _GROUP_HAND_OVER_NS = 10
 _RUN_QUIRKS = {
@@ -55,7 +59,8 @@ class Model:
     `ticks_per_ns` the resolution of the native results, `without` what takes no time in this model,
     `arrivals` the jobs that may arrive while it runs (`yantra.run.live`). `kernels` has, for each
     device whose compute model the core does not compute itself, the kernels that differ and the
-    model's low, middle and high estimate of each.
+    model's low, middle and high estimate of each. `lacks_memory` says which ranks need more memory
+    than a device has; it is empty if all fit, or if workload or machine do not say.
     """
 
     def __init__(
@@ -76,7 +81,9 @@ class Model:
         self.arrivals = arrivals or {}
         self.kernels = kernels
         self.groups = graphs.groups
-        self.warnings = graphs.warnings
+        self.lacks_memory = _lack_of_memory(scenario, graphs)
+        lack = [f"workload: {self.lacks_memory}"] if self.lacks_memory else []
+        self.warnings = [*graphs.warnings, *lack]
         self.ticks_per_ns = 1 if Quirk.WHOLE_NANOSECONDS in quirks else 1000
 
     @property
@@ -88,6 +95,14 @@ class Model:
     def keeps_links(self) -> bool:
         """Whether the network keeps the use of every link."""
         return "contention" not in self.without and level_of(self.scenario.network).has_links
+
+
+def _lack_of_memory(scenario: Scenario, graphs: Graphs) -> str:
+    if not isinstance(graphs, TemplateGraphs):
+        return ""
+    from yantra.workloads.templates.room import lack_of_memory
+
+    return lack_of_memory(graphs.workload, scenario.machine.memory_bytes, scenario.machine.name)
 
 
 def quirks_of(scenario: Scenario) -> frozenset[Quirk]:
@@ -112,6 +127,10 @@ def compile(scenario: Scenario, arrivals: Mapping[str, Mapping[int, Trace]] | No
         kernels=asks_a_model(scenario),
         one_slot=scenario.resources.communication == "one_slot",
     )
+    if any(graph.complete_order for graph in graphs.distinct):
+        from yantra.compile.recorded import tell
+
+        graphs.warnings += tell(scenario, graphs)
     graphs.by_device(scenario.devices)
     if arrivals is not None:
         if isinstance(graphs, TemplateGraphs):
@@ -145,6 +164,7 @@ def _compile(
     whole_ns = Quirk.WHOLE_NANOSECONDS in quirks
     make_scale = _core.TimeScale.truncated_nanoseconds if whole_ns else _core.TimeScale.picoseconds
     scale = make_scale()
+    check_limits(scenario, scale.ticks_per_ns)
     builder = _core.ModelBuilder(scale)
     _set_cluster(builder, scenario, quirks, without, scale.ticks_per_ns)
     communicators = Communicators(builder, scenario.topology.ranks)
@@ -173,7 +193,9 @@ def _compile(
         builder.match_by_tag()
     if Quirk.PHASES_AS_READY in quirks:
         builder.share_queue_sets()
-    return Model(scenario, quirks, graphs, builder.build(), without, arriving, kernels.timed)
+    native = builder.build()
+    check_sizes(native, graphs)
+    return Model(scenario, quirks, graphs, native, without, arriving, kernels.timed)
 
 
 def _set_cluster(

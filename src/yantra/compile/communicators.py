@@ -7,12 +7,14 @@ keeps a layout and a lowest rank for each, and no lists of members.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from yantra import _core
 from yantra.base.errors import UnsupportedError
 from yantra.scenario import Resources
-from yantra.workloads.templates.rules import Family
+
+if TYPE_CHECKING:
+    from yantra.workloads.templates.rules import Family
 
 _TAGS = 500_000_000  # ASTRA-sim takes stream numbers modulo this for tags
 _MOST_QUEUE_SETS = 240  # slots are numbered in a byte

@@ -12,15 +12,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from operator import is_
+from typing import TYPE_CHECKING
 
 from yantra import _core
 from yantra.base.errors import ConfigError, TraceError
 from yantra.chakra import files
-from yantra.chakra.diagnostics import from_native
-from yantra.chakra.trace import Trace, read_graph
+from yantra.chakra.graphs import read_graph
 from yantra.scenario import Templates, Traces, TrainingStep, WorkloadFile
 from yantra.scenario.quirks import Quirk
 from yantra.scenario.types import DeviceOf, Workload
+
+if TYPE_CHECKING:
+    from yantra.chakra.trace import Trace
 
 
 class Graphs:
@@ -208,8 +211,13 @@ def read(
 
 def check(graph: _core.Graph, where: str, quirks: frozenset[Quirk]) -> list[str]:
     """Return the warnings about a graph; raise TraceError for its first error."""
+    found = graph.diagnostics
+    if not found:
+        return []
+    from yantra.chakra.diagnostics import from_native
+
     warnings = []
-    for finding in from_native(graph.diagnostics):
+    for finding in from_native(found):
         text = f"{where}: {finding.where}: {finding.message}"
         dropped = finding.code == "cycle" and Quirk.UNREACHABLE_NODES_ARE_DROPPED in quirks
         if dropped and any(count == 0 for count in graph.parent_count):

@@ -125,6 +125,8 @@ def lowering(
     options.set_custom_by_node(planner.custom_by_node)
     for kind in planner.offered:
         options.offer(kind, sorted(planner.covered.get(kind, ())))
+    for kind in planner.by_traces:
+        options.give_by_traces(kind)
     for (kind, dimension, is_last), reason in planner.impossible.items():
         options.set_impossible(kind, dimension, is_last, reason)
     options.missing_is_cpu_op_means_cpu = Quirk.TUTORIAL_HOTI2024 in quirks

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from yantra import _core
 from yantra import compute as computes
-from yantra.base.columns import signed
 from yantra.base.fields import kind_of, named
 from yantra.compile.graphs import Graphs
 from yantra.compile.problems import refuse
@@ -99,6 +98,8 @@ def roofline_of(device: Device, without: Without = NOTHING) -> _core.Roofline:
 def kernels_of(table: _core.KernelTable) -> Kernels:
     """Return the rows of a table as columns of numpy."""
     import numpy as np
+
+    from yantra.base.columns import signed
 
     wholes = Kernels.field_names[4:]
     return Kernels(

@@ -10,7 +10,6 @@ from math import inf
 
 from yantra import _core
 from yantra import memory as memories
-from yantra.base.columns import signed
 from yantra.base.errors import ConfigError
 from yantra.base.fields import kind_of, named
 from yantra.compile.graphs import Graphs
@@ -72,6 +71,8 @@ def _class_of(memory: RemoteMemory) -> type[MemoryModel]:
 def accesses_of(table: _core.AccessTable) -> Accesses:
     """Return the rows of a table as columns of numpy."""
     import numpy as np
+
+    from yantra.base.columns import signed
 
     return Accesses(
         bytes=signed(table.bytes, "tensor_size of an access"),

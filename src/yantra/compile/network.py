@@ -11,9 +11,7 @@ from yantra.base.errors import ConfigError
 from yantra.base.plugin_files import Named
 from yantra.compile.removal import Without, bandwidth_of, latency_of
 from yantra.fabric.topologies import find, topologies
-from yantra.fabric.topologies.routes import TopologyError, table_of
 from yantra.fabric.topologies.topology import Block
-from yantra.network.model import Dimension, Fabric
 from yantra.scenario import Dimension as ScenarioDimension
 from yantra.scenario import Scenario, Topology
 
@@ -53,6 +51,8 @@ def set_network(
     if level.model is None:
         builder.set_network(level.name, networks.native_options(scenario.network))
         return
+    from yantra.network.model import Dimension, Fabric
+
     dimensions = (
         Dimension(d.kind, d.size, bandwidth_of(at, d, without), latency_of(d, without))
         for at, d in enumerate(scenario.topology.dimensions)
@@ -62,6 +62,8 @@ def set_network(
 
 
 def _table(block: Block, dimension: ScenarioDimension, where: str) -> _core.BlockTable:
+    from yantra.fabric.topologies.routes import TopologyError, table_of
+
     size = dimension.size
     try:
         table = table_of(block, size)

@@ -20,7 +20,6 @@ from yantra.collectives.names import Implementation, parse_implementation
 from yantra.collectives.program import ExchangeProgram, Op, Program, RingKind, Run
 from yantra.collectives.schedule import Kind
 from yantra.collectives.selection import checked_choices, selection_of
-from yantra.collectives.selection.selection import Group
 from yantra.compile.communicators import Communicators, Layout
 from yantra.compile.graphs import Graphs, check, read
 from yantra.fabric.topologies import topologies
@@ -72,10 +71,10 @@ class _Place(NamedTuple):
 class Planner:
     """Adds programs, plans and custom collectives to a model.
 
-    After `plan`: `offered` are the kinds that have a plan, `covered[kind]` the dimensions the
-    all-rank plan covers, `impossible[kind, dimension, is_last]` why an algorithm cannot run there
-    as the last dimension visited or before it, and `custom_by_node` the custom collectives of
-    single nodes.
+    After `plan`: `offered` are the kinds that have a plan, `by_traces` those of them that traces
+    give over all ranks, `covered[kind]` the dimensions the all-rank plan covers,
+    `impossible[kind, dimension, is_last]` why an algorithm cannot run there as the last dimension
+    visited or before it, and `custom_by_node` the custom collectives of single nodes.
     """
 
     def __init__(
@@ -91,6 +90,7 @@ class Planner:
         self.communicators = communicators
         self.faithful = Quirk.UNEVEN_REDUCTIONS in quirks
         self.offered: set[_core.CollectiveKind] = set()
+        self.by_traces: set[_core.CollectiveKind] = set()
         self.covered: dict[_core.CollectiveKind, set[int]] = {}
         self.impossible: dict[tuple[_core.CollectiveKind, int, bool], str] = {}
         self.custom_by_node: dict[int, _core.CustomId] = {}
@@ -107,7 +107,10 @@ class Planner:
         """Make the plans of all communicators; `used` are the kinds they run, by layout."""
         for layout in self.communicators.layouts:
             for kind in sorted(used.get(layout.id, ()), key=KINDS.index):
-                for from_bytes, chosen in self._by_size(layout, kind):
+                by_size = self._by_size(layout, kind)
+                if layout.is_world and all(isinstance(chosen, Custom) for _, chosen in by_size):
+                    self.by_traces.add(native_kind(kind))
+                for from_bytes, chosen in by_size:
                     plan = self._plan(layout, kind, chosen)
                     self.builder.set_plan(layout.id, native_kind(kind), plan, from_bytes)
                     self.offered.add(native_kind(kind))
@@ -138,6 +141,8 @@ class Planner:
         usual = self._algorithms(kind)
         found: dict[int, tuple[Named, ...] | Custom] = {} if usual is None else {0: usual}
         if self._selection is not None:
+            from yantra.collectives.selection.selection import Group
+
             dimensions = self.scenario.topology.dimensions
             group = Group(
                 ranks=layout.size,

@@ -7,17 +7,20 @@ Simulating the templates gives, to the bit, what simulating the expanded traces 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from yantra import _core
 from yantra.base.errors import ConfigError
-from yantra.chakra.relative import Names
-from yantra.chakra.trace import read_graph
+from yantra.chakra.graphs import read_graph
 from yantra.compile.graphs import Graphs
-from yantra.scenario import Templates, TrainingStep, WorkloadFile
 from yantra.scenario.quirks import Quirk
 from yantra.scenario.training import templates_of
-from yantra.workloads.templates import Workload
-from yantra.workloads.templates.rules import Sum
+
+if TYPE_CHECKING:
+    from yantra.chakra.relative import Names
+    from yantra.scenario import Templates, TrainingStep, WorkloadFile
+    from yantra.workloads.templates import Workload
+    from yantra.workloads.templates.rules import Sum
 
 
 class TemplateGraphs(Graphs):
@@ -130,4 +133,6 @@ def load_templates(
 
 def names_of(graph: _core.Graph) -> Names:
     """Return the groups and peers that the graph of a template names."""
+    from yantra.chakra.relative import Names
+
     return Names(tuple(graph.pg_names), tuple(graph.peer_names))

@@ -6,8 +6,8 @@ workload file carries: smaller and more micro-batches, virtual stages, other sch
 recomputing.
 
 A plan with more micro-batches of the same size has a larger batch, so plans are compared by the
-time of a sequence. Trade-off: one change at a time, and what a plan needs of memory is shown but
-not checked; which change is best together with another is for a search.
+time of a sequence. One that the devices cannot hold is marked. Trade-off: one change at a time;
+which change is best together with another is for a search.
 """
 
 from __future__ import annotations
@@ -51,6 +51,11 @@ class Change(NamedTuple):
     text: str
     gain: float
     memory_bytes: int
+    fits: bool = True
+
+    def memory(self) -> str:
+        """Return the memory in words."""
+        return format_size(self.memory_bytes) + ("" if self.fits else ", does not fit")
 
 
 class Advice(NamedTuple):
@@ -72,7 +77,7 @@ class Advice(NamedTuple):
         heads = ("with another rate", *_HEADS)
         rates: list[tuple[str, ...]] = [(row.text, *map(_percent, row.gains)) for row in self.rates]
         changes: list[tuple[str, ...]] = [
-            (row.text, _percent(row.gain), format_size(row.memory_bytes)) for row in self.changes
+            (row.text, _percent(row.gain), row.memory()) for row in self.changes
         ]
         blocks = [
             block("What the run takes less", Grid(heads, rates)),
@@ -174,7 +179,7 @@ def _changes(result: Result) -> Iterator[Change]:
             continue
         batch = changed.get("global_batch", plan.global_batch)
         share = other.makespan_ns * plan.global_batch / (batch * result.makespan_ns)
-        yield Change(text, 1 - share, _memory(workload))
+        yield Change(text, 1 - share, _memory(workload), not model.lacks_memory)
 
 
 def _plans(plan: Plan) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -197,5 +202,4 @@ def _plans(plan: Plan) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _memory(workload: Workload) -> int:
-    stages = workload.sections.get("memory", {})
-    return max((stage.get("peak", 0) for stage in stages.values()), default=0)
+    return max(workload.peaks().values(), default=0)

@@ -12,6 +12,7 @@ which says what bounds its beginning, its middle and its end.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import escape
 from itertools import pairwise
 from typing import Any
 
@@ -32,6 +33,12 @@ class Explanation:
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
+
+    def __repr__(self) -> str:
+        return f"<Explanation: {self.data['bound_by']['text']}; .text() says it all>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text())}</pre>"
 
     def text(self) -> str:
         """Return the words and tables, at most 80 columns wide, without a last end of line."""

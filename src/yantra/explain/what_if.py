@@ -16,9 +16,11 @@ The last two rows need no run: what waiting costs follows from where the time of
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from typing import NamedTuple
 
 from yantra.base.errors import DeadlockError, UnsupportedError
+from yantra.base.text import count
 from yantra.compile import Model, compile, compile_without
 from yantra.result import Result
 from yantra.result import bound as bounds
@@ -71,6 +73,12 @@ class WhatIf:
         self.rows = rows
         self.best = best
         self.next = next
+
+    def __repr__(self) -> str:
+        return f"<WhatIf: {self.bound_by.text}; {count(len(self.rows), 'row')} in .table>"
+
+    def _repr_html_(self) -> str:
+        return f"<div><p>{escape(self.bound_by.text)}</p>{self.table._repr_html_()}</div>"
 
     @property
     def bound_by(self) -> bounds.Bound:

@@ -8,9 +8,9 @@ number of ranks; what a terminal or Python gets (`document`) has all in full.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from os.path import dirname
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yantra import _core
 from yantra.base.documents import RESULT_FORMAT
@@ -22,6 +22,9 @@ from yantra.network import describe
 from yantra.result import Result, Table
 from yantra.result.columns import as_cells
 from yantra.result.table_names import TABLES
+
+if TYPE_CHECKING:
+    from yantra.export.stored import StoredResult
 
 FORMAT = RESULT_FORMAT
 VERSION = 2
@@ -44,13 +47,22 @@ def document(
 
 
 def head_of(
-    result: Result, warnings: Iterable[str] = (), folder: Path = "", *, path: bool = True
+    result: Result,
+    warnings: Iterable[str] = (),
+    folder: Path = "",
+    *,
+    path: bool = True,
+    case: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the members of the JSON form without tables, and without the `path` if so asked."""
+    """Return the members of the JSON form without tables, and without the `path` if so asked.
+
+    `case` says which of many scenarios it is; with it comes a digest of what decides the result.
+    """
     from yantra import __version__
-    from yantra.scenario.origin import digests, tree_of
+    from yantra.scenario.origin import digest_of, digests, tree_of
 
     scenario = result.model.scenario
+    tree, inputs = tree_of(scenario, folder), digests(scenario, folder)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -63,8 +75,9 @@ def head_of(
         "events": result.events,
         "messages": result.messages,
         "warnings": [*warnings, *result.warnings],
-        "scenario": tree_of(scenario, folder),
-        "inputs": digests(scenario, folder),
+        "scenario": tree,
+        "inputs": inputs,
+        **({} if case is None else {"case": {**case, "digest": digest_of(scenario, tree, inputs)}}),
         "recorded": result.recorded,
         **(_path_member(result) if path else {}),
     }
@@ -93,14 +106,15 @@ def json_pieces(
     folder: Path = "",
     *,
     packed: bool = False,
+    case: Mapping[str, Any] | None = None,
 ) -> Iterator[str]:
     """Yield the text of the JSON form piece by piece, one line per column.
 
-    Long tables are packed where that is asked for.
+    Long tables are packed where that is asked for; `case` is that of `head_of`.
     """
     members = [
         f"  {_text(name)}: {_text(value)},\n"
-        for name, value in head_of(result, warnings, folder).items()
+        for name, value in head_of(result, warnings, folder, case=case).items()
     ]
     yield "{\n" + "".join(members) + '  "tables": {'
     by_name = {name: result.table(name) for name in tables}
@@ -162,14 +176,25 @@ class Json(TextExporter):
         return document(result, tables)
 
     def pieces(
-        self, result: Result, tables: Iterable[str] = TABLES, folder: Path = "", **options: Any
+        self,
+        result: Result,
+        tables: Iterable[str] = TABLES,
+        folder: Path = "",
+        case: Mapping[str, Any] | None = None,
+        **options: Any,
     ) -> Iterator[str]:
         """Yield the text of a file: long tables are packed."""
-        return json_pieces(result, tables, folder=folder, packed=True)
+        return json_pieces(result, tables, folder=folder, packed=True, case=case)
 
     def write(self, result: Result, path: Path, **options: Any) -> list[str]:
         """Write the form to a file."""
         return super().write(result, path, folder=dirname(path), **options)
+
+    def read(self, text: str, name: str) -> StoredResult:
+        """Return the result in the text of a file. Raises ConfigError, with `name` as the place."""
+        from yantra.export.stored import StoredResult, result_of
+
+        return StoredResult(result_of(text, name), name)
 
 
 PLUGIN = Json

@@ -8,10 +8,11 @@ from itertools import groupby
 from typing import Any
 
 from yantra.base.text import Grid, count
+from yantra.base.units import format_time
 from yantra.export.exporter import TextExporter
 from yantra.export.summary import summarise
 from yantra.result import Result
-from yantra.result.html import MOST_ROWS, Bar, bars_html, grid_html, number_text
+from yantra.result.html import MOST_ROWS, Bar, bars_html, grid_html
 from yantra.result.tables import PARTS
 
 _MOST_BARS = 12
@@ -33,7 +34,7 @@ class Notebook(TextExporter):
         summary = summarise(result)
         ranks = count(result.model.ranks, "rank")
         semantics = result.model.scenario.semantics
-        head = f"{ranks}, {number_text(result.makespan_ns)} ns, {semantics} semantics"
+        head = f"{ranks}, {format_time(result.makespan_ns)}, {semantics} semantics"
         ran = escape(result.what_ran.text)
         yield f"<div><p><b>{escape(head)}</b><br>{ran}<br>{escape(summary.bound_by)}</p>"
         if summary.figures:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from importlib.resources import files
 from os import path as paths
@@ -176,6 +176,7 @@ def result_of(text: str, name: str) -> Form:
     try:
         check_form(form, _schema(), "")
         _check_lengths(form)
+        _check_agreement(form)
     except ConfigError as error:
         raise ConfigError(f"{name}: {error.where}", error.problem) from None
     return form | {"tables": _tables(form, name)}
@@ -195,6 +196,7 @@ def table_in(form: Form, name: str) -> Table | None:
 
 
 _HOW = "; yantra run SCENARIO -o result.json writes one"
+_CHANGED = "the file was changed since it was written"
 
 
 @cache
@@ -266,3 +268,28 @@ def _check_lengths(form: Form) -> None:
         lengths = {len(column) if isinstance(column, list) else None for column in columns.values()}
         if None in lengths or len(lengths) > 1:
             raise ConfigError(where, "expected lists of one length, one per column")
+
+
+def _check_agreement(form: Form) -> None:
+    """Check that the tables are those of the run that the other members tell of."""
+    told = form.get("what_ran", {}).get("ranks")
+    rows = {name: packed["rows"] for name, packed in form.get("packed", {}).items()}
+    ranks = form["tables"].get("ranks", {})
+    rows |= {"ranks": len(ranks["rank"])} if ranks else {}
+    if told is not None and rows.get("ranks", told) != told:
+        problem = f"{rows['ranks']} rows, but what_ran.ranks is {told}; {_CHANGED}"
+        raise ConfigError("tables.ranks", problem)
+    if ranks and ranks["rank"] != list(range(len(ranks["rank"]))):
+        raise ConfigError("tables.ranks.rank", f"expected every rank once, from 0; {_CHANGED}")
+    ends = [end for end in ranks.get("finish_ns", ()) if end is not None]
+    if ends and max(ends) != form["makespan_ns"]:
+        problem = f"the last is {show(max(ends))}, but makespan_ns is {show(form['makespan_ns'])}"
+        raise ConfigError("tables.ranks.finish_ns", f"{problem}; {_CHANGED}")
+    for name, columns in form["tables"].items():
+        _check_ranks(f"tables.{name}.rank", columns.get("rank", ()), told)
+
+
+def _check_ranks(where: str, ranks: Sequence[Any], count: int | None) -> None:
+    if count is not None and ranks and max(ranks) >= count:
+        at = next(at for at, rank in enumerate(ranks) if rank >= count)
+        raise ConfigError(f"{where}[{at}]", f"{expected_got(f'a rank below {count}', ranks[at])}")

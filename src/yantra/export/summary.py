@@ -30,6 +30,7 @@ _HEADS = {
     "idle": "idle",
 }
 _UNITS = (("ns", 1.0, 1e6), ("us", 1e3, 1e8), ("ms", 1e6, 1e11), ("s", 1e9, float("inf")))
+_SIZES = (("MB", 1e6, 1e11), ("GB", 1e9, 1e14), ("TB", 1e12, float("inf")))
 
 
 class Summary(NamedTuple):
@@ -64,7 +65,7 @@ def summarise(result: Result | StoredResult) -> Summary:
     """Return the summary of a result, or of one that a file holds."""
     ran = result.what_ran
     named = (ran.clauses if ran else (), tuple(result.figures.lines()))
-    return Summary(_ranks(result), _dimensions(result), result.bound_by.text, *named)
+    return Summary(_ranks(result), _dimensions(result), result.bound_by.sentence(), *named)
 
 
 def _ranks(result: Result | StoredResult) -> Grid:
@@ -104,17 +105,20 @@ def _median(values: Sequence[Any]) -> Any:
 
 
 def _dimensions(result: Result | StoredResult) -> Grid:
+    uses = result.dimension_uses
+    most = max((use.bytes for use in uses), default=0)
+    unit, scale = next((name, size) for name, size, end in _SIZES if most < end)
     rows: list[tuple[str, ...]] = [
         (
             f"{use.dimension}: {use.linked}",
             f"{use.messages}",
-            f"{use.bytes / 1e6:.3f}",
+            f"{use.bytes / scale:.3f}",
             f"{100 * use.utilisation:.1f} %",
             f"{100 * use.busy:.1f} %",
         )
-        for use in result.dimension_uses
+        for use in uses
     ]
-    return Grid(("dimension", "messages", "MB carried", "utilisation", "busy"), rows)
+    return Grid(("dimension", "messages", f"{unit} carried", "utilisation", "busy"), rows)
 
 
 class SummaryText(TextExporter):

@@ -8,6 +8,7 @@ that finishes last (the lowest of several), and the text says so:
                  else all of them
     dimensions   the share of the run for which their links are busy; latency is what is left of
                  exposed communication
+    bubble       of a pipeline: what is above shrinks it, as it is made of the same work
     memory, host their exposed parts
     waiting      exactly what it costs (`yantra.result.waits`), as no run is needed for that
 """
@@ -26,6 +27,7 @@ from yantra.result.waits import Waits, is_pipeline, waits
 
 NOTHING = "bound by nothing: the run takes no time"
 _SECOND_FROM = 0.01
+_REMEDY = "more micro-batches or virtual stages shorten it (yantra explain --advice runs them)"
 
 
 class Bound(NamedTuple):
@@ -40,6 +42,10 @@ class Bound(NamedTuple):
     text: str
     gain: float = 0.0
     estimate: bool = False
+
+    def sentence(self) -> str:
+        """Return the text, and what helps where a command can say by how much."""
+        return f"{self.text}; {_REMEDY}" if self.kind == "bubble" else self.text
 
 
 class Gain(NamedTuple):
@@ -103,9 +109,17 @@ def estimated(model: Model, outcome: _core.Outcome, uses: list[DimensionUse]) ->
         ),
         Gain("memory", "remote memory", "free remote memory", parts["exposed_memory"]),
         Gain("host", "host work", "host work that takes no time", parts["exposed_host"]),
-        *of_waits(model, waits(model, outcome)),
     ]
-    return largest(gains, makespan, estimate=True)
+    found = waits(model, outcome)
+    if is_pipeline(model):
+        gains = [_with_bubble(gain, found.bubble, makespan) for gain in gains]
+    return largest([*gains, *of_waits(model, found)], makespan, estimate=True)
+
+
+def _with_bubble(gain: Gain, bubble: int, makespan: int) -> Gain:
+    """Return the gain in a pipeline: its bubble is work of other stages, and shrinks as well."""
+    busy = makespan - bubble
+    return gain._replace(ticks=min(makespan, gain.ticks * makespan // busy)) if busy > 0 else gain
 
 
 def _of_kernels(model: Model, outcome: _core.Outcome, rank: int, computing: int) -> Iterable[Gain]:

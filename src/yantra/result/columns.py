@@ -16,9 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, Union
 
 from yantra import _core
-
-NEVER = 2**64 - 1
-"""What the core says of a time that never was."""
+from yantra.result.codes import NEVER as NEVER
 
 Kind = Literal["whole", "id", "real", "text"]
 """What a column holds: whole numbers, ids up to 2^64, real numbers or text."""

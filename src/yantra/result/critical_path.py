@@ -14,15 +14,6 @@ from typing import Any, NamedTuple
 from yantra import _core
 from yantra.compile import Model
 from yantra.result.columns import Kind
-from yantra.result.html import (
-    MOST_ROWS,
-    Bar,
-    bars_html,
-    cell_text,
-    colours_of,
-    number_text,
-    rows_html,
-)
 from yantra.result.table import Column, Table
 from yantra.result.tables import nanoseconds
 
@@ -112,6 +103,16 @@ class CriticalPath:
         return len(self.columns.kind)
 
     def _repr_html_(self) -> str:
+        from yantra.result.html import (
+            MOST_ROWS,
+            Bar,
+            bars_html,
+            cell_text,
+            colours_of,
+            number_text,
+            rows_html,
+        )
+
         kinds = {kind: length for kind, length in self.by_kind().items() if length > 0}
         chart = bars_html([Bar("time by kind", kinds)], self.length_ns, colours_of(kinds))
         longest = sorted(self.steps, key=lambda step: step.start_ns - step.end_ns)[:MOST_ROWS]

@@ -14,6 +14,7 @@ from typing import Any
 
 from yantra import _core
 from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean
+from yantra.base.memory import left_bytes
 from yantra.compile import Model
 from yantra.result.columns import Kind, Ticks
 from yantra.result.critical_path import CriticalPath, Step, steps_of
@@ -28,15 +29,8 @@ _MOST_ROWS = 10_000_000
 
 
 def memory_limit() -> int:
-    """Return the bytes that a recording may take: half of the memory that is free now."""
-    import os
-
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            free = next(int(line.split()[1]) * 1024 for line in file if "MemAvailable" in line)
-    except (OSError, StopIteration):
-        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-    return free // 2
+    """Return the bytes that a recording may take: half of what the process may still take."""
+    return left_bytes() // 2
 
 
 class Recording:

@@ -12,21 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from yantra import _core
 from yantra.base.errors import UnsupportedError
-from yantra.base.output import Path
-from yantra.compile import Model
-from yantra.result import accounting, network, tables
-from yantra.result.bound import Bound, estimated
-from yantra.result.collectives import collective_table
-from yantra.result.critical_path import CriticalPath
-from yantra.result.figures import Figures, figures
-from yantra.result.forms import exporter
-from yantra.result.recording import Recording
-from yantra.result.table import Table
 from yantra.result.table_names import RECORDED_TABLES, TABLES, check_table_name
-from yantra.result.what_ran import WhatRan, what_ran
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from yantra.base.output import Path
+    from yantra.compile import Model
+    from yantra.result.bound import Bound
+    from yantra.result.critical_path import CriticalPath
+    from yantra.result.figures import Figures
+    from yantra.result.network import DimensionUse
+    from yantra.result.recording import Recording
+    from yantra.result.table import Table
+    from yantra.result.what_ran import WhatRan
 
 
 class Result:
@@ -75,7 +74,9 @@ class Result:
     @cached_property
     def makespan_ns(self) -> float:
         """The time at which the last rank finishes."""
-        return tables.nanoseconds(max(self.outcome.finish), self.model.ticks_per_ns) or 0
+        from yantra.result.columns import nanoseconds
+
+        return nanoseconds(max(self.outcome.finish), self.model.ticks_per_ns) or 0
 
     @property
     def recorded(self) -> bool:
@@ -115,16 +116,23 @@ class Result:
         """The same in whole picoseconds, as uint64."""
         import numpy as np
 
-        return np.asarray(self.outcome.finish) * np.uint64(1000 // self.model.ticks_per_ns)
+        each = 1000 // self.model.ticks_per_ns
+        if max(self.outcome.finish) * each >= 2**64:
+            raise UnsupportedError("finish_ps: the run is too long for 64 bits; take finish_ns")
+        return np.asarray(self.outcome.finish) * np.uint64(each)
 
     @cached_property
     def ranks(self) -> Table:
         """One row per rank; see `yantra.result.tables.rank_table`."""
+        from yantra.result import accounting, tables
+
         return accounting.with_overlap(tables.rank_table(self.model, self.outcome))
 
     @cached_property
     def nodes(self) -> Table:
         """One row per node of every trace; see `yantra.result.tables.node_table`."""
+        from yantra.result import accounting, tables
+
         table = tables.node_table(self.model, self.outcome)
         if self._recording is None:
             return table
@@ -133,25 +141,34 @@ class Result:
     @cached_property
     def collectives(self) -> Table:
         """One row per collective and rank; see `yantra.result.collectives`."""
+        from yantra.result import accounting
+        from yantra.result.collectives import collective_table
+
         table = collective_table(self.model, self.outcome)
         if self._recording is None:
             return table
         return accounting.with_parts(table, self.model, self.outcome, self._recording)
 
     @cached_property
-    def dimension_uses(self) -> list[network.DimensionUse]:
+    def dimension_uses(self) -> list[DimensionUse]:
         """The rows of `dimensions`."""
-        return network.dimension_uses(self.model, self.outcome, self.makespan_ns)
+        from yantra.result.network import dimension_uses
+
+        return dimension_uses(self.model, self.outcome, self.makespan_ns)
 
     @cached_property
     def dimensions(self) -> Table:
         """One row per dimension of the network; see `yantra.result.network`."""
-        return network.dimension_table(self.dimension_uses)
+        from yantra.result.network import dimension_table
+
+        return dimension_table(self.dimension_uses)
 
     @cached_property
     def links(self) -> Table:
         """One row per link that carried something; see `yantra.result.network.link_table`."""
-        return network.link_table(self.model, self.outcome, self.makespan_ns)
+        from yantra.result.network import link_table
+
+        return link_table(self.model, self.outcome, self.makespan_ns)
 
     @cached_property
     def bound_by(self) -> Bound:
@@ -164,16 +181,22 @@ class Result:
     @cached_property
     def estimated_bound(self) -> Bound:
         """The same as far as this run alone tells; see `yantra.result.bound` for the rules."""
+        from yantra.result.bound import estimated
+
         return estimated(self.model, self.outcome, self.dimension_uses)
 
     @cached_property
     def figures(self) -> Figures:
         """Tokens per second, MFU, memory headroom and more; see `yantra.result.figures`."""
+        from yantra.result.figures import figures
+
         return figures(self.model, self.outcome)
 
     @cached_property
     def what_ran(self) -> WhatRan:
         """The model, plan, cluster, network level and version; see `yantra.result.what_ran`."""
+        from yantra.result.what_ran import what_ran
+
         return what_ran(self.model)
 
     def table(self, name: str) -> Table:
@@ -191,11 +214,15 @@ class Result:
 
     def summary(self) -> str:
         """Return the tables people read, as text of at most 80 columns."""
+        from yantra.result.forms import exporter
+
         text: str = exporter("summary").text(self)
         return text
 
     def as_dict(self, tables: Iterable[str] = TABLES) -> dict[str, Any]:
         """Return the run and the columns of some tables, as `to_json` writes them."""
+        from yantra.result.forms import exporter
+
         document: dict[str, Any] = exporter("json").document(self, tables)
         return document
 
@@ -205,6 +232,8 @@ class Result:
         Built in are `json`, `csv`, `parquet`, `feather`, `summary`, `html`, `notebook`, `perfetto`
         and `chrome`; `./mine.py` is a form of your own.
         """
+        from yantra.result.forms import exporter
+
         notes: list[str] = exporter(form).write(self, path, **options)
         return notes
 
@@ -247,5 +276,7 @@ class Result:
         return f"<Result: {self.model.ranks} ranks, makespan {self.makespan_ns} ns>"
 
     def _repr_html_(self) -> str:
+        from yantra.result.forms import exporter
+
         html: str = exporter("notebook").text(self)
         return html

@@ -15,7 +15,6 @@ from yantra.base.errors import ConfigError, did_you_mean
 from yantra.base.output import Path
 from yantra.result.columns import Gathered, Kind, Part, as_array, as_list, part_of
 from yantra.result.forms import exporter
-from yantra.result.html import MOST_ROWS, table_html
 
 if TYPE_CHECKING:
     import numpy as np
@@ -129,6 +128,8 @@ class Table:
         return f"<Table {self.name}: {self._length} rows of {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
+        from yantra.result.html import MOST_ROWS, table_html
+
         return table_html(self.name, self.columns, self.head(MOST_ROWS), len(self))
 
     def column(self, column: str) -> Any:

@@ -13,33 +13,13 @@ from typing import Any, TypeVar
 
 from yantra import _core
 from yantra.compile import Model
-from yantra.result.columns import NEVER as NEVER
+from yantra.result.codes import COLLECTIVE_KINDS as COLLECTIVE_KINDS
+from yantra.result.codes import NEVER as NEVER
+from yantra.result.codes import NODE_TYPES as NODE_TYPES
 from yantra.result.columns import Coded, Gathered, Ticks, numbered
 from yantra.result.columns import nanoseconds as nanoseconds
 from yantra.result.table import Column, Table
 
-NODE_TYPES = (
-    "INVALID",
-    "METADATA",
-    "MEM_LOAD",
-    "MEM_STORE",
-    "COMP",
-    "COMM_SEND",
-    "COMM_RECV",
-    "COMM_COLL",
-)
-COLLECTIVE_KINDS = (
-    "all_reduce",
-    "reduce",
-    "all_gather",
-    "gather",
-    "scatter",
-    "broadcast",
-    "all_to_all",
-    "reduce_scatter",
-    "reduce_scatter_block",
-    "barrier",
-)
 PARTS = (
     "compute",
     "exposed_communication",

@@ -17,8 +17,11 @@ from yantra import _core
 from yantra.base.errors import ConfigError, DeadlockError, UnsupportedError
 from yantra.chakra import Trace
 from yantra.compile import Model, compile
+from yantra.compile.limits import longest_ns
 from yantra.result import Result
 from yantra.run.deadlock import explain
+from yantra.run.late import too_late
+from yantra.run.work import check_work
 from yantra.scenario import Scenario
 
 _EVENTS_PER_SLICE = 1_000_000
@@ -60,9 +63,13 @@ class LiveRun:
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        check_work(model)
         self._simulation = _core.Simulation(model.native)
-        self._simulation.start()
         self._waiting: dict[int, tuple[SubmittedJob, OnEnd | None]] = {}
+        try:
+            self._simulation.start()
+        except _core.TooLong:
+            raise too_late(model, self._simulation.late) from None
 
     @property
     def now_ns(self) -> float:
@@ -82,6 +89,9 @@ class LiveRun:
             raise ConfigError(name, f"not one of the jobs of this run; expected one of: {known}")
         tick = self._simulation.now
         if at_ns is not None:
+            most = longest_ns(self.model.ticks_per_ns)
+            if not at_ns <= most:
+                raise ConfigError("at_ns", f"must be at most {most} ns; got {at_ns:g} ns")
             tick = round(at_ns * self.model.ticks_per_ns)
         if tick < self._simulation.now:
             problem = f"{at_ns:g} ns has passed; it is {self.now_ns:g} ns now"
@@ -105,6 +115,8 @@ class LiveRun:
                 over = self._simulation.run_for(_EVENTS_PER_SLICE)
             except _core.Unsupported as error:
                 raise UnsupportedError(str(error)) from None
+            except _core.TooLong:
+                raise too_late(self.model, self._simulation.late) from None
             for number in self._simulation.take_ended():
                 job, on_end = self._waiting.pop(number)
                 if on_end is not None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.errors import ConfigError, YantraError
 from yantra.base.output import write_text
+from yantra.base.regular import read_regular
 from yantra.base.units import format_time
 from yantra.run.trial import Trial, try_out
 from yantra.tracing.inspect.groups import Groups
@@ -164,8 +165,7 @@ def secret(key: str) -> bytes:
     if not os.path.isfile(key):
         return key.encode()
     try:
-        with open(key, "rb") as file:
-            return file.read()
+        return read_regular(key)
     except OSError as error:
         raise ConfigError("--key", f"{key}: cannot be read: {error.strerror}") from None
 

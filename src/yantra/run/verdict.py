@@ -20,7 +20,7 @@ from yantra.result.waits import waits
 from yantra.run.removals import Cause, causes_of
 from yantra.scenario.types import Fold
 
-MOST_EVENTS = 400_000
+MOST_EVENTS = 2_000_000
 """How many events all removals together may have, if each has as many as the run."""
 
 MOST_NODES_UNFOLDED = 100_000

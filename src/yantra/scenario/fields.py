@@ -158,7 +158,9 @@ class AlgorithmList(Many):
     def __init__(self) -> None:
         super().__init__(AlgorithmName())
         prefix = (File(ending=".{position}.et"), "trace files, one per position of the group")
-        self._custom = Section(Custom, {"custom": ("prefix", *prefix)})
+        unused = (Many(AlgorithmName()), "algorithms that do not run, for ASTRA-sim's log")
+        entries = {"custom": ("prefix", *prefix), "instead_of": ("instead_of", *unused)}
+        self._custom = Section(Custom, entries)
 
     def read(self, tree: Any, where: str, folder: str) -> Algorithms:
         read = self._custom.read if isinstance(tree, dict) else super().read

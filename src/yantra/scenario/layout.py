@@ -162,7 +162,7 @@ class WorkloadSection(Section):
 
 
 _GROUPS = GroupTable()
-_WORKLOAD = WorkloadSection(
+WORKLOAD = WorkloadSection(
     types.ChakraFiles,
     {
         "traces": ("prefix", File(ending=".{rank}.et"), "Chakra traces, one per rank"),
@@ -394,7 +394,7 @@ DOCUMENT = Section(
     Document,
     {
         "semantics": ("semantics", Choice(types.Semantics), "which behaviour to follow"),
-        "workload": ("workload", _WORKLOAD, "what runs"),
+        "workload": ("workload", WORKLOAD, "what runs"),
         "cluster": ("cluster", CLUSTER, "what it runs on"),
         "network": ("network", networks.FIELD, "how messages interact"),
         "collectives": ("collectives", COLLECTIVES, "how collectives run"),

@@ -17,7 +17,7 @@ from yantra.base.fields import Changes
 from yantra.fabric import clusters
 from yantra.fabric.clusters import Cluster
 from yantra.fabric.clusters.types import Speeds
-from yantra.scenario.layout import CLUSTER, COLLECTIVES, LEVELS, NAMED, NamedCluster
+from yantra.scenario.layout import CLUSTER, COLLECTIVES, LEVELS, NAMED, WORKLOAD, NamedCluster
 from yantra.scenario.training import STEP, ranks_of
 
 _PARTS = ("topology", "device", "memory", "machine")
@@ -158,6 +158,7 @@ def _ranks(workload: Any, folder: str) -> int:
         return load(paths.join(folder, templates)).ranks
     traces = workload.get("traces") if isinstance(workload, dict) else None
     if not isinstance(traces, str) or "{rank}" not in traces:
+        WORKLOAD.read(workload, "workload", folder)  # what is wrong with it comes first
         raise ConfigError("cluster.ranks", "missing; expected a whole number")
     ranks = 0
     while paths.exists(paths.join(folder, traces.replace("{rank}", str(ranks)))):

@@ -11,9 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from yantra.base.errors import ConfigError
-from yantra.base.text import format_bytes
 from yantra.fabric import clusters
-from yantra.fabric.clusters import Cluster
 from yantra.fabric.clusters.types import Speeds
 from yantra.scenario.layout import DOCUMENT, scenario_of
 from yantra.scenario.settings import Settings, with_settings
@@ -25,8 +23,7 @@ from yantra.scenario.types import (
     TrainingStep,
     WorkloadFile,
 )
-from yantra.workloads.templates import Workload
-from yantra.workloads.templates.workload import is_size
+from yantra.workloads.templates.room import lack_of_memory
 
 
 def on_cluster(
@@ -68,33 +65,13 @@ def on_cluster(
         "network": network,
     }
     given = settings or {}
-    machine = clusters.load(given.get("cluster.name", cluster))
+    clusters.load(given.get("cluster.name", cluster))  # a name that nobody knows is told first
     scenario = scenario_of(DOCUMENT.read(with_settings(tree, given, "", with_collectives), "", ""))
     if not ignore_memory and isinstance(scenario.workload, WorkloadFile | TrainingStep):
-        check_memory(templates_of(scenario.workload), machine)
+        machine = scenario.machine
+        workload_made = templates_of(scenario.workload)
+        if lack := lack_of_memory(workload_made, machine.memory_bytes, machine.name):
+            raise ConfigError("--cluster", f"{lack}, or run it all the same with --ignore-memory")
     if scenario.semantics == "astra-sim" and not any(one.startswith("resources") for one in given):
         return scenario.replace(resources=ASTRA_SIM_RESOURCES)
     return scenario
-
-
-def check_memory(workload: Workload, cluster: Cluster) -> None:
-    """Raise ConfigError if a rank needs more memory than a device of the cluster has.
-
-    The workload says what its ranks need in its section `memory`; without it nothing is checked.
-    """
-    needs = {name: part for name, part in workload.peaks().items() if part > cluster.memory_bytes}
-    if not needs:
-        return
-    worst = max(needs, key=lambda name: needs[name])
-    parts = workload.memory[worst]
-    told = ", ".join(
-        f"{name} {format_bytes(size)}"
-        for name, size in parts.items()
-        if name != "peak" and is_size(size) and size
-    )
-    raise ConfigError(
-        "--cluster",
-        f"{cluster.name} has {format_bytes(cluster.memory_bytes)} on each device; the ranks of "
-        f"{worst} need {format_bytes(needs[worst])}{f' ({told})' if told else ''}; "
-        "shard more, recompute or offload, or run it all the same with --ignore-memory",
-    )

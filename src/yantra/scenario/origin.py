@@ -8,15 +8,20 @@ name, nor has a class that is in no file: then the tree says what there was, and
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterator, Mapping
 from os import path as paths
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from yantra import __version__
 from yantra.base.documents import RESULT_FORMAT, Path, parse_own_json, read_text
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.fields import kind_of
 from yantra.base.fields.plugin_names import IN_MEMORY, marks
+from yantra.base.registry import installed_plugins, plugged_files
+from yantra.base.regular import open_regular
 from yantra.scenario.layout import DOCUMENT, document_of, scenario_of
 from yantra.scenario.training import files_of_step
 from yantra.scenario.types import (
@@ -54,6 +59,27 @@ def digests(scenario: Scenario, folder: Path = "") -> dict[str, str]:
         paths.relpath(file, start) if start and not paths.isabs(file) else file: _digest(file)
         for file in files_of(scenario)
     }
+
+
+def digest_of(scenario: Scenario, tree: dict[str, Any], inputs: Mapping[str, str]) -> str | None:
+    """Return the SHA-256 of everything that decides the result of a scenario.
+
+    `tree` and `inputs` are what `tree_of` and `digests` return for it. Beyond them it is Yantra's
+    version, what is only in memory, the files that were plugged in, and the versions of installed
+    packages with plug-ins. None for a class that is in no file: nothing tells whether it changed.
+    """
+    if any(place != "workload" for place, _ in marks(tree)):
+        return None
+    parts = {
+        "version": __version__,
+        "scenario": tree,
+        "inputs": dict(inputs),
+        "memory": _digest_of_memory(scenario.workload),
+        "plugged": [(package, _digest(file)) for package, file in plugged_files()],
+        "packages": installed_plugins(),
+    }
+    text = json.dumps(parts, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def changed(inputs: dict[str, str], folder: Path = "") -> list[str]:
@@ -127,15 +153,40 @@ def scenario_of_result(
         raise ConfigError(f"{where}.{error.where}", error.problem) from None
 
 
+def _digest_of_memory(workload: Any) -> str:
+    """Return the SHA-256 of a workload that is only in memory, "" for one in files."""
+    digest = hashlib.sha256()
+    if isinstance(workload, Traces):
+        once = {id(trace): trace for trace in workload.traces}
+        by_trace = {key: hashlib.sha256(one.to_bytes()).digest() for key, one in once.items()}
+        for trace in workload.traces:
+            digest.update(by_trace[id(trace)])
+    elif isinstance(workload, Templates):
+        with TemporaryDirectory() as folder:
+            file = paths.join(folder, "workload.yw")
+            workload.workload.save(file)
+            return _digest(file)
+    else:
+        return ""
+    return digest.hexdigest()
+
+
 def _plugins(scenario: Scenario) -> Iterator[str | None]:
     """Yield the files of plug-ins that are named alone, None for what is in no such file."""
+    from yantra import compute, memory
     from yantra.collectives.algorithms import algorithms
+    from yantra.collectives.selection import selections
     from yantra.fabric.topologies import topologies
     from yantra.network import networks
     from yantra.schedulers import schedulers
 
     yield networks.file_of(kind_of(scenario.network))
     yield schedulers.file_of(kind_of(scenario.scheduler))
+    yield memory.models.file_of(kind_of(scenario.memory.kind))
+    for device in scenario.all_devices():
+        yield compute.models.file_of(kind_of(device.compute))
+    if scenario.collectives.selection is not None:
+        yield selections.file_of(kind_of(scenario.collectives.selection))
     for dimension in scenario.topology.dimensions:
         yield topologies.file_of(dimension.kind)
     for chosen in scenario.collectives.by_type().values():
@@ -153,7 +204,7 @@ def _of_positions(prefix: str) -> Iterator[str]:
 def _digest(file: str) -> str:
     digest = hashlib.sha256()
     try:
-        with open(file, "rb", buffering=0) as stream:
+        with open_regular(file) as stream:
             while block := stream.read(_BLOCK):
                 digest.update(block)
     except OSError as error:

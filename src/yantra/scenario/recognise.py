@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from yantra.base.documents import Path, parse_yaml, read_text
 from yantra.base.errors import ConfigError
+from yantra.base.regular import open_regular
 from yantra.scenario.origin import is_result
 
 Kind = Literal["scenario", "result", "workload", "traces", "job"]
@@ -101,7 +102,7 @@ def _binary(name: str) -> str:
 
 def _begins_with(name: str, mark: bytes) -> bool:
     try:
-        with open(name, "rb") as file:
+        with open_regular(name) as file:
             return file.read(len(mark)) == mark
     except (OSError, ValueError):
         return False  # reading it as text says what is wrong

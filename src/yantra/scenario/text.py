@@ -48,6 +48,13 @@ def of_known(
         raise ConfigError(f"{known.name}: {error.where}", error.problem) from None
 
 
+def placed(error: ConfigError, file: str | None) -> ConfigError:
+    """Return an error about a field of a scenario with the file that the field is in."""
+    if file is None or error.where.partition(".")[0].partition("[")[0] not in DOCUMENT.entries:
+        return error
+    return ConfigError(f"{file}: {error.where}", error.problem)
+
+
 def loads(text: str, folder: Path = "", name: str = "scenario") -> Scenario:
     """Read a scenario from text; relative paths in it start from `folder`."""
     return _of_tree(parse_yaml(text, name), os.fspath(folder), name)

@@ -112,9 +112,14 @@ class SharedBus(Record):
 
 
 class Custom(Record):
-    """A collective given by execution traces, one per position: `<prefix>.<position>.et`."""
+    """A collective given by execution traces, one per position: `<prefix>.<position>.et`.
+
+    `instead_of` are the algorithms that ASTRA-sim's files name beside it. None of them runs, but
+    ASTRA-sim's log tells their rings.
+    """
 
     prefix: str
+    instead_of: tuple[Named, ...] = ()
 
 
 Algorithms = tuple[Named, ...] | Custom | None

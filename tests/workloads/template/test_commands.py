@@ -142,6 +142,27 @@ def test_what_the_memory_cannot_hold_is_refused_unless_ignored(
     assert main(["run", "--workload", _saved(tmp_path, memory={}), "--cluster", "hgx-h100"]) == 0
 
 
+def test_a_plan_that_cannot_fit_is_refused_by_the_command_and_warned_of_in_python(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    path = tmp_path / "step.yaml"
+    path.write_text(
+        "workload: {model: llama3-70b, plan: {tp: 8, dp: 2}, sequence: 128}\n"
+        "cluster: {name: hgx-h100}\n"
+    )
+    need = "hgx-h100 has 80 GiB on each device; the ranks of stage0 need "
+    assert main(["run", str(path)]) == 2
+    refusal = capsys.readouterr().err
+    assert refusal.startswith(f"error: workload: {need}")
+    assert refusal.endswith("or run it all the same with --ignore-memory\n")
+    assert main(["run", str(path), "--ignore-memory"]) == 0
+    assert capsys.readouterr().err.startswith(f"warning: workload: {need}")
+    (warning,) = simulate(path).warnings
+    assert warning.startswith(f"workload: {need}")
+    fits = {"workload.plan.zero": 3, "workload.plan.dp": 16}
+    assert simulate(load(str(path), settings=fits)).warnings == []
+
+
 REFUSED = {
     "nothing": ((), "expected a FILE, or --workload and --cluster; see"),
     "no cluster": (("--workload", "w.yw"), "--workload and --cluster; --cluster is missing; see"),

@@ -37,7 +37,7 @@ def head(run: Run, warnings: Sequence[str]) -> Html:
                 element("span", format_time(result.makespan_ns), class_="makespan"),
                 element("span", " until the last rank finishes", class_="unit"),
             ),
-            element("p", result.bound_by.text, class_="bound"),
+            element("p", result.bound_by.sentence(), class_="bound"),
             _figures(run),
             facts(_facts(run)),
             _warnings([*warnings, *result.warnings]),

@@ -14,7 +14,16 @@ The parts have the form of a scenario file, as this part of Yantra lies beneath 
 
 from __future__ import annotations
 
-from yantra.fabric.clusters.find import load, names, path_of
-from yantra.fabric.clusters.types import Cluster, Level, Number, Shapes
+from typing import TYPE_CHECKING
+
+from yantra.base.late import late
+
+if TYPE_CHECKING:
+    from yantra.fabric.clusters.find import load, names, path_of
+    from yantra.fabric.clusters.types import Cluster, Level, Number, Shapes
+else:
+    __getattr__, __dir__ = late(
+        __name__, {"find": "load names path_of", "types": "Cluster Level Number Shapes"}
+    )
 
 __all__ = ["Cluster", "Level", "Number", "Shapes", "load", "names", "path_of"]

@@ -98,6 +98,9 @@ class Cluster(Record):
     power: Number | None = None
     price: Number | None = None
 
+    def __repr__(self) -> str:
+        return f"<Cluster {self.name}: {self.title}>"
+
     @property
     def memory_bytes(self) -> int:
         """The memory of one device, in bytes."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from yantra.base.errors import ConfigError, show
 from yantra.base.output import whole_file
+from yantra.base.regular import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +92,8 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[ZipFile]:
 
     where = os.fspath(path)
     try:
-        archive = ZipFile(path)
+        with open_regular(path):  # and no pipe, which ZipFile would wait for
+            archive = ZipFile(path)
     except FileNotFoundError:
         from yantra.chakra.files import near
 

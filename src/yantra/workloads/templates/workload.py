@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeGuard, get_args, overload
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.text import count
 from yantra.chakra import Trace
 from yantra.chakra.relative import (
     Meaning,
@@ -170,8 +171,8 @@ class Workload:
     def ranks_of_template(self) -> dict[str, int]:
         """Return how many ranks run each template."""
         counts = dict.fromkeys(self._content, 0)
-        for one, count in zip(self.classes, self._layout.ranks_of_class, strict=True):
-            counts[one.template] += count
+        for one, ranks in zip(self.classes, self._layout.ranks_of_class, strict=True):
+            counts[one.template] += ranks
         return counts
 
     def template_bytes(self, template: str) -> bytes:
@@ -318,7 +319,8 @@ class Workload:
         return names
 
     def __repr__(self) -> str:
-        return f"<Workload of {self.ranks} ranks, {len(self._content)} templates>"
+        templates = count(len(self._content), "template")
+        return f"<Workload of {count(self.ranks, 'rank')}, {templates}>"
 
 
 class _NumberedGroups(Sequence[tuple[int, tuple[int, ...]]]):
