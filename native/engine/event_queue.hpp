@@ -10,8 +10,9 @@
 // TooLong (base/too_long.hpp), at the latest when its turn comes.
 //
 // Where ranks do the same in step, events of one owner and one time follow each other, their kinds and
-// indices evenly spaced. Such a run is one entry with a count: whatever comes between ends it, so the
-// order is that of single events, by construction. A recorded run keeps a trail per event: no runs.
+// indices evenly spaced. Such a run is one entry with a count: whatever comes between for that time ends
+// it, so the order is that of single events, by construction. Events of two times may take turns, as
+// arrivals and links that become free do. A recorded run keeps a trail per event: no runs.
 #pragma once
 
 #include <algorithm>
@@ -43,11 +44,13 @@ public:
     bool empty() const { return head_ == present_.size() && used_ == 0; }
 
     void schedule(u64 time, EventKind kind, u32 index) {
-        if (index == newest_.next && time == newest_.time && kind == newest_.kind) [[likely]] {
-            ++newest_.entry->count;
-            newest_.next += newest_.entry->stride;
-            newest_.kind = newest_.kind.moved(newest_.entry->kind_stride);
-            return;
+        for (Newest& newest : newest_) {
+            if (index == newest.next && time == newest.time && kind == newest.kind) [[likely]] {
+                ++newest.entry->count;
+                newest.next += newest.entry->stride;
+                newest.kind = newest.kind.moved(newest.entry->kind_stride);
+                return;
+            }
         }
         schedule_apart(time, kind, index);
     }
@@ -72,8 +75,10 @@ public:
             advance();
         }
         EventRun& run = present_[head_++];
-        if (newest_.entry == &run) {
-            newest_ = {};
+        for (Newest& newest : newest_) {
+            if (newest.entry == &run) {
+                newest = {};
+            }
         }
         processed_ += run.count;
         return run;
@@ -121,7 +126,7 @@ public:
     }
 
 private:
-    // The entry that was scheduled last, while it is the last of its time, and what would go on it.
+    // An entry that is the last of its time, and what would go on it. No two are of one time.
     struct Newest {
         EventRun* entry = nullptr;
         u64 time = 0;
@@ -131,24 +136,35 @@ private:
 
     // Starts an entry, or makes a run of the newest one and this event.
     [[gnu::noinline]] void schedule_apart(u64 time, EventKind kind, u32 index) {
-        EventRun* const entry = newest_.entry;
-        if (entry != nullptr && entry->count == 1 && time == newest_.time &&
-            kind.owner() == entry->owner()) {
+        Newest* of_time = &newest_[0];
+        if (of_time->entry == nullptr || of_time->time != time) {
+            of_time = &newest_[1];
+        }
+        EventRun* const entry = of_time->entry;
+        const bool has_entry = entry != nullptr && of_time->time == time;
+        if (has_entry && entry->count == 1 && kind.owner() == entry->owner()) {
             entry->count = 2;
             entry->kind_stride = kind.packed() - entry->first_kind.packed();
             entry->stride = index - entry->first;
-            newest_.kind = kind.moved(entry->kind_stride);
-            newest_.next = index + entry->stride;
+            of_time->kind = kind.moved(entry->kind_stride);
+            of_time->next = index + entry->stride;
             return;
         }
         if (time < now_) [[unlikely]] {
             not_later();
         }
         Growing<EventRun>& entries = time == now_ ? present_ : bucket_of(time);
+        const EventRun* const before = entries.begin();
         entries.push({time, kind, index, 1, 0, 0, recorder_.trail});
         if constexpr (std::is_empty_v<Trail>) {
+            if (entries.begin() != before && before != nullptr) [[unlikely]] {
+                newest_ = {};   // one may have been there
+            }
+            if (!has_entry) {
+                of_time = &newest_[replace_ ^= 1];
+            }
             // One event has no strides yet, so whatever follows it comes back here.
-            newest_ = {&entries[entries.size() - 1], time, {}, none};
+            *of_time = {&entries[entries.size() - 1], time, {}, none};
         }
     }
 
@@ -201,7 +217,8 @@ private:
     u64 now_ = 0;
     u64 processed_ = 0;
     u64 used_ = 0;
-    Newest newest_;
+    std::array<Newest, 2> newest_;
+    u32 replace_ = 0;   // the one of them that was written last for a time of its own
     std::size_t head_ = 0;
     Growing<EventRun> present_;
     std::array<Growing<EventRun>, 64> buckets_;

@@ -86,6 +86,33 @@ void run(u32 seed) {
     check(queue.processed() == scheduled, "events are counted wrong", step);
 }
 
+// Two or three sequences take turns, each at a time of its own, as arrivals and links that become free
+// do. Two are two runs; whatever they are, they come by time and in their order.
+void sequences_may_take_turns(u32 seed) {
+    test::Random random(seed);
+    EventQueue queue;
+    const u32 sequences = 2 + seed % 2;
+    const u32 length = 2 + static_cast<u32>(random.below(40));
+    std::vector<u32> next(sequences);
+    for (u32 i = 0; i < length; ++i) {
+        for (u32 sequence = 0; sequence < sequences; ++sequence) {
+            queue.schedule(10 + 7 * sequence, {Owner::network, sequence}, i);
+        }
+    }
+    u32 runs = 0;
+    while (!queue.empty()) {
+        const EventRun run = queue.next_run();
+        ++runs;
+        for (u32 at = 0; at < run.count; ++at) {
+            const u32 sequence = run.kind(at).kind();
+            check(run.time == 10 + 7 * sequence, "an event of another time", at);
+            check(run.index(at) == next[sequence]++, "an event out of its order", at);
+        }
+    }
+    check(sequences > 2 || runs == 2, "sequences that take turns are no runs", runs);
+    check(next == std::vector<u32>(sequences, length), "events were lost", seed);
+}
+
 void the_past_is_refused() {
     EventQueue queue;
     queue.schedule(10, {Owner::network, 0}, 0);
@@ -124,6 +151,7 @@ void the_end_of_the_clock_is_kept() {
 int main() {
     for (u32 seed = 0; seed < 20; ++seed) {
         run(seed);
+        sequences_may_take_turns(seed);
     }
     the_past_is_refused();
     the_end_of_the_clock_is_kept();

@@ -62,10 +62,23 @@ public:
 
     virtual void send(const Message& message, Notice arrived, Notice departed) = 0;
     virtual void handle(const Event& event) = 0;
+    // Handles events of a run from `at` on, at most up to `until`; returns the first that it left.
+    virtual u32 handle_run(const EventRun& run, u32 at, u32 /*until*/) {
+        handle(run.event(at));
+        return at + 1;
+    }
 
     virtual NetworkCapabilities capabilities() const { return {}; }
 
     virtual FixedWay fixed_way(const Message&) { return {}; }
+
+    // The link that is all the way between two ranks, for who sends many messages over it and need not
+    // have each find its way; none where there is no such link, or where the network wants to know.
+    virtual u32 only_link(RankId /*src*/, RankId /*dst*/) { return none; }
+    // Sends over the link that only_link() told for the ends of the message.
+    virtual void send_over(u32 /*link*/, const Message&, Notice /*arrived*/) {
+        fail("a network that told of no link");
+    }
 
     // With `messages_never_wait`: the ticks of a message, and in `use`, by dimension, `times` of it.
     virtual u64 alone(const Message&, u64 /*times*/, std::vector<LinkUse>& /*use*/) const {

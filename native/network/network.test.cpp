@@ -52,19 +52,26 @@ public:
     }
     void run() {
         while (!engine_.queue.empty()) {
-            const Event event = engine_.queue.next();
-            if (event.kind.owner() == Owner::network) {
-                network_->handle(event);
-            } else if (event.kind.owner() == Owner::execution) {
-                network_->send(messages_[event.index], {{Owner::transport, 0}, event.index},
-                               {{Owner::transport, 1}, event.index});
-            } else {
-                u64& tick = (event.kind.kind() == 0 ? arrived : departed)[event.index];
-                check(tick == ~u64{0}, "a message arrives or leaves twice", event.index);
-                tick = engine_.now();
+            handle(engine_.queue.next());
+        }
+    }
+    // The same by runs of events, with messages sent over their only link where they have one, by who
+    // does not ask when they leave.
+    void run_by_runs() {
+        asks_for_links_ = true;
+        while (!engine_.queue.empty()) {
+            const EventRun run = engine_.queue.next_run();
+            for (u32 at = 0; at < run.count;) {
+                if (run.owner() == Owner::network) {
+                    at = network_->handle_run(run, at, run.count);
+                } else {
+                    handle(run.event(at++));
+                }
             }
         }
     }
+    // No message asks when it leaves.
+    void forget_departures() { wants_departures_ = false; }
     const Grid& grid() const { return grid_; }
     NetworkModel& network() { return *network_; }
     u32 hops(const Message& message, u32 d) const {
@@ -77,6 +84,31 @@ public:
     std::vector<u64> departed;
 
 private:
+    void handle(const Event& event) {
+        if (event.kind.owner() == Owner::network) {
+            network_->handle(event);
+        } else if (event.kind.owner() == Owner::execution) {
+            send_now(event.index);
+        } else {
+            u64& tick = (event.kind.kind() == 0 ? arrived : departed)[event.index];
+            check(tick == ~u64{0}, "a message arrives or leaves twice", event.index);
+            tick = engine_.now();
+        }
+    }
+    void send_now(u32 number) {
+        const Message& message = messages_[number];
+        const Notice arrival{{Owner::transport, 0}, number};
+        const u32 link = asks_for_links_ ? network_->only_link(message.src, message.dst) : none;
+        if (link != none) {
+            network_->send_over(link, message, arrival);
+        } else {
+            network_->send(message, arrival,
+                           wants_departures_ ? Notice{{Owner::transport, 1}, number} : Notice{});
+        }
+    }
+
+    bool asks_for_links_ = false;
+    bool wants_departures_ = true;
     Grid grid_;
     Engine engine_;
     std::unique_ptr<NetworkModel> network_;
@@ -217,6 +249,28 @@ void without_contention_all_agree(const Make& make, const Make& other, test::Ran
     check(one.arrived == two.arrived && one.departed == two.departed, "networks differ", ranks);
 }
 
+// Whoever asks for the only link between two ranks, and handles events by runs, finds the same times.
+void short_cuts_change_nothing(const Make& make, test::Random& random) {
+    const std::vector<Dimension> dimensions = any_dimensions(random, 1 + random.below(2));
+    World one(dimensions, make);
+    World two(dimensions, make);
+    one.forget_departures();
+    two.forget_departures();
+    for (u32 i = 0; i < 60; ++i) {
+        const Message message = any_message(random, one.grid().ranks());
+        const u64 tick = 1000 * random.below(20);
+        one.send(tick, message);
+        two.send(tick, message);
+    }
+    one.run();
+    two.run_by_runs();
+    check(one.arrived == two.arrived, "a short cut takes another time", 0);
+    const std::vector<LinkUse> uses = one.network().dimensions();
+    for (u32 d = 0; d < uses.size(); ++d) {
+        check(uses[d].bytes == two.network().dimensions()[d].bytes, "a short cut carries other bytes", d);
+    }
+}
+
 // On one link, first come first served: each message waits until the one before it has left.
 void one_link_serves_in_order() {
     World world({{Block::ring, 2, 1.0, 50.0, 1.0}}, [](const Grid& grid, Engine& engine) {
@@ -243,6 +297,7 @@ int main() {
             a_message_alone_takes_hops_and_bytes(make, level.has_links, random);
             nothing_is_lost(make, level.has_links, random);
             what_is_repeated_was_carried(make, random);
+            short_cuts_change_nothing(make, random);
             without_contention_all_agree(maker_of(*find_network_level("analytical")), make, random);
         }
     }

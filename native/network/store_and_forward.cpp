@@ -75,15 +75,47 @@ void StoreAndForwardNetwork::send(const Message& message, Notice arrived, Notice
     ensure(message.src != message.dst, "a message to its own sender");
     const u32 link = routes_.next(stop, message.dst.index());
     if (stop.is(message.dst.index()) && !links_[link].busy && departed.kind.is_none()) {
-        const Times& times = occupy(link, message.bytes);
-        probe_.crosses_at_once(link);
-        queue_.schedule(queue_.now() + times.hop, arrived);
-        queue_.schedule(queue_.now() + times.busy, {Owner::network, link_free}, link);
+        cross(link, message.bytes, arrived);
         return;
     }
     const u32 transit = accept(message, arrived, departed);
     transits_[transit].stop = stop;
     offer(link, transit);
+}
+
+u32 StoreAndForwardNetwork::only_link(RankId src, RankId dst) {
+    Links::Stop stop{src.index(), none};
+    const u32 link = routes_.next(stop, dst.index());
+    return stop.is(dst.index()) ? link : none;
+}
+
+void StoreAndForwardNetwork::send_over(u32 link, const Message& message, Notice arrived) {
+    if (!links_[link].busy) [[likely]] {
+        cross(link, message.bytes, arrived);
+        return;
+    }
+    send(message, arrived, {});
+}
+
+// A message takes a link that is idle and its whole way.
+inline void StoreAndForwardNetwork::cross(u32 link, u64 bytes, Notice arrived) {
+    const Times& times = occupy(link, bytes);
+    probe_.crosses_at_once(link);
+    queue_.schedule(queue_.now() + times.hop, arrived);
+    queue_.schedule(queue_.now() + times.busy, {Owner::network, link_free}, link);
+}
+
+u32 StoreAndForwardNetwork::handle_run(const EventRun& run, u32 at, u32 until) {
+    constexpr EventKind freed(Owner::network, link_free);
+    for (; at < until && run.kind(at) == freed; ++at) {
+        const Event event = run.event(at);
+        probe_.link_free(event);
+        free_link(event.index);
+    }
+    for (; at < until && run.kind(at) != freed; ++at) {
+        handle(run.event(at));
+    }
+    return at;
 }
 
 void StoreAndForwardNetwork::handle(const Event& event) {
@@ -144,25 +176,23 @@ const StoreAndForwardNetwork::Times& StoreAndForwardNetwork::occupy(u32 index, u
     return times;
 }
 
-const StoreAndForwardNetwork::Times& StoreAndForwardNetwork::times_of(u32 d, u64 bytes) {
-    Times& times = times_[d];
-    if (times.bytes != bytes) {
-        const Dimension& dimension = grid_.dimension(d);
-        const double serialisation = static_cast<double>(bytes) / dimension.bytes_per_ns;
-        times = {bytes, scale_.ticks(dimension.latency_ns + serialisation),
-                 scale_.ticks(serialisation)};
-    }
-    return times;
+void StoreAndForwardNetwork::settle(Times& times, const Dimension& dimension, u64 bytes) const {
+    const double serialisation = static_cast<double>(bytes) / dimension.bytes_per_ns;
+    times = {bytes, scale_.ticks(dimension.latency_ns + serialisation), scale_.ticks(serialisation)};
 }
 
-void StoreAndForwardNetwork::free_link(u32 index) {
+inline void StoreAndForwardNetwork::free_link(u32 index) {
     Link& link = links_[index];
     link.busy = false;
     probe_.freed(index);
-    const u32 transit = link.first;
-    if (transit == none) {
-        return;
+    if (link.first != none) {
+        serve_next(index);
     }
+}
+
+void StoreAndForwardNetwork::serve_next(u32 index) {
+    Link& link = links_[index];
+    const u32 transit = link.first;
     link.first = transits_[transit].behind;
     if (link.first == none) {
         link.last = none;

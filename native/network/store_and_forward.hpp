@@ -25,6 +25,9 @@ public:
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override;
+    u32 handle_run(const EventRun& run, u32 at, u32 until) override;
+    u32 only_link(RankId src, RankId dst) override;
+    void send_over(u32 link, const Message& message, Notice arrived) override;
     std::vector<LinkRecord> links() const override;
     std::vector<LinkUse> dimensions() const override;
     std::vector<u64> busiest() const override;
@@ -57,7 +60,14 @@ protected:
                            const std::vector<u32>& links);
 
     u32 accept(const Message& message, Notice arrived, Notice departed);
-    const Times& times_of(u32 dimension, u64 bytes);
+    const Times& times_of(u32 dimension, u64 bytes) {
+        Times& times = times_[dimension];
+        if (times.bytes != bytes) [[unlikely]] {
+            settle(times, grid_.dimension(dimension), bytes);
+        }
+        return times;
+    }
+    void settle(Times& times, const Dimension& dimension, u64 bytes) const;
     const Times& occupy(u32 link, u64 bytes);
     void offer(u32 link, u32 transit);
 
@@ -76,7 +86,9 @@ private:
     // Where a message goes when its last hop is done: by default, on to its next link.
     virtual void take_on(u32 transit);
     void transmit(u32 link, u32 transit);
+    void cross(u32 link, u64 bytes, Notice arrived);
     void free_link(u32 link);
+    void serve_next(u32 link);
 };
 
 }  // namespace yantra

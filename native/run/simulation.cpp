@@ -110,6 +110,8 @@ u32 Simulation::handle_run(const EventRun& run, u32 until) {
         const u32 from = at;
         if (run.owner() == Owner::exchange) {
             at = collectives_.exchange().handle_arrivals(run, at, until);
+        } else if (run.owner() == Owner::network) {
+            at = network_->handle_run(run, at, until);
         } else if (run.owner() == Owner::rank_events && watcher_ == nullptr) {
             at = collectives_.exchange().handle_of_ranks(run, at, until);
             if (engine_.of_ranks.is_running()) {

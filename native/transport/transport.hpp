@@ -72,6 +72,13 @@ public:
         network_.send(message, arrived, {});
     }
 
+    // The same over the link that is all the way, if there is one.
+    u32 only_link(RankId from, RankId to) { return network_.only_link(from, to); }
+    void pass_over(u32 link, const Message& message, Notice arrived) {
+        count(message.ranks);
+        network_.send_over(link, message, arrived);
+    }
+
     // The same, of who schedules and counts its messages itself; see FixedWay.
     FixedWay fixed_way(const Message& message) { return network_.fixed_way(message); }
     void count(u64 messages) { state_.messages += messages; }

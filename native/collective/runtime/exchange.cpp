@@ -72,7 +72,12 @@ inline void Exchange::send_counted(ChunkId chunk, Packets& x) {
     }
     const u64 ranks = x.ranks;
     if (x.way.use == nullptr) {
-        transport_.pass({RankId(x.rank), RankId(x.to_rank), x.send_bytes, ranks}, notice);
+        const Message message{RankId(x.rank), RankId(x.to_rank), x.send_bytes, ranks};
+        if (x.link != none) {
+            transport_.pass_over(x.link, message, notice);
+        } else {
+            transport_.pass(message, notice);
+        }
         return;
     }
     transport_.count(ranks);
@@ -225,6 +230,7 @@ void Exchange::resolve_peer(Packets& x) {
     x.to_mark = x.phase << counter_bits | machine.counter_of(-out, run.by_xor, x.place.size);
     x.from_counter = machine.counter_of(into, run.by_xor, x.place.size);
     x.way = transport_.fixed_way({RankId(x.rank), RankId(x.to_rank), x.send_bytes});
+    x.link = x.way.use == nullptr ? transport_.only_link(RankId(x.rank), RankId(x.to_rank)) : none;
 }
 
 void Exchange::handle(const Event& event) {

@@ -36,6 +36,7 @@ public:
         u64 reduce_ticks = 0;      // of run `reduce_run`, or not_reduced
         u64 send_bytes = 0;        // of the current send run, as are the next four
         FixedWay way;              // of its messages, where none waits for another
+        u32 link = none;           // of its messages, where it is all their way
         ChunkId to_chunk;          // none until it has joined the table
         u32 to_mark = 0;           // phase and the peer's counter
         u32 from_counter = 0;
