@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 _KINDS = (
     (stat.S_ISFIFO, "a pipe"),
@@ -24,32 +24,50 @@ class NotRegularError(OSError):
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a regular file for reading. Raises OSError, whose `strerror` says why not.
-
-    The file is looked at before it is opened, as opening a pipe waits for its other end, and once
-    more when it is open.
-    """
-    _check(os.stat(path), path)
-    file = open(path, "rb")  # noqa: SIM115  # the caller closes it
-    try:
-        _check(os.fstat(file.fileno()), path)
-    except OSError:
-        file.close()
-        raise
-    return file
+    """Open a regular file for reading. Raises OSError, whose `strerror` says why not."""
+    return os.fdopen(_open(path)[0], "rb")
 
 
 def read_regular(path: str | os.PathLike[str]) -> bytes:
-    """Return the content of a regular file, as long as it is when it is opened."""
-    with open_regular(path) as file:
-        return file.read(os.fstat(file.fileno()).st_size)
+    """Return the content of a regular file, as long as it is when it is opened.
+
+    A job of thousands of ranks reads as many small files, so this asks the system as little as can
+    be: open, look, read and close.
+    """
+    descriptor, size = _open(path)
+    try:
+        content = os.read(descriptor, size)
+        while 0 < len(content) < size:  # a call returns at most 2 GiB
+            more = os.read(descriptor, size - len(content))
+            if not more:
+                break
+            content += more
+        return content
+    finally:
+        os.close(descriptor)
 
 
-def _check(status: os.stat_result, path: str | os.PathLike[str]) -> None:
-    mode = status.st_mode
+def _open(path: str | os.PathLike[str]) -> tuple[int, int]:
+    """Return the descriptor of a regular file and its size in bytes.
+
+    It opens without waiting, as a pipe would for its other end, and looks at what it has opened.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # a socket, or a device that is not there
+            _refuse(os.stat(path).st_mode, path)
+        raise
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        _refuse(status.st_mode, path)
+    return descriptor, status.st_size
+
+
+def _refuse(mode: int, path: str | os.PathLike[str]) -> NoReturn:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
-    for is_kind, name in _KINDS:
-        if is_kind(mode):
-            problem = f"it is {name}; expected a regular file"
-            raise NotRegularError(errno.EINVAL, problem, os.fspath(path))
+    name = next((name for is_kind, name in _KINDS if is_kind(mode)), "no file")
+    problem = f"it is {name}; expected a regular file"
+    raise NotRegularError(errno.EINVAL, problem, os.fspath(path))
