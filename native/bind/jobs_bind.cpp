@@ -44,7 +44,7 @@ struct Lowered {
 };
 
 std::vector<UsedCollective> used_collectives(const Graph& graph) {
-    std::set<std::pair<std::string, u64>> used;
+    std::set<std::pair<i32, u64>> used;
     std::pair<i32, u64> last{-3, 0};
     for (u32 node = 0; node < graph.size(); ++node) {
         if (graph.type[node] != collective_node ||
@@ -54,15 +54,48 @@ std::vector<UsedCollective> used_collectives(const Graph& graph) {
         const std::pair<i32, u64> now{graph.pg_name[node], graph.comm_type.value[node]};
         if (now != last) {
             last = now;
-            used.emplace(now.first >= 0 ? graph.pg_names[static_cast<std::size_t>(now.first)] : "",
-                         now.second);
+            used.insert(now);
         }
     }
-    std::vector<UsedCollective> found;
+    std::set<std::pair<std::string, u64>> named;
     for (const auto& [group, comm_type] : used) {
+        named.emplace(group >= 0 ? graph.pg_names[static_cast<std::size_t>(group)] : "", comm_type);
+    }
+    std::vector<UsedCollective> found;
+    for (const auto& [group, comm_type] : named) {
         found.push_back({group, comm_type});
     }
     return found;
+}
+
+// Which kinds of nodes a graph has; other kernels have no operations for a roofline.
+struct NodeKinds {
+    bool kernels = false;
+    bool other_kernels = false;
+    bool communication = false;
+    bool memory = false;
+    bool host = false;
+};
+
+NodeKinds node_kinds(const Graph& graph) {
+    constexpr i32 compute_node = 4;   // Chakra's COMP_NODE; those of memory are before, of communication behind
+    constexpr i32 metadata_node = 1;
+    NodeKinds kinds;
+    for (u32 node = 0; node < graph.size(); ++node) {
+        const auto type = static_cast<i32>(graph.type[node]);
+        if (type > compute_node) {
+            kinds.communication = true;
+        } else if (type == compute_node) {
+            const bool on_host = graph.is_cpu_op.kind_of(node) == IntColumn::integer &&
+                                 graph.is_cpu_op.value[node] != 0;
+            kinds.host |= on_host;
+            kinds.kernels |= !on_host;
+            kinds.other_kernels |= !on_host && graph.num_ops.kind_of(node) != IntColumn::integer;
+        } else if (type > metadata_node) {
+            kinds.memory = true;
+        }
+    }
+    return kinds;
 }
 
 Lowered lower_graph(std::shared_ptr<const Graph> graph, const LowerOptions& options) {
@@ -230,6 +263,13 @@ void register_jobs(nb::module_& module) {
     nb::class_<Lowered>(module, "Lowered")
         .def_ro("job", &Lowered::job)
         .def_ro("problems", &Lowered::problems);
+    nb::class_<NodeKinds>(module, "NodeKinds")
+        .def_ro("kernels", &NodeKinds::kernels)
+        .def_ro("other_kernels", &NodeKinds::other_kernels)
+        .def_ro("communication", &NodeKinds::communication)
+        .def_ro("memory", &NodeKinds::memory)
+        .def_ro("host", &NodeKinds::host);
+    module.def("node_kinds", &node_kinds, "graph"_a, nb::call_guard<nb::gil_scoped_release>());
     nb::class_<UsedCollective>(module, "UsedCollective")
         .def_ro("group", &UsedCollective::group)
         .def_ro("comm_type", &UsedCollective::comm_type);

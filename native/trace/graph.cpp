@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -22,6 +24,8 @@ namespace yantra {
 namespace {
 
 constexpr std::size_t max_count = std::numeric_limits<std::uint32_t>::max() - 1;
+constexpr std::size_t remembered_names = 4096;
+constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
 
 std::uint32_t narrow(std::size_t count) { return static_cast<std::uint32_t>(count); }
 
@@ -139,14 +143,30 @@ private:
         }
     }
 
+    // Micro-batches and layers give the same names again and again, so a name is looked for where one of
+    // its hash was put last.
     void names() {
-        graph_.name_begin.reserve(size() + 1U);
-        graph_.name_begin.push_back(0);
-        graph_.name_bytes.reserve(trace_.name_bytes.size());
+        std::vector<std::uint32_t> last_put(remembered_names, nowhere);
+        graph_.name_at.reserve(size());
         for (std::uint32_t node = 0; node < size(); ++node) {
-            graph_.name_bytes.append(trace_.name(order_.last(node)));
-            graph_.name_begin.push_back(graph_.name_bytes.size());
+            const std::string_view name = trace_.name(order_.last(node));
+            std::uint32_t& at = last_put[std::hash<std::string_view>()(name) % remembered_names];
+            if (at == nowhere || graph_.name_there(at) != name) {
+                at = put(name);
+            }
+            graph_.name_at.push_back(at);
         }
+    }
+
+    std::uint32_t put(std::string_view name) {
+        const std::size_t at = graph_.name_bytes.size();
+        if (at + sizeof(std::uint32_t) + name.size() > max_count) {
+            throw TraceFault(0, "more than 4 GiB of names in one trace");
+        }
+        const auto length = static_cast<std::uint32_t>(name.size());
+        graph_.name_bytes.append(reinterpret_cast<const char*>(&length), sizeof(length));
+        graph_.name_bytes.append(name);
+        return static_cast<std::uint32_t>(at);
     }
 
     void duplicates() {
@@ -449,8 +469,13 @@ private:
 
 std::string_view Graph::name(std::uint32_t node) const {
     ensure(node < size(), "graph: no such node");
-    const std::uint64_t begin = name_begin[node];
-    return std::string_view(name_bytes).substr(begin, name_begin[node + 1] - begin);
+    return name_there(name_at[node]);
+}
+
+std::string_view Graph::name_there(std::uint32_t at) const {
+    std::uint32_t length = 0;
+    std::memcpy(&length, name_bytes.data() + at, sizeof(length));
+    return std::string_view(name_bytes).substr(at + sizeof(length), length);
 }
 
 bool Graph::has_errors() const {

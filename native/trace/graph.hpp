@@ -48,6 +48,7 @@ struct Graph {
 
     std::uint32_t size() const { return static_cast<std::uint32_t>(id.size()); }
     std::string_view name(std::uint32_t node) const;
+    std::string_view name_there(std::uint32_t at) const;   // a place in name_bytes
 
     // The recorded duration in nanoseconds: exact where the node says it and that is wanted, else that of
     // its whole microseconds.
@@ -94,8 +95,8 @@ struct Graph {
     TensorColumn inputs, outputs;  // the attributes of that name, not the IOInfo fields
     std::vector<std::string> tensor_names;
 
-    std::vector<std::uint64_t> name_begin;  // n + 1
-    std::string name_bytes;
+    std::vector<std::uint32_t> name_at;  // where the name is in name_bytes, behind its length in 4 bytes
+    std::string name_bytes;              // a name that comes again and again is there a few times only
 
     std::vector<Diagnostic> diagnostics;
 

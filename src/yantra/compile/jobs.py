@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yantra import _core
+from yantra.base.at_once import in_order
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs, arriving_at
 from yantra.compile.kernels import KernelTimes
@@ -13,6 +14,9 @@ from yantra.compile.schedule import StartOrder
 from yantra.compile.templates import TemplateGraphs
 from yantra.scenario import Scenario
 from yantra.scenario.quirks import Quirk
+
+_WORTH_A_THREAD = 2000
+"""Nodes of a graph that is lowered beside others."""
 
 
 def lower_jobs(
@@ -27,10 +31,19 @@ def lower_jobs(
     options.name_groups(communicators.by_name)
     jobs = []
     kernels.tell(options, 0)
-    for at, (graph, source) in enumerate(zip(graphs.distinct, graphs.sources, strict=True)):
+
+    def lower(at: int) -> _core.Lowered:
         if graphs.device_of:
             kernels.tell(options, graphs.device_of[at])
-        lowered = _core.lower(graph, options)
+        return _core.lower(graphs.distinct[at], options)
+
+    # What is told of a device is told to all calls, so with several they come one after the other.
+    all_lowered = in_order(
+        lower,
+        range(len(graphs.distinct)),
+        lambda at: not graphs.device_of and len(graphs.distinct[at]) > _WORTH_A_THREAD,
+    )
+    for lowered, graph, source in zip(all_lowered, graphs.distinct, graphs.sources, strict=True):
         refuse(lowered.problems, graph, source)
         jobs.append(order.of(lowered.job, graph))
     builder.set_jobs(jobs, graphs.by_rank)

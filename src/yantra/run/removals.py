@@ -15,11 +15,7 @@ from yantra import _core
 from yantra.compile import Model
 from yantra.compile.removal import bandwidth_of_dimension
 from yantra.network import level_of
-from yantra.result.tables import NODE_TYPES
 from yantra.scenario import Custom, Scenario
-
-_COMPUTE_NODE = NODE_TYPES.index("COMP")
-_INTEGER = _core.IntColumn.Kind.INTEGER.value
 
 
 class Removal(NamedTuple):
@@ -135,51 +131,24 @@ def causes_of(model: Model, dimensions: list[str]) -> list[Cause]:
     they are one. Local reductions are the memory's there, but those of collectives given by traces.
     """
     scenario = model.scenario
-    kinds = _kinds(model)
+    of_graphs = [_core.node_kinds(graph) for graph in model.graphs.distinct]
+    has_kernels = any(kinds.kernels for kinds in of_graphs)
     causes = []
-    if kinds.kernels and (kinds.other_kernels or not _has_roofline(scenario)):
+    no_operations = any(kinds.other_kernels for kinds in of_graphs)
+    if has_kernels and (no_operations or not _has_roofline(scenario)):
         causes.append(Cause("compute", "compute", COMPUTE))
-    elif kinds.kernels:
+    elif has_kernels:
         causes.append(Cause("compute", "the rate of arithmetic", PEAK))
         causes.append(Cause("memory_bandwidth", "memory bandwidth", MEMORY_BANDWIDTH))
-    if kinds.communication:
+    if any(kinds.communication for kinds in of_graphs):
         for label, removal in zip(dimensions, bandwidth_removals(model), strict=True):
             causes.append(Cause("network", f"the network, bandwidth of {label}", removal))
         causes.append(Cause("latency", "latency and hand-overs of messages", DELAYS))
         in_memory = MEMORY_BANDWIDTH in (cause.removal for cause in causes)
         if _is_custom(scenario) or (_reduces_in_memory(scenario) and not in_memory):
             causes.append(Cause("reductions", "local reductions", REDUCTIONS))
-    if kinds.memory:
+    if any(kinds.memory for kinds in of_graphs):
         causes.append(Cause("memory", "remote memory", REMOTE_MEMORY))
-    if kinds.host:
+    if any(kinds.host for kinds in of_graphs):
         causes.append(Cause("host", "host work", HOST))
     return causes
-
-
-class _Kinds(NamedTuple):
-    """Which kinds of nodes there are; other kernels have no operations for the roofline."""
-
-    kernels: bool
-    other_kernels: bool
-    communication: bool
-    memory: bool
-    host: bool
-
-
-def _kinds(model: Model) -> _Kinds:
-    kernels = others = communication = memory = host = False
-    for graph in model.graphs.distinct:
-        types = set(graph.type)
-        communication = communication or any(at > _COMPUTE_NODE for at in types)
-        memory = memory or any(NODE_TYPES[at].startswith("MEM_") for at in types)
-        if _COMPUTE_NODE in types:
-            of_cpu, counted = graph.is_cpu_op, graph.num_ops.kind
-            for node, at in enumerate(graph.type):
-                if at != _COMPUTE_NODE:
-                    continue
-                if len(of_cpu.kind) and of_cpu.kind[node] == _INTEGER and of_cpu.value[node]:
-                    host = True
-                else:
-                    kernels = True
-                    others = others or not len(counted) or counted[node] != _INTEGER
-    return _Kinds(kernels, others, communication, memory, host)

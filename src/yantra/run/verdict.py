@@ -6,8 +6,9 @@ that none contains another (`yantra.run.removals`): the rate of arithmetic and t
 memory, or all kernels where no roofline tells them apart; the bandwidth of each dimension; latency
 and hand-overs; remote memory; host work; and waiting, whose removal needs no run.
 
-Trade-off: a handful of runs for one line. Where they would handle more than MOST_EVENTS events, or
-a removal of a large folded run cannot be folded, the bound is an estimate and says so.
+Trade-off: a handful of runs for one line. Where they would handle more than MOST_EVENTS events or
+compile more than MOST_NODES nodes, or a removal of a large folded run cannot be folded, the bound
+is an estimate and says so.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from yantra.scenario.types import Fold
 MOST_EVENTS = 2_000_000
 """How many events all removals together may have, if each has as many as the run."""
 
+MOST_NODES = 10_000_000
+"""How many nodes of distinct traces all removals together may compile."""
+
 MOST_NODES_UNFOLDED = 100_000
 """A removal that cannot be folded, where the run was, is run whole up to so many nodes."""
 
@@ -31,7 +35,8 @@ def verdict(result: Result) -> Bound:
     """Return what bounds a run, by runs without each cause or, if they cost too much, estimated."""
     model, makespan = result.model, max(result.outcome.finish)
     removable = causes(result)
-    if result.events * len(removable) > MOST_EVENTS:
+    nodes = sum(len(graph) for graph in model.graphs.distinct)
+    if result.events * len(removable) > MOST_EVENTS or nodes * len(removable) > MOST_NODES:
         return estimated(model, result.outcome, result.dimension_uses)
     gains = []
     for kind, label, removal in removable:

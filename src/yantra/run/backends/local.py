@@ -16,8 +16,8 @@ from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
+from yantra.base.cores import cores
 from yantra.run.backends.backend import Backend, Work
-from yantra.run.cores import cores
 from yantra.run.sweep_task import Task, perform
 
 _WAITING_PER_THREAD = 4

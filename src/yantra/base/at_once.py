@@ -1,0 +1,60 @@
+"""Calls of the core on all cores, with their results in order.
+
+The core lets go of the interpreter's lock while it works, so threads are enough. Trade-off: a call
+must be worth a thread, tens of microseconds. Small ones are made here and start no thread.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+def in_order(
+    call: Callable[[Item], Answer], items: Iterable[Item], is_large: Callable[[Item], bool]
+) -> Iterator[Answer]:
+    """Yield `call(item)` of each item, in order; from the first large one on, several at once.
+
+    What a call raises is raised at its place, and so is what `items` raises. Items are asked for
+    ahead, two for each core.
+    """
+    at_once = 0
+    pool: ThreadPoolExecutor | None = None
+    pending: deque[Future[Answer]] = deque()
+    source = iter(items)
+    try:
+        while True:
+            try:
+                item = next(source)
+            except StopIteration:
+                break
+            except Exception:
+                while pending:  # one of them may raise, and comes first
+                    yield pending.popleft().result()
+                raise
+            if at_once == 0 and is_large(item):
+                from yantra.base.cores import cores
+
+                at_once = cores()
+            if at_once <= 1:
+                yield call(item)
+                continue
+            if pool is None:
+                from concurrent.futures import ThreadPoolExecutor
+
+                pool = ThreadPoolExecutor(at_once)
+            pending.append(pool.submit(call, item))
+            if len(pending) > 2 * at_once:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        if pool is not None:
+            pool.shutdown(wait=True, cancel_futures=True)

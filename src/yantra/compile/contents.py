@@ -1,0 +1,52 @@
+"""Which files hold the same, without keeping them in memory.
+
+Small contents are kept and compared. Of a large one a few hundred bytes are; where another has the
+same ones, both are told apart by a digest of all bytes, for which the first is read once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+SMALL = 1 << 16
+"""Bytes of a content that is kept."""
+
+_SAMPLED = 256
+
+
+class Contents:
+    """Numbers contents as they come, equal ones alike. `load` reads a path again."""
+
+    def __init__(self, load: Callable[[str], bytes]) -> None:
+        self._load = load
+        self._small: dict[bytes, int] = {}
+        self._sampled: dict[tuple[int, bytes], tuple[int, str]] = {}
+        self._digested: dict[tuple[int, bytes], dict[bytes, int]] = {}
+        self._count = 0
+
+    def number(self, content: bytes, path: str) -> tuple[int, bool]:
+        """Return the number of a content, and whether it is new."""
+        if len(content) <= SMALL:
+            number = self._small.setdefault(content, self._count)
+        else:
+            number = self._of_large(content, path)
+        is_new = number == self._count
+        self._count += is_new
+        return number, is_new
+
+    def _of_large(self, content: bytes, path: str) -> int:
+        sample = len(content), content[:: len(content) // _SAMPLED]
+        if sample not in self._sampled:
+            self._sampled[sample] = self._count, path
+            return self._count
+        digested = self._digested.get(sample)
+        if digested is None:
+            number, first = self._sampled[sample]
+            digested = self._digested[sample] = {_digest(self._load(first)): number}
+        return digested.setdefault(_digest(content), self._count)
+
+
+def _digest(content: bytes) -> bytes:
+    import hashlib
+
+    return hashlib.sha256(content).digest()
