@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from yantra.base.errors import ConfigError
@@ -42,7 +42,7 @@ class Limit:
 
 _in_force: list[Limit] = []
 _last: list[Limit] = []  # stays when the limit is lifted, for the error
-_needs: list[str] = []
+_needs: list[Callable[[], str]] = []
 
 
 def free_bytes() -> int:
@@ -95,14 +95,19 @@ def limited(most: int | None = None) -> Iterator[None]:
             _restore(before)
 
 
-def note(need: str) -> None:
+def is_limited() -> bool:
+    """Return whether a limit is in force."""
+    return bool(_in_force)
+
+
+def note(need: Callable[[], str]) -> None:
     """Remember what is about to take memory, for the error if there is too little."""
     _needs[:] = [need]
 
 
 def out_of_memory() -> str:
     """Return what to say of an allocation that failed."""
-    what = f"; {_needs[-1]}" if _needs else ""
+    what = f"; {_needs[-1]()}" if _needs else ""
     allowed = _last[0].describe() if _last else "the memory that is free"
     return (
         f"memory: this takes more than {allowed}{what}; allow more with {WHERE}, use fewer chunks "

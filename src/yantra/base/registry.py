@@ -157,6 +157,8 @@ class Registry(Generic[T]):
 
         The number is empty where there is none, and where the whole is a name.
         """
+        if name in self._imported:
+            return name, ""
         path = plugin_files.split_path(name)
         if path is not None:
             return path

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-SMALL = 1 << 16
+SMALL = 1 << 18
 """Bytes of a content that is kept."""
 
 _SAMPLED = 256

@@ -12,6 +12,7 @@ from yantra.base.units import format_size
 from yantra.compile import Model
 
 _MOST_QUEUES = 2**32 - 1
+_SURELY_FREE = 16 * 2**20  # bytes; to ask the system for less takes as long as a small run
 _SHOWN = (("trillion", 1e12), ("billion", 1e9), ("million", 1e6), ("thousand", 1e3))
 _EXACT_BELOW = 10_000
 
@@ -51,15 +52,20 @@ def check_work(model: Model, ranks: Sequence[int] = ()) -> Work:
             f"collectives.queues_per_dimension: a rank has {native.queues_in_a_rank:.3g} queues; "
             f"the core counts {_MOST_QUEUES}"
         )
-    allowed = memory.limit()
-    need = f"the run keeps {_what(native)}: at least {format_size(work.memory_bytes)}"
-    if work.memory_bytes > allowed.bytes:
-        raise UnsupportedError(
-            f"memory: {need}, more than {allowed.describe()}; use fewer collectives.chunks or "
-            f"queues, or allow more with {memory.WHERE}"
-        )
-    memory.note(need)
+    if work.memory_bytes > _SURELY_FREE or memory.is_limited():
+        allowed = memory.limit()
+        if work.memory_bytes > allowed.bytes:
+            raise UnsupportedError(
+                f"memory: {_need(native)}, more than {allowed.describe()}; use fewer "
+                f"collectives.chunks or queues, or allow more with {memory.WHERE}"
+            )
+    memory.note(lambda: _need(native))
     return work
+
+
+def _need(native: _core.Work) -> str:
+    size = format_size(round(native.bytes_needed))
+    return f"the run keeps {_what(native)}: at least {size}"
 
 
 def _of(native: _core.Work) -> Work:
