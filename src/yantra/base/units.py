@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 
-Kind = Literal["bandwidth", "time", "size", "flops", "time_per_byte", "power", "price"]
+Kind = Literal["bandwidth", "time", "size", "flops", "time_per_byte", "power", "price", "frequency"]
 
 _DECIMAL: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
 _BINARY: Final = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
@@ -42,7 +42,7 @@ _PER_SECOND: Final = {"B/s": (1, 1), "Bps": (1, 1), "b/s": (1, 8), "bps": (1, 8)
 _PER_NS: Final = {"B/ns": (10**9, 1)}
 _OPERATIONS: Final = {"FLOP/s": (1, 1), "FLOPS": (1, 1), "flop/s": (1, 1)}
 
-# kind -> unit -> (numerator, denominator) of that unit in s, B, B/s, FLOP/s, s/B, W or USD/h
+# kind -> unit -> (numerator, denominator) of that unit in s, B, B/s, FLOP/s, s/B, W, USD/h or Hz
 _UNITS: Final[dict[Kind, dict[str, tuple[int, int]]]] = {
     "time": _SECONDS,
     "size": _scaled({"B": (1, 1), "b": (1, 8), "bit": (1, 8)}),
@@ -51,6 +51,7 @@ _UNITS: Final[dict[Kind, dict[str, tuple[int, int]]]] = {
     "time_per_byte": {f"{unit}/B": ratio for unit, ratio in _SECONDS.items()},
     "power": {"W": (1, 1), "kW": (1000, 1), "MW": (10**6, 1)},
     "price": {"USD/h": (1, 1)},
+    "frequency": _scaled({"Hz": (1, 1)}),
 }
 _EXAMPLE: Final[dict[Kind, str]] = {
     "time": "500 ns",
@@ -60,6 +61,7 @@ _EXAMPLE: Final[dict[Kind, str]] = {
     "time_per_byte": "0.01 ns/B",
     "power": "700 W",
     "price": "2.50 USD/h",
+    "frequency": "1.41 GHz",
 }
 _ENDINGS: Final[tuple[tuple[str, Kind, str], ...]] = (
     ("ns_per_byte", "time_per_byte", "ns/B"),
@@ -72,7 +74,7 @@ _ENDINGS: Final[tuple[tuple[str, Kind, str], ...]] = (
 _QUANTITY: Final = r"([+-]?)([0-9]+)?(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?\s*(.*)"
 _LARGEST_EXPONENT: Final = 400
 _LONGEST_PLAIN: Final = 16  # digits before a number is written with an exponent
-_PREFIXED: Final = ("B", "B/s", "FLOP/s")
+_PREFIXED: Final = ("B", "B/s", "FLOP/s", "Hz")
 _FIVE_DIGITS = 10_000
 _ROUNDS_UP: Final = 0.9999995  # above this share of a unit the smaller one would print 1000.000
 

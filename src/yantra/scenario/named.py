@@ -35,19 +35,19 @@ def cluster_parts(
     return {name: getattr(read, name) for name in _PARTS} | {"collectives": collectives}
 
 
-def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...]]:
+def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...], Cluster | None]:
     """Return the tree of a scenario file with a named cluster replaced by its parts.
 
-    And the name of the level that each dimension is of. Without a name the tree comes back as it
-    is. Relative paths start from `folder`. What the file says of the levels, the device, the memory
-    and the collectives goes before what the cluster says.
+    And the name of the level that each dimension is of, and the cluster. Without a name the tree
+    comes back as it is. Relative paths start from `folder`. What the file says of the levels, the
+    device, the memory and the collectives goes before what the cluster says.
     """
     cluster = tree.get("cluster") if isinstance(tree, dict) else None
     where = "cluster.name" if isinstance(cluster, dict) else "cluster"
     if isinstance(cluster, str):
         cluster = {"name": cluster}
     if not isinstance(cluster, dict) or "name" not in cluster:
-        return tree, ()
+        return tree, (), None
     given = {key: cluster[key] for key in (*_PARTS, "devices") if key in cluster}
     named: NamedCluster = NAMED.read(
         {key: value for key, value in cluster.items() if key not in given}, "cluster", folder
@@ -63,7 +63,7 @@ def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...]]:
         over = tree.get("collectives", {})
         is_mapping = isinstance(over, dict)
         whole["collectives"] = parts["collectives"] | over if is_mapping else over
-    return whole, levels
+    return whole, levels, machine
 
 
 def _parts(
@@ -120,6 +120,20 @@ def _changed(part: Any, given: dict[str, Any], key: str, folder: str) -> Any:
     changes = NAMED.entries[key][1]
     assert isinstance(changes, Changes)
     return changes.over(part, given[key], f"cluster.{key}", folder)
+
+
+def with_compute_options(device: Any, machine: Cluster) -> Any:
+    """Return a device whose compute model has the options that the cluster's file gives it.
+
+    What the scenario says of an option goes before; so the name of a model alone will do.
+    """
+    compute = device.get("compute") if isinstance(device, dict) else None
+    chosen = compute if isinstance(compute, dict) else {"kind": compute}
+    kind, given = chosen.get("kind"), chosen.get("options") or {}
+    options = machine.compute_options(kind) if isinstance(kind, str) else {}
+    if not options or not isinstance(given, dict):
+        return device
+    return device | {"compute": chosen | {"options": options | given}}
 
 
 def _levels(

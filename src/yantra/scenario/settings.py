@@ -16,7 +16,7 @@ from typing import Any
 from yantra.base.documents import parse_yaml
 from yantra.base.errors import ConfigError, expected_got
 from yantra.scenario.layout import DOCUMENT
-from yantra.scenario.named import call_changed, dimensions_of, expanded
+from yantra.scenario.named import call_changed, dimensions_of, expanded, with_compute_options
 
 Settings = Mapping[str, Any]
 """The plain tree of a value by the path of its field."""
@@ -72,21 +72,26 @@ def with_settings(
         if not _is_part_of_cluster(place):
             tree = DOCUMENT.put(tree, place, settings[path], "", folder)
     before = tree
-    tree, levels = expanded(tree, folder)
-    is_named = tree is not before
+    tree, levels, machine = expanded(tree, folder)
     if between:
         tree = between(tree)
     for path, place in steps.items():
         if _is_part_of_cluster(place):
             for one in _named_dimensions(place, levels):
                 tree = DOCUMENT.put(tree, one, settings[path], "", folder)
-    parts = [place for place in steps.values() if _is_part_of_cluster(place)]
-    changed = [place[1:] for place in parts if place[0] == "cluster"]
-    if is_named and changed:
+    changed = [
+        place[1:]
+        for place in steps.values()
+        if _is_part_of_cluster(place) and place[0] == "cluster"
+    ]
+    if machine is None:
+        return tree
+    parts = tree["cluster"]
+    if changed:
         cluster = before["cluster"]
         own = cluster.get("machine") if isinstance(cluster, dict) else None
-        call_changed(tree["cluster"], changed, own)
-    return tree
+        call_changed(parts, changed, own)
+    return tree | {"cluster": parts | {"device": with_compute_options(parts["device"], machine)}}
 
 
 def _is_part_of_cluster(place: tuple[str, ...]) -> bool:

@@ -11,6 +11,7 @@ import re
 from os import path as paths
 from typing import Any, get_args
 
+from yantra import compute as computes
 from yantra.base import units
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.base.plugin_files import split_path
@@ -34,7 +35,7 @@ def cluster_of(tree: Any, path: str) -> Cluster:
     device = where.mapping(
         top["device"],
         ("name", "dtype", "peak", "memory", "memory_bandwidth"),
-        ("achievable", "power", "price"),
+        ("achievable", "compute", "power", "price"),
     )
     peak = _rates(where.key("peak"), device["peak"], DTYPES)
     if not peak:
@@ -60,6 +61,7 @@ def cluster_of(tree: Any, path: str) -> Cluster:
         dtype=dtype,
         peak=peak,
         achievable=achievable,
+        compute=_compute(where.key("compute"), device.get("compute", {})),
         memory=where.key("memory").quantity(device["memory"], "size", "B"),
         memory_bandwidth=where.key("memory_bandwidth").quantity(
             device["memory_bandwidth"], "bandwidth", "B/s"
@@ -87,6 +89,20 @@ def _rates(place: _Place, tree: Any, dtypes: tuple[str, ...]) -> tuple[tuple[str
         for name in dtypes
         if name in given
     )
+
+
+def _compute(place: _Place, tree: Any) -> tuple[tuple[str, tuple[tuple[str, Number], ...]], ...]:
+    """Read what a device gives the options of compute models: counts, each with its source."""
+    read = []
+    for model, given in place.mapping(tree, (), computes.models.names()).items():
+        at = place.key(model)
+        section = computes.models.get(model, at.name).options
+        options = at.mapping(given, (), tuple(section.entries) if section else ())
+        counts = tuple((name, at.key(name).count(value)) for name, value in options.items())
+        plain = {name: int(number.value) for name, number in counts}
+        computes.FIELD.read({"kind": model, "options": plain}, at.name, "")
+        read.append((model, counts))
+    return tuple(read)
 
 
 def _network(place: _Place, tree: Any) -> tuple[Level, ...]:

@@ -77,8 +77,9 @@ class Level(Record):
 class Cluster(Record):
     """A machine of any size: a device, its host link, and its network, innermost level first.
 
-    `achievable` has the rates, per dtype, that the best of large matrix products reach. `power` is
-    what a device draws and `price` what an hour of it costs, where the file states them.
+    `achievable` has the rates, per dtype, that the best of large matrix products reach. `compute`
+    has, for compute models by name, the counts that the device gives their options. `power` is what
+    a device draws and `price` what an hour of it costs, where the file states them.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Cluster(Record):
     chunks: int = 1
     inter_dimension: str = "ascending"
     achievable: tuple[tuple[str, Number], ...] = ()
+    compute: tuple[tuple[str, tuple[tuple[str, Number], ...]], ...] = ()
     power: Number | None = None
     price: Number | None = None
 
@@ -149,6 +151,10 @@ class Cluster(Record):
 
         return device_parts(self, dtype or self.dtype, speeds, where)
 
+    def compute_options(self, model: str) -> dict[str, Any]:
+        """Return what the device gives the options of a compute model; often nothing."""
+        return {name: int(number.value) for name, number in dict(self.compute).get(model, ())}
+
     def numbers(self) -> Iterator[tuple[str, Number]]:
         """Yield every number with the key it stands at in the file."""
         yield "device.memory", self.memory
@@ -157,6 +163,9 @@ class Cluster(Record):
             yield f"device.peak.{dtype}", peak
         for dtype, rate in self.achievable:
             yield f"device.achievable.{dtype}", rate
+        for model, options in self.compute:
+            for name, number in options:
+                yield f"device.compute.{model}.{name}", number
         for key in ("power", "price"):
             if (stated := getattr(self, key)) is not None:
                 yield f"device.{key}", stated

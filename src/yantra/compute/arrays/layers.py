@@ -1,0 +1,127 @@
+"""What an array runs: products of matrices, and convolutions as the products they are.
+
+A convolution becomes a product by laying out every window of its input as a row ("im2col"). Padding
+is added to the input first; a window that reaches over its edge is cut off there.
+Source: SCALE-Sim 3.0.0 for the sizes, which count a window for every step that begins inside.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from yantra.base.records import Record
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Words = NDArray[np.int64]
+
+NOTHING = -1
+"""The place of a word that is not read: beyond an edge."""
+
+
+class Gemm(Record):
+    """A product of an input of M x K with weights of K x N."""
+
+    m: int
+    n: int
+    k: int
+
+    @property
+    def different_inputs(self) -> int:
+        """Words of the input."""
+        return self.m * self.k
+
+    def inputs(self) -> Words:
+        """Return the address of each word of the input, M x K."""
+        import numpy as np
+
+        return np.arange(self.m * self.k, dtype=np.int64).reshape(self.m, self.k)
+
+    def weights(self) -> Words:
+        """Return the address of each word of the weights, K x N."""
+        import numpy as np
+
+        return np.arange(self.k * self.n, dtype=np.int64).reshape(self.k, self.n)
+
+
+class Convolution(Record):
+    """A convolution of `filters` filters over an input of height x width x channels."""
+
+    height: int
+    width: int
+    filter_height: int
+    filter_width: int
+    channels: int
+    filters: int
+    stride: int = 1
+    padding: int = 0
+
+    @property
+    def rows_out(self) -> int:
+        """Rows of the output: ceil((height - filter height + stride) / stride)."""
+        return _steps(self.height + 2 * self.padding, self.filter_height, self.stride)
+
+    @property
+    def columns_out(self) -> int:
+        """Columns of the output, likewise."""
+        return _steps(self.width + 2 * self.padding, self.filter_width, self.stride)
+
+    @property
+    def m(self) -> int:
+        """Windows, which are the rows of the input of the product."""
+        return self.rows_out * self.columns_out
+
+    @property
+    def n(self) -> int:
+        """Filters."""
+        return self.filters
+
+    @property
+    def k(self) -> int:
+        """Words of a window."""
+        return self.filter_height * self.filter_width * self.channels
+
+    @property
+    def different_inputs(self) -> int:
+        """Words of the input that some window has; wide strides leave some out."""
+        down = _covered(self.rows_out, self.height + 2 * self.padding, self.filter_height, self)
+        across = _covered(self.columns_out, self.width + 2 * self.padding, self.filter_width, self)
+        return down * across * self.channels
+
+    def gemm(self) -> Gemm:
+        """Return the product of the same size."""
+        return Gemm(m=self.m, n=self.n, k=self.k)
+
+    def inputs(self) -> Words:
+        """Return the address of each word of each window, M x K; NOTHING beyond the edge.
+
+        Windows overlap, so one address stands in several rows. Padding is stored like the input.
+        """
+        import numpy as np
+
+        height, width = self.height + 2 * self.padding, self.width + 2 * self.padding
+        down, across = np.divmod(np.arange(self.m)[:, None], self.columns_out)
+        row, rest = np.divmod(np.arange(self.k)[None, :], self.filter_width * self.channels)
+        column, channel = np.divmod(rest, self.channels)
+        row, column = down * self.stride + row, across * self.stride + column
+        address = (row * width + column) * self.channels + channel
+        return np.where((row < height) & (column < width), address, NOTHING)
+
+    def weights(self) -> Words:
+        """Return the address of each word of the filters, K x N."""
+        return self.gemm().weights()
+
+
+Layer = Gemm | Convolution
+
+
+def _covered(steps: int, size: int, window: int, layer: Convolution) -> int:
+    """Return how many rows or columns of an input are in a window; the last may be cut off."""
+    last = max(min(window, size - (steps - 1) * layer.stride), 0)
+    return (steps - 1) * min(layer.stride, window) + last
+
+
+def _steps(size: int, window: int, stride: int) -> int:
+    return -(-(size - window + stride) // stride)
