@@ -33,7 +33,12 @@ void bind_choices(nb::module_& module) {
         .value("NONE", RemoteMemoryKind::absent)
         .value("PER_NPU", RemoteMemoryKind::per_rank)
         .value("PER_NODE", RemoteMemoryKind::per_node)
-        .value("POOL", RemoteMemoryKind::pool);
+        .value("POOL", RemoteMemoryKind::pool)
+        .value("PIPELINE", RemoteMemoryKind::pipeline);
+    nb::enum_<MemoryLevel>(module, "MemoryLevel")
+        .value("RANK", MemoryLevel::rank)
+        .value("NODE", MemoryLevel::node)
+        .value("POOL", MemoryLevel::pool);
     nb::enum_<Block>(module, "Block")
         .value("RING", Block::ring)
         .value("FULLY_CONNECTED", Block::fully_connected)
@@ -108,9 +113,12 @@ void bind_cluster(nb::module_& module) {
     nb::class_<BlockTable>(module, "BlockTable")
         .def(nb::init<u32, u32, std::vector<u32>, std::vector<u32>, std::vector<u32>>(), "ranks"_a,
              "devices"_a, "link_from"_a, "link_to"_a, "next_link"_a);
+    nb::class_<MemoryHop>(module, "MemoryHop")
+        .def(nb::init<MemoryLevel, double>(), nb::kw_only(), "level"_a, "bytes_per_ns"_a);
     nb::class_<RemoteMemory>(module, "RemoteMemory")
-        .def(nb::init<RemoteMemoryKind, u64, double, u32, bool>(), nb::kw_only(), "kind"_a,
-             "latency_ns"_a, "bytes_per_ns"_a, "ranks_per_node"_a, "accesses_say"_a = false);
+        .def(nb::init<RemoteMemoryKind, u64, double, u32, bool, double, std::vector<MemoryHop>>(),
+             nb::kw_only(), "kind"_a, "latency_ns"_a, "bytes_per_ns"_a, "ranks_per_node"_a,
+             "accesses_say"_a = false, "chunk_bytes"_a = 0.0, "hops"_a = std::vector<MemoryHop>{});
     nb::class_<ResourceMap>(module, "ResourceMap")
         .def(nb::init<std::vector<u32>, u8, u8, u8, std::vector<u8>, std::vector<u8>>(),
              nb::kw_only(), "capacity"_a, "cpu"_a, "compute"_a, "memory"_a,

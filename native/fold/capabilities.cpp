@@ -75,6 +75,8 @@ std::string why_not(RemoteMemoryKind memory) {
         case RemoteMemoryKind::pool:
             return "remote memory that ranks share serves what comes first, which can depend on their "
                    "numbers";
+        case RemoteMemoryKind::pipeline:
+            return "accesses to a pipelined memory share its hops with those of other ranks";
     }
     return nothing_known_of("remote memory");
 }

@@ -1,12 +1,17 @@
 // Memory: accesses of nodes to the memory behind their rank (astra-sim-semantics 7.1).
 //
 // A memory that several ranks share serves one request at a time, first come first served; others
-// serve at once. How long an access takes and who shares what: remote.hpp.
+// serve at once. How long an access takes and who shares what: remote.hpp. A pipeline gathers what
+// begins in a tick before it serves it by groups: pipeline.hpp.
 #pragma once
+
+#include <algorithm>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "engine/engine.hpp"
 #include "memory/memory_probe.hpp"
+#include "memory/pipeline.hpp"
 #include "memory/remote.hpp"
 
 namespace yantra::inline YANTRA_RUN {
@@ -25,9 +30,20 @@ public:
     };
 
     Memory(Engine& engine, const RemoteMemory& memory, u32 ranks, TimeScale scale)
-        : engine_(engine), servers_(memory, ranks, scale), probe_(engine.recorder()) {}
+        : engine_(engine),
+          is_pipeline_(memory.kind == RemoteMemoryKind::pipeline),
+          servers_(memory, ranks, scale),
+          pipeline_(memory, ranks, scale),
+          probe_(engine.recorder()) {}
 
     void access(const Access& access) {
+        if (is_pipeline_) {
+            if (begun_.empty()) {
+                engine_.queue.schedule(engine_.now(), {Owner::memory, 0}, 0);
+            }
+            begun_.push_back(access);
+            return;
+        }
         const u64 ticks = servers_.ticks(access.bytes, access.ticks);
         if (!servers_.exclusive()) {
             engine_.of_ranks.schedule(access.actor, ticks, access.done, access.a);
@@ -49,7 +65,41 @@ public:
         }
     }
 
+    // All that begins in this tick has begun: accesses of as many bytes are a group, in order of ranks.
+    void handle(const Event&) {
+        std::stable_sort(begun_.begin(), begun_.end(), [](const Access& x, const Access& y) {
+            return x.rank.index() < y.rank.index();
+        });
+        while (!begun_.empty()) {
+            serve_group();
+        }
+    }
+
 private:
+    // Serves the first access, and with it one of each other rank that has as many bytes.
+    void serve_group() {
+        std::vector<Access> group;
+        std::vector<Access> rest;
+        std::vector<u32> ranks;
+        for (const Access& access : begun_) {
+            const u32 rank = access.rank.index();
+            if (access.bytes == begun_[0].bytes && (ranks.empty() || ranks.back() != rank)) {
+                group.push_back(access);
+                ranks.push_back(rank);
+            } else {
+                rest.push_back(access);
+            }
+        }
+        const std::vector<u64> ends = pipeline_.serve(engine_.now(), group[0].bytes, ranks);
+        for (std::size_t at = 0; at < group.size(); ++at) {
+            const Access& access = group[at];
+            const Recorder::Scope scope(engine_.recorder());
+            probe_.begins(access.place);
+            engine_.of_ranks.schedule(access.actor, ends[at] - engine_.now(), access.done, access.a);
+        }
+        begun_.swap(rest);
+    }
+
     // The node completes first, then the server takes the next request, in the same tick.
     void serve(u32 server, const MemoryRequest& request) {
         const Recorder::Scope scope(engine_.recorder());
@@ -59,7 +109,10 @@ private:
     }
 
     Engine& engine_;
+    bool is_pipeline_;
     RemoteMemoryServers servers_;
+    MemoryPipeline pipeline_;
+    std::vector<Access> begun_;   // in this tick, on a pipeline
     MemoryProbe probe_;
 };
 

@@ -14,6 +14,7 @@ struct MemoryProbe {
     explicit MemoryProbe(Recorder&) {}
     void serves(u32, u32, u64) {}
     void server_free(const RankEvent&, u64) {}
+    void begins(u32) {}
 };
 
 #else
@@ -37,6 +38,8 @@ public:
         recorder_.begin(now, event.trail.cause, Why::server, of.serves, false);
         of.freed = recorder_.now();
     }
+    // What is scheduled now follows from the start of a node.
+    void begins(u32 place) { recorder_.trail.cause = recorder_.recording().issued[place]; }
 
 private:
     struct OfServer {

@@ -1,8 +1,9 @@
 // Remote memory: how long one access takes, and which accesses wait for each other.
 //
 // (astra-sim-semantics 7.1; ASTRA-sim 2.0, section IV-D.) Every access takes latency + bytes /
-// bandwidth, or what it says itself. Private memories serve at once; a node's or the pool's memory serves one request at a
-// time, first come first served.
+// bandwidth, or what it says itself. Private memories serve at once; a node's or the pool's memory
+// serves one request at a time, first come first served. Accesses of a pipelined memory go through
+// hops in chunks: pipeline.hpp.
 #pragma once
 
 #include <deque>
@@ -14,7 +15,14 @@
 
 namespace yantra {
 
-enum class RemoteMemoryKind : u8 { absent, per_rank, per_node, pool };
+enum class RemoteMemoryKind : u8 { absent, per_rank, per_node, pool, pipeline };
+enum class MemoryLevel : u8 { rank, node, pool };
+
+// A link on the way of every access; those of a node, or all, go through one at `node` and `pool`.
+struct MemoryHop {
+    MemoryLevel level = MemoryLevel::rank;
+    double bytes_per_ns = 0.0;
+};
 
 struct RemoteMemory {
     RemoteMemoryKind kind = RemoteMemoryKind::absent;
@@ -22,6 +30,8 @@ struct RemoteMemory {
     double bytes_per_ns = 0.0;
     u32 ranks_per_node = 1;
     bool accesses_say = false;   // each access brings its ticks; latency and bandwidth do not count
+    double chunk_bytes = 0.0;    // of an access to a pipeline, on one hop at a time
+    std::vector<MemoryHop> hops{};
 };
 
 struct MemoryRequest {

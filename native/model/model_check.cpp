@@ -21,6 +21,13 @@ void check_network(const Model& model) {
         ensure(ranks < none, "model: more ranks than 32 bits count");
     }
     ensure(model.memory.ranks_per_node > 0, "model: a node without ranks");
+    if (model.memory.kind == RemoteMemoryKind::pipeline) {
+        ensure(model.memory.chunk_bytes > 0.0 && !model.memory.hops.empty(),
+               "model: a pipelined memory without chunks or hops");
+        for (const MemoryHop& hop : model.memory.hops) {
+            ensure(hop.bytes_per_ns > 0.0, "model: a hop of no bandwidth");
+        }
+    }
 }
 
 u32 highest_offset(const Shape& shape) {

@@ -93,6 +93,9 @@ void Simulation::start() { executor_.start(); }
         case Owner::network:
             network_->handle(event);
             return;
+        case Owner::memory:
+            memory_.handle(event);
+            return;
         case Owner::arrivals:
             if (const u32 arrival = timers_.expire(event.index); arrival != none) {
                 executor_.begin(arrival);

@@ -303,6 +303,15 @@ class RemoteMemoryKind(enum.Enum):
 
     POOL = 3
 
+    PIPELINE = 4
+
+class MemoryLevel(enum.Enum):
+    RANK = 0
+
+    NODE = 1
+
+    POOL = 2
+
 class Block(enum.Enum):
     RING = 0
 
@@ -474,6 +483,9 @@ class BlockTable:
         next_link: Sequence[int],
     ) -> None: ...
 
+class MemoryHop:
+    def __init__(self, *, level: MemoryLevel, bytes_per_ns: float) -> None: ...
+
 class RemoteMemory:
     def __init__(
         self,
@@ -483,6 +495,8 @@ class RemoteMemory:
         bytes_per_ns: float,
         ranks_per_node: int,
         accesses_say: bool = False,
+        chunk_bytes: float = 0.0,
+        hops: Sequence[MemoryHop] = [],
     ) -> None: ...
 
 class ResourceMap:

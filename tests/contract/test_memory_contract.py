@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from yantra.base.errors import ConfigError
-from yantra.memory import model_of, models
-from yantra.memory.contract import LAWS, SPEEDS, Law, main, violations
+from yantra.memory import models
+from yantra.memory.contract import LAWS, SPEEDS, Law, example_of, main, violations
 from yantra.memory.model import Accesses, LatencyAndBandwidth, MemoryModel, Speeds
 
 
@@ -81,7 +81,7 @@ OFFENDERS = [
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("name", models.names())
 def test_law(law: Law, name: str, speeds: Speeds) -> None:
-    assert law(model_of(name), speeds) is None
+    assert law(example_of(name), speeds) is None
 
 
 def test_a_model_that_keeps_every_law_passes() -> None:

@@ -14,7 +14,7 @@ from yantra.base.errors import ConfigError
 from yantra.base.fields import kind_of, named
 from yantra.compile.graphs import Graphs
 from yantra.compile.removal import Without
-from yantra.memory.model import Accesses, MemoryModel, Speeds
+from yantra.memory.model import Accesses, MemoryModel, Pipeline, Speeds
 from yantra.scenario import RemoteMemory, Scenario
 
 WHERE = "cluster.memory"
@@ -22,6 +22,11 @@ _SHARING = {
     "rank": _core.RemoteMemoryKind.PER_NPU,
     "node": _core.RemoteMemoryKind.PER_NODE,
     "pool": _core.RemoteMemoryKind.POOL,
+}
+_LEVELS = {
+    "rank": _core.MemoryLevel.RANK,
+    "node": _core.MemoryLevel.NODE,
+    "pool": _core.MemoryLevel.POOL,
 }
 
 
@@ -34,6 +39,21 @@ def set_memory(builder: _core.ModelBuilder, scenario: Scenario, without: Without
             f"{WHERE}.ranks_per_node", f"must be at least 1; got {memory.ranks_per_node}"
         )
     is_free = "remote_memory" in without
+    if not is_free and (pipeline := _pipeline_of(scenario)):
+        builder.set_memory(
+            _core.RemoteMemory(
+                kind=_core.RemoteMemoryKind.PIPELINE,
+                latency_ns=memory.latency_ns,
+                bytes_per_ns=memory.bytes_per_ns,
+                ranks_per_node=pipeline.ranks_per_node,
+                chunk_bytes=pipeline.chunk_bytes,
+                hops=[
+                    _core.MemoryHop(level=_LEVELS[hop.sharing], bytes_per_ns=hop.bytes_per_ns)
+                    for hop in pipeline.hops
+                ],
+            )
+        )
+        return
     native = model.native and _core.RemoteMemoryKind[model.native.upper()]
     builder.set_memory(
         _core.RemoteMemory(
@@ -53,7 +73,7 @@ def tell_accesses(
     memory = scenario.memory
     native = _class_of(memory).native
     options.remote_memory = native != "none"
-    if native is not None or scenario.replay_only:
+    if native is not None or scenario.replay_only or _pipeline_of(scenario):
         return
     from yantra.memory.answers import ask
 
@@ -62,6 +82,18 @@ def tell_accesses(
     speeds = Speeds(memory.latency_ns, memory.bytes_per_ns)
     table.set_ns(ask(model, accesses_of(table), speeds, named(memory.kind), f"{WHERE}.kind"), scale)
     options.take_accesses(table)
+
+
+def _pipeline_of(scenario: Scenario) -> Pipeline | None:
+    """Return the hops that accesses share, made and checked; None where there are none."""
+    memory = scenario.memory
+    if _class_of(memory).native is not None:
+        return None
+    model = memories.model_of(memory.kind, f"{WHERE}.kind")
+    from yantra.memory.answers import hops_of
+
+    speeds = Speeds(memory.latency_ns, memory.bytes_per_ns)
+    return hops_of(model, speeds, named(memory.kind), f"{WHERE}.kind")
 
 
 def _class_of(memory: RemoteMemory) -> type[MemoryModel]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from yantra.base.columns import not_a_duration
-from yantra.base.errors import ConfigError
+from yantra.base.errors import ConfigError, YantraError
 from yantra.base.plugin_files import what_was_raised
-from yantra.memory.model import Accesses, MemoryModel, Speeds
+from yantra.memory.model import Accesses, MemoryModel, Pipeline, Sharing, Speeds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,3 +34,32 @@ def ask(
     if wrong:
         raise ConfigError(where, f"{name}: {accesses.describe(wrong.row)}: {wrong.problem}")
     return ns
+
+
+def hops_of(
+    model: MemoryModel, speeds: Speeds, name: str, where: str = "memory model"
+) -> Pipeline | None:
+    """Return the hops that accesses share, None if there are none.
+
+    Raises ConfigError at `where` with the model's `name` where they cannot be.
+    """
+    try:
+        pipeline = model.pipeline(speeds)
+    except YantraError:
+        raise
+    except Exception as error:
+        raise ConfigError(where, f"{name} failed: {what_was_raised(error)}") from error
+    if pipeline is None:
+        return None
+    if not pipeline.hops or not 0.0 < pipeline.chunk_bytes < float("inf"):
+        got = f"{len(pipeline.hops)} hops and chunks of {pipeline.chunk_bytes} bytes"
+        raise ConfigError(
+            where, f"{name}: expected at least one hop and chunks of bytes, got {got}"
+        )
+    for hop in pipeline.hops:
+        if not hop.bytes_per_ns > 0.0 or hop.sharing not in get_args(Sharing):
+            raise ConfigError(where, f"{name}: expected a bandwidth and who shares it, got {hop}")
+    if pipeline.ranks_per_node < 1:
+        problem = f"{name}: expected at least one rank per node, got {pipeline.ranks_per_node}"
+        raise ConfigError(where, problem)
+    return pipeline

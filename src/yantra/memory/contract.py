@@ -18,7 +18,8 @@ import numpy as np
 from yantra.base import contract
 from yantra.base.contract import Contract, asked
 from yantra.base.errors import ConfigError
-from yantra.memory import model_of
+from yantra.base.fields import Plugin
+from yantra.memory import model_of, models
 from yantra.memory.answers import ask
 from yantra.memory.model import Accesses, MemoryModel, Sharing, Speeds, accesses
 
@@ -94,6 +95,12 @@ LAWS: tuple[Law, ...] = (
 )
 
 
+def example_of(name: str, where: str | None = None) -> MemoryModel:
+    """Return a model with its defaults, and what it gives as example where it has none."""
+    example = models.get(name, where).example
+    return model_of(Plugin(kind=name, options=tuple(example.items())) if example else name, where)
+
+
 def violations(model: MemoryModel) -> Iterator[str]:
     """Yield what is wrong with a model, for every memory and law."""
     for speeds in SPEEDS:
@@ -118,7 +125,7 @@ CONTRACT = Contract(
     module="yantra.memory.contract",
     about="Check a memory model: its durations, and what simulations take for granted.",
     argument="a name (pool), or a file with a line PLUGIN =",
-    find=model_of,
+    find=example_of,
     violations=violations,
     summary=summary,
 )

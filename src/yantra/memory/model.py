@@ -1,14 +1,15 @@
 """What a memory model is: how long an access takes alone, and who waits for whom.
 
 A new one needs `access`. It is asked once, for all accesses that differ. Those to a memory that
-several ranks share are served one at a time, first come first served; the core does that.
-Trade-off: an access takes the same time whatever else goes on, so bandwidth is not divided.
+several ranks share are served one at a time, first come first served; the core does that. A model
+may say that accesses cross links in chunks (`pipeline`); then they queue on each.
+Trade-off: without that, an access takes the same time whatever else goes on.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from yantra.base.fields import Section
@@ -27,6 +28,25 @@ class Speeds(NamedTuple):
 
     latency_ns: int
     bytes_per_ns: float
+
+
+class Hop(NamedTuple):
+    """A link that every access crosses: one for each rank, for each node, or for all."""
+
+    sharing: Sharing
+    bytes_per_ns: float
+
+
+class Pipeline(NamedTuple):
+    """Hops that accesses cross in chunks, which queue at each hop, first come first served.
+
+    Ranks that access as many bytes at the same time go together: of each, `chunk_bytes` are on a
+    hop before the next chunk of any. The core runs it (native/memory/pipeline.hpp).
+    """
+
+    chunk_bytes: float
+    hops: tuple[Hop, ...]
+    ranks_per_node: int = 1
 
 
 class Accesses(Record):
@@ -69,12 +89,14 @@ class MemoryModel(ABC):
 
     `options` describes what a scenario may set, None for nothing. `native` names the form the core
     computes itself. `needs_bandwidth`: a memory without a bandwidth is refused.
+    `example` has options by name to check a model with, where some have no default.
     """
 
     options: ClassVar[Section | None] = None
     sharing: ClassVar[Sharing] = "rank"
     native: ClassVar[Literal["none", "per_npu", "per_node", "pool"] | None] = None
     needs_bandwidth: ClassVar[bool] = True
+    example: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, options: Any = None) -> None:
         """Keep the options, as the record of `self.options`."""
@@ -83,6 +105,10 @@ class MemoryModel(ABC):
     @abstractmethod
     def access(self, accesses: Accesses, speeds: Speeds) -> NDArray[np.float64]:
         """Return how long each access takes alone, in nanoseconds, for all rows at once."""
+
+    def pipeline(self, speeds: Speeds) -> Pipeline | None:
+        """Return the hops that accesses share, None where each takes the time of `access`."""
+        return None
 
 
 class LatencyAndBandwidth(MemoryModel):
