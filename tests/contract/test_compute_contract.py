@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from yantra.base.errors import ConfigError
-from yantra.compute import model_of, models
-from yantra.compute.contract import DEVICES, LAWS, Law, violations
+from yantra.compute import models
+from yantra.compute.contract import DEVICES, LAWS, Law, example_of, violations
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
 from yantra.compute.roofline import Roofline
 
@@ -105,7 +105,7 @@ OFFENDERS = [
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("name", models.names())
 def test_law(law: Law, name: str, device: Device) -> None:
-    assert law(model_of(name), device) is None
+    assert law(example_of(name), device) is None
 
 
 def test_a_model_that_keeps_every_law_passes() -> None:

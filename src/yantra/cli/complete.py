@@ -68,6 +68,12 @@ def _models() -> Iterable[str]:
     return catalogue.names()
 
 
+def _devices() -> Iterable[str]:
+    from yantra.compute import devices
+
+    return devices.names()
+
+
 def _clusters() -> Iterable[str]:
     from yantra.fabric import clusters
 
@@ -124,6 +130,7 @@ def _msccl_collectives() -> Iterable[str]:
 
 models = _offer(_models, files=True)
 clusters = _offer(_clusters, files=True)
+devices = _offer(_devices, files=True)
 networks = _offer(_networks, files=True)
 quirks = _offer(_quirks)
 schedules = _offer(_schedules, files=True)

@@ -22,6 +22,7 @@ COMMANDS = {
     "schema": "Print the JSON Schema of scenario files, for editors.",
     "workload": "Make, show and expand workloads: what a job computes and communicates.",
     "cluster": "List named clusters, and show their numbers with sources.",
+    "device": "Show time, area, power and cost of a device that a file describes.",
     "chakra": "Link, convert and look at execution traces.",
     "astra-sim": "Run ASTRA-sim's inputs and print ASTRA-sim's lines.",
     "new": "Write a plug-in to begin with: a topology, an algorithm, a model.",

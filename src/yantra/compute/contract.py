@@ -18,7 +18,8 @@ import numpy as np
 from yantra.base import contract
 from yantra.base.contract import Contract, asked
 from yantra.base.errors import ConfigError
-from yantra.compute import model_of
+from yantra.base.fields import Plugin
+from yantra.compute import model_of, models
 from yantra.compute.answers import ask
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels, kernels
 from yantra.compute.roofline import Roofline
@@ -121,6 +122,12 @@ LAWS: tuple[Law, ...] = (
 )
 
 
+def example_of(name: str, where: str | None = None) -> ComputeModel:
+    """Return a model with its defaults, and what it gives as example where it has none."""
+    example = models.get(name, where).example
+    return model_of(Plugin(kind=name, options=tuple(example.items())) if example else name, where)
+
+
 def violations(model: ComputeModel) -> Iterator[str]:
     """Yield what is wrong with a model, for every device and law."""
     for device in DEVICES:
@@ -143,7 +150,7 @@ CONTRACT = Contract(
     module="yantra.compute.contract",
     about="Check a compute model: its durations, and what simulations take for granted.",
     argument="a name (roofline), or a file with a line PLUGIN =",
-    find=model_of,
+    find=example_of,
     violations=violations,
     summary=summary,
 )

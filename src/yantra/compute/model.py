@@ -8,7 +8,7 @@ kernel alone. What runs beside it, and what ran before, it does not know.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from yantra.base.fields import Section
@@ -123,13 +123,15 @@ class ComputeModel(ABC):
     `options` describes what a scenario may set, None for nothing. `needs` are what the model cannot
     answer without: a trace whose kernels lack it is refused, and so is a device. `native` names the
     form the core computes itself, to the same ticks. `may_beat_the_roofline` says that the device's
-    peak and bandwidth bound nothing here.
+    peak and bandwidth bound nothing here. `example` has options by name to check a model with,
+    where some have no default.
     """
 
     options: ClassVar[Section | None] = None
     needs: ClassVar[tuple[Need, ...]] = ("flops", "bytes", "peak", "memory_bandwidth")
     native: ClassVar[Literal["recorded", "roofline"] | None] = None
     may_beat_the_roofline: ClassVar[bool] = False
+    example: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, options: Any = None) -> None:
         """Keep the options, as the record of `self.options`."""

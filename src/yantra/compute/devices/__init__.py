@@ -1,0 +1,12 @@
+"""Described devices: a file says what a device is made of, built or not.
+
+From it follow time by tiles (`tiles`), area (`area`), power (`power`) and what a die costs
+(`cost`). The compute model `described` prices kernels on one; `yantra device show` shows one.
+"""
+
+from __future__ import annotations
+
+from yantra.compute.devices.find import load, names
+from yantra.compute.devices.types import Device
+
+__all__ = ["Device", "load", "names"]

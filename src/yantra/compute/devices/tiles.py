@@ -1,0 +1,150 @@
+"""How long kernels take on a described device: tiles over cores in waves, each level overlapped.
+
+A product is cut into tiles of its result, one on a core at a time; a wave is one tile on every
+core. While a core's lanes compute a piece of a tile, the next piece comes in, so a tile takes the
+longer of its cycles, by the law of the arrays, and its bytes from the global buffer; what the
+global buffer cannot hold comes from memory again, at the same time. The best tile counts. Every
+other kernel takes the longer of its vector operations and its bytes. Trade-off: a handful of tiles,
+no conflicts.
+Sources: Zhang et al., LLMCompass, ISCA 2024, section III-B; NVIDIA, "Matrix multiplication
+background user's guide", for tile and wave quantisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from yantra.compute.arrays.law import Array, cycles, up
+from yantra.compute.devices.types import Device
+from yantra.compute.model import Kernels
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Reals = NDArray[np.float64]
+
+_MATRIX_CLASSES = frozenset({"gemm", "attention", "conv", "scan"})
+_BLOCK = 8192  # rows at a time, so that what is computed of them stays in the caches
+_ACCUMULATOR_BYTES = 4
+_WORD_BYTES = 2  # that tiles are chosen for
+_LONGEST_PIECE = 512
+_WIDEST_RATIO = 2
+
+
+class Tile(NamedTuple):
+    """A tile of a result, and the piece of K that comes in at once."""
+
+    m: int
+    n: int
+    k: int
+
+
+def tiles(m: Any, n: Any, tile: Tile) -> Any:
+    """Return in how many tiles a result is cut."""
+    return up(m, tile.m) * up(n, tile.n)
+
+
+def tile_efficiency(m: Any, n: Any, tile: Tile) -> Any:
+    """Return the part of the tiles that is the result: M N / (tiles tm tn)."""
+    return m * n / (tiles(m, n, tile) * (tile.m * tile.n))
+
+
+def wave_efficiency(count: Any, slots: int) -> Any:
+    """Return the part of the slots of all waves that have a tile."""
+    return count / (up(count, slots) * slots)
+
+
+def tiles_of(device: Device) -> tuple[Tile, ...]:
+    """Return the tiles that a core can hold: twice its operands, and sums in registers.
+
+    Sides are powers of two, one at most twice the other.
+    """
+    registers = device.registers_bytes * device.lanes
+    side = 16
+    sides = []
+    while side * side * _ACCUMULATOR_BYTES <= registers:
+        sides.append(side)
+        side *= 2
+    found = [
+        Tile(m, n, k)
+        for m in sides
+        for n in sides
+        if max(m, n) <= _WIDEST_RATIO * min(m, n) and (k := _piece(device, m, n))
+    ]
+    return tuple(found) or (Tile(1, 1, 1),)
+
+
+def _piece(device: Device, m: int, n: int) -> int:
+    """Return how much of K fits twice beside each other, 0 if too little or the sums do not."""
+    sums = m * n * _ACCUMULATOR_BYTES
+    if sums > device.registers_bytes * device.lanes:
+        return 0
+    room = device.local_buffer_bytes // (2 * (m + n) * _WORD_BYTES)
+    piece = 1 << max(room.bit_length() - 1, 0)
+    return min(piece, _LONGEST_PIECE) if room >= 1 else 0
+
+
+def seconds(device: Device, kernels: Kernels) -> Reals:
+    """Return how long kernels take without their launch, in seconds."""
+    import numpy as np
+
+    bytes = kernels.bytes.astype(np.float64)
+    matrix = np.array([name in _MATRIX_CLASSES for name in kernels.op_classes])[kernels.op_class]
+    rate = np.where(matrix, device.matrix_flops, device.vector_flops)
+    longest: Reals = np.maximum(kernels.flops / rate, bytes / device.memory.bytes_per_s)
+    product = np.flatnonzero((kernels.m > 0) & (kernels.n > 0) & (kernels.k > 0))
+    for at in range(0, len(product), _BLOCK):
+        rows = product[at : at + _BLOCK]
+        part = kernels.take(rows)
+        arrays = part.flops / device.matrix_flops
+        traffic = part.bytes / device.memory.bytes_per_s
+        longest[rows] = np.maximum(np.maximum(arrays, traffic), _products(device, part))
+    return longest
+
+
+def _products(device: Device, rows: Kernels) -> Reals:
+    """Return the time of products on their best tiles."""
+    import numpy as np
+
+    m, n, k = (column.astype(np.float64) for column in (rows.m, rows.n, rows.k))
+    batch = np.maximum(rows.batch, 1).astype(np.float64)
+    word = rows.bytes / (batch * (m * k + k * n + m * n))
+    best = np.full(len(rows), np.inf)
+    for taken in _by_tile(device, m, n, k, batch, word):
+        np.minimum(best, taken, out=best)
+    return best
+
+
+def _by_tile(
+    device: Device, m: Reals, n: Reals, k: Reals, batch: Reals, word: Reals
+) -> Iterator[Reals]:
+    import numpy as np
+
+    far, near = device.memory.bytes_per_s, device.global_buffer.bytes_per_s
+    least = m * k + k * n
+    for tile in tiles_of(device):
+        on_a_core = _tile_seconds(device, tile, k)
+        count = batch * np.ceil(m / tile.m) * np.ceil(n / tile.n)
+        waves = np.ceil(count / device.cores)
+        side = float(tile.m + tile.n)
+        busy = np.minimum(count, device.cores)
+        one_wave = np.maximum(on_a_core, busy * side * k * word / near)
+        pieces = busy * side * np.minimum(k, tile.k) * word / near  # before the first, and out
+        out = busy * (tile.m * tile.n) * word / near
+        panel = np.maximum(side * k * word, 1.0)
+        grid = np.sqrt(np.maximum(device.global_buffer.size_bytes / 2 / panel, busy))
+        again = k * m * n / grid * (1.0 / tile.n + 1.0 / tile.m)
+        moved = batch * word * (np.maximum(again, least) + m * n)
+        yield np.maximum(waves * one_wave + pieces + out, moved / far)
+
+
+def _tile_seconds(device: Device, tile: Tile, k: Reals) -> Any:
+    """Return how long the lanes of a core compute a tile, each a part of it."""
+    down = 1
+    while down * down < device.lanes:
+        down *= 2
+    across = up(device.lanes, down)
+    array = Array(device.array.rows, device.array.columns, "os")
+    return cycles(up(tile.m, down), up(tile.n, across), k, array) / device.clock_hz
