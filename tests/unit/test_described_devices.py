@@ -25,6 +25,7 @@ from yantra.compute.devices.power import parts_w
 from yantra.compute.devices.tiles import seconds, tiles_of
 from yantra.compute.model import Device, Kernels, kernels
 from yantra.run.simulate import simulate
+from yantra.scenario.origin import digests
 
 A100 = load("a100")
 SIZES = st.integers(1, 6000)
@@ -172,6 +173,8 @@ cluster:
 """)
         step = scenarios.load(tmp_path / "step.yaml")
         assert simulate(step).makespan_ns == milliseconds * 1e6 + 4500
+        named = [paths for paths in digests(step) if paths.endswith(".yaml")]
+        assert named == ([] if device == "a100" else [str(tmp_path / device)])
         assert scenarios.loads(scenarios.to_yaml(step, str(tmp_path)), str(tmp_path)) == step
 
 

@@ -42,6 +42,11 @@ class _Device(Text):
         load(text, where)
         return text
 
+    def files(self, value: str) -> tuple[str, ...]:
+        from yantra.compute.devices import names
+
+        return () if value in names() else (value,)
+
     def write(self, value: str, folder: str) -> str:
         from yantra.compute.devices import names
 

@@ -18,6 +18,7 @@ from typing import Any
 from yantra import __version__
 from yantra.base.documents import RESULT_FORMAT, Path, parse_own_json, read_text
 from yantra.base.errors import ConfigError, expected_got
+from yantra.base.fields import files_of as files_of_options
 from yantra.base.fields import kind_of
 from yantra.base.fields.plugin_names import IN_MEMORY, marks
 from yantra.base.registry import installed_plugins, plugged_files
@@ -172,7 +173,10 @@ def _digest_of_memory(workload: Any) -> str:
 
 
 def _plugins(scenario: Scenario) -> Iterator[str | None]:
-    """Yield the files of plug-ins that are named alone, None for what is in no such file."""
+    """Yield the files of plug-ins that are named alone, None for what is in no such file.
+
+    And the files that options of compute and memory models name.
+    """
     from yantra import compute, memory
     from yantra.collectives.algorithms import algorithms
     from yantra.collectives.selection import selections
@@ -185,6 +189,10 @@ def _plugins(scenario: Scenario) -> Iterator[str | None]:
     yield memory.models.file_of(kind_of(scenario.memory.kind))
     for device in scenario.all_devices():
         yield compute.models.file_of(kind_of(device.compute))
+        options = compute.models.get(kind_of(device.compute)).options
+        yield from files_of_options(device.compute, options)
+    options = memory.models.get(kind_of(scenario.memory.kind)).options
+    yield from files_of_options(scenario.memory.kind, options)
     if scenario.collectives.selection is not None:
         yield selections.file_of(kind_of(scenario.collectives.selection))
     for dimension in scenario.topology.dimensions:

@@ -168,6 +168,15 @@ def kind_of(choice: PluginChoice) -> Named:
     return choice.kind if isinstance(choice, Plugin) else choice
 
 
+def files_of(choice: PluginChoice, section: Section | None) -> tuple[str, ...]:
+    """Return the files that the options of a choice name, which a run reads."""
+    given = dict(choice.options) if isinstance(choice, Plugin) else {}
+    entries = section.entries.values() if section is not None else ()
+    return tuple(
+        file for name, field, _ in entries if name in given for file in field.files(given[name])
+    )
+
+
 def named(choice: PluginChoice) -> str:
     """Return what errors call a choice: its name or path as it is given, or that of the class."""
     kind = kind_of(choice)

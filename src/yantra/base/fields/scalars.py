@@ -56,6 +56,10 @@ class Field:
             raise ConfigError(f"{where}.{path[0]}", f"unknown key; {where} has no parts")
         return value
 
+    def files(self, value: Any) -> tuple[str, ...]:
+        """Return the paths of files whose contents a value stands for."""
+        return ()
+
     def schema(self) -> Schema:
         """Return the JSON Schema of the tree."""
         raise NotImplementedError
