@@ -1,0 +1,92 @@
+"""Which data is in which tier of memory: stated, or the hottest in the fastest.
+
+What names a tier is there. The rest is placed greedily: data that is touched most often per byte
+first, each byte in the fastest tier that has room, so one piece of data may be in two tiers. That
+is the best static placement where an access takes its bytes over the bandwidth, by exchange of two
+bytes. Trade-off: static; nothing moves between tiers while a job runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean
+from yantra.base.records import Record
+from yantra.base.text import format_bytes
+
+
+class Tier(Record):
+    """A memory: bytes that it holds, bandwidth of reads and writes, time before the first byte."""
+
+    name: str
+    capacity_bytes: int
+    read_bytes_per_ns: float
+    write_bytes_per_ns: float | None = None
+    latency_ns: float = 0.0
+
+
+class Data(Record):
+    """A class of tensors: their bytes, how often a step touches each, and their tier if stated."""
+
+    name: str
+    size_bytes: int
+    touches: float = 1.0
+    tier: str | None = None
+
+
+Placement = tuple[tuple[int, ...], ...]
+"""Bytes by piece of data, then by tier."""
+
+
+def place(tiers: Sequence[Tier], data: Sequence[Data], where: str = "data") -> Placement:
+    """Return how many bytes of each piece of data are in each tier.
+
+    Raises ConfigError at `where` for a tier that nobody knows, UnsupportedError if it does not fit,
+    with what needs how much.
+    """
+    free = [tier.capacity_bytes for tier in tiers]
+    placed = [[0] * len(tiers) for _ in data]
+    names = [tier.name for tier in tiers]
+    for at, one in enumerate(data):
+        if one.tier is None:
+            continue
+        if one.tier not in names:
+            hint = did_you_mean(one.tier, names) or f"; expected one of {', '.join(names)}"
+            raise ConfigError(f"{where}[{at}].tier", f"no tier is called '{one.tier}'{hint}")
+        tier = names.index(one.tier)
+        placed[at][tier] = one.size_bytes
+        free[tier] -= one.size_bytes
+        if free[tier] < 0:
+            raise _full(tiers[tier : tier + 1], [d for d in data if d.tier == one.tier], where)
+    fastest = sorted(range(len(tiers)), key=lambda tier: -tiers[tier].read_bytes_per_ns)
+    for at in sorted(range(len(data)), key=lambda at: -data[at].touches):
+        left = 0 if data[at].tier else data[at].size_bytes
+        for tier in fastest:
+            here = min(left, free[tier])
+            placed[at][tier] += here
+            free[tier] -= here
+            left -= here
+        if left:
+            raise _full(tiers, data, where)
+    return tuple(tuple(one) for one in placed)
+
+
+def shares(tiers: Sequence[Tier], data: Sequence[Data], placement: Placement) -> list[float]:
+    """Return the part of the bytes touched in a step that each tier serves."""
+    touched = [0.0] * len(tiers)
+    for one, where in zip(data, placement, strict=True):
+        for tier, size in enumerate(where):
+            touched[tier] += one.touches * size
+    whole = sum(touched)
+    return [part / whole for part in touched]
+
+
+def _full(tiers: Sequence[Tier], data: Sequence[Data], where: str) -> UnsupportedError:
+    room = sum(tier.capacity_bytes for tier in tiers)
+    need = sum(one.size_bytes for one in data)
+    told = ", ".join(f"{one.name} {format_bytes(one.size_bytes)}" for one in data)
+    held = " and ".join(f"{tier.name} {format_bytes(tier.capacity_bytes)}" for tier in tiers)
+    return UnsupportedError(
+        f"{where}: the tiers hold {format_bytes(room)} ({held}) and {format_bytes(need)} are to be "
+        f"in them ({told}); add a tier, make one larger or place less"
+    )

@@ -1,0 +1,52 @@
+"""Layers whose data comes from a slower memory while earlier layers compute: what is exposed.
+
+Loads go one after the other. With depth k the load of a layer may begin when the layer k + 1 places
+before it has ended, so at most k + 1 layers' data are there or on their way; with depth 0 a load
+begins when the layer before has ended, and is exposed whole. A layer begins when the one before has
+ended and its data is there.
+Source: the recurrence of prefetch and overlap in Rajbhandari et al., "ZeRO-Infinity", SC 2021,
+section 6.2; a run of a trace with these dependencies takes the same times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from yantra.base.errors import ConfigError, expected_got
+
+
+class Layer(NamedTuple):
+    """When a layer's data has arrived, when it begins and ends, and how long it waited for data."""
+
+    arrived_ns: float
+    begun_ns: float
+    ended_ns: float
+    exposed_ns: float
+
+
+def prefetched(
+    compute_ns: Sequence[float], load_ns: Sequence[float], depth: int
+) -> tuple[Layer, ...]:
+    """Return the times of layers that compute and load so long, with prefetch `depth` layers ahead.
+
+    Raises ConfigError for lists of different lengths, or a depth below 0.
+    """
+    if len(compute_ns) != len(load_ns):
+        problem = expected_got(f"{len(compute_ns)} loads, one a layer", len(load_ns))
+        raise ConfigError("load_ns", problem)
+    if depth < 0:
+        raise ConfigError("depth", f"must be at least 0; got {depth}")
+    layers: list[Layer] = []
+    for at, (compute, load) in enumerate(zip(compute_ns, load_ns, strict=True)):
+        last = layers[-1] if layers else Layer(0.0, 0.0, 0.0, 0.0)
+        room = layers[at - 1 - depth].ended_ns if at > depth else 0.0
+        arrived = max(last.arrived_ns, room) + load
+        begun = max(last.ended_ns, arrived)
+        layers.append(Layer(arrived, begun, begun + compute, begun - last.ended_ns))
+    return tuple(layers)
+
+
+def exposed_ns(compute_ns: Sequence[float], load_ns: Sequence[float], depth: int) -> float:
+    """Return how long all layers together wait for their data; see `prefetched`."""
+    return sum(layer.exposed_ns for layer in prefetched(compute_ns, load_ns, depth))
