@@ -1,8 +1,9 @@
 """Asking a compute model, in kernels a second on one core; and finding the kernels of a trace.
 
-A million kernels that differ, of many classes. Goal: `fixed_efficiency` estimates 1 million a
-second, its answers checked. Finding equal kernels is counted in nodes of a trace; what there is of
-it is in the table's own time, without a goal. Processor time is counted, not wall time.
+A million kernels that differ, of many classes. Goal: `fixed_efficiency`, `systolic` with eight
+arrays and `described` each estimate 1 million a second, their answers checked. Finding equal
+kernels is counted in nodes of a trace; what there is of it is in the table's own time, without a
+goal. Processor time is counted, not wall time.
 
     python -m benchmarks.bench_compute
 """
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from yantra import _core
+from yantra.base.fields import Plugin, PluginChoice, named
 from yantra.chakra import Kind, NodeType
 from yantra.compute import model_of
 from yantra.compute.answers import ask
@@ -25,6 +27,11 @@ ROWS = 1_000_000
 NODES = 300_000
 REPEATS = 5
 DEVICE = Device(peak_flops=1e15, memory_bytes_per_s=3e12)
+MODELS: tuple[PluginChoice, ...] = (
+    "fixed_efficiency",
+    Plugin(kind="systolic", options=(("arrays", 8),)),
+    Plugin(kind="described", options=(("device", "a100"),)),
+)
 CLASSES = ("", "gemm", "attention", "norm", "elementwise", "permute")
 
 
@@ -72,12 +79,17 @@ def best_seconds(work: object) -> float:
     return min(seconds)
 
 
+def estimated(choice: PluginChoice, kernels: Kernels) -> float:
+    """Return how many kernels a second a model estimates."""
+    model = model_of(choice)
+    return ROWS / best_seconds(lambda: ask(model, kernels, DEVICE, named(choice)))
+
+
 def report(folder: Path | None = None) -> bool:
     """Measure and print beside the goal; return whether it is met."""
     del folder
-    model = model_of("fixed_efficiency")
     kernels = rows(ROWS)
-    asked = ROWS / best_seconds(lambda: ask(model, kernels, DEVICE, "fixed_efficiency"))
+    asked = {named(choice): estimated(choice, kernels) for choice in MODELS}
     trace = graph(NODES)
 
     def find() -> None:
@@ -87,11 +99,12 @@ def report(folder: Path | None = None) -> bool:
         )
 
     found = NODES / best_seconds(find)
+    rates = ", ".join(f"{name} {rate / 1e6:.1f} M" for name, rate in asked.items())
     print(
-        f"compute model: {asked / 1e6:.1f} M kernels/s estimated "
-        f"(goal {GOAL_ROWS_PER_S / 1e6:.0f} M); {found / 1e6:.1f} M nodes/s looked through"
+        f"compute models: {rates} kernels/s estimated "
+        f"(goal {GOAL_ROWS_PER_S / 1e6:.0f} M each); {found / 1e6:.1f} M nodes/s looked through"
     )
-    return asked >= GOAL_ROWS_PER_S
+    return min(asked.values()) >= GOAL_ROWS_PER_S
 
 
 if __name__ == "__main__":

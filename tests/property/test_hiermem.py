@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cases import cluster, run
+from tests import identities
+from tests.cases import cluster, run, scenario
 from yantra.base.fields import Plugin
 from yantra.chakra import TraceBuilder
 from yantra.memory import model_of
 from yantra.memory.hiermem import HierMem, Stage, pipelined
 from yantra.memory.model import Hop, Speeds
+from yantra.run.simulate import simulate
 from yantra.scenario import RemoteMemory, Resources
 
 RANKS = 4
@@ -155,3 +157,17 @@ def test_tenants_of_other_ranks_share_the_memory_s_links(
     assert whole[0] == pytest.approx(half, abs=0.1)  # the first is not held up
     assert whole[2] >= half
     assert whole[2] <= 2 * half + 1000 / min(rates)
+
+
+@given(BYTES, BYTES, RATES, RATES, RATES)
+def test_a_recorded_run_takes_the_same_time_and_adds_up(
+    first: int, second: int, memory: float, gpu_side: float, in_node: float
+) -> None:
+    given = options("remote", gpu_side, in_node)
+    pool = RemoteMemory(
+        kind=Plugin(kind="hiermem", options=tuple(given.items())), bytes_per_ns=memory
+    )
+    asked = scenario(FOUR, loads(first, second), memory=pool, resources=Resources(copy_engines=2))
+    recorded = simulate(asked, record=True)
+    assert recorded.makespan_ns == simulate(asked).makespan_ns
+    identities.hold(recorded)
