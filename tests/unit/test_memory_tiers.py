@@ -17,6 +17,7 @@ from yantra import scenario as scenarios
 from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.base.fields import Plugin
 from yantra.chakra import TraceBuilder
+from yantra.compile import compile
 from yantra.memory import model_of
 from yantra.memory.model import Speeds, accesses
 from yantra.memory.placement import Data, Tier, place, shares
@@ -146,6 +147,46 @@ def test_a_tier_that_nobody_knows_is_refused_at_its_key() -> None:
     step = read(f"{{{HOST}, data: [{{name: optimizer, size: 1 GiB, tier: hots}}]}}")
     with pytest.raises(ConfigError, match=r"data\[0\].tier: no tier is called 'hots'; did you"):
         model_of(step.memory.kind)
+
+
+def step_of(plan: str, capacity: str) -> Scenario:
+    return scenarios.loads(f"""
+workload: {{model: llama3-8b, plan: {{ranks: 8, tp: 2, dp: 4, zero: 1, {plan}}}}}
+cluster:
+  name: hgx-h100
+  memory:
+    kind: tiers
+    options: {{tiers: [{{name: host, capacity: {capacity}, read: 50 GB/s}}]}}
+""")
+
+
+def test_without_data_the_tiers_hold_what_a_step_offloads() -> None:
+    plan = "global_batch: 8, offload_optimizer: true, offload_activations: true"
+    fits, too_small = step_of(plan, "1 TiB"), step_of(plan, "16 GiB")
+    offloaded = compile(fits).graphs.workload.offloaded()["stage0"]  # type: ignore[attr-defined]
+    # 12 bytes of state per parameter over tp 2 and dp 4, less what tp does not split
+    assert offloaded["optimizer"] == pytest.approx(12 * 8.03e9 / 8, rel=0.01)
+    assert offloaded["activations"] > 0
+    with pytest.raises(UnsupportedError) as refused:
+        compile(too_small)
+    assert "optimizer of stage0 11.22 GiB, activations of stage0" in str(refused.value)
+
+
+def test_a_step_that_offloads_nothing_says_nothing_of_it() -> None:
+    made = compile(step_of("global_batch: 8", "1 GiB"))
+    workload = made.graphs.workload  # type: ignore[attr-defined]
+    assert workload.offloaded() == {}
+    assert "offloaded" not in workload.memory["stage0"]
+
+
+def test_accesses_to_tiers_that_nobody_says_anything_of_are_refused() -> None:
+    step = read(f"{{{HOST}}}")
+
+    def load(trace: TraceBuilder, rank: int) -> None:
+        trace.memory_load(1000)
+
+    with pytest.raises(ConfigError, match=r"options.data: missing, as the workload does not say"):
+        run(TWO, load, memory=step.memory)
 
 
 def recurrence(compute: list[int], load: list[int], depth: int) -> tuple[int, int]:

@@ -78,10 +78,22 @@ def tell_accesses(
     from yantra.memory.answers import ask
 
     model = memories.model_of(memory.kind, f"{WHERE}.kind")
+    model.hold(_offloaded(graphs))
     table = _table_of(graphs)
     speeds = Speeds(memory.latency_ns, memory.bytes_per_ns)
     table.set_ns(ask(model, accesses_of(table), speeds, named(memory.kind), f"{WHERE}.kind"), scale)
     options.take_accesses(table)
+
+
+def _offloaded(graphs: Graphs) -> dict[str, int]:
+    """Return what the stage that offloads most keeps beyond its devices, by name."""
+    from yantra.compile.templates import TemplateGraphs
+
+    if not isinstance(graphs, TemplateGraphs):
+        return {}
+    found = graphs.workload.offloaded()
+    most = max(found, key=lambda part: sum(found[part].values()), default=None)
+    return {} if most is None else {f"{name} of {most}": n for name, n in found[most].items()}
 
 
 def _pipeline_of(scenario: Scenario) -> Pipeline | None:

@@ -25,6 +25,8 @@ def ask(
     try:
         with np.errstate(all="ignore"):
             ns = np.ascontiguousarray(model.access(accesses, speeds), np.float64)
+    except YantraError:
+        raise
     except Exception as error:
         raise ConfigError(where, f"{name} failed: {what_was_raised(error)}") from error
     if ns.shape != (len(accesses),):

@@ -106,6 +106,14 @@ class MemoryModel(ABC):
     def access(self, accesses: Accesses, speeds: Speeds) -> NDArray[np.float64]:
         """Return how long each access takes alone, in nanoseconds, for all rows at once."""
 
+    def hold(self, offloaded: Mapping[str, int]) -> None:
+        """Learn what the workload keeps in this memory: bytes of the rank with most, by name.
+
+        Called once before `access`; empty where a workload does not say. May raise
+        UnsupportedError where it does not fit.
+        """
+        del offloaded  # most models have room for all
+
     def pipeline(self, speeds: Speeds) -> Pipeline | None:
         """Return the hops that accesses share, None where each takes the time of `access`."""
         return None

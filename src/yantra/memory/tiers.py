@@ -10,7 +10,7 @@ comprehensive cluster design methodology for distributed deep learning training"
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from yantra.base.errors import ConfigError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_WHERE = "cluster.memory.options"
 Ports = Literal["one", "each"]
 
 _RATE = Quantity("bandwidth", "B/ns", above=0)
@@ -52,7 +53,7 @@ class Options(Record):
     """The tiers, what is in them, and whether they share a port."""
 
     tiers: tuple[Tier, ...]
-    data: tuple[Data, ...]
+    data: tuple[Data, ...] = ()
     ports: Ports = "one"
 
 
@@ -64,7 +65,11 @@ class Tiers(MemoryModel):
         Options,
         {
             "tiers": ("tiers", Many(_TIER), "of memory"),
-            "data": ("data", Many(_DATA), "that is in them"),
+            "data": (
+                "data",
+                Many(_DATA),
+                "that is in them; what the workload offloads if left out",
+            ),
             "ports": ("ports", Choice(Ports), "one that tiers share, or each its own"),
         },
     )
@@ -78,23 +83,34 @@ class Tiers(MemoryModel):
 
     def __init__(self, options: Any = None) -> None:
         super().__init__(options)
-        where = "cluster.memory.options"
+        self.shares: list[float] = []
         given: Options = self.given
-        for key in ("tiers", "data"):
-            if not getattr(given, key):
-                raise ConfigError(f"{where}.{key}", "expected at least one")
-        if not any(one.touches for one in given.data):
-            raise ConfigError(f"{where}.data", "expected at least one that a step touches")
-        placement = place(given.tiers, given.data, f"{where}.data")
-        self.shares = shares(given.tiers, given.data, placement)
+        if not given.tiers:
+            raise ConfigError(f"{_WHERE}.tiers", "expected at least one")
+        if given.data:
+            self._place(given.data)
+
+    def hold(self, offloaded: Mapping[str, int]) -> None:
+        """Place what a workload offloads, where the options do not say what there is."""
+        if not self.given.data and offloaded:
+            self._place([Data(name=name, size_bytes=size) for name, size in offloaded.items()])
+
+    def _place(self, data: Sequence[Data]) -> None:
+        if not any(one.touches for one in data):
+            raise ConfigError(f"{_WHERE}.data", "expected at least one that a step touches")
+        tiers = self.given.tiers
+        self.shares = shares(tiers, data, place(tiers, data, f"{_WHERE}.data"))
 
     def access(self, accesses: Accesses, speeds: Speeds) -> NDArray[np.float64]:
         """Return the time of the tiers that serve a part: their sum, or the longest."""
         import numpy as np
 
         given: Options = self.given
+        if len(accesses) and not self.shares:
+            problem = "missing, as the workload does not say what it keeps there"
+            raise ConfigError(f"{_WHERE}.data", problem)
         total = np.zeros(len(accesses))
-        for tier, share in zip(given.tiers, self.shares, strict=True):
+        for tier, share in zip(given.tiers, self.shares, strict=bool(self.shares)):
             if share == 0.0:
                 continue
             write = tier.write_bytes_per_ns or tier.read_bytes_per_ns

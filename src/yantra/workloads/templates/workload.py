@@ -143,6 +143,16 @@ class Workload:
         found = {name: part.get("peak") for name, part in parts.items() if isinstance(part, dict)}
         return {name: peak for name, peak in found.items() if is_size(peak)}
 
+    def offloaded(self) -> dict[str, dict[str, int]]:
+        """Return what ranks of each part of `memory` keep beyond their device, where it says so."""
+        parts = self.memory if isinstance(self.memory, dict) else {}
+        found = {
+            name: {key: size for key, size in kept.items() if is_size(size) and size}
+            for name, part in parts.items()
+            if isinstance(part, dict) and isinstance(kept := part.get("offloaded"), dict)
+        }
+        return {name: kept for name, kept in found.items() if kept}
+
     @property
     def schedule(self) -> str:
         """The pipeline schedule as a drawing; empty if there is none."""

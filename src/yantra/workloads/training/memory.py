@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from yantra.workloads.training.step.draft import Item
+from yantra.workloads.training.step.draft import LOAD, STORE, Item
 from yantra.workloads.training.step.passes import Chunk, Drafted, PassKey
 from yantra.workloads.training.step.pipeline import Job
 from yantra.workloads.training.step.program import Action
@@ -42,7 +42,8 @@ class StageMemory(NamedTuple):
     """Bytes on one device of the pipeline.
 
     `activations` and `buffers` are those at the peak; `peak` is all together then. `timeline` has
-    the largest sum of both during each action of the device's order, and then the optimizer's.
+    the largest sum of both during each action of the device's order, and then the optimizer's. What
+    is offloaded is beyond the device: the optimizer's state, and the most of activations at once.
     """
 
     weights: int
@@ -51,6 +52,8 @@ class StageMemory(NamedTuple):
     activations: int
     buffers: int
     timeline: tuple[int, ...]
+    offloaded_optimizer: int = 0
+    offloaded_activations: int = 0
 
     @property
     def fixed(self) -> int:
@@ -63,8 +66,11 @@ class StageMemory(NamedTuple):
         return self.fixed + self.activations + self.buffers
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for a manifest; bytes."""
-        return {**self._asdict(), "timeline": list(self.timeline), "peak": self.peak}
+        """Return plain values for a manifest, bytes; what is offloaded only where something is."""
+        told = {**self._asdict(), "timeline": list(self.timeline), "peak": self.peak}
+        offloaded = {part: told.pop(f"offloaded_{part}") for part in ("optimizer", "activations")}
+        kept = {part: size for part, size in offloaded.items() if size}
+        return told | ({"offloaded": kept} if kept else {})
 
 
 def memory_of(
@@ -72,8 +78,11 @@ def memory_of(
 ) -> StageMemory:
     """Return the memory of one device."""
     weights, gradients, optimizer = _fixed(job, job.chunks[device])
-    peak, timeline = _dynamic(job.programs[device], passes, finish)
-    return StageMemory(weights, gradients, optimizer, *peak, timeline)
+    here, beyond = (0, optimizer) if job.plan.offload_optimizer else (optimizer, 0)
+    program = job.programs[device]
+    peak, timeline = _dynamic(program, passes, finish)
+    offloaded = _offloaded(program, passes)
+    return StageMemory(weights, gradients, here, *peak, timeline, beyond, offloaded)
 
 
 def _fixed(job: Job, chunks: Sequence[Chunk]) -> tuple[int, int, int]:
@@ -82,7 +91,7 @@ def _fixed(job: Job, chunks: Sequence[Chunk]) -> tuple[int, int, int]:
     weights = sum(sharding.weights(b.elements, b.domain) for b in buckets)
     gradients = sum(sharding.gradients(b.elements, b.domain) for b in buckets)
     updated = sum(sharding.updated(b.elements, b.domain) for b in buckets)
-    state = 0 if job.plan.offload_optimizer else updated * sharding.state_bytes
+    state = updated * sharding.state_bytes
     weights += sum(w.elements for c in chunks for w in c.work.weights if w.domain == "table")
     return weights * sharding.weight_bytes, gradients * sharding.gradient_bytes, state
 
@@ -112,6 +121,20 @@ def _dynamic(
     last = now.plus(_run(finish.items).peak)
     timeline.append(last.total)
     return max(peak, last, key=lambda moment: moment.total), tuple(timeline)
+
+
+def _offloaded(program: Sequence[Action], passes: Mapping[PassKey, Drafted]) -> int:
+    """Return the most bytes of activations that were stored and not yet loaded again."""
+    now = most = 0
+    for action in program:
+        for play in action:
+            for item in passes[play.key].items:
+                if item.operation.kind == STORE:
+                    now += item.operation.size_bytes
+                elif item.operation.kind == LOAD:
+                    now -= item.operation.size_bytes
+                most = max(most, now)
+    return most
 
 
 def _in_order(passes: Sequence[Drafted]) -> Iterable[Item]:
