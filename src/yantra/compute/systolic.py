@@ -20,6 +20,7 @@ from yantra.base.fields import Choice, Quantity, Section, Whole
 from yantra.base.records import Record
 from yantra.compute.arrays.law import Array, Dataflow, WeightLoad, cycles, mapped, up
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
+from yantra.compute.products import Products, is_product, products_of
 from yantra.compute.roofline import Roofline
 
 if TYPE_CHECKING:
@@ -107,14 +108,15 @@ class Systolic(ComputeModel):
         import numpy as np
 
         least = Roofline().estimate(kernels, device).middle
-        product = (kernels.m > 0) & (kernels.n > 0) & (kernels.k > 0)
+        product = is_product(kernels)
         if not product.any():
             return Estimates.exact(least)
         rows = kernels.take(product)
-        arithmetic = self._cycles(rows) / self._clock(device) * 1e9
-        word = rows.bytes / _words(rows)
-        traffic = self._bytes(rows, word) / device.memory_bytes_per_s * 1e9
-        first = self._first(rows) * word / device.memory_bytes_per_s * 1e9
+        of = products_of(rows)
+        arithmetic = self._cycles(of) / self._clock(device) * 1e9
+        word = rows.bytes / of.words
+        traffic = self._bytes(rows, of, word) / device.memory_bytes_per_s * 1e9
+        first = self._first(of) * word / device.memory_bytes_per_s * 1e9
         low, middle, high = least.copy(), least.copy(), least.copy()
         low[product] = np.maximum(least[product], np.maximum(arithmetic, traffic))
         middle[product] = np.maximum(least[product], np.maximum(arithmetic, traffic) + first)
@@ -127,48 +129,43 @@ class Systolic(ComputeModel):
         elements: int = self.given.rows * self.given.columns * self.given.arrays
         return device.peak_flops / (2.0 * elements)
 
-    def _cycles(self, rows: Kernels) -> Reals:
+    def _cycles(self, of: Products) -> Reals:
         """Return the cycles of the fastest division over the arrays that is allowed."""
         import numpy as np
 
-        sizes = (*_as_reals(rows.m, rows.n, rows.k), np.maximum(rows.batch, 1).astype(np.float64))
         best = None
         for over_batch, over_m, over_n in _divisions(self.given.arrays, self.given.partition):
-            m, n, k, batch = sizes
-            share = _ceil(m, over_m), _ceil(n, over_n), k
-            taken = self._of_a_share(*share, _ceil(batch, over_batch))
+            share = _ceil(of.m, over_m), _ceil(of.n, over_n), of.k
+            times = _ceil(of.batch, over_batch)
+            taken = cycles(*share, self._array, self._load, times)
             best = taken if best is None else np.minimum(best, taken)
         assert best is not None
         result: Reals = best
         return result
 
-    def _of_a_share(self, m: Reals, n: Reals, k: Reals, times: Reals) -> Any:
-        return cycles(m, n, k, self._array, self._load, times)
-
-    def _first(self, rows: Kernels) -> Reals:
+    def _first(self, of: Products) -> Reals:
         """Return the words that one fold of every array begins with."""
         import numpy as np
 
-        m, n, k = _as_reals(rows.m, rows.n, rows.k)
-        on = mapped(m, n, k, self._array.dataflow)
+        on = mapped(of.m, of.n, of.k, self._array.dataflow)
         down = np.minimum(on.rows, self._array.rows)
         across = np.minimum(on.columns, self._array.columns)
         begin = down + across if self._array.dataflow == "os" else down * across
-        most: Reals = np.minimum(begin * self.given.arrays, _words(rows))
+        most: Reals = np.minimum(begin * self.given.arrays, of.words)
         return most
 
-    def _bytes(self, rows: Kernels, word: Reals) -> Reals:
+    def _bytes(self, rows: Kernels, of: Products, word: Reals) -> Reals:
         """Return what memory moves: the trace's bytes, and again what does not fit."""
         import numpy as np
 
         bytes = rows.bytes.astype(np.float64)
         if self.given.scratchpad_bytes is None:
             return bytes
-        m, n, k = _as_reals(rows.m, rows.n, rows.k)
+        m, n, k, batch = of
         half = self.given.scratchpad_bytes / 2
         again = _again(m, n, k, self._array, half / np.maximum(word, 1e-9))
         sums = _sums_again(m, n, k, self._array, half) * _ACCUMULATOR_BYTES
-        moved: Reals = bytes + np.maximum(rows.batch, 1) * (again * word + sums)
+        moved: Reals = bytes + batch * (again * word + sums)
         return moved
 
 
@@ -217,26 +214,10 @@ def _divisors(whole: int) -> list[int]:
     return [part for part in range(1, whole + 1) if whole % part == 0]
 
 
-def _words(rows: Kernels) -> Reals:
-    """Return the words of all operands and results, once each."""
-    import numpy as np
-
-    m, n, k = _as_reals(rows.m, rows.n, rows.k)
-    words: Reals = np.maximum(rows.batch, 1) * (m * k + k * n + m * n)
-    return words
-
-
 def _ceil(sizes: Reals, parts: int) -> Any:
     import numpy as np
 
     return sizes if parts == 1 else np.ceil(sizes / parts)
-
-
-def _as_reals(*columns: Any) -> tuple[Reals, ...]:
-    """Return columns as reals: sizes below 2^53 are exact, and products of them do not wrap."""
-    import numpy as np
-
-    return tuple(column.astype(np.float64) for column in columns)
 
 
 PLUGIN = Systolic

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from yantra.compute.arrays.law import Array, cycles, up
 from yantra.compute.devices.types import Device
 from yantra.compute.model import Kernels
+from yantra.compute.products import Products, is_product, products_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,7 +95,7 @@ def seconds(device: Device, kernels: Kernels) -> Reals:
     matrix = np.array([name in _MATRIX_CLASSES for name in kernels.op_classes])[kernels.op_class]
     rate = np.where(matrix, device.matrix_flops, device.vector_flops)
     longest: Reals = np.maximum(kernels.flops / rate, bytes / device.memory.bytes_per_s)
-    product = np.flatnonzero((kernels.m > 0) & (kernels.n > 0) & (kernels.k > 0))
+    product = np.flatnonzero(is_product(kernels))
     for at in range(0, len(product), _BLOCK):
         rows = product[at : at + _BLOCK]
         part = kernels.take(rows)
@@ -108,20 +109,17 @@ def _products(device: Device, rows: Kernels) -> Reals:
     """Return the time of products on their best tiles."""
     import numpy as np
 
-    m, n, k = (column.astype(np.float64) for column in (rows.m, rows.n, rows.k))
-    batch = np.maximum(rows.batch, 1).astype(np.float64)
-    word = rows.bytes / (batch * (m * k + k * n + m * n))
+    of = products_of(rows)
     best = np.full(len(rows), np.inf)
-    for taken in _by_tile(device, m, n, k, batch, word):
+    for taken in _by_tile(device, of, rows.bytes / of.words):
         np.minimum(best, taken, out=best)
     return best
 
 
-def _by_tile(
-    device: Device, m: Reals, n: Reals, k: Reals, batch: Reals, word: Reals
-) -> Iterator[Reals]:
+def _by_tile(device: Device, of: Products, word: Reals) -> Iterator[Reals]:
     import numpy as np
 
+    m, n, k, batch = of
     far, near = device.memory.bytes_per_s, device.global_buffer.bytes_per_s
     least = m * k + k * n
     for tile in tiles_of(device):

@@ -1,0 +1,59 @@
+"""Products of matrices among kernels: how many there are of what size, one by one.
+
+A trace says `batch`, `m`, `n` and `k`. Products of a batch are alike; of those of experts (a
+grouped product) it says the rows of all together, or for gradients of weights the sums of all
+together. The operations tell which it is, and the bytes which of both. Trade-off: experts get equal
+shares.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from yantra.compute.model import Kernels
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Reals = NDArray[np.float64]
+
+_WORD_BYTES = 2  # only to tell both kinds of grouped products apart
+_FEWER = 1.5  # operations of a batch over those of a group, which are half or less
+
+
+class Products(NamedTuple):
+    """Products by row: `batch` of m x k by k x n; reals, for sizes of them do not wrap."""
+
+    m: Reals
+    n: Reals
+    k: Reals
+    batch: Reals
+
+    @property
+    def words(self) -> Any:
+        """Words of all operands and results, once each."""
+        return self.batch * (self.m * self.k + self.k * self.n + self.m * self.n)
+
+
+def is_product(kernels: Kernels) -> Any:
+    """Return for each kernel whether a trace says that it is a product, with its sizes."""
+    return (kernels.m > 0) & (kernels.n > 0) & (kernels.k > 0)
+
+
+def products_of(rows: Kernels) -> Products:
+    """Return the products of kernels that are products, those of experts each for itself."""
+    import numpy as np
+
+    m, n, k, given = (part.astype(np.float64) for part in (rows.m, rows.n, rows.k, rows.batch))
+    batch = np.maximum(given, 1.0)
+    grouped = (batch > 1) & (rows.flops * _FEWER < 2 * batch * m * n * k) & (rows.flops > 0)
+    if not grouped.any():
+        return Products(m, n, k, batch)
+    by_rows = m * k + batch * k * n + m * n
+    by_sums = m * k + k * n + batch * m * n
+    words = np.maximum(rows.bytes / _WORD_BYTES, 1.0)
+    closer = np.abs(np.log(by_rows / words)) <= np.abs(np.log(by_sums / words))
+    m = np.where(grouped & closer, np.ceil(m / batch), m)
+    k = np.where(grouped & ~closer, np.ceil(k / batch), k)
+    return Products(m, n, k, batch)
