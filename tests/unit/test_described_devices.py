@@ -181,6 +181,7 @@ cluster:
 def test_a_what_if_makes_the_description_faster() -> None:
     model = model_of(Plugin(kind="described", options=(("device", "a100"),)))
     rows = product(4096, 4096, 4096)
+    rows = rows.replace(dtypes=("", "fp32"))
     free = model.estimate(rows, Device(float("inf"), float("inf")))
     assert free.middle[0] == A100.launch_ns
 
@@ -219,3 +220,26 @@ def test_a_wrong_description_is_refused_at_its_key(
 def test_an_unknown_device_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="expected one of a100, mi210, or the path"):
         load("a10")
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "teraflops"),
+    [
+        ("a100", "bf16", 312),
+        ("a100", "int8", 624),
+        ("a100", "fp8", 312),  # not there, so in FP16
+        ("a100", "tf32", 156),
+        ("a100", "fp32", 19.5),  # the arrays have FP64, which is as fast as the vector units
+        ("a100", "fp64", 19.5),
+        ("mi210", "fp64", 45.3),
+    ],
+)
+def test_types_have_rates_of_their_own(name: str, dtype: str, teraflops: float) -> None:
+    device = load(name)
+    assert device.matrix_flops * device.matrix_rate(dtype) == pytest.approx(
+        teraflops * 1e12, rel=2e-3
+    )
+    m = n = k = 16384
+    rows = kernels([2 * m * n * k], [2 * 3 * m * n], "gemm", dtype, m=[m], n=[n], k=[k])
+    taken = seconds(device, rows)[0]
+    assert taken == pytest.approx(2 * m * n * k / (teraflops * 1e12), rel=0.03)

@@ -93,37 +93,40 @@ def seconds(device: Device, kernels: Kernels) -> Reals:
 
     bytes = kernels.bytes.astype(np.float64)
     matrix = np.array([name in _MATRIX_CLASSES for name in kernels.op_classes])[kernels.op_class]
-    rate = np.where(matrix, device.matrix_flops, device.vector_flops)
+    of_type = np.array([device.matrix_rate(name) for name in kernels.dtypes])[kernels.dtype]
+    rate = np.where(matrix, device.matrix_flops * of_type, device.vector_flops)
     longest: Reals = np.maximum(kernels.flops / rate, bytes / device.memory.bytes_per_s)
     product = np.flatnonzero(is_product(kernels))
     for at in range(0, len(product), _BLOCK):
         rows = product[at : at + _BLOCK]
         part = kernels.take(rows)
-        arrays = part.flops / device.matrix_flops
+        arrays = part.flops / (device.matrix_flops * of_type[rows])
         traffic = part.bytes / device.memory.bytes_per_s
-        longest[rows] = np.maximum(np.maximum(arrays, traffic), _products(device, part))
+        longest[rows] = np.maximum(
+            np.maximum(arrays, traffic), _products(device, part, of_type[rows])
+        )
     return longest
 
 
-def _products(device: Device, rows: Kernels) -> Reals:
-    """Return the time of products on their best tiles."""
+def _products(device: Device, rows: Kernels, of_type: Reals) -> Reals:
+    """Return the time of products on their best tiles; `of_type` is the rate of their type."""
     import numpy as np
 
     of = products_of(rows)
     best = np.full(len(rows), np.inf)
-    for taken in _by_tile(device, of, rows.bytes / of.words):
+    for taken in _by_tile(device, of, rows.bytes / of.words, of_type):
         np.minimum(best, taken, out=best)
     return best
 
 
-def _by_tile(device: Device, of: Products, word: Reals) -> Iterator[Reals]:
+def _by_tile(device: Device, of: Products, word: Reals, of_type: Reals) -> Iterator[Reals]:
     import numpy as np
 
     m, n, k, batch = of
     far, near = device.memory.bytes_per_s, device.global_buffer.bytes_per_s
     least = m * k + k * n
     for tile in tiles_of(device):
-        on_a_core = _tile_seconds(device, tile, k)
+        on_a_core = _tile_seconds(device, tile, k) / of_type
         count = batch * np.ceil(m / tile.m) * np.ceil(n / tile.n)
         waves = np.ceil(count / device.cores)
         side = float(tile.m + tile.n)

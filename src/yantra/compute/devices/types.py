@@ -20,6 +20,9 @@ HostKind = Literal["pcie4", "pcie5"]
 Node = Literal["5nm", "6nm", "7nm"]
 
 
+_WIDTHS = ("fp4", "fp8", "int8", "fp16", "bf16", "tf32", "fp32", "fp64")
+
+
 class Vector(Record):
     """The vector unit of a lane: its width, and how many units of each kind it has."""
 
@@ -78,6 +81,17 @@ class Process(Record):
     clustering: float = 3.0
 
 
+class Rates(Record):
+    """How many products of a type an array does for each of FP16; 0 for types that it has not."""
+
+    fp4: float = 0.0
+    fp8: float = 0.0
+    int8: float = 0.0
+    tf32: float = 0.0
+    fp32: float = 0.0
+    fp64: float = 0.0
+
+
 class Device(Record):
     """A device: cores that work and cores on the die, what is in them, and what is around them."""
 
@@ -93,6 +107,7 @@ class Device(Record):
     global_buffer: GlobalBuffer
     memory: MemoryOf
     process: Process
+    rates: Rates = Rates()
     cores_on_die: int | None = None
     links: Links | None = None
     host: Host | None = None
@@ -109,6 +124,20 @@ class Device(Record):
     def vector_flops(self) -> float:
         """Operations per second of all FP32 units: a multiplication and an addition a cycle."""
         return 2.0 * self.cores * self.lanes * self.vector.fp32 * self.clock_hz
+
+    def matrix_rate(self, dtype: str) -> float:
+        """Return what arrays do of a type, for each operation in FP16.
+
+        A type that they have not is computed in the next wider one that they have, as software
+        does; wider than all, on the vector units.
+        """
+        at = _WIDTHS.index(dtype) if dtype in _WIDTHS else _WIDTHS.index("fp16")
+        for wider in _WIDTHS[at:]:
+            rate = 1.0 if wider in ("fp16", "bf16") else float(getattr(self.rates, wider))
+            if rate and (wider == dtype or not wider.startswith("int")):
+                return rate
+        units = self.vector.fp64 if dtype == "fp64" else self.vector.fp32
+        return units / (self.array.rows * self.array.columns)
 
     @property
     def all_cores(self) -> int:
@@ -155,6 +184,10 @@ _LINKS = Section(
     Links,
     {"kind": ("kind", Choice(LinkKind), "of link"), "count": ("count", _COUNT, "of them")},
 )
+_RATES = Section(
+    Rates,
+    {name: (name, Number(at_least=0.0), "products for each of FP16") for name in Rates.field_names},
+)
 _HOST = Section(
     Host,
     {"kind": ("kind", Choice(HostKind), "of link"), "lanes": ("lanes", _COUNT, "of it")},
@@ -184,6 +217,7 @@ FILE = Section(
         "cores_on_die": ("cores_on_die", _COUNT, "with those that are off"),
         "lanes": ("lanes", _COUNT, "of a core"),
         "array": ("array", _ARRAY, "of a lane, in FP16 multipliers that add in FP32"),
+        "rates": ("rates", _RATES, "of types other than FP16 and BF16"),
         "vector": ("vector", _VECTOR, "of a lane"),
         "registers": ("registers_bytes", _SIZE, "of a lane"),
         "local_buffer": ("local_buffer_bytes", _SIZE, "of a core"),
