@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from yantra.base.columns import not_a_duration
-from yantra.base.errors import ConfigError
+from yantra.base.errors import ConfigError, YantraError
 from yantra.base.plugin_files import what_was_raised
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
 
@@ -21,6 +21,8 @@ def ask(
         with np.errstate(all="ignore"):
             answer = model.estimate(kernels, device)
         columns = [np.ascontiguousarray(column, np.float64) for column in answer]
+    except YantraError:
+        raise
     except Exception as error:
         raise ConfigError(where, f"{name} failed: {what_was_raised(error)}") from error
     wrong = fault(kernels, columns)

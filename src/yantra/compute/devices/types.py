@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from yantra.base.errors import ConfigError
 from yantra.base.fields import Choice, Number, Quantity, Section, Text, Whole
 from yantra.base.records import Record
 
@@ -137,6 +138,8 @@ class Device(Record):
             if rate and (wider == dtype or not wider.startswith("int")):
                 return rate
         units = self.vector.fp64 if dtype == "fp64" else self.vector.fp32
+        if not units:
+            raise ConfigError(self.name, f"has no units for {dtype}; give vector.{dtype} or rates")
         return units / (self.array.rows * self.array.columns)
 
     @property
