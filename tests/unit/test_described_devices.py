@@ -247,5 +247,5 @@ def test_types_have_rates_of_their_own(name: str, dtype: str, teraflops: float) 
 
 def test_a_type_that_nothing_computes_is_refused() -> None:
     bare = A100.replace(rates=A100.rates.replace(fp64=0.0), vector=A100.vector.replace(fp64=0))
-    with pytest.raises(ConfigError, match="has no units for fp64; give vector.fp64 or rates"):
+    with pytest.raises(ConfigError, match=r"has no units for fp64; give vector.fp64 or rates"):
         bare.matrix_rate("fp64")
