@@ -44,6 +44,7 @@ TEXTS = {
     "--max-position-embeddings 256 --vocab-size 1000 --tensor-model-parallel-size 2\n",
     "job.yaml": "model: llama3-8b\nplan: {tp: 2}\n",
     "key.txt": "secret\n",
+    "my-device.yaml": (ROOT / "src/yantra/compute/devices/dies/a100.yaml").read_text(),
 }
 TENSOR = [3, 4, 0, 6, 4, "cpu"]
 ADD = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
