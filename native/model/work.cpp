@@ -242,17 +242,25 @@ double queues_in_a_rank(const Model& model) {
 }  // namespace
 
 Work work_of(const Model& model, const std::vector<u32>& ranks) {
-    std::map<u32, std::pair<u32, double>> of_jobs;   // the first rank of each, and how many
+    struct OfJob {
+        u32 rank = 0;   // the first that runs it
+        u32 ranks = 0;
+    };
+    std::vector<OfJob> of_jobs(model.distinct_jobs.size());
     const u32 count = ranks.empty() ? model.ranks() : static_cast<u32>(ranks.size());
-    for (u32 i = 0; i < count; ++i) {
-        const u32 rank = ranks.empty() ? i : ranks[i];
-        ++of_jobs.try_emplace(model.job_of[rank], rank, 0.0).first->second.second;
+    for (u32 i = count; i-- > 0;) {
+        OfJob& of_job = of_jobs[model.job_of[ranks.empty() ? i : ranks[i]]];
+        of_job.rank = ranks.empty() ? i : ranks[i];
+        ++of_job.ranks;
     }
     Work work;
     Counter counter(model);
-    for (const auto& [job, of_job] : of_jobs) {
-        const auto [rank, times] = of_job;
-        const Cost cost = counter.job(job, rank, work);
+    for (u32 job = 0; job < of_jobs.size(); ++job) {
+        if (of_jobs[job].ranks == 0) {
+            continue;
+        }
+        const double times = of_jobs[job].ranks;
+        const Cost cost = counter.job(job, of_jobs[job].rank, work);
         const double nodes = static_cast<double>(model.distinct_jobs[job]->ops.size());
         work.nodes += nodes * times;
         work.messages += cost.messages * times;

@@ -143,11 +143,17 @@ private:
         }
     }
 
-    // Micro-batches and layers give the same names again and again, so a name is looked for where one of
-    // its hash was put last.
+    // Micro-batches and layers give the same names again and again, so in large traces a name is looked
+    // for where one of its hash was put last.
     void names() {
-        std::vector<std::uint32_t> last_put(remembered_names, nowhere);
         graph_.name_at.reserve(size());
+        if (size() < 2 * remembered_names) {
+            for (std::uint32_t node = 0; node < size(); ++node) {
+                graph_.name_at.push_back(put(trace_.name(order_.last(node))));
+            }
+            return;
+        }
+        std::vector<std::uint32_t> last_put(remembered_names, nowhere);
         for (std::uint32_t node = 0; node < size(); ++node) {
             const std::string_view name = trace_.name(order_.last(node));
             std::uint32_t& at = last_put[std::hash<std::string_view>()(name) % remembered_names];

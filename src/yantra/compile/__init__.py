@@ -59,7 +59,7 @@ class Model:
     `ticks_per_ns` the resolution of the native results, `without` what takes no time in this model,
     `arrivals` the jobs that may arrive while it runs (`yantra.run.live`). `kernels` has, for each
     device whose compute model the core does not compute itself, the kernels that differ and the
-    model's low, middle and high estimate of each. `lacks_memory` says which ranks need more memory
+    model's low, middle and high estimate of each. `work` estimates what all ranks do. `lacks_memory` says which ranks need more memory
     than a device has; it is empty if all fit, or if workload or machine do not say.
     """
 
@@ -69,6 +69,7 @@ class Model:
         quirks: frozenset[Quirk],
         graphs: Graphs,
         native: _core.Model,
+        work: _core.Work,
         without: Without = NOTHING,
         arrivals: Arriving | None = None,
         kernels: tuple[TimedKernels, ...] = (),
@@ -78,6 +79,7 @@ class Model:
         self.quirks = quirks
         self.graphs = graphs
         self.native = native
+        self.work = work
         self.arrivals = arrivals or {}
         self.kernels = kernels
         self.groups = graphs.groups
@@ -194,8 +196,8 @@ def _compile(
     if Quirk.PHASES_AS_READY in quirks:
         builder.share_queue_sets()
     native = builder.build()
-    check_sizes(native, graphs)
-    return Model(scenario, quirks, graphs, native, without, arriving, kernels.timed)
+    work = check_sizes(native, graphs)
+    return Model(scenario, quirks, graphs, native, work, without, arriving, kernels.timed)
 
 
 def _set_cluster(

@@ -52,8 +52,11 @@ def check_limits(scenario: Scenario, ticks_per_ns: int) -> None:
             raise ConfigError(where, f"must be at most {_MOST} (2^31 - 1); got {count}")
 
 
-def check_sizes(native: _core.Model, graphs: Graphs) -> None:
-    """Raise TraceError for data that grows beyond what the core counts, in one node or in all."""
+def check_sizes(native: _core.Model, graphs: Graphs) -> _core.Work:
+    """Return the work of all ranks.
+
+    Raises TraceError for data that grows beyond what the core counts, in one node or in all.
+    """
     work = _core.work_of(native)
     found = work.too_large
     if found is not None:
@@ -65,6 +68,7 @@ def check_sizes(native: _core.Model, graphs: Graphs) -> None:
         raise TraceError(
             f"workload: the run would move {work.bytes_moved:.3g} bytes; the core counts 2^63"
         )
+    return work
 
 
 def check_rate(where: str, per_s: float, unit: str = "B/s") -> None:

@@ -40,12 +40,12 @@ class Work(NamedTuple):
 
 def estimate(model: Model, ranks: Sequence[int] = ()) -> Work:
     """Return the work of some ranks of a model, of all if none are named."""
-    return _of(_core.work_of(model.native, list(ranks)))
+    return _of(_native(model, ranks))
 
 
 def check_work(model: Model, ranks: Sequence[int] = ()) -> Work:
     """Return the same; raise UnsupportedError if it is more than the memory can hold."""
-    native = _core.work_of(model.native, list(ranks))
+    native = _native(model, ranks)
     work = _of(native)
     if native.queues_in_a_rank > _MOST_QUEUES:
         raise UnsupportedError(
@@ -61,6 +61,10 @@ def check_work(model: Model, ranks: Sequence[int] = ()) -> Work:
             )
     memory.note(lambda: _need(native))
     return work
+
+
+def _native(model: Model, ranks: Sequence[int]) -> _core.Work:
+    return _core.work_of(model.native, list(ranks)) if ranks else model.work
 
 
 def _need(native: _core.Work) -> str:
