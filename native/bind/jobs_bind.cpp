@@ -7,13 +7,16 @@
 #include <nanobind/stl/unordered_map.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "accounting/recorded_timeline.hpp"
+#include "base/ensure.hpp"
 #include "base/ids.hpp"
 #include "bind/arrays.hpp"
 #include "bind/columns.hpp"
@@ -162,16 +165,19 @@ void bind_kernels(nb::module_& module) {
             self.set_ns(span_of(ns), scale);
         }, "ns"_a, "scale"_a)
         .def_prop_ro("op_classes", &KernelTable::op_classes)
-        .def_prop_ro("dtypes", &KernelTable::dtypes);
+        .def_prop_ro("dtypes", &KernelTable::dtypes)
+        .def_prop_ro("phases", &KernelTable::phases)
+        .def("size", [](const KernelTable& self, std::string_view name) {
+            const auto at = std::find(kernel_sizes.begin(), kernel_sizes.end(), name);
+            ensure(at != kernel_sizes.end(), "kernels: a size that no kernel has");
+            return view(self.sizes[static_cast<std::size_t>(at - kernel_sizes.begin())], self);
+        }, "name"_a);
     column(kernels, "op_class", &KernelTable::op_class);
     column(kernels, "dtype", &KernelTable::dtype);
+    column(kernels, "phase", &KernelTable::phase);
     column(kernels, "flops", &KernelTable::flops);
     column(kernels, "bytes", &KernelTable::bytes);
     column(kernels, "recorded_ns", &KernelTable::recorded_ns);
-    column(kernels, "batch", &KernelTable::batch);
-    column(kernels, "m", &KernelTable::m);
-    column(kernels, "n", &KernelTable::n);
-    column(kernels, "k", &KernelTable::k);
     column(kernels, "count", &KernelTable::count);
 }
 

@@ -10,6 +10,7 @@
 #include "base/wire.hpp"
 #include "trace/coding.hpp"
 #include "trace/fields.hpp"
+#include "trace/kernel_sizes.hpp"
 #include "trace/legacy.hpp"
 
 namespace yantra {
@@ -27,8 +28,7 @@ constexpr std::array<std::string_view, 16> execution_attributes{
     "comm_tag",  "num_ops",   "tensor_size",  "pg_name",       "involved_dim",  "duration_ns",
     "msg_chunk_cnt", "total_chunk_cnt", "comm_peer", complete_order_name};
 constexpr std::array<std::string_view, 2> tensor_attributes{"inputs", "outputs"};
-constexpr std::array<std::string_view, 6> kernel_attributes{"op_class", "dtype", "batch",
-                                                            "m",        "n",     "k"};
+constexpr std::array<std::string_view, 3> kernel_labels{"op_class", "dtype", "phase"};
 
 template <std::size_t Size>
 bool among(const std::array<std::string_view, Size>& names, std::string_view name) {
@@ -275,7 +275,7 @@ private:
                               (includes(reading_, Reading::execution_and_tensors) &&
                                among(tensor_attributes, next)) ||
                               (includes(reading_, Reading::execution_and_kernels) &&
-                               among(kernel_attributes, next)));
+                               (among(kernel_labels, next) || among(kernel_sizes, next))));
         }
         return wanted_[known];
     }

@@ -86,9 +86,6 @@ constexpr std::array<IntRole, 12> int_roles{{{"is_cpu_op", &Graph::is_cpu_op},
                                             {"msg_chunk_cnt", &Graph::msg_chunk_cnt},
                                             {"total_chunk_cnt", &Graph::total_chunk_cnt}}};
 
-constexpr std::array<IntRole, 4> kernel_roles{
-    {{"batch", &Graph::batch}, {"m", &Graph::m}, {"n", &Graph::n}, {"k", &Graph::k}}};
-
 // A size as generators write it: "262144", or "262144.0" from floating-point arithmetic, cut to bytes.
 std::optional<std::uint64_t> whole_number(std::string_view digits) {
     std::uint64_t value = 0;
@@ -103,7 +100,7 @@ std::optional<std::uint64_t> whole_number(std::string_view digits) {
     return fraction_is_digits ? std::optional(value) : std::nullopt;
 }
 
-enum class Role : std::uint8_t { none, integer, group, peer, involved, inputs, outputs, op_class, dtype };
+enum class Role : std::uint8_t { none, integer, group, peer, involved, inputs, outputs, op_class, dtype, phase };
 
 class Builder {
 public:
@@ -268,6 +265,7 @@ private:
         graph_.tensor_names = std::move(tensors_).take();
         graph_.op_classes = std::move(op_classes_).take();
         graph_.dtypes = std::move(dtypes_).take();
+        graph_.phases = std::move(phases_).take();
     }
 
     void learn_roles() {
@@ -293,13 +291,17 @@ private:
     }
 
     void learn_kernel_role(const std::string& name) {
-        if (name == "op_class" || name == "dtype") {
-            roles_.back() = {name == "dtype" ? Role::dtype : Role::op_class, nullptr};
+        const Role label = name == "op_class" ? Role::op_class
+                           : name == "dtype"  ? Role::dtype
+                           : name == "phase"  ? Role::phase
+                                              : Role::none;
+        if (label != Role::none) {
+            roles_.back() = {label, nullptr};
         }
-        for (const IntRole& known : kernel_roles) {
-            if (name == known.name) {
-                roles_.back() = {Role::integer, &(graph_.*known.column)};
-            }
+        const auto size = std::find(kernel_sizes.begin(), kernel_sizes.end(), name);
+        if (size != kernel_sizes.end()) {
+            const auto at = static_cast<std::size_t>(size - kernel_sizes.begin());
+            roles_.back() = {Role::integer, &graph_.kernel_size[at]};
         }
     }
 
@@ -315,6 +317,7 @@ private:
             case Role::outputs: tensors(node, attribute, graph_.outputs); return;
             case Role::op_class: label(node, attribute, graph_.op_class, op_classes_); return;
             case Role::dtype: label(node, attribute, graph_.dtype, dtypes_); return;
+            case Role::phase: label(node, attribute, graph_.phase, phases_); return;
         }
     }
 
@@ -468,6 +471,7 @@ private:
     Interner peers_;
     Interner op_classes_;
     Interner dtypes_;
+    Interner phases_;
     Interner tensors_;
 };
 

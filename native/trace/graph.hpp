@@ -7,12 +7,14 @@
 // Source: MLCommons Chakra schema 0.0.4; attribute names as its converters write them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "trace/diagnostic.hpp"
+#include "trace/kernel_sizes.hpp"
 #include "trace/trace.hpp"
 
 namespace yantra {
@@ -88,9 +90,9 @@ struct Graph {
     std::vector<std::uint8_t> involved_len;  // or involved_other: another type, no or over 64 entries
 
     // What models of compute ask for; empty unless the graph was built with kernels.
-    std::vector<std::int32_t> op_class, dtype;  // as comm_peer, into the names below
-    std::vector<std::string> op_classes, dtypes;
-    IntColumn batch, m, n, k;
+    std::vector<std::int32_t> op_class, dtype, phase;  // as comm_peer, into the names below
+    std::vector<std::string> op_classes, dtypes, phases;
+    std::array<IntColumn, kernel_sizes.size()> kernel_size;  // in the order of the names
 
     TensorColumn inputs, outputs;  // the attributes of that name, not the IOInfo fields
     std::vector<std::string> tensor_names;

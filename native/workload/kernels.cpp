@@ -30,9 +30,12 @@ u64 known_or_0(const IntColumn& column, u32 node) {
 }  // namespace
 
 std::size_t KernelTable::HashRow::operator()(const Row& row) const {
-    u64 hash = mix(row.op_class, row.dtype);
-    for (u64 value : {row.flops, row.bytes, row.recorded_ns, row.batch, row.m, row.n, row.k}) {
+    u64 hash = mix(mix(row.op_class, row.dtype), row.phase);
+    for (u64 value : {row.flops, row.bytes, row.recorded_ns}) {
         hash = mix(hash, value);
+    }
+    for (u64 size : row.sizes) {
+        hash = mix(hash, size);
     }
     return hash;
 }
@@ -60,13 +63,13 @@ u32 KernelTable::row_of(const Row& row) {
     if (is_new) {
         op_class.push_back(row.op_class);
         dtype.push_back(row.dtype);
+        phase.push_back(row.phase);
         flops.push_back(row.flops);
         bytes.push_back(row.bytes);
         recorded_ns.push_back(row.recorded_ns);
-        batch.push_back(row.batch);
-        m.push_back(row.m);
-        n.push_back(row.n);
-        k.push_back(row.k);
+        for (std::size_t at = 0; at < sizes.size(); ++at) {
+            sizes[at].push_back(row.sizes[at]);
+        }
         count.push_back(0);
     }
     return at->second;
@@ -88,6 +91,7 @@ std::vector<Problem> KernelTable::add(const std::shared_ptr<const Graph>& shared
     of.rows.assign(graph.size(), none);
     const std::vector<u32> op_class_codes = codes_of(graph.op_classes, op_classes_);
     const std::vector<u32> dtype_codes = codes_of(graph.dtypes, dtypes_);
+    const std::vector<u32> phase_codes = codes_of(graph.phases, phases_);
     for (u32 node = 0; node < graph.size(); ++node) {
         if (!is_kernel(graph, node)) {
             continue;
@@ -95,15 +99,15 @@ std::vector<Problem> KernelTable::add(const std::shared_ptr<const Graph>& shared
         Row row;
         row.op_class = code_of(graph.op_class, op_class_codes, node);
         row.dtype = code_of(graph.dtype, dtype_codes, node);
+        row.phase = code_of(graph.phase, phase_codes, node);
         row.flops = needed(graph.num_ops, node, "num_ops", needs_.flops, problems);
         row.bytes = needed(graph.tensor_size, node, "tensor_size", needs_.bytes, problems);
         if (check_duration(graph, node, needs_.whole_microseconds, longest_ticks, problems)) {
             row.recorded_ns = graph.recorded_ns(node, needs_.whole_microseconds);
         }
-        row.batch = known_or_0(graph.batch, node);
-        row.m = known_or_0(graph.m, node);
-        row.n = known_or_0(graph.n, node);
-        row.k = known_or_0(graph.k, node);
+        for (std::size_t at = 0; at < row.sizes.size(); ++at) {
+            row.sizes[at] = known_or_0(graph.kernel_size[at], node);
+        }
         of.rows[node] = row_of(row);
         count[of.rows[node]] += ranks;
     }

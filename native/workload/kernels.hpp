@@ -5,6 +5,7 @@
 // hashed once. The roofline needs none of this and is computed node by node (lower_compute.cpp).
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include "base/clock.hpp"
 #include "base/interner.hpp"
 #include "trace/graph.hpp"
+#include "trace/kernel_sizes.hpp"
 #include "workload/job.hpp"
 
 namespace yantra {
@@ -41,23 +43,23 @@ public:
     u64 ticks(u32 row) const { return ticks_[row]; }
 
     // By row. Codes count from 1 in the lists of names; 0 and shapes of 0 are not known.
-    std::vector<u32> op_class, dtype;
-    std::vector<u64> flops, bytes, recorded_ns, batch, m, n, k, count;
+    std::vector<u32> op_class, dtype, phase;
+    std::vector<u64> flops, bytes, recorded_ns, count;
+    std::array<std::vector<u64>, kernel_sizes.size()> sizes;
 
     std::vector<std::string> op_classes() const { return op_classes_.names(); }
     std::vector<std::string> dtypes() const { return dtypes_.names(); }
+    std::vector<std::string> phases() const { return phases_.names(); }
 
 private:
     struct Row {
         u32 op_class = 0;
         u32 dtype = 0;
+        u32 phase = 0;
         u64 flops = 0;
         u64 bytes = 0;
         u64 recorded_ns = 0;
-        u64 batch = 0;
-        u64 m = 0;
-        u64 n = 0;
-        u64 k = 0;
+        std::array<u64, kernel_sizes.size()> sizes{};
 
         bool operator==(const Row&) const = default;
     };
@@ -77,6 +79,7 @@ private:
     Needs needs_;
     Interner op_classes_;
     Interner dtypes_;
+    Interner phases_;
     std::unordered_map<Row, u32, HashRow> known_;
     std::unordered_map<const Graph*, OfGraph> graphs_;
     std::vector<u64> ticks_;

@@ -123,7 +123,7 @@ CASES = [
     ),
     (
         "{name: hgx-h100, ranks: 8, speeds: real}",
-        'cluster.speeds: expected one of achievable, nominal, got "real"',
+        'cluster.speeds: expected one of achievable, nominal, measured, got "real"',
     ),
     (
         "{name: hgx-h100, ranks: 8, topology: []}",

@@ -81,10 +81,11 @@ def _form_and_file(text: str) -> tuple[str, str]:
 @click.option("--dtype", help="For a workload: the data type whose peak rate the roofline uses.")
 @click.option(
     "--speeds",
-    type=click.Choice(["achievable", "nominal"]),
+    type=click.Choice(["achievable", "nominal", "measured"]),
     default="achievable",
     show_default=True,
-    help="For a workload: what software reaches of links and products, or the data sheet's rates.",
+    help="For a workload: what software reaches of links and products, the data sheet's rates, or "
+    "kernels by tables of measurements.",
 )
 @click.option(
     "--all-reduce",

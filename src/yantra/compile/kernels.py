@@ -24,11 +24,15 @@ WHERE = "cluster.device.compute"
 
 
 class TimedKernels(NamedTuple):
-    """The kernels that differ of the ranks of one device, and what its model says of them."""
+    """The kernels that differ of the ranks of one device, and what its model says of them.
+
+    `basis` is what the estimates rest on, in words; empty where the model does not say.
+    """
 
     device: Device
     kernels: Kernels
     estimates: Estimates
+    basis: str = ""
 
 
 def asks_a_model(scenario: Scenario) -> bool:
@@ -80,9 +84,8 @@ class KernelTimes:
                 inf if "memory_bandwidth" in self._without else device.memory_bytes_per_s
             ),
         )
-        return TimedKernels(
-            device, kernels, ask(model, kernels, seen, named(device.compute), WHERE)
-        )
+        estimates = ask(model, kernels, seen, named(device.compute), WHERE)
+        return TimedKernels(device, kernels, estimates, model.basis(kernels, seen))
 
 
 def roofline_of(device: Device, without: Without = NOTHING) -> _core.Roofline:
@@ -101,13 +104,21 @@ def kernels_of(table: _core.KernelTable) -> Kernels:
 
     from yantra.base.columns import signed
 
-    wholes = Kernels.field_names[4:]
+    sizes = {name: signed(table.size(name), f"{name} of a kernel") for name in asked.SIZES}
+    amounts = {
+        name: signed(getattr(table, name), f"{name} of a kernel")
+        for name in asked.WHOLE_COLUMNS
+        if name not in asked.SIZES
+    }
     return Kernels(
         op_class=np.array(table.op_class),
         op_classes=("", *table.op_classes),
         dtype=np.array(table.dtype),
         dtypes=("", *table.dtypes),
-        **{name: signed(getattr(table, name), f"{name} of a kernel") for name in wholes},
+        phase=np.array(table.phase),
+        phases=("", *table.phases),
+        **amounts,
+        **sizes,
     )
 
 

@@ -21,6 +21,8 @@ def ask(
         with np.errstate(all="ignore"):
             answer = model.estimate(kernels, device)
         columns = [np.ascontiguousarray(column, np.float64) for column in answer]
+    except ConfigError as error:
+        raise ConfigError(where, f"{name}: {error.problem}") from error
     except YantraError:
         raise
     except Exception as error:

@@ -34,17 +34,27 @@ class Device(NamedTuple):
 class Kernels(Record):
     """Kernels that differ, as columns of equal length.
 
-    `op_class` and `dtype` are codes: places in the names beside them, 0 where a trace says nothing.
-    `flops` are floating-point operations (`num_ops`), `bytes` what moves to and from the device's
-    memory (`tensor_size`), `recorded_ns` the duration in the trace. A product of matrices has `m`,
-    `n` and `k`, and a `batch` of them; 0 where a trace does not say. `count` is how many nodes of
-    all ranks are this kernel. Whole numbers have a sign, so that `bytes - knee` may be negative.
+    `op_class`, `dtype` and `phase` (forward, dgrad, wgrad, recompute, optimizer) are codes: places
+    in the names beside them, 0 where a trace says nothing. `flops` are floating-point operations
+    (`num_ops`), `bytes` what moves to and from the device's memory (`tensor_size`), `recorded_ns`
+    the duration in the trace. Sizes are 0 where a trace does not say:
+
+    * A product of matrices has `m`, `n` and `k`, and a `batch` of them. `accumulated` are the bytes
+      of the tensor that its result is added to, 0 where it is written.
+    * Attention has a `batch` of sequences, each of `queries` that look at `keys`, through `heads`
+      of `head_dim` numbers (`value_dim` of values) that share `kv_heads`. `window` is how many keys
+      a query sees at most.
+
+    `count` is how many nodes of all ranks are this kernel. Whole numbers have a sign, so that
+    `bytes - knee` may be negative.
     """
 
     op_class: NDArray[np.uint32]
     op_classes: tuple[str, ...]
     dtype: NDArray[np.uint32]
     dtypes: tuple[str, ...]
+    phase: NDArray[np.uint32]
+    phases: tuple[str, ...]
     flops: Wholes
     bytes: Wholes
     recorded_ns: Wholes
@@ -52,6 +62,14 @@ class Kernels(Record):
     m: Wholes
     n: Wholes
     k: Wholes
+    heads: Wholes
+    kv_heads: Wholes
+    head_dim: Wholes
+    value_dim: Wholes
+    queries: Wholes
+    keys: Wholes
+    window: Wholes
+    accumulated: Wholes
     count: Wholes
 
     def __len__(self) -> int:
@@ -72,11 +90,19 @@ class Kernels(Record):
         return f"row {row} ({name}, {self.flops[row]} FLOPs, {self.bytes[row]} bytes)"
 
 
+WHOLE_COLUMNS = Kernels.field_names[Kernels.field_names.index("flops") :]
+"""The columns of whole numbers: amounts first, then sizes, then the count."""
+
+SIZES = WHOLE_COLUMNS[WHOLE_COLUMNS.index("batch") : -1]
+"""The columns that hold sizes of a kernel, named as the attributes of a trace."""
+
+
 def kernels(
     flops: Sequence[int],
     bytes: Sequence[int],
     op_class: Sequence[str] | str = "",
     dtype: Sequence[str] | str = "",
+    phase: Sequence[str] | str = "",
     **columns: Sequence[int],
 ) -> Kernels:
     """Return kernels of these columns; those not given are 0, and each row counts once."""
@@ -85,14 +111,16 @@ def kernels(
     size = len(flops)
     codes, names = _coded([op_class] * size if isinstance(op_class, str) else op_class)
     type_codes, type_names = _coded([dtype] * size if isinstance(dtype, str) else dtype)
+    phase_codes, phase_names = _coded([phase] * size if isinstance(phase, str) else phase)
     given = {"flops": flops, "bytes": bytes, "count": [1] * size} | columns
-    whole = Kernels.field_names[4:]
     return Kernels(
         op_class=codes,
         op_classes=names,
         dtype=type_codes,
         dtypes=type_names,
-        **{name: np.asarray(given.get(name, [0] * size), np.int64) for name in whole},
+        phase=phase_codes,
+        phases=phase_names,
+        **{name: np.asarray(given.get(name, [0] * size), np.int64) for name in WHOLE_COLUMNS},
     )
 
 
@@ -136,6 +164,10 @@ class ComputeModel(ABC):
     def __init__(self, options: Any = None) -> None:
         """Keep the options, as the record of `self.options`."""
         self.given = options
+
+    def basis(self, kernels: Kernels, device: Device) -> str:
+        """Return what the estimates rest on, in a few words for a summary; empty by default."""
+        return ""
 
     @abstractmethod
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:

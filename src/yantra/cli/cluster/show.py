@@ -25,7 +25,7 @@ from yantra.cli.complete import clusters as cluster_names
 @click.option("--dtype", help="Whose rate the roofline of the scenario has.")
 @click.option(
     "--speeds",
-    type=click.Choice(["achievable", "nominal"]),
+    type=click.Choice(["achievable", "nominal", "measured"]),
     default="achievable",
     show_default=True,
     help="Of the scenario: what software reaches of links and products, or the data sheet's rates.",

@@ -70,7 +70,7 @@ def device_parts(cluster: Cluster, dtype: str, speeds: Speeds, where: str) -> di
         "device": {
             "peak": units.exact(rate.value, "FLOP/s"),
             "memory_bandwidth": units.exact(cluster.memory_bandwidth.value, "B/s"),
-            "compute": "roofline",
+            "compute": measured(cluster, dtype) if speeds == "measured" else "roofline",
         },
         "memory": {
             "kind": "per_npu",
@@ -79,6 +79,20 @@ def device_parts(cluster: Cluster, dtype: str, speeds: Speeds, where: str) -> di
         },
         "machine": _stated(cluster, dtype, peak),
     }
+
+
+def measured(cluster: Cluster, dtype: str) -> dict[str, Any]:
+    """Return the choice of the compute model of measured kernels for a device.
+
+    A dtype of less than 16 bits is that of products: attention and norms have their own types.
+    """
+    rates = {name: units.exact(rate.value, "FLOP/s") for name, rate in cluster.peak}
+    options = rates | {"dtype": dtype}
+    if cluster.tables is not None:
+        options["gpu"] = cluster.tables
+    if dtype in ("fp8", "int8", "fp4"):
+        options["products"] = dtype
+    return {"kind": "measured", "options": options}
 
 
 def _stated(cluster: Cluster, dtype: str, peak: Number) -> dict[str, str]:

@@ -35,7 +35,7 @@ def cluster_of(tree: Any, path: str) -> Cluster:
     device = where.mapping(
         top["device"],
         ("name", "dtype", "peak", "memory", "memory_bandwidth"),
-        ("achievable", "compute", "power", "price"),
+        ("achievable", "compute", "power", "price", "tables"),
     )
     peak = _rates(where.key("peak"), device["peak"], DTYPES)
     if not peak:
@@ -72,6 +72,7 @@ def cluster_of(tree: Any, path: str) -> Cluster:
         price=where.key("price").quantity(device["price"], "price", "USD/h")
         if "price" in device
         else None,
+        tables=where.key("tables").text(device["tables"]) if "tables" in device else None,
         host_bandwidth=host_at.key("bandwidth").quantity(host["bandwidth"], "bandwidth", "B/s"),
         host_latency=host_at.key("latency").quantity(host["latency"], "time", "ns", whole=True),
         network=_network(place.key("network"), top["network"]),

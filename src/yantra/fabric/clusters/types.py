@@ -14,8 +14,11 @@ from yantra.base.records import Record
 Basis = Literal["published", "derived", "estimate"]
 """Whether a source states the number, it follows from stated ones, or it is an informed guess."""
 
-Speeds = Literal["achievable", "nominal"]
-"""Links and products at the rate that software reaches, where known, or at the data sheet's."""
+Speeds = Literal["achievable", "nominal", "measured"]
+"""Links and products at the rate that software reaches, where known, or at the data sheet's.
+
+`measured`: links as achievable, kernels by tables of measurements.
+"""
 
 DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
 
@@ -70,7 +73,7 @@ class Level(Record):
 
     def link(self, speeds: Speeds = "achievable") -> Number:
         """Return the bandwidth of one link and direction, in B/s."""
-        achievable = self.achievable if speeds == "achievable" else None
+        achievable = None if speeds == "nominal" else self.achievable
         return achievable or self.bandwidth
 
 
@@ -79,7 +82,8 @@ class Cluster(Record):
 
     `achievable` has the rates, per dtype, that the best of large matrix products reach. `compute`
     has, for compute models by name, the counts that the device gives their options. `power` is what
-    a device draws and `price` what an hour of it costs, where the file states them.
+    a device draws and `price` what an hour of it costs, where the file states them. `tables` names
+    the measured kernels of the device, None if there are none.
     """
 
     name: str
@@ -99,6 +103,7 @@ class Cluster(Record):
     compute: tuple[tuple[str, tuple[tuple[str, Number], ...]], ...] = ()
     power: Number | None = None
     price: Number | None = None
+    tables: str | None = None
 
     def __repr__(self) -> str:
         return f"<Cluster {self.name}: {self.title}>"

@@ -43,6 +43,8 @@ class Operation(NamedTuple):
     bytes_written: int = 0
     shape: tuple[int, ...] = ()
     """(m, n, k) of a matrix product, times what is repeated in front: (batch, m, n, k)."""
+    sizes: tuple[tuple[str, int], ...] = ()
+    """Other sizes of the kernel, as (name, number) pairs: see `yantra.compute.model.Kernels`."""
     dtype: str = "bf16"
     collective: CollectiveType | None = None
     group: str = ""

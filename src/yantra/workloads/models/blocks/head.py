@@ -38,7 +38,7 @@ class Head(Block):
         exists = self.tied and any(weight.is_tied for weight in g.weights)
         (logits,) = linear(
             g, x, "logits", {"vocab": padded(self.vocab, g.setting.ways("tp"))},
-            split="out", bias=self.bias,
+            split="out", bias=self.bias, precise=True,
             weight="none" if exists else "tied" if self.tied else "own",
         )  # fmt: skip
         if g.setting.training:

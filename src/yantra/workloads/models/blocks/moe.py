@@ -62,7 +62,9 @@ class MoE(Block):
     def _run(self, g: Graph, x: Tensor, *, in_place: bool = False, whole: bool = False) -> Tensor:
         """Add the block; `in_place` without exchange, `whole` with unsplit shared experts."""
         with g.scope("moe"):
-            (scores,) = linear(g, x, "router", {"experts": self.experts}, bias=self.router_bias)
+            (scores,) = linear(
+                g, x, "router", {"experts": self.experts}, bias=self.router_bias, precise=True
+            )
             chosen = {"tokens": x.size("tokens"), "chosen": self.top_k}
             shares = elementwise(
                 g, "top_k", [scores], flops=2 * self.experts // self.top_k, kind="routing",

@@ -57,6 +57,14 @@ class Setting(NamedTuple):
         """Bytes of an activation or weight in the computing type."""
         return 4 if self.dtype in ("fp32", "tf32") else 2
 
+    @property
+    def precise_dtype(self) -> str:
+        """The type of what is not computed in 8 bits or less: attention, router and head.
+
+        As in Transformer Engine and DeepSeek-V3 (2024), section 3.3.1.
+        """
+        return self.dtype if self.dtype in ("fp32", "tf32", "fp16") else "bf16"
+
     def weight_bytes(self, elements: int) -> int:
         """Return the bytes of stored weights."""
         return ceil(elements * (WIDTHS[self.weight_dtype] if self.weight_dtype else self.width))

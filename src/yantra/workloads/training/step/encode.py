@@ -185,6 +185,7 @@ def _computation(operation: Operation) -> tuple[Attribute, ...]:
             Attribute(name, size, Kind.INT64)
             for name, size in zip(names, operation.shape, strict=True)
         ]
+    attributes += [Attribute(name, size, Kind.INT64) for name, size in operation.sizes if size]
     return tuple(attributes)
 
 

@@ -70,6 +70,33 @@ def _flops(g: Graph, q: Tensor, placement: Placement, heads: Heads) -> tuple[int
     return 2 * heads.qk_width * pairs, 2 * (heads.qk_width + heads.v_width) * pairs
 
 
+def _sizes(g: Graph, q: Placement, k: Placement, heads: Heads) -> tuple[tuple[str, int], ...]:
+    """Return the shape of a fused kernel on one rank, for models of compute.
+
+    Sequences of a batch that differ in length are told by their mean.
+    """
+    batch = g.setting.batch
+    number = max(batch.sequences, 1)
+    return (
+        ("batch", number),
+        ("queries", max(batch.stored // number // _ways_of_tokens(g, q), 1)),
+        ("keys", max(batch.context // number // _ways_of_tokens(g, k), 1)),
+        ("heads", max(heads.query // _ways_of_heads(g, q), 1)),
+        ("kv_heads", max(heads.kv // _ways_of_heads(g, k), 1)),
+        ("head_dim", heads.qk_width),
+        ("value_dim", heads.v_width),
+        ("window", heads.window or 0),
+    )
+
+
+def _ways_of_tokens(g: Graph, where: Placement) -> int:
+    return prod(g.setting.ways(axis) for name, axis in where.shards if name == "tokens")
+
+
+def _ways_of_heads(g: Graph, where: Placement) -> int:
+    return prod(g.setting.ways(axis) for name, axis in where.shards if name != "tokens")
+
+
 def _output(g: Graph, q: Tensor, placement: Placement, heads: Heads) -> Tensor:
     dimension = q.sizes[-1][0]
     sizes = {**dict(q.sizes[:-1]), dimension: heads.query * heads.v_width}
@@ -93,16 +120,18 @@ def _fused(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
     cached = _cache_bytes(g, k, v, heads.window)
     read = sum(g.bytes(*use) for use in uses) + cached
     keeps = _statistics(g, out, heads)
+    sizes = _sizes(g, placement, uses[1].placement, heads)
     forward = Operation(
         "", "attention", "forward", "",
         tensor_flops=core, bytes_read=read, bytes_written=g.bytes(out) + keeps,
-        dtype=_dtype(g),
+        dtype=g.setting.precise_dtype, sizes=sizes,
     )  # fmt: skip
     backward = Operation(
         "dgrad", "attention", "dgrad", "",
         tensor_flops=2 * core + scores, repeated_flops=scores,
         bytes_read=read + 2 * g.bytes(out) + keeps,
-        bytes_written=sum(g.bytes(*use) for use in uses), dtype=_dtype(g),
+        bytes_written=sum(g.bytes(*use) for use in uses),
+        dtype=g.setting.precise_dtype, sizes=sizes,
     )  # fmt: skip
     gives = (
         (0, placement),
@@ -118,10 +147,6 @@ def _gathered(g: Graph, use: Use) -> tuple[str, ...]:
     """Return the axes whose ranks hold keys together that their queries use apart."""
     before, after = use.tensor.placement.axes(), use.placement.axes()
     return tuple(axis for axis in ("cp",) if axis in before - after)
-
-
-def _dtype(g: Graph) -> str:
-    return g.setting.dtype if g.setting.dtype in ("fp32", "tf32", "fp16") else "bf16"
 
 
 def store(g: Graph, kept: tuple[Tensor, ...]) -> None:
@@ -150,7 +175,10 @@ def _unfused(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
     full = {"pairs": g.setting.batch.pairs(causal=False), "heads": heads.query}
     where = _scores_placement(placement, q)
     scores = g.tensor("scores", full, where, q.width)
-    _product(g, "scores", (Use(q, placement), Use(k, kv[0])), scores, scores_flops)
+    told = dict(_sizes(g, placement, kv[0], heads))
+    batch = told["batch"] * told["heads"]
+    shape = (batch, told["queries"], told["keys"], heads.qk_width)
+    _product(g, "scores", (Use(q, placement), Use(k, kv[0])), scores, scores_flops, shape)
     weights = elementwise(
         g, "softmax", [scores], flops=5, kind="softmax", keeps_per_element=0, region=CORE,
         saves_output=True,
@@ -160,7 +188,8 @@ def _unfused(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
             g, "dropout", [weights], flops=1, keeps_per_element=1, backward_flops=1, region=CORE
         )
     out = _output(g, q, placement, heads)
-    _product(g, "context", (Use(weights, where), Use(v, kv[1])), out, core - scores_flops)
+    shape = (batch, told["queries"], heads.v_width, told["keys"])
+    _product(g, "context", (Use(weights, where), Use(v, kv[1])), out, core - scores_flops, shape)
     return out
 
 
@@ -169,18 +198,21 @@ def _scores_placement(placement: Placement, q: Tensor) -> Placement:
     return Placement(tuple((names[dimension], axis) for dimension, axis in placement.shards))
 
 
-def _product(g: Graph, name: str, uses: tuple[Use, Use], out: Tensor, flops: int) -> None:
-    """Add a batched product of two activations; its gradient is two products."""
+def _product(
+    g: Graph, name: str, uses: tuple[Use, Use], out: Tensor, flops: int, shape: tuple[int, ...]
+) -> None:
+    """Add a batched product of two activations; its gradient is two products of this shape."""
     sizes = [g.bytes(*use) for use in uses]
     made = g.bytes(out)
     forward = Operation(
         "", "attention", "forward", "",
-        tensor_flops=flops, bytes_read=sum(sizes), bytes_written=made, dtype=_dtype(g),
+        tensor_flops=flops, bytes_read=sum(sizes), bytes_written=made, shape=shape,
+        dtype=g.setting.precise_dtype,
     )  # fmt: skip
     backward = Operation(
         "dgrad", "attention", "dgrad", "",
         tensor_flops=2 * flops, bytes_read=2 * made + sum(sizes), bytes_written=sum(sizes),
-        dtype=_dtype(g),
+        shape=shape, dtype=g.setting.precise_dtype,
     )  # fmt: skip
     gives = tuple((at, g.partial(use.placement, *_gathered(g, use))) for at, use in enumerate(uses))
     gradient = Gradient((backward,), (0,), uses, gives)
@@ -198,6 +230,7 @@ def _ring(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
     keeps = _statistics(g, out, heads)
     forward, backward = [], []
     message = g.bytes(k) + g.bytes(v)
+    sizes = _sizes(g, placement, uses[1].placement, heads)
     rows = g.bytes(q) + g.bytes(out)
     for step in range(steps):
         scores = 2 * heads.qk_width * local_heads * pairs[step]
@@ -211,7 +244,8 @@ def _ring(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
                 tensor_flops=core,
                 bytes_read=rows + message,
                 bytes_written=g.bytes(out) + keeps,
-                dtype=_dtype(g),
+                dtype=g.setting.precise_dtype,
+                sizes=sizes,
             )
         )
         backward.append(
@@ -224,7 +258,8 @@ def _ring(g: Graph, q: Tensor, k: Tensor, v: Tensor, heads: Heads) -> Tensor:
                 repeated_flops=scores,
                 bytes_read=2 * rows + message + keeps,
                 bytes_written=g.bytes(q) + message,
-                dtype=_dtype(g),
+                dtype=g.setting.precise_dtype,
+                sizes=sizes,
             )
         )
     gives = tuple((at, use.placement) for at, use in enumerate(uses))

@@ -35,13 +35,14 @@ def linear(
     copies: int = 1,
     weight: Literal["own", "tied", "none"] = "own",
     is_first: bool = False,
+    precise: bool = False,
 ) -> tuple[Tensor, ...]:
     """Multiply the last dimension of `x` by a weight; return one tensor per entry of `outputs`.
 
     `outputs` maps names of new last dimensions to their sizes; all come from one product. `copies`
     products are made with different weights, the rows shared evenly among them (experts). A `tied`
     weight also stands in another stage, for `none` it was added before. `is_first`: the input is
-    data, whose gradient nobody needs.
+    data, whose gradient nobody needs. `precise`: it is not computed in 8 bits or less.
     """
     feature, k = x.sizes[-1]
     needed = _needed(g, x, feature, split, axis)
@@ -71,7 +72,8 @@ def linear(
             )  # fmt: skip
         if bias:
             _add_bias(g, copies * sum(outputs.values()), split, ways, domain)
-    program = _programs(g, m, local_n, local_k, copies, bias)
+    dtype = g.setting.precise_dtype if precise else g.setting.dtype
+    program = _programs(g, m, local_n, local_k, copies, bias, dtype)
     wanted = g.partial(needed, axis) if split == "out" else needed
     everything = tuple(range(len(made)))
     of_input = Gradient((program[1],), everything, gives=((0, wanted),))
@@ -99,7 +101,7 @@ def _add_bias(g: Graph, count: int, split: Split, ways: int, domain: Domain) -> 
 
 
 def _programs(
-    g: Graph, m: int, n: int, k: int, copies: int, bias: bool
+    g: Graph, m: int, n: int, k: int, copies: int, bias: bool, dtype: str
 ) -> tuple[Operation, Operation, Operation]:
     """Return the forward product, that of the input's gradient and that of the weight's."""
     w, setting = g.setting.width, g.setting
@@ -107,23 +109,25 @@ def _programs(
     weight = copies * k * n
     used = max(min(copies, m), 1)
     touched = used * k * n
-    shape = (m, n, k) if copies == 1 else (used, m // used, n, k)
+    each = m // used
+    front = () if copies == 1 else (used,)
     forward = Operation(
         "", kind, "forward", "",
         tensor_flops=2 * m * n * k, vector_flops=m * n if bias else 0,
         bytes_read=w * m * k + setting.weight_bytes(touched), bytes_written=w * m * n,
-        shape=shape, dtype=setting.dtype,
+        shape=(*front, each, n, k), dtype=dtype,
     )  # fmt: skip
     dgrad = Operation(
         "dgrad", kind, "dgrad", "",
         tensor_flops=2 * m * n * k,
         bytes_read=w * (m * n + touched), bytes_written=w * m * k,
-        shape=(*shape[:-3], m, k, n), dtype=setting.dtype,
+        shape=(*front, each, k, n), dtype=dtype,
     )  # fmt: skip
     wgrad = Operation(
         "wgrad", kind, "wgrad", "",
         tensor_flops=2 * m * n * k, vector_flops=m * n if bias else 0,
         bytes_read=w * (m * n + m * k), bytes_written=setting.gradient_width * weight,
-        shape=(*shape[:-3], k, n, m), dtype=setting.dtype,
+        shape=(*front, k, n, each), dtype=dtype,
+        sizes=(("accumulated", setting.gradient_width * weight),),
     )  # fmt: skip
     return forward, dgrad, wgrad

@@ -1,0 +1,114 @@
+"""How wrong the measured tables are on kernels that they have not seen.
+
+    python -m yantra.accuracy.kernels
+
+The keys of each table (the sides n, k of a weight; heads, shared heads and width of an attention;
+the sizes of a mixture of experts) are cut into six folds by the first byte of SHA-256 of
+"fold|family|field|field", modulo 6. Each fold is estimated from the five others alone; no row of a
+key is ever on both sides. Constants of the formulas are fitted to all keys: six numbers for
+thousands of rows.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yantra.compute.families import gemm
+from yantra.compute.families.machine import GPUS, Gpu, Machine, table
+from yantra.compute.families.surface import unpacked
+
+FOLDS = 6
+Reals = NDArray[np.float64]
+Truth = NDArray[np.bool_]
+
+
+class Error(NamedTuple):
+    """Mean absolute error and signed median of a group of rows, as fractions."""
+
+    group: str
+    rows: int
+    mean: float
+    median: float
+    ninetieth: float
+
+
+def fold_of(family: str, *fields: int) -> int:
+    """Return the fold of a key."""
+    text = "|".join(["fold", family, *map(str, fields)])
+    return sha256(text.encode()).digest()[0] % FOLDS
+
+
+def folds_of(family: str, keys: Any) -> NDArray[np.int64]:
+    """Return the folds of keys, one a row."""
+    return np.array([fold_of(family, *map(int, key)) for key in keys], np.int64)
+
+
+def error_of(group: str, made: Reals, measured: Reals, chosen: Truth | None = None) -> Error:
+    """Return the error of estimates in a group; both in microseconds, NaN where not measured."""
+    wrong = made / measured - 1
+    wrong = wrong[chosen] if chosen is not None else wrong
+    wrong = wrong[np.isfinite(wrong)]
+    if not len(wrong):
+        return Error(group, 0, 0.0, 0.0, 0.0)
+    size = np.abs(wrong)
+    return Error(
+        group, len(wrong), float(size.mean()), float(np.median(wrong)),
+        float(np.quantile(size, 0.9)),
+    )  # fmt: skip
+
+
+def gemm_held_out(gpu: Gpu, name: str) -> tuple[Reals, Reals, Truth]:
+    """Return estimated and measured microseconds by side and m, and which are large."""
+    arrays = table("gemm", gpu.name)
+    n, k, m = (arrays[key].astype(np.float64) for key in ("n", "k", "m"))
+    made = np.full((len(n), len(m)), np.nan)
+    fold = folds_of("gemm", zip(n, k, strict=True))
+    machine = Machine(gpu, gpu.peaks, gpu.memory_bytes_per_s, True)
+    for held in range(FOLDS):
+        out = fold == held
+        surface = gemm.smooth(gpu, name, arrays, ~out)
+        size = (int(out.sum()), len(m))
+        shape = (
+            np.broadcast_to(part, size).reshape(-1) for part in (m, n[out, None], k[out, None])
+        )
+        us, _ = gemm.product_us(
+            surface, *shape, gpu=gpu, machine=machine, name=name,
+            peak=gpu.peaks[gemm.kind_of(name)],
+        )  # fmt: skip
+        made[out] = us.reshape(size)
+    large = (m[None] >= 512) & (n[:, None] >= 1024) & (k[:, None] >= 1024)
+    return made, np.exp(unpacked(arrays[f"us_{name}"])), large
+
+
+def gemm_errors() -> Iterator[Error]:
+    """Yield the errors of products by GPU and dtype."""
+    for gpu in GPUS.values():
+        for name in gemm.WIDTHS:
+            if f"us_{name}" in table("gemm", gpu.name):
+                made, measured, large = gemm_held_out(gpu, name)
+                yield error_of(f"gemm {gpu.name} {name} large", made, measured, large)
+                yield error_of(f"gemm {gpu.name} {name} all", made, measured)
+
+
+FAMILIES = {"gemm": gemm_errors}
+
+
+def main(arguments: list[str]) -> None:
+    """Print the errors of the families that are named, of all by default."""
+    print(f"{'held out by key':44} {'rows':>7} {'mean':>7} {'median':>8} {'90 %':>7}")
+    for name in arguments or FAMILIES:
+        for error in FAMILIES[name]():
+            print(
+                f"{error.group:44} {error.rows:7} {error.mean:7.1%} {error.median:+8.1%} "
+                f"{error.ninetieth:7.1%}"
+            )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,356 @@
+"""Fused attention by shape: prefill and training by tiles of queries, decoding by its bytes.
+
+Prefill, with tiles of 128 queries and 128 keys and `pairs` the pairs of tokens that a mask leaves:
+
+    work  = pairs / (tiles of queries x 128 x 128) + fill, of one block of 128 queries
+    time  = max(blocks / units, 1) x work x 4 d 128 128 / (peak share / units), at least that of the
+            block with the most keys; with the bytes of Q, K, V and O as in a p-norm; + launch
+
+Decoding: the bytes of keys and values over the bandwidth x reach, + launch, + a little a block.
+
+Constants are fitted for each framework, and what the formula gets wrong is corrected by a surface:
+linear in log2 of the tokens and of batch x heads, and between (heads, shared heads, width) by
+regression. The fastest framework that is measured with heads like these is taken. The backward
+kernel takes `BACKWARD` times the forward's.
+
+Sources: Dao, "FlashAttention-2", 2023, section 3; the tables are AIConfigurator's, the factor of
+the backward SimuMax's (see NOTICE).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yantra.compute.families.family import Family, within
+from yantra.compute.families.gemm import products
+from yantra.compute.families.machine import GPUS, SCALED, Gpu, Machine, table
+from yantra.compute.families.surface import (
+    Reals,
+    interpolated,
+    matern,
+    place_on,
+    regressed,
+    unpacked,
+)
+from yantra.compute.model import Estimates, Kernels
+
+TILE = 128
+BACKWARD = 2.7
+"""Median of 32 shapes on B200; 1.2 to 3.7."""
+_BACKWARD_ERROR = 0.25
+_OCTAVE = 0.05
+_ERROR = 0.2
+_NO_SHAPE = 0.5
+_NO_SHAPE_ERROR = 0.5
+NOISE = 0.05
+WORK = np.arange(0.0, 20.01, 0.5)
+"""Where surfaces have points: log2 of batch x heads (decoding: batch x shared heads)."""
+
+Table = Any
+
+
+class Variant(NamedTuple):
+    """One kind of kernel in a table: types of the arithmetic and of keys, a window, a framework."""
+
+    dtype: str
+    cache: str
+    window: int
+    framework: str
+
+    @classmethod
+    def of(cls, text: str) -> Variant:
+        """Return the variant that a table names so."""
+        dtype, cached, window, framework = text.split("|")
+        return cls(dtype, cached, int(window), framework)
+
+
+class Shape(NamedTuple):
+    """Sizes of attentions, one a row; `width` is the mean of those of keys and values."""
+
+    batch: Reals
+    queries: Reals
+    keys: Reals
+    heads: Reals
+    kv_heads: Reals
+    width: Reals
+    window: Reals
+    causal: Any
+
+
+def prefill_us(
+    constants: Reals, shape: Shape, *, peak: float, bandwidth: float, units: int
+) -> Reals:
+    """Return the formula's microseconds of a forward kernel over many queries."""
+    share, reach, launch, fill, power = constants
+    b, q, keys, h, kv, d, window, causal = shape
+    limited = (window > 0) & (window < keys)
+    seen = np.where(limited, window, keys)
+    shorter = np.minimum(q, seen)
+    pairs = np.where(causal, q * seen - shorter * (shorter - 1) / 2, q * seen)
+    tiles = np.ceil(q / TILE)
+    mean = np.maximum(pairs / tiles / TILE**2, 0.6) + fill
+    longest = np.maximum(seen / TILE, 1) + fill
+    rounds = np.maximum(b * h * tiles / units, 1)
+    of_tile = 4e6 * d * TILE**2 * units / (peak * share)
+    arithmetic = np.maximum(rounds * mean, longest) * of_tile
+    traffic = 4e6 * b * d * (q * h + keys * kv) / (bandwidth * reach)
+    both: Reals = (arithmetic**power + traffic**power) ** (1 / power) + launch
+    return both
+
+
+def decode_us(
+    constants: Reals, shape: Shape, *, bandwidth: float, units: int, width: float
+) -> Reals:
+    """Return the formula's microseconds of a kernel of one query a sequence.
+
+    `width` are bytes of a stored number.
+    """
+    reach, launch, block, power, busy = constants
+    seen = np.where((shape.window > 0) & (shape.window < shape.keys), shape.window, shape.keys)
+    held = shape.batch * shape.kv_heads * shape.width
+    traffic = 2e6 * width * held * seen / (bandwidth * reach)
+    blocks = shape.batch * shape.kv_heads * np.ceil(seen / TILE)
+    rounds = np.maximum(blocks / units, 1) * block + busy * shape.batch * shape.heads / units
+    both: Reals = (traffic**power + rounds**power) ** (1 / power) + launch
+    return both
+
+
+def covariance(first: Reals, second: Reals) -> Reals:
+    """Return how alike the errors of a formula are for two lists of (heads, shared, width).
+
+    Numbers from cross-validation over keys, as for products of matrices.
+    """
+    ratio = np.abs(
+        np.log2(first[:, 0] / first[:, 1])[:, None] - np.log2(second[:, 0] / second[:, 1])
+    )
+    width = np.abs(np.log2(first[:, 2])[:, None] - np.log2(second[:, 2]))
+    heads = np.abs(np.log2(first[:, 0])[:, None] - np.log2(second[:, 0]))
+    own, other = first[:, 0] / first[:, 1], second[:, 0] / second[:, 1]
+    alone = np.logical_xor.outer(own == 1, other == 1)
+    alike = matern(ratio, 3.0) * matern(width, 1.5)
+    made: Reals = alike * (matern(heads, 3.0) * np.where(alone, 0.8, 1.0) + 0.5)
+    return made
+
+
+class Surface(NamedTuple):
+    """A variant's table made smooth: grids over log2 of tokens and of work, one for each key."""
+
+    constants: Reals
+    keys: Reals
+    all_keys: Reals
+    measured: NDArray[np.bool_]
+    tokens: Reals
+    log_ratio: Reals
+
+
+def _tables_shape(keys: Reals, tokens: Reals, batch: Reals, window: int, decoding: bool) -> Shape:
+    """Return the shapes of a table: keys x tokens x batch."""
+    heads, kv, width = (keys[:, at, None, None] for at in range(3))
+    length = tokens[None, :, None]
+    return Shape(
+        batch[None, None, :], length * 0 + 1 if decoding else length, length, heads, kv, width,
+        length * 0 + window, length * 0 + (not decoding) > 0,
+    )  # fmt: skip
+
+
+def smooth(
+    gpu: Gpu, arrays: Table, at: int, decoding: bool, chosen: NDArray[np.bool_] | None = None
+) -> Surface:
+    """Return the surface of one variant; `chosen` are the keys it may use, all by default."""
+    variant = Variant.of(str(arrays["variants"][at]))
+    keys, tokens, batch = (arrays[name].astype(float) for name in ("keys", "tokens", "batch"))
+    logs = unpacked(arrays["us"][at])
+    shape = _tables_shape(keys, tokens, batch, variant.window, decoding)
+    ratio = logs - np.log(formula_us(arrays["constants"][at], shape, variant, gpu, decoding))
+    allowed = np.ones(len(keys), bool) if chosen is None else chosen
+    has: NDArray[np.bool_] = np.isfinite(ratio).reshape(len(keys), -1).any(axis=1)
+    use = has & allowed
+    work = keys[:, 1 if decoding else 0]
+    grid = np.stack([_regular(ratio[key], batch, work[key]) for key in np.flatnonzero(use)])
+    return Surface(
+        arrays["constants"][at], keys[use], keys[allowed], has[allowed], np.log2(tokens), grid
+    )
+
+
+def formula_us(
+    constants: Reals, shape: Shape, variant: Variant, gpu: Gpu, decoding: bool,
+    machine: Machine | None = None,
+) -> Reals:  # fmt: skip
+    """Return the formula of a variant on its own GPU, or with the rates of a machine."""
+    bandwidth = machine.memory_bytes_per_s if machine else gpu.memory_bytes_per_s
+    if decoding:
+        width = 1.0 if variant.cache == "fp8" else 2.0
+        return decode_us(constants, shape, bandwidth=bandwidth, units=gpu.units, width=width)
+    peak = machine.peak(variant.dtype) if machine else gpu.peaks[variant.dtype]
+    return prefill_us(constants, shape, peak=peak, bandwidth=bandwidth, units=gpu.units)
+
+
+def _regular(ratio: Reals, batch: Reals, work: float) -> Reals:
+    """Return a key's tokens x batch at the points of `WORK`; rows without any as the nearest."""
+    made = np.full((len(ratio), len(WORK)), np.nan)
+    at = np.log2(batch * work)
+    for row, values in enumerate(ratio):
+        known = np.isfinite(values)
+        if known.any():
+            made[row] = np.interp(WORK, at[known], values[known])
+    known = np.flatnonzero(np.isfinite(made[:, 0]))
+    nearest = known[np.abs(known[None] - np.arange(len(made))[:, None]).argmin(axis=1)]
+    filled: Reals = made[nearest]
+    return filled
+
+
+@cache
+def surfaces(family: str, gpu: str) -> tuple[tuple[Variant, Surface], ...]:
+    """Return the surfaces of a GPU's table."""
+    arrays = table(family, gpu)
+    return tuple(
+        (Variant.of(str(name)), smooth(GPUS[gpu], arrays, at, family == "decode"))
+        for at, name in enumerate(arrays["variants"] if arrays else ())
+    )
+
+
+def fastest_us(
+    found: list[tuple[Variant, Surface]], shape: Shape, gpu: Gpu, machine: Machine, decoding: bool
+) -> Reals:
+    """Return microseconds of the fastest of frameworks, of those measured with keys like these."""
+    keys = np.stack([shape.heads, shape.kv_heads, shape.width], axis=1)
+    different, which = np.unique(keys, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    work = np.log2(shape.batch * (shape.kv_heads if decoding else shape.heads))
+    best = np.full(len(work), np.inf)
+    order = [(presence(surface, different), variant, surface) for variant, surface in found]
+    most = np.max([part for part, _, _ in order], axis=0)
+    for present, variant, surface in order:
+        usable = (present >= 0.5) | (present >= most)
+        if not usable.any():
+            continue
+        formula = formula_us(surface.constants, shape, variant, gpu, decoding, machine)
+        made = formula * np.exp(correction(surface, different, which, shape, work))
+        best = np.where(usable[which], np.minimum(best, made), best)
+    return best
+
+
+def presence(surface: Surface, keys: Reals) -> Reals:
+    """Return how far a framework is measured with keys like these, about 0 to 1."""
+    near = covariance(surface.all_keys, surface.all_keys)
+    across = covariance(keys, surface.all_keys)
+    made: Reals = regressed(surface.measured.astype(float)[:, None], near, across, NOISE)[:, 0]
+    return made
+
+
+def correction(
+    surface: Surface, different: Reals, which: NDArray[np.int64], shape: Shape, work: Reals
+) -> Reals:
+    """Return the logarithm of measured / formula."""
+    near = covariance(surface.keys, surface.keys)
+    grid = regressed(surface.log_ratio, near, covariance(different, surface.keys), NOISE)
+    places = [place_on(surface.tokens, np.log2(shape.keys)), place_on(WORK, work)]
+    return interpolated(grid, which, places)
+
+
+class Attention(Family):
+    """Fused attention, forward and backward, prefill and decoding."""
+
+    op_classes = ("attention",)
+    subject = "attention"
+
+    def estimate(self, kernels: Kernels, machine: Machine) -> Estimates:
+        """Return durations by what is known of the shape; see the base."""
+        middle = np.empty(len(kernels))
+        error = np.empty(len(kernels))
+        shaped = (kernels.heads > 0) & (kernels.head_dim > 0) & (kernels.queries > 0)
+        product = ~shaped & (kernels.m > 0) & (kernels.n > 0) & (kernels.k > 0)
+        unknown = ~shaped & ~product
+        for code in np.unique(kernels.dtype):
+            dtype = kernels.dtypes[int(code)] or "bf16"
+            for rows, way in ((shaped, _fused), (product, _unfused), (unknown, _by_amounts)):
+                chosen = rows & (kernels.dtype == code)
+                if chosen.any():
+                    middle[chosen], error[chosen] = way(kernels.take(chosen), dtype, machine)
+        return within(middle, error)
+
+
+def _fused(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
+    """Return microseconds and relative errors of fused kernels of one dtype."""
+    machine.peak(dtype)
+    shape = shape_of(kernels)
+    middle = np.empty(len(kernels))
+    decodes = shape.queries == 1
+    for decoding in (False, True):
+        for window in np.unique(shape.window):
+            rows = (decodes == decoding) & (shape.window == window)
+            if rows.any():
+                part = Shape(*(column[rows] for column in shape))
+                middle[rows] = _of_window(part, dtype, float(window), machine, decoding)
+    backward = _backward(kernels)
+    error = np.full(len(kernels), _ERROR + (0 if machine.is_own else SCALED))
+    error += np.where(backward, _BACKWARD_ERROR, 0.0)
+    outside = np.maximum(np.log2(shape.keys) - 14, 0) + np.maximum(-np.log2(shape.width / 64), 0)
+    return np.where(backward, middle * BACKWARD, middle), error + _OCTAVE * outside
+
+
+def _of_window(shape: Shape, dtype: str, window: float, machine: Machine, decoding: bool) -> Reals:
+    family = "decode" if decoding else "prefill"
+    found = surfaces(family, machine.gpu.name)
+    kind = "fp8" if dtype in ("fp8", "fp8_block", "fp4", "nvfp4") else "bf16"
+    same = [
+        (variant, one)
+        for variant, one in found
+        if variant.window == _nearest_window(window, found) and variant.cache == "bf16"
+    ]
+    exact = [(v, one) for v, one in found if v.dtype == kind and v.window == 0]
+    chosen = [pair for pair in same if pair[0].dtype == kind] or exact or same
+    return fastest_us(chosen, shape, machine.gpu, machine, decoding)
+
+
+def _nearest_window(window: float, found: tuple[tuple[Variant, Surface], ...]) -> int:
+    """Return the measured window that is nearest to one, 0 for none."""
+    known = sorted({variant.window for variant, _ in found if variant.window})
+    if not window or not known:
+        return 0
+    return min(known, key=lambda one: abs(np.log2(one / window)))
+
+
+def shape_of(kernels: Kernels) -> Shape:
+    """Return the shapes of kernels that say their heads."""
+    whole = [
+        np.maximum(column, 1).astype(float)
+        for column in (kernels.batch, kernels.queries, kernels.heads, kernels.head_dim)
+    ]
+    batch, queries, heads, head_dim = whole
+    keys = np.maximum(kernels.keys, kernels.queries).astype(float)
+    kv = np.where(kernels.kv_heads > 0, np.minimum(kernels.kv_heads, heads), heads)
+    value = np.where(kernels.value_dim > 0, kernels.value_dim, head_dim)
+    width = (head_dim + value) / 2
+    window = np.where(kernels.window < keys, kernels.window, 0).astype(float)
+    all_pairs = 4 * batch * heads * width * queries * keys
+    passes = np.where(_backward(kernels), 2.5, 1.0)
+    causal = (kernels.flops == 0) | (kernels.flops < 0.75 * passes * all_pairs)
+    return Shape(batch, queries, keys, heads, kv, width, window, causal & (queries > 1))
+
+
+def _backward(kernels: Kernels) -> NDArray[np.bool_]:
+    names = np.array([name == "dgrad" for name in kernels.phases])
+    made: NDArray[np.bool_] = names[kernels.phase]
+    return made
+
+
+def _unfused(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
+    """Return products of scores and of context; the gradient is several of them in one."""
+    middle, error = products(kernels, dtype, machine)
+    one = 2.0 * np.maximum(kernels.batch, 1) * kernels.m * kernels.n * kernels.k
+    return middle * np.maximum(np.rint(kernels.flops / one), 1), error
+
+
+def _by_amounts(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
+    """Return half of the peak and of the bandwidth for kernels that say no shape."""
+    arithmetic = kernels.flops / (machine.peak(dtype) * _NO_SHAPE)
+    traffic = kernels.bytes / (machine.memory_bytes_per_s * _NO_SHAPE)
+    return np.maximum(arithmetic, traffic) * 1e6 + 5, np.full(len(kernels), _NO_SHAPE_ERROR)
+
+
+PLUGIN = Attention

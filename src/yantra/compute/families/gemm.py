@@ -1,0 +1,262 @@
+"""Products of matrices: tiles and waves against bytes, corrected by measured products nearby.
+
+    tiles(t) = ceil(m / t_m) ceil(n / t_n),  waves = ceil(tiles / units)
+    arithmetic = min over t of waves x 2 t_m t_n (k + fill) / (peak share / units x taper(t))
+    traffic    = (w m k + w n k + 2 m n) / (bandwidth x reach)
+    time = (arithmetic^p + traffic^p)^(1/p) + launch
+
+The six constants are fitted to all measured products of a GPU and dtype; what they get wrong is
+corrected by a surface over (log2 m, log2 n, log2 k). So a product that fills its last wave badly is
+slow although no measured one is near, and one beside a measured one is as fast as that.
+
+A gradient of a weight is added to a tensor of `accumulated` bytes: it is read and written once more
+(8 bytes a weight in fp32), of which `_EXPOSED` is not hidden behind the arithmetic. With `quantise`
+a kernel before each product in 8 or 4 bits reads the left operand in 16 bits and writes it.
+
+Sources: tiles and waves as NVIDIA, "Matrix Multiplication Background User's Guide" (2023), section
+4; the tables are AIConfigurator's (see NOTICE).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yantra.base.errors import ConfigError
+from yantra.compute.families.family import Family, within
+from yantra.compute.families.machine import GPUS, SCALED, Gpu, Machine, table
+from yantra.compute.families.surface import (
+    Reals,
+    interpolated,
+    matern,
+    place_on,
+    regressed,
+    unpacked,
+)
+from yantra.compute.model import Estimates, Kernels
+
+TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (256, 64), (64, 256))
+_LARGEST = 256 * 128
+
+WIDTHS = {"bf16": 2.0, "fp8": 1.0, "fp8_block": 1.0, "nvfp4": 0.5625}
+"""Bytes of an operand's element by table; nvfp4 has a scale of 8 bits for each 16."""
+
+TABLES = {
+    "bf16": "bf16", "fp16": "bf16", "fp8": "fp8", "fp8_block": "fp8_block", "fp4": "nvfp4",
+    "nvfp4": "nvfp4", "int8": "fp8", "tf32": "bf16", "fp32": "bf16", "fp64": "bf16",
+}  # fmt: skip
+"""The table of a dtype: its own, or that whose kernels are most alike."""
+
+_PEAKS = {"fp8_block": "fp8", "nvfp4": "fp4"}
+_ALIKE = {"bf16": "bf16", "fp16": "bf16", "fp8": "fp8", "fp8_block": "fp8", "nvfp4": "fp4"}
+_OTHER_TYPE = 0.2
+_OCTAVE = 0.05
+_EXPOSED = 0.6
+_COPY = 0.8
+_CHUNK = 1 << 15
+
+
+def kind_of(name: str) -> str:
+    """Return the dtype whose peak bounds products of a table."""
+    return _ALIKE[name]
+
+
+class Constants(NamedTuple):
+    """What is fitted for a GPU and dtype: shares of its rates, launch, and how tiles fill."""
+
+    share: float
+    reach: float
+    launch_us: float
+    fill: float
+    taper: float
+    power: float
+
+
+def formula_us(
+    constants: Constants,
+    m: Reals,
+    n: Reals,
+    k: Reals,
+    *,
+    peak: float,
+    bandwidth: float,
+    units: int,
+    width: float,
+) -> Reals:
+    """Return the formula's microseconds; sizes broadcast, `width` is bytes of an operand."""
+    best: Any = None
+    depth = k + constants.fill
+    for rows, columns in TILES:
+        tiles = np.ceil(m * (1 / rows)) * np.ceil(n * (1 / columns))
+        waves = np.ceil(tiles * (1 / units))
+        taper = (rows * columns / _LARGEST) ** constants.taper
+        cost = 2e6 * rows * columns * units / (peak * constants.share * taper)
+        waves *= cost
+        best = waves if best is None else np.minimum(best, waves)
+    arithmetic = best * depth
+    traffic = (width * k * (m + n) + 2 * m * n) * (1e6 / (bandwidth * constants.reach))
+    both = np.maximum(arithmetic, traffic)
+    less = np.minimum(arithmetic, traffic)
+    ratio = np.divide(less, both, out=np.zeros_like(both), where=both > 0)
+    made: Reals = both * (1 + ratio**constants.power) ** (1 / constants.power)
+    return made + constants.launch_us
+
+
+class Fitted(NamedTuple):
+    """The table of a GPU and dtype, made smooth: grids over log2 of n, k and m.
+
+    `error` is the relative error that 90 % of products of other sides stay within, by log2 m.
+    """
+
+    constants: Constants
+    n: Reals
+    k: Reals
+    m: Reals
+    log_ratio: Reals
+    error: Reals
+
+
+def covariance(first: tuple[Reals, Reals], second: tuple[Reals, Reals]) -> Reals:
+    """Return how alike the errors of the formula are for two lists of sides (n, k).
+
+    Near sides err alike; so do, less, those of an equal n, or of an equal k. The numbers are from
+    cross-validation over sides (tools/kernel_tables.py).
+    """
+    apart_n = np.abs(first[0][:, None] - second[0][None])
+    apart_k = np.abs(first[1][:, None] - second[1][None])
+    both = matern(apart_n, 0.75) * matern(apart_k, 5.9)
+    wide = matern(apart_n, 2.4) * matern(apart_k, 2.4)
+    alone = 0.08 * matern(apart_n, 1.5) + 0.3 * matern(apart_k, 1.5)
+    whole: Reals = both + 0.05 * wide + alone
+    return whole
+
+
+NOISE = 0.025
+
+
+def smooth(gpu: Gpu, name: str, arrays: Any, chosen: NDArray[np.bool_] | None = None) -> Fitted:
+    """Return the surface of a table; `chosen` are the sides it may use, all by default."""
+    n, k, m = (arrays[key].astype(np.float64) for key in ("n", "k", "m"))
+    logs = unpacked(arrays[f"us_{name}"])
+    constants = Constants(*(float(value) for value in arrays[f"constants_{name}"]))
+    formula = formula_us(
+        constants, m[None], n[:, None], k[:, None],
+        peak=gpu.peaks[_ALIKE[name]], bandwidth=gpu.memory_bytes_per_s, units=gpu.units,
+        width=WIDTHS[name],
+    )  # fmt: skip
+    known = np.ones(len(n), bool) if chosen is None else chosen
+    ratios = (logs - np.log(formula))[known]
+    sides = np.log2(n[known]), np.log2(k[known])
+    grid_n, grid_k = np.log2(np.unique(n)), np.log2(np.unique(k))
+    wanted = tuple(part.reshape(-1) for part in np.meshgrid(grid_n, grid_k, indexing="ij"))
+    made = regressed(ratios, covariance(sides, sides), covariance(wanted, sides), NOISE)
+    grid = made.reshape(len(grid_n), len(grid_k), len(m))
+    error = arrays.get(f"error_{name}", np.full(2, 0.15))
+    return Fitted(constants, grid_n, grid_k, np.log2(m), grid, error)
+
+
+@cache
+def fitted(gpu: str, name: str) -> Fitted:
+    """Return the surface of a GPU's table."""
+    return smooth(GPUS[gpu], name, table("gemm", gpu))
+
+
+def product_us(
+    surface: Fitted, m: Reals, n: Reals, k: Reals, *, gpu: Gpu, machine: Machine, name: str,
+    peak: float,
+) -> tuple[Reals, Reals]:  # fmt: skip
+    """Return microseconds of products and how many octaves they are outside the table."""
+    formula = formula_us(
+        surface.constants, m, n, k,
+        peak=peak, bandwidth=machine.memory_bytes_per_s, units=gpu.units, width=WIDTHS[name],
+    )  # fmt: skip
+    places = [
+        place_on(axis, np.log2(size))
+        for axis, size in ((surface.n, n), (surface.k, k), (surface.m, m))
+    ]
+    beyond = places[0].beyond + places[1].beyond + places[2].beyond
+    return formula * np.exp(interpolated(surface.log_ratio, None, places)), beyond
+
+
+class Gemm(Family):
+    """Dense products, and batches of equal ones as one of as many rows."""
+
+    op_classes: ClassVar[tuple[str, ...]] = ("gemm", "conv")
+    subject = "GEMM"
+
+    def estimate(self, kernels: Kernels, machine: Machine) -> Estimates:
+        """Return durations by dtype; see the base."""
+        middle = np.empty(len(kernels))
+        error = np.empty(len(kernels))
+        for code in np.unique(kernels.dtype):
+            rows = kernels.dtype == code
+            part = kernels if rows.all() else kernels.take(rows)
+            dtype = kernels.dtypes[int(code)] or "bf16"
+            middle[rows], error[rows] = products(part, dtype, machine)
+        return within(middle, error)
+
+
+def products(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
+    """Return microseconds and relative errors of products of one dtype."""
+    middle = np.empty(len(kernels))
+    error = np.empty(len(kernels))
+    for start in range(0, len(kernels), _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        middle[rows], error[rows] = _products(kernels.take(rows), dtype, machine)
+    return middle, error
+
+
+def _products(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
+    if dtype not in TABLES:
+        problem = f"no products of type {dtype}; expected one of {', '.join(TABLES)}"
+        raise ConfigError("compute", problem)
+    name = TABLES[dtype]
+    peak = machine.peak(_PEAKS.get(dtype, dtype))
+    gpu = machine.gpu
+    has_own = f"us_{name}" in table("gemm", gpu.name)
+    source = gpu if has_own else _with_table(name)
+    surface = fitted(source.name, name)
+    m, n, k = (np.maximum(size, 1).astype(np.float64) for size in sides(kernels))
+    middle, beyond = product_us(surface, m, n, k, gpu=gpu, machine=machine, name=name, peak=peak)
+    error = np.interp(np.log2(m), surface.m[[0, -1]], surface.error[[0, -1]]) + _OCTAVE * beyond
+    if not machine.is_own or source is not gpu:
+        error += SCALED
+    if _ALIKE[name] != _PEAKS.get(dtype, dtype) and dtype != "fp16":
+        error += _OTHER_TYPE
+    middle += kernels.accumulated * (2 * _EXPOSED * 1e6 / machine.memory_bytes_per_s)
+    if machine.quantise and WIDTHS[name] < 2:
+        moved = m * k * (2 + WIDTHS[name]) * _quantised(kernels)
+        middle += moved * (1e6 / (machine.memory_bytes_per_s * _COPY))
+    return middle, error
+
+
+def _quantised(kernels: Kernels) -> Any:
+    """Return 1 for products that quantise their left operand first, 0 for gradients of weights.
+
+    Those take what the other two products quantised.
+    """
+    is_other = np.array([name != "wgrad" for name in kernels.phases])
+    return is_other[kernels.phase]
+
+
+def sides(kernels: Kernels) -> tuple[Any, Any, Any]:
+    """Return m, n and k; of a batch of products, m is of all; without a shape, that of a cube."""
+    cube = np.rint(np.cbrt(kernels.flops / 2)).astype(np.int64)
+    known = (kernels.m > 0) & (kernels.n > 0) & (kernels.k > 0)
+    batch = np.maximum(kernels.batch, 1)
+    return (
+        np.where(known, kernels.m * batch, cube),
+        np.where(known, kernels.n, cube),
+        np.where(known, kernels.k, cube),
+    )
+
+
+def _with_table(name: str) -> Gpu:
+    """Return the oldest GPU that has a table of products of a type."""
+    return next(gpu for gpu in GPUS.values() if f"us_{name}" in table("gemm", gpu.name))
+
+
+PLUGIN = Gemm

@@ -1,0 +1,156 @@
+"""Which tables a device is estimated by, and how far it is from the GPU they were measured on.
+
+A GPU's own tables are taken as they are. Another device takes those of the nearest GPU: where
+arithmetic bounds a kernel its time follows the ratio of the peaks, where memory does the ratio of
+the bandwidths, and what is neither (launches) stays. So it is right for a device that is like the
+other but for its rates, and no further: the interval is wider by `SCALED`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from math import inf, isinf, log
+from typing import Any, NamedTuple
+
+from yantra.base.errors import ConfigError, did_you_mean
+
+LIKE_BF16 = ("bf16", "fp16")
+DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
+_SAME = 0.01
+SCALED = 0.15
+"""What a device without tables adds to the relative error; from GPUs left out whole."""
+
+
+class Gpu(NamedTuple):
+    """A GPU with tables. Rates are dense, in FLOP/s and B/s; `units` are its multiprocessors.
+
+    `source` is where the rates are from.
+    """
+
+    name: str
+    title: str
+    units: int
+    memory_bytes_per_s: float
+    peaks: Mapping[str, float]
+    source: str
+
+
+_A100 = {"fp32": 19.5e12, "tf32": 156e12, "bf16": 312e12, "fp16": 312e12, "int8": 624e12}
+_H100 = {
+    "fp32": 66.9e12, "tf32": 494.7e12, "bf16": 989.4e12, "fp16": 989.4e12, "fp8": 1978.9e12,
+    "int8": 1978.9e12,
+}  # fmt: skip
+_B200 = {
+    "fp32": 75e12, "tf32": 1.1e15, "bf16": 2.25e15, "fp16": 2.25e15, "fp8": 4.5e15,
+    "int8": 4.5e15, "fp4": 9e15,
+}  # fmt: skip
+_GB200 = {
+    "fp32": 80e12, "tf32": 1.25e15, "bf16": 2.5e15, "fp16": 2.5e15, "fp8": 5e15, "int8": 5e15,
+    "fp4": 10e15,
+}  # fmt: skip
+
+GPUS = {
+    gpu.name: gpu
+    for gpu in (
+        Gpu("a100_sxm", "A100 SXM", 108, 2.039e12, _A100, "NVIDIA A100 data sheet, 80 GB SXM"),
+        Gpu("h100_sxm", "H100 SXM", 132, 3.35e12, _H100, "NVIDIA H100 white paper V1.04"),
+        Gpu("h200_sxm", "H200 SXM", 132, 4.8e12, _H100, "NVIDIA H200 data sheet"),
+        Gpu("b200_sxm", "B200 SXM", 148, 8e12, _B200, "NVIDIA HGX B200 data sheet"),
+        Gpu("gb200", "GB200", 152, 8e12, _GB200, "NVIDIA GB200 NVL72 data sheet"),
+    )
+}
+
+
+class Machine(NamedTuple):
+    """A device as families see it: its rates, and the GPU whose tables are taken.
+
+    `peaks` are FLOP/s by dtype, `is_own` whether the tables are of this device, `quantise` whether
+    kernels that make operands of 8 and 4 bits are counted.
+    """
+
+    gpu: Gpu
+    peaks: Mapping[str, float]
+    memory_bytes_per_s: float
+    is_own: bool
+    name: str = "the device"
+    quantise: bool = False
+
+    def peak(self, dtype: str) -> float:
+        """Return the peak of a dtype; ConfigError if the device has none."""
+        known = self.peaks.get(dtype)
+        if known is None:
+            problem = f"{dtype} has no rate on {self.name}; expected one of {', '.join(self.peaks)}"
+            raise ConfigError("compute", problem + did_you_mean(dtype, self.peaks))
+        return known
+
+    @property
+    def title(self) -> str:
+        """What a summary calls the tables."""
+        return self.gpu.title if self.is_own else f"{self.gpu.title}, scaled by the data sheets"
+
+
+def nearest(peak_flops: float, memory_bytes_per_s: float, dtype: str) -> Gpu:
+    """Return the GPU whose peak and bandwidth are nearest, by the sum of their log ratios."""
+
+    def distance(gpu: Gpu) -> float:
+        pairs = (
+            (peak_flops, gpu.peaks.get(dtype, gpu.peaks["bf16"])),
+            (memory_bytes_per_s, gpu.memory_bytes_per_s),
+        )
+        return sum(abs(log(have / has)) for have, has in pairs if not isinf(have))
+
+    return min(GPUS.values(), key=distance)
+
+
+def gpu_named(name: str, where: str) -> Gpu:
+    """Return a GPU with tables; ConfigError at `where` if there are none of the name."""
+    if name not in GPUS:
+        problem = f"no tables of {name}; expected one of {', '.join(GPUS)}"
+        raise ConfigError(where, problem + did_you_mean(name, GPUS))
+    return GPUS[name]
+
+
+def machine_of(
+    peak_flops: float,
+    memory_bytes_per_s: float,
+    gpu_name: str | None,
+    dtype: str,
+    peaks: Mapping[str, float],
+    *,
+    quantise: bool = False,
+) -> Machine:
+    """Return a device's machine: `peak_flops` is of `dtype`, `peaks` those it states of others.
+
+    If it states none, each has the ratio to the table's GPU that `dtype` has. Where neither the GPU
+    nor the rates are given, types that the nearest GPU lacks run at the device's one peak.
+    """
+    gpu = gpu_named(gpu_name, "gpu") if gpu_name else nearest(peak_flops, memory_bytes_per_s, dtype)
+    own = gpu.peaks.get(dtype, gpu.peaks["bf16"])
+    if isinf(peak_flops):
+        known = dict.fromkeys(gpu.peaks, inf)
+    elif peaks:
+        known = dict(peaks)
+    else:
+        known = {name: rate * (peak_flops / own) for name, rate in gpu.peaks.items()}
+        if not gpu_name:
+            known = dict.fromkeys(DTYPES, peak_flops) | known
+    ratios = [known[name] / gpu.peaks[name] for name in LIKE_BF16 if name in known]
+    ratios.append(memory_bytes_per_s / gpu.memory_bytes_per_s)
+    is_own = all(isinf(ratio) or abs(ratio - 1) < _SAME for ratio in ratios)
+    name = gpu.title if is_own else "the device"
+    return Machine(gpu, known, memory_bytes_per_s, is_own, name, quantise)
+
+
+@cache
+def table(family: str, gpu: str) -> Mapping[str, Any]:
+    """Return the arrays of a family's table of a GPU, empty where nothing was measured."""
+    from importlib.resources import as_file, files
+
+    import numpy as np
+
+    place = files("yantra.compute") / "tables" / f"{family}_{gpu}.npz"
+    if not place.is_file():
+        return {}
+    with as_file(place) as path, np.load(path) as arrays:
+        return {name: arrays[name] for name in arrays.files}

@@ -1,0 +1,189 @@
+"""Makes the tables of src/yantra/compute/tables from published measurements.
+
+    python tools/kernel_tables.py FOLDER [gemm] [prefill] [decode] [moe] [memory_bound]
+
+FOLDER has the files named in NOTICE, as parquet and csv; pyarrow and pandas read them here, and are
+not needed to run Yantra. Of several frameworks the fastest is kept (attention: each). Constants of
+formulas are fitted to all rows of a GPU and dtype, by least absolute error in the logarithm.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from yantra.compute.families import attention, gemm
+from yantra.compute.families.machine import GPUS
+from yantra.compute.families.surface import packed
+
+TABLES = Path(__file__).parents[1] / "src/yantra/compute/tables"
+SAMPLE = 4000
+
+
+def nelder_mead(f: Callable[[Any], float], start: list[float], steps: int = 500) -> Any:
+    """Return a point where f is least near `start` (Nelder and Mead, 1965)."""
+    size = len(start)
+    points = [np.array(start, float)]
+    for at in range(size):
+        other = np.array(start, float)
+        other[at] += 0.3
+        points.append(other)
+    values = [f(point) for point in points]
+    for _ in range(steps):
+        order = np.argsort(values)
+        points, values = [points[at] for at in order], [values[at] for at in order]
+        if values[-1] - values[0] < 1e-6:
+            break
+        centre = np.mean(points[:-1], axis=0)
+        tried = centre + (centre - points[-1])
+        value = f(tried)
+        if value < values[0]:
+            further = centre + 2 * (centre - points[-1])
+            best = f(further)
+            tried, value = (further, best) if best < value else (tried, value)
+        elif value >= values[-2]:
+            tried = centre + 0.5 * (points[-1] - centre)
+            value = f(tried)
+            if value >= values[-1]:
+                points = [points[0] + 0.5 * (point - points[0]) for point in points]
+                values = [f(point) for point in points]
+                continue
+        points[-1], values[-1] = tried, value
+    return points[int(np.argmin(values))]
+
+
+_NAMES = {"bfloat16": "bf16", "fp8": "fp8", "fp8_block": "fp8_block", "nvfp4": "nvfp4"}
+
+
+def gemm_tables(folder: Path) -> None:
+    """Write gemm_GPU.npz: sides n and k, rows m, and for each dtype microseconds and constants."""
+    rows = pd.read_parquet(folder / "gemm.parquet")
+    rows["us"] = rows[["us_trtllm", "us_sglang", "us_vllm"]].min(axis=1)
+    rows = rows[rows.us > 0]
+    for system, of_gpu in rows.groupby("system", observed=True):
+        arrays: dict[str, Any] = {}
+        sides = of_gpu[["n", "k"]].drop_duplicates().sort_values(["n", "k"])
+        m = np.sort(of_gpu.m.unique())
+        arrays |= {"n": sides.n.to_numpy(np.int32), "k": sides.k.to_numpy(np.int32)}
+        arrays["m"] = m.astype(np.int32)
+        for dtype, part in of_gpu.groupby("gemm_dtype", observed=True):
+            name = _NAMES[dtype]
+            grid = part.pivot_table(index=["n", "k"], columns="m", values="us")
+            grid = grid.reindex(index=pd.MultiIndex.from_frame(sides), columns=m)
+            arrays[f"us_{name}"] = packed(grid.to_numpy(float))
+            arrays[f"constants_{name}"] = gemm_constants(str(system), name, part)
+        np.savez_compressed(TABLES / f"gemm_{system}.npz", **arrays)
+
+
+def gemm_constants(system: str, name: str, rows: Any) -> Any:
+    """Return the constants that fit the rows best."""
+    gpu = GPUS[system]
+    sample = rows.sample(min(SAMPLE, len(rows)), random_state=1)
+    m, n, k = (sample[key].to_numpy(float) for key in "mnk")
+    measured = np.log(sample.us.to_numpy(float))
+    kind = "fp4" if name == "nvfp4" else "fp8" if name == "fp8_block" else name
+
+    def constants(x: Any) -> gemm.Constants:
+        share, reach, launch, fill, power = np.exp(np.clip(x[[0, 1, 2, 3, 5]], -9, 9))
+        return gemm.Constants(share, reach, launch, fill, abs(x[4]), 1 + min(power, 4.0))
+
+    def error(x: Any) -> float:
+        made = gemm.formula_us(
+            constants(x), m, n, k, peak=gpu.peaks[kind], bandwidth=gpu.memory_bytes_per_s,
+            units=gpu.units, width=gemm.WIDTHS[name],
+        )  # fmt: skip
+        return float(np.mean(np.abs(np.log(made) - measured)))
+
+    start = [np.log(0.75), np.log(0.8), np.log(4.0), np.log(200.0), 0.2, np.log(2.0)]
+    best = nelder_mead(error, start)
+    print(system, name, np.round(constants(best), 3), round(error(best), 4))
+    return np.array(constants(best))
+
+
+_KEYS = ["num_heads", "num_key_value_heads", "head_dim"]
+
+
+def attention_tables(folder: Path, family: str) -> None:
+    """Write prefill_GPU.npz and decode_GPU.npz: microseconds by variant, key, tokens and batch."""
+    decoding = family == "decode"
+    rows = pd.read_parquet(folder / f"attention_{family}.parquet")
+    rows["tokens"] = rows.step + rows.isl if decoding else rows.isl
+    for system, of_gpu in rows.groupby("system", observed=True):
+        keys = of_gpu[_KEYS].drop_duplicates().sort_values(_KEYS).to_numpy(np.int32)
+        tokens = np.sort(of_gpu.tokens.unique()).astype(np.int32)
+        batch = np.sort(of_gpu.batch_size.unique()).astype(np.int32)
+        of_key = {tuple(key): at for at, key in enumerate(keys)}
+        kinds = ["attn_dtype", "kv_cache_dtype", "window_size", "framework"]
+        names, grids, constants = [], [], []
+        for kind, part in of_gpu.groupby(kinds, observed=True):
+            dtype, cache, window, framework = kind
+            names.append(f"{_NAMES[dtype]}|{_NAMES[cache]}|{window}|{framework}")
+            grid = np.full((len(keys), len(tokens), len(batch)), np.nan)
+            at = [of_key[tuple(key)] for key in part[_KEYS].to_numpy(np.int32)]
+            where = np.searchsorted(tokens, part.tokens), np.searchsorted(batch, part.batch_size)
+            order = np.argsort(-part.us.to_numpy())  # of equal rows the fastest is written last
+            grid[np.array(at)[order], where[0][order], where[1][order]] = part.us.to_numpy()[order]
+            grids.append(packed(grid))
+            constants.append(attention_constants(str(system), names[-1], grid, keys, tokens, batch))
+        np.savez_compressed(
+            TABLES / f"{family}_{system}.npz", variants=np.array(names), keys=keys, tokens=tokens,
+            batch=batch, us=np.stack(grids), constants=np.array(constants),
+        )  # fmt: skip
+
+
+def attention_constants(
+    system: str, name: str, grid: Any, keys: Any, tokens: Any, batch: Any
+) -> Any:
+    """Return the constants of a variant that fit its rows best."""
+    gpu, variant = GPUS[system], attention.Variant.of(name)
+    decoding = len(tokens) > 0 and int(batch.max()) > 256
+    whole = attention._tables_shape(
+        keys.astype(float), tokens.astype(float), batch.astype(float), variant.window, decoding
+    )
+    full = np.broadcast_arrays(*whole)
+    known = np.flatnonzero(np.isfinite(grid.reshape(-1)))
+    pick = np.random.default_rng(1).permutation(known)[:SAMPLE]
+    shape = attention.Shape(*(part.reshape(-1)[pick] for part in full))
+    measured = np.log(grid.reshape(-1)[pick])
+
+    def error(x: Any) -> float:
+        made = attention.formula_us(constants(x), shape, variant, gpu, decoding)
+        return float(np.mean(np.abs(np.log(made) - measured)))
+
+    def constants(x: Any) -> Any:
+        made = np.exp(np.clip(x, -9, 5))
+        at = 3 if decoding else 4
+        made[at] = 1 + min(made[at], 3.3)
+        return made
+
+    start = [
+        np.log(one)
+        for one in ((0.7, 5.0, 1.0, 1.0, 0.05) if decoding else (0.6, 0.6, 6.0, 1.0, 1.6))
+    ]
+    best = nelder_mead(error, start)
+    print(system, name, len(known), np.round(constants(best), 3), round(error(best), 4))
+    return constants(best)
+
+
+MAKERS: dict[str, Callable[[Path], None]] = {
+    "gemm": gemm_tables,
+    "prefill": lambda folder: attention_tables(folder, "prefill"),
+    "decode": lambda folder: attention_tables(folder, "decode"),
+}
+
+
+def main(arguments: list[str]) -> None:
+    """Write the tables that are asked for, all by default."""
+    folder, *kinds = arguments
+    TABLES.mkdir(exist_ok=True)
+    for kind in kinds or MAKERS:
+        MAKERS[kind](Path(folder))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
