@@ -142,7 +142,7 @@ def attention_constants(
     """Return the constants of a variant that fit its rows best."""
     gpu, variant = GPUS[system], attention.Variant.of(name)
     decoding = len(tokens) > 0 and int(batch.max()) > 256
-    whole = attention._tables_shape(
+    whole = attention.table_shape(
         keys.astype(float), tokens.astype(float), batch.astype(float), variant.window, decoding
     )
     full = np.broadcast_arrays(*whole)

@@ -12,14 +12,14 @@ thousands of rows.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from yantra.compute.families import gemm
+from yantra.compute.families import attention, gemm
 from yantra.compute.families.machine import GPUS, Gpu, Machine, table
 from yantra.compute.families.surface import unpacked
 
@@ -96,18 +96,80 @@ def gemm_errors() -> Iterator[Error]:
                 yield error_of(f"gemm {gpu.name} {name} all", made, measured)
 
 
-FAMILIES = {"gemm": gemm_errors}
+def attention_held_out(
+    gpu: Gpu, family: str, kind: attention.Variant
+) -> tuple[Reals, Reals, NDArray[np.int64]]:
+    """Return estimated and measured microseconds by key, tokens and batch; and the keys' folds.
+
+    Measured is the fastest of the frameworks of one kind: its types and window.
+    """
+    arrays = table(family, gpu.name)
+    decoding = family == "decode"
+    variants = [attention.Variant.of(str(name)) for name in arrays["variants"]]
+    same = [at for at, one in enumerate(variants) if one._replace(framework="") == kind]
+    keys, tokens, batch = (arrays[name].astype(float) for name in ("keys", "tokens", "batch"))
+    measured = np.exp(np.fmin.reduce([unpacked(arrays["us"][at]) for at in same]))
+    fold = folds_of("attention", keys)
+    machine = Machine(gpu, gpu.peaks, gpu.memory_bytes_per_s, True)
+    made = np.full(measured.shape, np.nan)
+    for held in range(FOLDS):
+        out = (fold == held) & np.isfinite(measured).any(axis=(1, 2))
+        if not out.any():
+            continue
+        found = [
+            (variants[at], attention.smooth(gpu, arrays, at, decoding, fold != held)) for at in same
+        ]
+        whole = attention.table_shape(keys[out], tokens, batch, kind.window, decoding)
+        shape = attention.Shape(*(part.reshape(-1) for part in np.broadcast_arrays(*whole)))
+        us = attention.fastest_us(found, shape, gpu, machine, decoding)
+        made[out] = us.reshape(made[out].shape)
+    return made, measured, fold
+
+
+def attention_errors(family: str) -> Iterator[Error]:
+    """Yield the errors of attention by GPU and kind."""
+    for gpu in GPUS.values():
+        names = table(family, gpu.name)["variants"]
+        kinds = {attention.Variant.of(str(name))._replace(framework="") for name in names}
+        for kind in sorted(kinds):
+            made, measured, _ = attention_held_out(gpu, family, kind)
+            text = f"{kind.dtype}, cache {kind.cache}, window {kind.window}"
+            yield error_of(f"{family} {gpu.name} {text}", made, measured)
+
+
+FAMILIES: dict[str, Callable[[], Iterator[Error]]] = {
+    "gemm": gemm_errors,
+    "prefill": lambda: attention_errors("prefill"),
+    "decode": lambda: attention_errors("decode"),
+}
+
+
+def pooled(group: str, errors: list[Error]) -> Error:
+    """Return the means of errors over all their rows."""
+    rows = sum(error.rows for error in errors)
+    mean, median, ninetieth = (
+        sum(error.rows * float(getattr(error, name)) for error in errors) / rows
+        for name in ("mean", "median", "ninetieth")
+    )
+    return Error(group, rows, mean, median, ninetieth)
+
+
+def shown(error: Error) -> str:
+    """Return an error as a line."""
+    return (
+        f"{error.group:44} {error.rows:7} {error.mean:7.1%} {error.median:+8.1%} "
+        f"{error.ninetieth:7.1%}"
+    )
 
 
 def main(arguments: list[str]) -> None:
     """Print the errors of the families that are named, of all by default."""
     print(f"{'held out by key':44} {'rows':>7} {'mean':>7} {'median':>8} {'90 %':>7}")
     for name in arguments or FAMILIES:
-        for error in FAMILIES[name]():
-            print(
-                f"{error.group:44} {error.rows:7} {error.mean:7.1%} {error.median:+8.1%} "
-                f"{error.ninetieth:7.1%}"
-            )
+        errors = list(FAMILIES[name]())
+        for error in errors:
+            print(shown(error))
+        print(shown(pooled(f"{name} pooled", errors)))
 
 
 if __name__ == "__main__":

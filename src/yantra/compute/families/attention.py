@@ -46,7 +46,7 @@ _OCTAVE = 0.05
 _ERROR = 0.2
 _NO_SHAPE = 0.5
 _NO_SHAPE_ERROR = 0.5
-NOISE = 0.05
+NOISE = 0.04
 WORK = np.arange(0.0, 20.01, 0.5)
 """Where surfaces have points: log2 of batch x heads (decoding: batch x shared heads)."""
 
@@ -122,17 +122,54 @@ def decode_us(
 def covariance(first: Reals, second: Reals) -> Reals:
     """Return how alike the errors of a formula are for two lists of (heads, shared, width).
 
-    Numbers from cross-validation over keys, as for products of matrices.
+    Lengths are from cross-validation over keys (`yantra.accuracy.kernels`).
     """
-    ratio = np.abs(
-        np.log2(first[:, 0] / first[:, 1])[:, None] - np.log2(second[:, 0] / second[:, 1])
-    )
-    width = np.abs(np.log2(first[:, 2])[:, None] - np.log2(second[:, 2]))
-    heads = np.abs(np.log2(first[:, 0])[:, None] - np.log2(second[:, 0]))
+    apart = _apart(first, second)
+    both = matern(apart.ratio, 3.5) * matern(apart.width, 0.55)
+    near = 1.5 * matern(apart.heads, 8.0) * np.where(apart.is_other_kind, 0.8, 1.0)
+    made: Reals = both * (near + 2.3) + 0.03 * matern(apart.width, 0.75)
+    return made
+
+
+def presence_covariance(first: Reals, second: Reals) -> Reals:
+    """Return how alike two lists of keys are in which frameworks are measured with them.
+
+    Frameworks are measured with the heads of models, cut into powers of two by tensor parallelism:
+    40, 20, 10 and 5 heads go together.
+    """
+    apart = _apart(first, second)
+    same = _odd(first)[:, None] == _odd(second)[None]
+    of_model = 1.74 * same + 0.15 * (same & (apart.ratio == 0)) + 0.14 * ~apart.is_other_kind
+    near = 0.7 * matern(apart.ratio, 8.9) * matern(apart.heads, 2.0)
+    made: Reals = matern(apart.width, 0.78) * (of_model + near)
+    return made
+
+
+class Apart(NamedTuple):
+    """Distances of keys in octaves, and whether one of two shares its keys between heads."""
+
+    ratio: Reals
+    width: Reals
+    heads: Reals
+    is_other_kind: NDArray[np.bool_]
+
+
+def _apart(first: Reals, second: Reals) -> Apart:
+    def between(one: Reals, other: Reals) -> Reals:
+        gap: Reals = np.abs(np.subtract.outer(np.log2(one), np.log2(other)))
+        return gap
+
     own, other = first[:, 0] / first[:, 1], second[:, 0] / second[:, 1]
-    alone = np.logical_xor.outer(own == 1, other == 1)
-    alike = matern(ratio, 3.0) * matern(width, 1.5)
-    made: Reals = alike * (matern(heads, 3.0) * np.where(alone, 0.8, 1.0) + 0.5)
+    return Apart(
+        between(own, other), between(first[:, 2], second[:, 2]), between(first[:, 0], second[:, 0]),
+        np.logical_xor.outer(own == 1, other == 1),
+    )  # fmt: skip
+
+
+def _odd(keys: Reals) -> NDArray[np.int64]:
+    """Return the heads without their factors of two."""
+    heads = keys[:, 0].astype(np.int64)
+    made: NDArray[np.int64] = heads // (heads & -heads)
     return made
 
 
@@ -147,7 +184,7 @@ class Surface(NamedTuple):
     log_ratio: Reals
 
 
-def _tables_shape(keys: Reals, tokens: Reals, batch: Reals, window: int, decoding: bool) -> Shape:
+def table_shape(keys: Reals, tokens: Reals, batch: Reals, window: int, decoding: bool) -> Shape:
     """Return the shapes of a table: keys x tokens x batch."""
     heads, kv, width = (keys[:, at, None, None] for at in range(3))
     length = tokens[None, :, None]
@@ -164,10 +201,10 @@ def smooth(
     variant = Variant.of(str(arrays["variants"][at]))
     keys, tokens, batch = (arrays[name].astype(float) for name in ("keys", "tokens", "batch"))
     logs = unpacked(arrays["us"][at])
-    shape = _tables_shape(keys, tokens, batch, variant.window, decoding)
+    shape = table_shape(keys, tokens, batch, variant.window, decoding)
     ratio = logs - np.log(formula_us(arrays["constants"][at], shape, variant, gpu, decoding))
     allowed = np.ones(len(keys), bool) if chosen is None else chosen
-    has: NDArray[np.bool_] = np.isfinite(ratio).reshape(len(keys), -1).any(axis=1)
+    has = np.asarray(np.isfinite(ratio).any(axis=(1, 2)))
     use = has & allowed
     work = keys[:, 1 if decoding else 0]
     grid = np.stack([_regular(ratio[key], batch, work[key]) for key in np.flatnonzero(use)])
@@ -236,8 +273,8 @@ def fastest_us(
 
 def presence(surface: Surface, keys: Reals) -> Reals:
     """Return how far a framework is measured with keys like these, about 0 to 1."""
-    near = covariance(surface.all_keys, surface.all_keys)
-    across = covariance(keys, surface.all_keys)
+    near = presence_covariance(surface.all_keys, surface.all_keys)
+    across = presence_covariance(keys, surface.all_keys)
     made: Reals = regressed(surface.measured.astype(float)[:, None], near, across, NOISE)[:, 0]
     return made
 
