@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from yantra.compute.families import attention, gemm
+from yantra.compute.families import attention, gemm, grouped_gemm
 from yantra.compute.families.machine import GPUS
 from yantra.compute.families.surface import packed
 
@@ -170,10 +170,79 @@ def attention_constants(
     return constants(best)
 
 
+_LAYER = ["hidden_size", "inter_size", "topk", "num_experts", "moe_tp_size", "moe_ep_size"]
+_SPREADS = ["balanced", "power_law_1.01", "power_law_1.2"]
+_FEWEST = 500
+_MOST_TOKENS = 16384
+
+
+def moe_tables(folder: Path) -> None:
+    """Write moe_GPU.npz: microseconds by kernel, skew, layer and tokens.
+
+    Kernels with less than 500 rows are left out: they are variants of others. So are those of vLLM,
+    which are measured for experts cut one way only, where others are measured for all.
+    """
+    rows = pd.read_parquet(folder / "moe.parquet")
+    rows = rows[rows.num_tokens <= _MOST_TOKENS]
+    for system, of_gpu in rows.groupby("system", observed=True):
+        layers = of_gpu[_LAYER].drop_duplicates().sort_values(_LAYER).to_numpy(np.int32)
+        tokens = np.sort(of_gpu.num_tokens.unique()).astype(np.int32)
+        of_layer = {tuple(layer): at for at, layer in enumerate(layers)}
+        names, grids, constants = [], [], []
+        for (dtype, source), part in of_gpu.groupby(["moe_dtype", "kernel_source"], observed=True):
+            if len(part) < _FEWEST or source.startswith("vllm"):
+                continue
+            names.append(f"{_NAMES[dtype]}|{source}")
+            grid = np.full((len(_SPREADS), len(layers), len(tokens)), np.nan)
+            part = part.sort_values("us", ascending=False)  # of equal rows the fastest stays
+            spread = [_SPREADS.index(one) for one in part.distribution]
+            layer = [of_layer[tuple(one)] for one in part[_LAYER].to_numpy(np.int32)]
+            grid[spread, layer, np.searchsorted(tokens, part.num_tokens)] = part.us
+            grids.append(packed(grid))
+            constants.append(moe_constants(str(system), names[-1], grid, layers, tokens))
+        np.savez_compressed(
+            TABLES / f"moe_{system}.npz", variants=np.array(names), layers=layers, tokens=tokens,
+            us=np.stack(grids), constants=np.array(constants),
+        )  # fmt: skip
+
+
+def moe_constants(system: str, name: str, grid: Any, layers: Any, tokens: Any) -> Any:
+    """Return the constants of a kernel that fit its rows best."""
+    gpu = GPUS[system]
+    dtype, source = name.split("|")
+    whole = grouped_gemm.table_layers(
+        {"layers": layers, "tokens": tokens}, 1.0 if "nongated" in source else 2.0
+    )
+    known = np.flatnonzero(np.isfinite(grid.reshape(-1)))
+    pick = np.random.default_rng(1).permutation(known)[:SAMPLE]
+    parts = (np.broadcast_to(part, grid.shape).reshape(-1)[pick] for part in whole)
+    layer = grouped_gemm.Layer(*parts)
+    measured = np.log(grid.reshape(-1)[pick])
+    limits = [
+        (-4, 1), (-4, 1), (0, 4), (-6, 0.2), (-2, 7), (-4, 3), (-9, 0), (-4, 3), (-7, 2), (2, 4.8)
+    ]  # fmt: skip
+
+    def constants(x: Any) -> grouped_gemm.Constants:
+        bounded = [np.exp(np.clip(one, *limit)) for one, limit in zip(x, limits, strict=True)]
+        return grouped_gemm.Constants(*bounded)
+
+    def error(x: Any) -> float:
+        made = grouped_gemm.formula_us(
+            constants(x), layer, peak=gpu.peaks[gemm.kind_of(dtype)],
+            bandwidth=gpu.memory_bytes_per_s, units=gpu.units, width=gemm.WIDTHS[dtype],
+        )  # fmt: skip
+        return float(np.mean(np.abs(np.log(made) - measured)))
+
+    best = nelder_mead(error, [-0.7, -0.3, 2.5, -0.7, 4.0, 1.0, -4.0, 0.0, -3.0, 3.0], 1500)
+    print(system, name, len(known), np.round(constants(best), 3), round(error(best), 4))
+    return np.array(constants(best))
+
+
 MAKERS: dict[str, Callable[[Path], None]] = {
     "gemm": gemm_tables,
     "prefill": lambda folder: attention_tables(folder, "prefill"),
     "decode": lambda folder: attention_tables(folder, "decode"),
+    "moe": moe_tables,
 }
 
 

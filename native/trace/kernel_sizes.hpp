@@ -7,8 +7,8 @@
 
 namespace yantra {
 
-inline constexpr std::array<std::string_view, 12> kernel_sizes{
-    "batch",    "m",         "n",       "k",    "heads",  "kv_heads",
-    "head_dim", "value_dim", "queries", "keys", "window", "accumulated"};
+inline constexpr std::array<std::string_view, 16> kernel_sizes{
+    "batch",     "m",       "n",    "k",      "heads",       "kv_heads", "head_dim", "value_dim",
+    "queries",   "keys",    "window", "accumulated", "inner",  "experts",  "top_k",    "skew"};
 
 }  // namespace yantra

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from yantra.compute.families import attention, gemm
+from yantra.compute.families import attention, gemm, grouped_gemm
 from yantra.compute.families.machine import GPUS, Gpu, Machine, table
 from yantra.compute.families.surface import unpacked
 
@@ -137,10 +137,53 @@ def attention_errors(family: str) -> Iterator[Error]:
             yield error_of(f"{family} {gpu.name} {text}", made, measured)
 
 
+def moe_held_out(gpu: Gpu, name: str) -> tuple[Reals, Reals]:
+    """Return estimated and measured microseconds of layers by skew, layer and tokens.
+
+    Each model (hidden size, width, top_k, experts) is estimated from the others: there are too few
+    for folds. Measured is the fastest kernel of those with two gates, else of those with one.
+    """
+    arrays = table("moe", gpu.name)
+    machine = Machine(gpu, gpu.peaks, gpu.memory_bytes_per_s, True)
+    names = [str(one) for one in arrays["variants"]]
+    own = [at for at, one in enumerate(names) if one.startswith(f"{name}|")]
+    models = [tuple(layer[:4]) for layer in arrays["layers"].tolist()]
+    shape = arrays["us"].shape[1:]
+    made, measured = np.full(shape, np.nan), np.full(shape, np.nan)
+    for gates in (1.0, 2.0):
+        alike = [at for at in own if ("nongated" in names[at]) == (gates == 1.0)]
+        if not alike:
+            continue
+        fastest = np.exp(np.fmin.reduce([unpacked(arrays["us"][at]) for at in alike]))
+        measured = np.where(np.isfinite(fastest), fastest, measured)
+        layers = grouped_gemm.table_layers(arrays, gates)
+        for model in sorted(set(models)):
+            out = np.array([one == model for one in models])
+            found = [grouped_gemm.smooth(gpu, arrays, at, ~out) for at in alike]
+            known = tuple(one for one in found if one is not None)
+            if not known or not np.isfinite(fastest[:, out]).any():
+                continue
+            layer = grouped_gemm.Layer(*(part[:, out].reshape(-1) for part in layers))
+            us = grouped_gemm.fastest_us(known, layer, name, gpu, machine)
+            where = np.isfinite(fastest[:, out])
+            made[:, out] = np.where(where, us.reshape(where.shape), made[:, out])
+    return made, measured
+
+
+def moe_errors() -> Iterator[Error]:
+    """Yield the errors of experts' layers by GPU and dtype."""
+    for gpu in GPUS.values():
+        names = {str(one).split("|")[0] for one in table("moe", gpu.name)["variants"]}
+        for name in sorted(names):
+            made, measured = moe_held_out(gpu, name)
+            yield error_of(f"moe {gpu.name} {name}", made, measured)
+
+
 FAMILIES: dict[str, Callable[[], Iterator[Error]]] = {
     "gemm": gemm_errors,
     "prefill": lambda: attention_errors("prefill"),
     "decode": lambda: attention_errors("decode"),
+    "moe": moe_errors,
 }
 
 

@@ -41,6 +41,9 @@ class Kernels(Record):
 
     * A product of matrices has `m`, `n` and `k`, and a `batch` of them. `accumulated` are the bytes
       of the tensor that its result is added to, 0 where it is written.
+    * Of products of `batch` experts on a device, `inner` is the width between both products of a
+      layer, `experts` how many it has on all devices, `top_k` how many a token is sent to, and
+      `skew` hundredths of the exponent by which tokens are spread over them, 0 if evenly.
     * Attention has a `batch` of sequences, each of `queries` that look at `keys`, through `heads`
       of `head_dim` numbers (`value_dim` of values) that share `kv_heads`. `window` is how many keys
       a query sees at most.
@@ -70,6 +73,10 @@ class Kernels(Record):
     keys: Wholes
     window: Wholes
     accumulated: Wholes
+    inner: Wholes
+    experts: Wholes
+    top_k: Wholes
+    skew: Wholes
     count: Wholes
 
     def __len__(self) -> int:

@@ -1,21 +1,325 @@
-"""Grouped products: a product for each expert, one after the other at the rate of one of them all.
+"""Products of a mixture of experts, by what a whole layer took: both products and permutations.
 
-Estimated as one product of the rows of all experts, which is right while each has a few tiles of
-rows.
+With rows R on a device, spread over E experts of which A have any, T tokens to route, hidden size h
+and width i between the products, each product (n, k) takes the p-norm (p = 3) of
+
+    arithmetic = max(A ceil(R / A t_m) ceil(n / 128) / units, 1) 2 t_m 128 (k + fill) units / (peak
+                 share (t_m / 128)^taper),  t_m the rows of a tile, from `least` to 128
+    traffic    = (w (A n k + R k) + 2 R n) / (bandwidth reach)
+
+and a layer the sum of both, 2 h (a R + b T) / bandwidth for rows that are moved, c T k for indices,
+a little an expert and a launch. Constants are fitted for each kernel; what the formula gets wrong
+is corrected by a surface: linear in log2 of the rows an expert has, and between layers by
+regression over their sizes. The fastest kernel that is measured with layers like these is taken.
+A kernel's share of its layer is that of its operations.
+
+Tables are of forward passes. `DGRAD` and `WGRAD` are the medians of 108 grouped products on a B200
+(SimuMax): 0.31 and 0.25 of the peak where forward has 0.37. Sources: NOTICE.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from functools import cache
+from typing import Any, ClassVar, NamedTuple
 
-from yantra.compute.families.gemm import Gemm
+import numpy as np
+from numpy.typing import NDArray
+
+from yantra.compute.families.family import Family, within
+from yantra.compute.families.gemm import TABLES, WIDTHS, kind_of, products
+from yantra.compute.families.machine import GPUS, SCALED, Gpu, Machine, table
+from yantra.compute.families.surface import (
+    Reals,
+    interpolated,
+    matern,
+    place_on,
+    regressed,
+    unpacked,
+)
+from yantra.compute.model import Estimates, Kernels
+
+SKEWS = (0, 101, 120)
+"""Hundredths of the exponents of the tables: balanced, power laws of 1.01 and 1.2."""
+
+LOADS = (0.0, 0.25, 0.4)
+"""The busiest of d devices has the mean of all times d to the power of these, by skew."""
+
+DGRAD, WGRAD = 0.37 / 0.31, 0.37 / 0.25
+NOISE = 0.38
+ROWS = np.arange(-8.0, 13.01, 0.5)
+"""Where surfaces have points: log2 of the rows an expert has on average."""
+_ERROR, _BACKWARD_ERROR, _OCTAVE, _NO_LAYER = 0.3, 0.25, 0.05, 0.3
+_POWER = 3.0
+_SPIKE = 0.26
 
 
-class GroupedGemm(Gemm):
+class Constants(NamedTuple):
+    """What is fitted for a kernel of a GPU and dtype."""
+
+    share: float
+    reach: float
+    launch_us: float
+    taper: float
+    fill: float
+    per_row: float
+    expert_us: float
+    per_token: float
+    index_ns: float
+    least: float
+
+
+class Layer(NamedTuple):
+    """Sizes of the experts' layers of one device, one a row.
+
+    `experts` are on the device, `top_k` of all that a token is sent to, `rows` what reaches them,
+    `tokens` are routed over all devices; `gates` is 2 where the first product makes two halves.
+    """
+
+    hidden: Reals
+    inner: Reals
+    experts: Reals
+    top_k: Reals
+    rows: Reals
+    tokens: Reals
+    gates: Reals
+    skew: Reals
+
+
+def loaded(layer: Layer) -> Reals:
+    """Return the rows of the busiest device: at most those that every token may send it."""
+    devices = np.maximum(layer.tokens * layer.top_k / np.maximum(layer.rows, 1e-9), 1)
+    busiest = layer.rows * devices ** np.interp(layer.skew, SKEWS, LOADS)
+    made: Reals = np.minimum(busiest, layer.tokens * np.minimum(layer.top_k, layer.experts))
+    return made
+
+
+def formula_us(
+    constants: Constants, layer: Layer, *, peak: float, bandwidth: float, units: int, width: float
+) -> Reals:
+    """Return the formula's microseconds of whole layers."""
+    busiest = loaded(layer)
+    busy = np.minimum(layer.experts, np.maximum(busiest, 1))
+    each = np.maximum(busiest / busy, 1)
+    tile = np.exp2(np.ceil(np.log2(np.clip(each, constants.least, 128))))
+    deep = busy * np.ceil(each / tile)
+    rate = peak * constants.share * (tile / 128) ** constants.taper / units
+    first = layer.gates * layer.inner, layer.hidden
+    made: Any = 0.0
+    for n, k in (first, (layer.hidden, layer.inner)):
+        waves = np.maximum(deep * np.ceil(n / 128) / units, 1)
+        arithmetic = waves * 256 * tile * (k + constants.fill) / rate
+        moved = width * (busy * n * k + busiest * k) + 2 * busiest * n
+        traffic = moved / (bandwidth * constants.reach)
+        made = made + (arithmetic**_POWER + traffic**_POWER) ** (1 / _POWER)
+    rows = constants.per_row * busiest + constants.per_token * layer.tokens
+    indices = constants.index_ns * 1e-9 * layer.tokens * layer.top_k
+    whole: Reals = 1e6 * (made + 2 * layer.hidden * rows / bandwidth + indices)
+    return whole + constants.launch_us + constants.expert_us * layer.experts
+
+
+def features(layer: Layer) -> Reals:
+    """Return what layers are compared by: octaves of a weight, its form, experts and top_k."""
+    hidden = np.log2(layer.hidden)
+    inner = np.log2(layer.inner * layer.gates / 2)
+    parts = hidden + inner, hidden - inner, np.log2(layer.experts), inner, np.log2(layer.top_k)
+    return np.stack(parts, axis=1)
+
+
+def covariance(first: Reals, second: Reals) -> Reals:
+    """Return how alike the errors of the formula are for two lists of features."""
+    apart = np.abs(first[:, None] - second[None])
+    size, form, experts, inner, top_k = (apart[..., at] for at in range(5))
+    near = matern(size, 4.0) * matern(form, 4.0) * matern(experts, 3.4) * matern(top_k, 1.2)
+    wide = matern(experts, 3.2) * matern(size, 6.0)
+    made: Reals = 0.66 * near + wide + 0.5 * matern(inner, 4.0)
+    return made
+
+
+class Surface(NamedTuple):
+    """A kernel's table made smooth: a line over log2 of rows an expert, for each layer and skew."""
+
+    constants: Constants
+    features: Reals
+    gates: float
+    log_ratio: Reals
+
+
+def table_layers(arrays: Any, gates: float) -> Layer:
+    """Return the layers of a table: skews x configurations x tokens."""
+    columns = [column[None, :, None].astype(float) for column in arrays["layers"].T]
+    hidden, inner, top_k, experts, tp, ep = columns
+    tokens = arrays["tokens"][None, None].astype(float)
+    skew = np.array(SKEWS, float)[:, None, None]
+    shape = (len(SKEWS), hidden.shape[1], tokens.shape[2])
+    whole = (
+        hidden, inner / tp, experts / ep, top_k, tokens * top_k / ep, tokens, hidden * 0 + gates,
+        skew,
+    )  # fmt: skip
+    return Layer(*(np.broadcast_to(part, shape) for part in whole))
+
+
+def smooth(
+    gpu: Gpu, arrays: Any, at: int, chosen: NDArray[np.bool_] | None = None
+) -> Surface | None:
+    """Return the surface of one kernel from the chosen layers, None where it has none of them."""
+    name, source = str(arrays["variants"][at]).split("|")
+    gates = 1.0 if "nongated" in source else 2.0
+    constants = Constants(*(float(one) for one in arrays["constants"][at]))
+    layer = table_layers(arrays, gates)
+    logs = unpacked(arrays["us"][at])
+    formula = formula_us(
+        constants, layer, peak=gpu.peaks[kind_of(name)], bandwidth=gpu.memory_bytes_per_s,
+        units=gpu.units, width=WIDTHS[name],
+    )  # fmt: skip
+    ratio = logs - np.log(formula)
+    use = np.asarray(np.isfinite(ratio).any(axis=2).all(axis=0))
+    use &= np.ones(len(use), bool) if chosen is None else chosen
+    if not use.any():
+        return None
+    ratio = without_spikes(ratio)
+    use &= np.asarray(np.isfinite(ratio).any(axis=2).all(axis=0))
+    if not use.any():
+        return None
+    each = np.log2(layer.rows / layer.experts)
+    grid = np.stack(
+        [
+            [_line(each[skew, row], ratio[skew, row]) for skew in range(len(SKEWS))]
+            for row in np.flatnonzero(use)
+        ]
+    )
+    first = Layer(*(part[0, use, 0] for part in layer))
+    return Surface(constants, features(first), gates, grid)
+
+
+def without_spikes(ratio: Reals) -> Reals:
+    """Return the table without the slowest, by their relation to the formula.
+
+    Some kernels were measured with a bad choice of tiles, 2 to 10 times as slow as their
+    neighbours; nothing in a layer says which, so none of the rest is to follow them. Left out is
+    what is `_SPIKE` times the range of the middle half above it; from cross-validation.
+    """
+    quarter, most = np.nanquantile(ratio, (0.25, 0.75))
+    made: Reals = np.where(ratio > most + _SPIKE * (most - quarter), np.nan, ratio)
+    return made
+
+
+def _line(each: Reals, ratio: Reals) -> Reals:
+    known = np.isfinite(ratio)
+    made: Reals = np.interp(ROWS, each[known], ratio[known])
+    return made
+
+
+@cache
+def surfaces(gpu: str, name: str) -> tuple[Surface, ...]:
+    """Return the surfaces of a GPU's kernels of a type."""
+    arrays = table("moe", gpu)
+    names = [str(one) for one in arrays["variants"]] if arrays else []
+    own = [at for at, one in enumerate(names) if one.startswith(f"{name}|")]
+    made = [smooth(GPUS[gpu], arrays, at) for at in own]
+    return tuple(one for one in made if one is not None)
+
+
+def fastest_us(
+    found: tuple[Surface, ...], layer: Layer, name: str, gpu: Gpu, machine: Machine
+) -> Reals:
+    """Return microseconds of the fastest kernels for layers with so many gates."""
+    near, which = np.unique(features(layer), axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    best = np.full(len(layer.rows), np.inf)
+    rows = place_on(ROWS, np.log2(np.maximum(layer.rows / layer.experts, 2.0**-8)))
+    power = place_on(np.array(SKEWS, float), layer.skew)
+    peak = machine.peak(kind_of(name))
+    for surface in found:
+        formula = formula_us(
+            surface.constants, layer, peak=peak, bandwidth=machine.memory_bytes_per_s,
+            units=gpu.units, width=WIDTHS[name],
+        )  # fmt: skip
+        known = covariance(surface.features, surface.features)
+        grid = regressed(surface.log_ratio, known, covariance(near, surface.features), NOISE)
+        made = formula * np.exp(interpolated(grid, which, [power, rows]))
+        best = np.where(layer.gates == surface.gates, np.minimum(best, made), best)
+    return best
+
+
+class GroupedGemm(Family):
     """Products of a mixture of experts."""
 
     op_classes: ClassVar[tuple[str, ...]] = ("grouped_gemm",)
-    subject = "grouped GEMM"
+    subject = "MoE"
+
+    def estimate(self, kernels: Kernels, machine: Machine) -> Estimates:
+        """Return a kernel's share of its layer, and of one product for those of no layer."""
+        middle = np.empty(len(kernels))
+        error = np.empty(len(kernels))
+        told = (kernels.inner > 0) & (kernels.m > 0) & (kernels.batch > 0)
+        for code in np.unique(kernels.dtype):
+            dtype = kernels.dtypes[int(code)] or "bf16"
+            for rows, way in ((told, _of_layers), (~told, _of_products)):
+                chosen = rows & (kernels.dtype == code)
+                if chosen.any():
+                    middle[chosen], error[chosen] = way(kernels.take(chosen), dtype, machine)
+        return within(middle, error)
+
+
+def _of_products(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
+    """Return one product of all rows; it does not know how experts share them."""
+    middle, error = products(kernels, dtype, machine)
+    return middle, error + _NO_LAYER
+
+
+def _of_layers(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
+    name = TABLES.get(dtype, "")
+    found = surfaces(machine.gpu.name, name)
+    if not found:
+        return _of_products(kernels, dtype, machine)
+    layer, share = layer_of(kernels)
+    middle = fastest_us(found, layer, name, machine.gpu, machine) * share
+    wide = ~np.isfinite(middle)
+    if wide.any():
+        middle[wide] = _of_products(kernels.take(wide), dtype, machine)[0]
+    phases = np.array(
+        [{"dgrad": DGRAD, "wgrad": WGRAD}.get(phase, 1.0) for phase in kernels.phases]
+    )
+    factor = phases[kernels.phase]
+    each = np.log2(np.maximum(layer.rows / layer.experts, 2.0**-8))
+    error = _ERROR + np.where(factor > 1, _BACKWARD_ERROR, 0) + np.where(wide, _NO_LAYER, 0)
+    error = error + _OCTAVE * np.maximum(each - ROWS[-1], 0) + (0 if machine.is_own else SCALED)
+    added = kernels.accumulated * (1.2e6 / machine.memory_bytes_per_s)
+    return middle * factor + added, error
+
+
+def layer_of(kernels: Kernels) -> tuple[Layer, Reals]:
+    """Return the layers that products belong to, and each one's share of the operations.
+
+    Of the three sizes of a product two are its weight's; the width between both products is one of
+    them, or half of one where the first product makes two halves.
+    """
+    names = [kernels.phases[int(code)] for code in range(len(kernels.phases))]
+    is_wgrad = np.array([name == "wgrad" for name in names])[kernels.phase]
+    rows_each = np.where(is_wgrad, kernels.k, kernels.m).astype(float)
+    one = np.where(is_wgrad, kernels.m, kernels.k).astype(float)
+    other = kernels.n.astype(float)
+    inner = kernels.inner.astype(float)
+    small = np.where((one == inner) | (one == 2 * inner), one, other)
+    hidden = one * other / small
+    is_second = small == inner
+    experts = np.maximum(kernels.batch, 1).astype(float)
+    total = np.maximum(kernels.experts, kernels.batch).astype(float)
+    top_k = np.maximum(kernels.top_k, 1).astype(float)
+    # Only a first product shows its halves; most layers have them.
+    gates = np.where(is_second, 2.0, small / inner)
+    share = np.where(is_second, 1 / 3, gates / (1 + gates))
+    layer = Layer(
+        hidden,
+        inner,
+        experts,
+        top_k,
+        rows_each * experts,
+        rows_each * total / top_k,
+        gates,
+        kernels.skew.astype(float),
+    )
+    return layer, share
 
 
 PLUGIN = GroupedGemm

@@ -137,10 +137,11 @@ class MoE(Block):
         hidden = there.sizes[-1][1]
         local = self.experts // ep
         parts = ("gate", "up") if self.gated else ("up",)
+        sizes = self._sizes(g.setting)
         with g.scope("experts"):
             made = linear(
                 g, there, "up", dict.fromkeys(parts, self.intermediate),
-                split="out", axis="etp", domain="expert", copies=local,
+                split="out", axis="etp", domain="expert", copies=local, sizes=sizes,
             )  # fmt: skip
             active = (
                 swiglu(g, *made)
@@ -149,9 +150,22 @@ class MoE(Block):
             )
             (done,) = linear(
                 g, active, "down", {"hidden": hidden},
-                split="in", axis="etp", domain="expert", copies=local,
+                split="in", axis="etp", domain="expert", copies=local, sizes=sizes,
             )  # fmt: skip
         return done
+
+    def _sizes(self, setting: Setting) -> tuple[tuple[str, int], ...]:
+        """Return what models of compute may know of the layer.
+
+        Where experts are on several ranks, the rows of a rank have the skew between ranks already.
+        """
+        skew = skew_of(setting.routing) if setting.ways("ep") == 1 else 0.0
+        return (
+            ("inner", self.intermediate // setting.ways("etp")),
+            ("experts", self.experts),
+            ("top_k", self.top_k),
+            ("skew", round(100 * skew)),
+        )
 
     def _slots(self, tokens: int, setting: Setting) -> int:
         """Return how many rows leave a rank: top_k a token, or a capacity for every expert."""
@@ -160,6 +174,11 @@ class MoE(Block):
             return pairs
         capacity = -(-round(pairs * setting.capacity_factor) // self.experts)
         return capacity * self.experts
+
+
+def skew_of(routing: str) -> float:
+    """Return the exponent of `zipf:a`, 0 of `uniform`."""
+    return 0.0 if routing == "uniform" else float(routing.removeprefix("zipf:"))
 
 
 def low_latency_bytes(hidden: int) -> int:
@@ -176,7 +195,7 @@ def expert_rows(setting: Setting, slots: int, experts: int) -> tuple[int, int]:
     total = slots * ep
     if setting.routing == "uniform" or ep == 1:
         return slots, slots
-    exponent = float(setting.routing.removeprefix("zipf:"))
+    exponent = skew_of(setting.routing)
     shares = [1 / (expert + 1) ** exponent for expert in range(experts)]
     local = experts // ep
     per_rank = [sum(shares[rank * local : (rank + 1) * local]) for rank in range(ep)]

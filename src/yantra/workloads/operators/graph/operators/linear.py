@@ -36,6 +36,7 @@ def linear(
     weight: Literal["own", "tied", "none"] = "own",
     is_first: bool = False,
     precise: bool = False,
+    sizes: tuple[tuple[str, int], ...] = (),
 ) -> tuple[Tensor, ...]:
     """Multiply the last dimension of `x` by a weight; return one tensor per entry of `outputs`.
 
@@ -43,18 +44,19 @@ def linear(
     products are made with different weights, the rows shared evenly among them (experts). A `tied`
     weight also stands in another stage, for `none` it was added before. `is_first`: the input is
     data, whose gradient nobody needs. `precise`: it is not computed in 8 bits or less.
+    `sizes` are what else models of compute may know.
     """
     feature, k = x.sizes[-1]
     needed = _needed(g, x, feature, split, axis)
     base = Placement(tuple(pair for pair in needed.shards if pair[0] != feature))
     made = []
     for dimension, size in outputs.items():
-        sizes = {**dict(x.sizes[:-1]), dimension: size}
+        whole = {**dict(x.sizes[:-1]), dimension: size}
         if split == "out":
             placement = g.split(base, dimension, axis)
         else:
             placement = g.partial(base, axis) if split == "in" else base
-        made.append(g.tensor(f"{name}.{dimension}", sizes, placement, x.width))
+        made.append(g.tensor(f"{name}.{dimension}", whole, placement, x.width))
     local_k = g.local_dimension(x, feature, needed)
     local_n = sum(
         g.local_dimension(tensor, dimension, tensor.placement)
@@ -73,7 +75,10 @@ def linear(
         if bias:
             _add_bias(g, copies * sum(outputs.values()), split, ways, domain)
     dtype = g.setting.precise_dtype if precise else g.setting.dtype
-    program = _programs(g, m, local_n, local_k, copies, bias, dtype)
+    program = tuple(
+        operation._replace(sizes=(*operation.sizes, *sizes))
+        for operation in _programs(g, m, local_n, local_k, copies, bias, dtype)
+    )
     wanted = g.partial(needed, axis) if split == "out" else needed
     everything = tuple(range(len(made)))
     of_input = Gradient((program[1],), everything, gives=((0, wanted),))
