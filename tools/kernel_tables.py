@@ -238,11 +238,30 @@ def moe_constants(system: str, name: str, grid: Any, layers: Any, tokens: Any) -
     return np.array(constants(best))
 
 
+_DEVICES = {
+    "NVIDIA A100-PCIE-40GB": "a100_pcie", "Tesla P100-PCIE-16GB": "p100_pcie", "Tesla P4": "p4",
+    "Tesla T4": "t4", "Tesla V100-PCIE-32GB": "v100_pcie",
+}  # fmt: skip
+
+
+def memory_bound_tables(folder: Path) -> None:
+    """Write memory_bound_GPU.npz: kind, rows, columns and microseconds, one a row."""
+    rows = pd.read_csv(folder / "membound_neusight_fp32.csv")
+    for device, part in rows.groupby("device"):
+        kinds, kind = np.unique(part.op.to_numpy(str), return_inverse=True)
+        np.savez_compressed(
+            TABLES / f"memory_bound_{_DEVICES[device]}.npz", kinds=kinds,
+            kind=kind.astype(np.uint8), rows=part["rows"].to_numpy(np.uint16),
+            columns=part["columns"].to_numpy(np.uint16), us=packed(part.us.to_numpy(float)),
+        )  # fmt: skip
+
+
 MAKERS: dict[str, Callable[[Path], None]] = {
     "gemm": gemm_tables,
     "prefill": lambda folder: attention_tables(folder, "prefill"),
     "decode": lambda folder: attention_tables(folder, "decode"),
     "moe": moe_tables,
+    "memory_bound": memory_bound_tables,
 }
 
 

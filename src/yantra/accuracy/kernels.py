@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from yantra.compute.families import attention, gemm, grouped_gemm
+from yantra.compute.families import attention, gemm, grouped_gemm, memory_bound
 from yantra.compute.families.machine import GPUS, Gpu, Machine, table
 from yantra.compute.families.surface import unpacked
 
@@ -129,8 +129,8 @@ def attention_held_out(
 def attention_errors(family: str) -> Iterator[Error]:
     """Yield the errors of attention by GPU and kind."""
     for gpu in GPUS.values():
-        names = table(family, gpu.name)["variants"]
-        kinds = {attention.Variant.of(str(name))._replace(framework="") for name in names}
+        names = [str(name) for name in table(family, gpu.name).get("variants", ())]
+        kinds = {attention.Variant.of(name)._replace(framework="") for name in names}
         for kind in sorted(kinds):
             made, measured, _ = attention_held_out(gpu, family, kind)
             text = f"{kind.dtype}, cache {kind.cache}, window {kind.window}"
@@ -173,10 +173,25 @@ def moe_held_out(gpu: Gpu, name: str) -> tuple[Reals, Reals]:
 def moe_errors() -> Iterator[Error]:
     """Yield the errors of experts' layers by GPU and dtype."""
     for gpu in GPUS.values():
-        names = {str(one).split("|")[0] for one in table("moe", gpu.name)["variants"]}
+        names = {str(one).split("|")[0] for one in table("moe", gpu.name).get("variants", ())}
         for name in sorted(names):
             made, measured = moe_held_out(gpu, name)
             yield error_of(f"moe {gpu.name} {name}", made, measured)
+
+
+def memory_bound_errors() -> Iterator[Error]:
+    """Yield the errors of kernels bound by memory by GPU and kind; keys are rows and columns."""
+    for gpu in GPUS.values():
+        arrays = table("memory_bound", gpu.name)
+        for kind in arrays["kinds"].tolist() if arrays else ():
+            rows, columns, moved, us = memory_bound.measured(gpu.name, kind)
+            fold = folds_of("memory_bound", zip(rows, columns, strict=True))
+            made = np.empty(len(us))
+            for held in range(FOLDS):
+                out = fold == held
+                line = memory_bound.fit(rows[~out], moved[~out], us[~out])
+                made[out] = memory_bound.kernel_us(line, rows[out], moved[out], 1.0)
+            yield error_of(f"memory_bound {gpu.name} {kind}", made, us)
 
 
 FAMILIES: dict[str, Callable[[], Iterator[Error]]] = {
@@ -184,6 +199,7 @@ FAMILIES: dict[str, Callable[[], Iterator[Error]]] = {
     "prefill": lambda: attention_errors("prefill"),
     "decode": lambda: attention_errors("decode"),
     "moe": moe_errors,
+    "memory_bound": memory_bound_errors,
 }
 
 

@@ -27,6 +27,7 @@ class Options(Record):
     dtype: str = "bf16"
     products: str | None = None
     quantise: bool = True
+    alone: bool = False
     fp64: float | None = None
     fp32: float | None = None
     tf32: float | None = None
@@ -51,6 +52,7 @@ class Measured(ComputeModel):
                 "the type of products that a trace has in 16 bits; by default 16 bits",
             ),
             "quantise": ("quantise", Flag(), "operands of products in 8 or 4 bits are made first"),
+            "alone": ("alone", Flag(), "each kernel is launched alone, as where it is measured"),
         }
         | {name: (name, _RATE, f"peak of {name}, by default scaled") for name in _RATES},
     )
@@ -97,7 +99,7 @@ class Measured(ComputeModel):
         stated = {name: rate for name in _RATES if (rate := getattr(given, name)) is not None}
         return machine_of(
             device.peak_flops, device.memory_bytes_per_s, given.gpu, given.dtype, stated,
-            quantise=given.quantise,
+            quantise=given.quantise, alone=given.alone,
         )  # fmt: skip
 
     def _retyped(self, kernels: Kernels) -> Kernels:

@@ -41,6 +41,7 @@ class Kernels(Record):
 
     * A product of matrices has `m`, `n` and `k`, and a `batch` of them. `accumulated` are the bytes
       of the tensor that its result is added to, 0 where it is written.
+    * A norm or softmax has `m` rows.
     * Of products of `batch` experts on a device, `inner` is the width between both products of a
       layer, `experts` how many it has on all devices, `top_k` how many a token is sent to, and
       `skew` hundredths of the exponent by which tokens are spread over them, 0 if evenly.

@@ -13,8 +13,8 @@ is corrected by a surface: linear in log2 of the rows an expert has, and between
 regression over their sizes. The fastest kernel that is measured with layers like these is taken.
 A kernel's share of its layer is that of its operations.
 
-Tables are of forward passes. `DGRAD` and `WGRAD` are the medians of 108 grouped products on a B200
-(SimuMax): 0.31 and 0.25 of the peak where forward has 0.37. Sources: NOTICE.
+Tables are of forward passes; gradients take the same by SimuMax's grouped products (`DGRAD`), and
+those of weights what their accumulation moves besides. Sources: NOTICE.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yantra.compute.families.family import Family, within
-from yantra.compute.families.gemm import TABLES, WIDTHS, kind_of, products
-from yantra.compute.families.machine import GPUS, SCALED, Gpu, Machine, table
+from yantra.compute.families.gemm import TABLES, WIDTHS, accumulation_us, kind_of, products
+from yantra.compute.families.machine import GPUS, SCALED, Gpu, Machine, table, with_table
 from yantra.compute.families.surface import (
     Reals,
     interpolated,
@@ -44,7 +44,9 @@ SKEWS = (0, 101, 120)
 LOADS = (0.0, 0.25, 0.4)
 """The busiest of d devices has the mean of all times d to the power of these, by skew."""
 
-DGRAD, WGRAD = 0.37 / 0.31, 0.37 / 0.25
+DGRAD = 1.04
+"""The gradient of the input over the forward: median of 24 grouped products on B200 and A100."""
+
 NOISE = 0.38
 ROWS = np.arange(-8.0, 13.01, 0.5)
 """Where surfaces have points: log2 of the rows an expert has on average."""
@@ -269,23 +271,21 @@ def _of_products(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals,
 
 def _of_layers(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
     name = TABLES.get(dtype, "")
-    found = surfaces(machine.gpu.name, name)
+    gpu = with_table("moe", machine.gpu)
+    found = surfaces(gpu.name, name)
     if not found:
         return _of_products(kernels, dtype, machine)
     layer, share = layer_of(kernels)
-    middle = fastest_us(found, layer, name, machine.gpu, machine) * share
+    middle = fastest_us(found, layer, name, gpu, machine) * share
     wide = ~np.isfinite(middle)
     if wide.any():
         middle[wide] = _of_products(kernels.take(wide), dtype, machine)[0]
-    phases = np.array(
-        [{"dgrad": DGRAD, "wgrad": WGRAD}.get(phase, 1.0) for phase in kernels.phases]
-    )
-    factor = phases[kernels.phase]
+    phases = np.array([{"dgrad": DGRAD}.get(phase, 1.0) for phase in kernels.phases])
+    backward = np.array([phase in ("dgrad", "wgrad") for phase in kernels.phases])[kernels.phase]
     each = np.log2(np.maximum(layer.rows / layer.experts, 2.0**-8))
-    error = _ERROR + np.where(factor > 1, _BACKWARD_ERROR, 0) + np.where(wide, _NO_LAYER, 0)
+    error = _ERROR + np.where(backward, _BACKWARD_ERROR, 0) + np.where(wide, _NO_LAYER, 0)
     error = error + _OCTAVE * np.maximum(each - ROWS[-1], 0) + (0 if machine.is_own else SCALED)
-    added = kernels.accumulated * (1.2e6 / machine.memory_bytes_per_s)
-    return middle * factor + added, error
+    return middle * phases[kernels.phase] + accumulation_us(kernels, machine), error
 
 
 def layer_of(kernels: Kernels) -> tuple[Layer, Reals]:

@@ -25,6 +25,8 @@ SCALED = 0.15
 class Gpu(NamedTuple):
     """A GPU with tables. Rates are dense, in FLOP/s and B/s; `units` are its multiprocessors.
 
+    Types that are computed as another have its rate: bf16 as fp16 before Ampere.
+
     `source` is where the rates are from.
     """
 
@@ -37,6 +39,10 @@ class Gpu(NamedTuple):
 
 
 _A100 = {"fp32": 19.5e12, "tf32": 156e12, "bf16": 312e12, "fp16": 312e12, "int8": 624e12}
+_V100 = {"fp32": 14e12, "fp16": 112e12, "bf16": 112e12}
+_P100 = {"fp32": 9.3e12, "fp16": 18.7e12, "bf16": 18.7e12}
+_T4 = {"fp32": 8.1e12, "fp16": 65e12, "bf16": 65e12, "int8": 130e12}
+_P4 = {"fp32": 5.5e12, "fp16": 5.5e12, "bf16": 5.5e12, "int8": 22e12}
 _H100 = {
     "fp32": 66.9e12, "tf32": 494.7e12, "bf16": 989.4e12, "fp16": 989.4e12, "fp8": 1978.9e12,
     "int8": 1978.9e12,
@@ -54,6 +60,11 @@ GPUS = {
     gpu.name: gpu
     for gpu in (
         Gpu("a100_sxm", "A100 SXM", 108, 2.039e12, _A100, "NVIDIA A100 data sheet, 80 GB SXM"),
+        Gpu("a100_pcie", "A100 PCIe 40 GB", 108, 1.555e12, _A100, "NVIDIA A100 data sheet, PCIe"),
+        Gpu("v100_pcie", "V100 PCIe", 80, 0.9e12, _V100, "NVIDIA V100 data sheet, PCIe"),
+        Gpu("p100_pcie", "P100 PCIe", 56, 0.732e12, _P100, "NVIDIA P100 data sheet, PCIe 16 GB"),
+        Gpu("t4", "T4", 40, 0.32e12, _T4, "NVIDIA T4 data sheet"),
+        Gpu("p4", "P4", 20, 0.192e12, _P4, "NVIDIA P4 data sheet"),
         Gpu("h100_sxm", "H100 SXM", 132, 3.35e12, _H100, "NVIDIA H100 white paper V1.04"),
         Gpu("h200_sxm", "H200 SXM", 132, 4.8e12, _H100, "NVIDIA H200 data sheet"),
         Gpu("b200_sxm", "B200 SXM", 148, 8e12, _B200, "NVIDIA HGX B200 data sheet"),
@@ -66,7 +77,8 @@ class Machine(NamedTuple):
     """A device as families see it: its rates, and the GPU whose tables are taken.
 
     `peaks` are FLOP/s by dtype, `is_own` whether the tables are of this device, `quantise` whether
-    kernels that make operands of 8 and 4 bits are counted.
+    kernels that make operands of 8 and 4 bits are counted, `alone` whether each kernel is launched
+    by itself from the host.
     """
 
     gpu: Gpu
@@ -75,6 +87,7 @@ class Machine(NamedTuple):
     is_own: bool
     name: str = "the device"
     quantise: bool = False
+    alone: bool = False
 
     def peak(self, dtype: str) -> float:
         """Return the peak of a dtype; ConfigError if the device has none."""
@@ -88,6 +101,13 @@ class Machine(NamedTuple):
     def title(self) -> str:
         """What a summary calls the tables."""
         return self.gpu.title if self.is_own else f"{self.gpu.title}, scaled by the data sheets"
+
+
+def with_table(family: str, gpu: Gpu) -> Gpu:
+    """Return the GPU itself if a family has its table, else the first one that it has."""
+    if table(family, gpu.name):
+        return gpu
+    return next(other for other in GPUS.values() if table(family, other.name))
 
 
 def nearest(peak_flops: float, memory_bytes_per_s: float, dtype: str) -> Gpu:
@@ -119,6 +139,7 @@ def machine_of(
     peaks: Mapping[str, float],
     *,
     quantise: bool = False,
+    alone: bool = False,
 ) -> Machine:
     """Return a device's machine: `peak_flops` is of `dtype`, `peaks` those it states of others.
 
@@ -139,7 +160,7 @@ def machine_of(
     ratios.append(memory_bytes_per_s / gpu.memory_bytes_per_s)
     is_own = all(isinf(ratio) or abs(ratio - 1) < _SAME for ratio in ratios)
     name = gpu.title if is_own else "the device"
-    return Machine(gpu, known, memory_bytes_per_s, is_own, name, quantise)
+    return Machine(gpu, known, memory_bytes_per_s, is_own, name, quantise, alone)
 
 
 @cache

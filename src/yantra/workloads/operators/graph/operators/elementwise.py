@@ -14,6 +14,7 @@ from yantra.workloads.operators.graph.graph import Gradient, Graph, Use
 from yantra.workloads.operators.graph.tensor import Placement, Tensor
 from yantra.workloads.operators.operations import Operation
 
+_BY_ROWS = ("norm", "softmax")
 _NORM_FLOPS = {"rms": 4, "layer": 7}
 
 
@@ -52,9 +53,11 @@ def elementwise(
             g.weight(weight, elements, partial_over=seen)
     read = sum(g.bytes(use.tensor, use.placement) for use in uses)
     keeps = count * keeps_per_element if g.setting.training else 0
+    rows = count // g.local_dimension(out, out.sizes[-1][0], where) if kind in _BY_ROWS else 0
     program = Operation(
         "", kind, "forward", "",
         vector_flops=flops * count, bytes_read=read, bytes_written=g.bytes(out) + keeps,
+        sizes=(("m", rows),),
     )  # fmt: skip
     taken = [at for at in range(len(uses)) if at not in costless_gradient]
     again = tuple(uses[at] for at in saves) + ((Use(out, where),) if saves_output else ())
@@ -64,7 +67,7 @@ def elementwise(
             "dgrad", kind, "dgrad", "",
             vector_flops=(2 * flops if backward_flops is None else backward_flops) * count,
             bytes_read=g.bytes(out) + keeps + sum(g.bytes(*use) for use in again),
-            bytes_written=sum(g.bytes(*uses[at]) for at in taken),
+            bytes_written=sum(g.bytes(*uses[at]) for at in taken), sizes=(("m", rows),),
         )  # fmt: skip
         gives = tuple((at, uses[at].placement) for at in taken)
         gradients.append(Gradient((cost,), (0,), again, gives))
