@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from yantra.base.errors import InternalError
 from yantra.compute.families import attention, gemm, grouped_gemm, memory_bound
-from yantra.compute.families.machine import GPUS, Gpu, Machine, table
+from yantra.compute.families.machine import GPUS, Gpu, Machine, nearest, table
 from yantra.compute.families.surface import unpacked
 
 FOLDS = 6
@@ -194,12 +195,53 @@ def memory_bound_errors() -> Iterator[Error]:
             yield error_of(f"memory_bound {gpu.name} {kind}", made, us)
 
 
+def transferred(gpu: Gpu, name: str) -> tuple[Gpu, Reals, Reals, Truth]:
+    """Return what the nearest other GPU says of a GPU's products, scaled by the data sheets.
+
+    And the measured microseconds, and which products are large.
+    """
+    arrays = table("gemm", gpu.name)
+    n, k, m = (arrays[key].astype(np.float64) for key in ("n", "k", "m"))
+    kind = gemm.kind_of(name)
+    peaks = [one.name for one in GPUS.values() if f"us_{name}" in table("gemm", one.name)]
+    source = nearest(gpu.peaks[kind], gpu.memory_bytes_per_s, kind, gpu.name)
+    if source.name not in peaks:
+        raise InternalError(f"{source.name} has no table of {name}")
+    machine = Machine(source, gpu.peaks, gpu.memory_bytes_per_s, False)
+    shape = (len(n), len(m))
+    sizes = (np.broadcast_to(part, shape).reshape(-1) for part in (m, n[:, None], k[:, None]))
+    us, _ = gemm.product_us(
+        gemm.fitted(source.name, name), *sizes, gpu=source, machine=machine, name=name,
+        peak=gpu.peaks[kind],
+    )  # fmt: skip
+    large = (m[None] >= 512) & (n[:, None] >= 1024) & (k[:, None] >= 1024)
+    return source, us.reshape(shape), np.exp(unpacked(arrays[f"us_{name}"])), large
+
+
+def transfer_errors(constant: bool = False) -> Iterator[Error]:
+    """Yield the errors of large products on a GPU that is left out whole.
+
+    With `constant`, after one number for a GPU and dtype: the median of measured / estimated.
+    """
+    for gpu in GPUS.values():
+        for name in gemm.WIDTHS:
+            if f"us_{name}" not in table("gemm", gpu.name):
+                continue
+            source, made, measured, large = transferred(gpu, name)
+            text = f"{gpu.name} {name} from {source.name}"
+            factor = float(np.nanmedian((measured / made)[large])) if constant else 1.0
+            shown = f"{text} x {factor:.2f}" if constant else text
+            yield error_of(shown, made * factor, measured, large)
+
+
 FAMILIES: dict[str, Callable[[], Iterator[Error]]] = {
     "gemm": gemm_errors,
     "prefill": lambda: attention_errors("prefill"),
     "decode": lambda: attention_errors("decode"),
     "moe": moe_errors,
     "memory_bound": memory_bound_errors,
+    "transfer": transfer_errors,
+    "transfer_one_constant": lambda: transfer_errors(constant=True),
 }
 
 

@@ -112,6 +112,8 @@ class Measured(ComputeModel):
         are_products = np.array([name in ("gemm", "grouped_gemm") for name in kernels.op_classes])
         in_16_bits = np.array([name in ("", "bf16", "fp16") for name in kernels.dtypes])
         chosen = are_products[kernels.op_class] & in_16_bits[kernels.dtype]
+        if not np.array_equal(chosen, are_products[kernels.op_class]):
+            return kernels  # the trace chose a type for each product itself
         code = np.uint32(len(kernels.dtypes))
         return kernels.replace(
             dtype=np.where(chosen, code, kernels.dtype), dtypes=(*kernels.dtypes, wanted)

@@ -46,7 +46,7 @@ times the forward, it is 11 % off in the mean.
 """
 _BACKWARD_ERROR = 0.25
 _OCTAVE = 0.05
-_ERROR = 0.2
+_ERROR = 0.13, 0.15
 _NO_SHAPE = 0.5
 _NO_SHAPE_ERROR = 0.5
 NOISE = 0.04
@@ -329,7 +329,8 @@ def _fused(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals
                 part = Shape(*(column[rows] for column in shape))
                 made = _of_window(part, dtype, float(window), machine, decoding)
                 middle[rows] = np.where(backward[rows], BACKWARD / FULLER, 1.0) * made
-    error = np.full(len(kernels), _ERROR + (0 if machine.is_own else SCALED))
+    scaled = 0 if machine.is_own else SCALED
+    error = np.where(decodes, _ERROR[1], _ERROR[0]) + scaled
     error += np.where(backward, _BACKWARD_ERROR, 0.0)
     outside = np.maximum(np.log2(shape.keys) - 14, 0) + np.maximum(-np.log2(shape.width / 64), 0)
     return middle, error + _OCTAVE * outside

@@ -54,6 +54,7 @@ _PEAKS = {"fp8_block": "fp8", "nvfp4": "fp4"}
 _ALIKE = {"bf16": "bf16", "fp16": "bf16", "fp8": "fp8", "fp8_block": "fp8", "nvfp4": "fp4"}
 _OTHER_TYPE = 0.2
 _OCTAVE = 0.05
+_MANY = 512
 _COPY = 0.8
 _CHUNK = 1 << 15
 
@@ -120,7 +121,8 @@ def formula_us(
 class Fitted(NamedTuple):
     """The table of a GPU and dtype, made smooth: grids over log2 of n, k and m.
 
-    `error` is the relative error that 90 % of products of other sides stay within, by log2 m.
+    `error` is the relative error that 90 % of products of other sides stay within, of less than
+    512 rows and of more.
     """
 
     constants: Constants
@@ -233,7 +235,7 @@ def _products(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Re
     surface = fitted(source.name, name)
     m, n, k = (np.maximum(size, 1).astype(np.float64) for size in sides(kernels))
     middle, beyond = product_us(surface, m, n, k, gpu=gpu, machine=machine, name=name, peak=peak)
-    error = np.interp(np.log2(m), surface.m[[0, -1]], surface.error[[0, -1]]) + _OCTAVE * beyond
+    error = np.where(m < _MANY, surface.error[0], surface.error[1]) + _OCTAVE * beyond
     if not machine.is_own or source is not gpu:
         error += SCALED
     if _ALIKE[name] != _PEAKS.get(dtype, dtype) and dtype != "fp16":

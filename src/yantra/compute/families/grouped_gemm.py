@@ -50,7 +50,7 @@ DGRAD = 1.04
 NOISE = 0.38
 ROWS = np.arange(-8.0, 13.01, 0.5)
 """Where surfaces have points: log2 of the rows an expert has on average."""
-_ERROR, _BACKWARD_ERROR, _OCTAVE, _NO_LAYER = 0.3, 0.25, 0.05, 0.3
+_ERROR, _BACKWARD_ERROR, _OCTAVE, _NO_LAYER = 0.46, 0.25, 0.05, 0.3
 _POWER = 3.0
 _SPIKE = 0.26
 

@@ -110,8 +110,13 @@ def with_table(family: str, gpu: Gpu) -> Gpu:
     return next(other for other in GPUS.values() if table(family, other.name))
 
 
-def nearest(peak_flops: float, memory_bytes_per_s: float, dtype: str) -> Gpu:
-    """Return the GPU whose peak and bandwidth are nearest, by the sum of their log ratios."""
+def nearest(
+    peak_flops: float, memory_bytes_per_s: float, dtype: str, but: str | None = None
+) -> Gpu:
+    """Return the GPU whose peak and bandwidth are nearest, by the sum of their log ratios.
+
+    Of those with tables of products; `but` names one that is left out.
+    """
 
     def distance(gpu: Gpu) -> float:
         pairs = (
@@ -120,7 +125,8 @@ def nearest(peak_flops: float, memory_bytes_per_s: float, dtype: str) -> Gpu:
         )
         return sum(abs(log(have / has)) for have, has in pairs if not isinf(have))
 
-    return min(GPUS.values(), key=distance)
+    known = [gpu for gpu in GPUS.values() if gpu.name != but and table("gemm", gpu.name)]
+    return min(known, key=distance)
 
 
 def gpu_named(name: str, where: str) -> Gpu:

@@ -37,8 +37,8 @@ READS = {"add": 2, "mul": 2, "div": 2, "pow": 2}
 
 _REFERENCE = "a100_pcie"
 _VECTOR_SHARE = 0.5
-_ERROR = {"ln": 0.2, "softmax": 0.2}
-_OTHER_ERROR = 0.1
+_ERROR = {"ln": 0.15, "softmax": 0.22}
+_OTHER_ERROR = 0.02
 _OTHER_KIND = 0.15
 _BYTES = 4
 
