@@ -24,7 +24,7 @@ PYTHON_LAYERS = [
     ("result",),
     ("run",),
     ("export", "demo"),
-    ("explain",),
+    ("explain", "accuracy"),
     ("kinds",),
     ("cli",),
     ("collect", "__main__"),

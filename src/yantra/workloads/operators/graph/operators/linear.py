@@ -58,10 +58,8 @@ def linear(
             placement = g.partial(base, axis) if split == "in" else base
         made.append(g.tensor(f"{name}.{dimension}", whole, placement, x.width))
     local_k = g.local_dimension(x, feature, needed)
-    local_n = sum(
-        g.local_dimension(tensor, dimension, tensor.placement)
-        for tensor, dimension in zip(made, outputs, strict=True)
-    )
+    pairs = zip(made, outputs, strict=True)
+    local_n = sum(g.local_dimension(tensor, name, tensor.placement) for tensor, name in pairs)
     m = g.local(x, needed) // local_k
     ways = g.setting.ways(axis) if split else 1
     with g.scope(name):
@@ -75,16 +73,14 @@ def linear(
         if bias:
             _add_bias(g, copies * sum(outputs.values()), split, ways, domain)
     dtype = g.setting.precise_dtype if precise else g.setting.dtype
-    program = tuple(
-        operation._replace(sizes=(*operation.sizes, *sizes))
-        for operation in _programs(g, m, local_n, local_k, copies, bias, dtype)
-    )
+    shape = m, local_n, local_k
+    forward, dgrad, wgrad = _programs(g, shape, copies, bias, dtype, sizes)
     wanted = g.partial(needed, axis) if split == "out" else needed
-    everything = tuple(range(len(made)))
-    of_input = Gradient((program[1],), everything, gives=((0, wanted),))
-    of_weight = Gradient((program[2],), everything, needs=(Use(x, needed),))
-    gradients = (of_weight,) if is_first else (of_input, of_weight)
-    g.add(name, (Use(x, needed),), tuple(made), (program[0],), gradients)
+    of_all = tuple(range(len(made)))
+    of_weight = Gradient((wgrad,), of_all, needs=(Use(x, needed),))
+    of_input = () if is_first else (Gradient((dgrad,), of_all, gives=((0, wanted),)),)
+    gradients = (*of_input, of_weight)
+    g.add(name, (Use(x, needed),), tuple(made), (forward,), gradients)
     return tuple(made)
 
 
@@ -106,9 +102,15 @@ def _add_bias(g: Graph, count: int, split: Split, ways: int, domain: Domain) -> 
 
 
 def _programs(
-    g: Graph, m: int, n: int, k: int, copies: int, bias: bool, dtype: str
+    g: Graph,
+    shape: tuple[int, int, int],
+    copies: int,
+    bias: bool,
+    dtype: str,
+    sizes: tuple[tuple[str, int], ...],
 ) -> tuple[Operation, Operation, Operation]:
     """Return the forward product, that of the input's gradient and that of the weight's."""
+    m, n, k = shape
     w, setting = g.setting.width, g.setting
     kind = "gemm" if copies == 1 else "grouped_gemm"
     weight = copies * k * n
@@ -120,19 +122,19 @@ def _programs(
         "", kind, "forward", "",
         tensor_flops=2 * m * n * k, vector_flops=m * n if bias else 0,
         bytes_read=w * m * k + setting.weight_bytes(touched), bytes_written=w * m * n,
-        shape=(*front, each, n, k), dtype=dtype,
+        shape=(*front, each, n, k), dtype=dtype, sizes=sizes,
     )  # fmt: skip
     dgrad = Operation(
         "dgrad", kind, "dgrad", "",
         tensor_flops=2 * m * n * k,
         bytes_read=w * (m * n + touched), bytes_written=w * m * k,
-        shape=(*front, each, k, n), dtype=dtype,
+        shape=(*front, each, k, n), dtype=dtype, sizes=sizes,
     )  # fmt: skip
     wgrad = Operation(
         "wgrad", kind, "wgrad", "",
         tensor_flops=2 * m * n * k, vector_flops=m * n if bias else 0,
         bytes_read=w * (m * n + m * k), bytes_written=setting.gradient_width * weight,
         shape=(*front, k, n, each), dtype=dtype,
-        sizes=(("accumulated", setting.gradient_width * weight),),
+        sizes=(("accumulated", setting.gradient_width * weight), *sizes),
     )  # fmt: skip
     return forward, dgrad, wgrad
