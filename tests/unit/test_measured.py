@@ -141,6 +141,21 @@ def test_attention_over_more_tokens_or_heads_takes_longer(gpu: str) -> None:
     assert caches == sorted(caches)
 
 
+def test_decoding_from_a_cache_in_8_bits_takes_less() -> None:
+    """What the cache is in, the bytes tell: 2 or 1 for each number of keys and values."""
+    rows = attention(batch=64, queries=1, keys=8192)
+    numbers = 64 * 8 * 2 * 128 * 8192
+    sixteen, eight = (
+        of(rows.replace(bytes=np.array([width * numbers]))).middle[0] for width in (2, 1)
+    )
+    assert eight < 0.8 * sixteen
+
+
+def test_a_window_bounds_the_time_of_long_sequences() -> None:
+    whole = of(attention(queries=16384, keys=16384)).middle[0]
+    assert of(attention(queries=16384, keys=16384, window=128)).middle[0] < whole / 4
+
+
 def test_the_backward_of_attention_takes_one_to_four_times_the_forward() -> None:
     for heads in (4, 8, 32, 128):
         forward = of(attention(heads=heads)).middle[0]

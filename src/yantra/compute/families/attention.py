@@ -38,6 +38,8 @@ from yantra.compute.families.surface import (
 from yantra.compute.model import Estimates, Kernels
 
 TILE = 128
+_MOST = 2.0**17
+_EIGHT_BITS = ("fp8", "fp8_block", "fp4", "nvfp4", "int8")
 BACKWARD = 3.2
 FULLER = 4.0
 """The backward takes 3.2 times a forward of 4 times the batch, divided by 4: it shares its work
@@ -244,22 +246,24 @@ def _regular(ratio: Reals, batch: Reals, work: float) -> Reals:
 
 
 @cache
-def surfaces(family: str, gpu: str) -> tuple[tuple[Variant, Surface], ...]:
-    """Return the surfaces of a GPU's table."""
-    arrays = table(family, gpu)
-    return tuple(
-        (Variant.of(str(name)), smooth(GPUS[gpu], arrays, at, family == "decode"))
-        for at, name in enumerate(arrays["variants"] if arrays else ())
-    )
+def variants(family: str, gpu: str) -> tuple[Variant, ...]:
+    """Return the variants of a GPU's table, in its order."""
+    return tuple(Variant.of(str(name)) for name in table(family, gpu).get("variants", ()))
+
+
+@cache
+def surface(family: str, gpu: str, at: int) -> Surface:
+    """Return the surface of one variant."""
+    return smooth(GPUS[gpu], table(family, gpu), at, family == "decode")
 
 
 def fastest_us(
     found: list[tuple[Variant, Surface]], shape: Shape, gpu: Gpu, machine: Machine, decoding: bool
 ) -> Reals:
     """Return microseconds of the fastest of frameworks, of those measured with keys like these."""
-    keys = np.stack([shape.heads, shape.kv_heads, shape.width], axis=1)
-    different, which = np.unique(keys, axis=0, return_inverse=True)
-    which = which.reshape(-1)
+    code = (shape.heads * _MOST + shape.kv_heads) * _MOST + 2 * shape.width  # exact below 2^53
+    _, first, which = np.unique(code, return_index=True, return_inverse=True)
+    different = np.stack([shape.heads, shape.kv_heads, shape.width], axis=1)[first]
     work = np.log2(shape.batch * (shape.kv_heads if decoding else shape.heads))
     best = np.full(len(work), np.inf)
     order = [(presence(surface, different), variant, surface) for variant, surface in found]
@@ -322,13 +326,19 @@ def _fused(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals
     shape = shape._replace(batch=np.where(backward, FULLER, 1.0) * shape.batch)
     middle = np.empty(len(kernels))
     decodes = shape.queries == 1
-    for decoding in (False, True):
-        for window in np.unique(shape.window):
-            rows = (decodes == decoding) & (shape.window == window)
-            if rows.any():
-                part = Shape(*(column[rows] for column in shape))
-                made = _of_window(part, dtype, float(window), machine, decoding)
-                middle[rows] = np.where(backward[rows], BACKWARD / FULLER, 1.0) * made
+    eight = dtype in _EIGHT_BITS
+    in_fp8 = np.where(decodes, _cached_in_8_bits(kernels, shape), eight)
+    kinds = shape.window * 4 + 2 * in_fp8 + decodes
+    for kind in np.unique(kinds).astype(np.int64):
+        rows = kinds == kind
+        part = Shape(*(column[rows] for column in shape))
+        window, decoding, in_8_bits = int(kind // 4), bool(kind & 1), bool(kind & 2)
+        gpu = with_table("decode" if decoding else "prefill", machine.gpu)
+        # Decoding is measured with queries in 16 bits alone.
+        of_queries = "fp8" if eight and not decoding else "bf16"
+        wanted = Variant(of_queries, "fp8" if in_8_bits else "bf16", window, "")
+        made = _of_kind(part, wanted, gpu, machine, decoding)
+        middle[rows] = np.where(backward[rows], BACKWARD / FULLER, 1.0) * made
     scaled = 0 if machine.is_own else SCALED
     error = np.where(decodes, _ERROR[1], _ERROR[0]) + scaled
     error += np.where(backward, _BACKWARD_ERROR, 0.0)
@@ -336,27 +346,32 @@ def _fused(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals
     return middle, error + _OCTAVE * outside
 
 
-def _of_window(shape: Shape, dtype: str, window: float, machine: Machine, decoding: bool) -> Reals:
+def _of_kind(shape: Shape, wanted: Variant, gpu: Gpu, machine: Machine, decoding: bool) -> Reals:
+    """Return microseconds of kernels of one kind, by the variants that are most like it."""
     family = "decode" if decoding else "prefill"
-    gpu = with_table(family, machine.gpu)
-    found = surfaces(family, gpu.name)
-    kind = "fp8" if dtype in ("fp8", "fp8_block", "fp4", "nvfp4") else "bf16"
-    same = [
-        (variant, one)
-        for variant, one in found
-        if variant.window == _nearest_window(window, found) and variant.cache == "bf16"
+    known = variants(family, gpu.name)
+    like = min((_unlike(wanted, one) for one in known), default=None)
+    found = [
+        (one, surface(family, gpu.name, at))
+        for at, one in enumerate(known)
+        if _unlike(wanted, one) == like
     ]
-    exact = [(v, one) for v, one in found if v.dtype == kind and v.window == 0]
-    chosen = [pair for pair in same if pair[0].dtype == kind] or exact or same
-    return fastest_us(chosen, shape, gpu, machine, decoding)
+    return fastest_us(found, shape, gpu, machine, decoding)
 
 
-def _nearest_window(window: float, found: tuple[tuple[Variant, Surface], ...]) -> int:
-    """Return the measured window that is nearest to one, 0 for none."""
-    known = sorted({variant.window for variant, _ in found if variant.window})
-    if not window or not known:
-        return 0
-    return min(known, key=lambda one: abs(np.log2(one / window)))
+def _unlike(wanted: Variant, other: Variant) -> tuple[bool, bool, float, bool]:
+    """Return how little a variant is like what is wanted: type, then window, then cache."""
+    apart = abs(np.log2(max(wanted.window, 1) / max(other.window, 1)))
+    whole = (wanted.window == 0) != (other.window == 0)
+    return wanted.dtype != other.dtype, whole, float(apart), wanted.cache != other.cache
+
+
+def _cached_in_8_bits(kernels: Kernels, shape: Shape) -> NDArray[np.bool_]:
+    """Return where decoding reads a byte for each number of the cache, by the bytes it moves."""
+    seen = np.where(shape.window > 0, np.minimum(shape.window, shape.keys), shape.keys)
+    numbers = 2 * shape.batch * shape.kv_heads * shape.width * seen
+    made: NDArray[np.bool_] = (kernels.bytes > 0) & (kernels.bytes < 1.5 * numbers)
+    return made
 
 
 def shape_of(kernels: Kernels) -> Shape:
