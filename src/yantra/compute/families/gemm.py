@@ -34,6 +34,7 @@ from yantra.compute.families.surface import (
     matern,
     place_on,
     regressed,
+    rising,
     unpacked,
 )
 from yantra.compute.model import Estimates, Kernels
@@ -149,6 +150,8 @@ def covariance(first: tuple[Reals, Reals], second: tuple[Reals, Reals]) -> Reals
 
 
 NOISE = 0.025
+MOST = 0.08
+"""By how much times (their logarithm) are moved at most so that they rise with the sizes."""
 
 
 def smooth(gpu: Gpu, name: str, arrays: Any, chosen: NDArray[np.bool_] | None = None) -> Fitted:
@@ -167,7 +170,13 @@ def smooth(gpu: Gpu, name: str, arrays: Any, chosen: NDArray[np.bool_] | None = 
     grid_n, grid_k = np.log2(np.unique(n)), np.log2(np.unique(k))
     wanted = tuple(part.reshape(-1) for part in np.meshgrid(grid_n, grid_k, indexing="ij"))
     made = regressed(ratios, covariance(sides, sides), covariance(wanted, sides), NOISE)
-    grid = made.reshape(len(grid_n), len(grid_k), len(m))
+    at_grid = formula_us(
+        constants, m[None, None], np.exp2(grid_n)[:, None, None], np.exp2(grid_k)[None, :, None],
+        peak=gpu.peaks[_ALIKE[name]], bandwidth=gpu.memory_bytes_per_s, units=gpu.units,
+        width=WIDTHS[name],
+    )  # fmt: skip
+    logs = made.reshape(at_grid.shape) + np.log(at_grid)
+    grid = rising(logs, MOST) - np.log(at_grid)
     error = arrays.get(f"error_{name}", np.full(2, 0.15))
     return Fitted(constants, grid_n, grid_k, np.log2(m), grid, error)
 

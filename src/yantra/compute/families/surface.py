@@ -115,3 +115,19 @@ def _corner(flat: Reals, start: Wholes, parts: list[Reals], strides: list[int]) 
     far *= parts[0]
     far += near
     return far
+
+
+def rising(values: Reals, most: float) -> Reals:
+    """Return values that fall along no axis: half way between what came before and what follows.
+
+    The largest value so far and the least from here on both rise; their mean is the rising function
+    whose largest error is least (Barlow et al., "Statistical inference under order restrictions",
+    1972). So more work does not take less by an accident of a measurement. What would move by more
+    than `most` stays: it falls in the measurements.
+    """
+    made = values
+    for axis in range(values.ndim):
+        before = np.maximum.accumulate(made, axis=axis)
+        after = np.flip(np.minimum.accumulate(np.flip(made, axis), axis=axis), axis)
+        made = np.where(after - before < -2 * most, made, (before + after) / 2)
+    return made
