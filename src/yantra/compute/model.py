@@ -47,7 +47,7 @@ class Kernels(Record):
       `skew` hundredths of the exponent by which tokens are spread over them, 0 if evenly.
     * Attention has a `batch` of sequences, each of `queries` that look at `keys`, through `heads`
       of `head_dim` numbers (`value_dim` of values) that share `kv_heads`. `window` is how many keys
-      a query sees at most.
+      a query sees at most, `cache_bits` what a number of the cache of keys and values has.
 
     `count` is how many nodes of all ranks are this kernel. Whole numbers have a sign, so that
     `bytes - knee` may be negative.
@@ -73,6 +73,7 @@ class Kernels(Record):
     queries: Wholes
     keys: Wholes
     window: Wholes
+    cache_bits: Wholes
     accumulated: Wholes
     inner: Wholes
     experts: Wholes

@@ -39,6 +39,7 @@ from yantra.compute.model import Estimates, Kernels
 
 TILE = 128
 _MOST = 2.0**17
+_SHORT = 1024
 _EIGHT_BITS = ("fp8", "fp8_block", "fp4", "nvfp4", "int8")
 BACKWARD = 3.2
 FULLER = 4.0
@@ -327,7 +328,7 @@ def _fused(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals
     middle = np.empty(len(kernels))
     decodes = shape.queries == 1
     eight = dtype in _EIGHT_BITS
-    in_fp8 = np.where(decodes, _cached_in_8_bits(kernels, shape), eight)
+    in_fp8 = eight | _cached_in_8_bits(kernels, shape, decodes)
     kinds = shape.window * 4 + 2 * in_fp8 + decodes
     for kind in np.unique(kinds).astype(np.int64):
         rows = kinds == kind
@@ -366,11 +367,14 @@ def _unlike(wanted: Variant, other: Variant) -> tuple[bool, bool, float, bool]:
     return wanted.dtype != other.dtype, whole, float(apart), wanted.cache != other.cache
 
 
-def _cached_in_8_bits(kernels: Kernels, shape: Shape) -> NDArray[np.bool_]:
-    """Return where decoding reads a byte for each number of the cache, by the bytes it moves."""
+def _cached_in_8_bits(
+    kernels: Kernels, shape: Shape, decodes: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return where the cache has 8 bits a number: as said, else by what decoding moves."""
     seen = np.where(shape.window > 0, np.minimum(shape.window, shape.keys), shape.keys)
     numbers = 2 * shape.batch * shape.kv_heads * shape.width * seen
-    made: NDArray[np.bool_] = (kernels.bytes > 0) & (kernels.bytes < 1.5 * numbers)
+    few = decodes & (kernels.bytes > 0) & (kernels.bytes < 1.5 * numbers)
+    made: NDArray[np.bool_] = np.where(kernels.cache_bits > 0, kernels.cache_bits <= 8, few)
     return made
 
 
@@ -385,7 +389,9 @@ def shape_of(kernels: Kernels) -> Shape:
     kv = np.where(kernels.kv_heads > 0, np.minimum(kernels.kv_heads, heads), heads)
     value = np.where(kernels.value_dim > 0, kernels.value_dim, head_dim)
     width = (head_dim + value) / 2
-    window = np.where(kernels.window < keys, kernels.window, 0).astype(float)
+    # Kernels with a short window are others even where it holds all keys.
+    windowed = (kernels.window < keys) | (kernels.window <= _SHORT)
+    window = np.where(windowed, kernels.window, 0).astype(float)
     all_pairs = 4 * batch * heads * width * queries * keys
     passes = np.where(_backward(kernels), 2.5, 1.0)
     causal = (kernels.flops == 0) | (kernels.flops < 0.75 * passes * all_pairs)

@@ -86,6 +86,7 @@ def _sizes(g: Graph, q: Placement, k: Placement, heads: Heads) -> tuple[tuple[st
         ("head_dim", heads.qk_width),
         ("value_dim", heads.v_width),
         ("window", heads.window or 0),
+        ("cache_bits", 0 if g.setting.training else g.setting.cache_bytes(8)),
     )
 
 
