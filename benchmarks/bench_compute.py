@@ -3,8 +3,8 @@
 A million kernels that differ, of many classes. Goal: `fixed_efficiency`, `measured` with the tables
 of an H100 and attention in 64 shapes of heads, `systolic` with eight arrays and `described` each
 estimate 1 million a second, their answers checked. Finding equal kernels is counted in nodes of a
-trace; what there is of it is in the table's own time, without a goal. Processor time is counted, not
-wall time.
+trace; what there is of it is in the table's own time, without a goal. Processor time is counted,
+not wall time.
 
     python -m benchmarks.bench_compute
 """

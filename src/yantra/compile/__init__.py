@@ -59,8 +59,9 @@ class Model:
     `ticks_per_ns` the resolution of the native results, `without` what takes no time in this model,
     `arrivals` the jobs that may arrive while it runs (`yantra.run.live`). `kernels` has, for each
     device whose compute model the core does not compute itself, the kernels that differ and the
-    model's low, middle and high estimate of each. `work` estimates what all ranks do. `lacks_memory` says which ranks need more memory
-    than a device has; it is empty if all fit, or if workload or machine do not say.
+    model's low, middle and high estimate of each. `work` estimates what all ranks do.
+    `lacks_memory` says which ranks need more memory than a device has; it is empty if all fit, or
+    if workload or machine do not say.
     """
 
     def __init__(
