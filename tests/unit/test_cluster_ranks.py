@@ -176,7 +176,8 @@ def test_a_dtype_without_a_rate_is_refused() -> None:
 
 
 def test_an_unknown_speed_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r'^speeds: expected one of achievable, nominal, measured, got "x"'):
+    expected = r'^speeds: expected one of achievable, nominal, measured, got "x"'
+    with pytest.raises(ConfigError, match=expected):
         clusters.load("mi300x").scenario_parts(8, speeds="x")  # type: ignore[arg-type]
 
 
