@@ -100,6 +100,7 @@ StepKind kind_of(Why why) {
             return StepKind::reduction;
         case Why::carried:
         case Why::departed:
+        case Why::timed:
             return StepKind::wire;
         case Why::link:
             return StepKind::queued;

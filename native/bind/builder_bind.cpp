@@ -161,15 +161,22 @@ void bind_plans(nb::class_<ModelBuilder>& builder) {
                              Symmetry symmetry, Share result, bool round_up) {
             return self.add_program({make_graph(positions, symmetry), result, round_up});
         }, nb::kw_only(), "positions"_a, "symmetry"_a, "result"_a, "round_up"_a)
+        .def("add_timed", [](ModelBuilder& self, const std::vector<std::pair<u64, u64>>& points) {
+            TimedProgram program;
+            for (const auto& [bytes, ticks] : points) {
+                program.points.push_back({bytes, ticks});
+            }
+            return self.add_program({std::move(program), {}, false});
+        }, "points"_a)
         .def("add_phase_counter", &ModelBuilder::add_phase_counter)
         .def("add_custom", &ModelBuilder::add_custom, "graphs"_a, "over_members"_a)
         .def("add_plan", [](ModelBuilder& self, std::vector<AddedLevel> levels, bool over_members,
                             u32 communicator_size, std::optional<CustomId> custom, bool masked,
-                            bool shared_load) {
+                            bool shared_load, bool whole) {
             return self.add_plan({std::move(levels), over_members, communicator_size,
-                                  custom.value_or(CustomId::none), masked, shared_load});
+                                  custom.value_or(CustomId::none), masked, shared_load, whole});
         }, nb::kw_only(), "levels"_a, "over_members"_a, "communicator_size"_a, "custom"_a.none(),
-           "masked"_a, "shared_load"_a)
+           "masked"_a, "shared_load"_a, "whole"_a = false)
         .def("set_plan", &ModelBuilder::set_plan, "layout"_a, "kind"_a, "plan"_a,
              "from_bytes"_a = 0);
 }

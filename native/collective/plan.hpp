@@ -34,6 +34,7 @@ struct Plan {
     u32 custom = none;               // index of a custom collective that replaces the levels
     bool masked = true;              // the node's involved dimensions select among the levels
     bool shared_load = false;        // inter-dimension schedulers apply (the whole grid)
+    bool whole = false;              // a collective is one chunk, as its time is known of the whole
 };
 
 // Position of a rank in a level and back.

@@ -5,6 +5,7 @@
 // ranks, all chunks and all sizes.
 #pragma once
 
+#include <algorithm>
 #include <variant>
 #include <vector>
 
@@ -91,8 +92,33 @@ struct GraphProgram {
     std::vector<u32> successors;
 };
 
+// A phase of which the time alone is known, as it was measured, and no message: all members end together,
+// so long after the last of them has come. `points` ascend in bytes and are one or more. Between two of
+// them the time follows a straight line; beyond them it goes on as between the nearest two, not below the
+// first.
+struct TimedProgram {
+    struct Point {
+        u64 bytes;
+        u64 ticks;
+    };
+    std::vector<Point> points;
+
+    u64 ticks(u64 data) const {
+        const auto after = std::upper_bound(points.begin(), points.end(), data,
+                                            [](u64 bytes, const Point& p) { return bytes < p.bytes; });
+        if (after == points.begin() || points.size() == 1) {
+            return points.front().ticks;
+        }
+        const Point& b = after == points.end() ? points.back() : *after;
+        const Point& a = *(after == points.end() ? points.end() - 2 : after - 1);
+        const double share = static_cast<double>(data - a.bytes) / static_cast<double>(b.bytes - a.bytes);
+        const double grown = static_cast<double>(b.ticks) - static_cast<double>(a.ticks);
+        return static_cast<u64>(std::max(static_cast<double>(a.ticks) + share * grown, 1.0));
+    }
+};
+
 struct Program {
-    std::variant<ExchangeProgram, GraphProgram> machine;
+    std::variant<ExchangeProgram, GraphProgram, TimedProgram> machine;
     Share result;               // data of the next phase as a share of this phase's
     bool round_up = false;
 };

@@ -19,7 +19,7 @@ Grid::Grid(std::vector<Dimension> dimensions, std::vector<std::shared_ptr<const 
     }
     u64 ranks = 1;
     for (const Dimension& dimension : dimensions_) {
-        ensure(dimension.size >= 2, "a dimension needs at least two ranks");
+        ensure(dimension.size >= 1, "a dimension needs a rank");
         strides_.push_back(static_cast<u32>(ranks));
         ranks *= dimension.size;
         ensure(ranks < none, "more ranks than a 32-bit index holds");

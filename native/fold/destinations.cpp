@@ -65,8 +65,8 @@ void Destinations::for_each_of_plan(u32 rank, u32 communicator, u32 kind, const 
             const Program& program = model_.programs[number];
             if (const auto* graph = std::get_if<GraphProgram>(&program.machine)) {
                 for_each_of_graph(*graph, place, visit);
-            } else {
-                for_each_of_exchange(std::get<ExchangeProgram>(program.machine), place, visit);
+            } else if (const auto* exchange = std::get_if<ExchangeProgram>(&program.machine)) {
+                for_each_of_exchange(*exchange, place, visit);
             }
         }
     }

@@ -11,7 +11,7 @@ namespace {
 // All of a plan but its members.
 std::vector<u64> content_of(const Plan& plan) {
     std::vector<u64> content{plan.communicator_size, plan.masked, plan.shared_load,
-                             !plan.over_members};
+                             !plan.over_members, plan.whole};
     for (const Level& level : plan.levels) {
         content.insert(content.end(), {level.size, level.stride, level.index_stride, level.dimension,
                                        level.fixed_hand_over, level.alternation});
@@ -59,6 +59,10 @@ const Neighbourhood& Neighbourhoods::of(u32 plan, u32 level_index) {
     programs.insert(programs.end(), level.alternate.begin(), level.alternate.end());
     for (u32 number : programs) {
         if (number == no_program) {
+            continue;
+        }
+        if (std::holds_alternative<TimedProgram>(model_.programs[number].machine)) {
+            found.waits_for_all = true;
             continue;
         }
         const auto* machine = std::get_if<ExchangeProgram>(&model_.programs[number].machine);

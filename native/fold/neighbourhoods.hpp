@@ -27,6 +27,7 @@ u32 neighbour(const Place& place, const Offset& offset);
 
 struct Neighbourhood {
     std::vector<Offset> offsets;
+    bool waits_for_all = false; // a program sends nothing and ends so long after its last member comes
     bool by_position = false;   // a program lists the operations of each position, so none are equal
 };
 

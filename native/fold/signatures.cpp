@@ -7,12 +7,15 @@ namespace yantra {
 namespace {
 
 constexpr u64 mixed = ~u64{0};   // members of a level that are not all of one class
+constexpr u64 of_members = u64{1} << 63U;   // set in numbers of members, so that no class has them
 
 }  // namespace
 
 void Signatures::start_round(bool compares_distances) {
     compares_distances_ = compares_distances;
     common_.clear();
+    number_of_members_.clear();
+    numbers_.clear();
 }
 
 const std::vector<u64>& Signatures::of(u32 rank) {
@@ -69,6 +72,14 @@ void Signatures::add_level(u32 rank, u32 communicator, u32 plan_index, u32 level
         return;
     }
     const u64 common = common_class_and_index(communicator, plan_index, level_index, place);
+    if (neighbourhood.waits_for_all) {
+        // Which members there are counts, not where. The others of a level see the same members.
+        put(common != mixed ? common : members_number(communicator, place), Difference::neighbours,
+            communicator);
+        if (neighbourhood.offsets.empty()) {
+            return;
+        }
+    }
     const bool distances_count =
         compares_distances_ && !neighbourhoods_.looks_same_from_each(plan, level);
     if (common != mixed && !distances_count) {
@@ -95,6 +106,25 @@ void Signatures::add_peers(u32 rank) {
             put(neighbourhoods_.distance(rank, peer), Difference::distance);
         }
     }
+}
+
+// A number for the classes and indices that the members of a level have, in any order.
+u64 Signatures::members_number(u32 communicator, const Place& place) {
+    const u64 key = u64{communicator} * grid_.ranks() + place.base;
+    const auto known = number_of_members_.find(key);
+    if (known != number_of_members_.end()) {
+        return known->second;
+    }
+    budget_.spend(place.size);
+    std::vector<u64> members;
+    for (u32 at = 0; at < place.size; ++at) {
+        members.push_back(class_and_index(place.rank_at(at), communicator));
+    }
+    std::sort(members.begin(), members.end());
+    const u64 number =
+        of_members | numbers_.try_emplace(std::move(members), numbers_.size()).first->second;
+    number_of_members_.emplace(key, number);
+    return number;
 }
 
 // What class_and_index is for all members of a level; `mixed` if they differ.

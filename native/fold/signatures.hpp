@@ -5,6 +5,7 @@
 // beside it, so that a difference can be explained.
 #pragma once
 
+#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -48,6 +49,7 @@ private:
     u64 class_and_index(u32 rank, u32 communicator) const {
         return u64{classes_.of(rank)} << 32U | names_.communicator_index(rank, communicator);
     }
+    u64 members_number(u32 communicator, const Place& place);
     u64 common_class_and_index(u32 communicator, u32 plan, u32 level, const Place& place);
 
     const Model& model_;
@@ -59,7 +61,9 @@ private:
     bool compares_distances_ = true;
     std::vector<u64> values_;
     std::vector<Subject> subjects_;   // of the values
-    std::unordered_map<u64, u64> common_;   // of the round
+    std::unordered_map<u64, u64> common_;   // of the round, as are the next two
+    std::unordered_map<u64, u64> number_of_members_;   // by communicator and base
+    std::map<std::vector<u64>, u64> numbers_;
 };
 
 }  // namespace yantra

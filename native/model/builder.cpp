@@ -135,6 +135,16 @@ void ModelBuilder::set_slots(ResourceMap slots, u8 first, std::optional<u8> send
 }
 
 ProgramId ModelBuilder::add_program(Program program) {
+    if (const auto* timed = std::get_if<TimedProgram>(&program.machine)) {
+        const auto& points = timed->points;
+        const auto ascends = [](const TimedProgram::Point& a, const TimedProgram::Point& b) {
+            return a.bytes >= b.bytes;
+        };
+        ensure(!points.empty() && std::adjacent_find(points.begin(), points.end(), ascends) == points.end(),
+               "model builder: points of a known time that do not ascend");
+        ensure(std::all_of(points.begin(), points.end(), [](const auto& p) { return p.ticks > 0; }),
+               "model builder: a phase that takes no time");
+    }
     model().programs.push_back(std::move(program));
     return ProgramId(static_cast<u32>(model().programs.size() - 1));
 }
@@ -193,6 +203,7 @@ PlanId ModelBuilder::add_plan(const AddedPlan& added) {
     plan.custom = added.custom.index();
     plan.masked = added.masked;
     plan.shared_load = added.shared_load;
+    plan.whole = added.whole;
     model().plans.push_back(std::move(plan));
     return PlanId(static_cast<u32>(model().plans.size() - 1));
 }

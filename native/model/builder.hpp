@@ -68,6 +68,7 @@ struct AddedPlan {
     CustomId custom;                 // in place of levels; or none
     bool masked = true;
     bool shared_load = false;
+    bool whole = false;              // not cut into chunks
 };
 
 class ModelBuilder {

@@ -59,6 +59,12 @@ Cost cost_of(const ExchangeProgram& machine, double data) {
     return cost;
 }
 
+Cost cost_of(const TimedProgram&, double) {
+    Cost cost;
+    cost.events = 1.0;
+    return cost;
+}
+
 // The operations of all positions, shared out evenly.
 Cost cost_of(const GraphProgram& graph, double data) {
     const double positions = static_cast<double>(std::max<std::size_t>(graph.first_op.size(), 2) - 1);
@@ -136,7 +142,8 @@ private:
     Cost planned(const Op& op, const Plan& plan) const {
         const SystemParameters& system = model_.system;
         const Cut cut =
-            cut_of(op.collective, op.bytes, system.chunks, model_.quirks.padded_chunks, ranks_);
+            cut_of(op.collective, op.bytes, plan.whole ? 1 : system.chunks, model_.quirks.padded_chunks,
+                   ranks_);
         const Cost each = chunk(op, plan, static_cast<double>(cut.chunk));
         const double pieces = plan.levels.empty() ? 0.0 : static_cast<double>(cut.pieces);
         Cost all;

@@ -32,6 +32,7 @@ enum class Why : u8 {
     link,          // subject: a hop, whose bytes crossed the link that another message waited for
     server,        // subject: a node, whose request kept a memory busy
     other,         // subject: a node
+    timed,         // the same: a phase of known time, since the last member came
 };
 
 struct Moment {

@@ -33,6 +33,7 @@ public:
         u32 communicator_class = none;
         u32 next = none;                 // another table of the same number, with other phases
         u32 left = 0;                    // members that have ended
+        u32 started = 0;                 // members that have come to a phase of which the time is known
         std::vector<PhaseShape> phases;
         std::vector<ChunkId> chunk;      // by member; none before it joins, and when it has left
         std::vector<u32> early;          // by member: newest early arrival; empty if there is none
@@ -76,6 +77,7 @@ public:
         t.communicator_class = communicator_class;
         t.next = first;
         t.left = 0;
+        t.started = 0;
         t.phases.assign(phases.begin(), phases.end());
         t.chunk.assign(members, ChunkId::none);
         t.early.clear();
@@ -93,6 +95,16 @@ public:
         const u32 early = t.early[member];
         t.early[member] = none;
         return early;
+    }
+
+    // A member comes to the phase of which the time is known. Returns all members if it is the last.
+    std::span<const ChunkId> arrive(u32 table) {
+        Table& t = state_.tables[table];
+        if (++t.started < t.chunk.size()) {
+            return {};
+        }
+        t.started = 0;
+        return t.chunk;
     }
 
     // The table goes when all members have left.

@@ -211,6 +211,10 @@ void Collectives::start_phase(ChunkId chunk) {
     }
     const Plan& plan = model_.plans[c.plan];
     const Program& program = model_.programs[phase.program];
+    if (const auto* timed = std::get_if<TimedProgram>(&program.machine)) {
+        start_timed(chunk, *timed);
+        return;
+    }
     const u32 communicator = plan.over_members ? c.communicator : none;
     const PhaseInput input{.actor = c.actor,
                            .program = program,
@@ -240,9 +244,25 @@ void Collectives::start_phase(ChunkId chunk) {
     exchange_.start(chunk, input);
 }
 
+// All members end together: the last of them knows when.
+void Collectives::start_timed(ChunkId chunk, const TimedProgram& program) {
+    const Chunk& c = chunks_[chunk];
+    ensure(c.table != none, "a collective of known time among members that do not know each other");
+    const u64 ticks = program.ticks(chunks_.phase_of(c).data);
+    for (const ChunkId member : tables_.arrive(c.table)) {
+        probe_.time_begins(member, chunks_.instance(c).place);
+        engine_.of_ranks.schedule(chunks_[member].actor, ticks, {Owner::collectives, timed_done},
+                                  member.index());
+    }
+}
+
 void Collectives::handle(const RankEvent& event) {
     const ChunkId chunk(event.a);
-    probe_.phase_done(event, engine_.now(), chunks_.instance(chunks_[chunk]).place);
+    if (event.kind.kind() == timed_done) {
+        probe_.time_is_over(event, engine_.now());
+    } else {
+        probe_.phase_done(event, engine_.now(), chunks_.instance(chunks_[chunk]).place);
+    }
     proceed(chunk);
 }
 

@@ -63,7 +63,7 @@ public:
     State& state() { return state_; }
 
 private:
-    enum Kind : u32 { phase_done };   // of an actor's events; a: the chunk
+    enum Kind : u32 { phase_done, timed_done };   // of an actor's events; a: the chunk
 
     void phase_ends(ChunkId chunk) override { proceed(chunk); }
 
@@ -74,6 +74,7 @@ private:
     void end(ChunkId chunk);
     void start_queue(ActorId actor, u32 queue);
     void start_phase(ChunkId chunk);
+    void start_timed(ChunkId chunk, const TimedProgram& program);
     void instance_advances(u32 instance);
     u32 member_of(const Chunk& chunk) const;
 

@@ -18,6 +18,8 @@ struct CollectivesProbe {
     void collective_starts(u32, u32, u64) {}
     void chunk_ends(u32, const Chunks&, u64) {}
     void phase_done(const RankEvent&, u64, u32) {}
+    void time_begins(ChunkId, u32) {}
+    void time_is_over(const RankEvent&, u64) {}
 };
 
 #else
@@ -47,11 +49,17 @@ public:
     void phase_done(const RankEvent& event, u64 now, u32 node) {
         recorder_.begin(now, event.trail.cause, Why::nothing, node, false);
     }
+    // A phase of known time begins when the last member comes, whose node is at `place`.
+    void time_begins(ChunkId member, u32 place) { last_[member.index()] = place; }
+    void time_is_over(const RankEvent& event, u64 now) {
+        recorder_.begin(now, event.trail.cause, Why::timed, last_[event.a], false);
+    }
 
 private:
     Recorder& recorder_;
     std::map<std::pair<u32, u64>, u32> instances_;
     std::vector<MomentList> ended_;   // by instance
+    std::map<u32, u32> last_;         // by chunk: the node of the member that came last
 };
 
 #endif

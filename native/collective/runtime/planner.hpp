@@ -114,7 +114,8 @@ private:
 // rounds their number up; without the quirk the chunks add up to the collective's size.
 template <class Make>
 bool Planner::cut(const CollectiveRequest& request, const Plan& plan, Make&& make) {
-    Cut cut = cut_of(request.kind, request.bytes, model_.system.chunks, model_.quirks.padded_chunks,
+    const u64 splits = plan.whole ? 1 : model_.system.chunks;
+    Cut cut = cut_of(request.kind, request.bytes, splits, model_.quirks.padded_chunks,
                      grid_.ranks());
     overdrawn_ = false;
     if (plan.levels.empty() || cut.pieces == 0) {   // a group of one rank, or no bytes

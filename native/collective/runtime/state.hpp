@@ -52,12 +52,13 @@ void visit_table(Visitor& v, PeerTables::State& state, u32 at) {
     if (!v.comes_to_table(at)) {
         return;
     }
-    auto& [number, communicator_class, next, left, phases, chunk, early] = state.tables[at];
+    auto& [number, communicator_class, next, left, started, phases, chunk, early] = state.tables[at];
     v.must(next == none);
     v.fixed(next);
     v.same(communicator_class);
     v.table_number(at, communicator_class, number);
     v.same(left);
+    v.same(started);
     v.fixed(phases);   // those of the chunks
     v.fixed(chunk);
     v.each(chunk, [&v](ChunkId id) { v.word(!id.is_none()); });

@@ -170,8 +170,10 @@ def _compile(
     check_limits(scenario, scale.ticks_per_ns)
     builder = _core.ModelBuilder(scale)
     _set_cluster(builder, scenario, quirks, without, scale.ticks_per_ns)
-    communicators = Communicators(builder, scenario.topology.ranks)
-    planner = Planner(builder, scenario, quirks, communicators)
+    communicators = Communicators(
+        builder, scenario.topology.ranks, scenario.topology.dimensions[0].size
+    )
+    planner = Planner(builder, scenario, quirks, communicators, scale.ticks_per_ns, without)
     kernels = KernelTimes(scenario, graphs, quirks, without, scale)
     if isinstance(graphs, TemplateGraphs):
         communicators.add_families(graphs.workload.families(), len(graphs.groups))

@@ -25,7 +25,9 @@ class Layout(NamedTuple):
     """What communicators that lie alike have in common.
 
     `id` is the core's, `key` equal for equal offsets, `whole` the dimensions of which their ranks
-    are exactly the product, if so, and `lowest` the lowest dimension in which they differ.
+    are exactly the product, if so, and `lowest` the lowest dimension in which they differ. `local`
+    is how many of them lie on one member of all dimensions but the innermost, if the lowest rank
+    lies so that none crosses from one to the next.
     """
 
     id: _core.LayoutId
@@ -35,6 +37,7 @@ class Layout(NamedTuple):
     spans_all: bool
     whole: frozenset[int] | None
     lowest: int | None
+    local: int
 
 
 class Communicators:
@@ -43,9 +46,10 @@ class Communicators:
     Each has one of a few queue sets; those that share a rank have different ones.
     """
 
-    def __init__(self, builder: _core.ModelBuilder, ranks: int) -> None:
+    def __init__(self, builder: _core.ModelBuilder, ranks: int, innermost: int = 0) -> None:
         self._builder = builder
         self._ranks = ranks
+        self._innermost = innermost or ranks
         self._known: dict[Hashable, _core.LayoutId] = {}
         self.layouts: list[Layout] = []
         self.last_id = 0
@@ -105,10 +109,11 @@ class Communicators:
             ascending,
         )
         about = (size, key, not self.layouts, size == self._ranks)
-        self.layouts.append(Layout(added.id, *about, None, added.lowest))
+        local = _below(axes, self._innermost)
+        self.layouts.append(Layout(added.id, *about, None, added.lowest, local))
         if added.whole is not None and added.aligned is not None:
             whole = frozenset(added.whole)
-            self.layouts.append(Layout(added.aligned, *about, whole, added.lowest))
+            self.layouts.append(Layout(added.aligned, *about, whole, added.lowest, local))
         self._known[key] = added.id
         return added.id
 
@@ -139,6 +144,15 @@ class Communicators:
             )
         capacity = [*shared, resources.copy_engines, *[1] * (width + 1)]
         self._builder.set_slots(_slots(capacity), first=3, send_to_all=3 + width)
+
+
+def _below(axes: Sequence[tuple[int, int, tuple[int, ...]]], end: int) -> int:
+    """Return how many offsets, sums of one of each axis, are below `end`."""
+    offsets = [0]
+    for count, stride, listed in axes:
+        steps = listed or range(0, count * stride, stride) if listed or stride else (0,) * count
+        offsets = [one + step for one in offsets for step in steps if one + step < end]
+    return len(offsets)
 
 
 def _slots(capacity: list[int]) -> _core.ResourceMap:

@@ -19,9 +19,11 @@ from yantra.collectives.algorithms import algorithms
 from yantra.collectives.names import Implementation, parse_implementation
 from yantra.collectives.program import ExchangeProgram, Op, Program, RingKind, Run
 from yantra.collectives.schedule import Kind
-from yantra.collectives.selection import checked_choices, selection_of
+from yantra.collectives.selection import checked_choices, is_timed, selection_of
+from yantra.collectives.selection.selection import Timed
 from yantra.compile.communicators import Communicators, Layout
 from yantra.compile.graphs import Graphs, check, read
+from yantra.compile.removal import NOTHING, Without
 from yantra.fabric.topologies import topologies
 from yantra.scenario import Collectives, Custom, Scenario
 from yantra.scenario.quirks import Quirk
@@ -73,6 +75,7 @@ class Planner:
 
     After `plan`: `offered` are the kinds that have a plan, `by_traces` those of them that traces
     give over all ranks, `covered[kind]` the dimensions the all-rank plan covers,
+    `rests_on` says what measured times rest on,
     `impossible[kind, dimension, is_last]` why an algorithm cannot run there as the last dimension
     visited or before it, and `custom_by_node` the custom collectives of single nodes.
     """
@@ -83,8 +86,12 @@ class Planner:
         scenario: Scenario,
         quirks: frozenset[Quirk],
         communicators: Communicators,
+        ticks_per_ns: int,
+        without: Without = NOTHING,
     ) -> None:
         self.builder = builder
+        self.without = without
+        self._ticks_per_ns = ticks_per_ns
         self.scenario = scenario
         self.quirks = quirks
         self.communicators = communicators
@@ -94,6 +101,7 @@ class Planner:
         self.covered: dict[_core.CollectiveKind, set[int]] = {}
         self.impossible: dict[tuple[_core.CollectiveKind, int, bool], str] = {}
         self.custom_by_node: dict[int, _core.CustomId] = {}
+        self.rests_on: dict[str, None] = {}
         self._programs: dict[
             tuple[Named, Kind, int, RingKind], tuple[_core.ProgramId, ...] | str
         ] = {}
@@ -136,10 +144,12 @@ class Planner:
             for layout in self.communicators.layouts
         }
 
-    def _by_size(self, layout: Layout, kind: Kind) -> list[tuple[int, tuple[Named, ...] | Custom]]:
+    def _by_size(
+        self, layout: Layout, kind: Kind
+    ) -> list[tuple[int, tuple[Named, ...] | Custom | Timed]]:
         """Return what runs a kind, from so many bytes on: one for all sizes, or as is selected."""
         usual = self._algorithms(kind)
-        found: dict[int, tuple[Named, ...] | Custom] = {} if usual is None else {0: usual}
+        found: dict[int, tuple[Named, ...] | Custom | Timed] = {} if usual is None else {0: usual}
         if self._selection is not None:
             from yantra.collectives.selection.selection import Group
 
@@ -149,6 +159,7 @@ class Planner:
                 dimensions=tuple((topologies.shown(d.kind), d.size) for d in dimensions),
                 whole=None if layout.whole is None else tuple(sorted(layout.whole)),
                 lowest=layout.lowest,
+                local=layout.local,
             )
             found |= checked_choices(self._selection, kind.value, group)
         if found and 0 not in found:
@@ -158,7 +169,11 @@ class Planner:
             )
         return sorted(found.items())
 
-    def _plan(self, layout: Layout, kind: Kind, chosen: tuple[Named, ...] | Custom) -> _core.PlanId:
+    def _plan(
+        self, layout: Layout, kind: Kind, chosen: tuple[Named, ...] | Custom | Timed
+    ) -> _core.PlanId:
+        if isinstance(chosen, Timed):
+            return self._timed_plan(layout, kind, chosen)
         if isinstance(chosen, Custom):
             return self._add_plan([], layout, custom=self._add_custom(chosen.prefix, layout))
         if layout.spans_all:
@@ -177,6 +192,35 @@ class Planner:
             return self._whole[key]
         level = self._flat_level(kind, chosen, layout, layout.lowest or 0)
         return self._add_plan([level], layout, over_members=True)
+
+    def _timed_plan(self, layout: Layout, kind: Kind, chosen: Timed) -> _core.PlanId:
+        """Plan a collective of which the time is known: one phase of one chunk, no messages."""
+        if layout.size == 1:
+            return self._add_plan([], layout)
+        self.rests_on[chosen.basis] = None
+        if layout.is_world:
+            dimensions = range(len(self.scenario.topology.dimensions))
+            self.covered.setdefault(native_kind(kind), set()).update(dimensions)
+        points = [(size, self._ticks_of(ns, chosen)) for size, ns in chosen.points]
+        program = self.builder.add_timed(points)
+        place = _Place(layout.size, 1, 1, layout.lowest or 0)
+        made = _LevelPrograms({native_kind(kind): program}, {native_kind(kind): program}, None, {})
+        return self.builder.add_plan(
+            levels=[_level(place, False, made)],
+            over_members=True,
+            communicator_size=layout.size,
+            custom=None,
+            masked=False,
+            shared_load=False,
+            whole=True,
+        )
+
+    def _ticks_of(self, ns: float, timed: Timed) -> int:
+        """Return the ticks of a measured time; the least bytes take the latency, more the rest."""
+        latency = timed.points[0][1]
+        kept = 0.0 if "latency" in self.without else latency
+        kept += 0.0 if "bandwidth" in self.without else max(ns - latency, 0.0)
+        return max(1, round(kept * self._ticks_per_ns))
 
     def _add_plan(
         self,

@@ -31,8 +31,9 @@ def check(scenario: Scenario) -> None:
     """Raise ConfigError for the first wrong field."""
     IN_SCENARIO.check_fields(scenario, "")
     IN_CLUSTER.check_fields(scenario, "cluster")
+    is_alone = scenario.topology.ranks == 1 and len(scenario.topology.dimensions) == 1
     for at, dimension in enumerate(scenario.topology.dimensions):
-        _linked(f"cluster.topology[{at}].kind", dimension)
+        _linked(f"cluster.topology[{at}]", dimension, is_alone)
     _device(scenario.device, scenario.semantics, "cluster.device")
     _devices(scenario)
     _memory(scenario.memory, scenario.topology.ranks, scenario.semantics)
@@ -42,12 +43,20 @@ def check(scenario: Scenario) -> None:
     _workload(scenario)
 
 
-def _linked(where: str, dimension: types.Dimension) -> None:
+_LONE = ("switch", "ring", "fully_connected")  # what the core has a formula for, also for one rank
+
+
+def _linked(where: str, dimension: types.Dimension, is_alone: bool) -> None:
     from yantra.fabric.topologies import find, topologies
 
-    reason = find(dimension.kind, where).supports(dimension.size)
+    if dimension.size == 1:
+        if is_alone and dimension.kind in _LONE:
+            return
+        lone = f"1 only of one rank alone, on a topology of {', '.join(_LONE)}"
+        raise ConfigError(f"{where}.size", f"must be at least 2; {lone}")
+    reason = find(dimension.kind, f"{where}.kind").supports(dimension.size)
     if reason is not None:
-        raise ConfigError(where, f"{topologies.shown(dimension.kind)} {reason}")
+        raise ConfigError(f"{where}.kind", f"{topologies.shown(dimension.kind)} {reason}")
 
 
 def _devices(scenario: Scenario) -> None:

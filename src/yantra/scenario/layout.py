@@ -173,7 +173,7 @@ _DIMENSION = Section(
     types.Dimension,
     {
         "kind": ("kind", TopologyName(), "how the members are linked"),
-        "size": ("size", Whole(at_least=2), "members of this dimension"),
+        "size": ("size", Whole(at_least=1), "members of this dimension"),
         "bandwidth": ("bytes_per_ns", _LINK_BANDWIDTH, "of each link, per direction"),
         "latency": ("latency_ns", Quantity("time", "ns", at_least=0), "of each hop"),
     },

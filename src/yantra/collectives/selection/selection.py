@@ -1,5 +1,7 @@
 """The contract of a selection: which algorithm runs a collective, by its kind, size and group.
 
+In place of an algorithm it may give the time that the whole collective takes, as it was measured.
+
 A selection is asked once for every kind that a group runs, when a scenario is compiled, and answers
 for all sizes at once: from so many bytes on, these algorithms. So a run looks nothing up but the
 size.
@@ -19,20 +21,33 @@ class Group(NamedTuple):
     `dimensions` are the topology (by name) and the size of every dimension of the cluster,
     innermost first. `whole` are the dimensions of which the group is exactly the product, None if
     it is none; `lowest` is the innermost dimension in which members differ, None if there is one
-    member.
+    member. `local` is how many members lie together on one member of all dimensions but the
+    innermost: in one node, where that is a node.
     """
 
     ranks: int
     dimensions: tuple[tuple[str, int], ...]
     whole: tuple[int, ...] | None
     lowest: int | None
+    local: int = 1
+
+
+class Timed(NamedTuple):
+    """How long a whole collective takes from when its last member comes, without its messages.
+
+    `points` are (bytes, ns), ascending in bytes, as the collective states them: of an all-gather the
+    part of one rank. Times between them follow straight lines. `basis` says what they rest on.
+    """
+
+    points: tuple[tuple[int, float], ...]
+    basis: str
 
 
 class Choice(NamedTuple):
-    """From `from_bytes` on, one algorithm for each dimension of the cluster, or one for all."""
+    """From `from_bytes` on, one algorithm for each dimension, one for all, or a measured time."""
 
     from_bytes: int
-    algorithms: tuple[str, ...]
+    algorithms: tuple[str, ...] | Timed
 
 
 class Selection:

@@ -129,22 +129,24 @@ def _dimensions(level: Level, shape: tuple[int, ...], speeds: Speeds) -> list[di
         per_link = link if level.kind == "fully_connected" else link * level.links.value
         bandwidth = units.exact(per_link, "B/s")
         size = shape[0]
-        return [{"kind": level.kind, "size": size, "bandwidth": bandwidth, "latency": latency}]
-    is_mesh = shape in level.shapes.small
+        kind = "switch" if size == 1 else level.kind  # nothing crosses the links of one rank alone
+        return [{"kind": kind, "size": size, "bandwidth": bandwidth, "latency": latency}]
+    is_mesh = shape in level.shapes.small and shape != (1,)
     kind = "mesh" if is_mesh else "ring"
     along = link if is_mesh else link * level.links.value / len(shape)
     bandwidth = units.exact(along, "B/s")
     return [
         {"kind": kind, "size": size, "bandwidth": bandwidth, "latency": latency}
         for size in shape
-        if size > 1
+        if size > 1 or shape == (1,)
     ]
 
 
 def _collectives(
     cluster: Cluster, used: list[tuple[Level, tuple[int, ...]]], semantics: str
 ) -> dict[str, Any]:
-    members = [(level, size) for level, shape in used for size in shape if size > 1]
+    members = [(level, size) for level, shape in used for size in shape]
+    members = [(level, size) for level, size in members if size > 1 or len(members) == 1]
     # Chunks that begin in different dimensions only help where those are equally fast.
     inter_dimension = cluster.inter_dimension if len(used) == 1 else "ascending"
     written: dict[str, Any] = {}
@@ -161,6 +163,8 @@ def _collectives(
 
 def _algorithm(level: Level, collective: str, size: int) -> str:
     preferred = dict(level.algorithms)[collective]
+    if size == 1:
+        return preferred[-1]
     kinds = _kinds(collective)
     fitting = (
         name for name in preferred if all(find(name).supports(kind, size) is None for kind in kinds)
