@@ -1,0 +1,165 @@
+"""The measured training steps that predictions are compared with.
+
+`rows/training_steps.csv` has steps of papers, benchmarks and frameworks: `stack` is the framework
+and its generation, `fold` the model; a stack is known if rows of other folds of it were fitted.
+`rows/vtrain_single_a100.csv` has the steps that vTrain (MICRO 2024) measured on one node, verbatim.
+NOTICE names all sources and licences. Figures enter as they were published; where only a rate is,
+the time of a step follows from the operations that its source counts.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from os import path as paths
+from typing import Any, NamedTuple
+
+from yantra.base.documents import read_text
+from yantra.workloads.models import zoo
+from yantra.workloads.models.assemble import model_of
+from yantra.workloads.models.model import Model
+from yantra.workloads.models.transformer import Transformer
+from yantra.workloads.plan.plan import Plan
+
+_FOLDER = paths.join(paths.dirname(__file__), "rows")
+_VTRAIN = "vtrain_one_node"
+_VTRAIN_VOCABULARY = 51200  # GPT-2's, padded as Megatron does for tp 8: what vTrain's models have
+
+LEFT_OUT: Mapping[tuple[str, str], str] = {}
+"""Rows that no figure counts, by data set and name, each with the reason."""
+
+
+class Row(NamedTuple):
+    """A measured step: `seconds` of a step, `alloc_gib` of memory where that is published.
+
+    `model` and `plan` hold fields of a Transformer and of a Plan; `dtype` is that of the products.
+    """
+
+    dataset: str
+    name: str
+    gpu: str
+    dtype: str
+    stack: str
+    fold: str
+    ranks: int
+    cluster: str
+    model: str
+    plan: str
+    seconds: float
+    alloc_gib: float | None = None
+
+    def made_model(self) -> Model:
+        """Return the model."""
+        return _model(self.model)
+
+    def made_plan(self) -> Plan:
+        """Return the plan."""
+        return Plan(**json.loads(self.plan))
+
+    @property
+    def kind(self) -> str:
+        """Return `moe` or `dense`."""
+        return "moe" if '"ep":' in self.plan and json.loads(self.plan)["ep"] > 1 else "dense"
+
+    @property
+    def machine(self) -> str:
+        """Return what rows of one fold, plan and machine share: the cluster."""
+        return self.cluster
+
+
+@cache
+def _model(text: str) -> Model:
+    sizes = json.loads(text)
+    if (dense := sizes.pop("moe_layer_freq_first", None)) is not None:  # the first layers are dense
+        sizes["moe_layer_freq"] = (0,) * dense + (1,) * (sizes["num_layers"] - dense)
+    base = zoo.get(sizes.pop("base"))
+    assert isinstance(base, Transformer)
+    return model_of(base.replace(**sizes))
+
+
+@cache
+def rows() -> tuple[Row, ...]:
+    """Return all rows, those of one data set together."""
+    return (*_steps(), *_vtrain())
+
+
+def datasets() -> tuple[str, ...]:
+    """Return the names of the data sets, in the order of their rows."""
+    return tuple(dict.fromkeys(row.dataset for row in rows()))
+
+
+def _lines(name: str) -> list[dict[str, str]]:
+    lines = read_text(paths.join(_FOLDER, name)).splitlines()
+    return list(csv.DictReader(line for line in lines if not line.startswith("# P")))
+
+
+def _steps() -> Iterator[Row]:
+    for line in _lines("training_steps.csv"):
+        given = {key: line[key] for key in Row._fields if key in line}
+        row = Row(**(given | {"ranks": int(line["ranks"]), "seconds": 0.0}))  # type: ignore[arg-type]
+        memory = line["measured_alloc_gib"]
+        if line["measured_s"]:
+            seconds = float(line["measured_s"])
+        else:
+            seconds = _from_rate(row, float(line["measured_tflops_per_gpu"]))
+        yield row._replace(seconds=seconds, alloc_gib=float(memory) if memory else None)
+
+
+def _from_rate(row: Row, tflops: float) -> float:
+    """Return the seconds of a step from its rate: 3 forward passes, half of attention is masked.
+
+    So Llama 3's table 4 counts (Dubey et al., 2024, section 3.3.2).
+    """
+    plan = row.made_plan()
+    flops = 3.0 * row.made_model().flops(causal="megatron") * plan.global_batch
+    return flops / (tflops * 1e12 * row.ranks)
+
+
+def _vtrain() -> Iterator[Row]:
+    for number, line in enumerate(_lines("vtrain_single_a100.csv")):
+        of = {key.lstrip("# "): value for key, value in line.items()}
+        hidden, layers, length = (
+            int(of[name]) for name in ("hidden size", "layers", "sequence length")
+        )
+        tp, dp, pp = (int(of[f"{axis} parallelism"]) for axis in ("tensor", "data", "pipeline"))
+        model: dict[str, Any] = {
+            "base": "gpt-1t",
+            "num_layers": layers,
+            "hidden_size": hidden,
+            "num_attention_heads": int(of["attention heads"]),
+            "ffn_hidden_size": 4 * hidden,
+            "max_position_embeddings": length,
+            "seq_length": length,
+            "vocab_size": _VTRAIN_VOCABULARY,
+            "num_query_groups": 0,
+            "kv_channels": 0,
+        }
+        plan: dict[str, Any] = {
+            "dtype": "fp16",
+            "flash_attention": False,
+            "dropout": True,
+            "recompute": "full",
+            "sequence_parallel": False,
+            "gradient_dtype": "fp16",
+            "overlap_gradients": False,
+            "tp": tp,
+            "dp": dp,
+            "pp": pp,
+            "micro_batch": int(of["micro batch"]),
+            "global_batch": int(of["global batch"]),
+        }
+        yield Row(
+            dataset=_VTRAIN,
+            name=f"{number}: h{hidden} l{layers} s{length} t{tp}d{dp}p{pp}",
+            gpu="a100",
+            dtype="fp16",
+            stack="megatron-deepspeed-2023",
+            fold=f"gpt-{hidden}-{layers}-{length}",
+            ranks=int(of["GPUs"]),
+            cluster="dgx-a100-80gb",
+            model=json.dumps(model),
+            plan=json.dumps(plan),
+            seconds=float(of["iteration time (ms)"]) / 1000.0,
+        )
