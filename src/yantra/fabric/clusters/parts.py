@@ -38,12 +38,15 @@ def parts_of(
     device = device_parts(cluster, dtype, speeds, where)
     sizes = sizes_of(cluster, ranks, f"{where}ranks")
     used = [(level, shape) for level, shape in zip(cluster.network, sizes, strict=True) if shape]
+    collectives = _collectives(cluster, used, semantics)
+    if speeds == "measured" and ranks > 1 and (selection := _selection(cluster)) is not None:
+        collectives["selection"] = selection
     return {
         "topology": [
             dimension for level, shape in used for dimension in _dimensions(level, shape, speeds)
         ],
         **device,
-        "collectives": _collectives(cluster, used, semantics),
+        "collectives": collectives,
     }
 
 
@@ -92,6 +95,18 @@ def measured(cluster: Cluster, dtype: str) -> dict[str, Any]:
         options["gpu"] = cluster.tables
     if dtype in ("fp8", "int8", "fp4"):
         options["products"] = dtype
+    return {"kind": "measured", "options": options}
+
+
+def _selection(cluster: Cluster) -> dict[str, Any] | None:
+    """Return the selection of measured collectives, None where no node like this was measured."""
+    if cluster.measured is None:
+        return None
+    options = {"system": cluster.measured}
+    if len(cluster.network) > 1:
+        options["adapter"] = units.exact(cluster.network[-1].device_bytes_per_s(), "B/s")
+    if cluster.measured_over_nodes is not None:
+        options["nodes"] = cluster.measured_over_nodes
     return {"kind": "measured", "options": options}
 
 

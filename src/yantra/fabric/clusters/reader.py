@@ -51,7 +51,9 @@ def cluster_of(tree: Any, path: str) -> Cluster:
     host = host_at.mapping(top["host"], ("bandwidth", "latency"), ())
     collectives_at = place.key("collectives")
     collectives = collectives_at.mapping(
-        top.get("collectives", {}), (), ("chunks", "inter_dimension")
+        top.get("collectives", {}),
+        (),
+        ("chunks", "inter_dimension", "measured", "measured_over_nodes"),
     )
     return Cluster(
         name=paths.splitext(paths.basename(path))[0],
@@ -76,6 +78,11 @@ def cluster_of(tree: Any, path: str) -> Cluster:
         host_bandwidth=host_at.key("bandwidth").quantity(host["bandwidth"], "bandwidth", "B/s"),
         host_latency=host_at.key("latency").quantity(host["latency"], "time", "ns", whole=True),
         network=_network(place.key("network"), top["network"]),
+        **{
+            key: collectives_at.key(key).text(collectives[key])
+            for key in ("measured", "measured_over_nodes")
+            if key in collectives
+        },
         chunks=collectives_at.key("chunks").whole(collectives.get("chunks", 1)),
         inter_dimension=collectives_at.key("inter_dimension").choice(
             collectives.get("inter_dimension", "ascending"), _ORDERS

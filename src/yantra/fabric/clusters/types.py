@@ -17,7 +17,7 @@ Basis = Literal["published", "derived", "estimate"]
 Speeds = Literal["achievable", "nominal", "measured"]
 """Links and products at the rate that software reaches, where known, or at the data sheet's.
 
-`measured`: links as achievable, kernels by tables of measurements.
+`measured`: links as achievable, kernels and collectives by tables of measurements.
 """
 
 DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
@@ -104,6 +104,8 @@ class Cluster(Record):
     power: Number | None = None
     price: Number | None = None
     tables: str | None = None
+    measured: str | None = None
+    measured_over_nodes: str | None = None
 
     def __repr__(self) -> str:
         return f"<Cluster {self.name}: {self.title}>"
