@@ -49,7 +49,7 @@ def concordant(pairs: Sequence[tuple[float, float]], close: float = CLOSE) -> tu
         if max(a, b) / min(a, b) - 1.0 < close:
             continue
         counted += 1
-        agreeing += (x > y) - (x < y) if a > b else (x < y) - (x > y)
+        agreeing += (1 if a > b else -1) * (int(x > y) - int(x < y))
     return counted, agreeing
 
 

@@ -27,6 +27,7 @@ from yantra.compile.memory import set_memory, tell_accesses
 from yantra.compile.network import add_dimensions, set_network
 from yantra.compile.plans import Planner
 from yantra.compile.removal import NOTHING, Without, checked, reduction_rate
+from yantra.compile.slowdown import slowdown_of
 from yantra.compile.schedule import StartOrder, collective_order
 from yantra.compile.templates import TemplateGraphs
 from yantra.network import level_of
@@ -214,7 +215,7 @@ def _set_cluster(
     for name, quirk in _RUN_QUIRKS.items():
         setattr(flags, name, quirk in quirks)
     builder.set_quirks(flags)
-    add_dimensions(builder, scenario.topology, without)
+    add_dimensions(builder, scenario.topology, without, slowdown_of(scenario).rest)
     set_network(builder, scenario, without, ticks_per_ns)
     set_memory(builder, scenario, without)
     builder.set_system(_system(scenario, ticks_per_ns, without))

@@ -15,6 +15,7 @@ from yantra.base.fields import kind_of, named
 from yantra.compile.graphs import Graphs
 from yantra.compile.problems import refuse
 from yantra.compile.removal import NOTHING, Without
+from yantra.compile.slowdown import slowdown_of
 from yantra.compute import model as asked
 from yantra.compute.model import ComputeModel, Estimates, Kernels
 from yantra.scenario import Device, Scenario
@@ -37,7 +38,8 @@ class TimedKernels(NamedTuple):
 
 def asks_a_model(scenario: Scenario) -> bool:
     """Return whether the kernels of a scenario are looked at, or the core computes their times."""
-    asked_for = (native_of(device) is None for device in scenario.all_devices())
+    slower = slowdown_of(scenario).changes_kernels
+    asked_for = (slower or native_of(device) is None for device in scenario.all_devices())
     return not scenario.replay_only and any(asked_for)
 
 
@@ -58,11 +60,12 @@ class KernelTimes:
         scale: _core.TimeScale,
     ) -> None:
         self._devices = scenario.all_devices()
+        self._slower = slowdown_of(scenario)
         self._without = without
         self._tables: dict[int, _core.KernelTable] = {}
         timed = []
         for at, device in enumerate(self._devices if graphs.kernels else ()):
-            if native_of(device) is None:
+            if native_of(device) is None or self._slower.changes_kernels:
                 model = computes.model_of(device.compute, WHERE)
                 table = self._tables[at] = _table_of(graphs, at, model, quirks)
                 timed.append(self._ask(table, model, device))
@@ -71,7 +74,10 @@ class KernelTimes:
 
     def tell(self, options: _core.LowerOptions, device: int) -> None:
         """Let nodes be lowered with the times of the kernels on a device, 0 that of most ranks."""
-        options.roofline = roofline_of(self._devices[device], self._without)
+        asked_for = device in self._tables
+        options.roofline = (
+            _core.Roofline() if asked_for else roofline_of(self._devices[device], self._without)
+        )
         options.take_kernels(self._tables.get(device))
 
     def _ask(self, table: _core.KernelTable, model: ComputeModel, device: Device) -> TimedKernels:
@@ -85,6 +91,8 @@ class KernelTimes:
             ),
         )
         estimates = ask(model, kernels, seen, named(device.compute), WHERE)
+        if self._slower.changes_kernels:
+            estimates = self._slower.of(kernels, estimates)
         return TimedKernels(device, kernels, estimates, model.basis(kernels, seen))
 
 

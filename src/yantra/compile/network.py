@@ -16,8 +16,13 @@ from yantra.scenario import Dimension as ScenarioDimension
 from yantra.scenario import Scenario, Topology
 
 
-def add_dimensions(builder: _core.ModelBuilder, topology: Topology, without: Without) -> None:
-    """Add the dimensions of a topology to a model, less what takes no time in it."""
+def add_dimensions(
+    builder: _core.ModelBuilder, topology: Topology, without: Without, slower: float = 1.0
+) -> None:
+    """Add the dimensions of a topology to a model, less what takes no time in it.
+
+    Messages take `slower` times as long.
+    """
     tables: dict[tuple[Named, int], _core.BlockTable] = {}
     for at, dimension in enumerate(topology.dimensions):
         where = f"cluster.topology[{at}].kind"
@@ -32,8 +37,8 @@ def add_dimensions(builder: _core.ModelBuilder, topology: Topology, without: Wit
             _core.Dimension(
                 block=_core.Block[(block.native or "table").upper()],
                 size=dimension.size,
-                bytes_per_ns=bandwidth_of(at, dimension, without),
-                latency_ns=latency_of(dimension, without),
+                bytes_per_ns=bandwidth_of(at, dimension, without) / slower,
+                latency_ns=latency_of(dimension, without) * slower,
                 weight=_gib_per_s(dimension.bytes_per_ns),
             ),
             table,

@@ -24,6 +24,7 @@ from yantra.collectives.selection.selection import Timed
 from yantra.compile.communicators import Communicators, Layout
 from yantra.compile.graphs import Graphs, check, read
 from yantra.compile.removal import NOTHING, Without
+from yantra.compile.slowdown import slowdown_of
 from yantra.fabric.topologies import topologies
 from yantra.scenario import Collectives, Custom, Scenario
 from yantra.scenario.quirks import Quirk
@@ -91,6 +92,7 @@ class Planner:
     ) -> None:
         self.builder = builder
         self.without = without
+        self._slower = slowdown_of(scenario).rest
         self._ticks_per_ns = ticks_per_ns
         self.scenario = scenario
         self.quirks = quirks
@@ -220,7 +222,7 @@ class Planner:
         latency = timed.points[0][1]
         kept = 0.0 if "latency" in self.without else latency
         kept += 0.0 if "bandwidth" in self.without else max(ns - latency, 0.0)
-        return max(1, round(kept * self._ticks_per_ns))
+        return max(1, round(kept * self._slower * self._ticks_per_ns))
 
     def _add_plan(
         self,

@@ -40,10 +40,21 @@ def check(scenario: Scenario) -> None:
     _collectives(scenario.collectives, len(scenario.topology.dimensions), scenario.semantics)
     _resources(scenario.resources)
     _scheduler(scenario)
+    _stack(scenario)
     _workload(scenario)
 
 
 _LONE = ("switch", "ring", "fully_connected")  # what the core has a formula for, also for one rank
+
+
+def _stack(scenario: Scenario) -> None:
+    if scenario.stack is None:
+        return
+    if scenario.semantics != "yantra":
+        raise ConfigError("stack", f"only with semantics yantra; got {scenario.semantics}")
+    if any(named(device.compute) == "recorded" for device in scenario.all_devices()):
+        problem = "not with recorded durations, which hold what the framework costs already"
+        raise ConfigError("stack", problem)
 
 
 def _linked(where: str, dimension: types.Dimension, is_alone: bool) -> None:

@@ -21,6 +21,7 @@ from yantra.base.fields import (
     Flag,
     Many,
     NameSet,
+    Number,
     Numbered,
     PluginChoice,
     Quantity,
@@ -91,6 +92,7 @@ class Document(Record):
     track_local_memory: bool = False
     local_memory_trace: str = types.Scenario.local_memory_trace
     trace_nodes: bool = False
+    stack: types.Stack | None = None
     fold: str = types.Scenario.fold
 
 
@@ -390,6 +392,50 @@ _RESOURCES = Section(
         "copy_engines": ("copy_engines", Whole(at_least=0), "memory operations at once"),
     },
 )
+class StackSection(Section):
+    """The mapping `stack`, or a name in its place: a file of `yantra.fabric.stacks`."""
+
+    def read(self, tree: Any, where: str, folder: str) -> Any:
+        if isinstance(tree, str):
+            from yantra.fabric import stacks
+
+            tree = stacks.load(tree, where=where, folder=folder).scenario_part()
+        return super().read(tree, where, folder)
+
+    def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
+        if isinstance(tree, str) and path:
+            from yantra.fabric import stacks
+
+            tree = stacks.load(tree, where=where, folder=folder).scenario_part()
+        return super().put(tree, path, value, where, folder)
+
+    def schema(self) -> Schema:
+        return {"anyOf": [super().schema(), Text().schema()]}
+
+
+STACK = StackSection(
+    types.Stack,
+    {
+        "name": ("name", Text(), "what results call it"),
+        "products": ("products", Number(above=0), "times of matrix products and attention, times"),
+        "rest": ("rest", Number(above=0), "times of other kernels and communication, times"),
+        "launch": (
+            "launch_ns",
+            Quantity("time", "ns", at_least=0),
+            "the least that a kernel takes, as the host launches no faster",
+        ),
+        "straggling": (
+            "straggling",
+            Number(at_least=0),
+            "share by which each doubling of the nodes beyond 64 makes a step longer",
+        ),
+        "interval": (
+            "interval",
+            Number(at_least=0),
+            "half of the 90 % interval of a step's time, as a logarithm; 0 for none",
+        ),
+    },
+)
 DOCUMENT = Section(
     Document,
     {
@@ -405,6 +451,7 @@ DOCUMENT = Section(
         "track_local_memory": ("track_local_memory", Flag(), "follow the tensors of each rank"),
         "local_memory_trace": ("local_memory_trace", Text(), "prefix of the memory traces"),
         "trace_nodes": ("trace_nodes", Flag(), "log issue and completion of each node"),
+        "stack": ("stack", STACK, "how much slower a framework is than its parts"),
         "fold": ("fold", Choice(types.Fold), "whether one rank may stand for equal ones"),
     },
 )

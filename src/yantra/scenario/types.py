@@ -241,6 +241,24 @@ class Case(NamedTuple):
     settings: Mapping[str, Any] = {}
 
 
+class Stack(Record):
+    """By how much software and a machine take longer than kernels and collectives were measured to.
+
+    `products` multiplies the times of matrix products and attention, `rest` those of other kernels,
+    messages and collectives. No kernel takes less than `launch_ns`, what the host needs for what it
+    launches. All of it grows by `straggling` with each doubling of the nodes beyond 64, as the
+    slowest of them counts. `interval` is the 90 % interval of a step's time around what is
+    predicted: it is taken times `exp(-interval)` to `exp(interval)`; 0 where none is known.
+    """
+
+    name: str | None = None
+    products: float = 1.0
+    rest: float = 1.0
+    launch_ns: Amount[float] = amount(0.0)
+    straggling: float = 0.0
+    interval: float = 0.0
+
+
 class Scenario(Record):
     """A workload on a cluster under policies.
 
@@ -250,7 +268,8 @@ class Scenario(Record):
     follows from it alone. `machine` says what it is called and stated to be. `replay_only` lets
     every node take its recorded duration. `trace_nodes` logs the issue and the completion of each
     node; `track_local_memory` follows tensors and writes `<local_memory_trace>.<rank>.json`. `fold`
-    lets one rank stand for all that do the same at the same times, which changes no result.
+    lets one rank stand for all that do the same at the same times, which changes no result. A
+    `stack` makes everything slower by what was measured of a framework.
     """
 
     workload: Workload
@@ -270,6 +289,7 @@ class Scenario(Record):
     local_memory_trace: str = "local_mem_trace"
     trace_nodes: bool = False
     fold: Fold = "auto"
+    stack: Stack | None = None
 
     def all_devices(self) -> tuple[Device, ...]:
         """Return the device of most ranks, then those of `devices`."""

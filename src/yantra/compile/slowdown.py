@@ -1,0 +1,58 @@
+"""What a stack does to the times of a scenario: factors, a least time, and how nodes straggle.
+
+Sources of the form: docs/reference/accuracy.md. Under no stack every factor is 1 and nothing is
+touched, so runs without one cost what they cost before.
+"""
+
+from __future__ import annotations
+
+from math import log2
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from yantra.compute.model import Estimates, Kernels
+    from yantra.scenario import Scenario
+
+PRODUCTS = ("gemm", "grouped_gemm", "conv", "attention")
+"""Classes of operators whose times `products` multiplies; `rest` multiplies all others."""
+
+STRAGGLING_FROM = 64
+"""Nodes from which on stragglers count: MLPerf's Llama-3.1-405B from 512 to 8,192 H100s."""
+
+
+class Slowdown(NamedTuple):
+    """Factors of products and of the rest, stragglers included, and the least time of a kernel."""
+
+    products: float = 1.0
+    rest: float = 1.0
+    launch_ns: float = 0.0
+
+    @property
+    def changes_kernels(self) -> bool:
+        """Return whether kernels take other times than without."""
+        return self != Slowdown()
+
+    def of(self, kernels: Kernels, estimates: Estimates) -> Estimates:
+        """Return the estimates of kernels made slower."""
+        import numpy as np
+
+        are_products = np.array([name in PRODUCTS for name in kernels.op_classes])
+        factor = np.where(are_products[kernels.op_class], self.products, self.rest)
+        return type(estimates)(
+            *(np.where(ns > 0, np.maximum(ns * factor, self.launch_ns), ns) for ns in estimates)
+        )
+
+
+NONE = Slowdown()
+
+
+def slowdown_of(scenario: Scenario) -> Slowdown:
+    """Return what the stack of a scenario does; nothing where it has none."""
+    stack = scenario.stack
+    if stack is None:
+        return NONE
+    nodes = scenario.topology.ranks / scenario.topology.dimensions[0].size
+    straggling = 1.0 + stack.straggling * max(0.0, log2(nodes / STRAGGLING_FROM))
+    return Slowdown(
+        stack.products * straggling, stack.rest * straggling, stack.launch_ns * straggling
+    )
