@@ -82,8 +82,6 @@ def _form_and_file(text: str) -> tuple[str, str]:
 @click.option(
     "--speeds",
     type=click.Choice(["achievable", "nominal", "measured"]),
-    default="achievable",
-    show_default=True,
     help="For a workload: what software reaches of links and products, the data sheet's rates, or "
     "kernels by tables of measurements.",
 )
@@ -98,6 +96,11 @@ def _form_and_file(text: str) -> tuple[str, str]:
 )
 @click.option("--all-to-all", shell_complete=algorithms, help="For a workload: as --all-reduce.")
 @click.option("--chunks", type=int, help="For a workload: pieces that a collective is cut into.")
+@click.option(
+    "--stack",
+    help="For a workload: the framework, by name (yantra stack list) or file; sets --speeds "
+    "measured.",
+)
 @click.option("--ignore-memory", is_flag=True, help="Run what the devices cannot hold, too.")
 @click.option(
     "--fold",

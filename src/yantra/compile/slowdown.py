@@ -13,17 +13,19 @@ if TYPE_CHECKING:
     from yantra.compute.model import Estimates, Kernels
     from yantra.scenario import Scenario
 
-PRODUCTS = ("gemm", "grouped_gemm", "conv", "attention")
-"""Classes of operators whose times `products` multiplies; `rest` multiplies all others."""
+PRODUCTS = ("gemm", "grouped_gemm", "conv")
+ATTENTION = ("attention",)
+"""Classes of operators whose times two of the factors multiply; `rest` multiplies all others."""
 
 STRAGGLING_FROM = 64
 """Nodes from which on stragglers count: MLPerf's Llama-3.1-405B from 512 to 8,192 H100s."""
 
 
 class Slowdown(NamedTuple):
-    """Factors of products and of the rest, stragglers included, and the least time of a kernel."""
+    """Factors of products, attention and the rest, stragglers included; least time of a kernel."""
 
     products: float = 1.0
+    attention: float = 1.0
     rest: float = 1.0
     launch_ns: float = 0.0
 
@@ -32,12 +34,18 @@ class Slowdown(NamedTuple):
         """Return whether kernels take other times than without."""
         return self != Slowdown()
 
+    def factor(self, op_class: str) -> float:
+        """Return what multiplies the time of the kernels of a class."""
+        if op_class in PRODUCTS:
+            return self.products
+        return self.attention if op_class in ATTENTION else self.rest
+
     def of(self, kernels: Kernels, estimates: Estimates) -> Estimates:
         """Return the estimates of kernels made slower."""
         import numpy as np
 
-        are_products = np.array([name in PRODUCTS for name in kernels.op_classes])
-        factor = np.where(are_products[kernels.op_class], self.products, self.rest)
+        of_class = np.array([self.factor(name) for name in kernels.op_classes])
+        factor = of_class[kernels.op_class]
         return type(estimates)(
             *(np.where(ns > 0, np.maximum(ns * factor, self.launch_ns), ns) for ns in estimates)
         )
@@ -54,5 +62,8 @@ def slowdown_of(scenario: Scenario) -> Slowdown:
     nodes = scenario.topology.ranks / scenario.topology.dimensions[0].size
     straggling = 1.0 + stack.straggling * max(0.0, log2(nodes / STRAGGLING_FROM))
     return Slowdown(
-        stack.products * straggling, stack.rest * straggling, stack.launch_ns * straggling
+        products=stack.products * straggling,
+        attention=stack.attention * straggling,
+        rest=stack.rest * straggling,
+        launch_ns=stack.launch_ns * straggling,
     )

@@ -417,7 +417,8 @@ STACK = StackSection(
     types.Stack,
     {
         "name": ("name", Text(), "what results call it"),
-        "products": ("products", Number(above=0), "times of matrix products and attention, times"),
+        "products": ("products", Number(above=0), "times of matrix products, times"),
+        "attention": ("attention", Number(above=0), "times of attention, times"),
         "rest": ("rest", Number(above=0), "times of other kernels and communication, times"),
         "launch": (
             "launch_ns",

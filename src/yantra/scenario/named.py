@@ -59,6 +59,14 @@ def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...], Cluster | No
         described["topology"] = _levels(parts["topology"], levels, given["topology"], folder)
     call_changed(described, list(_places(given)), given.get("machine"))
     whole = tree | {"cluster": given | described}
+    if isinstance(tree.get("stack"), str):
+        from yantra.fabric import stacks
+
+        chosen = stacks.load(tree["stack"], folder=folder)
+        whole["stack"] = chosen.scenario_part(machine.name, named.dtype)
+        selected = parts.get("collectives", {}).get("selection")
+        if chosen.copies is not None and selected is not None:
+            selected["options"] |= {"copies": int(chosen.copies.value)}
     if "collectives" in parts:
         over = tree.get("collectives", {})
         is_mapping = isinstance(over, dict)

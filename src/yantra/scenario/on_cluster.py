@@ -31,12 +31,13 @@ def on_cluster(
     cluster: str,
     *,
     dtype: str | None = None,
-    speeds: Speeds = "achievable",
+    speeds: Speeds | None = None,
     semantics: Semantics = "yantra",
     network: str = "analytical",
     algorithms: Mapping[str, tuple[str, ...]] | None = None,
     chunks: int | None = None,
     ignore_memory: bool = False,
+    stack: str | None = None,
     settings: Settings | None = None,
 ) -> Scenario:
     """Return the scenario of a workload on a cluster, by name or by the path of its file.
@@ -60,10 +61,10 @@ def on_cluster(
 
     tree = {
         "workload": {"templates": workload} if isinstance(workload, str) else workload,
-        "cluster": {"name": cluster, "speeds": speeds} | ({"dtype": dtype} if dtype else {}),
+        "cluster": {"name": cluster, "speeds": speeds or ("measured" if stack else "achievable")} | ({"dtype": dtype} if dtype else {}),
         "semantics": semantics,
         "network": network,
-    }
+    } | ({"stack": stack} if stack else {})
     given = settings or {}
     clusters.load(given.get("cluster.name", cluster))  # a name that nobody knows is told first
     scenario = scenario_of(DOCUMENT.read(with_settings(tree, given, "", with_collectives), "", ""))

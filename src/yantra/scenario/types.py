@@ -244,8 +244,8 @@ class Case(NamedTuple):
 class Stack(Record):
     """By how much software and a machine take longer than kernels and collectives were measured to.
 
-    `products` multiplies the times of matrix products and attention, `rest` those of other kernels,
-    messages and collectives. No kernel takes less than `launch_ns`, what the host needs for what it
+    `products` multiplies the times of matrix products, `attention` those of attention, `rest` those
+    of other kernels, messages and collectives. No kernel takes less than `launch_ns`, what the host needs for what it
     launches. All of it grows by `straggling` with each doubling of the nodes beyond 64, as the
     slowest of them counts. `interval` is the 90 % interval of a step's time around what is
     predicted: it is taken times `exp(-interval)` to `exp(interval)`; 0 where none is known.
@@ -253,6 +253,7 @@ class Stack(Record):
 
     name: str | None = None
     products: float = 1.0
+    attention: float = 1.0
     rest: float = 1.0
     launch_ns: Amount[float] = amount(0.0)
     straggling: float = 0.0

@@ -18,7 +18,10 @@ What rests on less says so in `Timed.basis`:
   bandwidth is that of the adapters of a rank and its node-mates, or of the links in the node if
   that is less, times 0.85: what nccl-tests reach of it is 0.65 on Azure's NDv4 and 1.1 on AWS's p5
   (with in-network help). Other collectives take half of the steps of an all-reduce.
-* An all-to-all over nodes sends what leaves the node over the adapters of each rank.
+* An all-to-all over nodes sends what leaves the node over the adapters of each rank. With `copies`
+  it is one of experts, whose libraries (DeepEP, HybridEP) send a token once to each node that holds
+  some of its `copies` experts: of N nodes a share (1 - (1 - 1 / N)^copies) N / copies, if experts
+  are chosen evenly.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from typing import NamedTuple
 
 from yantra.base.documents import read_text
 from yantra.base.errors import ConfigError, did_you_mean
-from yantra.base.fields import Quantity, Section, Text
+from yantra.base.fields import Quantity, Section, Text, Whole
 from yantra.base.records import Record
 from yantra.collectives.protocols import FACTORS, Protocols
 from yantra.collectives.selection.selection import Choice, Group, Selection, Timed
@@ -48,6 +51,7 @@ class Options(Record):
     system: str
     adapter_bytes_per_ns: float = 0.0
     nodes: str = ""
+    copies: int = 1
 
 
 class Fit(NamedTuple):
@@ -72,6 +76,11 @@ class Measured(Selection):
                 "their algorithms",
             ),
             "nodes": ("nodes", Text(), "whose nodes were measured: a100-ndv4 or a100-p4de"),
+            "copies": (
+                "copies",
+                Whole(at_least=1),
+                "experts of a token, which an all-to-all sends once to a node; 1 sends all",
+            ),
         },
     )
 
@@ -119,7 +128,10 @@ def _over_nodes(
         )
     elif ranks > fit.most_ranks:
         basis += f", extrapolated from {fit.most_ranks} to {ranks} ranks"
-    share = (ranks - local) / ranks if kind == "all_to_all" else (ranks - 1) / ranks
+    share = (ranks - 1) / ranks
+    if kind == "all_to_all":
+        once = (1.0 - (1.0 - 1.0 / nodes) ** given.copies) * nodes / given.copies
+        share = (ranks - local) / ranks * once
     points = _points(scaled, kind, ranks, log2(nodes), FACTORS[kind] * share)
     if local > 1:  # never faster than among the members of one node
         wire = FACTORS[kind] * (local - 1) / (ranks if kind == "all_to_all" else local)

@@ -27,7 +27,7 @@ _LEVEL = ("name", "kind", "links", "bandwidth", "latency", "algorithms")
 
 def cluster_of(tree: Any, path: str) -> Cluster:
     """Return the cluster of a parsed file, or raise ConfigError."""
-    place = _Place(path, "")
+    place = Place(path, "")
     top = place.mapping(tree, _TOP, ("collectives",))
     sources = place.key("sources").texts(top["sources"])
     place = place.with_sources(sources)
@@ -90,7 +90,7 @@ def cluster_of(tree: Any, path: str) -> Cluster:
     )
 
 
-def _rates(place: _Place, tree: Any, dtypes: tuple[str, ...]) -> tuple[tuple[str, Number], ...]:
+def _rates(place: Place, tree: Any, dtypes: tuple[str, ...]) -> tuple[tuple[str, Number], ...]:
     given = place.mapping(tree, (), dtypes)
     return tuple(
         (name, place.key(name).quantity(given[name], "flops", "FLOP/s"))
@@ -99,7 +99,7 @@ def _rates(place: _Place, tree: Any, dtypes: tuple[str, ...]) -> tuple[tuple[str
     )
 
 
-def _compute(place: _Place, tree: Any) -> tuple[tuple[str, tuple[tuple[str, Number], ...]], ...]:
+def _compute(place: Place, tree: Any) -> tuple[tuple[str, tuple[tuple[str, Number], ...]], ...]:
     """Read what a device gives the options of compute models: counts, each with its source."""
     read = []
     for model, given in place.mapping(tree, (), computes.models.names()).items():
@@ -113,7 +113,7 @@ def _compute(place: _Place, tree: Any) -> tuple[tuple[str, tuple[tuple[str, Numb
     return tuple(read)
 
 
-def _network(place: _Place, tree: Any) -> tuple[Level, ...]:
+def _network(place: Place, tree: Any) -> tuple[Level, ...]:
     items = place.items(tree)
     levels = tuple(_level(at, item) for at, item in items)
     for (at, _), level in zip(items[:-1], levels[:-1], strict=True):
@@ -122,7 +122,7 @@ def _network(place: _Place, tree: Any) -> tuple[Level, ...]:
     return levels
 
 
-def _level(place: _Place, tree: Any) -> Level:
+def _level(place: Place, tree: Any) -> Level:
     is_torus = isinstance(tree, dict) and tree.get("kind") == "torus"
     limits = ("shapes",) if is_torus else ("members", "granule")
     level = place.mapping(tree, _LEVEL, ("achievable", *limits))
@@ -154,7 +154,7 @@ def _level(place: _Place, tree: Any) -> Level:
     )
 
 
-def _check_members(place: _Place, optional: dict[str, Any]) -> None:
+def _check_members(place: Place, optional: dict[str, Any]) -> None:
     members, granule = optional.get("members"), optional.get("granule")
     if members is not None and members.value < 2:
         raise place.key("members").key("value").error(f"must be at least 2; got {members.written}")
@@ -163,7 +163,7 @@ def _check_members(place: _Place, optional: dict[str, Any]) -> None:
         raise place.key("granule").key("value").error(f"expected {whole}, got {granule.written}")
 
 
-def _shapes(place: _Place, tree: Any) -> Shapes:
+def _shapes(place: Place, tree: Any) -> Shapes:
     shapes = place.mapping(tree, ("small", "block", "most", "source"), ())
     block = _shape(place.key("block"), shapes["block"])
     small = tuple(_shape(at, item) for at, item in place.key("small").items(shapes["small"]))
@@ -179,19 +179,19 @@ def _shapes(place: _Place, tree: Any) -> Shapes:
     )
 
 
-def _shape(place: _Place, tree: Any) -> tuple[int, ...]:
+def _shape(place: Place, tree: Any) -> tuple[int, ...]:
     text = place.text(tree)
     if not re.fullmatch(r"[1-9][0-9]{0,5}(x[1-9][0-9]{0,5}){0,5}", text):
         raise place.error(expected_got('a shape such as "4x4x4"', text))
     return tuple(map(int, text.split("x")))
 
 
-def _algorithms(place: _Place, tree: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _algorithms(place: Place, tree: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     table = place.mapping(tree, _COLLECTIVES, ())
     return tuple((key, _preferred(place.key(key), table[key])) for key in _COLLECTIVES)
 
 
-def _preferred(place: _Place, tree: Any) -> tuple[str, ...]:
+def _preferred(place: Place, tree: Any) -> tuple[str, ...]:
     items = [(place, tree)] if isinstance(tree, str) else place.items(tree)
     named = tuple(_beside(at, at.text(item)) for at, item in items)
     for (at, _), name in zip(items, named, strict=True):
@@ -199,7 +199,7 @@ def _preferred(place: _Place, tree: Any) -> tuple[str, ...]:
     return named
 
 
-def _beside(place: _Place, name: str) -> str:
+def _beside(place: Place, name: str) -> str:
     """Return a name; a path starts from the folder of the file, and is whole for any other."""
     path = split_path(name)
     if path is None:
@@ -207,7 +207,7 @@ def _beside(place: _Place, name: str) -> str:
     return paths.abspath(paths.join(paths.dirname(place.path), path[0])) + name[len(path[0]) :]
 
 
-class _Place:
+class Place:
     """A place in a file: reads what stands there, or says what is wrong with it."""
 
     def __init__(self, path: str, key: str, sources: dict[str, str] | None = None) -> None:
@@ -220,13 +220,13 @@ class _Place:
         """The file and the key, as errors give them."""
         return f"{self.path}: {self._key}" if self._key else self.path
 
-    def key(self, name: str) -> _Place:
+    def key(self, name: str) -> Place:
         """Return the place of a key."""
-        return _Place(self.path, f"{self._key}.{name}" if self._key else name, self._sources)
+        return Place(self.path, f"{self._key}.{name}" if self._key else name, self._sources)
 
-    def with_sources(self, sources: dict[str, str]) -> _Place:
+    def with_sources(self, sources: dict[str, str]) -> Place:
         """Return this place, knowing the table that `[key]` refers to."""
-        return _Place(self.path, self._key, sources)
+        return Place(self.path, self._key, sources)
 
     def error(self, problem: str) -> ConfigError:
         """Return the error to raise here."""
@@ -248,12 +248,12 @@ class _Place:
                 raise self.key(key).error("missing")
         return tree
 
-    def items(self, tree: Any) -> list[tuple[_Place, Any]]:
+    def items(self, tree: Any) -> list[tuple[Place, Any]]:
         """Read a list with at least one item, each with its place."""
         if not isinstance(tree, list) or not tree:
             raise self.error(expected_got("a list with at least one item", tree))
         return [
-            (_Place(self.path, f"{self._key}[{at}]", self._sources), item)
+            (Place(self.path, f"{self._key}[{at}]", self._sources), item)
             for at, item in enumerate(tree)
         ]
 
@@ -302,6 +302,14 @@ class _Place:
         if whole and not value.is_integer():
             raise where.error(expected_got(f"a whole number of {unit}", stated["value"]))
         return self._number(stated, value, unit)
+
+    def ratio(self, tree: Any) -> Number:
+        """Read a number above 0 without a unit, with a source."""
+        stated = self.mapping(tree, ("value", "source"), ("basis",))
+        value = stated["value"]
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < 1e6:
+            raise self.key("value").error(expected_got("a number above 0", value))
+        return self._number(stated, float(value), "")
 
     def count(self, tree: Any) -> Number:
         """Read a whole number with a source."""

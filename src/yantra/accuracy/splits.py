@@ -1,0 +1,162 @@
+"""Which rows may be fitted to judge which: no row is judged by a fit that saw its model.
+
+* Known stack: factors from rows of the same stack with other models. The nearest of these that has
+  any: the same machine, precision and kind (dense, or mixture of experts); other machines of the
+  same precision and kind; the same machine.
+* Unseen stack: factors from all other stacks of the family, same precision and kind. A family is
+  Megatron-LM and what is made of its core, or all else.
+
+Intervals are judged likewise: the residuals that set the half-width of a row's interval are held-out
+ones of other models, of the same stack and kind if there are 20, else of all stacks of the kind.
+Where no row of the stack on the machine was fitted, they are those of unseen stacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import exp
+from typing import NamedTuple
+
+from yantra.accuracy.fit import Factors, Parts, fitted, half_width, residual
+from yantra.accuracy.metrics import Band
+from yantra.accuracy.rows import Row
+from yantra.fabric.stacks.types import EIGHT_BITS
+
+ENOUGH = 20
+_OTHER_FAMILIES = ("fsdp",)
+
+Key = tuple[object, ...]
+
+
+class Judged(NamedTuple):
+    """A row with the factors that others gave it, and its interval."""
+
+    parts: Parts
+    factors: Factors
+    basis: str
+    half_width: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Return the predicted seconds."""
+        return self.factors.of(self.parts)
+
+    @property
+    def ratio(self) -> float:
+        """Return ours as a multiple of the measured time."""
+        return self.seconds / self.parts.row.seconds
+
+    @property
+    def band(self) -> Band:
+        """Return the interval beside the measured time."""
+        width = exp(self.half_width)
+        return Band(self.parts.row.seconds, self.seconds / width, self.seconds * width)
+
+
+def precision(row: Row) -> str:
+    """Return `8 bits` where products are in 8 bits or fewer, else `16 bits`."""
+    return "8 bits" if row.dtype in EIGHT_BITS else "16 bits"
+
+
+def family(row: Row) -> str:
+    """Return the family of a stack: `megatron`, or the first word of another."""
+    first = row.stack.partition("-")[0]
+    return first if first in _OTHER_FAMILIES else "megatron"
+
+
+def _exact(row: Row) -> Key:
+    return row.stack, row.cluster, precision(row), row.kind
+
+
+def _any_machine(row: Row) -> Key:
+    return row.stack, precision(row), row.kind
+
+
+def _any_kind(row: Row) -> Key:
+    return row.stack, row.cluster
+
+
+def _of_family(row: Row) -> Key:
+    return family(row), precision(row), row.kind
+
+
+_KNOWN: tuple[tuple[str, Callable[[Row], Key]], ...] = (
+    ("same stack and machine", _exact),
+    ("same stack, other machines", _any_machine),
+    ("same stack and machine, other kind", _any_kind),
+)
+
+
+def judged(parts: Sequence[Parts], *, unseen: bool) -> list[Judged]:
+    """Return every row with factors of rows that do not share its model, and no interval yet.
+
+    `unseen` takes those of other stacks alone. Rows that none are left for have factors of 1.
+    """
+    known: dict[Key, tuple[Factors, str]] = {}
+    made = []
+    for one in parts:
+        row = one.row
+        key = (*_exact(row), None if unseen else row.fold)
+        if key not in known:
+            known[key] = _factors(row, parts, unseen)
+        made.append(Judged(one, *known[key]))
+    return made
+
+
+def _factors(row: Row, parts: Iterable[Parts], unseen: bool) -> tuple[Factors, str]:
+    if unseen:
+        others = [one for one in parts if one.row.stack != row.stack and one.row.fold != row.fold]
+        chosen = [one for one in others if _of_family(one.row) == _of_family(row)]
+        return fitted(chosen), f"{len(chosen)} rows of other stacks" if chosen else "nothing fitted"
+    others = [one for one in parts if (one.row.stack, one.row.fold) != (row.stack, row.fold)]
+    for basis, level in _KNOWN:
+        chosen = [one for one in others if level(one.row) == level(row)]
+        if chosen:
+            return fitted(chosen), basis
+    return Factors(), "nothing fitted"
+
+
+def residuals(rows: Iterable[Judged]) -> list[tuple[Row, float]]:
+    """Return the logarithms of measured / predicted."""
+    return [(one.parts.row, residual(one.factors, one.parts)) for one in rows]
+
+
+def with_intervals(rows: Sequence[Judged], unseen: Sequence[Judged]) -> list[Judged]:
+    """Return the rows with the half-width that held-out residuals of other models give.
+
+    `unseen` are all rows judged by other stacks alone.
+    """
+    off, strange = residuals(rows), residuals(unseen)
+    known: dict[Key, float] = {}
+    made = []
+    for one in rows:
+        row = one.parts.row
+        is_known = one.basis == _KNOWN[0][0]
+        key = (row.stack, row.kind, row.fold, is_known)
+        if key not in known:
+            known[key] = width_for(row, off if is_known else strange)
+        made.append(one._replace(half_width=known[key]))
+    return made
+
+
+def width_for(row: Row, off: Sequence[tuple[Row, float]], *, seen: bool = False) -> float:
+    """Return the half-width of a row's interval; `seen`: its own model's residuals count, too."""
+    usable = [(o, one) for o, one in off if seen or o.fold != row.fold]
+    of_kind = [(o, one) for o, one in usable if o.kind == row.kind]
+    own = [one for o, one in of_kind if o.stack == row.stack]
+    if len(own) >= ENOUGH:
+        return half_width(own)
+    return _balanced(of_kind or usable)
+
+
+def _balanced(off: Sequence[tuple[Row, float]]) -> float:
+    """Return the half-width of a pool in which no stack has more than `ENOUGH` rows."""
+    by_stack: dict[str, list[float]] = {}
+    for row, one in off:
+        by_stack.setdefault(row.stack, []).append(one)
+    pool = []
+    for found in by_stack.values():
+        found.sort(key=abs)
+        step = max(1.0, len(found) / ENOUGH)
+        pool += [found[int(at * step)] for at in range(min(len(found), ENOUGH))]
+    return half_width(pool)

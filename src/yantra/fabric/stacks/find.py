@@ -1,0 +1,85 @@
+"""Finds and reads stacks: the built-in files by name, a user's own by path."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from os import path as paths
+from typing import Any
+
+from yantra.base.documents import Path, parse_yaml, read_text
+from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.fabric.clusters.reader import Place
+from yantra.fabric.clusters.types import Number
+from yantra.fabric.stacks.types import ANY, Stack, Terms
+
+_FOLDER = paths.join(paths.dirname(__file__), "files")
+_ENDING = ".yaml"
+_FACTORS = ("products", "attention", "rest")
+_OTHERS = ("launch", "straggling", "interval")
+_NONE = Number(value=0.0, unit="", written="0", source="none known")
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the built-in stacks, sorted."""
+    return tuple(
+        file.removesuffix(_ENDING) for file in sorted(os.listdir(_FOLDER)) if file.endswith(_ENDING)
+    )
+
+
+def load(name: Path, *, where: str = "stack", folder: Path = "") -> Stack:
+    """Return a built-in stack by name, or read a file of the same form by path.
+
+    A path has a `/` in it or ends in `.yaml`; a relative one starts from `folder`. `where` is the
+    field that an unknown name is reported at. Raises ConfigError.
+    """
+    text = os.fspath(name)
+    if text in names():
+        path = paths.join(_FOLDER, text + _ENDING)
+    elif os.sep in text or text.endswith(_ENDING):
+        path = paths.join(folder, text)
+    else:
+        known = names()
+        named = f"'{text}'" if text.isprintable() else show(text)
+        raise ConfigError(
+            where,
+            f"no stack is named {named}; expected one of {', '.join(known)}, or the path of a YAML "
+            f"file{did_you_mean(text, known)}",
+        )
+    return _parsed(read_text(path), path)
+
+
+@cache
+def _parsed(text: str, path: str) -> Stack:
+    place = Place(path, "")
+    top = place.mapping(parse_yaml(text, path), ("title", "sources", "machines"), ("copies",))
+    sources = place.key("sources").texts(top["sources"])
+    place = place.with_sources(sources)
+    at = place.key("machines")
+    machines = top["machines"]
+    if not isinstance(machines, dict) or ANY not in machines:
+        raise at.error(expected_got(f"terms by cluster, and those of '{ANY}' other", machines))
+    return Stack(
+        name=paths.splitext(paths.basename(path))[0],
+        title=place.key("title").text(top["title"]),
+        sources=tuple(sources.items()),
+        copies=place.key("copies").count(top["copies"]) if "copies" in top else None,
+        machines=tuple((key, _terms(at.key(key), machines[key])) for key in machines),
+    )
+
+
+def _terms(place: Place, tree: Any) -> Terms:
+    given = place.mapping(tree, ("rows", "models", *_FACTORS), _OTHERS)
+    read: dict[str, Number] = {}
+    for key in (*_FACTORS, *_OTHERS):
+        if key not in given:
+            read[key] = _NONE
+        elif key == "launch":
+            read[key] = place.key(key).quantity(given[key], "time", "ns")
+        else:
+            read[key] = place.key(key).ratio(given[key])
+    return Terms(
+        rows=place.key("rows").whole(given["rows"]),
+        models=place.key("models").whole(given["models"]),
+        **read,
+    )

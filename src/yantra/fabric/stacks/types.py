@@ -1,0 +1,79 @@
+"""What a stack is: terms by machine, each a number with its source.
+
+Trade-off: two or three factors of whole classes of time say nothing of why; they hold for jobs like
+those they were fitted to, and the interval says how well they did on others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from yantra.base import units
+from yantra.base.records import Record
+from yantra.fabric.clusters.types import Number
+
+ANY = "any"
+"""The machine whose terms hold where a stack has none of the one that is asked for."""
+
+EIGHT_BITS = ("fp8", "int8", "fp4")
+
+
+class Terms(Record):
+    """The terms of a stack on a machine; what they mean, `yantra.scenario.types.Stack` says.
+
+    `rows` is how many measured steps they rest on, `models` of how many models.
+    """
+
+    products: Number
+    attention: Number
+    rest: Number
+    interval: Number
+    launch: Number
+    straggling: Number
+    rows: int
+    models: int
+
+    def numbers(self) -> Iterator[tuple[str, Number]]:
+        """Yield every number with its key."""
+        for key in ("products", "attention", "rest", "launch", "straggling", "interval"):
+            yield key, getattr(self, key)
+
+
+class Stack(Record):
+    """A framework and its generation: terms by machine (`hgx-h100`, `hgx-h100 fp8`, `any`).
+
+    `copies` are the experts of a token that it sends to a node once; see the selection `measured`.
+    """
+
+    name: str
+    title: str
+    sources: tuple[tuple[str, str], ...]
+    machines: tuple[tuple[str, Terms], ...]
+    copies: Number | None = None
+
+    def terms(self, cluster: str | None = None, dtype: str | None = None) -> tuple[str, Terms]:
+        """Return the terms of a machine and the key they stand at: its own, or those of `any`.
+
+        Those of products in 8 bits and fewer stand at `<cluster> fp8` where they differ.
+        """
+        known = dict(self.machines)
+        keys = [f"{cluster} fp8"] if dtype in EIGHT_BITS else []
+        for key in (*keys, cluster or ANY):
+            if key in known:
+                return key, known[key]
+        return ANY, known[ANY]
+
+    def scenario_part(self, cluster: str | None = None, dtype: str | None = None) -> dict[str, Any]:
+        """Return the mapping `stack` of a scenario file."""
+        key, terms = self.terms(cluster, dtype)
+        is_other = key == ANY and cluster is not None
+        return {
+            "name": f"{self.name} (of other machines)" if is_other else self.name,
+            "products": terms.products.value,
+            "attention": terms.attention.value,
+            "rest": terms.rest.value,
+            "launch": units.exact(terms.launch.value, "ns"),
+            "straggling": terms.straggling.value,
+            "interval": terms.interval.value,
+        }
