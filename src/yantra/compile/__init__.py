@@ -60,9 +60,9 @@ class Model:
     `ticks_per_ns` the resolution of the native results, `without` what takes no time in this model,
     `arrivals` the jobs that may arrive while it runs (`yantra.run.live`). `kernels` has, for each
     device whose compute model the core does not compute itself, the kernels that differ and the
-    model's low, middle and high estimate of each. `work` estimates what all ranks do.
-    `lacks_memory` says which ranks need more memory than a device has; it is empty if all fit, or
-    if workload or machine do not say.
+    model's low, middle and high estimate of each, `rests_on` what measured collectives rest on, in
+    words. `work` estimates what all ranks do. `lacks_memory` says which ranks need more memory than
+    a device has; it is empty if all fit, or if workload or machine do not say.
     """
 
     def __init__(
@@ -75,6 +75,7 @@ class Model:
         without: Without = NOTHING,
         arrivals: Arriving | None = None,
         kernels: tuple[TimedKernels, ...] = (),
+        rests_on: tuple[str, ...] = (),
     ) -> None:
         self.scenario = scenario
         self.without = without
@@ -84,6 +85,7 @@ class Model:
         self.work = work
         self.arrivals = arrivals or {}
         self.kernels = kernels
+        self.rests_on = rests_on
         self.groups = graphs.groups
         self.lacks_memory = _lack_of_memory(scenario, graphs)
         lack = [f"workload: {self.lacks_memory}"] if self.lacks_memory else []
@@ -201,7 +203,9 @@ def _compile(
         builder.share_queue_sets()
     native = builder.build()
     work = check_sizes(native, graphs)
-    return Model(scenario, quirks, graphs, native, work, without, arriving, kernels.timed)
+    rests_on = tuple(planner.rests_on)
+    timed = kernels.timed
+    return Model(scenario, quirks, graphs, native, work, without, arriving, timed, rests_on)
 
 
 def _set_cluster(

@@ -21,6 +21,13 @@ STRAGGLING_FROM = 64
 """Nodes from which on stragglers count: MLPerf's Llama-3.1-405B from 512 to 8,192 H100s."""
 
 
+def class_of(op_class: str) -> str:
+    """Return the factor that multiplies the times of a class of operators, by its name."""
+    if op_class in PRODUCTS:
+        return "products"
+    return "attention" if op_class in ATTENTION else "rest"
+
+
 class Slowdown(NamedTuple):
     """Factors of products, attention and the rest, stragglers included; least time of a kernel."""
 
@@ -36,9 +43,7 @@ class Slowdown(NamedTuple):
 
     def factor(self, op_class: str) -> float:
         """Return what multiplies the time of the kernels of a class."""
-        if op_class in PRODUCTS:
-            return self.products
-        return self.attention if op_class in ATTENTION else self.rest
+        return float(getattr(self, class_of(op_class)))
 
     def of(self, kernels: Kernels, estimates: Estimates) -> Estimates:
         """Return the estimates of kernels made slower."""

@@ -47,7 +47,16 @@ class Summary(NamedTuple):
         from textwrap import wrap
 
         width = max((len(name) for name, _ in self.figures), default=0)
-        lines = [f"{name:<{width}}  {text}" for name, text in self.figures]
+        lines = [
+            line
+            for name, text in self.figures
+            for line in wrap(
+                f"{name:<{width}}  {text}",
+                _WIDTH if name == "rests on" else 10 * _WIDTH,
+                subsequent_indent=" " * (width + 2),
+                drop_whitespace=True,
+            )
+        ]
         named = "; ".join(self.what_ran)
         clauses = (named,) if len(named) <= _WIDTH else self.what_ran
         return "\n".join([*(line for text in clauses for line in wrap(text, _WIDTH)), *lines])

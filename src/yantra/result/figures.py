@@ -21,7 +21,7 @@ nothing, the figure is None: plain traces have no tokens, a network described in
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -39,6 +39,14 @@ _J_PER_KWH = 3.6e6
 _NS_PER_H = 3.6e12
 _NOT_WORK = frozenset(map(NODE_TYPES.index, ("INVALID", "METADATA", "COMM_SEND", "COMM_RECV")))
 _COLLECTIVE = NODE_TYPES.index("COMM_COLL")
+
+
+class Interval(NamedTuple):
+    """Shares of a run's time between which it is in 90 of 100 cases, and what that rests on."""
+
+    low: float
+    high: float
+    rests_on: str
 
 
 class Figures(NamedTuple):
@@ -68,6 +76,17 @@ class Figures(NamedTuple):
     usd_per_million_tokens: float | None = None
     energy_kwh: float | None = None
     joules_per_token: float | None = None
+    time_low_ns: float | None = None
+    time_high_ns: float | None = None
+    rests_on: str | None = None
+
+    def within(self, interval: Interval) -> Figures:
+        """Return them with the 90 % interval of the time; that of the others follows from it."""
+        time = self.step_time_ns or self.ttft_ns or self.tpot_ns
+        if time is None:
+            return self
+        low, high = time * interval.low, time * interval.high
+        return self._replace(time_low_ns=low, time_high_ns=high, rests_on=interval.rests_on)
 
     def as_dict(self) -> dict[str, Any]:
         """Return those that are known."""
@@ -208,13 +227,15 @@ def _lines(of: Figures) -> Iterator[tuple[str, str]]:
         ("time per output token", of.tpot_ns),
     ):
         if time is not None:
-            yield name, format_time(time)
+            yield name, format_time(time) + _interval_text(of.time_low_ns, of.time_high_ns)
     if of.tokens_per_s is not None and of.tokens_per_s_per_device is not None:
         per_device = f"({count_text(of.tokens_per_s_per_device)} per device)"
-        yield "tokens/s", f"{count_text(of.tokens_per_s)} {per_device}"
+        rate = of.tokens_per_s
+        yield "tokens/s", f"{count_text(rate)} {per_device}{_rates_text(of, rate, count_text)}"
     if of.mfu is not None and of.hfu is not None and of.peak_flops is not None:
         peak = f"{exact(of.peak_flops, 'FLOP/s')} {of.peak_dtype or ''}".rstrip()
-        yield "MFU, HFU", f"{share_text(of.mfu)}, {share_text(of.hfu)} of {peak}"
+        within = _rates_text(of, of.mfu, share_text, "MFU ")
+        yield "MFU, HFU", f"{share_text(of.mfu)}, {share_text(of.hfu)} of {peak}{within}"
     if of.memory_need_bytes is not None:
         yield "memory", _memory_text(of)
     if of.kv_cache_bytes is not None:
@@ -230,6 +251,23 @@ def _lines(of: Figures) -> Iterator[tuple[str, str]]:
         each = of.joules_per_token
         more = "" if each is None else f", {each:.4g} J per token"
         yield "energy", f"{of.energy_kwh:.4g} kWh{more}"
+    if of.rests_on is not None:
+        yield "rests on", of.rests_on
+
+
+def _interval_text(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return ""
+    return f" ({format_time(low)} to {format_time(high)}, 90 %)"
+
+
+def _rates_text(of: Figures, rate: float, text: Callable[[float], str], name: str = "") -> str:
+    """Return the interval of what goes with one over the time."""
+    time = of.step_time_ns or of.ttft_ns or of.tpot_ns
+    if of.time_low_ns is None or of.time_high_ns is None or time is None:
+        return ""
+    low, high = rate * time / of.time_high_ns, rate * time / of.time_low_ns
+    return f" ({name}{text(low)} to {text(high)}, 90 %)"
 
 
 def _memory_text(of: Figures) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from yantra.compile import Model
     from yantra.result.bound import Bound
     from yantra.result.critical_path import CriticalPath
-    from yantra.result.figures import Figures
+    from yantra.result.figures import Figures, Interval
     from yantra.result.network import DimensionUse
     from yantra.result.recording import Recording
     from yantra.result.table import Table
@@ -47,6 +47,7 @@ class Result:
         recording: Recording | None = None,
         folding: _core.Folding | None = None,
         verdict: Callable[[Result], Bound] | None = None,
+        interval: Callable[[Result], Interval | None] | None = None,
     ) -> None:
         self.model = model
         self.outcome = outcome
@@ -55,6 +56,7 @@ class Result:
         self.folding = folding
         self._recording = recording
         self._verdict = verdict
+        self._interval = interval
 
     @property
     def warnings(self) -> list[str]:
@@ -190,7 +192,16 @@ class Result:
         """Tokens per second, MFU, memory headroom and more; see `yantra.result.figures`."""
         from yantra.result.figures import figures
 
-        return figures(self.model, self.outcome)
+        found = figures(self.model, self.outcome)
+        return found if self.interval is None else found.within(self.interval)
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        """Between which shares of its time the run is expected; None where no stack says.
+
+        See `yantra.run.interval`. It runs the model a few more times, with a stack alone.
+        """
+        return self._interval(self) if self._interval else None
 
     @cached_property
     def what_ran(self) -> WhatRan:

@@ -19,6 +19,7 @@ from yantra.scenario.types import Fold
 
 if TYPE_CHECKING:
     from yantra.result.bound import Bound
+    from yantra.result.figures import Interval
     from yantra.result.recording import Recording
 
 _EVENTS_PER_SLICE = 1_000_000
@@ -72,12 +73,20 @@ def run(
         outcome, recording, reason = _run_folded(model, progress, classes, always, record)
         if outcome is not None:
             late = tuple(finishes_late(model, outcome))
-            return Result(model, outcome, late, "", recording, classes, verdict=_verdict)
+            return Result(model, outcome, late, "", recording, classes, verdict=_verdict, interval=_interval)
     if wanted == "require":
         raise UnsupportedError(f"fold: require, but the run cannot be folded: {reason}")
     warnings: list[str] = []
     outcome, recording = _run_whole(model, progress, warnings, record)
-    return Result(model, outcome, tuple(warnings), reason, recording, verdict=_verdict)
+    return Result(model, outcome, tuple(warnings), reason, recording, verdict=_verdict, interval=_interval)
+
+
+def _interval(result: Result) -> Interval | None:
+    if result.model.scenario.stack is None:
+        return None
+    from yantra.run.interval import interval
+
+    return interval(result)
 
 
 def _verdict(result: Result) -> Bound:

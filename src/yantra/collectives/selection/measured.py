@@ -105,7 +105,7 @@ def _in_node(system: str, kind: str, ranks: int, known: dict[tuple[str, str, str
     fit = known[system, kind, "node"]
     wire = FACTORS[kind] * (ranks - 1) / ranks
     points = _points(fit.protocols, kind, ranks, log2(ranks), wire)
-    basis = f"collectives of NCCL measured in a node of {system} ({fit.mean_error:.0%} off)"
+    basis = f"collectives of NCCL measured in a node of {system}"
     if ranks > fit.most_ranks:
         basis += f", extrapolated from {fit.most_ranks} to {ranks} ranks"
     return Timed(points, basis)
@@ -120,7 +120,7 @@ def _over_nodes(
     inner = known[given.system, kind, "node"].protocols
     scaled = fit.protocols
     is_measured = bool(given.nodes) and kind == "all_reduce" and local == 8
-    basis = f"collectives of NCCL measured over nodes of {source} ({fit.mean_error:.0%} off)"
+    basis = f"collectives of NCCL measured over nodes of {source}"
     if not is_measured:
         scaled = _scaled(fit.protocols, given, kind, local, inner)
         basis = (

@@ -1,0 +1,107 @@
+"""Writes the files of stacks from fitted rows: yantra/fabric/stacks/files, and what a user measured.
+
+Each machine that a stack was measured on has its own factors; `any` has those of all of its rows
+together. A stack's own rows are all fitted: what the accuracy page reports are fits without them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from math import isfinite
+from os import path as paths
+
+from yantra.accuracy.fit import Factors, Parts, fitted
+from yantra.accuracy.predict import LAUNCH_NS
+from yantra.accuracy.rows import Row
+from yantra.accuracy.splits import judged, precision, residuals, width_for
+from yantra.base.output import write_text
+from yantra.fabric import stacks
+
+FOLDER = paths.join(paths.dirname(stacks.__file__), "files")
+
+TITLES = {
+    "fsdp-eager-2023": "PyTorch FSDP without compilation, as LLM Foundry had it in 2023",
+    "llama3-meta": "Meta's training of Llama 3 (2024)",
+    "megatron-2021": "Megatron-LM of 2021 (PTD-P)",
+    "megatron-2022": "Megatron-LM of 2022 (sequence parallelism, selective recomputation)",
+    "megatron-bridge-2026": "NVIDIA Megatron-Bridge of 2025 and 2026",
+    "megatron-deepspeed-2023": "Megatron-DeepSpeed as vTrain ran it (2023), small models",
+    "megatron-simumax": "Megatron-LM as SimuMax ran it on B200s (2025)",
+}
+_STRAGGLING = (
+    '{value: 0.008, basis: derived, source: "[scale] Llama 3.1 405B from 512 to 8,192 H100s: 3 points in 16 x"}'
+)
+_SCALE = (
+    "MLCommons, MLPerf Training v5.0 results, Llama 3.1 405B on 512 to 8,192 H100s; InternEvo, 7B on "
+    "8 to 1,024 A100s"
+)
+
+
+def write_all(parts: Sequence[Parts]) -> None:
+    """Write a file for each stack of the rows."""
+    strange = residuals(judged(parts, unseen=True))
+    known = residuals(judged(parts, unseen=False))
+    by_stack: dict[str, list[Parts]] = defaultdict(list)
+    for one in parts:
+        by_stack[one.row.stack].append(one)
+    for stack, own in by_stack.items():
+        for kind in ("dense", "moe"):
+            of_kind = [one for one in own if one.row.kind == kind]
+            if not of_kind:
+                continue
+            name = stack if kind == "dense" else f"{stack}-moe"
+            title = TITLES.get(stack, stack) + (", mixture of experts" if kind == "moe" else "")
+            text = file_of(
+                title, sorted({one.row.dataset for one in of_kind}), of_kind, known, strange
+            )
+            write_text(paths.join(FOLDER, f"{name}.yaml"), text)
+
+
+def file_of(
+    title: str,
+    datasets: Sequence[str],
+    parts: Sequence[Parts],
+    known: Sequence[tuple[Row, float]],
+    strange: Sequence[tuple[Row, float]],
+) -> str:
+    """Return the text of a stack's file. `known` and `strange` are residuals to set intervals by."""
+    machines: dict[str, list[Parts]] = defaultdict(list)
+    for one in parts:
+        eight = precision(one.row) == "8 bits"
+        machines[f"{one.row.cluster} fp8" if eight else one.row.cluster].append(one)
+    lines = [
+        f"title: {title}",
+        "",
+        "sources:",
+        f'  rows: "measured steps of {", ".join(datasets)}: docs/reference/accuracy.md and NOTICE"',
+        f'  scale: "{_SCALE}"',
+        "",
+    ]
+    if any(one.row.kind == "moe" for one in parts):
+        count = '{value: 8, source: "experts of a token in the models of [rows]"}'
+        lines += ["copies: " + count, ""]
+    lines.append("machines:")
+    for key, own in machines.items():
+        width = width_for(own[0].row, known, seen=True)
+        lines += _terms(key, fitted(own), width, own[0].row.stack)
+    width = width_for(parts[0].row, strange, seen=True)
+    lines += _terms("any", fitted(parts), width, parts[0].row.stack)
+    return "\n".join(lines) + "\n"
+
+
+def _terms(key: str, factors: Factors, width: float, stack: str) -> list[str]:
+    on = f"fitted to {factors.rows} steps of {factors.models} models [rows]"
+    lines = [f"  {key}:", f"    rows: {factors.rows}", f"    models: {factors.models}"]
+    for name in ("products", "attention", "rest"):
+        value = getattr(factors, name)
+        lines.append(f'    {name}: {{value: {value:.3f}, basis: derived, source: "{on}"}}')
+    launch = LAUNCH_NS.get(stack)
+    if launch:
+        best = "of 0 to 100 us the one of least error over [rows]"
+        lines.append(f'    launch: {{value: {launch / 1000:g} us, basis: derived, source: "{best}"}}')
+    lines.append(f"    straggling: {_STRAGGLING}")
+    if isfinite(width) and width > 0:
+        off = "residuals of held-out models hold 90 % [rows]"
+        lines.append(f'    interval: {{value: {width:.3f}, basis: derived, source: "{off}"}}')
+    return lines

@@ -1,0 +1,242 @@
+"""The accuracy suite: all rows predicted, judged by fits that did not see them, and summed up.
+
+    yantra accuracy                runs every row (minutes) and prints the figures
+    yantra accuracy --last         prints those of the last recorded run
+    python -m yantra.accuracy.suite --write     records a run, and writes the stacks' files
+
+What is recorded, in `rows/predicted.csv`, is our time of each row by products, attention and the
+rest; factors and intervals follow from it and the measured times alone, in the same way each time.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import path as paths
+from typing import Any, NamedTuple
+
+from yantra.accuracy.fit import Parts
+from yantra.accuracy.metrics import (
+    Band,
+    Errors,
+    coverage,
+    errors,
+    interval_score,
+    tau,
+)
+from yantra.accuracy.rows import LEFT_OUT, Row, rows
+from yantra.accuracy.splits import Judged, judged, precision, with_intervals
+from yantra.base.documents import read_text
+
+RECORD = paths.join(paths.dirname(__file__), "rows", "predicted.csv")
+_HEAD = ("dataset", "name", "products_s", "attention_s", "rest_s")
+RANKED = "vtrain_one_node"
+_LEAST_PLANS = 5
+
+
+class Line(NamedTuple):
+    """Figures of one data set on one kind of machine.
+
+    `raw` are the errors without any stack, `known` with factors of the same stack's other models,
+    `unseen` with those of other stacks; `covered` is the share within the 90 % interval of `known`.
+    """
+
+    dataset: str
+    stack: str
+    machine: str
+    kind: str
+    raw: Errors
+    known: Errors
+    unseen: Errors
+    covered: float
+    basis: str
+
+
+class Report(NamedTuple):
+    """All figures of a run."""
+
+    lines: tuple[Line, ...]
+    covered_known: float
+    covered_unseen: float
+    score: float
+    constant_score: float
+    tau: float | None
+    tau_groups: int
+    refused: tuple[tuple[str, str, str], ...]
+
+
+def predicted_now(
+    every: int = 1, told: Callable[[int, int], None] = lambda *_: None
+) -> tuple[list[Parts], tuple[tuple[str, str, str], ...]]:
+    """Run all rows, of the largest set only `every` so many, and return what came out.
+
+    Second are rows that are refused: data set, name and why. `told` hears how many of all are done.
+    """
+    from yantra.accuracy.predict import predicted
+
+    chosen = chosen_rows(every)
+    made: list[Parts] = []
+    refused = []
+    for one in predicted(chosen, "measured", lambda done: told(done, len(chosen))):
+        if isinstance(one, Parts):
+            made.append(one)
+        else:
+            refused.append((one.row.dataset, one.row.name, one.why))
+    return made, tuple(refused)
+
+
+def chosen_rows(every: int = 1) -> list[Row]:
+    """Return the rows that count; of the largest set every so many groups of plans."""
+    groups: dict[tuple[object, ...], int] = {}
+    found = []
+    for row in rows():
+        if (row.dataset, row.name) in LEFT_OUT:
+            continue
+        if row.dataset == RANKED and groups.setdefault(_group(row), len(groups)) % every:
+            continue
+        found.append(row)
+    return found
+
+
+def recorded() -> list[Parts]:
+    """Return what the last recorded run predicted."""
+    by_name = {(row.dataset, row.name): row for row in rows()}
+    lines = [line for line in read_text(RECORD).splitlines() if not line.startswith("#")]
+    return [
+        Parts(by_name[line["dataset"], line["name"]], *(float(line[key]) for key in _HEAD[2:]))
+        for line in csv.DictReader(lines)
+        if (line["dataset"], line["name"]) in by_name
+    ]
+
+
+def record(parts: Iterable[Parts]) -> None:
+    """Write what a run predicted."""
+    with open(RECORD, "w", encoding="utf-8", newline="") as file:
+        file.write("# Our seconds of each row, by python -m yantra.accuracy.suite --write\n")
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(_HEAD)
+        for one in parts:
+            numbers = (f"{value:.6g}" for value in one[1:])
+            writer.writerow((one.row.dataset, one.row.name, *numbers))
+
+
+def report(
+    parts: Sequence[Parts], refused: tuple[tuple[str, str, str], ...] = ()
+) -> Report:
+    """Return the figures of predictions, judged by fits that did not see them."""
+    strange = judged(parts, unseen=True)
+    known = with_intervals(judged(parts, unseen=False), strange)
+    unseen = with_intervals(strange, strange)
+    bands = [one.band for one in known]
+    groups = _ranked(known)
+    return Report(
+        lines=tuple(_lines(known, unseen)),
+        covered_known=coverage(bands),
+        covered_unseen=coverage([one.band for one in unseen]),
+        score=interval_score(bands),
+        constant_score=_constant(known),
+        tau=tau(groups),
+        tau_groups=len(groups),
+        refused=refused,
+    )
+
+
+def _lines(known: Sequence[Judged], unseen: Sequence[Judged]) -> Iterable[Line]:
+    groups: dict[tuple[str, ...], list[tuple[Judged, Judged]]] = defaultdict(list)
+    for one, other in zip(known, unseen, strict=True):
+        row = one.parts.row
+        machine = f"{row.cluster} {precision(row)}"
+        groups[row.dataset, row.stack, machine, row.kind].append((one, other))
+    for (dataset, stack, machine, kind), found in groups.items():
+        ones, others = [one for one, _ in found], [other for _, other in found]
+        yield Line(
+            dataset, stack, machine, kind,
+            raw=errors([one.parts.seconds / one.parts.row.seconds for one in ones]),
+            known=errors([one.ratio for one in ones]),
+            unseen=errors([other.ratio for other in others]),
+            covered=coverage([one.band for one in ones]),
+            basis=ones[0].basis,
+        )  # fmt: skip
+
+
+def _group(row: Row) -> tuple[object, ...]:
+    return row.model, row.ranks, row.made_plan().global_batch
+
+
+def _ranked(rows_: Sequence[Judged]) -> list[list[tuple[float, float]]]:
+    """Return (measured, ours) of the groups of plans that are one job on one number of ranks."""
+    groups: Mapping[Any, list[tuple[float, float]]] = defaultdict(list)
+    for one in rows_:
+        if one.parts.row.dataset == RANKED:
+            groups[_group(one.parts.row)].append((one.parts.row.seconds, one.seconds))
+    return [group for group in groups.values() if len(group) >= _LEAST_PLANS]
+
+
+def _constant(rows_: Sequence[Judged]) -> float:
+    """Return the interval score of the best band that is equally wide for all rows."""
+    from math import exp
+
+    def score(width: float) -> float:
+        return interval_score(
+            [Band(one.parts.row.seconds, one.seconds / exp(width), one.seconds * exp(width)) for one in rows_]
+        )
+
+    return min(score(at / 100.0) for at in range(2, 120))
+
+
+def table(found: Report) -> list[str]:
+    """Return the figures as lines of Markdown, for the terminal and the page."""
+    lines = [
+        "| data set | machine | rows | tables alone | known stack | unseen stack | in 90 % | fit from |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for line in found.lines:
+        kind = ", MoE" if line.kind == "moe" else ""
+        cells = (
+            f"{line.dataset} ({line.stack}{kind})",
+            line.machine,
+            str(line.known.rows),
+            f"{line.raw.mean:.1%}",
+            f"{line.known.mean:.1%}" if line.basis != "nothing fitted" else "-",
+            f"{line.unseen.mean:.1%}",
+            f"{line.covered:.0%}",
+            line.basis,
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    agreement = "-" if found.tau is None else f"{found.tau:.3f}"
+    lines += [
+        "",
+        f"* 90 % intervals hold {found.covered_known:.1%} of the rows of known stacks and "
+        f"{found.covered_unseen:.1%} where nothing of the stack was fitted.",
+        f"* Their interval score is {found.score:.3f}; that of the best constant band, chosen "
+        f"knowing the answers, is {found.constant_score:.3f} (less is better).",
+        f"* Kendall's tau over {found.tau_groups} groups of {_LEAST_PLANS} plans or more of one job "
+        f"({RANKED}), pairs closer than 3 % not counted: {agreement}.",
+    ]
+    lines += [f"* left out: {dataset} {name}: {why}" for (dataset, name), why in LEFT_OUT.items()]
+    lines += [f"* refused: {dataset} {name}: {why}" for dataset, name, why in found.refused]
+    return lines
+
+
+def main() -> int:
+    """Record a run with --write, and write the stacks that follow from what is recorded."""
+    from yantra.accuracy.stack_files import write_all
+
+    if "--write" in sys.argv:
+        parts, refused = predicted_now(told=_told)
+        record(parts)
+        sys.stdout.writelines(f"refused: {one}\n" for one in refused)
+    write_all(recorded())
+    sys.stdout.write("\n".join(table(report(recorded()))) + "\n")
+    return 0
+
+
+def _told(done: int, of: int) -> None:
+    if done % 25 == 0:
+        print(f"{done} of {of}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

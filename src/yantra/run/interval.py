@@ -1,0 +1,119 @@
+"""The interval of a run's time, and what it rests on: by resampling, without running it again.
+
+The time of a run is, near what is predicted, a sum T = sum of k_c T_c over classes c of time:
+products, attention, and the rest (other kernels, messages, collectives). T_c is found by one more
+run with the class a little longer; so 64 samples cost three runs. The sum is a lower bound where a
+sample changes the critical path, as the longest of many paths is convex in the factors.
+
+A sample draws one factor for each class, as kernels of one class are wrong together, and one for
+machine and framework, which all of it shares. How wide a class is follows from the low and high
+estimates of its kernels. How wide all of it is follows from the stack: its interval is that of
+steps of other models that it was held against (conformal, see `yantra.accuracy.fit`). The machine's
+factor takes what the classes leave of that; where tables are scaled to another device the classes
+alone are wider, and so is the interval.
+
+Sources: Vovk, Gammerman and Shafer, "Algorithmic learning in a random world", 2005.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+from yantra.compile import compile_like
+from yantra.compile.slowdown import class_of
+from yantra.result.figures import Interval
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from yantra.compile import Model
+    from yantra.result import Result
+
+SAMPLES = 64
+STEP = 0.02
+_NINETY = 1.6449  # standard deviations that hold 90 % of a normal distribution, on each side
+_CLASSES = ("products", "attention", "rest")
+
+
+def interval(result: Result, samples: int = SAMPLES) -> Interval | None:
+    """Return the interval of a run; None without a stack, or with one that states none."""
+    stack = result.model.scenario.stack
+    if stack is None or not stack.interval:
+        return None
+    import numpy as np
+
+    shares = responses(result)
+    widths = np.array(class_widths(result.model))
+    of_classes = sqrt(float(np.sum((shares * widths) ** 2)))
+    shared = sqrt(max((stack.interval / _NINETY) ** 2 - of_classes**2, 0.0))
+    rng = np.random.default_rng(0)
+    drawn = _normals(rng, samples, len(_CLASSES) + 1)
+    times = (np.exp(drawn[:, :-1] * widths) @ shares) * np.exp(drawn[:, -1] * shared)
+    low, high = np.quantile(times, (0.05, 0.95))
+    return Interval(float(low), float(high), rests_on(result.model))
+
+
+def responses(result: Result) -> NDArray[np.float64]:
+    """Return the shares of the time that products, attention and the rest have on the path."""
+    import numpy as np
+
+    from yantra.run.simulate import run
+
+    scenario, whole = result.model.scenario, result.makespan_ns
+    stack = scenario.stack
+    assert stack is not None
+    found = []
+    for name in _CLASSES[:-1]:
+        longer = stack.replace(**{name: getattr(stack, name) * (1.0 + STEP)})
+        model = compile_like(result.model, scenario.replace(stack=longer))
+        other = run(model, like=result).makespan_ns
+        found.append(max(other / whole - 1.0, 0.0) / STEP)
+    return np.array([*found, max(1.0 - sum(found), 0.0)])
+
+
+def class_widths(model: Model) -> list[float]:
+    """Return the standard deviation of the logarithm of each class of kernels, by their time."""
+    import numpy as np
+
+    sums = {name: [0.0, 0.0] for name in _CLASSES}
+    for timed in model.kernels:
+        low, middle, high = timed.estimates
+        known = (middle > 0) & (low > 0) & np.isfinite(high)
+        width = np.zeros(len(middle))
+        width[known] = np.log(high[known] / low[known]) / (2.0 * _NINETY)
+        time = middle * timed.kernels.count
+        for code, op_class in enumerate(timed.kernels.op_classes):
+            rows = timed.kernels.op_class == code
+            into = sums[class_of(op_class)]
+            into[0] += float(np.sum((time * width)[rows]))
+            into[1] += float(np.sum(time[rows]))
+    return [width / time if time else 0.0 for width, time in sums.values()]
+
+
+def rests_on(model: Model) -> str:
+    """Return in words what a prediction rests on."""
+    stack = model.scenario.stack
+    said = [timed.basis for timed in model.kernels if timed.basis]
+    said += model.rests_on
+    if stack is not None:
+        terms = f"{stack.products:.2f}, {stack.attention:.2f} and {stack.rest:.2f}"
+        fitted = f"fitted factors {terms} of products, attention and the rest"
+        if {stack.products, stack.attention, stack.rest} == {1.0}:
+            fitted = "nothing fitted"
+        said.append(f"stack {stack.name or 'without a name'}: {fitted}")
+    return "; ".join(dict.fromkeys(said))
+
+
+def _normals(rng: np.random.Generator, rows: int, columns: int) -> NDArray[np.float64]:
+    """Return standard normal numbers, one of each of `rows` equal shares in every column."""
+    from statistics import NormalDist
+
+    import numpy as np
+
+    made = np.empty((rows, columns))
+    quantiles = np.array([NormalDist().inv_cdf((at + 0.5) / rows) for at in range(rows)])
+    for column in range(columns):
+        made[:, column] = rng.permutation(quantiles)
+    return made
