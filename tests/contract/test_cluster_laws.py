@@ -84,7 +84,9 @@ def test_memory_is_faster_than_scale_up_and_scale_up_than_scale_out(machine: Clu
     for speeds in ("nominal", "achievable"):
         rates = [level.device_bytes_per_s(speeds) for level in machine.network]
         assert rates == sorted(rates, reverse=True)
-        assert machine.memory_bandwidth.value > rates[0] > machine.host_bandwidth.value > rates[-1]
+        assert machine.memory_bandwidth.value > rates[0] > machine.host_bandwidth.value
+        if machine.name != "gaudi3":  # whose ports to other nodes are its own, not behind its host
+            assert machine.host_bandwidth.value > rates[-1]
     latencies = [level.latency.value for level in machine.network]
     assert latencies == sorted(latencies)
 
@@ -134,7 +136,7 @@ def test_any_number_of_ranks_fits_or_is_refused_with_numbers_that_do(
             assert machine.scenario_parts(number)
     else:
         assert prod(dimension["size"] for dimension in topology) == ranks
-        assert all(dimension["size"] > 1 for dimension in topology)
+        assert ranks == 1 or all(dimension["size"] > 1 for dimension in topology)
 
 
 @pytest.mark.parametrize("name", ["dgx-a100-80gb", "hgx-h100", "gb200-nvl72", "mi300x"])

@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 VALIDATOR = jsonschema.Draft202012Validator(json_schema())
 
 NEEDS_MORE_THAN_THE_SCHEMA = (
+    "size: 1,",  # right of one rank alone
     "kind: torus_2d",  # the topology decides which sizes it has
     "size: 8.0",  # for JSON Schema this is an integer
     "groups: {1: [0, 9]}",  # the number of ranks is a product of sizes

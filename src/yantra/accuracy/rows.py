@@ -51,8 +51,12 @@ class Row(NamedTuple):
     alloc_gib: float | None = None
 
     def made_model(self) -> Model:
-        """Return the model."""
-        return _model(self.model)
+        """Return the model: of a JSON text its sizes, else by name or file."""
+        if self.model.startswith("{"):
+            return _model(self.model)
+        from yantra.workloads.models.catalogue import find
+
+        return find(self.model)
 
     def made_plan(self) -> Plan:
         """Return the plan."""

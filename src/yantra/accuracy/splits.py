@@ -146,10 +146,10 @@ def width_for(row: Row, off: Sequence[tuple[Row, float]], *, seen: bool = False)
     own = [one for o, one in of_kind if o.stack == row.stack]
     if len(own) >= ENOUGH:
         return half_width(own)
-    return _balanced(of_kind or usable)
+    return balanced(of_kind or usable)
 
 
-def _balanced(off: Sequence[tuple[Row, float]]) -> float:
+def balanced(off: Sequence[tuple[Row, float]]) -> float:
     """Return the half-width of a pool in which no stack has more than `ENOUGH` rows."""
     by_stack: dict[str, list[float]] = {}
     for row, one in off:

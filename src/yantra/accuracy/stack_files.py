@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from math import isfinite
 from os import path as paths
 
-from yantra.accuracy.fit import Factors, Parts, fitted
+from yantra.accuracy.fit import Factors, Parts, fitted, residual
 from yantra.accuracy.predict import LAUNCH_NS
 from yantra.accuracy.rows import Row
-from yantra.accuracy.splits import judged, precision, residuals, width_for
+from yantra.accuracy.splits import balanced, judged, precision, residuals, width_for
 from yantra.base.output import write_text
 from yantra.fabric import stacks
 
@@ -29,9 +29,7 @@ TITLES = {
     "megatron-deepspeed-2023": "Megatron-DeepSpeed as vTrain ran it (2023), small models",
     "megatron-simumax": "Megatron-LM as SimuMax ran it on B200s (2025)",
 }
-_STRAGGLING = (
-    '{value: 0.008, basis: derived, source: "[scale] Llama 3.1 405B from 512 to 8,192 H100s: 3 points in 16 x"}'
-)
+_STRAGGLING = '{value: 0.008, basis: derived, source: "[scale] Llama 3.1 405B from 512 to 8,192 H100s: 3 points in 16 x"}'
 _SCALE = (
     "MLCommons, MLPerf Training v5.0 results, Llama 3.1 405B on 512 to 8,192 H100s; InternEvo, 7B on "
     "8 to 1,024 A100s"
@@ -45,6 +43,7 @@ def write_all(parts: Sequence[Parts]) -> None:
     by_stack: dict[str, list[Parts]] = defaultdict(list)
     for one in parts:
         by_stack[one.row.stack].append(one)
+    write_text(paths.join(FOLDER, "unknown.yaml"), unknown(parts))
     for stack, own in by_stack.items():
         for kind in ("dense", "moe"):
             of_kind = [one for one in own if one.row.kind == kind]
@@ -56,6 +55,23 @@ def write_all(parts: Sequence[Parts]) -> None:
                 title, sorted({one.row.dataset for one in of_kind}), of_kind, known, strange
             )
             write_text(paths.join(FOLDER, f"{name}.yaml"), text)
+
+
+def unknown(parts: Sequence[Parts]) -> str:
+    """Return the file of a framework that nothing is known of: no factor, and a wide interval."""
+    lines = [
+        "title: A framework of which nothing is known",
+        "",
+        "sources:",
+        '  rows: "all measured steps of docs/reference/accuracy.md, each with factors of 1"',
+        f'  scale: "{_SCALE}"',
+        "",
+        "machines:",
+    ]
+    plain = [(one.row, residual(Factors(), one)) for one in parts if one.row.kind == "dense"]
+    models = len({(row.fold, row.cluster) for row, _ in plain})
+    none = Factors(rows=len(plain), models=models)
+    return "\n".join(lines + _terms("any", none, balanced(plain), "")) + "\n"
 
 
 def file_of(
@@ -92,6 +108,8 @@ def file_of(
 
 def _terms(key: str, factors: Factors, width: float, stack: str) -> list[str]:
     on = f"fitted to {factors.rows} steps of {factors.models} models [rows]"
+    if factors[:3] == Factors()[:3]:
+        on = "nothing is fitted [rows]"
     lines = [f"  {key}:", f"    rows: {factors.rows}", f"    models: {factors.models}"]
     for name in ("products", "attention", "rest"):
         value = getattr(factors, name)
@@ -99,7 +117,9 @@ def _terms(key: str, factors: Factors, width: float, stack: str) -> list[str]:
     launch = LAUNCH_NS.get(stack)
     if launch:
         best = "of 0 to 100 us the one of least error over [rows]"
-        lines.append(f'    launch: {{value: {launch / 1000:g} us, basis: derived, source: "{best}"}}')
+        lines.append(
+            f'    launch: {{value: {launch / 1000:g} us, basis: derived, source: "{best}"}}'
+        )
     lines.append(f"    straggling: {_STRAGGLING}")
     if isfinite(width) and width > 0:
         off = "residuals of held-out models hold 90 % [rows]"

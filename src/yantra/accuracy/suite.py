@@ -122,9 +122,7 @@ def record(parts: Iterable[Parts]) -> None:
             writer.writerow((one.row.dataset, one.row.name, *numbers))
 
 
-def report(
-    parts: Sequence[Parts], refused: tuple[tuple[str, str, str], ...] = ()
-) -> Report:
+def report(parts: Sequence[Parts], refused: tuple[tuple[str, str, str], ...] = ()) -> Report:
     """Return the figures of predictions, judged by fits that did not see them."""
     strange = judged(parts, unseen=True)
     known = with_intervals(judged(parts, unseen=False), strange)
@@ -180,7 +178,10 @@ def _constant(rows_: Sequence[Judged]) -> float:
 
     def score(width: float) -> float:
         return interval_score(
-            [Band(one.parts.row.seconds, one.seconds / exp(width), one.seconds * exp(width)) for one in rows_]
+            [
+                Band(one.parts.row.seconds, one.seconds / exp(width), one.seconds * exp(width))
+                for one in rows_
+            ]
         )
 
     return min(score(at / 100.0) for at in range(2, 120))

@@ -27,8 +27,8 @@ from yantra.compile.memory import set_memory, tell_accesses
 from yantra.compile.network import add_dimensions, set_network
 from yantra.compile.plans import Planner
 from yantra.compile.removal import NOTHING, Without, checked, reduction_rate
-from yantra.compile.slowdown import slowdown_of
 from yantra.compile.schedule import StartOrder, collective_order
+from yantra.compile.slowdown import slowdown_of
 from yantra.compile.templates import TemplateGraphs
 from yantra.network import level_of
 from yantra.scenario import Scenario

@@ -19,7 +19,7 @@ from yantra.collectives.algorithms import algorithms
 from yantra.collectives.names import Implementation, parse_implementation
 from yantra.collectives.program import ExchangeProgram, Op, Program, RingKind, Run
 from yantra.collectives.schedule import Kind
-from yantra.collectives.selection import checked_choices, is_timed, selection_of
+from yantra.collectives.selection import checked_choices, selection_of
 from yantra.collectives.selection.selection import Timed
 from yantra.compile.communicators import Communicators, Layout
 from yantra.compile.graphs import Graphs, check, read

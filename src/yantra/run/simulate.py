@@ -73,12 +73,16 @@ def run(
         outcome, recording, reason = _run_folded(model, progress, classes, always, record)
         if outcome is not None:
             late = tuple(finishes_late(model, outcome))
-            return Result(model, outcome, late, "", recording, classes, verdict=_verdict, interval=_interval)
+            return Result(
+                model, outcome, late, "", recording, classes, verdict=_verdict, interval=_interval
+            )
     if wanted == "require":
         raise UnsupportedError(f"fold: require, but the run cannot be folded: {reason}")
     warnings: list[str] = []
     outcome, recording = _run_whole(model, progress, warnings, record)
-    return Result(model, outcome, tuple(warnings), reason, recording, verdict=_verdict, interval=_interval)
+    return Result(
+        model, outcome, tuple(warnings), reason, recording, verdict=_verdict, interval=_interval
+    )
 
 
 def _interval(result: Result) -> Interval | None:

@@ -63,8 +63,7 @@ def _linked(where: str, dimension: types.Dimension, is_alone: bool) -> None:
     if dimension.size == 1:
         if is_alone and dimension.kind in _LONE:
             return
-        lone = f"1 only of one rank alone, on a topology of {', '.join(_LONE)}"
-        raise ConfigError(f"{where}.size", f"must be at least 2; {lone}")
+        raise ConfigError(f"{where}.size", "must be at least 2; got 1")
     reason = find(dimension.kind, f"{where}.kind").supports(dimension.size)
     if reason is not None:
         raise ConfigError(f"{where}.kind", f"{topologies.shown(dimension.kind)} {reason}")

@@ -392,6 +392,8 @@ _RESOURCES = Section(
         "copy_engines": ("copy_engines", Whole(at_least=0), "memory operations at once"),
     },
 )
+
+
 class StackSection(Section):
     """The mapping `stack`, or a name in its place: a file of `yantra.fabric.stacks`."""
 

@@ -61,7 +61,8 @@ def on_cluster(
 
     tree = {
         "workload": {"templates": workload} if isinstance(workload, str) else workload,
-        "cluster": {"name": cluster, "speeds": speeds or ("measured" if stack else "achievable")} | ({"dtype": dtype} if dtype else {}),
+        "cluster": {"name": cluster, "speeds": speeds or ("measured" if stack else "achievable")}
+        | ({"dtype": dtype} if dtype else {}),
         "semantics": semantics,
         "network": network,
     } | ({"stack": stack} if stack else {})

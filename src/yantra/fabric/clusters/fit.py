@@ -41,8 +41,8 @@ def _nearest(levels: tuple[Level, ...], ranks: int) -> list[int]:
     """Return the nearest numbers of ranks that fit, below and above the asked one."""
     capacity = prod(_most(level) or ranks + _FARTHEST for level in levels)
     low = min(ranks - 1, capacity)
-    below = (n for n in range(low, max(1, low - _FARTHEST), -1) if _fit(levels, n))
-    high = max(ranks + 1, 2)
+    below = (n for n in range(low, max(0, low - _FARTHEST), -1) if _fit(levels, n))
+    high = max(ranks + 1, 1)
     above = (n for n in range(high, min(high + _FARTHEST, capacity + 1)) if _fit(levels, n))
     found = [next(below, None), next(above, None)]
     return [n for n in found if n is not None]

@@ -1,0 +1,102 @@
+"""A user's own measured steps: a CSV file to rows, and rows to a stack's file.
+
+    model,cluster,dtype,plan,seconds
+    llama3-8b,hgx-h100,bf16,tp=8 dp=2 global_batch=32,4.31
+
+`model` is a name of the catalogue or a file, `plan` fields of a Plan (docs/reference/plans.md) with
+`=`, apart by spaces, `seconds` of one step. `dtype` is that of products and may be left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from os import path as paths
+
+from yantra.accuracy.fit import Parts
+from yantra.accuracy.predict import Refused, predicted
+from yantra.accuracy.rows import Row
+from yantra.accuracy.splits import judged, residuals
+from yantra.base.documents import Path, read_text
+from yantra.base.errors import ConfigError, expected_got
+from yantra.fabric import clusters
+
+_COLUMNS = ("model", "cluster", "plan", "seconds")
+_OPTIONAL = ("dtype",)
+
+
+def read_steps(path: Path, stack: str) -> list[Row]:
+    """Return the steps of a file as rows of a stack. Raises ConfigError with the line."""
+    name = str(path)
+    lines = csv.DictReader(read_text(path).splitlines())
+    found = lines.fieldnames or ()
+    for column in _COLUMNS:
+        if column not in found:
+            expected = f"columns {', '.join(_COLUMNS)} and perhaps {', '.join(_OPTIONAL)}"
+            raise ConfigError(f"{name}:1", expected_got(expected, ", ".join(found)))
+    rows = [_row(line, f"{name}:{at}", stack) for at, line in enumerate(lines, 2)]
+    if not rows:
+        raise ConfigError(name, "expected at least one step below the names of the columns")
+    return rows
+
+
+def _row(line: dict[str, str], where: str, stack: str) -> Row:
+    from yantra.workloads.models.catalogue import find
+
+    model = find(line["model"])
+    cluster = clusters.load(line["cluster"], where=where, folder=paths.dirname(where))
+    plan = _plan(line["plan"], where)
+    try:
+        seconds = float(line["seconds"])
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise ConfigError(where, f"seconds: {expected_got('a number above 0', line['seconds'])}")
+    row = Row(
+        dataset="own",
+        name=where,
+        gpu=cluster.device,
+        dtype=line.get("dtype") or cluster.dtype,
+        stack=stack,
+        fold=model.name,
+        ranks=0,
+        cluster=line["cluster"],
+        model=line["model"],
+        plan=json.dumps(plan),
+        seconds=seconds,
+    )
+    return row._replace(ranks=row.made_plan().ranks)
+
+
+def _plan(text: str, where: str) -> dict[str, object]:
+    from yantra.base.documents import parse_yaml
+
+    plan: dict[str, object] = {}
+    for part in text.split():
+        field, equals, value = part.partition("=")
+        if not equals:
+            problem = expected_got("fields such as tp=8 dp=2", part)
+            raise ConfigError(where, f"plan: {problem}")
+        plan[field] = parse_yaml(value, where)
+    return plan
+
+
+def stack_text(rows: Sequence[Row], title: str) -> tuple[str, list[Parts]]:
+    """Return the file of the stack that fits the rows best, and our parts of each.
+
+    Its interval is conformal where there are ten rows or more of several models, else that of
+    frameworks that nothing is known of. Raises ConfigError for a row that cannot be run.
+    """
+    from yantra.accuracy.stack_files import file_of
+    from yantra.accuracy.suite import recorded
+
+    parts: list[Parts] = []
+    for one in predicted(rows, "measured"):
+        if isinstance(one, Refused):
+            raise ConfigError(one.row.name, one.why)
+        parts.append(one)
+    strange = residuals(judged(recorded(), unseen=True))
+    own = residuals(judged(parts, unseen=False))
+    known = own if len(own) >= 10 and len({row.fold for row, _ in own}) > 1 else strange
+    return file_of(title, ["the user's own steps"], parts, known, strange), parts

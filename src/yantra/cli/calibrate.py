@@ -1,0 +1,50 @@
+"""`yantra calibrate`: a stack fitted to a few measured training steps."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from yantra.cli.command import WithExamples
+
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra calibrate steps.csv --stack my-megatron",
+        "yantra calibrate steps.csv --stack my-megatron -o stacks/my-megatron.yaml",
+        "yantra run --workload step.yw --cluster hgx-h100 --stack ./my-megatron.yaml",
+    ],
+    epilog="steps.csv has the columns model, cluster, plan, seconds and perhaps dtype: "
+    "llama3-8b,hgx-h100,tp=8 dp=2 global_batch=32,4.31",
+)
+@click.argument("file", type=click.Path())
+@click.option("--stack", "name", required=True, help="How the stack is called.")
+@click.option("-o", "--output", type=click.Path(), help="The file to write; NAME.yaml if left out.")
+def command(file: str, name: str, output: str | None) -> int:
+    """Fit a stack to the measured training steps of FILE, and write its file.
+
+    Factors of products, attention and the rest are drawn toward 1 by how little they rest on.
+    """
+    from yantra.accuracy.fit import residual
+    from yantra.accuracy.user_steps import read_steps, stack_text
+    from yantra.base.output import write_text
+    from yantra.fabric import stacks
+
+    rows = read_steps(file, name)
+    text, parts = stack_text(rows, f"{name}, from {len(rows)} measured steps")
+    path = output or f"{name}.yaml"
+    write_text(path, text)
+    from yantra.accuracy.fit import Factors
+
+    terms = stacks.load(path if "/" in path else f"./{path}").terms(parts[0].row.cluster)[1]
+    fitted = Factors(terms.products.value, terms.attention.value, terms.rest.value)
+    for one in parts:
+        off = residual(fitted, one)
+        sys.stdout.write(
+            f"{one.row.name}: measured {one.row.seconds:.4g} s, without the stack "
+            f"{one.seconds:.4g} s, with it {fitted.of(one):.4g} s ({-off:+.1%})\n"
+        )
+    sys.stdout.write(f"wrote {path}; use it with --stack ./{path}\n")
+    return 0

@@ -1,0 +1,31 @@
+"""`yantra stack show`: every term of a stack with its source."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from yantra.cli.command import WithExamples
+
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra stack show megatron-2022",
+        "yantra stack show ./my-megatron.yaml --json",
+    ],
+)
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print the terms as JSON.")
+def command(name: str, as_json: bool) -> None:
+    """Show the terms of a stack, by name or file, each with its source."""
+    from yantra.fabric import stacks
+    from yantra.fabric.stacks.describe import overview, report
+
+    stack = stacks.load(name, where="NAME")
+    if as_json:
+        sys.stdout.write(json.dumps(overview(stack), ensure_ascii=False, indent=1) + "\n")
+    else:
+        sys.stdout.write(report(stack))

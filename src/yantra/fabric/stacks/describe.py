@@ -1,0 +1,75 @@
+"""Stacks for people and programs: rows of a list, and every term with its source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import exp
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from yantra.fabric.stacks.types import Stack, Terms
+
+HEAD = ("name", "machine", "products", "attention", "rest", "launch", "interval", "steps", "models")
+
+
+def rows_of(stack: Stack) -> Iterator[tuple[str, ...]]:
+    """Yield a row in the columns of `HEAD` for each machine of a stack."""
+    for machine, terms in stack.machines:
+        yield (
+            stack.name,
+            machine,
+            f"{terms.products.value:.2f}",
+            f"{terms.attention.value:.2f}",
+            f"{terms.rest.value:.2f}",
+            terms.launch.written if terms.launch.value else "-",
+            _interval(terms),
+            str(terms.rows),
+            str(terms.models),
+        )
+
+
+def _interval(terms: Terms) -> str:
+    width = terms.interval.value
+    return f"-{1 - exp(-width):.0%} +{exp(width) - 1:.0%}" if width else "-"
+
+
+def overview(stack: Stack) -> dict[str, Any]:
+    """Return a stack for JSON: every term by machine, and the table of sources."""
+    return {
+        "name": stack.name,
+        "title": stack.title,
+        "machines": {
+            machine: {"rows": terms.rows, "models": terms.models}
+            | {
+                key: {name: getattr(number, name) for name in number.field_names}
+                for key, number in terms.numbers()
+            }
+            for machine, terms in stack.machines
+        },
+        "copies": None if stack.copies is None else int(stack.copies.value),
+        "sources": dict(stack.sources),
+    }
+
+
+def report(stack: Stack) -> str:
+    """Return every term with its source, as plain text."""
+    from yantra.base.text import table
+
+    rows = [
+        (f"  {machine}: {key}", number.written, number.basis, number.source)
+        for machine, terms in stack.machines
+        for key, number in terms.numbers()
+        if number.value
+    ]
+    if stack.copies is not None:
+        copies = stack.copies
+        rows.append(("  copies", copies.written, copies.basis, copies.source))
+    lines = [
+        stack.title,
+        "",
+        *table(("  term", "value", "basis", "source"), rows, left=4),
+        "",
+        "sources",
+        *(f"  [{key}] {title}" for key, title in stack.sources),
+    ]
+    return "\n".join(lines) + "\n"
