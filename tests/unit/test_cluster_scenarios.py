@@ -13,6 +13,7 @@ from yantra.base.documents import parse_yaml
 from yantra.base.errors import ConfigError
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.cli import main
+from yantra.fabric.clusters import names
 from yantra.scenario import Scenario
 
 WORKLOAD = 'workload: {traces: "step.{rank}.et"}\n'
@@ -97,8 +98,8 @@ def test_what_is_written_reads_back_as_the_same(name: str, ranks: int) -> None:
 CASES = [
     (
         "hgx-h10",
-        f"cluster: no cluster is named 'hgx-h10'; expected one of {', '.join(clusters.names())}, or "
-        "the path of a YAML file; did you mean 'hgx-h100'?",
+        f"cluster: no cluster is named 'hgx-h10'; expected one of {', '.join(names())}, or the path of "
+        "a YAML file; did you mean 'hgx-h100'?",
     ),
     ("{name: 3}", "cluster.name: expected a text, got 3"),
     (

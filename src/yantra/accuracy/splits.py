@@ -6,8 +6,8 @@
 * Unseen stack: factors from all other stacks of the family, same precision and kind. A family is
   Megatron-LM and what is made of its core, or all else.
 
-Intervals are judged likewise: the residuals that set the half-width of a row's interval are held-out
-ones of other models, of the same stack and kind if there are 20, else of all stacks of the kind.
+Intervals are judged likewise: the residuals that set the half-width of a row's interval are
+held-out ones of other models, of the same stack and kind if there are 20, else of all stacks of the kind.
 Where no row of the stack on the machine was fitted, they are those of unseen stacks.
 """
 

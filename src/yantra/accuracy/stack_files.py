@@ -1,4 +1,4 @@
-"""Writes the files of stacks from fitted rows: yantra/fabric/stacks/files, and what a user measured.
+"""Writes the files of stacks from fitted rows: those of yantra/fabric/stacks, and a user's own.
 
 Each machine that a stack was measured on has its own factors; `any` has those of all of its rows
 together. A stack's own rows are all fitted: what the accuracy page reports are fits without them.
@@ -12,7 +12,7 @@ from math import isfinite
 from os import path as paths
 
 from yantra.accuracy.fit import Factors, Parts, fitted, residual
-from yantra.accuracy.predict import LAUNCH_NS
+from yantra.accuracy.predict import LAUNCH_NS, STRAGGLING
 from yantra.accuracy.rows import Row
 from yantra.accuracy.splits import balanced, judged, precision, residuals, width_for
 from yantra.base.output import write_text
@@ -29,10 +29,13 @@ TITLES = {
     "megatron-deepspeed-2023": "Megatron-DeepSpeed as vTrain ran it (2023), small models",
     "megatron-simumax": "Megatron-LM as SimuMax ran it on B200s (2025)",
 }
-_STRAGGLING = '{value: 0.008, basis: derived, source: "[scale] Llama 3.1 405B from 512 to 8,192 H100s: 3 points in 16 x"}'
+_STRAGGLING = (
+    f'{{value: {STRAGGLING}, basis: derived, source: "[scale] Llama 3.1 405B from 512 to 8,192 '
+    'H100s: 3 points in 16 x"}'
+)
 _SCALE = (
-    "MLCommons, MLPerf Training v5.0 results, Llama 3.1 405B on 512 to 8,192 H100s; InternEvo, 7B on "
-    "8 to 1,024 A100s"
+    "MLCommons, MLPerf Training results, Llama 3.1 405B on 512 to 8,192 H100s; InternEvo, 7B on 8 "
+    "to 1,024 A100s"
 )
 
 
@@ -81,7 +84,7 @@ def file_of(
     known: Sequence[tuple[Row, float]],
     strange: Sequence[tuple[Row, float]],
 ) -> str:
-    """Return the text of a stack's file. `known` and `strange` are residuals to set intervals by."""
+    """Return the text of a stack's file; `known` and `strange` are residuals for intervals."""
     machines: dict[str, list[Parts]] = defaultdict(list)
     for one in parts:
         eight = precision(one.row) == "8 bits"

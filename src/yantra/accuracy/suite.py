@@ -190,7 +190,8 @@ def _constant(rows_: Sequence[Judged]) -> float:
 def table(found: Report) -> list[str]:
     """Return the figures as lines of Markdown, for the terminal and the page."""
     lines = [
-        "| data set | machine | rows | tables alone | known stack | unseen stack | in 90 % | fit from |",
+        "| data set | machine | rows | tables alone | known stack | unseen stack | in 90 % "
+        "| fit from |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for line in found.lines:
@@ -213,8 +214,8 @@ def table(found: Report) -> list[str]:
         f"{found.covered_unseen:.1%} where nothing of the stack was fitted.",
         f"* Their interval score is {found.score:.3f}; that of the best constant band, chosen "
         f"knowing the answers, is {found.constant_score:.3f} (less is better).",
-        f"* Kendall's tau over {found.tau_groups} groups of {_LEAST_PLANS} plans or more of one job "
-        f"({RANKED}), pairs closer than 3 % not counted: {agreement}.",
+        f"* Kendall's tau over {found.tau_groups} groups of {_LEAST_PLANS} plans or more of one "
+        f"job ({RANKED}), pairs closer than 3 % not counted: {agreement}.",
     ]
     lines += [f"* left out: {dataset} {name}: {why}" for (dataset, name), why in LEFT_OUT.items()]
     lines += [f"* refused: {dataset} {name}: {why}" for dataset, name, why in found.refused]

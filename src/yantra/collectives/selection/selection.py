@@ -35,8 +35,8 @@ class Group(NamedTuple):
 class Timed(NamedTuple):
     """How long a whole collective takes from when its last member comes, without its messages.
 
-    `points` are (bytes, ns), ascending in bytes, as the collective states them: of an all-gather the
-    part of one rank. Times between them follow straight lines. `basis` says what they rest on.
+    `points` are (bytes, ns), ascending in bytes, as the collective states them: of an all-gather
+    the part of one rank. Times between them follow straight lines. `basis` says what they rest on.
     """
 
     points: tuple[tuple[int, float], ...]

@@ -1,8 +1,9 @@
 """How a number of ranks fits a machine: the members each level of its network gets.
 
-One rank is alone on the innermost level. Up to one domain of a level the ranks stay in it. More fill several domains evenly, each at least by
-half: the largest part of a domain that divides them, in whole granules. A slice of a torus has the
-shape of its size whose longest side is shortest, as the published shapes are.
+One rank is alone on the innermost level. Up to one domain of a level the ranks stay in it. More
+fill several domains evenly, each at least by half: the largest part of a domain that divides them,
+in whole granules. A slice of a torus has the shape of its size whose longest side is shortest, as
+the published shapes are.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def sizes_of(cluster: Cluster, ranks: int, where: str) -> tuple[tuple[int, ...],
     """
     if ranks == 1:
         return ((1,), *((),) * (len(cluster.network) - 1))
-    found = _fit(cluster.network, ranks) if ranks >= 1 else None
+    found = _fit(cluster.network, ranks) if ranks > 1 else None
     if found is not None:
         return found
     nearest = " and ".join(map(str, _nearest(cluster.network, ranks)))

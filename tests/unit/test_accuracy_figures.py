@@ -1,0 +1,82 @@
+"""Figures of accuracy: worked by hand, and the laws of fits and of splits."""
+
+from __future__ import annotations
+
+from math import exp, log
+
+import pytest
+
+from yantra.accuracy.fit import Factors, Parts, fitted, half_width, residual
+from yantra.accuracy.metrics import Band, coverage, errors, interval_score, tau
+from yantra.accuracy.rows import Row, rows
+from yantra.accuracy.splits import judged, with_intervals
+
+
+def row(fold: str, seconds: float = 1.0, stack: str = "megatron-1", cluster: str = "a") -> Row:
+    return Row("set", fold, "gpu", "bf16", stack, fold, 8, cluster, "{}", "{}", seconds)
+
+
+def test_errors_are_signed_and_absolute() -> None:
+    found = errors([0.8, 1.05, 1.4])
+    assert (found.rows, found.low, found.high) == (3, pytest.approx(-0.2), pytest.approx(0.4))
+    assert found.mean == pytest.approx((0.2 + 0.05 + 0.4) / 3)
+    assert found.median == pytest.approx(0.2)
+    assert found.within_ten == pytest.approx(1 / 3)
+
+
+def test_tau_counts_pairs_that_differ_by_three_per_cent() -> None:
+    agreeing, close = [(1.0, 5.0), (2.0, 6.0)], [(1.0, 9.0), (1.02, 1.0)]
+    assert tau([agreeing]) == 1.0
+    assert tau([[(1.0, 6.0), (2.0, 5.0)]]) == -1.0
+    assert tau([close]) is None
+    assert tau([agreeing, close]) == 1.0
+    assert tau([[(1.0, 5.0), (2.0, 5.0)]]) == 0.0
+
+
+def test_an_interval_that_misses_pays_for_how_far() -> None:
+    inside, outside = Band(1.0, 0.5, 2.0), Band(4.0, 0.5, 2.0)
+    assert coverage([inside, outside]) == 0.5
+    assert interval_score([inside]) == pytest.approx(log(4.0))
+    assert interval_score([outside]) == pytest.approx(log(4.0) + 20.0 * log(2.0))
+
+
+def test_factors_are_found_again_and_drawn_to_one_by_how_little_they_rest_on() -> None:
+    made = [Parts(row("m", 1.5 * (p + a + r)), p, a, r) for p, a, r in ((1, 1, 1), (5, 1, 2))]
+    one = fitted(made)
+    assert one.of(made[0]) == pytest.approx(3.0 * 1.5**0.5, rel=0.02)
+    several = [Parts(row(f"m{at}", 1.5 * 4.0), 2.0, 1.0, 1.0) for at in range(9)]
+    assert fitted(several).of(several[0]) == pytest.approx(4.0 * 1.5**0.9, rel=0.02)
+    assert fitted([]) == Factors()
+
+
+def test_the_half_width_holds_nine_of_ten() -> None:
+    assert half_width([0.01 * at for at in range(1, 20)]) == pytest.approx(0.18)
+    assert half_width([0.1] * 8) == float("inf")
+
+
+def test_no_row_is_judged_by_a_fit_that_saw_its_model() -> None:
+    slow = [Parts(row("slow", 9.0), 1.0, 0.0, 0.0)] * 3
+    others = [Parts(row(f"m{at}", 1.0), 1.0, 0.0, 0.0) for at in range(4)]
+    found = judged([*slow, *others], unseen=False)
+    assert found[0].seconds == pytest.approx(1.0, rel=0.01)
+    strange = judged([*slow, *others], unseen=True)
+    assert [one.basis for one in strange] == ["nothing fitted"] * 7
+    assert [one.seconds for one in strange] == [1.0] * 7
+
+
+def test_a_measured_step_is_within_as_many_intervals_as_stated() -> None:
+    parts = [
+        Parts(row(f"m{at % 5}", exp((at * 7919 % 41 - 20) / 100)), 1.0, 0.0, 0.0)
+        for at in range(200)
+    ]
+    found = with_intervals(judged(parts, unseen=False), judged(parts, unseen=True))
+    assert 0.85 <= coverage([one.band for one in found]) <= 0.97
+    assert all(abs(residual(one.factors, one.parts)) < 1 for one in found)
+
+
+def test_every_row_has_a_time_and_a_plan_of_its_ranks() -> None:
+    assert len(rows()) == 906
+    for one in rows():
+        assert one.seconds > 0
+        assert one.made_plan().ranks == one.ranks
+    assert {one.dataset for one in rows() if one.alloc_gib} == {"simumax_b200"}

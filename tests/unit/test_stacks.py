@@ -1,0 +1,164 @@
+"""Stacks: their files, what their terms do, and the interval of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from yantra.base.errors import ConfigError
+from yantra.cli import main
+from yantra.compile import compile, compile_like
+from yantra.fabric import stacks
+from yantra.result import Result
+from yantra.run.interval import SAMPLES, interval, responses
+from yantra.run.simulate import run, simulate
+from yantra.scenario import Scenario, Stack, Templates, cluster_parts
+from yantra.scenario.on_cluster import on_cluster
+from yantra.workloads.plan.plan import Plan
+from yantra.workloads.training.train import train
+
+PLAN = Plan(tp=8, pp=2, dp=2, global_batch=16)
+FILE = """
+title: Mine
+sources: {mine: "a test"}
+machines:
+  any:
+    rows: 3
+    models: 2
+    products: {value: 1.1, source: "[mine]"}
+    attention: {value: 1.2, source: "[mine]"}
+    rest: {value: 1.3, source: "[mine]"}
+"""
+
+
+def scenario(stack: Stack | None = None, speeds: str = "measured") -> Scenario:
+    workload = Templates(workload=train("llama3-8b", PLAN))
+    parts = cluster_parts("hgx-h100", 32, speeds=speeds)  # type: ignore[arg-type]
+    return Scenario(workload=workload, stack=stack, **parts)
+
+
+def time(stack: Stack | None, speeds: str = "measured") -> float:
+    return float(simulate(scenario(stack, speeds)).makespan_ns)
+
+
+@pytest.mark.parametrize("name", stacks.names())
+def test_every_term_has_a_source_and_factors_are_sane(name: str) -> None:
+    stack = stacks.load(name)
+    for _, terms in stack.machines:
+        for key, number in terms.numbers():
+            assert number.source
+            if key in ("products", "attention", "rest"):
+                assert 0.3 < number.value < 4
+        assert terms.rows >= 1
+    assert stack.terms("no such cluster")[0] == "any"
+
+
+@pytest.mark.parametrize("speeds", ["measured", "achievable"])
+def test_factors_of_one_change_nothing_and_equal_ones_multiply_the_time(speeds: str) -> None:
+    plain = time(None, speeds)
+    assert time(Stack(), speeds) == pytest.approx(plain, rel=1e-9)
+    twice = time(Stack(products=2, attention=2, rest=2), speeds)
+    assert twice == pytest.approx(2 * plain, rel=1e-4)
+
+
+def test_each_factor_makes_its_own_part_longer() -> None:
+    plain = time(Stack())
+    for name in ("products", "attention", "rest"):
+        assert plain < time(Stack(**{name: 1.5})) < 1.5 * plain
+
+
+def test_no_kernel_is_shorter_than_its_launch() -> None:
+    result = simulate(scenario(Stack(launch_ns=50_000.0)))
+    nodes = result.nodes
+    kernels = np.asarray(nodes.values("type")) == "COMP_NODE"
+    durations = (nodes["end_ns"] - nodes["start_ns"])[kernels]
+    assert durations[durations > 0].min() >= 50_000
+
+
+def test_stragglers_count_from_64_nodes_on() -> None:
+    plan = Plan(tp=8, dp=256, global_batch=256)
+    parts = cluster_parts("hgx-h100", plan.ranks, speeds="measured")
+    whole = Scenario(workload=Templates(workload=train("llama3-8b", plan)), **parts)
+    plain, slow = (
+        simulate(whole.replace(stack=Stack(straggling=share))).makespan_ns for share in (0.0, 0.1)
+    )
+    assert slow == pytest.approx(plain * 1.2, rel=1e-3)
+    assert time(Stack(straggling=0.1)) == time(Stack())
+
+
+def test_a_stack_is_refused_where_it_would_count_twice_or_change_upstream_numbers() -> None:
+    with pytest.raises(ConfigError, match="^stack: only with semantics yantra"):
+        scenario(Stack(), "achievable").replace(semantics="astra-sim")
+    recorded = scenario().device.replace(compute="recorded")
+    with pytest.raises(ConfigError, match="^stack: not with recorded durations"):
+        scenario(Stack()).replace(device=recorded)
+
+
+def test_a_wrong_file_is_named_with_its_key(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(FILE)
+    assert stacks.load(path).scenario_part()["rest"] == 1.3
+    path.write_text(FILE.replace("value: 1.3", "value: fast"))
+    with pytest.raises(ConfigError, match=r"mine.yaml: machines.any.rest.value: expected a number"):
+        stacks.load(path)
+    with pytest.raises(ConfigError, match="no stack is named 'megatron-2020'; .*did you mean"):
+        stacks.load("megatron-2020")
+
+
+def test_the_command_line_names_a_stack(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workload = tmp_path / "step.yw"
+    plan = ["--tp", "8", "--dp", "2", "--global-batch", "16"]
+    assert main(["workload", "train", "--model", "llama3-8b", *plan, "-o", str(workload)]) == 0
+    on_h100 = ["run", "--workload", str(workload), "--cluster", "hgx-h100"]
+    capsys.readouterr()
+    assert main([*on_h100, "--stack", "megatron-bridge-2026"]) == 0
+    said = capsys.readouterr().out
+    assert "90 %)" in said and "rests on" in said and "H100 SXM" in said
+    assert main(on_h100) == 0
+    assert "90 %" not in capsys.readouterr().out
+    made = on_cluster(str(workload), "hgx-h100", stack="megatron-bridge-2026-moe")
+    assert made.collectives.selection.options[-1] == ("copies", 8)  # type: ignore[union-attr]
+    assert main(["stack", "list"]) == 0
+    assert "megatron-2022" in capsys.readouterr().out
+    assert main(["stack", "show", "megatron-2022"]) == 0
+    assert "fitted to 8 steps of 4 models" in capsys.readouterr().out
+
+
+def sampled(result: Result, factors: np.ndarray) -> list[float]:
+    """Return the times of full runs with factors of products, attention and the rest."""
+    model, made = result.model, []
+    for products, attention, rest in factors:
+        stack = Stack(products=products, attention=attention, rest=rest, interval=0.2)
+        other = compile_like(model, model.scenario.replace(stack=stack))
+        made.append(run(other).makespan_ns / result.makespan_ns)
+    return made
+
+
+def test_the_linear_response_is_near_full_runs_and_never_above() -> None:
+    result = simulate(scenario(Stack(interval=0.2)))
+    rng = np.random.default_rng(1)
+    factors = np.exp(rng.normal(0.0, 0.1, (12, 3)))
+    linear = factors @ responses(result)
+    full = np.array(sampled(result, factors))
+    assert np.all(linear <= full * 1.002)
+    assert np.max(full / linear - 1) < 0.03
+
+
+def test_the_interval_is_that_of_the_stack_or_wider_and_the_same_each_time() -> None:
+    result = simulate(scenario(Stack(interval=0.2)))
+    found = interval(result)
+    assert found is not None and found == interval(result)
+    assert np.log(found.high) == pytest.approx(0.2, abs=0.06)
+    assert -np.log(found.low) == pytest.approx(0.2, abs=0.06)
+    assert interval(result, SAMPLES * 16) is not None
+    assert "collectives of NCCL" in found.rests_on
+
+
+def test_there_is_none_without_a_stack() -> None:
+    model = compile(scenario())
+    assert run(model).interval is None
+    assert "time_low_ns" not in run(model).figures.as_dict()
