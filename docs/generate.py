@@ -36,6 +36,23 @@ _KEYS = ("key", "value", "default", "meaning")
 _PART = re.compile(r"(?<=<!-- generated: )([^>]+?)( -->\n)(.*?)(?=<!-- end -->)", re.DOTALL)
 
 
+def accuracy() -> str:
+    """Return the figures of the last recorded run of the accuracy suite."""
+    from yantra.accuracy.suite import recorded, report, table
+
+    return "\n".join(table(report(recorded()))) + "\n"
+
+
+def stack_names() -> str:
+    """Return a row for each machine of each stack."""
+    from yantra.fabric import stacks
+    from yantra.fabric.stacks.describe import HEAD as HEAD_OF_STACKS
+    from yantra.fabric.stacks.describe import rows_of
+
+    rows = [row for name in stacks.names() for row in rows_of(stacks.load(name))]
+    return _table(HEAD_OF_STACKS, iter(rows))
+
+
 def pages() -> list[Path]:
     """Return the pages that may have generated parts."""
     return sorted([*DOCS.glob("concepts/*.md"), *DOCS.glob("reference/*.md")])
@@ -55,6 +72,8 @@ def part(name: str) -> str:
         "compute models": lambda: plug_ins(compute_models),
         "memory models": lambda: plug_ins(memory_models),
         "schedulers": lambda: plug_ins(schedulers),
+        "accuracy": accuracy,
+        "stacks": stack_names,
         "clusters": cluster_names,
         "peak rates": peak_rates,
         "achievable rates": achievable_rates,

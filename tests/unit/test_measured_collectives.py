@@ -63,11 +63,12 @@ def test_a_token_sent_to_a_node_once_takes_less() -> None:
     group = Group(32, NODE, (0, 1), 0, 8)
     once = chosen("all_to_all", group, copies=8)
     share = (1 - (3 / 4) ** 8) * 4 / 8
-    assert at(once, 2**30) == pytest.approx(share * at(chosen("all_to_all", group), 2**30), rel=0.02)
+    sent = at(chosen("all_to_all", group), 2**30)
+    assert at(once, 2**30) == pytest.approx(share * sent, rel=0.02)
 
 
 def test_a_system_that_nobody_measured_is_refused() -> None:
-    with pytest.raises(ConfigError, match="no measured collectives of 'h10'; .*did you mean"):
+    with pytest.raises(ConfigError, match=r"no measured collectives of 'h10'; .*did you mean"):
         chosen("all_reduce", Group(8, NODE, (0,), 0, 8), system="h10")
 
 
@@ -105,5 +106,5 @@ def test_all_members_end_so_long_after_the_last_has_come() -> None:
     parts["collectives"] = parts["collectives"].replace(selection=Slow)
     workload = Templates(workload=train("llama3-8b", Plan(tp=8)))
     nodes = simulate(Scenario(workload=workload, **parts)).collectives
-    durations = {end - start for start, end in zip(nodes["start_ns"], nodes["end_ns"], strict=True)}
-    assert durations == {1e6}
+    durations = nodes["end_ns"] - nodes["start_ns"]
+    assert list(durations) == pytest.approx([1e6] * len(durations))

@@ -60,7 +60,7 @@ def test_factors_of_one_change_nothing_and_equal_ones_multiply_the_time(speeds: 
     plain = time(None, speeds)
     assert time(Stack(), speeds) == pytest.approx(plain, rel=1e-9)
     twice = time(Stack(products=2, attention=2, rest=2), speeds)
-    assert twice == pytest.approx(2 * plain, rel=1e-4)
+    assert twice == pytest.approx(2 * plain, rel=1e-3)  # but for hand-overs of 10 ns
 
 
 def test_each_factor_makes_its_own_part_longer() -> None:
@@ -72,7 +72,7 @@ def test_each_factor_makes_its_own_part_longer() -> None:
 def test_no_kernel_is_shorter_than_its_launch() -> None:
     result = simulate(scenario(Stack(launch_ns=50_000.0)))
     nodes = result.nodes
-    kernels = np.asarray(nodes.values("type")) == "COMP_NODE"
+    kernels = np.array([kind.startswith("COMP") for kind in nodes.values("type")])
     durations = (nodes["end_ns"] - nodes["start_ns"])[kernels]
     assert durations[durations > 0].min() >= 50_000
 
@@ -89,10 +89,10 @@ def test_stragglers_count_from_64_nodes_on() -> None:
 
 
 def test_a_stack_is_refused_where_it_would_count_twice_or_change_upstream_numbers() -> None:
-    with pytest.raises(ConfigError, match="^stack: only with semantics yantra"):
+    with pytest.raises(ConfigError, match=r"^stack: only with semantics yantra"):
         scenario(Stack(), "achievable").replace(semantics="astra-sim")
     recorded = scenario().device.replace(compute="recorded")
-    with pytest.raises(ConfigError, match="^stack: not with recorded durations"):
+    with pytest.raises(ConfigError, match=r"^stack: not with recorded durations"):
         scenario(Stack()).replace(device=recorded)
 
 
@@ -103,13 +103,11 @@ def test_a_wrong_file_is_named_with_its_key(tmp_path: Path) -> None:
     path.write_text(FILE.replace("value: 1.3", "value: fast"))
     with pytest.raises(ConfigError, match=r"mine.yaml: machines.any.rest.value: expected a number"):
         stacks.load(path)
-    with pytest.raises(ConfigError, match="no stack is named 'megatron-2020'; .*did you mean"):
+    with pytest.raises(ConfigError, match=r"no stack is named 'megatron-2020'; .*did you mean"):
         stacks.load("megatron-2020")
 
 
-def test_the_command_line_names_a_stack(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_names_a_stack(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     workload = tmp_path / "step.yw"
     plan = ["--tp", "8", "--dp", "2", "--global-batch", "16"]
     assert main(["workload", "train", "--model", "llama3-8b", *plan, "-o", str(workload)]) == 0

@@ -82,7 +82,8 @@ def fitted(rows: Sequence[Parts]) -> Factors:
     found = simplex(loss, simplex(loss, start, 0.2), 0.05)
     models = len(counts)
     power = models / (models + 1)
-    return Factors(*(exp(float(one) * power) for one in found), len(rows), models)
+    products, attention, rest = (exp(float(one) * power) for one in found)
+    return Factors(products, attention, rest, len(rows), models)
 
 
 def half_width(residuals: Sequence[float], covered: float = COVERED) -> float:

@@ -7,8 +7,8 @@
   Megatron-LM and what is made of its core, or all else.
 
 Intervals are judged likewise: the residuals that set the half-width of a row's interval are
-held-out ones of other models, of the same stack and kind if there are 20, else of all stacks of the kind.
-Where no row of the stack on the machine was fitted, they are those of unseen stacks.
+held-out ones of other models, of the same stack and kind if there are 20, else of all stacks of
+the kind. Where no row of the stack on the machine was fitted, they are those of unseen stacks.
 """
 
 from __future__ import annotations

@@ -246,9 +246,9 @@ class Stack(Record):
 
     `products` multiplies the times of matrix products, `attention` those of attention, `rest` those
     of other kernels, messages and collectives. No kernel takes less than `launch_ns`, what the host
-    needs for what it launches. All of it grows by `straggling` with each doubling of the nodes beyond 64, as the
-    slowest of them counts. `interval` is the 90 % interval of a step's time around what is
-    predicted: it is taken times `exp(-interval)` to `exp(interval)`; 0 where none is known.
+    needs for what it launches. All of it grows by `straggling` with each doubling of the nodes
+    beyond 64, as the slowest of them counts. `interval` is half of the 90 % interval of the
+    logarithm of a step's time; 0 where none is known.
     """
 
     name: str | None = None

@@ -20,6 +20,8 @@ from yantra.fabric import topologies
 from yantra.fabric.clusters.types import DTYPES, Basis, Cluster, Level, Number, Shapes
 
 _COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all")
+_MEASURED = ("measured", "measured_over_nodes")
+_COLLECTIVES_KEYS = ("chunks", "inter_dimension", *_MEASURED)
 _ORDERS = ("ascending", "round_robin", "themis")
 _TOP = ("title", "sources", "device", "host", "network")
 _LEVEL = ("name", "kind", "links", "bandwidth", "latency", "algorithms")
@@ -50,11 +52,7 @@ def cluster_of(tree: Any, path: str) -> Cluster:
     host_at = place.key("host")
     host = host_at.mapping(top["host"], ("bandwidth", "latency"), ())
     collectives_at = place.key("collectives")
-    collectives = collectives_at.mapping(
-        top.get("collectives", {}),
-        (),
-        ("chunks", "inter_dimension", "measured", "measured_over_nodes"),
-    )
+    collectives = collectives_at.mapping(top.get("collectives", {}), (), _COLLECTIVES_KEYS)
     return Cluster(
         name=paths.splitext(paths.basename(path))[0],
         title=place.key("title").text(top["title"]),
@@ -78,16 +76,17 @@ def cluster_of(tree: Any, path: str) -> Cluster:
         host_bandwidth=host_at.key("bandwidth").quantity(host["bandwidth"], "bandwidth", "B/s"),
         host_latency=host_at.key("latency").quantity(host["latency"], "time", "ns", whole=True),
         network=_network(place.key("network"), top["network"]),
-        **{
-            key: collectives_at.key(key).text(collectives[key])
-            for key in ("measured", "measured_over_nodes")
-            if key in collectives
-        },
+        **_texts(collectives_at, collectives, _MEASURED),
         chunks=collectives_at.key("chunks").whole(collectives.get("chunks", 1)),
         inter_dimension=collectives_at.key("inter_dimension").choice(
             collectives.get("inter_dimension", "ascending"), _ORDERS
         ),
     )
+
+
+def _texts(place: Place, tree: dict[str, Any], keys: tuple[str, ...]) -> dict[str, str]:
+    """Read those of some texts that are there."""
+    return {key: place.key(key).text(tree[key]) for key in keys if key in tree}
 
 
 def _rates(place: Place, tree: Any, dtypes: tuple[str, ...]) -> tuple[tuple[str, Number], ...]:

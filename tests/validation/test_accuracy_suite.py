@@ -1,0 +1,54 @@
+"""The accuracy suite: its recorded run is what the code says, and errors do not grow.
+
+The bars are those that the recorded run met, rounded up; a change that makes a set worse fails.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from yantra.accuracy.fit import Parts
+from yantra.accuracy.predict import predicted
+from yantra.accuracy.rows import datasets
+from yantra.accuracy.suite import chosen_rows, recorded, report
+from yantra.fabric import stacks
+
+# By data set, machine and kind: the most that the mean error may be with the stack known.
+BARS = {
+    ("korthikanti", "dgx-a100-80gb 16 bits", "dense"): 0.05,
+    ("ptdp", "dgx-a100-80gb 16 bits", "dense"): 0.05,
+    ("bridge_dense", "hgx-h100 8 bits", "dense"): 0.06,
+    ("bridge_dense", "gb200-nvl72 8 bits", "dense"): 0.15,
+    ("mpt_fsdp_a100", "dgx-a100-80gb 16 bits", "dense"): 0.09,
+    ("mpt_fsdp_h100", "hgx-h100 16 bits", "dense"): 0.10,
+    ("vtrain_one_node", "dgx-a100-80gb 16 bits", "dense"): 0.08,
+}
+FEW = 3  # rows of each set that are run again
+
+
+def test_errors_with_a_known_stack_do_not_grow() -> None:
+    found = report(recorded())
+    known = {(line.dataset, line.machine, line.kind): line.known.mean for line in found.lines}
+    assert {key: known[key] for key, bar in BARS.items() if known[key] > bar} == {}
+    assert 0.85 <= found.covered_known <= 0.95
+    assert 0.85 <= found.covered_unseen <= 0.95
+    assert found.score < found.constant_score
+    assert found.tau is not None and found.tau >= 0.85
+
+
+@pytest.mark.parametrize("dataset", datasets())
+def test_the_recorded_run_is_what_the_code_says(dataset: str) -> None:
+    of_set = [row for row in chosen_rows() if row.dataset == dataset]
+    some = of_set[:: max(1, len(of_set) // FEW)][:FEW]
+    before = {one.row.name: one for one in recorded() if one.row.dataset == dataset}
+    for one in predicted(some, "measured"):
+        assert isinstance(one, Parts), one
+        assert one.seconds == pytest.approx(before[one.row.name].seconds, rel=1e-4)
+
+
+def test_every_row_is_predicted() -> None:
+    assert {one.row for one in recorded()} == set(chosen_rows())
+
+
+def test_every_stack_of_the_rows_has_a_file() -> None:
+    assert {row.stack for row in chosen_rows() if row.kind == "dense"} <= set(stacks.names())
