@@ -45,6 +45,10 @@ TEXTS = {
     "job.yaml": "model: llama3-8b\nplan: {tp: 2}\n",
     "key.txt": "secret\n",
     "my-device.yaml": (ROOT / "src/yantra/compute/devices/dies/a100.yaml").read_text(),
+    "steps.csv": "model,cluster,plan,seconds\nllama3-8b,hgx-h100,tp=8 dp=2 global_batch=32,4.31\n",
+    "my-megatron.yaml": "title: mine\nsources: {mine: a test}\nmachines:\n  any:\n    rows: 1\n"
+    "    models: 1\n    products: {value: 1.1, source: '[mine]'}\n"
+    "    attention: {value: 1.1, source: '[mine]'}\n    rest: {value: 1.1, source: '[mine]'}\n",
 }
 TENSOR = [3, 4, 0, 6, 4, "cpu"]
 ADD = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"

@@ -26,9 +26,10 @@ from yantra.accuracy.metrics import (
     interval_score,
     tau,
 )
-from yantra.accuracy.rows import LEFT_OUT, Row, rows
+from yantra.accuracy.rows import LEFT_OUT, Row, datasets, rows
 from yantra.accuracy.splits import Judged, judged, precision, with_intervals
 from yantra.base.documents import read_text
+from yantra.base.errors import ConfigError, did_you_mean
 
 RECORD = paths.join(paths.dirname(__file__), "rows", "predicted.csv")
 _HEAD = ("dataset", "name", "products_s", "attention_s", "rest_s")
@@ -68,15 +69,22 @@ class Report(NamedTuple):
 
 
 def predicted_now(
-    every: int = 1, told: Callable[[int, int], None] = lambda *_: None
+    every: int = 1,
+    told: Callable[[int, int], None] = lambda *_: None,
+    dataset: str | None = None,
 ) -> tuple[list[Parts], tuple[tuple[str, str, str], ...]]:
     """Run all rows, of the largest set only `every` so many, and return what came out.
 
     Second are rows that are refused: data set, name and why. `told` hears how many of all are done.
+    Raises ConfigError for a `dataset` that is none.
     """
     from yantra.accuracy.predict import predicted
 
-    chosen = chosen_rows(every)
+    known = datasets()
+    if dataset is not None and dataset not in known:
+        problem = f"no data set is named '{dataset}'; expected one of {', '.join(known)}"
+        raise ConfigError("--data", problem + did_you_mean(dataset, known))
+    chosen = [row for row in chosen_rows(every) if dataset in (None, row.dataset)]
     made: list[Parts] = []
     refused = []
     for one in predicted(chosen, "measured", lambda done: told(done, len(chosen))):

@@ -13,8 +13,7 @@ from yantra.cli.command import WithExamples
     cls=WithExamples,
     examples=[
         "yantra accuracy --last",
-        "yantra accuracy --every 8",
-        "yantra accuracy",
+        "yantra accuracy --data ptdp",
     ],
 )
 @click.option("--last", is_flag=True, help="Print the figures of the last recorded run; at once.")
@@ -25,7 +24,8 @@ from yantra.cli.command import WithExamples
     show_default=True,
     help="Of the largest data set (720 steps), run the plans of every so many jobs.",
 )
-def command(last: bool, every: int) -> int:
+@click.option("--data", help="Run one data set alone, by its name in the table.")
+def command(last: bool, every: int, data: str | None) -> int:
     """Predict 906 measured training steps and say how far off we are; takes minutes.
 
     By data set: the mean error with measured kernels alone, with factors fitted to other models
@@ -39,7 +39,7 @@ def command(last: bool, every: int) -> int:
         found = report(recorded())
     else:
         with progress("predicting") as told:
-            parts, refused = predicted_now(every, told or (lambda *_: None))
+            parts, refused = predicted_now(every, told or (lambda *_: None), data)
         found = report(parts, refused)
     sys.stdout.write("\n".join(table(found)) + "\n")
     return 0

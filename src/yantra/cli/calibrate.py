@@ -13,7 +13,7 @@ from yantra.cli.command import WithExamples
     cls=WithExamples,
     examples=[
         "yantra calibrate steps.csv --stack my-megatron",
-        "yantra calibrate steps.csv --stack my-megatron -o stacks/my-megatron.yaml",
+        "yantra calibrate steps.csv --stack my-megatron -o mine.yaml",
         "yantra run --workload step.yw --cluster hgx-h100 --stack ./my-megatron.yaml",
     ],
     epilog="steps.csv has the columns model, cluster, plan, seconds and perhaps dtype: "
@@ -27,7 +27,7 @@ def command(file: str, name: str, output: str | None) -> int:
 
     Factors of products, attention and the rest are drawn toward 1 by how little they rest on.
     """
-    from yantra.accuracy.fit import residual
+    from yantra.accuracy.fit import Factors, residual
     from yantra.accuracy.user_steps import read_steps, stack_text
     from yantra.base.output import write_text
     from yantra.fabric import stacks
@@ -36,8 +36,6 @@ def command(file: str, name: str, output: str | None) -> int:
     text, parts = stack_text(rows, f"{name}, from {len(rows)} measured steps")
     path = output or f"{name}.yaml"
     write_text(path, text)
-    from yantra.accuracy.fit import Factors
-
     terms = stacks.load(path if "/" in path else f"./{path}").terms(parts[0].row.cluster)[1]
     fitted = Factors(terms.products.value, terms.attention.value, terms.rest.value)
     for one in parts:

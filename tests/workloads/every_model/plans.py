@@ -48,6 +48,7 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "offload_activations": (False, True),
     "flash_attention": (True, False),
     "dropout": (False, True),
+    "fused_loss": (True, False),
     "routing": ("uniform", "zipf:1.2"),
     "capacity_factor": (None, 1.25),
 }

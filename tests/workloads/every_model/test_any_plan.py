@@ -62,6 +62,8 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "overlap_p2p": SWITCH,
     "offload_activations": SWITCH,
     "offload_optimizer": SWITCH,
+    "fused_loss": SWITCH,
+    "loss_as_layer": SWITCH,
     "routing": st.sampled_from(["uniform", "zipf:1", "zipf:-1"]),
     "capacity_factor": st.sampled_from([0.5, 1.25, 0]),
     "bucket_elements": st.sampled_from([10**6, 10**9]),

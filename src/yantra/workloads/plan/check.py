@@ -300,11 +300,26 @@ def _pipeline(plan: Plan, facts: Facts) -> Iterator[Broken]:
     if schedule.requires(plan.pp, plan.micro_batches or 1, plan.vpp) is not None:
         return
     stages = plan.pp * plan.vpp
-    if facts.layers >= stages:  # else there is no need to lay them out, which takes time for many
+    if (
+        facts.layers + 2 >= stages
+    ):  # else there is no need to lay them out, which takes time for many
         stages = schedule.stages(plan.pp, plan.vpp).count
-    if facts.layers < stages:
-        field = "vpp" if plan.vpp > 1 and facts.layers >= plan.pp else "pp"
-        yield Broken(field, f"{facts.layers} layers cannot fill {stages} stages")
+    ends = plan.embedding_as_layer + plan.loss_as_layer
+    whole = facts.layers + ends
+    field = "vpp" if plan.vpp > 1 and facts.layers >= plan.pp else "pp"
+    if whole < stages:
+        named = f"{facts.layers} layers" + (f" and {counted(ends, 'end')}" if ends else "")
+        reason = f"{named} cannot fill {stages} stages"
+        if not ends and facts.layers + 2 >= stages:
+            reason += (
+                ", unless the embedding and the loss count (embedding_as_layer, loss_as_layer)"
+            )
+        yield Broken(field, reason)
+    elif ends and whole % stages:
+        each = (
+            f"{facts.layers} layers and {counted(ends, 'end')} do not fill {stages} stages evenly"
+        )
+        yield Broken("embedding_as_layer" if plan.embedding_as_layer else "loss_as_layer", each)
 
 
 def _multiples(number: int, of: int) -> str:

@@ -105,6 +105,9 @@ ALIASES: tuple[Alias, ...] = (
     Alias("optimizer_cpu_offload", "offload_optimizer", _MEGATRON),
     Alias("cpu_offloading", "offload_activations", _MEGATRON),
     Alias("use_flash_attn", "flash_attention", _MEGATRON),
+    Alias("cross_entropy_loss_fusion", "fused_loss", _MEGATRON),
+    Alias("account_for_embedding_in_pipeline_split", "embedding_as_layer", _MEGATRON),
+    Alias("account_for_loss_in_pipeline_split", "loss_as_layer", _MEGATRON),
     Alias("moe_expert_capacity_factor", "capacity_factor", _MEGATRON),
 )
 

@@ -49,6 +49,9 @@ SWITCHES = (
     "offload_activations",
     "flash_attention",
     "dropout",
+    "fused_loss",
+    "embedding_as_layer",
+    "loss_as_layer",
 )
 DERIVED: Any = None  # left out: the plan derives it from other fields, once
 _DERIVED = ("sequence_parallel", "global_batch", "schedule")
@@ -96,6 +99,9 @@ class Plan(Record):
     offload_activations: bool = False
     flash_attention: bool = True
     dropout: bool = False
+    fused_loss: bool = True
+    embedding_as_layer: bool = False
+    loss_as_layer: bool = False
     routing: str = "uniform"
     capacity_factor: float | None = None
 

@@ -46,6 +46,7 @@ def setting_of(plan: Plan, sequence: int, expert_rank: int = 0) -> Setting:
         recompute=plan.recompute,
         flash_attention=plan.flash_attention,
         dropout=plan.dropout,
+        fused_loss=plan.fused_loss,
         capacity_factor=plan.capacity_factor,
         routing=plan.routing,
         expert_rank=expert_rank,

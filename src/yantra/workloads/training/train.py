@@ -159,7 +159,14 @@ def works_of(
             sequence=sequence,
             expert_rank=expert_rank,
         )
-        for stage, layers in enumerate(layer_ranges(len(model.layers), stages))
+        for stage, layers in enumerate(
+            layer_ranges(
+                len(model.layers),
+                stages,
+                front=plan.embedding_as_layer,
+                tail=plan.loss_as_layer,
+            )
+        )
     ]
 
 

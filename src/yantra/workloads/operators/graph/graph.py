@@ -45,6 +45,7 @@ class Setting(NamedTuple):
     training: bool = True
     recompute: Recompute = "none"
     flash_attention: bool = True
+    fused_loss: bool = True
     dropout: bool = False
     capacity_factor: float | None = None
     routing: str = "uniform"

@@ -4,6 +4,10 @@ A remainder goes to the middle stages first, then to the first stage, then to th
 also hold the embedding and the head. For Llama 3 405B, 126 layers on 16 stages, that is 7 layers
 on the first and the last stage and 8 on the others, as it was trained (Llama 3 paper, arXiv
 2407.21783, section 3.3.2).
+
+Where the embedding or the head with the loss count as layers, all stages get the same number of
+them (Megatron-LM: account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split). The
+first or the last stage may then have no other layer.
 """
 
 from __future__ import annotations
@@ -11,11 +15,16 @@ from __future__ import annotations
 from yantra.base.errors import ConfigError
 
 
-def layer_ranges(layers: int, stages: int) -> tuple[tuple[int, int], ...]:
+def layer_ranges(
+    layers: int, stages: int, *, front: bool = False, tail: bool = False
+) -> tuple[tuple[int, int], ...]:
     """Return (first, end) of the layers of each stage; `end` is not in it.
 
-    Raises ConfigError where some stage would have no layer.
+    With `front` and `tail` the embedding and the head count as layers. Raises ConfigError where
+    some stage would have no layer, or stages could not have equally many.
     """
+    if front or tail:
+        return _even(layers, stages, int(front), int(tail))
     if stages > layers:
         problem = f"expected at most one stage per layer ({layers}), got {stages} stages"
         raise ConfigError("pp", f"{problem}; use fewer stages (pp x chunks per device)")
@@ -29,3 +38,12 @@ def layer_ranges(layers: int, stages: int) -> tuple[tuple[int, int], ...]:
         ranges.append((first, end))
         first = end
     return tuple(ranges)
+
+
+def _even(layers: int, stages: int, front: int, tail: int) -> tuple[tuple[int, int], ...]:
+    each, left = divmod(layers + front + tail, stages)
+    if left or not each:
+        counted = f"{layers} layers and {front + tail} of the ends"
+        raise ConfigError("pp", f"expected equal stages of {counted}, got {stages} stages")
+    ends = [min(max(each * (stage + 1) - front, 0), layers) for stage in range(stages)]
+    return tuple(zip([0, *ends[:-1]], ends, strict=True))

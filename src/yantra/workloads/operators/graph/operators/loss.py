@@ -3,6 +3,10 @@
 Three all-reduces of one fp32 number per token make the largest logit, the label's logit and the sum
 of exponentials known; logits never leave their rank. (Shoeybi et al., Megatron-LM, 2019, section
 3; Megatron-LM's vocab_parallel_cross_entropy.) The exponentials stay in fp32 for the gradient.
+
+Memory of the logits, in bytes per token and entry of the vocabulary: fused, the 4 of the
+exponentials. Otherwise, as PyTorch's cross_entropy of logits that are cast to fp32, those of the
+activations' type (2), of the cast (4) and of log_softmax (4), all until the gradient.
 """
 
 from __future__ import annotations
@@ -49,7 +53,10 @@ def cross_entropy(g: Graph, logits: Tensor, name: str = "loss") -> None:
         bytes_read=_FP32 * elements, bytes_written=g.bytes(logits, where),
     )  # fmt: skip
     gradient = Gradient((backward,), (), (), ((0, where),))
-    g.add(name, (Use(logits, where),), (), tuple(program), (gradient,), keeps=_FP32 * elements)
+    kept = _FP32 * elements
+    if not g.setting.fused_loss:
+        kept += _FP32 * elements + g.bytes(logits, where)
+    g.add(name, (Use(logits, where),), (), tuple(program), (gradient,), keeps=kept)
 
 
 def _sum(name: str, after: int, rows: int) -> Operation:
