@@ -3,8 +3,8 @@
 A step takes T = p P + a A + r R, where P, A and R are our times of products, attention and all else
 on its critical path (see predict.py). The factors p, a and r are those of least error in the
 logarithm, robust against single rows, with a pull of a and r toward p where the rows do not tell
-them apart. Each is then raised to the power g / (g + 1), where g is the number of different models
-and machines among the rows: a factor that rests on little is drawn to 1.
+them apart. Each is then drawn to what less specific rows say, and those to 1: with the number g of
+different models and machines among the rows, log f = g / (g + 1) log fitted + 1 / (g + 1) log prior.
 
 Intervals are conformal: the share of calibration rows that lie closer than the half-width is 90 %,
 counted as (n + 1) 0.9 of n (Vovk, Gammerman and Shafer, "Algorithmic learning in a random world",
@@ -57,10 +57,11 @@ class Factors(NamedTuple):
         )
 
 
-def fitted(rows: Sequence[Parts]) -> Factors:
-    """Return the factors of some rows, shrunk; those of no rows are 1."""
+def fitted(rows: Sequence[Parts], prior: Factors | None = None) -> Factors:
+    """Return the factors of some rows, drawn to `prior` or 1; of no rows those themselves."""
+    drawn_to = prior or Factors()
     if not rows:
-        return Factors()
+        return drawn_to
     import numpy as np
 
     from yantra.collectives.protocols import simplex
@@ -82,7 +83,10 @@ def fitted(rows: Sequence[Parts]) -> Factors:
     found = simplex(loss, simplex(loss, start, 0.2), 0.05)
     models = len(counts)
     power = models / (models + 1)
-    products, attention, rest = (exp(float(one) * power) for one in found)
+    products, attention, rest = (
+        exp(float(one) * power) * other ** (1.0 - power)
+        for one, other in zip(found, drawn_to[:3], strict=True)
+    )
     return Factors(products, attention, rest, len(rows), models)
 
 

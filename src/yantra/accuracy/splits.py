@@ -109,11 +109,25 @@ def _factors(row: Row, parts: Iterable[Parts], unseen: bool) -> tuple[Factors, s
         chosen = [one for one in others if _of_family(one.row) == _of_family(row)]
         return fitted(chosen), f"{len(chosen)} rows of other stacks" if chosen else "nothing fitted"
     others = [one for one in parts if (one.row.stack, one.row.fold) != (row.stack, row.fold)]
-    for basis, level in _KNOWN:
-        chosen = [one for one in others if level(one.row) == level(row)]
-        if chosen:
-            return fitted(chosen), basis
-    return Factors(), "nothing fitted"
+    return nearest(row, others)
+
+
+def nearest(row: Row, others: Sequence[Parts]) -> tuple[Factors, str]:
+    """Return the factors that rows of the same stack give, and which of them were nearest.
+
+    Those of the very machine and kind are drawn to the next nearest, and others to 1. Mixtures of
+    experts are not drawn to other machines: their dispatch libraries differ by machine.
+    """
+    own = [one for one in others if _exact(one.row) == _exact(row)]
+    rest = [one for one in others if _exact(one.row) != _exact(row)]
+    prior, basis = Factors(), "nothing fitted"
+    for name, level in _KNOWN[1:]:
+        chosen = [one for one in rest if level(one.row) == level(row)]
+        is_strange = bool(own) and row.kind == "moe" and level is _any_machine
+        if chosen and not is_strange:
+            prior, basis = fitted(chosen), name
+            break
+    return (fitted(own, prior), _KNOWN[0][0]) if own else (prior, basis)
 
 
 def residuals(rows: Iterable[Judged]) -> list[tuple[Row, float]]:

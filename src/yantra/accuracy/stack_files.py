@@ -14,7 +14,7 @@ from os import path as paths
 from yantra.accuracy.fit import Factors, Parts, fitted, residual
 from yantra.accuracy.predict import LAUNCH_NS, STRAGGLING
 from yantra.accuracy.rows import Row
-from yantra.accuracy.splits import balanced, judged, precision, residuals, width_for
+from yantra.accuracy.splits import balanced, judged, nearest, precision, residuals, width_for
 from yantra.base.output import write_text
 from yantra.fabric import stacks
 
@@ -54,9 +54,8 @@ def write_all(parts: Sequence[Parts]) -> None:
                 continue
             name = stack if kind == "dense" else f"{stack}-moe"
             title = TITLES.get(stack, stack) + (", mixture of experts" if kind == "moe" else "")
-            text = file_of(
-                title, sorted({one.row.dataset for one in of_kind}), of_kind, known, strange
-            )
+            sets = sorted({one.row.dataset for one in of_kind})
+            text = file_of(title, sets, of_kind, own, known, strange)
             write_text(paths.join(FOLDER, f"{name}.yaml"), text)
 
 
@@ -81,10 +80,14 @@ def file_of(
     title: str,
     datasets: Sequence[str],
     parts: Sequence[Parts],
+    every: Sequence[Parts],
     known: Sequence[tuple[Row, float]],
     strange: Sequence[tuple[Row, float]],
 ) -> str:
-    """Return the text of a stack's file; `known` and `strange` are residuals for intervals."""
+    """Return the text of a stack's file; `every` are its rows of all kinds.
+
+    `known` and `strange` are residuals for intervals.
+    """
     machines: dict[str, list[Parts]] = defaultdict(list)
     for one in parts:
         eight = precision(one.row) == "8 bits"
@@ -103,7 +106,8 @@ def file_of(
     lines.append("machines:")
     for key, own in machines.items():
         width = width_for(own[0].row, known, seen=True)
-        lines += _terms(key, fitted(own), width, own[0].row.stack)
+        factors = nearest(own[0].row, every)[0]._replace(rows=len(own))
+        lines += _terms(key, factors, width, own[0].row.stack)
     width = width_for(parts[0].row, strange, seen=True)
     lines += _terms("any", fitted(parts), width, parts[0].row.stack)
     return "\n".join(lines) + "\n"

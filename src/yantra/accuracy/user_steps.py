@@ -99,4 +99,4 @@ def stack_text(rows: Sequence[Row], title: str) -> tuple[str, list[Parts]]:
     strange = residuals(judged(recorded(), unseen=True))
     own = residuals(judged(parts, unseen=False))
     known = own if len(own) >= 10 and len({row.fold for row, _ in own}) > 1 else strange
-    return file_of(title, ["the user's own steps"], parts, known, strange), parts
+    return file_of(title, ["the user's own steps"], parts, parts, known, strange), parts

@@ -40,9 +40,9 @@ MEANINGS: Mapping[str, str] = {
     "offload_activations": "activations wait in the host's memory for their backward pass",
     "flash_attention": "attention keeps no square of the sequence",
     "dropout": "activations hold the masks of dropout",
-    "fused_loss": "the loss keeps one copy of the logits, in fp32; else it keeps them in the type of "
-    "activations, in fp32, and the logarithms of their softmax in fp32",
-    "embedding_as_layer": "the embedding counts as a layer where stages get equal numbers of them",
+    "fused_loss": "the loss keeps one copy of the logits, in fp32; else it keeps them in the type "
+    "of activations, in fp32, and the logarithms of their softmax in fp32",
+    "embedding_as_layer": "the embedding counts as a layer; stages then get equally many",
     "loss_as_layer": "the head with the loss counts as a layer likewise",
     "routing": "share of tokens of each expert: uniform, or zipf:<alpha>",
     "capacity_factor": "tokens an expert takes, as a multiple of the average; all if left out",
