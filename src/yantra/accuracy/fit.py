@@ -3,8 +3,8 @@
 A step takes T = p P + a A + r R, where P, A and R are our times of products, attention and all else
 on its critical path (see predict.py). The factors p, a and r are those of least error in the
 logarithm, robust against single rows, with a pull of a and r toward p where the rows do not tell
-them apart. Each is then drawn to what less specific rows say, and those to 1: with the number g of
-different models and machines among the rows, log f = g / (g + 1) log fitted + 1 / (g + 1) log prior.
+them apart. Each is then drawn to what less specific rows say, and those to 1: with the number g
+of different models and machines among the rows, its logarithm is (g fitted + prior) / (g + 1).
 
 Intervals are conformal: the share of calibration rows that lie closer than the half-width is 90 %,
 counted as (n + 1) 0.9 of n (Vovk, Gammerman and Shafer, "Algorithmic learning in a random world",

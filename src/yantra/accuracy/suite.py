@@ -195,6 +195,15 @@ def _constant(rows_: Sequence[Judged]) -> float:
     return min(score(at / 100.0) for at in range(2, 120))
 
 
+def as_dict(found: Report) -> dict[str, Any]:
+    """Return the figures for JSON."""
+    lines = [
+        line._asdict() | {key: getattr(line, key)._asdict() for key in ("raw", "known", "unseen")}
+        for line in found.lines
+    ]
+    return found._asdict() | {"lines": lines}
+
+
 def table(found: Report) -> list[str]:
     """Return the figures as lines of Markdown, for the terminal and the page."""
     lines = [

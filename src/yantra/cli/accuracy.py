@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import click
@@ -14,6 +15,7 @@ from yantra.cli.command import WithExamples
     examples=[
         "yantra accuracy --last",
         "yantra accuracy --data ptdp",
+        "yantra accuracy --last --json",
     ],
 )
 @click.option("--last", is_flag=True, help="Print the figures of the last recorded run; at once.")
@@ -25,14 +27,15 @@ from yantra.cli.command import WithExamples
     help="Of the largest data set (720 steps), run the plans of every so many jobs.",
 )
 @click.option("--data", help="Run one data set alone, by its name in the table.")
-def command(last: bool, every: int, data: str | None) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+def command(last: bool, every: int, data: str | None, as_json: bool) -> int:
     """Predict 906 measured training steps and say how far off we are; takes minutes.
 
     By data set: the mean error with measured kernels alone, with factors fitted to other models
     of the same framework, and with factors of other frameworks; how many lie within the 90 %
     interval; and whether plans come in the right order.
     """
-    from yantra.accuracy.suite import predicted_now, recorded, report, table
+    from yantra.accuracy.suite import as_dict, predicted_now, recorded, report, table
     from yantra.cli.progress import progress
 
     if last:
@@ -41,5 +44,6 @@ def command(last: bool, every: int, data: str | None) -> int:
         with progress("predicting") as told:
             parts, refused = predicted_now(every, told or (lambda *_: None), data)
         found = report(parts, refused)
-    sys.stdout.write("\n".join(table(found)) + "\n")
+    text = json.dumps(as_dict(found), indent=1) if as_json else "\n".join(table(found))
+    sys.stdout.write(f"{text}\n")
     return 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from math import exp
 
 import click
 
@@ -14,6 +16,7 @@ from yantra.cli.command import WithExamples
     examples=[
         "yantra calibrate steps.csv --stack my-megatron",
         "yantra calibrate steps.csv --stack my-megatron -o mine.yaml",
+        "yantra calibrate steps.csv --stack my-megatron --json",
         "yantra run --workload step.yw --cluster hgx-h100 --stack ./my-megatron.yaml",
     ],
     epilog="steps.csv has the columns model, cluster, plan, seconds and perhaps dtype: "
@@ -22,7 +25,8 @@ from yantra.cli.command import WithExamples
 @click.argument("file", type=click.Path())
 @click.option("--stack", "name", required=True, help="How the stack is called.")
 @click.option("-o", "--output", type=click.Path(), help="The file to write; NAME.yaml if left out.")
-def command(file: str, name: str, output: str | None) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print what was fitted as JSON.")
+def command(file: str, name: str, output: str | None, as_json: bool) -> int:
     """Fit a stack to the measured training steps of FILE, and write its file.
 
     Factors of products, attention and the rest are drawn toward 1 by how little they rest on.
@@ -38,11 +42,23 @@ def command(file: str, name: str, output: str | None) -> int:
     write_text(path, text)
     terms = stacks.load(path if "/" in path else f"./{path}").terms(parts[0].row.cluster)[1]
     fitted = Factors(terms.products.value, terms.attention.value, terms.rest.value)
-    for one in parts:
-        off = residual(fitted, one)
+    steps = [
+        {
+            "step": one.row.name,
+            "measured_s": one.row.seconds,
+            "without_s": one.seconds,
+            "with_s": fitted.of(one),
+        }
+        for one in parts
+    ]
+    if as_json:
+        sys.stdout.write(json.dumps({"file": path, "steps": steps}, indent=1) + "\n")
+        return 0
+    for step, one in zip(steps, parts, strict=True):
+        off = exp(-residual(fitted, one)) - 1.0
         sys.stdout.write(
-            f"{one.row.name}: measured {one.row.seconds:.4g} s, without the stack "
-            f"{one.seconds:.4g} s, with it {fitted.of(one):.4g} s ({-off:+.1%})\n"
+            f"{step['step']}: measured {step['measured_s']:.4g} s, without the stack "
+            f"{step['without_s']:.4g} s, with it {step['with_s']:.4g} s ({off:+.1%})\n"
         )
     sys.stdout.write(f"wrote {path}; use it with --stack ./{path}\n")
     return 0
