@@ -182,19 +182,31 @@ def test_attention_without_a_mask_takes_nearly_twice() -> None:
 
 
 def test_experts_that_share_skewed_rows_take_longer() -> None:
-    layer = {"batch": [16], "m": [1024], "n": [4096], "k": [4096], "inner": [2048]}
+    layer = {"batch": [16], "m": [256], "n": [4096], "k": [4096], "inner": [2048]}
     layer |= {"experts": [16], "top_k": [2]}
-    rows = kernels([2 * 16 * 1024 * 4096**2], [10**9], "grouped_gemm", "bf16", "forward", **layer)
+    rows = kernels([2 * 16 * 256 * 4096**2], [10**9], "grouped_gemm", "bf16", "forward", **layer)
     even, skewed = of(rows).middle[0], of(rows.replace(skew=np.array([120]))).middle[0]
     assert skewed > even
 
 
 def test_a_layer_of_experts_is_the_sum_of_its_products_by_operations() -> None:
-    sizes = {"batch": [8] * 2, "m": [2048] * 2, "inner": [1536] * 2, "experts": [64] * 2}
+    sizes = {"batch": [8] * 2, "m": [256] * 2, "inner": [1536] * 2, "experts": [64] * 2}
     sizes |= {"n": [3072, 4096], "k": [4096, 1536], "top_k": [4] * 2}
-    flops = [2 * 8 * 2048 * 3072 * 4096, 2 * 8 * 2048 * 1536 * 4096]
+    flops = [2 * 8 * 256 * 3072 * 4096, 2 * 8 * 256 * 1536 * 4096]
     first, second = of(kernels(flops, [10**8] * 2, "grouped_gemm", "bf16", **sizes)).middle
     assert first == pytest.approx(2 * second, rel=1e-9)
+
+
+def test_experts_with_many_rows_take_at_most_as_long_as_one_after_the_other() -> None:
+    rows, n, k, inner = 8192, 4096, 4096, 2048
+    dense = of(kernels([2 * rows * n * k], [10**8], "gemm", "bf16", m=[rows], n=[n], k=[k]))
+    layer = {"batch": [8], "m": [rows], "n": [n], "k": [k], "inner": [inner], "experts": [8]}
+    layer |= {"top_k": [2]}
+    experts = of(kernels([16 * rows * n * k], [10**9], "grouped_gemm", "bf16", **layer))
+    moved_ns = (
+        4 * 2 * k * 8 * rows / 2e12 * 1e9
+    )  # read and written twice, at less than any bandwidth
+    assert experts.middle[0] <= 8 * dense.middle[0] + moved_ns
 
 
 def test_a_launch_is_hidden_behind_other_kernels_unless_each_is_alone() -> None:

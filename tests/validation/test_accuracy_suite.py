@@ -17,7 +17,7 @@ from yantra.fabric import stacks
 BARS = {
     ("korthikanti", "dgx-a100-80gb 16 bits", "dense"): 0.05,
     ("ptdp", "dgx-a100-80gb 16 bits", "dense"): 0.05,
-    ("bridge_dense", "hgx-h100 8 bits", "dense"): 0.07,
+    ("bridge_dense", "hgx-h100 8 bits", "dense"): 0.085,
     ("bridge_dense", "gb200-nvl72 8 bits", "dense"): 0.15,
     ("mpt_fsdp_a100", "dgx-a100-80gb 16 bits", "dense"): 0.07,
     ("mpt_fsdp_h100", "hgx-h100 16 bits", "dense"): 0.08,

@@ -13,6 +13,10 @@ is corrected by a surface: linear in log2 of the rows an expert has, and between
 regression over their sizes. The fastest kernel that is measured with layers like these is taken.
 A kernel's share of its layer is that of its operations.
 
+The tables end near a thousand rows an expert. From `LOOPED` on, experts one after the other are
+taken where that is faster, as frameworks for training run them: each a dense product (`gemm`), and
+their rows written and read before and after.
+
 Tables are of forward passes; gradients take the same by SimuMax's grouped products (`DGRAD`), and
 those of weights what their accumulation moves besides. Sources: NOTICE.
 """
@@ -46,6 +50,11 @@ LOADS = (0.0, 0.25, 0.4)
 
 DGRAD = 1.04
 """The gradient of the input over the forward: median of 24 grouped products on B200 and A100."""
+
+LOOPED = 512
+"""Rows of an expert from which one dense product after the other may be faster."""
+
+_MOVES = 4  # of a row in 16 bits: read and written, before the products and after
 
 NOISE = 0.38
 ROWS = np.arange(-8.0, 13.01, 0.5)
@@ -85,6 +94,10 @@ class Layer(NamedTuple):
     tokens: Reals
     gates: Reals
     skew: Reals
+
+    def take(self, rows: Any) -> Layer:
+        """Return some rows."""
+        return Layer(*(part[rows] for part in self))
 
 
 def loaded(layer: Layer) -> Reals:
@@ -282,10 +295,31 @@ def _of_layers(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, R
         middle[wide] = _of_products(kernels.take(wide), dtype, machine)[0]
     phases = np.array([{"dgrad": DGRAD}.get(phase, 1.0) for phase in kernels.phases])
     backward = np.array([phase in ("dgrad", "wgrad") for phase in kernels.phases])[kernels.phase]
+    many = layer.rows / layer.experts >= LOOPED
+    if many.any():
+        alone = _one_by_one(kernels.take(many), layer.take(many), dtype, machine)
+        middle[many] = np.minimum(
+            middle[many], alone + _moved_us(layer, machine)[many] * share[many]
+        )
     each = np.log2(np.maximum(layer.rows / layer.experts, 2.0**-8))
     error = _ERROR + np.where(backward, _BACKWARD_ERROR, 0) + np.where(wide, _NO_LAYER, 0)
     error = error + _OCTAVE * np.maximum(each - ROWS[-1], 0) + (0 if machine.is_own else SCALED)
     return middle * phases[kernels.phase] + accumulation_us(kernels, machine), error
+
+
+def _one_by_one(kernels: Kernels, layer: Layer, dtype: str, machine: Machine) -> Reals:
+    """Return microseconds of the experts' products one after the other, on the busiest device."""
+    nothing = np.zeros_like(kernels.accumulated)
+    single = kernels.replace(batch=np.ones_like(kernels.batch), accumulated=nothing)
+    busiest = loaded(layer) / layer.rows
+    made: Reals = products(single, dtype, machine)[0] * layer.experts * busiest
+    return made
+
+
+def _moved_us(layer: Layer, machine: Machine) -> Reals:
+    """Return what sorting the rows by experts and back takes."""
+    made: Reals = _MOVES * 2 * layer.hidden * loaded(layer) * 1e6 / machine.memory_bytes_per_s
+    return made
 
 
 def layer_of(kernels: Kernels) -> tuple[Layer, Reals]:
