@@ -270,7 +270,10 @@ def _in_child(command: list[str]) -> tuple[str, Fault | None]:
         out.seek(0)
         text = out.read()
     code = os.waitstatus_to_exitcode(status)
-    problem = _problem(command[0], code, text, usage.ru_maxrss * 1024)
+    # A process starts with the peak of the one that starts it, which says nothing of its own.
+    inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = usage.ru_maxrss if usage.ru_maxrss > inherited else 0
+    problem = _problem(command[0], code, text, peak * 1024)
     return f"status {code}", Fault(problem, " ".join(command) + "\n" + text) if problem else None
 
 

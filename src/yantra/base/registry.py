@@ -179,6 +179,8 @@ class Registry(Generic[T]):
         if isinstance(name, type):
             in_package = self._built_in_name(name) is not None
             return None if in_package else plugin_files.file_of_class(name)
+        if name in self._imported:
+            return None
         path = plugin_files.split_path(name)
         return path[0] if path is not None else self._plugged.get(self.split(name)[0])
 

@@ -150,7 +150,8 @@ def _below(axes: Sequence[tuple[int, int, tuple[int, ...]]], end: int) -> int:
     """Return how many offsets, sums of one of each axis, are below `end`."""
     offsets = [0]
     for count, stride, listed in axes:
-        steps = listed or range(0, count * stride, stride) if listed or stride else (0,) * count
+        # What is beyond the end alone stays beyond it: a million ranks are not gone through.
+        steps = listed or (range(0, min(count * stride, end), stride) if stride else (0,) * count)
         offsets = [one + step for one in offsets for step in steps if one + step < end]
     return len(offsets)
 

@@ -16,6 +16,8 @@ from yantra.base.errors import ConfigError, did_you_mean
 class Quirk(StrEnum):
     """Names as they stand in scenarios and on the command line."""
 
+    __hash__ = str.__hash__  # Enum's own is a call of Python, for every look at a set of quirks
+
     WHOLE_NANOSECONDS = "whole-nanoseconds"
     LOWEST_DIMENSION_ONLY = "lowest-dimension-only"
     SEND_COMPLETES_ON_ARRIVAL = "send-completes-on-arrival"

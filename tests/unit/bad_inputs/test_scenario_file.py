@@ -41,7 +41,7 @@ CASES: list[tuple[str, str]] = [
         with_line("speed: 1"),
         "speed: unknown key; expected one of semantics, workload, cluster, network, collectives, "
         "resources, scheduler, quirks, replay_only, track_local_memory, local_memory_trace, "
-        "trace_nodes, fold",
+        "trace_nodes, stack, fold",
     ),
     (
         changed("kind: ring", "kind: rng"),
@@ -75,7 +75,7 @@ CASES: list[tuple[str, str]] = [
         changed("size: 8", "sise: 8"),
         "cluster.topology[0].sise: unknown key; did you mean 'size'?",
     ),
-    (changed("size: 8", "size: 1"), "cluster.topology[0].size: must be at least 2; got 1"),
+    (changed("size: 8", "size: 0"), "cluster.topology[0].size: must be at least 1; got 0"),
     (
         changed("50 GB/s", "50"),
         "cluster.topology[0].bandwidth: a number needs its unit; expected a bandwidth such as "

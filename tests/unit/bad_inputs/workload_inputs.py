@@ -84,7 +84,6 @@ def write(folder: Path) -> None:
     llama: Any = catalogue.described("llama3-8b")
     small = model_of(llama.replace(**description.fields_of(sizes, "model")))
     train(small, Plan(tp=2, pp=2, dp=2)).save(folder / "good.yw")
-    train(small, Plan()).save(folder / "one.yw")
     whole = (folder / "good.yw").read_bytes()
     (folder / "cut.yw").write_bytes(whole[: len(whole) // 2])
     _changed(folder, "nomanifest.yw", lambda name, data: None if "manifest" in name else data)
