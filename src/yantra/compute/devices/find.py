@@ -8,16 +8,15 @@ from os import path as paths
 
 from yantra.base.documents import Path, parse_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.named_files import ENDING, NamedFiles
 from yantra.compute.devices.types import FILE, Device
 
-_FOLDER = paths.join(paths.dirname(__file__), "dies")
-_ENDING = ".yaml"
+_FILES = NamedFiles("device", paths.join(paths.dirname(__file__), "dies"))
 
 
 def names() -> tuple[str, ...]:
     """Return the names of the built-in devices, sorted."""
-    files = sorted(os.listdir(_FOLDER))
-    return tuple(file.removesuffix(_ENDING) for file in files if file.endswith(_ENDING))
+    return _FILES.names()
 
 
 def load(name: Path, where: str = "device") -> Device:
@@ -27,10 +26,10 @@ def load(name: Path, where: str = "device") -> Device:
     """
     text = os.fspath(name)
     if text in names():
-        return _read(paths.join(_FOLDER, text + _ENDING))
-    if text.endswith(_ENDING):
+        return _read(_FILES.path(text))
+    if text.endswith(ENDING):
         return _read(text)
-    expected = f"one of {', '.join(names())}, or the path of a file that ends in {_ENDING}"
+    expected = f"one of {', '.join(names())}, or the path of a file that ends in {ENDING}"
     raise ConfigError(where, expected_got(expected, text) + did_you_mean(text, names()))
 
 

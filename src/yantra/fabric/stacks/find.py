@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from os import path as paths
 from typing import Any
 
 from yantra.base.documents import Path, parse_yaml, read_text
-from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.base.errors import expected_got
+from yantra.base.named_files import NamedFiles
 from yantra.fabric.clusters.reader import Place
 from yantra.fabric.clusters.types import Number
 from yantra.fabric.stacks.types import ANY, Stack, Terms
 
-_FOLDER = paths.join(paths.dirname(__file__), "files")
-_ENDING = ".yaml"
+_FILES = NamedFiles("stack", paths.join(paths.dirname(__file__), "files"))
 _FACTORS = ("products", "attention", "rest")
 _OTHERS = ("launch", "straggling", "interval")
 _NONE = Number(value=0.0, unit="", written="0", source="none known")
@@ -22,9 +21,7 @@ _NONE = Number(value=0.0, unit="", written="0", source="none known")
 
 def names() -> tuple[str, ...]:
     """Return the names of the built-in stacks, sorted."""
-    return tuple(
-        file.removesuffix(_ENDING) for file in sorted(os.listdir(_FOLDER)) if file.endswith(_ENDING)
-    )
+    return _FILES.names()
 
 
 def load(name: Path, *, where: str = "stack", folder: Path = "") -> Stack:
@@ -33,19 +30,7 @@ def load(name: Path, *, where: str = "stack", folder: Path = "") -> Stack:
     A path has a `/` in it or ends in `.yaml`; a relative one starts from `folder`. `where` is the
     field that an unknown name is reported at. Raises ConfigError.
     """
-    text = os.fspath(name)
-    if text in names():
-        path = paths.join(_FOLDER, text + _ENDING)
-    elif os.sep in text or text.endswith(_ENDING):
-        path = paths.join(folder, text)
-    else:
-        known = names()
-        named = f"'{text}'" if text.isprintable() else show(text)
-        raise ConfigError(
-            where,
-            f"no stack is named {named}; expected one of {', '.join(known)}, or the path of a YAML "
-            f"file{did_you_mean(text, known)}",
-        )
+    path = _FILES.path_of(name, where=where, folder=folder)
     return _parsed(read_text(path), path)
 
 

@@ -1,0 +1,47 @@
+"""Files of a folder that have names, such as clusters and stacks, beside a user's own by path."""
+
+from __future__ import annotations
+
+import os
+from os import path as paths
+
+from yantra.base.documents import Path
+from yantra.base.errors import ConfigError, did_you_mean, show
+
+ENDING = ".yaml"
+
+
+class NamedFiles:
+    """The YAML files of a folder; `kind` is what messages call one ("cluster")."""
+
+    def __init__(self, kind: str, folder: str) -> None:
+        self._kind = kind
+        self._folder = folder
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the files, sorted."""
+        files = sorted(os.listdir(self._folder))
+        return tuple(file.removesuffix(ENDING) for file in files if file.endswith(ENDING))
+
+    def path(self, name: str) -> str:
+        """Return the file of a name that is one of `names()`."""
+        return paths.join(self._folder, name + ENDING)
+
+    def path_of(self, name: Path, *, where: str, folder: Path = "") -> str:
+        """Return the file of a name, or of a path, which has a `/` in it or ends in `.yaml`.
+
+        A relative path starts from `folder`. `where` is the field that an unknown name is reported
+        at. Raises ConfigError.
+        """
+        text = os.fspath(name)
+        known = self.names()
+        if text in known:
+            return self.path(text)
+        if os.sep in text or text.endswith(ENDING):
+            return paths.join(folder, text)
+        named = f"'{text}'" if text.isprintable() else show(text)
+        raise ConfigError(
+            where,
+            f"no {self._kind} is named {named}; expected one of {', '.join(known)}, or the path of "
+            f"a YAML file{did_you_mean(text, known)}",
+        )
