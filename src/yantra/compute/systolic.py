@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
+from yantra.base.divisors import divisors
 from yantra.base.errors import ConfigError
 from yantra.base.fields import Choice, Quantity, Section, Whole
 from yantra.base.records import Record
@@ -205,13 +206,9 @@ def _divisions(arrays: int, partition: Partition) -> Iterator[tuple[int, int, in
     elif partition == "weight":
         yield 1, 1, arrays
     else:
-        for over_batch in _divisors(arrays) if partition == "auto" else (1,):
-            for over_m in _divisors(arrays // over_batch):
+        for over_batch in divisors(arrays) if partition == "auto" else (1,):
+            for over_m in divisors(arrays // over_batch):
                 yield over_batch, over_m, arrays // over_batch // over_m
-
-
-def _divisors(whole: int) -> list[int]:
-    return [part for part in range(1, whole + 1) if whole % part == 0]
 
 
 def _ceil(sizes: Reals, parts: int) -> Any:

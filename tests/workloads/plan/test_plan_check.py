@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from yantra.base.divisors import divisors
 from yantra.base.errors import ConfigError
 from yantra.base.records import Record
 from yantra.workloads.plan.check import check, facts_of, problems
-from yantra.workloads.plan.nearest import _divisors, cost, nearest
+from yantra.workloads.plan.nearest import cost, nearest
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.plan.words import difference
 
@@ -370,7 +371,7 @@ def test_huge_numbers_are_refused_at_once(plan: Plan, problem: str) -> None:
 
 @given(st.integers(1, 5000))
 def test_divisors_are_those_that_divide(number: int) -> None:
-    assert list(_divisors(number)) == [d for d in range(1, number + 1) if number % d == 0]
+    assert list(divisors(number)) == [d for d in range(1, number + 1) if number % d == 0]
 
 
 @given(plan=IMPOSSIBLE)

@@ -13,11 +13,11 @@ nearer; what is returned breaks no rule.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from itertools import product
 from math import inf, log2
 from typing import Any
 
+from yantra.base.divisors import divisors
 from yantra.workloads.plan.check import Facts, problems
 from yantra.workloads.plan.plan import AXES, LARGEST, Plan
 
@@ -51,9 +51,9 @@ def _splits(plan: Plan, facts: Facts) -> list[tuple[float, dict[str, int]]]:
     """Return the products of four sizes that make the plan's ranks, the cheapest first."""
     found = []
     heads = facts.heads or (1,)
-    for tp in (d for d in _divisors(plan.ranks) if not facts.heads or heads[0] % d == 0):
-        for cp in _divisors(plan.ranks // tp):
-            for pp in (d for d in _divisors(plan.ranks // tp // cp) if d <= facts.layers):
+    for tp in (d for d in divisors(plan.ranks) if not facts.heads or heads[0] % d == 0):
+        for cp in divisors(plan.ranks // tp):
+            for pp in (d for d in divisors(plan.ranks // tp // cp) if d <= facts.layers):
                 sizes = dict(zip(_SPLIT, (tp, cp, pp, plan.ranks // tp // cp // pp), strict=True))
                 cost = sum(_change(getattr(plan, axis), size) for axis, size in sizes.items())
                 found.append((cost, sizes))
@@ -104,14 +104,14 @@ def _shards(plan: Plan, facts: Facts) -> Iterator[dict[str, Any]]:
     if plan.shard is None or plan.zero == 0 or facts.experts:
         yield {"shard": None}
     else:
-        yield from ({"shard": size} for size in _divisors(plan.dp * plan.cp))
+        yield from ({"shard": size} for size in divisors(plan.dp * plan.cp))
 
 
 def _batches(plan: Plan, facts: Facts) -> Iterator[dict[str, Any]]:
     """Yield micro-batches, global batches, chunks and schedules worth trying."""
     schedules = dict.fromkeys((plan.schedule, "1f1b", "interleaved"))
-    chunks = dict.fromkeys((plan.vpp, 1, 2, *_divisors(max(facts.layers // plan.pp, 1))))
-    sizes = dict.fromkeys((plan.micro_batch, *_divisors(plan.global_batch)))
+    chunks = dict.fromkeys((plan.vpp, 1, 2, *divisors(max(facts.layers // plan.pp, 1))))
+    sizes = dict.fromkeys((plan.micro_batch, *divisors(plan.global_batch)))
     for micro_batch in sizes:
         batches = (batch for batch in _global_batches(plan, micro_batch) if batch <= LARGEST)
         for batch in dict.fromkeys(batches):
@@ -156,21 +156,4 @@ def _is_size(value: Any) -> bool:
 
 
 def _common(sizes: tuple[int, ...], ranks: int) -> list[int]:
-    return [d for d in _divisors(ranks) if all(size % d == 0 for size in sizes)]
-
-
-@lru_cache(maxsize=4096)
-def _divisors(number: int) -> tuple[int, ...]:
-    """Return the divisors in ascending order, from the prime factors."""
-    found, left, prime = [1], number, 2
-    while left > 1:
-        if prime * prime > left:
-            prime = left
-        power, more = 1, found
-        while left % prime == 0:
-            left //= prime
-            power *= prime
-            more = more + [divisor * power for divisor in found]
-        found = more
-        prime += 1
-    return tuple(sorted(found))
+    return [d for d in divisors(ranks) if all(size % d == 0 for size in sizes)]
