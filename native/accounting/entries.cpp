@@ -84,7 +84,9 @@ private:
             found->at.emplace_back(outcome_.start[place], place);
         }
         for (Entered& one : all) {
-            std::sort(one.at.begin(), one.at.end());
+            if (!std::is_sorted(one.at.begin(), one.at.end())) {
+                std::sort(one.at.begin(), one.at.end());
+            }
         }
         return all;
     }
@@ -96,7 +98,9 @@ private:
             if (model_.communicator_at(rank, name) == communicator) {
                 const auto middle = static_cast<std::ptrdiff_t>(entries.size());
                 entries.insert(entries.end(), at.begin(), at.end());
-                std::inplace_merge(entries.begin(), entries.begin() + middle, entries.end());
+                if (middle != 0) {
+                    std::inplace_merge(entries.begin(), entries.begin() + middle, entries.end());
+                }
             }
         }
         return entries;

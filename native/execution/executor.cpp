@@ -190,7 +190,9 @@ void Executor::issue(ActorId actor, NodeId node) {
     const Recorder::Scope scope(engine_.recorder());
     probe_.issued(actor, at, engine_.now(), op);
     state_.start[at] = engine_.now();
-    if (notes_ != Notes::nothing) [[unlikely]] {
+    const bool noted =
+        notes_ == Notes::nodes || (notes_ == Notes::groups && op.kind == OpKind::collective);
+    if (noted) [[unlikely]] {
         note(actor, node.index(), Happening::starts);
     }
     if (op.kind == OpKind::skip) {
@@ -257,7 +259,7 @@ void Executor::skip(ActorId actor, NodeId node) {
     const u32 at = place(actor, node);
     state_.end[at] = engine_.now();
     probe_.ended(actor, at, op(actor, node));
-    if (notes_ != Notes::nothing) [[unlikely]] {
+    if (notes_ == Notes::nodes) [[unlikely]] {
         note(actor, node.index(), Happening::ends);
     }
     ++state_.nodes_done;
@@ -301,7 +303,7 @@ void Executor::complete(ActorId actor, NodeId node) {
     ++a.done;
     state_.end[at] = engine_.now();
     probe_.ended(actor, at, op);
-    if (notes_ != Notes::nothing) [[unlikely]] {
+    if (notes_ == Notes::nodes) [[unlikely]] {
         note(actor, node.index(), Happening::ends);
     }
     if (watcher_ != nullptr) [[unlikely]] {
@@ -343,12 +345,9 @@ void Executor::finish_if_done(ActorId actor) {
 }
 
 void Executor::note(ActorId actor, u32 node, Happening::What what) {
-    if (what != Happening::finishes && notes_ == Notes::groups) {
-        const Op& op = this->op(actor, NodeId(node));
-        if (what != Happening::starts || op.kind != OpKind::collective ||
-            communicator_of(actor, NodeId(node)) == 0) {
-            return;
-        }
+    const bool only_groups = what == Happening::starts && notes_ == Notes::groups;
+    if (only_groups && communicator_of(actor, NodeId(node)) == 0) {
+        return;
     }
     happenings_.push_back({actors_.rank(actor).index(), node, what});
 }

@@ -1,7 +1,8 @@
-"""Which files hold the same, without keeping them in memory.
+"""Which files hold the same, without keeping large ones in memory.
 
-Small contents are kept and compared. Of a large one a few hundred bytes are; where another has the
-same ones, both are told apart by a digest of all bytes, for which the first is read once more.
+Contents are told apart by a few hundred of their bytes. Where another has the same ones, small
+contents are compared whole: they are kept. Large ones are not; both are told apart by a digest of
+all bytes, for which the first is read once more.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ class Contents:
 
     def __init__(self, load: Callable[[str], bytes]) -> None:
         self._load = load
+        self._first: dict[tuple[int, bytes], tuple[bytes, int]] = {}
         self._small: dict[bytes, int] = {}
         self._sampled: dict[tuple[int, bytes], tuple[int, str]] = {}
         self._digested: dict[tuple[int, bytes], dict[bytes, int]] = {}
@@ -26,16 +28,23 @@ class Contents:
 
     def number(self, content: bytes, path: str) -> tuple[int, bool]:
         """Return the number of a content, and whether it is new."""
+        sample = len(content), content[:: len(content) // _SAMPLED + 1]
         if len(content) <= SMALL:
-            number = self._small.setdefault(content, self._count)
+            number = self._of_small(content, sample)
         else:
-            number = self._of_large(content, path)
+            number = self._of_large(content, sample, path)
         is_new = number == self._count
         self._count += is_new
         return number, is_new
 
-    def _of_large(self, content: bytes, path: str) -> int:
-        sample = len(content), content[:: len(content) // _SAMPLED]
+    def _of_small(self, content: bytes, sample: tuple[int, bytes]) -> int:
+        """Comparing costs far less than the hash of a content, which only a second one needs."""
+        first, number = self._first.setdefault(sample, (content, self._count))
+        if first == content:
+            return number
+        return self._small.setdefault(content, self._count)
+
+    def _of_large(self, content: bytes, sample: tuple[int, bytes], path: str) -> int:
         if sample not in self._sampled:
             self._sampled[sample] = self._count, path
             return self._count
