@@ -10,8 +10,7 @@ import os
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, repeat
-from operator import is_
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from yantra import _core
@@ -196,14 +195,15 @@ def _of_objects(graphs: Graphs, workload: Traces, ranks: int, quirks: frozenset[
         raise TraceError(
             f"workload: {len(workload.traces)} traces for {ranks} ranks of the cluster"
         )
-    first = workload.traces[0] if workload.traces else None
-    shared = all(map(is_, workload.traces, repeat(first)))
-    names = [id(first)] if shared else list(map(id, workload.traces))
+    traces = workload.traces
+    # Of tuples the same objects are found equal first, and fast; others are compared by content.
+    shared = not traces or (traces[-1] is traces[0] and traces == traces[:1] * ranks)
+    names = list(map(id, traces[:1] if shared else traces))
     places = {name: at for at, name in enumerate(dict.fromkeys(names))}
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
     for name in places:
         rank = names.index(name)
-        graph = workload.traces[rank].graph(merge_duplicates=merge, kernels=graphs.kernels)
+        graph = traces[rank].graph(merge_duplicates=merge, kernels=graphs.kernels)
         graphs.add(graph, f"trace of rank {rank}", quirks)
     one = array("I", [0])
     graphs.by_rank = one * ranks if shared else array("I", [places[name] for name in names])
