@@ -18,6 +18,7 @@
 #include "base/wire.hpp"
 #include "trace/cycle.hpp"
 #include "trace/id_index.hpp"
+#include "trace/node_order.hpp"
 
 namespace yantra {
 
@@ -28,45 +29,6 @@ constexpr std::size_t remembered_names = 4096;
 constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
 
 std::uint32_t narrow(std::size_t count) { return static_cast<std::uint32_t>(count); }
-
-// Which records make up which node. Records of one node are adjacent in `records`, in file order.
-struct NodeOrder {
-    std::vector<std::uint32_t> records;
-    std::vector<std::uint32_t> record_begin;  // n + 1
-    std::vector<std::uint32_t> node_of_record;
-
-    std::uint32_t nodes() const { return narrow(record_begin.size() - 1); }
-    std::span<const std::uint32_t> records_of(std::uint32_t node) const {
-        return std::span(records).subspan(record_begin[node],
-                                          record_begin[node + 1] - record_begin[node]);
-    }
-    std::uint32_t first(std::uint32_t node) const { return records[record_begin[node]]; }
-    std::uint32_t last(std::uint32_t node) const { return records[record_begin[node + 1] - 1]; }
-};
-
-NodeOrder order_nodes(const Trace& trace) {
-    NodeOrder order;
-    const std::vector<std::uint64_t>& id = trace.id;
-    order.records.resize(id.size());
-    std::iota(order.records.begin(), order.records.end(), 0U);
-    const auto by_id = [&](std::uint32_t a, std::uint32_t b) {
-        return std::pair(id[a], a) < std::pair(id[b], b);
-    };
-    if (!std::is_sorted(id.begin(), id.end())) {
-        std::sort(order.records.begin(), order.records.end(), by_id);
-    }
-    order.node_of_record.resize(id.size());
-    order.record_begin.reserve(id.size() + 1);
-    for (std::uint32_t i = 0; i < id.size(); ++i) {
-        const std::uint32_t record = order.records[i];
-        if (i == 0 || id[record] != id[order.records[i - 1]]) {
-            order.record_begin.push_back(i);
-        }
-        order.node_of_record[record] = narrow(order.record_begin.size() - 1);
-    }
-    order.record_begin.push_back(narrow(id.size()));
-    return order;
-}
 
 // "comm_size" and the like: where the column of an attribute name lies in the graph.
 struct IntRole {

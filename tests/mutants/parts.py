@@ -28,6 +28,8 @@ PARTS = {
     "fast-forward": Part(
         (
             "native/fold/shortcuts/fast_forward.cpp",
+            "native/fold/shortcuts/fast_forward_state.hpp",
+            "native/fold/shortcuts/moving_on.cpp",
             "native/fold/shortcuts/state_visitors.hpp",
             "native/collective/runtime/state.hpp",
             "native/execution/state.hpp",

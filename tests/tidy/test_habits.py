@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("src", "native", "distributions", "tests", "benchmarks", "docs", "examples")
 LONGEST_FUNCTION = 60
 LONGEST_NATIVE_FUNCTION = 70
+LONGEST_NATIVE_FILE = 500
 
 
 def _files(*suffixes: str) -> list[Path]:
@@ -64,6 +65,12 @@ def test_a_native_function_fits_a_screen(path: Path) -> None:
         elif line.startswith("}") and start is not None:
             assert number - start < LONGEST_NATIVE_FUNCTION, f"line {start}"
             start = None
+
+
+def test_no_file_of_the_core_is_longer_than_a_reader_keeps_in_mind() -> None:
+    core = [path for path in NATIVE if not path.name.endswith(".test.cpp")]
+    lines = {path: len(path.read_text().splitlines()) for path in core}
+    assert not {path for path, count in lines.items() if count > LONGEST_NATIVE_FILE}
 
 
 UNSAFE = {
