@@ -132,11 +132,11 @@ RankId Executor::peer_of(ActorId actor, NodeId node) const {
 void Executor::handle(ActorId actor, const RankEvent& event) {
     const NodeId node(event.a);
     probe_.node_done(event, engine_.now(), place(actor, node), op(actor, node).node_class);
-    complete(actor, node);
+    complete(actor, node, static_cast<u8>(event.kind.kind()));
 }
 
 void Executor::completed(const Completion& completion) {
-    complete(ActorId(completion.a), NodeId(completion.b));
+    complete(ActorId(completion.a), NodeId(completion.b), static_cast<u8>(completion.kind.kind()));
 }
 
 // Messages whose other half was there first never wait, so most runs of collectives keep no column.
@@ -203,11 +203,10 @@ void Executor::issue(ActorId actor, NodeId node) {
         ++a.occupied[op.resource];
     }
     ++a.in_flight;
-    const EventKind done(Owner::execution, node_done);
     switch (op.kind) {
         case OpKind::timed:
             a.compute_busy += op.busy_ticks;
-            engine_.of_ranks.schedule(actor, op.ticks, done, node.index());
+            engine_.of_ranks.schedule(actor, op.ticks, done(op.resource), node.index());
             return;
         case OpKind::collective:
             enter_collective(actor, node, op);
@@ -217,7 +216,8 @@ void Executor::issue(ActorId actor, NodeId node) {
             post_message(actor, node, op);
             return;
         case OpKind::memory:
-            memory_.access({actor, actors_.rank(actor), op.bytes, at, done, node.index(), op.ticks});
+            memory_.access({actor, actors_.rank(actor), op.bytes, at, done(op.resource), node.index(),
+                            op.ticks});
             return;
         case OpKind::skip:
             break;
@@ -235,7 +235,7 @@ void Executor::enter_collective(ActorId actor, NodeId node, const Op& op) {
                         .actor = actor,
                         .node = node,
                         .place = place(actor, node),
-                        .then = {{Owner::execution, node_done}, actor.index(), node.index()}});
+                        .then = {done(op.resource), actor.index(), node.index()}});
 }
 
 void Executor::post_message(ActorId actor, NodeId node, const Op& op) {
@@ -243,7 +243,7 @@ void Executor::post_message(ActorId actor, NodeId node, const Op& op) {
     const RankId rank = actors_.rank(actor);
     const RankId peer = peer_of(actor, node);
     const Actors::Ends ends = actors_.ends(actor, peer, sends);
-    const Completion then{{Owner::execution, node_done}, actor.index(), node.index()};
+    const Completion then{done(op.resource), actor.index(), node.index()};
     if (watcher_ != nullptr) [[unlikely]] {
         watcher_->message_posted(actor, op.bytes, op.tag, sends ? ends.src : ends.dst, sends);
     }
@@ -288,21 +288,20 @@ void Executor::release_children(ActorId actor, NodeId node) {
     }
 }
 
-void Executor::complete(ActorId actor, NodeId node) {
+void Executor::complete(ActorId actor, NodeId node, u8 slot) {
     OfActor& a = state_.actors[actor];
-    const Op& op = this->op(actor, node);
     const u32 at = place(actor, node);
     if (watcher_ != nullptr) [[unlikely]] {
         watcher_->actor_changes(actor);
     }
-    if (op.resource != unlimited) {
-        --a.occupied[op.resource];
+    if (slot != unlimited) {
+        --a.occupied[slot];
     }
     --a.in_flight;
     ++state_.nodes_done;
     ++a.done;
     state_.end[at] = engine_.now();
-    probe_.ended(actor, at, op);
+    probe_.ended(actor, at, op(actor, node));
     if (notes_ == Notes::nodes) [[unlikely]] {
         note(actor, node.index(), Happening::ends);
     }

@@ -112,7 +112,9 @@ public:
     State& state() { return state_; }
 
 private:
-    enum Kind : u32 { node_done };   // of an actor's events, a: the node; of completions, a: the actor, b: the node
+    // A node is done. The kind says which slot it held, so that nobody looks it up again: the node was
+    // read long ago. Of an actor's events, a: the node; of completions, a: the actor, b: the node.
+    static EventKind done(u8 slot) { return {Owner::execution, slot}; }
 
     static const Part& later_part_of(const std::vector<Part>& parts, NodeId node);
     void add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arrival);
@@ -123,7 +125,7 @@ private:
     void skip(ActorId actor, NodeId node);
     void enter_collective(ActorId actor, NodeId node, const Op& op);
     void post_message(ActorId actor, NodeId node, const Op& op);
-    void complete(ActorId actor, NodeId node);
+    void complete(ActorId actor, NodeId node, u8 slot);
     void release_children(ActorId actor, NodeId node);
     void node_of_arrival_ends(const Part& part);
     void finish_if_done(ActorId actor);

@@ -3,8 +3,9 @@
 // The position of a node is its own number where nobody schedules. It stands above the number in one
 // word, so both orders are compared alike.
 //
-// Upstream walks every ready node at every completion; here a completion costs a few heap steps,
-// however many nodes wait for a busy slot.
+// Upstream walks every ready node at every completion; here a completion costs a few steps, however
+// many nodes wait for a busy slot. Nodes become ready nearly in their order: those that do stand in a
+// list as they came, and only one that comes behind its turn goes to a heap.
 #pragma once
 
 #include <algorithm>
@@ -17,14 +18,12 @@ namespace yantra {
 
 class ReadySet {
 public:
-    explicit ReadySet(u32 slot_kinds) : heaps_(slot_kinds + 1) {}
+    explicit ReadySet(u32 slot_kinds) : slots_(slot_kinds + 1) {}
 
     void insert(u32 slot, u32 node) { insert(slot, node, node); }
     // No two nodes have one position.
     void insert(u32 slot, u32 node, u32 position) {
-        std::vector<u64>& heap = heaps_[slot];
-        heap.push_back(u64{position} << 32U | node);
-        std::push_heap(heap.begin(), heap.end(), std::greater<>());
+        slots_[slot].insert(u64{position} << 32U | node);
         ++size_;
     }
 
@@ -37,15 +36,15 @@ public:
         }
         u64 best = nobody;
         u32 from = 0;
-        for (u32 slot = 0; slot < heaps_.size(); ++slot) {
-            if (!heaps_[slot].empty() && heaps_[slot].front() < best && open(slot)) {
-                best = heaps_[slot].front();
+        for (u32 slot = 0; slot < slots_.size(); ++slot) {
+            const u64 first = slots_[slot].first();
+            if (first < best && open(slot)) {
+                best = first;
                 from = slot;
             }
         }
         if (best != nobody) {
-            std::pop_heap(heaps_[from].begin(), heaps_[from].end(), std::greater<>());
-            heaps_[from].pop_back();
+            slots_[from].take(best);
             --size_;
         }
         return static_cast<u32>(best);
@@ -58,34 +57,84 @@ public:
     template <class Counts>
     u64 wanted(Counts&& counts) const {
         u64 slots = 0;
-        for (u32 slot = 0; slot < heaps_.size(); ++slot) {
-            slots |= u64{!heaps_[slot].empty() && counts(slot)} << (slot % 64u);
+        for (u32 slot = 0; slot < slots_.size(); ++slot) {
+            slots |= u64{slots_[slot].first() != nobody && counts(slot)} << (slot % 64u);
         }
         return slots;
     }
 
     template <class Visit>
     void for_each(Visit&& visit) const {
-        for (const std::vector<u64>& heap : heaps_) {
-            for (u64 waiting : heap) {
-                visit(static_cast<u32>(waiting));
-            }
+        for (const Slot& slot : slots_) {
+            slot.for_each([&visit](u64 waiting) { visit(static_cast<u32>(waiting)); });
         }
     }
 
     // All nodes are those so much further on, and so are their positions.
     void move_on(u32 by) {
-        for (std::vector<u64>& heap : heaps_) {
-            for (u64& waiting : heap) {
-                waiting += u64{by} << 32U | by;
-            }
+        for (Slot& slot : slots_) {
+            slot.for_each([by](u64& waiting) { waiting += u64{by} << 32U | by; });
         }
     }
 
 private:
     static constexpr u64 nobody = ~u64{0};   // its lower half is none
 
-    std::vector<std::vector<u64>> heaps_;   // a position, and its node below it
+    // What waits for a kind of slot: positions, their nodes below them.
+    class Slot {
+    public:
+        void insert(u64 waiting) {
+            if (next_ == in_order_.size()) {
+                in_order_.clear();
+                next_ = 0;
+            }
+            if (in_order_.empty() || waiting > in_order_.back()) {
+                in_order_.push_back(waiting);
+                return;
+            }
+            heap_.push_back(waiting);
+            std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+        }
+        u64 first() const {
+            const u64 listed = next_ < in_order_.size() ? in_order_[next_] : nobody;
+            return heap_.empty() ? listed : std::min(listed, heap_.front());
+        }
+        void take(u64 first) {
+            if (next_ < in_order_.size() && in_order_[next_] == first) {
+                leave_list();
+                return;
+            }
+            std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+            heap_.pop_back();
+        }
+        template <class Visit>
+        void for_each(Visit&& visit) const {
+            std::for_each(in_order_.begin() + next_, in_order_.end(), visit);
+            std::for_each(heap_.begin(), heap_.end(), visit);
+        }
+        template <class Visit>
+        void for_each(Visit&& visit) {
+            std::for_each(in_order_.begin() + next_, in_order_.end(), visit);
+            std::for_each(heap_.begin(), heap_.end(), visit);
+        }
+
+    private:
+        // Those that were taken go when they are as many as the rest.
+        void leave_list() {
+            if (++next_ >= few && u64{next_} * 2 >= in_order_.size()) {
+                in_order_.erase(in_order_.begin(), in_order_.begin() + next_);
+                next_ = 0;
+            }
+        }
+
+        static constexpr u32 few = 64;
+
+        std::vector<u64> in_order_;   // ascending
+        std::vector<u64> heap_;
+        u32 next_ = 0;   // of the list
+    };
+
+    std::vector<Slot> slots_;
     std::size_t size_ = 0;
 };
 

@@ -124,7 +124,8 @@ private:
         const u32 src = w.sends ? w.rank : w.peer;
         const u32 dst = w.sends ? w.peer : w.rank;
         std::vector<Offer> found;
-        transport_.state().matcher.for_each([&](const MatchKey& key, Matcher::Side side, u32 first) {
+        transport_.state().matcher.for_each([&](u32 first) {
+            const auto& [key, next, last, side] = transport_.state().flights[first].waiting;
             const bool control = key.tag >= rendezvous_tag_offset;
             if (!control && key.tag < tag_space && key.src == src && key.dst == dst &&
                 side == (w.sends ? Matcher::Side::receive : Matcher::Side::send)) {
@@ -276,11 +277,11 @@ private:
     void explain_custom(Waiting& w) const {
         u32 first = none;
         const Transport::State& state = transport_.state();
-        state.matcher.for_each([&](const MatchKey&, Matcher::Side side, u32 flight) {
-            if (side != Matcher::Side::receive) {
+        state.matcher.for_each([&](u32 flight) {
+            if (state.flights[flight].waiting.side != Matcher::Side::receive) {
                 return;
             }
-            for (; flight != none; flight = state.flights[flight].next) {
+            for (; flight != none; flight = state.flights[flight].waiting.next) {
                 const Completion& waits = state.flights[flight].received;
                 const Transport::Rendezvous* const send = transport_.send_behind(waits);
                 const Completion then = send != nullptr ? send->then : waits;
@@ -329,11 +330,9 @@ std::vector<Waiting> diagnose(const Model& model, const Grid& grid, const Execut
 std::vector<Unreceived> unreceived(const Transport& transport) {
     std::vector<Unreceived> messages;
     const Transport::State& state = transport.state();
-    state.matcher.for_each([&](const MatchKey& key, Matcher::Side side, u32 flight) {
-        if (side != Matcher::Side::send || key.tag >= tag_space) {
-            return;
-        }
-        for (; flight != none; flight = state.flights[flight].next) {
+    state.matcher.for_each_message(state.waiting(), [&](u32 flight) {
+        const auto& [key, next, last, side] = state.flights[flight].waiting;
+        if (side == Matcher::Side::send && key.tag < tag_space) {
             messages.push_back({key.src, key.dst, key.tag, key.bytes});
         }
     });

@@ -1,8 +1,10 @@
 // Matcher: pairs the k-th send with the k-th receive of the same (tag, source, destination, size).
 //
 // An open-addressing table holds only keys with something waiting, so it stays as small as the
-// traffic in flight; upstream's counters grow for the whole run. Size is part of the key: a send and
-// a receive of different sizes never meet (astra-sim-semantics 0.3).
+// traffic in flight; upstream's counters grow for the whole run. A slot is a hash and the message that
+// waits longest: eight bytes, so the table of a hundred thousand keys fits a cache. The keys lie in the
+// messages, which are touched anyway. Size is part of the key: a send and a receive of different sizes
+// never meet (astra-sim-semantics 0.3).
 #pragma once
 
 #include <vector>
@@ -23,87 +25,108 @@ class Matcher {
 public:
     enum class Side : u32 { send = 1, receive = 2 };
 
+    // What a message holds for the matcher, while it waits.
+    struct Waiting {
+        MatchKey key{};
+        u32 next = none;   // that waits for the same key
+        u32 last = none;   // of these, where this is the first
+        Side side = Side::send;
+    };
+
+    // Where a key is, or would be. It holds until the next message waits or is taken.
+    struct Place {
+        u32 slot;
+        u32 hash;
+    };
+
     Matcher() : slots_(64) {}
 
-    // The message that waits longest on the other side, removed; or none, and `message` now waits.
-    // `next` links messages that wait for the same key.
-    template <class Next>
-    u32 match(const MatchKey& key, Side side, u32 message, Next&& next) {
-        const u32 slot = find(key);
-        Slot& found = slots_[slot];
-        if (found.side == 0) {
-            found = {key, message, message, static_cast<u32>(side)};
-            if (++used_ * 2 > slots_.size()) {
-                grow();
-            }
-            return none;
+    // In all that follows, at(message) is the Waiting of a message.
+    template <class At>
+    Place find(const MatchKey& key, At&& at) const {
+        const u32 hash = hash_of(key);
+        u32 slot = home(hash);
+        while (slots_[slot].first != none &&
+               !(slots_[slot].hash == hash && at(slots_[slot].first).key == key)) {
+            slot = after(slot);
         }
-        if (found.side == static_cast<u32>(side)) {
-            next(found.last) = message;
-            found.last = message;
+        return {slot, hash};
+    }
+
+    // The message that waits longest on the other side of `side`, removed; or none.
+    template <class At>
+    u32 take(Place place, Side side, At&& at) {
+        Slot& found = slots_[place.slot];
+        if (found.first == none || at(found.first).side == side) {
             return none;
         }
         const u32 partner = found.first;
-        if (partner == found.last) {
-            erase(slot);
+        const Waiting& first = at(partner);
+        if (partner == first.last) {
+            erase(place.slot);
         } else {
-            found.first = next(partner);
+            at(first.next).last = first.last;
+            found.first = first.next;
         }
         return partner;
     }
 
-    // Calls visit(key, side, first message) for every key that waits.
+    // The message waits, where nobody of the other side does.
+    template <class At>
+    void wait(Place place, const MatchKey& key, Side side, u32 message, At&& at) {
+        at(message) = {key, none, message, side};
+        Slot& found = slots_[place.slot];
+        if (found.first != none) {
+            Waiting& first = at(found.first);
+            at(first.last).next = message;
+            first.last = message;
+            return;
+        }
+        found = {place.hash, message};
+        if (++used_ * 2 > slots_.size()) {
+            grow();
+        }
+    }
+
+    // Calls visit(first message) for every key that waits.
     template <class Visit>
     void for_each(Visit&& visit) const {
         for (const Slot& slot : slots_) {
-            if (slot.side != 0) {
-                visit(slot.key, static_cast<Side>(slot.side), slot.first);
+            if (slot.first != none) {
+                visit(slot.first);
             }
         }
     }
 
-    // Calls visit(key, side, message) for every message that waits, those of a key in their order.
-    template <class Next, class Visit>
-    void for_each_message(Next&& next, Visit&& visit) const {
+    // Calls visit(message) for every message that waits, those of a key in their order.
+    template <class At, class Visit>
+    void for_each_message(At&& at, Visit&& visit) const {
         for (const Slot& slot : slots_) {
-            for (u32 message = slot.side == 0 ? none : slot.first; message != none;
-                 message = message == slot.last ? none : next(message)) {
-                visit(slot.key, static_cast<Side>(slot.side), message);
+            for (u32 message = slot.first; message != none; message = at(message).next) {
+                visit(message);
             }
         }
     }
 
 private:
     struct Slot {
-        MatchKey key{};
-        u32 first = none;
-        u32 last = none;
-        u32 side = 0;
+        u32 hash = 0;
+        u32 first = none;   // none: the slot is free
     };
 
-    static u64 hash(const MatchKey& key) {
+    static u32 hash_of(const MatchKey& key) {
         u64 h = ((u64{key.src} << 32) | key.dst) * 0x9e3779b97f4a7c15u;
         h ^= (key.bytes + (u64{key.tag} << 32)) * 0xc2b2ae3d27d4eb4fu;
-        return h ^ (h >> 29);
+        return static_cast<u32>(h ^ (h >> 29));
     }
-    u32 home(const MatchKey& key) const {
-        return static_cast<u32>(hash(key) & (slots_.size() - 1));
-    }
+    u32 home(u32 hash) const { return hash & static_cast<u32>(slots_.size() - 1); }
     u32 after(u32 slot) const { return (slot + 1) & static_cast<u32>(slots_.size() - 1); }
 
-    u32 find(const MatchKey& key) const {
-        u32 slot = home(key);
-        while (slots_[slot].side != 0 && !(slots_[slot].key == key)) {
-            slot = after(slot);
-        }
-        return slot;
-    }
-
-    // Removes a slot and closes the gap, so that probing needs no tombstones.
+    // Frees a slot and closes the gap, so that probing needs no tombstones.
     void erase(u32 gap) {
         --used_;
-        for (u32 slot = after(gap); slots_[slot].side != 0; slot = after(slot)) {
-            const u32 wanted = home(slots_[slot].key);
+        for (u32 slot = after(gap); slots_[slot].first != none; slot = after(slot)) {
+            const u32 wanted = home(slots_[slot].hash);
             const bool stays = gap <= slot ? (gap < wanted && wanted <= slot)
                                            : (gap < wanted || wanted <= slot);
             if (!stays) {
@@ -111,16 +134,21 @@ private:
                 gap = slot;
             }
         }
-        slots_[gap].side = 0;
+        slots_[gap].first = none;
     }
 
     void grow() {
         std::vector<Slot> old(slots_.size() * 2);
         old.swap(slots_);
         for (const Slot& slot : old) {
-            if (slot.side != 0) {
-                slots_[find(slot.key)] = slot;
+            if (slot.first == none) {
+                continue;
             }
+            u32 at = home(slot.hash);
+            while (slots_[at].first != none) {
+                at = after(at);
+            }
+            slots_[at] = slot;
         }
     }
 

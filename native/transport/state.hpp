@@ -29,13 +29,18 @@ void visit_flight(Visitor& v, Transport::State& state, u32 at) {
     if (!v.comes_to_flight(at)) {
         return;
     }
-    auto& [bytes, src, dst, tag, next, sent, received, receive_posted, delivered] = state.flights[at];
+    auto& [waiting, src, dst, sent, received, receive_posted, delivered] = state.flights[at];
     v.must(!sent.kind.is_none() || !received.kind.is_none());
-    v.same(bytes);
+    auto& [key, next, last, side] = waiting;
+    v.same(key.bytes);
+    v.tag(key.tag);
+    v.fixed(key.src);
+    v.fixed(key.dst);
+    v.elsewhere(next);
+    v.elsewhere(last);
+    v.elsewhere(side);
     v.fixed(src);
     v.fixed(dst);
-    v.tag(tag);
-    v.elsewhere(next);
     visit_completion(v, sent);
     visit_completion(v, received);
     v.same(receive_posted);
@@ -51,11 +56,10 @@ void visit_state(Visitor& v, Transport::State& state) {
     v.fixed(rendezvous);
     v.count(messages);
     std::vector<std::pair<MatchKey, u32>> waiting;
-    auto next = [&](u32 at) { return state.flights[at].next; };
     v.elsewhere(matcher);
-    matcher.for_each_message(next, [&](const MatchKey& key, Matcher::Side side, u32 at) {
-        if (side == Matcher::Side::send) {
-            waiting.emplace_back(key, at);
+    matcher.for_each_message(state.waiting(), [&](u32 at) {
+        if (state.flights[at].waiting.side == Matcher::Side::send) {
+            waiting.emplace_back(state.flights[at].waiting.key, at);
         }
     });
     std::stable_sort(waiting.begin(), waiting.end(), [](const auto& a, const auto& b) {

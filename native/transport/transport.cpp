@@ -42,25 +42,24 @@ u64 Transport::carried(u64 bytes) const {
 
 // The flight of a half: that of the other half if it waits, else a fresh one that waits now.
 u32 Transport::meet(const MatchKey& key, Matcher::Side side, bool& fresh) {
-    const u32 flight = state_.flights.take();
-    const u32 partner = state_.matcher.match(
-        key, side, flight, [this](u32 f) -> u32& { return state_.flights[f].next; });
+    const auto waiting = state_.waiting();
+    const Matcher::Place place = state_.matcher.find(key, waiting);
+    const u32 partner = state_.matcher.take(place, side, waiting);
     fresh = partner == none;
-    if (fresh) {
-        return flight;
+    if (!fresh) {
+        return partner;
     }
-    state_.flights.give_back(flight);
-    return partner;
+    const u32 flight = state_.flights.take();
+    state_.matcher.wait(place, key, side, flight, waiting);
+    return flight;
 }
 
 void Transport::send_now(const MatchKey& key, RankId from, RankId to, Completion then) {
     bool fresh = false;
     const u32 flight = meet(key, Matcher::Side::send, fresh);
     Flight& f = state_.flights[flight];
-    f.bytes = key.bytes;
     f.src = from.index();
     f.dst = to.index();
-    f.tag = key.tag;
     f.sent = then;
     if (!fresh) {
         completions_.begins(f.received);

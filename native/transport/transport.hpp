@@ -26,11 +26,9 @@ class Transport {
 public:
     // A message of which one half or both are there.
     struct Flight {
-        u64 bytes = 0;
+        Matcher::Waiting waiting;
         u32 src = none;   // ranks
         u32 dst = none;
-        u32 tag = 0;
-        u32 next = none;  // that waits for the same key
         Completion sent;
         Completion received;
         bool receive_posted = false;
@@ -50,6 +48,14 @@ public:
         Matcher matcher;
         Pool<Rendezvous> rendezvous;
         u64 messages = 0;   // sent so far, by all ranks
+
+        // How the matcher comes to what a message holds for it.
+        auto waiting() {
+            return [this](u32 flight) -> Matcher::Waiting& { return flights[flight].waiting; };
+        }
+        auto waiting() const {
+            return [this](u32 flight) -> const Matcher::Waiting& { return flights[flight].waiting; };
+        }
     };
 
     Transport(Engine& engine, const Actors& actors, NetworkModel& network, Completions& completions,

@@ -24,7 +24,8 @@ inline constexpr u32 node_classes = 5;
 // A kind of slot of which there are always enough.
 inline constexpr u8 unlimited = 0xff;
 
-struct Op {
+// As wide as a line of a cache.
+struct alignas(64) Op {
     OpKind kind = OpKind::skip;
     NodeClass node_class = NodeClass::invalid;
     u8 resource = unlimited;     // kind of slot that the node occupies while it runs

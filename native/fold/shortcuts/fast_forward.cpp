@@ -158,12 +158,12 @@ bool FastForward::list_posted(State& state) {
     Transport::State& transport = run_.transport().state();
     std::vector<Posted> all;
     bool possible = true;
-    auto next = [&](u32 at) { return transport.flights[at].next; };
-    transport.matcher.for_each_message(next, [&](const MatchKey& key, Matcher::Side side, u32 at) {
-        if (side == Matcher::Side::receive) {
+    transport.matcher.for_each_message(transport.waiting(), [&](u32 at) {
+        const Matcher::Waiting& waiting = transport.flights[at].waiting;
+        if (waiting.side == Matcher::Side::receive) {
             const Completion& then = transport.flights[at].received;
             possible = possible && then.kind.owner() == Owner::execution;
-            all.push_back({key, at, then.b});
+            all.push_back({waiting.key, at, then.b});
         }
     });
     std::stable_sort(all.begin(), all.end(), [](const Posted& a, const Posted& b) {

@@ -32,10 +32,10 @@ void FastForward::skip(const State& now, u64 times) {
     }
     std::vector<std::pair<MatchKey, u32>> sent;
     Transport::State& transport = run_.transport().state();
-    auto next = [&](u32 at) { return transport.flights[at].next; };
-    transport.matcher.for_each_message(next, [&](const MatchKey& key, Matcher::Side side, u32 at) {
-        if (side == Matcher::Side::send) {
-            sent.emplace_back(key, at);
+    transport.matcher.for_each_message(transport.waiting(), [&](u32 at) {
+        const Matcher::Waiting& waiting = transport.flights[at].waiting;
+        if (waiting.side == Matcher::Side::send) {
+            sent.emplace_back(waiting.key, at);
         }
     });
     StateMover mover(classes_, moves);
@@ -142,9 +142,11 @@ void FastForward::match_again(const State& now, u32 tags, u64 times,
 
 void FastForward::wait_again(const MatchKey& key, Matcher::Side side, u32 flight) {
     Transport::State& transport = run_.transport().state();
-    const u32 partner = transport.matcher.match(
-        key, side, flight, [&](u32 at) -> u32& { return transport.flights[at].next; });
+    const auto waiting = transport.waiting();
+    const Matcher::Place place = transport.matcher.find(key, waiting);
+    const u32 partner = transport.matcher.take(place, side, waiting);
     ensure(partner == none, "a message waits where its other half does");
+    transport.matcher.wait(place, key, side, flight, waiting);
 }
 
 }  // namespace yantra

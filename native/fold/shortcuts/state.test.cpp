@@ -6,6 +6,7 @@
 #include "engine/state.hpp"
 
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -66,14 +67,18 @@ public:
     template <class Visit>
     void each_membership(Visit&&) {}
 
-    // All fields of an object were handed over. Of `completions` among them, their fields were.
+    // All fields of an object were handed over. Of `completions` among them, their fields were, and so
+    // of what holds a key: 1 for the key alone, 2 for all that waits with it.
     template <class T>
-    void has_all(const char* name, const T& object, std::size_t completions = 0) {
+    void has_all(const char* name, const T& object, std::size_t completions = 0,
+                 std::size_t keys = 0) {
         const char* const begin = reinterpret_cast<const char*>(&object);
         const auto first = seen_.lower_bound(begin);
         const auto last = seen_.lower_bound(begin + sizeof(T));
         const auto found = static_cast<std::size_t>(std::distance(first, last));
-        const std::size_t fields = fields_of<T>() + completions * (fields_of<Completion>() - 1);
+        const std::size_t fields = fields_of<T>() + completions * (fields_of<Completion>() - 1) +
+                                   (keys > 0 ? fields_of<MatchKey>() - 1 : 0) +
+                                   (keys > 1 ? fields_of<Matcher::Waiting>() - 1 : 0);
         check(found == fields, (std::string("not all fields are visited: ") + name).c_str(), found);
         ++checked_[name];
     }
@@ -203,10 +208,11 @@ void check_orders_and_flights(Checklist& list, Simulation& run, const Model& mod
         }
     }
     Transport::State& state = run.transport().state();
-    const auto next = [&](u32 at) { return state.flights[at].next; };
-    state.matcher.for_each_message(next, [&](const MatchKey&, Matcher::Side side, u32 at) {
-        if (side == Matcher::Side::send) {
-            list.has_all("Transport::Flight", state.flights[at], 2);
+    state.matcher.for_each_message(state.waiting(), [&](u32 at) {
+        const Transport::Flight& flight = state.flights[at];
+        if (flight.waiting.side == Matcher::Side::send) {
+            list.has_all("Matcher::Waiting", flight.waiting, 0, 1);
+            list.has_all("Transport::Flight", flight, 2, 2);
         }
     });
 }
@@ -294,7 +300,7 @@ class Toucher : public StateVisitor<Toucher> {
 public:
     enum class Shows { nowhere, in_words, in_counts, in_both, in_tags };
 
-    Toucher(const ActorClasses& classes, u64 after, u32 by) : StateVisitor(classes), left_(after), by_(by) {}
+    Toucher(const ActorClasses& classes, u64 after) : StateVisitor(classes), left_(after) {}
 
     bool possible() const { return true; }
     void must(bool) {}
@@ -317,7 +323,8 @@ public:
     void place(ActorId, u32& place) { touch(place, Shows::nowhere); }
     void nodes(ActorId, ReadySet& ready) {
         if (!ready.empty() && is_it()) {
-            ready.move_on(by_);
+            ready.move_on(1);
+            undo = [&ready] { ready.move_on(0u - 1u); };
             shows = Shows::in_words;
         }
     }
@@ -338,6 +345,7 @@ public:
     bool comes_to_table(u32 at) { return tables_.insert(at).second; }
 
     std::optional<Shows> shows;   // none: so many are not handed over
+    std::function<void()> undo;
 
 private:
     bool is_it() { return left_-- == 0; }
@@ -352,19 +360,19 @@ private:
             return;
         }
         shows = where;
+        undo = [&value, old = value] { value = old; };
         if constexpr (requires { value.packed(); }) {
-            value = T(value.owner(), value.kind() + by_);
+            value = T(value.owner(), value.kind() + 1);
         } else if constexpr (requires { value.index(); }) {
-            value = T(value.index() + by_);
+            value = T(value.index() + 1);
         } else if constexpr (std::is_same_v<T, bool>) {
             value = !value;
         } else {
-            value = static_cast<T>(static_cast<u64>(value) + static_cast<u64>(static_cast<i32>(by_)));
+            value = static_cast<T>(static_cast<u64>(value) + 1);
         }
     }
 
     u64 left_;
-    u32 by_;
     std::set<u32> flights_, instances_, tables_;
 };
 
@@ -373,7 +381,7 @@ void every_value_shows(Simulation& run, const Model& model, u64 step) {
     const ActorClasses classes = own_classes(4);
     const Written before = write(run, model);
     for (u64 at = 0;; ++at) {
-        Toucher toucher(classes, at, 1);
+        Toucher toucher(classes, at);
         visit(toucher, run, model);
         if (!toucher.shows) {
             check(at > 50, "few values are handed over", at);
@@ -388,8 +396,7 @@ void every_value_shows(Simulation& run, const Model& model, u64 step) {
         check((after.counts != before.counts) == (shows == Shows::in_counts || shows == Shows::in_both),
               "a count is not written", at);
         check((after.tags != before.tags) == (shows == Shows::in_tags), "a tag is not written", at);
-        Toucher back(classes, at, 0u - 1u);
-        visit(back, run, model);
+        toucher.undo();
         check(write(run, model) == before, "a value that was changed and changed back", at);
     }
 }
@@ -492,10 +499,9 @@ void what_follows_from_several_shows(Checklist& list, Simulation& run, const Mod
 
 void what_flights_need_shows(Checklist& list, Simulation& run, const Model& model) {
     Transport::State& state = run.transport().state();
-    const auto next = [&](u32 at) { return state.flights[at].next; };
     std::vector<u32> sent;
-    state.matcher.for_each_message(next, [&](const MatchKey&, Matcher::Side side, u32 at) {
-        if (side == Matcher::Side::send) {
+    state.matcher.for_each_message(state.waiting(), [&](u32 at) {
+        if (state.flights[at].waiting.side == Matcher::Side::send) {
             sent.push_back(at);
         }
     });
