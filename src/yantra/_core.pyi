@@ -519,6 +519,43 @@ class ResourceMap:
     @property
     def memory(self) -> int: ...
 
+class DeviceKind(enum.Enum):
+    RANK = 0
+
+    SWITCH = 1
+
+    NIC = 2
+
+    HOST = 3
+
+    MEMORY = 4
+
+class FabricGraph:
+    def __init__(
+        self,
+        ranks: int,
+        kinds: Buffer | NDArray[numpy.uint8],
+        link_from: Buffer | NDArray[numpy.int32],
+        link_to: Buffer | NDArray[numpy.int32],
+        bytes_per_ns: Buffer | NDArray[numpy.float64],
+        latency_ns: Buffer | NDArray[numpy.float64],
+        buffer_bytes: Buffer | NDArray[numpy.int64],
+        label: Buffer | NDArray[numpy.int32],
+        labels: Sequence[str],
+        weight: Buffer | NDArray[numpy.float64],
+        box: Buffer | NDArray[numpy.int32] | None = None,
+        coordinates: Buffer | NDArray[numpy.int32] | None = None,
+    ) -> None: ...
+    @property
+    def ranks(self) -> int: ...
+    @property
+    def devices(self) -> int: ...
+    @property
+    def links(self) -> int: ...
+    @property
+    def labels(self) -> list[str]: ...
+    def link_name(self, link: int) -> str: ...
+
 class NetworkOption:
     @property
     def name(self) -> str: ...

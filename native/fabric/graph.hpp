@@ -1,0 +1,91 @@
+// FabricGraph: the devices of a cluster and the directed links between them, as columns.
+//
+// The first devices are the ranks; behind them come switches, NICs and whatever else passes bytes on. Two
+// devices may have several links between them. Each link has a label, by which its use is counted. Trade-off:
+// every link takes memory, about 60 bytes; a product of dimensions (fabric/grid.hpp) takes none, so plain
+// topologies stay that.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace yantra {
+
+enum class DeviceKind : u8 { rank, switched, nic, host, memory };
+
+// What a graph is made of, one entry a link unless another size is said.
+struct FabricColumns {
+    u32 ranks = 0;
+    std::vector<u8> kinds;               // by device: DeviceKind
+    std::vector<u32> from;
+    std::vector<u32> to;
+    std::vector<double> bytes_per_ns;
+    std::vector<double> latency_ns;
+    std::vector<u64> buffer_bytes;       // of the port that feeds the link; 0 is no limit
+    std::vector<u32> label;              // into `labels`
+    std::vector<std::string> labels;
+    std::vector<double> weight;          // what a route minimises the sum of
+    std::vector<i32> box;                // by device, or by rank, -1 for no box; or empty
+    std::vector<i32> coordinates;        // by device, `dimensions` of each, -1 for none; or empty
+    u32 dimensions = 0;
+};
+
+class FabricGraph {
+public:
+    // std::invalid_argument for what is no graph: it names the link or the device.
+    explicit FabricGraph(FabricColumns columns);
+
+    u32 ranks() const { return columns_.ranks; }
+    u32 devices() const { return static_cast<u32>(columns_.kinds.size()); }
+    u32 links() const { return static_cast<u32>(columns_.from.size()); }
+    const std::vector<std::string>& labels() const { return columns_.labels; }
+    DeviceKind kind(u32 device) const { return static_cast<DeviceKind>(columns_.kinds[device]); }
+
+    u32 from(u32 link) const { return columns_.from[link]; }
+    u32 to(u32 link) const { return columns_.to[link]; }
+    double bytes_per_ns(u32 link) const { return columns_.bytes_per_ns[link]; }
+    double latency_ns(u32 link) const { return columns_.latency_ns[link]; }
+    u64 buffer_bytes(u32 link) const { return columns_.buffer_bytes[link]; }
+    u32 label(u32 link) const { return columns_.label[link]; }
+    double weight(u32 link) const { return columns_.weight[link]; }
+    bool has_one_weight() const { return has_one_weight_; }
+
+    // The links that leave a device, and those that come to it, ascending.
+    std::span<const u32> out(u32 device) const { return part(out_begin_, out_, device); }
+    std::span<const u32> in(u32 device) const { return part(in_begin_, in_, device); }
+
+    // The box that a device is in, or none.
+    u32 box(u32 device) const { return box_.empty() ? none : box_[device]; }
+    bool has_boxes() const { return !box_.empty(); }
+    u32 dimensions() const { return columns_.dimensions; }
+    i32 coordinate(u32 device, u32 dimension) const {
+        return columns_.coordinates[std::size_t{device} * columns_.dimensions + dimension];
+    }
+
+    // "rank 3", "switch 17".
+    std::string name(u32 device) const;
+    // "link 5 (rank 3 to switch 17)".
+    std::string link_name(u32 link) const;
+
+private:
+    static std::span<const u32> part(const std::vector<u32>& begin, const std::vector<u32>& of, u32 device) {
+        return {of.data() + begin[device], begin[device + 1] - begin[device]};
+    }
+    void check() const;
+    void check_link(u32 link) const;
+    void index();
+    void find_boxes();
+
+    FabricColumns columns_;
+    std::vector<u32> out_begin_;
+    std::vector<u32> out_;
+    std::vector<u32> in_begin_;
+    std::vector<u32> in_;
+    std::vector<u32> box_;
+    bool has_one_weight_ = true;
+};
+
+}  // namespace yantra
