@@ -232,6 +232,10 @@ void bind_builder(nb::module_& module) {
             self.set_network({"", {}, network_from_python(std::move(make))});
         }, "make"_a, nb::sig("def set_network_from_outside("
                               "self, make: collections.abc.Callable[[NetworkPort], object]) -> None"))
+        .def("set_fabric", [](ModelBuilder& self, std::shared_ptr<FabricGraph> graph, std::string routing,
+                              std::map<std::string, double> options, u64 seed, const RankColumn& placement) {
+            self.set_fabric(std::move(graph), {std::move(routing), std::move(options), seed}, column(placement));
+        }, "graph"_a, "routing"_a, "options"_a, "seed"_a, "placement"_a)
         .def("set_memory", &ModelBuilder::set_memory, "memory"_a)
         .def("match_by_tag", &ModelBuilder::match_by_tag)
         .def("add_dimension", [](ModelBuilder& self, const Dimension& dimension,

@@ -1,10 +1,13 @@
-// Python's view of a fabric: the graph of devices and links.
+// Python's view of a fabric: the graph of devices and links, and the routings over it.
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -12,8 +15,10 @@
 #include <vector>
 
 #include "bind/arrays.hpp"
+#include "bind/columns.hpp"
 #include "bind/parts.hpp"
 #include "fabric/graph.hpp"
+#include "fabric/routing/routing.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -71,6 +76,71 @@ void make_fabric(FabricGraph* self, u32 ranks, const Array<u8>& kinds, const Arr
     new (self) FabricGraph(std::move(columns));
 }
 
+// A routing over a graph, for who wants to see paths.
+struct Router {
+    std::shared_ptr<const FabricGraph> graph;
+    std::unique_ptr<Routing> routing;
+    std::vector<u32> path;
+
+    const std::vector<u32>& route(const Flow& flow) {
+        if (flow.from >= graph->ranks() || flow.to >= graph->ranks()) {
+            throw nb::index_error("a flow of a rank that the fabric does not have");
+        }
+        routing->route(flow, nullptr, path);
+        return path;
+    }
+};
+
+// The paths of many flows, one behind the other, and where each begins.
+struct Paths {
+    std::vector<u64> first;
+    std::vector<u32> links;
+};
+
+Paths paths_of(Router& router, const Array<i32>& from, const Array<i32>& to, const Array<i64>& number) {
+    if (from.size() != to.size() || from.size() != number.size()) {
+        throw std::invalid_argument("flows: columns of different lengths");
+    }
+    Paths paths;
+    for (std::size_t at = 0; at < from.size(); ++at) {
+        paths.first.push_back(paths.links.size());
+        const Flow flow{static_cast<u32>(from.data()[at]), static_cast<u32>(to.data()[at]),
+                        static_cast<u64>(number.data()[at]), 0};
+        const std::vector<u32>& path = router.route(flow);
+        paths.links.insert(paths.links.end(), path.begin(), path.end());
+    }
+    paths.first.push_back(paths.links.size());
+    return paths;
+}
+
+void bind_routings(nb::module_& module) {
+    nb::class_<RoutingOption>(module, "RoutingOption")
+        .def_ro("name", &RoutingOption::name)
+        .def_ro("fallback", &RoutingOption::fallback)
+        .def_ro("least", &RoutingOption::least)
+        .def_ro("help", &RoutingOption::help);
+    nb::class_<RoutingKind>(module, "RoutingKind")
+        .def_ro("name", &RoutingKind::name)
+        .def_ro("help", &RoutingKind::help)
+        .def_ro("by_packet", &RoutingKind::by_packet)
+        .def_ro("by_load", &RoutingKind::by_load)
+        .def_ro("options", &RoutingKind::options);
+    module.def("routing_kinds", [] { return routing_kinds(); });
+    nb::class_<Paths> paths(module, "Paths");
+    yantra::column(paths, "first", &Paths::first);
+    yantra::column(paths, "links", &Paths::links);
+    nb::class_<Router>(module, "Router")
+        .def("__init__", [](Router* self, std::shared_ptr<FabricGraph> graph, std::string routing,
+                            std::map<std::string, double> options, u64 seed) {
+            std::unique_ptr<Routing> made = make_routing(*graph, {std::move(routing), std::move(options), seed});
+            new (self) Router{std::move(graph), std::move(made), {}};
+        }, "graph"_a, "routing"_a = "ecmp", "options"_a = std::map<std::string, double>{}, "seed"_a = 0)
+        .def("path", [](Router& self, u32 source, u32 destination, u64 number, u32 packet) {
+            return self.route({source, destination, number, packet});
+        }, "source"_a, "destination"_a, "number"_a = 0, "packet"_a = 0)
+        .def("paths", &paths_of, "sources"_a, "destinations"_a, "numbers"_a);
+}
+
 }  // namespace
 
 void register_fabric(nb::module_& module) {
@@ -91,6 +161,7 @@ void register_fabric(nb::module_& module) {
         .def("link_name", [](const FabricGraph& self, u32 link) {
             return link < self.links() ? self.link_name(link) : throw nb::index_error("no such link");
         }, "link"_a);
+    bind_routings(module);
 }
 
 }  // namespace yantra

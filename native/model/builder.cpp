@@ -1,6 +1,9 @@
 #include "model/builder.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "base/ensure.hpp"
@@ -66,6 +69,29 @@ void ModelBuilder::add_dimension(const Dimension& dimension, std::shared_ptr<con
            "model builder: a dimension has a table if its block is one");
     model().dimensions.push_back(dimension);
     model().tables.push_back(std::move(table));
+}
+
+void ModelBuilder::set_fabric(std::shared_ptr<const FabricGraph> graph, RoutingChoice routing,
+                              std::vector<u32> placement) {
+    ensure(graph != nullptr, "model builder: a fabric without a graph");
+    make_routing(*graph, routing);
+    if (placement.empty()) {
+        placement.resize(model().ranks());
+        std::iota(placement.begin(), placement.end(), 0);
+    }
+    std::vector<bool> is_taken(graph->ranks());
+    for (u32 rank = 0; rank < placement.size(); ++rank) {
+        if (placement[rank] >= graph->ranks() || is_taken[placement[rank]]) {
+            throw std::invalid_argument("placement: rank " + std::to_string(rank) + " is on device " +
+                                        std::to_string(placement[rank]) +
+                                        ", which is taken or not there; the fabric has " +
+                                        std::to_string(graph->ranks()));
+        }
+        is_taken[placement[rank]] = true;
+    }
+    model().fabric = std::move(graph);
+    model().routing = std::move(routing);
+    model().placement = std::move(placement);
 }
 
 AddedLayout ModelBuilder::add_layout(const std::vector<OffsetAxis>& axes, bool ascending) {

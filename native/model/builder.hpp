@@ -78,6 +78,10 @@ public:
     void set_quirks(const Quirks& quirks) { model().quirks = quirks; }
     void set_system(const SystemParameters& system) { model().system = system; }
     void set_network(NetworkChoice network) { model().network = std::move(network); }
+    // The physical graph, how messages find their way over it, and the device of each rank; an empty
+    // placement is the ranks in their order. std::invalid_argument for a routing that the fabric does not
+    // allow, or a placement that is none.
+    void set_fabric(std::shared_ptr<const FabricGraph> graph, RoutingChoice routing, std::vector<u32> placement);
     void set_memory(const RemoteMemory& memory) { model().memory = memory; }
     // Tags of different communicators may collide, and messages then meet.
     void match_by_tag() { model().match_by_tag = true; }

@@ -16,7 +16,9 @@
 #include "memory/remote.hpp"
 #include "memory/shared_bus_parameters.hpp"
 #include "model/network_choice.hpp"
+#include "fabric/graph.hpp"
 #include "fabric/grid.hpp"
+#include "fabric/routing/routing.hpp"
 #include "workload/job.hpp"
 #include "workload/rank_rules.hpp"
 
@@ -64,6 +66,10 @@ struct Model {
     Quirks quirks;
     std::vector<Dimension> dimensions;
     std::vector<std::shared_ptr<const BlockTable>> tables;   // by dimension; null where none
+    // The physical graph that messages cross, in place of the links of the dimensions; or null.
+    std::shared_ptr<const FabricGraph> fabric;
+    RoutingChoice routing;           // over the fabric
+    std::vector<u32> placement;      // by rank: its device of the fabric
     NetworkChoice network;
     SystemParameters system;
     RemoteMemory memory;

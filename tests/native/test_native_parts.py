@@ -38,6 +38,7 @@ STRICT = ["-w"] if OTHERS else ["-Wall", "-Wextra", "-Werror"]
 PARTS_OF_A_RUN = "the parts of a run"
 IN_A_RUN = [
     "fabric",
+    "fabric/routing",
     "collective",
     "network",
     "transport",

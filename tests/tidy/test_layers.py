@@ -44,7 +44,7 @@ WORKLOADS_LAYERS = [
 NATIVE_LAYERS = [
     ("base",),
     ("record", "fabric", "trace", "export"),
-    ("engine", "collective"),
+    ("fabric/routing", "engine", "collective"),
     ("memory", "workload"),
     ("model",),
     ("network",),

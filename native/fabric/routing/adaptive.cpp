@@ -1,0 +1,49 @@
+// Adaptive: at every device the least loaded of the links that begin a cheapest way, as loads are when the
+// flow starts; of equal ones, one by a hash. The way is then kept. Trade-off: what a flow cannot see is what
+// waits behind the next device, as in switches that look at their own ports.
+#include <algorithm>
+
+#include "fabric/routing/hop_by_hop.hpp"
+
+namespace yantra {
+
+namespace {
+
+class Adaptive final : public HopByHop {
+public:
+    using HopByHop::HopByHop;
+
+private:
+    u32 choose(const Flow& flow, u32 device, std::span<const u32> links, const LinkLoads* loads) override {
+        const auto load_of = [loads](u32 link) { return loads == nullptr ? 0.0 : loads->load(link); };
+        least_.clear();
+        double least = load_of(links[0]);
+        for (u32 at = 0; at < links.size(); ++at) {
+            const double load = load_of(links[at]);
+            if (load < least) {
+                least = load;
+                least_.clear();
+            }
+            if (load == least) {
+                least_.push_back(at);
+            }
+        }
+        return least_[pick(seed_, {flow.from, flow.to, flow.number, 0}, device, least_.size())];
+    }
+
+    std::vector<u32> least_;
+};
+
+const RegisteredRouting registered_adaptive({
+    .name = "adaptive",
+    .help = "at each device the least loaded link of those on a way of least weight, when the flow starts",
+    .make = [](const FabricGraph& graph, const RoutingChoice& choice) -> std::unique_ptr<Routing> {
+        return std::make_unique<Adaptive>(graph, choice);
+    },
+    .by_load = true,
+    .options = {HopByHop::stay_in_box()},
+});
+
+}  // namespace
+
+}  // namespace yantra

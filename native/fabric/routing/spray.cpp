@@ -1,0 +1,32 @@
+// Spray: every packet of a flow takes one of the cheapest ways by a hash of its own (Dixit, Prakash, Hu and
+// Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013). Networks that do not
+// know packets split a message into as many parts as they say.
+#include "fabric/routing/hop_by_hop.hpp"
+
+namespace yantra {
+
+namespace {
+
+class Spray final : public HopByHop {
+public:
+    using HopByHop::HopByHop;
+
+private:
+    u32 choose(const Flow& flow, u32 device, std::span<const u32> links, const LinkLoads*) override {
+        return pick(seed_, flow, device, links.size());
+    }
+};
+
+const RegisteredRouting registered_spray({
+    .name = "spray",
+    .help = "each packet over one of the ways of least weight, by a hash of flow and packet",
+    .make = [](const FabricGraph& graph, const RoutingChoice& choice) -> std::unique_ptr<Routing> {
+        return std::make_unique<Spray>(graph, choice);
+    },
+    .by_packet = true,
+    .options = {HopByHop::stay_in_box()},
+});
+
+}  // namespace
+
+}  // namespace yantra
