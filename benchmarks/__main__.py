@@ -16,6 +16,7 @@ from benchmarks import (
     bench_chakra_tools,
     bench_compute,
     bench_export,
+    bench_flow,
     bench_scale,
     bench_trace_decode,
     bench_workloads,
@@ -40,6 +41,7 @@ REPORTS: dict[str, Callable[[Path], bool]] = {
     "scale": bench_scale.report,
     "export": bench_export.report,
     "compute": bench_compute.report,
+    "flow": bench_flow.report,
 }
 
 

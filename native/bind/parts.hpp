@@ -11,6 +11,7 @@ void register_recorder(nanobind::module_& module);
 void register_templates(nanobind::module_& module);
 void register_parameters(nanobind::module_& module);
 void register_fabric(nanobind::module_& module);
+void register_flows(nanobind::module_& module);
 void register_networks(nanobind::module_& module);
 void register_jobs(nanobind::module_& module);
 void register_schedules(nanobind::module_& module);

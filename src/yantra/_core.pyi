@@ -604,6 +604,27 @@ class Router:
         numbers: Buffer | NDArray[numpy.int64],
     ) -> Paths: ...
 
+class RateChange:
+    def __init__(self, *, at_ns: float, link: int, bytes_per_ns: float) -> None: ...
+
+class FlowTimes:
+    @property
+    def end_ns(self) -> memoryview[int]: ...
+    @property
+    def solves(self) -> int: ...
+
+def simulate_flows(
+    *,
+    first_hop: Buffer | NDArray[numpy.uint64],
+    hops: Buffer | NDArray[numpy.uint32],
+    bytes: Buffer | NDArray[numpy.float64],
+    start_ns: Buffer | NDArray[numpy.float64],
+    bytes_per_ns: Buffer | NDArray[numpy.float64],
+    latency_ns: Buffer | NDArray[numpy.float64],
+    rtt_fairness: bool = False,
+    changes: Sequence[RateChange] = [],
+) -> FlowTimes: ...
+
 class NetworkOption:
     @property
     def name(self) -> str: ...

@@ -40,6 +40,7 @@ IN_A_RUN = [
     "fabric",
     "fabric/routing",
     "collective",
+    "network/flow",
     "network",
     "transport",
     "memory",

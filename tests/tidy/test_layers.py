@@ -44,7 +44,7 @@ WORKLOADS_LAYERS = [
 NATIVE_LAYERS = [
     ("base",),
     ("record", "fabric", "trace", "export"),
-    ("fabric/routing", "engine", "collective"),
+    ("fabric/routing", "network/flow", "engine", "collective"),
     ("memory", "workload"),
     ("model",),
     ("network",),

@@ -1,0 +1,365 @@
+#include "network/flow/max_min.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/ensure.hpp"
+
+namespace yantra {
+
+namespace {
+
+// What differs by less is the same: sums of the same rates in another order.
+constexpr double grain = 1e-12;
+constexpr double above = 1.0 + grain;
+
+}  // namespace
+
+MaxMin::MaxMin(std::vector<double> capacity)
+    : links_(capacity.size()), heap_(static_cast<u32>(capacity.size())) {
+    for (std::size_t link = 0; link < capacity.size(); ++link) {
+        ensure(capacity[link] >= 0.0, "a link of less than no capacity");
+        links_[link].capacity = capacity[link];
+    }
+}
+
+u32 MaxMin::add_class(std::span<const u32> links, double weight) {
+    ensure(!links.empty() && weight > 0.0, "a class of flows needs a link and a weight");
+    Class& of = classes_.emplace_back();
+    of.weight = weight;
+    of.first = static_cast<u32>(link_of_.size());
+    of.hops = static_cast<u32>(links.size());
+    const u32 number = static_cast<u32>(classes_.size() - 1);
+    link_of_.insert(link_of_.end(), links.begin(), links.end());
+    class_of_.insert(class_of_.end(), links.size(), number);
+    place_of_.insert(place_of_.end(), links.size(), none);
+    return number;
+}
+
+inline void MaxMin::touch(u32 number) {
+    Link& link = links_[number];
+    link.exact = not_known;
+    if (!link.is_dirty) {
+        link.is_dirty = true;
+        dirty_.push_back(number);
+    }
+}
+
+// What changes from now on is for the next solve().
+void MaxMin::begin_changes() {
+    if (std::exchange(is_solved_, false)) {
+        changed_classes_.clear();
+        changed_links_.clear();
+    }
+}
+
+inline void MaxMin::note(u32 number) {
+    if (!classes_[number].is_changed) {
+        classes_[number].is_changed = true;
+        changed_classes_.push_back(number);
+    }
+}
+
+// Flows that wait for a rate may take more than they had, and leave less to others.
+inline void MaxMin::open(u32 number, double load) {
+    links_[number].open += load;
+    links_[number].least = 0.0;
+    touch(number);
+}
+
+inline void MaxMin::note_link(u32 number) {
+    if (!links_[number].is_changed) {
+        links_[number].is_changed = true;
+        changed_links_.push_back(number);
+    }
+}
+
+// Among the members of its links.
+void MaxMin::enter(u32 number) {
+    const Class& of = classes_[number];
+    for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
+        std::vector<u32>& members = links_[link_of_[hop]].members;
+        place_of_[hop] = static_cast<u32>(members.size());
+        members.push_back(hop);
+    }
+}
+
+void MaxMin::leave(u32 number) {
+    const Class& of = classes_[number];
+    for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
+        std::vector<u32>& members = links_[link_of_[hop]].members;
+        const u32 last = members.back();
+        members[place_of_[hop]] = last;
+        place_of_[last] = place_of_[hop];
+        members.pop_back();
+        if (members.empty()) {   // and so are rounding errors
+            Link& link = links_[link_of_[hop]];
+            link.fixed = link.own = link.open = link.most = 0.0;
+        }
+    }
+}
+
+void MaxMin::take_out(const Class& of) {
+    for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
+        Link& link = links_[link_of_[hop]];
+        if (of.owner == none) {
+            link.open -= of.load;
+        } else if (of.owner == link_of_[hop]) {
+            link.own -= of.load;
+        } else {
+            link.fixed -= of.load * of.level;
+        }
+        touch(link_of_[hop]);
+    }
+}
+
+void MaxMin::put_open(Class& of) {
+    of.owner = none;
+    for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
+        open(link_of_[hop], of.load);
+    }
+}
+
+void MaxMin::add_flows(u32 number, i64 count) {
+    Class& of = classes_[number];
+    const i64 flows = static_cast<i64>(of.flows) + count;
+    ensure(flows >= 0 && flows < static_cast<i64>(none), "a class of fewer than no flows");
+    if (count == 0) {
+        return;
+    }
+    begin_changes();
+    note(number);
+    if (of.flows > 0) {
+        take_out(of);
+    } else {
+        enter(number);
+    }
+    of.flows = static_cast<u32>(flows);
+    of.load = of.weight * static_cast<double>(flows);
+    for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
+        Link& link = links_[link_of_[hop]];
+        link.flows = static_cast<u32>(static_cast<i64>(link.flows) + count);
+    }
+    if (flows == 0) {
+        of.owner = none;
+        of.level = 0.0;
+        of.load = 0.0;
+        leave(number);
+    } else {
+        put_open(of);
+    }
+}
+
+void MaxMin::set_capacity(u32 link, double capacity) {
+    ensure(capacity >= 0.0, "a link of less than no capacity");
+    links_[link].capacity = capacity;
+    links_[link].least = 0.0;
+    touch(link);
+}
+
+// The level at which a link is to be looked at; unlimited where it is as it should be.
+inline double MaxMin::key_of(const Link& link) const {
+    const double held = link.own > 0.0 ? link.level : unlimited;
+    if (link.exact != not_known) {
+        return std::min(link.exact, held);
+    }
+    const double weights = link.own + link.open;
+    if (weights <= 0.0) {
+        return link.fixed > link.capacity * above ? now_ : unlimited;
+    }
+    // Of flows that others hold up, some may get less: so this is not too high.
+    const double level = std::max({(link.capacity - link.fixed) / weights, link.least, now_});
+    if (link.open <= 0.0 && level <= held * above && level * above >= held && link.most <= held * above) {
+        return unlimited;
+    }
+    return std::min(level, held);
+}
+
+// Keys that rose are found when they come to the top.
+void MaxMin::flush() {
+    for (u32 number : dirty_) {
+        links_[number].is_dirty = false;
+        const double key = key_of(links_[number]);
+        if (key != unlimited && (!heap_.has(number) || key < heap_.key(number))) {
+            heap_.set(number, key);
+        }
+    }
+    dirty_.clear();
+}
+
+void MaxMin::solve() {
+    ++solves_;
+    begin_changes();
+    const u64 usual = 100 + 100 * u64{links()};
+    if (!run(usual)) {
+        start_again();   // rounding made two links disagree for ever
+        ensure(run(usual), "fair shares: links that do not come to rest");
+    }
+    for (u32 number : changed_classes_) {
+        classes_[number].is_changed = false;
+    }
+    for (u32 number : changed_links_) {
+        links_[number].is_changed = false;
+    }
+    is_solved_ = true;
+}
+
+// False if it takes too long.
+bool MaxMin::run(u64 most_steps) {
+    now_ = 0.0;
+    flush();
+    while (!heap_.empty()) {
+        const u32 number = heap_.top();
+        const double before = heap_.key(number);
+        const double key = key_of(links_[number]);
+        if (key == unlimited) {
+            heap_.remove(number);
+            continue;
+        }
+        if (key > before * above) {
+            heap_.set(number, key);
+            continue;
+        }
+        if (most_steps-- == 0) {
+            return false;
+        }
+        heap_.remove(number);
+        now_ = std::max(now_, before);
+        process(number);
+        flush();
+    }
+    return true;
+}
+
+void MaxMin::process(u32 number) {
+    Link& link = links_[number];
+    double level = link.exact;
+    if (level == not_known) {
+        const double weights = link.own + link.open;
+        const double share = weights > 0.0 ? (link.capacity - link.fixed) / weights : 0.0;
+        const bool is_exact = weights > 0.0 && link.most <= share * above;
+        level = is_exact ? std::max(share, now_) : evaluate(link, std::max({share, link.least, now_}));
+    }
+    if (level == unlimited) {
+        return;
+    }
+    link.exact = link.least = level;
+    const double held = link.own > 0.0 ? link.level : unlimited;
+    if (std::min(level, held) > now_ * above) {
+        heap_.set(number, std::min(level, held));
+    } else {
+        settle(number, level);
+    }
+}
+
+// The level at which the flows over a link fill it, those that others hold up at their rates if these are
+// lower. Newton's method from below; the sum of rates is concave in the level, so it stays below.
+double MaxMin::evaluate(Link& link, double from) const {
+    for (double level = from;;) {
+        double fixed = 0.0;
+        double weights = 0.0;
+        link.most = 0.0;
+        for (u32 hop : link.members) {
+            const Class& of = classes_[class_of_[hop]];
+            const bool is_held_here = of.owner == none || of.owner == link_of_[hop];
+            link.most = is_held_here ? link.most : std::max(link.most, of.level);
+            if (!is_held_here && of.level <= level * above) {
+                fixed += of.load * of.level;
+            } else {
+                weights += of.load;
+            }
+        }
+        if (weights <= 0.0) {
+            return unlimited;
+        }
+        const double next = (link.capacity - fixed) / weights;
+        if (!(next > level * above)) {
+            return std::max(next, level);
+        }
+        level = next;
+    }
+}
+
+// The link holds up all flows that have no rate yet, or a higher one. Its sums are made anew, so that rounding
+// errors of changes do not add up.
+void MaxMin::settle(u32 number, double level) {
+    Link& link = links_[number];
+    note_link(number);
+    const double highest = level * above;
+    const auto is_fixed = [&](const Class& of) {
+        return of.owner != none && of.owner != number && of.level <= highest;
+    };
+    link.fixed = link.own = link.open = link.most = 0.0;
+    for (u32 hop : link.members) {
+        const Class& of = classes_[class_of_[hop]];
+        if (is_fixed(of)) {
+            link.fixed += of.load * of.level;
+            link.most = std::max(link.most, of.level);
+        } else {
+            link.own += of.load;
+        }
+    }
+    link.exact = not_known;
+    if (link.own <= 0.0) {
+        link.level = unlimited;
+        return;
+    }
+    link.level = std::max((link.capacity - link.fixed) / link.own, 0.0);
+    for (u32 hop : link.members) {
+        const u32 of_class = class_of_[hop];
+        Class& of = classes_[of_class];
+        if (is_fixed(of)) {
+            continue;
+        }
+        if (of.owner != number) {
+            note(of_class);
+        }
+        hold(number, of, link.level);
+    }
+}
+
+// What a class is to its other links.
+inline void MaxMin::hold(u32 number, Class& of, double level) {
+    const double rate = of.load * level;
+    const double before = of.load * of.level;
+    for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
+        const u32 at = link_of_[hop];
+        if (at == number) {
+            continue;
+        }
+        Link& other = links_[at];
+        if (of.owner == none) {
+            other.open -= of.load;
+            other.fixed += rate;
+        } else if (of.owner == at) {
+            other.own -= of.load;
+            other.fixed += rate;
+        } else {
+            other.fixed += rate - before;
+            other.least = rate > before ? 0.0 : other.least;   // less is left, as from one that opens
+        }
+        other.most = std::max(other.most, level);
+        touch(at);
+    }
+    of.owner = number;
+    of.level = level;
+}
+
+void MaxMin::start_again() {
+    for (u32 number = 0; number < links(); ++number) {
+        Link& link = links_[number];
+        link.fixed = link.own = link.open = link.most = 0.0;
+        link.level = unlimited;
+        heap_.remove(number);
+        note_link(number);
+        touch(number);
+    }
+    for (u32 number = 0; number < classes_.size(); ++number) {
+        if (classes_[number].flows > 0) {
+            note(number);
+            put_open(classes_[number]);
+        }
+    }
+}
+
+}  // namespace yantra

@@ -1,0 +1,120 @@
+// MaxMin: max-min fair rates of flows over links, kept up to date as flows come and go.
+//
+// The rates are those of progressive filling (Bertsekas and Gallager, "Data Networks", 2nd ed. 1992, section
+// 6.5.2): all rates grow alike until a link is full, the flows over it keep theirs, and so on. A flow's rate is
+// its weight times the level of its owner, the link that held it up. A link's level follows from lower levels
+// alone. So after a change only links whose level can have changed are looked at, lowest level first: one that is
+// too full, that could give more, or at which flows wait for a rate, takes its level again, and takes over the flows
+// that have a higher one elsewhere (the order of Dijkstra's algorithm, for levels in place of distances; bottlenecks
+// that depend on each other in this way are in Ros-Giralt et al., "On the bottleneck structure of
+// congestion-controlled networks", SIGMETRICS 2020). When no link is in question the rates are max-min fair, by the
+// definition; should the links not come to rest, all is filled from nothing, which ends. Flows over the same links
+// are one class. Trade-off: a change of one link's level goes through
+// all classes over it; memory is 16 bytes for each link of each class.
+#pragma once
+
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "base/indexed_heap.hpp"
+#include "base/types.hpp"
+
+namespace yantra {
+
+class MaxMin {
+public:
+    // The capacity of each link, in any unit.
+    explicit MaxMin(std::vector<double> capacity);
+
+    // A class of flows over some links, one or more and each once; it has none yet.
+    u32 add_class(std::span<const u32> links, double weight);
+    // So many flows more, or fewer. Rates follow with solve(), as for the next.
+    void add_flows(u32 of_class, i64 count);
+    void set_capacity(u32 link, double capacity);
+
+    void solve();
+
+    double weight(u32 of_class) const { return classes_[of_class].weight; }
+    // The link that holds up the flows of a class; none where there are no flows.
+    u32 owner(u32 of_class) const { return classes_[of_class].owner; }
+    // The rate of each flow of a class.
+    double rate(u32 of_class) const { return classes_[of_class].weight * classes_[of_class].level; }
+    // The rate, over its weight, of flows that a link holds up.
+    double level(u32 link) const { return links_[link].level; }
+    u32 links() const { return static_cast<u32>(links_.size()); }
+    // How many flows use a link.
+    u64 flows_over(u32 link) const { return links_[link].flows; }
+    double capacity(u32 link) const { return links_[link].capacity; }
+    std::span<const u32> links_of(u32 of_class) const {
+        return {&link_of_[classes_[of_class].first], classes_[of_class].hops};
+    }
+
+    // Of the last solve(): the classes that may have another owner, and the links whose level may be another.
+    std::span<const u32> changed_classes() const { return changed_classes_; }
+    std::span<const u32> changed_links() const { return changed_links_; }
+    u64 solves() const { return solves_; }
+
+private:
+    static constexpr double unlimited = std::numeric_limits<double>::infinity();
+    static constexpr double not_known = -1.0;
+
+    struct Link {
+        double capacity = 0.0;
+        double fixed = 0.0;        // rates of flows that others hold up
+        double own = 0.0;          // weights of flows that it holds up
+        double open = 0.0;         // weights of flows that have no rate yet
+        double level = unlimited;
+        double most = 0.0;         // no level of `fixed` is higher
+        double exact = not_known;  // the level that it would take now
+        double least = 0.0;        // that level is not below this, as long as no flow opens or gets more
+        u32 flows = 0;
+        bool is_dirty = false;
+        bool is_changed = false;
+        std::vector<u32> members;  // hops: places in link_of_
+    };
+    struct Class {
+        double weight = 1.0;
+        double load = 0.0;         // weight times flows
+        double level = 0.0;
+        u32 owner = none;          // none: open, or without flows
+        u32 first = 0;             // of its hops
+        u32 hops = 0;
+        u32 flows = 0;
+        bool is_changed = false;
+    };
+
+    void begin_changes();
+    void touch(u32 link);
+    void open(u32 link, double load);
+    void note(u32 of_class);
+    void note_link(u32 link);
+    void enter(u32 of_class);
+    void leave(u32 of_class);
+    void take_out(const Class& of);
+    void put_open(Class& of);
+    void flush();
+    double key_of(const Link& link) const;
+    bool run(u64 most_steps);
+    void process(u32 link);
+    double evaluate(Link& link, double from) const;
+    void settle(u32 link, double level);
+    void hold(u32 link, Class& of, double level);
+    void start_again();
+
+    std::vector<Link> links_;
+    std::vector<Class> classes_;
+    // By hop: the link, the class, and the place among the link's members.
+    std::vector<u32> link_of_;
+    std::vector<u32> class_of_;
+    std::vector<u32> place_of_;
+    IndexedHeap heap_;             // links in question, by the level at which they are
+    std::vector<u32> dirty_;
+    std::vector<u32> changed_classes_;
+    std::vector<u32> changed_links_;
+    double now_ = 0.0;             // all levels below are final
+    u64 solves_ = 0;
+    bool is_solved_ = false;
+};
+
+}  // namespace yantra

@@ -1,0 +1,89 @@
+// FlowSharing: flows with bytes to carry, at max-min fair rates, and when the next of them is through.
+//
+// A flow is as far as its owner: the link that holds it up counts the bytes it lets through for each unit of
+// weight, and a flow is due when that count has risen by its bytes. So a rate that changes costs nothing for each
+// flow; only flows whose owner changes are looked at. Times are real numbers in ns. Flows that are through within
+// a millionth of a nanosecond leave together, so equal flows cost one solve. Trade-off: a real clock of 53 bits,
+// which is a picosecond in two hours.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/indexed_heap.hpp"
+#include "base/pool.hpp"
+#include "network/flow/max_min.hpp"
+
+namespace yantra {
+
+class FlowSharing {
+public:
+    // Bytes per ns of each link.
+    explicit FlowSharing(std::vector<double> bytes_per_ns);
+
+    // As in MaxMin.
+    u32 add_class(std::span<const u32> links, double weight = 1.0);
+    const MaxMin& rates() const { return rates_; }
+
+    // A flow of bytes, more than 0, from a time on; returns its number, which is used again when it is over.
+    // No time may be before an earlier one, here and below.
+    u32 start(u32 of_class, double bytes, double now_ns);
+    void set_capacity(u32 link, double bytes_per_ns, double now_ns);
+    // Takes a flow away; returns the bytes that it has left.
+    double stop(u32 flow, double now_ns);
+    double bytes_left(u32 flow, double now_ns);
+    double rate(u32 flow) const { return rates_.rate(flows_[flow].of_class); }
+    u32 class_of(u32 flow) const { return flows_[flow].of_class; }
+    // The flows of a class, for who has to move them.
+    std::vector<u32> flows_of(u32 of_class) const;
+
+    // When the next flow is through, infinite if none ever is. Rates are solved first, if they must be.
+    double next_end_ns();
+    // When a flow would be through at the present rates.
+    double end_ns(u32 flow);
+    // Adds to `ended` the flows that are through at next_end_ns(), in the order in which they started.
+    void end_next(std::vector<u32>& ended);
+
+private:
+    struct OneFlow {
+        double due = 0.0;       // count of its owner, in bytes over weight; without an owner, what is left
+        u64 order = 0;          // of starting
+        u32 of_class = none;
+        u32 next = none;        // of its class
+        u32 before = none;
+        u32 stamp = 0;          // tells its entries in heaps from older ones
+        bool is_fresh = false;  // has no owner yet
+    };
+    struct Entry {
+        double due;
+        u32 flow;
+        u32 stamp;
+    };
+    struct Owner {
+        double count = 0.0;     // bytes over weight let through
+        double counted_ns = 0.0;
+        double level = 0.0;
+        std::vector<Entry> due; // a heap
+    };
+
+    void settle();
+    void count_on(u32 link);
+    void take_owner(u32 flow, u32 owner);
+    void schedule(u32 link);
+    void unlink(u32 flow);
+    bool is_stale(const Entry& entry) const { return flows_[entry.flow].stamp != entry.stamp; }
+
+    MaxMin rates_;
+    std::vector<Owner> owners_;          // by link
+    std::vector<u32> first_flow_;        // by class
+    std::vector<u32> owner_of_;          // by class, as the flows have it
+    Pool<OneFlow> flows_;
+    std::vector<u32> fresh_;
+    std::vector<u32> concerned_;         // links, while settling
+    IndexedHeap ends_;                   // links, by when their next flow is through
+    double now_ns_ = 0.0;
+    u64 started_ = 0;
+    bool is_settled_ = true;
+};
+
+}  // namespace yantra

@@ -1,0 +1,49 @@
+"""Lists of flows at max-min fair rates are through when SimGrid says, to 1e-9 of every flow.
+
+`data/max_min_flows.jsonl` has four cases: links [bytes/ns, ns], flows [bytes, start ns, route, end
+ns]. The ends are those of an event simulation in 60 digits; SimGrid 3.32 (CM02, all factors 1,
+weight-S 0, crosstraffic 0, TCP-gamma 0, the latency slept before the transfer) agrees to 5e-15.
+More cases are in ../shared/golden/fabrics/flow, which is not part of the repository.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from yantra import _core
+
+RECORDED = Path(__file__).with_name("data") / "max_min_flows.jsonl"
+SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "fabrics" / "flow"
+
+
+def _cases() -> list[Any]:
+    cases = [json.loads(line) for line in RECORDED.read_text().splitlines()]
+    found = [pytest.param(case, id=case["name"]) for case in cases]
+    for path in sorted(SHARED.glob("*.json")):
+        case = json.loads(path.read_text())
+        links = [[link["bytes_per_s"] / 1e9, link["latency_ns"]] for link in case["links"]]
+        flows = [[f["bytes"], f["start_ns"], f["route"], f["done_ns"]] for f in case["flows"]]
+        same = {"links": links, "flows": flows, "solves": case["solves"]}
+        found.append(pytest.param(same, id=f"shared {path.stem}"))
+    return found
+
+
+@pytest.mark.parametrize("case", _cases())
+def test_flows_are_through_when_they_are_in_simgrid(case: dict[str, Any]) -> None:
+    routes = [route for _, _, route, _ in case["flows"]]
+    times = _core.simulate_flows(
+        first_hop=np.cumsum([0, *map(len, routes)], dtype=np.uint64),
+        hops=np.array([link for route in routes for link in route], dtype=np.uint32),
+        bytes=np.array([size for size, _, _, _ in case["flows"]], dtype=float),
+        start_ns=np.array([start for _, start, _, _ in case["flows"]], dtype=float),
+        bytes_per_ns=np.array([rate for rate, _ in case["links"]], dtype=float),
+        latency_ns=np.array([latency for _, latency in case["links"]], dtype=float),
+    )
+    expected = [end for _, _, _, end in case["flows"]]
+    np.testing.assert_allclose(np.asarray(times.end_ns), expected, rtol=1e-9)
+    assert times.solves == case.get("solves", times.solves)
