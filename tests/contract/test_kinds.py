@@ -71,6 +71,16 @@ WRONG = {
         "4 ranks: every_route_arrives: the route from rank 2 to 0 goes from device 2 to 0, but no "
         "link does",
     ),
+    "fabric": (
+        '"""A ring that states half of its bisection."""\n'
+        "from yantra.fabric.graphs.ring import Ring\n"
+        "class Wrong(Ring):\n"
+        "    def bisection(self):\n"
+        "        return self.given.bytes_per_ns\n"
+        "PLUGIN = Wrong\n",
+        "its example: its_bisection_is_the_least_cut: it states a bisection of 50 bytes/ns, the "
+        "least cut has 100",
+    ),
     "collective": (
         '"""A ring that stops one step too early."""\n'
         "from yantra.collectives.algorithms.ring import Ring\n"
@@ -108,6 +118,14 @@ WRONG = {
     ),
 }
 RAISES = {
+    "fabric": (
+        "from yantra.fabric.graphs.ring import Ring\n"
+        "class Wrong(Ring):\n"
+        "    def diameter(self):\n"
+        "        return 1 // 0\n"
+        "PLUGIN = Wrong\n",
+        "its example: its_diameter_is_that_of_its_graph: it raises ZeroDivisionError",
+    ),
     "topology": (
         "from yantra.fabric.topologies.topology import Block\n"
         "class Wrong(Block):\n"

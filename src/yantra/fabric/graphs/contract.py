@@ -1,0 +1,133 @@
+"""The laws that every builder of fabrics keeps, and its contract, which checks one.
+
+    yantra contract fabric fat_tree
+    yantra contract fabric path/to/my_fabric.py
+
+A law takes a builder with the options of its example, and returns what is wrong, in words, or None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from yantra.base.contract import Contract, first_broken
+from yantra.base.errors import ConfigError
+from yantra.fabric.graphs import builders, cuts, graph_of, read
+from yantra.fabric.graphs.builder import Builder
+from yantra.fabric.graphs.distances import distances
+from yantra.fabric.graphs.figures import figures
+from yantra.fabric.graphs.graph import Graph
+
+Law = Callable[[Builder, Graph], str | None]
+
+_ROUNDING = 1e-9
+_SIDES = 20  # random cuts that a formula is held against
+
+
+def every_rank_reaches_every_other(builder: Builder, graph: Graph) -> str | None:
+    """Links lead from each rank to each other one."""
+    rank = graph.unreached()
+    return None if rank is None else f"rank 0 and rank {rank} do not reach each other"
+
+
+def the_size_it_states_is_that_of_its_graph(builder: Builder, graph: Graph) -> str | None:
+    """`size` is what is asked before a graph is made; it must not be another."""
+    stated, made = tuple(builder.size()), (graph.ranks, graph.devices, len(graph.links.start))
+    if stated == made:
+        return None
+    return f"it states ranks, devices and links {stated}, its graph has {made}"
+
+
+def the_same_is_said_twice(builder: Builder, graph: Graph) -> str | None:
+    """A graph depends on nothing but the options."""
+    again = type(builder)(builder.given).graph()
+    same = graph.tiers == again.tiers and graph.labels == again.labels
+    for at in range(len(graph.links)):
+        same = same and np.array_equal(graph.links[at], again.links[at])
+    return None if same else "asked twice, it makes two graphs"
+
+
+def its_diameter_is_that_of_its_graph(builder: Builder, graph: Graph) -> str | None:
+    """What a formula says is the number of links between the two ranks farthest apart."""
+    stated, found = builder.diameter(), distances(graph)
+    if stated is None or found is None or stated == found.most:
+        return None
+    return f"it states a diameter of {stated} links, its graph has {found.most}"
+
+
+def its_bisection_is_the_least_cut(builder: Builder, graph: Graph) -> str | None:
+    """No cut into halves of the ranks lets less through; few ranks have one that lets as much."""
+    stated = builder.bisection()
+    if stated is None:
+        return None
+    if graph.ranks <= cuts.MOST_TRIED:
+        found = cuts.bisection(graph)
+        if abs(found - stated) <= _ROUNDING * found:
+            return None
+        return f"it states a bisection of {stated:g} bytes/ns, the least cut has {found:g}"
+    for side in _sides(graph):
+        found = cuts.least_cut(graph, side)
+        if found < stated * (1 - _ROUNDING):
+            half = ", ".join(map(str, sorted(side)))
+            return f"it states a bisection of {stated:g} bytes/ns, but ranks {half} send {found:g}"
+    return None
+
+
+LAWS: tuple[Law, ...] = (
+    every_rank_reaches_every_other,
+    the_size_it_states_is_that_of_its_graph,
+    the_same_is_said_twice,
+    its_diameter_is_that_of_its_graph,
+    its_bisection_is_the_least_cut,
+)
+
+
+def violations(kind: type[Builder]) -> Iterator[str]:
+    """Yield what is wrong with the graph of a builder's example."""
+    builder, graph = _example(kind)
+    broken = first_broken(LAWS, "its example", builder, graph)
+    if broken:
+        yield broken
+
+
+def summary(kind: type[Builder]) -> str:
+    """Return what the laws were checked on."""
+    builder, graph = _example(kind)
+    of = figures(graph, builder)
+    most = of.diameter.value
+    return (
+        "every law holds over its example\n"
+        f"{of.ranks} ranks: {of.devices - of.ranks} other devices, {of.links} links"
+        + (f", {most:g} links at most between ranks" if most is not None else "")
+    )
+
+
+CONTRACT = Contract(
+    kind="fabric",
+    module="yantra.fabric.graphs.contract",
+    about="Check a builder of fabrics: its graph, and what it states of it.",
+    argument="a name (fat_tree), or a file with a line PLUGIN =",
+    find=builders.get,
+    violations=violations,
+    summary=summary,
+)
+
+
+def _example(kind: type[Builder]) -> tuple[Builder, Graph]:
+    try:
+        builder = read(kind, kind.example, "example")
+    except AttributeError:
+        raise ConfigError(kind.__name__, "has no `options` or no `example` of them") from None
+    return builder, graph_of(builder, "example")
+
+
+def _sides(graph: Graph) -> Iterator[set[int]]:
+    """Yield halves of the ranks: the first, every second one, and some at random."""
+    half = graph.ranks // 2
+    yield set(range(half))
+    yield set(range(0, 2 * half, 2))
+    generator = np.random.default_rng(1)
+    for _ in range(_SIDES):
+        yield set(generator.permutation(graph.ranks)[:half].tolist())

@@ -1,0 +1,69 @@
+"""How many links are between the ranks of a graph, on shortest ways by hops.
+
+64 sources at a time are the bits of one number per device, so a round carries all of them one link
+further in one pass over the links: time is ranks / 64 x hops x links. Anyone may relay.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from yantra.fabric.graphs.graph import Graph
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_MOST_WORK = 4_000_000_000  # links that are looked at, about ten seconds
+_MOST_HOPS = 8  # of a usual graph, for the estimate
+
+
+class Distances(NamedTuple):
+    """The most links between two ranks, and their number on average over ordered pairs."""
+
+    most: int
+    mean: float
+
+
+def distances(graph: Graph) -> Distances | None:
+    """Return the distances between all ranks; None where that would take too long.
+
+    Every rank must reach every other.
+    """
+    batches = -(-graph.ranks // 64)
+    if batches * _MOST_HOPS * len(graph.links.start) > _MOST_WORK:
+        return None
+    order = np.argsort(graph.links.end, kind="stable")
+    start, end = graph.links.start[order], graph.links.end[order]
+    first = np.flatnonzero(np.diff(end, prepend=end[:1] + np.uint32(1)))
+    most, total = 0, 0
+    for low in range(0, graph.ranks, 64):
+        farthest, hops = _from(graph, start, end[first], first, low)
+        most, total = max(most, farthest), total + hops
+    return Distances(most, total / max(graph.ranks * (graph.ranks - 1), 1))
+
+
+def _from(
+    graph: Graph,
+    start: NDArray[np.uint32],
+    targets: NDArray[np.uint32],
+    first: NDArray[np.intp],
+    low: int,
+) -> tuple[int, int]:
+    """Return the farthest rank from up to 64 ranks, and the sum of the distances to all."""
+    sources = np.arange(low, min(low + 64, graph.ranks))
+    newest = np.zeros(graph.devices, np.uint64)
+    newest[sources] = np.uint64(1) << (sources - low).astype(np.uint64)
+    known = newest.copy()
+    hops = total = farthest = 0
+    while newest.any():
+        hops += 1
+        reached = np.zeros_like(known)
+        reached[targets] = np.bitwise_or.reduceat(newest[start], first)
+        newest = reached & ~known
+        known |= newest
+        found = int(np.bitwise_count(newest[: graph.ranks]).sum())
+        if found:
+            farthest, total = hops, total + hops * found
+    return farthest, total

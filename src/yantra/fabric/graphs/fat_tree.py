@@ -1,0 +1,73 @@
+"""Fat tree of switches with k ports in three tiers: edge, aggregation, core.
+
+k * k * k / 4 ranks with full bisection from one kind of switch; 5 k * k / 4 switches, and six links
+between ranks of different pods.
+
+Source: Al-Fares, Loukissas and Vahdat, "A scalable, commodity data center network architecture",
+SIGCOMM 2008, section 3.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from yantra.base.fields import Section, Whole
+from yantra.base.records import Record
+from yantra.fabric.graphs.builder import LINKS, Builder, Size
+from yantra.fabric.graphs.draft import Draft
+from yantra.fabric.graphs.graph import Graph
+
+
+class Options(Record):
+    """What a fat tree is told."""
+
+    k: int
+    bytes_per_ns: float
+    latency_ns: float
+
+
+class FatTree(Builder):
+    """k pods of k / 2 edge and k / 2 aggregation switches; k * k / 4 core switches.
+
+    Rank r is on edge switch r / (k / 2). Core switch c is linked to aggregation switch c / (k / 2)
+    of every pod.
+    """
+
+    options = Section(
+        Options, {"k": ("k", Whole(at_least=2, at_most=256), "ports of a switch, even"), **LINKS}
+    )
+    example: ClassVar = {"k": 4, "bandwidth": "50 GB/s", "latency": "500 ns"}
+
+    def refuses(self) -> tuple[str, str] | None:
+        k = self.given.k
+        return ("k", f"expected an even number of ports, got {k}") if k % 2 else None
+
+    def size(self) -> Size:
+        k = self.given.k
+        return Size(k**3 // 4, k**3 // 4 + 5 * k * k // 4, 6 * k**3 // 4)
+
+    def graph(self) -> Graph:
+        half = self.given.k // 2
+        draft = Draft(self.given.k * half * half)
+        edge = draft.switches("edge", self.given.k * half)
+        aggregation = draft.switches("aggregation", self.given.k * half)
+        core = draft.switches("core", half * half)
+        draft.cables(draft.ranks, np.repeat(edge, half), self.speed, "rank up", "rank down")
+        pods = aggregation.reshape(-1, 1, half)
+        draft.cables(edge.reshape(-1, half, 1), pods, self.speed, "edge up", "edge down")
+        tops = core.reshape(1, half, half)
+        upper = aggregation.reshape(-1, half, 1)
+        draft.cables(upper, tops, self.speed, "aggregation up", "aggregation down")
+        return draft.graph()
+
+    def bisection(self) -> float:
+        rate: float = self.given.k**3 // 8 * self.given.bytes_per_ns
+        return rate
+
+    def diameter(self) -> int:
+        return 6
+
+
+PLUGIN = FatTree

@@ -1,0 +1,166 @@
+"""Figures of a fabric: counts, ports, bisection, diameter, and its price where prices are stated.
+
+Each figure says where it comes from: a formula of the builder, or the graph itself. What would take
+minutes is left out, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from yantra.base.errors import ConfigError, did_you_mean
+from yantra.fabric.graphs import cuts
+from yantra.fabric.graphs.builder import Builder
+from yantra.fabric.graphs.distances import distances
+from yantra.fabric.graphs.graph import Graph
+
+
+class Figure(NamedTuple):
+    """A number and how it was found; None where it was not."""
+
+    value: float | None
+    how: str
+
+
+class LabelFigures(NamedTuple):
+    """The links of one label: how many, and their rates and latencies."""
+
+    label: str
+    links: int
+    bytes_per_ns: tuple[float, float]
+    latency_ns: tuple[float, float]
+
+
+class TierFigures(NamedTuple):
+    """The devices of one name: how many, and the fewest and most links that leave one."""
+
+    name: str
+    kind: str
+    devices: int
+    ports: tuple[int, int]
+
+
+class Figures(NamedTuple):
+    """All of a graph. Rates are bytes/ns one way, the price is in US dollars."""
+
+    ranks: int
+    devices: int
+    links: int
+    tiers: tuple[TierFigures, ...]
+    labels: tuple[LabelFigures, ...]
+    injection: tuple[float, float]
+    bisection: Figure
+    diameter: Figure
+    mean_hops: Figure
+    price_usd: float | None
+
+
+def figures(
+    graph: Graph, builder: Builder | None = None, prices: Mapping[str, float] | None = None
+) -> Figures:
+    """Return the figures of a graph in which all ranks reach each other.
+
+    `prices` are US dollars by the name of devices (`core`) or of a label (`rank up`), for each
+    device and each directed link of it. Raises ConfigError for a price of what is not there.
+    """
+    rates = np.bincount(graph.links.start, graph.links.bytes_per_ns, graph.devices)[: graph.ranks]
+    found = distances(graph)
+    diameter = builder.diameter() if builder is not None else None
+    too_long = Figure(None, "not computed: it would take minutes")
+    return Figures(
+        graph.ranks,
+        graph.devices,
+        len(graph.links.start),
+        _tiers(graph),
+        _labels(graph),
+        (float(rates.min()), float(rates.max())),
+        bisection(graph, builder),
+        Figure(found.most, "all pairs")
+        if found is not None
+        else too_long
+        if diameter is None
+        else Figure(diameter, "formula"),
+        too_long if found is None else Figure(found.mean, "all pairs"),
+        _price(graph, prices) if prices else None,
+    )
+
+
+def bisection(graph: Graph, builder: Builder | None = None) -> Figure:
+    """Return the bytes/ns across the worst cut into halves, or the best that is known of it."""
+    known = builder.bisection() if builder is not None else None
+    if known is not None:
+        return Figure(known, "formula")
+    if graph.ranks < 2:
+        return Figure(None, "a single rank has no halves")
+    if graph.ranks <= cuts.MOST_TRIED:
+        return Figure(cuts.bisection(graph), "all cuts into halves")
+    if len(graph.links.start) > cuts.MOST_LINKS:
+        return Figure(None, f"not computed: more than {cuts.MOST_LINKS} links and no formula")
+    half = graph.ranks // 2
+    value = min(cuts.least_cut(graph, range(half)), cuts.least_cut(graph, range(half, graph.ranks)))
+    where = f"least cut between ranks 0-{half - 1} and {half}-{graph.ranks - 1}"
+    return Figure(value, f"{where}; other halves may have less")
+
+
+def _tiers(graph: Graph) -> tuple[TierFigures, ...]:
+    ports = graph.ports()
+    found, first = [], 0
+    for tier in graph.tiers:
+        own = ports[first : first + tier.size]
+        first += tier.size
+        if tier.size:
+            span = (int(own.min()), int(own.max()))
+            found.append(TierFigures(tier.name, tier.kind.name.lower(), tier.size, span))
+    return tuple(found)
+
+
+def _labels(graph: Graph) -> tuple[LabelFigures, ...]:
+    found = []
+    for at, label in enumerate(graph.labels):
+        own = graph.links.label == at
+        spans = [
+            (float(column[own].min()), float(column[own].max()))
+            for column in (graph.links.bytes_per_ns, graph.links.latency_ns)
+        ]
+        found.append(LabelFigures(label, int(own.sum()), spans[0], spans[1]))
+    return tuple(found)
+
+
+def _price(graph: Graph, prices: Mapping[str, float]) -> float:
+    counts: dict[str, int] = {tier.name: tier.size for tier in graph.tiers}
+    links = np.bincount(graph.links.label, minlength=len(graph.labels))
+    counts |= {label: int(number) for label, number in zip(graph.labels, links, strict=True)}
+    for name in prices:
+        if name not in counts:
+            hint = did_you_mean(name, counts) or f"; expected one of {', '.join(counts)}"
+            raise ConfigError("--price", f"no devices and no links are called '{name}'{hint}")
+    return sum(price * counts[name] for name, price in prices.items())
+
+
+def as_dict(figures: Figures) -> dict[str, Any]:
+    """Return the form of figures in JSON, with units in the names."""
+    bisection, diameter, mean = figures.bisection, figures.diameter, figures.mean_hops
+    return {
+        "ranks": figures.ranks,
+        "devices": [
+            {"name": t.name, "kind": t.kind, "count": t.devices, "ports": list(t.ports)}
+            for t in figures.tiers
+        ],
+        "links": [
+            {
+                "label": of.label,
+                "count": of.links,
+                "bytes_per_ns": list(of.bytes_per_ns),
+                "latency_ns": list(of.latency_ns),
+            }
+            for of in figures.labels
+        ],
+        "rank_bytes_per_ns": list(figures.injection),
+        "bisection_bytes_per_ns": {"value": bisection.value, "how": bisection.how},
+        "diameter_links": {"value": diameter.value, "how": diameter.how},
+        "mean_links": {"value": mean.value, "how": mean.how},
+        "price_usd": figures.price_usd,
+    }

@@ -1,0 +1,160 @@
+"""The physical graph of a fabric: devices, and directed links with their own rate and latency.
+
+Columns of numpy, so that 100,000 hosts take megabytes and fractions of a second; a link is no
+object. Devices 0 to ranks - 1 are the ranks, those behind them switches and network cards. Several
+links may join the same two devices: they are cables of their own.
+
+Routes are not part of it: who goes where is the business of a routing.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+NO_BOX = -1
+"""The box of a device that is in none."""
+
+_MOST_DEVICES = 2**32 - 1
+
+
+class GraphError(Exception):
+    """What is wrong with a graph, in words."""
+
+
+class DeviceKind(IntEnum):
+    """What a device is; ranks come first in a graph."""
+
+    RANK = 0
+    SWITCH = 1
+    NIC = 2
+
+
+class Tier(NamedTuple):
+    """Devices of one name that follow each other; its members are "name 0", "name 1" and so on."""
+
+    name: str
+    kind: DeviceKind
+    size: int
+
+
+class Graph:
+    """A fabric.
+
+    `tiers` name the devices in order, `names` each one where it has a name of its own. Of each
+    link: `link_from` and `link_to` (devices), `bytes_per_ns`, `latency_ns`, and `label`, an index
+    into `labels`, by which use is summed up. `boxes` says of each device which box holds it, or
+    NO_BOX. `coordinates` are those of the ranks where they are points of a grid (ranks x
+    dimensions), else None. Arrays are never changed.
+    """
+
+    def __init__(
+        self,
+        tiers: tuple[Tier, ...],
+        links: Links,
+        labels: tuple[str, ...],
+        *,
+        names: tuple[str, ...] | None = None,
+        boxes: NDArray[np.int32] | None = None,
+        coordinates: NDArray[np.int32] | None = None,
+    ) -> None:
+        """Take the parts of a graph. Raises GraphError if they are none."""
+        self.tiers = tiers
+        self.ranks = sum(tier.size for tier in tiers if tier.kind is DeviceKind.RANK)
+        self.devices = sum(tier.size for tier in tiers)
+        self.links = links
+        self.labels = labels
+        self.names = names
+        none = np.full(self.devices, NO_BOX, np.int32)
+        self.boxes = none if boxes is None else boxes
+        self.coordinates = coordinates
+        self._check()
+
+    @cached_property
+    def kinds(self) -> NDArray[np.uint8]:
+        """The kind of each device, as a `DeviceKind`."""
+        kinds = [tier.kind for tier in self.tiers]
+        return np.repeat(kinds, [tier.size for tier in self.tiers]).astype(np.uint8)
+
+    def name_of(self, device: int) -> str:
+        """Return what a device is called."""
+        if self.names is not None:
+            return self.names[device]
+        at = device
+        for tier in self.tiers:
+            if at < tier.size:
+                return f"{tier.name} {at}"
+            at -= tier.size
+        raise IndexError(device)
+
+    def ports(self) -> NDArray[np.int64]:
+        """Return how many links leave each device."""
+        return np.bincount(self.links.start, minlength=self.devices)
+
+    def _check(self) -> None:
+        links, devices = self.links, self.devices
+        if not self.ranks:
+            raise GraphError("it has no ranks")
+        if devices > _MOST_DEVICES:
+            raise GraphError(f"it has {devices} devices; expected at most {_MOST_DEVICES}")
+        lengths = {len(column) for column in links}
+        if len(lengths) > 1:
+            raise GraphError(f"the columns of its links have different lengths: {sorted(lengths)}")
+        if len(links.start):
+            for column in (links.start, links.end):
+                last = int(column.max())
+                if last >= devices:
+                    raise GraphError(f"a link joins device {last}; the last one is {devices - 1}")
+            _refuse(links.start == links.end, self, "leads from {0} to itself")
+            _refuse(~(links.bytes_per_ns > 0), self, "from {0} to {1} has no bandwidth")
+            _refuse(~np.isfinite(links.bytes_per_ns), self, "from {0} to {1} has no finite rate")
+            ok = np.isfinite(links.latency_ns) & (links.latency_ns >= 0)
+            _refuse(~ok, self, "from {0} to {1} has a negative latency, or none")
+            if int(links.label.max()) >= len(self.labels):
+                raise GraphError("a link has a label that is not named")
+        for said in (len(self.boxes), devices if self.names is None else len(self.names)):
+            if said != devices:
+                raise GraphError(f"it has {said} boxes or names for {devices} devices")
+
+    def unreached(self) -> int | None:
+        """Return a rank that rank 0 cannot reach, or that cannot reach it; None if all can."""
+        for start, end in ((self.links.start, self.links.end), (self.links.end, self.links.start)):
+            seen = _reached(self.devices, start, end)[: self.ranks]
+            if not seen.all():
+                return int(np.argmin(seen))
+        return None
+
+
+class Links(NamedTuple):
+    """The links of a graph as columns: from, to, bytes/ns, ns, index of the label."""
+
+    start: NDArray[np.uint32]
+    end: NDArray[np.uint32]
+    bytes_per_ns: NDArray[np.float64]
+    latency_ns: NDArray[np.float64]
+    label: NDArray[np.uint16]
+
+
+def _refuse(wrong: NDArray[np.bool_], graph: Graph, problem: str) -> None:
+    """Raise GraphError for the first link that is wrong."""
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        ends = (graph.name_of(int(graph.links[column][at])) for column in (0, 1))
+        raise GraphError(f"link {at} {problem.format(*ends)}")
+
+
+def _reached(devices: int, start: Any, end: Any) -> NDArray[np.bool_]:
+    """Return which devices device 0 reaches."""
+    seen = np.zeros(devices, np.bool_)
+    seen[0] = True
+    while True:
+        more = end[seen[start] & ~seen[end]]
+        if not len(more):
+            return seen
+        seen[more] = True

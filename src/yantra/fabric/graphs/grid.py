@@ -1,0 +1,39 @@
+"""What meshes, tori and HyperX share: points of a grid, and the sizes of its dimensions.
+
+The first dimension varies fastest with the number of a point.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from yantra.base.fields import Many, Whole
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SIZES = Many(Whole(at_least=2))
+"""The field of the sizes of a grid's dimensions."""
+
+
+def points(sizes: tuple[int, ...]) -> NDArray[np.int32]:
+    """Return the coordinates of all points, points x dimensions."""
+    numbers = np.arange(prod(sizes))
+    columns = []
+    for size in sizes:
+        numbers, column = np.divmod(numbers, size)
+        columns.append(column)
+    return np.stack(columns, axis=1).astype(np.int32)
+
+
+def strides(sizes: tuple[int, ...]) -> list[int]:
+    """Return by how much the number of a point grows with each coordinate."""
+    return [prod(sizes[:at]) for at in range(len(sizes))]
+
+
+def none_given(sizes: tuple[int, ...]) -> tuple[str, str] | None:
+    """Return what is wrong with sizes of a grid, and their key; None if nothing is."""
+    return None if sizes else ("sizes", "expected at least one dimension, got none")

@@ -1,0 +1,43 @@
+"""The long links between groups of routers, as dragonfly and dragonfly+ have them.
+
+Each group has the same number of ports to other groups, in the order of its routers. They go to the
+other groups in turn, beginning with the next one (relative arrangement), as often round as they
+reach; what is left over stays free.
+
+Source: Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA
+2008; the arrangement: Hastings et al., "Comparing global link arrangements for dragonfly networks",
+CLUSTER 2015.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def rounds(groups: int, ports: int) -> int:
+    """Return how many cables join any two groups."""
+    return ports // (groups - 1) if groups > 1 else 0
+
+
+def cables(
+    routers: NDArray[np.uint32], per_router: int
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return both ends of every cable; `routers` are groups x routers of a group.
+
+    Port c of group i leads to group i + 1 + c mod (groups - 1).
+    """
+    groups, of_group = routers.shape
+    times = rounds(groups, of_group * per_router)
+    ahead = np.arange(1, groups)[:, None] + np.zeros(times, np.int64)
+    port = ahead - 1 + np.arange(times) * (groups - 1)
+    port_back = groups - ahead - 1 + np.arange(times) * (groups - 1)
+    one = np.arange(groups)[:, None, None]
+    other = one + ahead
+    low = np.broadcast_to(routers[one, port // per_router], other.shape)[other < groups]
+    high = routers[(other % groups), port_back // per_router][other < groups]
+    return low, high

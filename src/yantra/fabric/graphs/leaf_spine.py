@@ -1,0 +1,117 @@
+"""Leaf-spine: ranks on leaves, each leaf with a cable to each spine; a fat tree of two tiers.
+
+Four links between ranks of different leaves. Cheaper uplinks make it oversubscribed: full rate
+within a leaf, less between leaves.
+
+Source: Alizadeh and Edsall, "On the data path performance of leaf-spine datacenter fabrics", HOTI
+2013.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from yantra.base.fields import Number, Section, Whole
+from yantra.base.records import Record
+from yantra.fabric.graphs import two_tiers
+from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY, LINKS, Builder, Size
+from yantra.fabric.graphs.draft import Draft, Speed
+from yantra.fabric.graphs.graph import Graph
+
+
+class Options(Record):
+    """What a leaf-spine fabric is told."""
+
+    leaves: int
+    ranks_per_leaf: int
+    spines: int
+    bytes_per_ns: float
+    latency_ns: float
+    oversubscription: float | None = None
+    uplink_bytes_per_ns: float | None = None
+    uplink_latency_ns: float | None = None
+
+
+class LeafSpine(Builder):
+    """Without `uplink_bandwidth` the uplinks follow from the oversubscription, which is then 1."""
+
+    options = Section(
+        Options,
+        {
+            "leaves": ("leaves", Whole(at_least=1), "switches that ranks are on"),
+            "ranks_per_leaf": ("ranks_per_leaf", Whole(at_least=1), "ranks on each leaf"),
+            "spines": ("spines", Whole(at_least=1), "switches that each leaf has a cable to"),
+            **LINKS,
+            "oversubscription": (
+                "oversubscription",
+                Number(above=0),
+                "bandwidth of a leaf's ranks over that of its uplinks; 1 where nothing is said",
+            ),
+            "uplink_bandwidth": (
+                "uplink_bytes_per_ns",
+                BANDWIDTH,
+                "of each cable to a spine, in place of oversubscription",
+            ),
+            "uplink_latency": ("uplink_latency_ns", LATENCY, "of it, if not as of the ranks"),
+        },
+    )
+    example: ClassVar = {
+        "leaves": 4,
+        "ranks_per_leaf": 4,
+        "spines": 2,
+        "bandwidth": "50 GB/s",
+        "latency": "500 ns",
+    }
+
+    def refuses(self) -> tuple[str, str] | None:
+        given = self.given
+        if given.oversubscription is not None and given.uplink_bytes_per_ns is not None:
+            return "oversubscription", "not together with uplink_bandwidth, from which it follows"
+        if given.leaves * given.ranks_per_leaf < 2:
+            return "leaves", "expected at least 2 ranks in all, got 1"
+        return None
+
+    def size(self) -> Size:
+        given = self.given
+        ranks = given.leaves * given.ranks_per_leaf
+        cables = ranks + given.leaves * given.spines
+        return Size(ranks, ranks + given.leaves + given.spines, 2 * cables)
+
+    def graph(self) -> Graph:
+        given = self.given
+        draft = Draft(given.leaves * given.ranks_per_leaf)
+        leaves = draft.switches("leaf", given.leaves)
+        below = np.repeat(leaves, given.ranks_per_leaf)
+        draft.cables(draft.ranks, below, self.speed, "rank up", "rank down")
+        two_tiers.add_spines(draft, leaves, two_tiers.Uplinks(given.spines, self._uplink))
+        return draft.graph()
+
+    def bisection(self) -> float:
+        given = self.given
+        return two_tiers.bisection(
+            given.leaves,
+            given.ranks_per_leaf,
+            given.bytes_per_ns,
+            given.spines,
+            self._uplink.bytes_per_ns,
+        )
+
+    def diameter(self) -> int:
+        return 4 if self.given.leaves > 1 else 2
+
+    @property
+    def _uplink(self) -> Speed:
+        given = self.given
+        rate = two_tiers.uplink_rate(
+            given.ranks_per_leaf * given.bytes_per_ns,
+            given.spines,
+            given.uplink_bytes_per_ns,
+            given.oversubscription,
+        )
+        latency = given.uplink_latency_ns
+        return Speed(rate, given.latency_ns if latency is None else latency)
+
+
+PLUGIN = LeafSpine

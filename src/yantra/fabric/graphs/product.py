@@ -1,0 +1,106 @@
+"""A product of dimensions as one graph: each row of each dimension has links of its own.
+
+What the networks of dimensions have by formula, laid out as devices and links, so that it can be
+drawn, routed and joined with what is no product. It costs memory in proportion to the links.
+
+Source: Won et al., "ASTRA-sim2.0", ISPASS 2023, section IV-B.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from yantra.base.fields import Many, Section, Text
+from yantra.base.records import Record
+from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY, Builder, Size
+from yantra.fabric.graphs.draft import Draft, Speed
+from yantra.fabric.graphs.graph import Graph
+from yantra.fabric.graphs.grid import points, strides
+from yantra.fabric.graphs.notation import parse
+from yantra.fabric.topologies import find, topologies
+
+
+class Options(Record):
+    """What a product is told."""
+
+    dimensions: str
+    bytes_per_ns: tuple[float, ...]
+    latency_ns: tuple[float, ...]
+
+
+class Product(Builder):
+    """The first dimension varies fastest with the rank."""
+
+    options = Section(
+        Options,
+        {
+            "dimensions": ("dimensions", Text(), "such as R(4)_FC(8)_SW(32), innermost first"),
+            "bandwidth": ("bytes_per_ns", Many(BANDWIDTH), "of the links of each dimension"),
+            "latency": ("latency_ns", Many(LATENCY), "of the links of each dimension"),
+        },
+    )
+    example: ClassVar = {
+        "dimensions": "R(4)_FC(2)_SW(4)",
+        "bandwidth": ["200 GB/s", "100 GB/s", "50 GB/s"],
+        "latency": ["50 ns", "500 ns", "2000 ns"],
+    }
+
+    def refuses(self) -> tuple[str, str] | None:
+        count = len(self._parts)
+        for key, values in (
+            ("bandwidth", self.given.bytes_per_ns),
+            ("latency", self.given.latency_ns),
+        ):
+            if len(values) != count:
+                return key, f"expected one for each of the {count} dimensions, got {len(values)}"
+        for name, size in self._parts:
+            reason = find(name, "dimensions").supports(size)
+            if reason is not None:
+                return "dimensions", f"{topologies.shown(name)} {reason}"
+        return None
+
+    def size(self) -> Size:
+        ranks = prod(size for _, size in self._parts)
+        devices, links = ranks, 0
+        for name, size in self._parts:
+            switches, count = _counts(name, size)
+            devices += ranks // size * switches
+            links += ranks // size * count
+        return Size(ranks, devices, links)
+
+    def graph(self) -> Graph:
+        sizes = tuple(size for _, size in self._parts)
+        grid = points(sizes)
+        draft = Draft(len(grid))
+        for at, (name, size) in enumerate(self._parts):
+            block = find(name)
+            # Devices of each row: its ranks, then its switches.
+            rows = draft.ranks[grid[:, at] == 0][:, None]
+            members: Any = rows + np.arange(size, dtype=np.uint32) * strides(sizes)[at]
+            count = block.switches(size)
+            if count:
+                own = draft.switches(f"dimension {at} switch", len(rows) * count)
+                members = np.hstack([members, own.reshape(-1, count)])
+            start, end = np.array(list(block.links(size)), np.int64).T
+            speed = Speed(self.given.bytes_per_ns[at], self.given.latency_ns[at])
+            draft.links(members[:, start], members[:, end], speed, f"dimension {at}")
+        return draft.graph(grid)
+
+    @cached_property
+    def _parts(self) -> tuple[tuple[str, int], ...]:
+        return parse(self.given.dimensions, "dimensions")
+
+
+def _counts(name: str, size: int) -> tuple[int, int]:
+    """Return how many switches and links a row of a dimension has."""
+    if name == "fully_connected":
+        return 0, size * (size - 1)
+    block = find(name)
+    return block.switches(size), sum(1 for _ in block.links(size))
+
+
+PLUGIN = Product

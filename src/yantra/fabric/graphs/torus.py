@@ -1,0 +1,74 @@
+"""Torus of any number of dimensions: every row of every dimension is a ring.
+
+All ranks are alike and the bisection is twice a mesh's, for cables around the ends.
+
+Source: Dally and Towles, "Principles and Practices of Interconnection Networks" (2004), chapter 5.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+
+from yantra.base.fields import Section
+from yantra.base.records import Record
+from yantra.fabric.graphs.builder import LINKS, Builder, Size
+from yantra.fabric.graphs.draft import Draft
+from yantra.fabric.graphs.graph import Graph
+from yantra.fabric.graphs.grid import SIZES, none_given, points, strides
+
+
+class Options(Record):
+    """What a torus is told."""
+
+    sizes: tuple[int, ...]
+    bytes_per_ns: float
+    latency_ns: float
+
+
+class Torus(Builder):
+    """Ranks are points of a grid; a dimension of two is one cable, as a ring of two is."""
+
+    options = Section(
+        Options, {"sizes": ("sizes", SIZES, "ranks along each dimension, such as [4, 4]"), **LINKS}
+    )
+    example: ClassVar = {"sizes": [4, 4, 4], "bandwidth": "50 GB/s", "latency": "500 ns"}
+
+    def refuses(self) -> tuple[str, str] | None:
+        return none_given(self.given.sizes)
+
+    def size(self) -> Size:
+        ranks = prod(self.given.sizes)
+        links = sum(ranks if size == 2 else 2 * ranks for size in self.given.sizes)
+        return Size(ranks, ranks, links)
+
+    def graph(self) -> Graph:
+        sizes = self.given.sizes
+        grid = points(sizes)
+        draft = Draft(len(grid))
+        for at, (size, stride) in enumerate(zip(sizes, strides(sizes), strict=True)):
+            last = grid[:, at] == size - 1
+            low = np.flatnonzero(~last) if size == 2 else np.arange(len(grid))
+            high = low + np.where(last[low], -(size - 1) * stride, stride)
+            draft.cables(low, high, self.speed, f"dimension {at} up", f"dimension {at} down")
+        return draft.graph(grid)
+
+    def bisection(self) -> float | None:
+        """Return the cut across the longest dimension, which must be of even size or the only one.
+
+        Source: Leighton, "Introduction to Parallel Algorithms and Architectures" (1992), 1.9.
+        """
+        longest = max(self.given.sizes)
+        if longest % 2 and len(self.given.sizes) > 1:
+            return None
+        cables = 1 if longest == 2 else 2
+        rate: float = cables * (prod(self.given.sizes) // longest) * self.given.bytes_per_ns
+        return rate
+
+    def diameter(self) -> int:
+        return sum(size // 2 for size in self.given.sizes)
+
+
+PLUGIN = Torus
