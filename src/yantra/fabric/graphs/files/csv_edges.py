@@ -1,0 +1,80 @@
+"""Edge lists in CSV: a line per cable, with a header that says which column is which.
+
+    from,to,bandwidth,latency,label,one_way
+    0,leaf 0,50 GB/s,500 ns,rank,no
+
+`from`, `to`, `bandwidth` and `latency` are needed. Devices called 0, 1, 2 and so on are the ranks,
+all others switches. A line is a cable, a link each way, unless `one_way` says yes. Empty lines and
+lines that begin with # are skipped.
+"""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+
+from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY
+from yantra.fabric.graphs.files.gathering import Gathering
+from yantra.fabric.graphs.graph import Graph
+
+_NEEDED = ("from", "to", "bandwidth", "latency")
+_COLUMNS = (*_NEEDED, "label", "one_way")
+_ONE_WAY = {"": False, "no": False, "false": False, "yes": True, "true": True}
+
+
+def parse(text: str, name: str) -> Graph:
+    """Return the graph of an edge list. Raises ConfigError with line and column."""
+    gathering = Gathering(name)
+    header: list[str] | None = None
+    rows = csv.reader(StringIO(text), skipinitialspace=True)
+    while True:
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            raise ConfigError(f"{name}, line {rows.line_num}", f"not CSV: {error}") from None
+        if row is None:
+            break
+        cells = [cell.strip() for cell in row]
+        if not any(cells) or cells[0].startswith("#"):
+            continue
+        where = f"{name}, line {rows.line_num}"
+        if header is None:
+            header = _header(cells, where)
+        elif len(cells) != len(header):
+            problem = f"expected {len(header)} values, as the header has, got {len(cells)}"
+            raise ConfigError(where, problem)
+        else:
+            _add(gathering, dict(zip(header, cells, strict=True)), where)
+    if header is None:
+        raise ConfigError(name, f"is empty; expected a line {','.join(_NEEDED)}")
+    return gathering.graph()
+
+
+def _header(cells: list[str], where: str) -> list[str]:
+    for cell in cells:
+        if cell not in _COLUMNS:
+            hint = did_you_mean(cell, _COLUMNS) or f"; expected one of {', '.join(_COLUMNS)}"
+            raise ConfigError(where, f"unknown column {show(cell)}{hint}")
+        if cells.count(cell) > 1:
+            raise ConfigError(where, f"the column {cell} is there twice")
+    for column in _NEEDED:
+        if column not in cells:
+            raise ConfigError(where, f"has no column {column}; expected {', '.join(_NEEDED)}")
+    return cells
+
+
+def _add(gathering: Gathering, row: dict[str, str], where: str) -> None:
+    for column in ("from", "to"):
+        if not row[column]:
+            raise ConfigError(f"{where}, {column}", "expected the name of a device, got nothing")
+    one_way = _ONE_WAY.get(row.get("one_way", ""))
+    if one_way is None:
+        raise ConfigError(f"{where}, one_way", expected_got("yes or no", row["one_way"]))
+    rate = BANDWIDTH.read(row["bandwidth"], f"{where}, bandwidth", "")
+    latency = LATENCY.read(row["latency"], f"{where}, latency", "")
+    start, end = gathering.device(row["from"]), gathering.device(row["to"])
+    label = row.get("label", "")
+    gathering.link(start, end, rate, latency, label, where)
+    if not one_way:
+        gathering.link(end, start, rate, latency, label, where)

@@ -1,0 +1,141 @@
+"""Devices and links as a file names them, gathered one by one until they are a graph.
+
+What files have in common: ranks are put in order, links without a label get one by the kinds of
+their ends, and what joins nothing, or stands twice, is said with its place in the file.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+
+from yantra.base.errors import ConfigError, show
+from yantra.fabric.graphs import MOST_LINKS
+from yantra.fabric.graphs.graph import NO_BOX, DeviceKind, Graph, GraphError, Links, Tier
+
+_ORDER = (DeviceKind.RANK, DeviceKind.SWITCH, DeviceKind.NIC)
+_MOST_LABELS = 2**16
+
+
+class Gathering:
+    """What a file has named so far; `name` is the file in errors."""
+
+    def __init__(self, name: str) -> None:
+        """Begin with nothing."""
+        self.name = name
+        self._devices: dict[str, int] = {}
+        self._kinds: list[DeviceKind] = []
+        self._ranks: dict[int, int] = {}
+        self._rank_of: dict[int, int] = {}
+        self._boxes: dict[int, int] = {}
+        self._box_names: dict[str, int] = {}
+        self._labels: dict[str, int] = {}
+        self._starts, self._stops = array("I"), array("I")
+        self._rates, self._latencies = array("d"), array("d")
+        self._label_of = array("i")
+
+    def device(self, name: str, kind: DeviceKind = DeviceKind.SWITCH) -> int:
+        """Return the number of a device in this gathering; one that is new is of `kind`."""
+        known = self._devices.setdefault(name, len(self._devices))
+        if known == len(self._kinds):
+            self._kinds.append(kind)
+        return known
+
+    def known(self, name: str) -> int | None:
+        """Return the number of a device that has been named, None if it has not."""
+        return self._devices.get(name)
+
+    def rank(self, device: int, rank: int, where: str) -> None:
+        """Say which rank a device is."""
+        if self._ranks.setdefault(rank, device) != device:
+            raise ConfigError(where, f"rank {rank} is given to two devices")
+        if self._rank_of.setdefault(device, rank) != rank:
+            raise ConfigError(where, f"the device is rank {self._rank_of[device]} and rank {rank}")
+        self._kinds[device] = DeviceKind.RANK
+
+    def box(self, device: int, box: str) -> None:
+        """Say which box holds a device."""
+        self._boxes[device] = self._box_names.setdefault(box, len(self._box_names))
+
+    def link(
+        self, start: int, end: int, bytes_per_ns: float, latency_ns: float, label: str, where: str
+    ) -> None:
+        """Add a directed link; without a label it gets one by what it joins."""
+        if start == end:
+            raise ConfigError(where, "leads from a device to itself")
+        if len(self._label_of) >= MOST_LINKS:
+            raise ConfigError(where, f"expected at most {MOST_LINKS} links")
+        number = self._labels.setdefault(label, len(self._labels)) if label else -1
+        if number >= _MOST_LABELS // 2:
+            raise ConfigError(where, f"expected at most {_MOST_LABELS // 2} labels")
+        self._starts.append(start)
+        self._stops.append(end)
+        self._rates.append(bytes_per_ns)
+        self._latencies.append(latency_ns)
+        self._label_of.append(number)
+
+    def graph(self) -> Graph:
+        """Return the graph. Raises ConfigError if it is none, or falls apart."""
+        names = list(self._devices)
+        if not self._ranks:
+            self._number_the_ranks(names)
+        count = len(self._ranks)
+        if sorted(self._ranks) != list(range(count)):
+            missing = next(rank for rank in range(count) if rank not in self._ranks)
+            problem = f"there is no rank {missing} among {count} ranks; expected 0 to {count - 1}"
+            raise ConfigError(self.name, problem)
+        if not self._label_of:
+            raise ConfigError(self.name, "has no links")
+        order = [self._ranks[rank] for rank in range(count)]
+        for kind in _ORDER[1:]:
+            order += [at for at, own in enumerate(self._kinds) if own is kind]
+        tiers = (Tier(kind.name.lower(), kind, self._kinds.count(kind)) for kind in _ORDER)
+        place = np.empty(len(order), np.uint32)
+        place[order] = np.arange(len(order), dtype=np.uint32)
+        start, end = (
+            place[np.frombuffer(column, np.uint32)] for column in (self._starts, self._stops)
+        )
+        labels, label = self._all_labels(start, end, place)
+        boxes = np.array([self._boxes.get(device, NO_BOX) for device in order], np.int32)
+        rates, latencies = (
+            np.frombuffer(column, np.float64) for column in (self._rates, self._latencies)
+        )
+        links = Links(start, end, rates, latencies, label)
+        shown = tuple(names[device] for device in order)
+        try:
+            graph = Graph(
+                tuple(tier for tier in tiers if tier.size), links, labels, names=shown, boxes=boxes
+            )
+        except GraphError as error:
+            raise ConfigError(self.name, str(error)) from None
+        rank = graph.unreached()
+        if rank is not None:
+            problem = f"no links lead from {shown[0]} to {shown[rank]}, or none back"
+            raise ConfigError(self.name, f"{problem}; expected that all ranks reach each other")
+        return graph
+
+    def _number_the_ranks(self, names: list[str]) -> None:
+        """Take devices whose names are whole numbers as the ranks."""
+        for device, name in enumerate(names):
+            if name.isascii() and name.isdigit() and len(name) <= 9:
+                self.rank(device, int(name), f"{self.name}: {show(name)}")
+        if not self._ranks:
+            problem = "names no ranks; expected devices called 0, 1, 2 and so on"
+            raise ConfigError(self.name, problem)
+
+    def _all_labels(
+        self, start: np.ndarray, end: np.ndarray, place: np.ndarray
+    ) -> tuple[tuple[str, ...], np.ndarray]:
+        """Return the labels, and the label of each link, those that got none by their ends."""
+        label = np.frombuffer(self._label_of, np.int32).copy()
+        labels = dict(self._labels)
+        kinds = np.empty(len(place), np.uint8)
+        kinds[place] = self._kinds
+        for one in _ORDER:
+            for other in _ORDER:
+                own = (label < 0) & (kinds[start] == one) & (kinds[end] == other)
+                if own.any():
+                    name = f"{one.name.lower()} to {other.name.lower()}"
+                    label[own] = labels.setdefault(name, len(labels))
+        return tuple(labels), label.astype(np.uint16)

@@ -1,0 +1,102 @@
+"""Edge lists in YAML: cables as mappings, ranks and boxes by name.
+
+    ranks: [gpu 0, gpu 1]
+    boxes: {node 0: [gpu 0, gpu 1]}
+    links:
+    - {from: gpu 0, to: leaf, bandwidth: 50 GB/s, latency: 500 ns, label: rank}
+    - {from: leaf, to: gpu 0, bandwidth: 100 GB/s, latency: 500 ns, one_way: true}
+
+Without `ranks`, devices called 0, 1, 2 and so on are the ranks. A link is a cable, a link each way,
+unless it is `one_way`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yantra.base.documents import parse_yaml
+from yantra.base.errors import ConfigError, expected_got, show
+from yantra.base.fields import Field, Flag, Many, Schema, Section, Text
+from yantra.base.records import Record
+from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY
+from yantra.fabric.graphs.files.gathering import Gathering
+from yantra.fabric.graphs.graph import Graph
+
+
+class _Link(Record):
+    start: str
+    end: str
+    bytes_per_ns: float
+    latency_ns: float
+    label: str = ""
+    one_way: bool = False
+
+
+class _Device(Field):
+    """The name of a device, which may look like a number."""
+
+    expected = "the name of a device"
+
+    def read(self, tree: Any, where: str, folder: str) -> str:
+        is_number = isinstance(tree, int) and not isinstance(tree, bool)
+        if not (is_number or isinstance(tree, str)) or tree == "":
+            raise ConfigError(where, expected_got(self.expected, tree))
+        return str(tree)
+
+    def schema(self) -> Schema:
+        return {"type": ["string", "integer"]}
+
+
+_LINK = Section(
+    _Link,
+    {
+        "from": ("start", _Device(), "the device it leaves"),
+        "to": ("end", _Device(), "the device it leads to"),
+        "bandwidth": ("bytes_per_ns", BANDWIDTH, "per direction"),
+        "latency": ("latency_ns", LATENCY, "of the link"),
+        "label": ("label", Text(), "by which its use is summed up"),
+        "one_way": ("one_way", Flag(), "that there is no link back"),
+    },
+)
+_NAMES = Many(_Device())
+
+
+def parse(text: str, name: str) -> Graph:
+    """Return the graph of an edge list. Raises ConfigError with the place in the tree."""
+    tree = parse_yaml(text, name)
+    if not isinstance(tree, dict):
+        raise ConfigError(name, expected_got("a mapping with `links`", tree))
+    for key in tree:
+        if key not in ("ranks", "boxes", "links"):
+            raise ConfigError(f"{name}: {key}", "unknown key; expected one of ranks, boxes, links")
+    links = tree.get("links")
+    if not isinstance(links, list):
+        raise ConfigError(f"{name}: links", expected_got("a list of links", links))
+    gathering = Gathering(name)
+    if "ranks" in tree:
+        where = f"{name}: ranks"
+        named = _NAMES.read(tree["ranks"], where, "")
+        for rank, device in enumerate(named):
+            gathering.rank(gathering.device(device), rank, f"{where}[{rank}]")
+    for at, one in enumerate(links):
+        where = f"{name}: links[{at}]"
+        link = _LINK.read(one, where, "")
+        start, end = gathering.device(link.start), gathering.device(link.end)
+        speed = (link.bytes_per_ns, link.latency_ns, link.label, where)
+        gathering.link(start, end, *speed)
+        if not link.one_way:
+            gathering.link(end, start, *speed)
+    _read_boxes(gathering, tree.get("boxes", {}))
+    return gathering.graph()
+
+
+def _read_boxes(gathering: Gathering, tree: Any) -> None:
+    where = f"{gathering.name}: boxes"
+    if not isinstance(tree, dict):
+        raise ConfigError(where, expected_got("a mapping from boxes to lists of devices", tree))
+    for box, devices in tree.items():
+        for at, device in enumerate(_NAMES.read(devices, f"{where}.{box}", "")):
+            known = gathering.known(device)
+            if known is None:
+                raise ConfigError(f"{where}.{box}[{at}]", f"no link joins a device {show(device)}")
+            gathering.box(known, box)
