@@ -43,6 +43,27 @@ def accuracy() -> str:
     return "\n".join(table(report(recorded()))) + "\n"
 
 
+def fabric_kinds() -> str:
+    """Return a row for each kind of fabric."""
+    from yantra.fabric.graphs import builders
+    from yantra.fabric.graphs.describe import overview
+
+    def about(name: str) -> str:
+        line = builders.get(name).__module__
+        text = sys.modules[line].__doc__ or ""
+        return text.partition("\n")[0].rstrip(".")
+
+    rows = (
+        (f"`{kind.name}`", about(kind.name), _codes(kind.needs), _codes(kind.takes))
+        for kind in overview()
+    )
+    return _table(("kind", "what it is", "needs", "takes"), rows)
+
+
+def _codes(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
 def stack_names() -> str:
     """Return a row for each machine of each stack."""
     from yantra.fabric import stacks
@@ -69,6 +90,7 @@ def part(name: str) -> str:
         "quirks": quirks,
         "topologies": topology_names,
         "algorithms": algorithm_names,
+        "fabrics": fabric_kinds,
         "compute models": lambda: plug_ins(compute_models),
         "memory models": lambda: plug_ins(memory_models),
         "schedulers": lambda: plug_ins(schedulers),

@@ -43,6 +43,7 @@ TEXTS = {
     "pretrain.sh": "--num-layers 8 --hidden-size 512 --num-attention-heads 8 --seq-length 256 "
     "--max-position-embeddings 256 --vocab-size 1000 --tensor-model-parallel-size 2\n",
     "job.yaml": "model: llama3-8b\nplan: {tp: 2}\n",
+    "pod.csv": "from,to,bandwidth,latency\n0,leaf,50 GB/s,500 ns\n1,leaf,50 GB/s,500 ns\n",
     "key.txt": "secret\n",
     "my-device.yaml": (ROOT / "src/yantra/compute/devices/dies/a100.yaml").read_text(),
     "steps.csv": "model,cluster,plan,seconds\nllama3-8b,hgx-h100,tp=8 dp=2 global_batch=32,4.31\n",

@@ -11,6 +11,7 @@ from tests.docs import pages
 from yantra import compute, memory, network, schedulers
 from yantra.base.registry import Registry
 from yantra.collectives.selection import selections
+from yantra.fabric import graphs
 
 GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 
@@ -24,11 +25,15 @@ class Guide(NamedTuple):
 
 ALL = (
     Guide("add-a-compute-model.md", compute.models, "launch.py", "Launch"),
+    Guide("add-a-fabric.md", graphs.builders, "slim_fly.py", "SlimFly"),
     Guide("add-a-memory-model.md", memory.models, "lines.py", "Lines"),
     Guide("add-a-network.md", network.networks, "one_at_a_time.py", "OneAtATime"),
     Guide("add-a-scheduler.md", schedulers.schedulers, "hubs.py", "Hubs"),
     Guide("add-a-selection.md", selections, "by_group.py", "ByGroup"),
 )
+
+
+PAGES = (*(guide.page for guide in ALL), "bring-your-graph.md")
 
 
 @pytest.fixture(params=ALL, ids=lambda guide: guide.page)
@@ -45,8 +50,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_the_guide_prints_what_it_shows(guide: Guide, folder: Path) -> None:
-    for where, printed, shown in pages.run(GUIDES / guide.page, folder):
+@pytest.mark.parametrize("page", PAGES)
+def test_the_guide_prints_what_it_shows(page: str, folder: Path) -> None:
+    for where, printed, shown in pages.run(GUIDES / page, folder):
         assert printed == shown, where
 
 

@@ -80,6 +80,12 @@ def _clusters() -> Iterable[str]:
     return clusters.names()
 
 
+def _fabrics() -> Iterable[str]:
+    from yantra.fabric.graphs import builders
+
+    return builders.names()
+
+
 def _networks() -> Iterable[str]:
     from yantra import network
 
@@ -131,6 +137,7 @@ def _msccl_collectives() -> Iterable[str]:
 models = _offer(_models, files=True)
 clusters = _offer(_clusters, files=True)
 devices = _offer(_devices, files=True)
+fabrics = _offer(_fabrics, files=True)
 networks = _offer(_networks, files=True)
 quirks = _offer(_quirks)
 schedules = _offer(_schedules, files=True)

@@ -22,6 +22,7 @@ COMMANDS = {
     "schema": "Print the JSON Schema of scenario files, for editors.",
     "workload": "Make, show and expand workloads: what a job computes and communicates.",
     "cluster": "List named clusters, and show their numbers with sources.",
+    "topology": "List kinds of fabrics, show the figures of one, and draw it.",
     "device": "Show time, area, power and cost of a device that a file describes.",
     "stack": "List named stacks (frameworks), and show their terms with sources.",
     "accuracy": "Say how far predictions are from published measurements.",

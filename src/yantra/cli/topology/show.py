@@ -1,0 +1,58 @@
+"""`yantra topology show`: figures of a fabric by name, in a file or in ASTRA-sim's notation."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.complete import fabrics
+from yantra.cli.plugin_option import option as plugin_option
+
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra topology show fat_tree --set k=8",
+        "yantra topology show leaf_spine --set spines=4 --set oversubscription=2",
+        "yantra topology show dragonfly --svg dragonfly.svg",
+        "yantra topology show fat_tree --price core=30000 --price 'rank up=400'",
+        "yantra topology show 'R(4)_FC(8)_SW(32)' --json",
+        "yantra topology show pod.csv",
+    ],
+    epilog="Without --set it is the example of the kind. Else options that are not set and have no "
+    "default are those of the example, and are named.",
+)
+@click.argument("fabric", metavar="KIND|FILE", shell_complete=fabrics)
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set an option of the kind."
+)
+@click.option(
+    "--price",
+    "prices",
+    multiple=True,
+    metavar="NAME=USD",
+    help="What each device of a name, or each directed link of a label, costs in US dollars.",
+)
+@click.option("--svg", "svg", type=click.Path(), metavar="FILE", help="Draw it to a file.")
+@plugin_option
+@json_option()
+def command(
+    fabric: str, settings: tuple[str, ...], prices: tuple[str, ...], svg: str | None, as_json: bool
+) -> None:
+    """Show what the fabric KIND, or the graph in FILE, consists of, and what it can carry."""
+    from yantra.base.output import write_text
+    from yantra.fabric.graphs.describe import prices_of, report, shown
+    from yantra.fabric.graphs.drawing import drawing
+    from yantra.fabric.graphs.figures import as_dict, figures
+    from yantra.scenario.settings import parsed
+
+    of = shown(fabric, parsed(settings))
+    found = figures(of.graph, of.builder, prices_of(prices))
+    if svg is not None:
+        write_text(svg, drawing(of.graph, fabric))
+    if as_json:
+        print_json({"fabric": fabric, "options": of.options, **as_dict(found)})
+    else:
+        sys.stdout.write(report(of, found))

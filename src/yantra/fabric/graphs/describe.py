@@ -1,0 +1,170 @@
+"""Fabrics for people: the list of kinds, and the report on one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import isfinite
+from typing import Any, NamedTuple
+
+from yantra.base import units
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.text import count, table
+from yantra.fabric.graphs import builders, files, graph_of, read
+from yantra.fabric.graphs.builder import Builder
+from yantra.fabric.graphs.figures import Figure, Figures
+from yantra.fabric.graphs.graph import Graph
+from yantra.fabric.graphs.notation import is_notation, parse
+
+HEAD = ("fabric", "needs", "takes")
+
+
+class Kind(NamedTuple):
+    """A row of the list: the options without a default, and those with one."""
+
+    name: str
+    needs: tuple[str, ...]
+    takes: tuple[str, ...]
+
+
+class Shown(NamedTuple):
+    """A fabric to show: its graph, who made it, and its options as a file states them.
+
+    `assumed` are those of the options that nobody stated.
+    """
+
+    name: str
+    graph: Graph
+    builder: Builder | None
+    options: dict[str, Any]
+    assumed: tuple[str, ...]
+
+
+def overview() -> list[Kind]:
+    """Return the kinds of fabrics, by name."""
+    rows = []
+    for name in builders.names():
+        section = builders.get(name).options
+        needs = tuple(
+            key for key, (own, _, _) in section.entries.items() if not hasattr(section.record, own)
+        )
+        takes = tuple(key for key in section.entries if key not in needs)
+        rows.append(Kind(name, needs, takes))
+    return rows
+
+
+def shown(name: str, settings: Mapping[str, Any]) -> Shown:
+    """Return a fabric by its kind, a file or a notation. Raises ConfigError.
+
+    Where nothing is set it is the kind's example; else what has no default and is not set is that
+    of the example.
+    """
+    if files.is_file(name):
+        for key in settings:
+            raise ConfigError(f"--set {key}", f"{name} is a file, which has no options")
+        return Shown(name, files.read(name), None, {}, ())
+    if not is_notation(name):
+        return _built(name, name, dict(settings))
+    if "dimensions" in settings:
+        raise ConfigError("--set dimensions", f"{name} says them already")
+    dimensions = len(parse(name, name))
+    options = {"dimensions": name, **settings}
+    assumed = {"bandwidth": ["50 GB/s"] * dimensions, "latency": ["500 ns"] * dimensions}
+    return _built(name, "product", options, assumed)
+
+
+def _built(
+    name: str, kind: str, settings: dict[str, Any], example: Mapping[str, Any] | None = None
+) -> Shown:
+    builder_kind = builders.get(kind, name)
+    section = builder_kind.options
+    for key in settings:
+        if key not in section.entries:
+            known = ", ".join(section.entries)
+            hint = did_you_mean(key, section.entries) or f"; expected one of {known}"
+            raise ConfigError(f"--set {key}", f"unknown key{hint}")
+    example = builder_kind.example if example is None else example
+    assumed = {
+        key: example[key]
+        for key, (own, _, _) in section.entries.items()
+        if key not in settings
+        and key in example
+        and (not settings or not hasattr(section.record, own))
+    }
+    builder = read(kind, {**assumed, **settings}, name)
+    graph = graph_of(builder, name)
+    rank = graph.unreached()
+    if rank is not None:
+        raise ConfigError(name, f"rank 0 and rank {rank} do not reach each other")
+    return Shown(name, graph, builder, {**assumed, **settings}, tuple(assumed))
+
+
+def prices_of(texts: Iterable[str]) -> dict[str, float]:
+    """Return US dollars by name, from texts such as `core=30000`. Raises ConfigError."""
+    prices: dict[str, float] = {}
+    for text in texts:
+        name, equals, number = text.rpartition("=")
+        try:
+            price = float(number) if equals else -1.0
+        except ValueError:
+            price = -1.0
+        if not name or not isfinite(price) or price < 0:
+            raise ConfigError("--price", expected_got("NAME=USD, such as core=30000", text))
+        if name in prices:
+            raise ConfigError("--price", f"{name} is priced twice")
+        prices[name] = price
+    return prices
+
+
+def report(of: Shown, found: Figures) -> str:
+    """Return the figures of a fabric as a page of text."""
+    lines = [f"{of.name}: {count(found.ranks, 'rank')}, {count(found.links, 'directed link')}"]
+    if of.options:
+        options = ", ".join(f"{key} {_text(value)}" for key, value in of.options.items())
+        lines.append(f"options: {options}")
+    if of.assumed:
+        lines.append(f"of these not set, but taken from an example: {', '.join(of.assumed)}")
+    tiers = [
+        (tier.name, tier.kind, str(tier.devices), _span(*map(str, tier.ports)))
+        for tier in found.tiers
+    ]
+    lines += ["", *table(("devices", "kind", "count", "ports"), tiers, left=2), ""]
+    labels = [
+        (
+            label.label,
+            str(label.links),
+            _span(*(units.format_bandwidth(rate * 1e9) for rate in label.bytes_per_ns)),
+            _span(*(units.format_time(latency) for latency in label.latency_ns)),
+        )
+        for label in found.labels
+    ]
+    lines += [*table(("links", "count", "bandwidth", "latency"), labels), ""]
+    rates = _span(*(units.format_bandwidth(rate * 1e9) for rate in found.injection))
+    figures = [
+        ("bandwidth of a rank", rates, "all its ports, one way"),
+        ("bisection", _rate(found.bisection), f"one way; {found.bisection.how}"),
+        ("diameter", _hops(found.diameter), found.diameter.how),
+        ("between ranks", _hops(found.mean_hops), f"on average; {found.mean_hops.how}"),
+    ]
+    if found.price_usd is not None:
+        per_rank = f"{found.price_usd / found.ranks:,.2f} USD per rank, of what is priced"
+        figures.append(("price", f"{found.price_usd:,.2f} USD", per_rank))
+    lines += table(("figure", "value", "how"), figures, left=3)
+    return "\n".join(lines) + "\n"
+
+
+def _text(value: Any) -> str:
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
+
+
+def _span(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
+
+
+def _rate(figure: Figure) -> str:
+    return "-" if figure.value is None else units.format_bandwidth(figure.value * 1e9)
+
+
+def _hops(figure: Figure) -> str:
+    if figure.value is None:
+        return "-"
+    return f"{figure.value:.4g} links" if figure.value != 1 else "1 link"

@@ -1,0 +1,101 @@
+"""`yantra topology`: what is shown of a fabric, drawn, and refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.dom.minidom import parseString
+
+import pytest
+
+from yantra.cli import main
+from yantra.fabric.graphs import builders, graph_of, read
+from yantra.fabric.graphs.drawing import drawing
+
+NAMES = builders.names()
+
+
+def shown(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["topology", "show", *words]) == 0
+    return capsys.readouterr().out
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["topology", "show", *words]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    return said.err
+
+
+def test_every_kind_is_listed_with_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topology", "list", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert tuple(rows) == NAMES
+    for name, row in rows.items():
+        assert {*row["needs"], *row["takes"]} == set(builders.get(name).options.entries)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_example_is_shown_and_drawn(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn = tmp_path / "drawn.svg"
+    text = shown(capsys, name, "--svg", str(drawn), "--json")
+    form = json.loads(text)
+    graph = graph_of(read(name, builders.get(name).example, "fabric"), "fabric")
+    assert form["ranks"] == graph.ranks
+    assert sum(row["count"] for row in form["devices"]) == graph.devices
+    assert sum(row["count"] for row in form["links"]) == len(graph.links.start)
+    svg = parseString(drawn.read_text())
+    assert len(svg.getElementsByTagName("circle")) == graph.ranks
+    assert len(svg.getElementsByTagName("rect")) == graph.devices - graph.ranks
+
+
+def test_a_drawing_has_a_line_for_each_two_devices_that_are_joined() -> None:
+    speed = {"bandwidth": "50 GB/s", "latency": "500 ns"}
+    graph = graph_of(read("torus", {"sizes": [4, 3], **speed}, "fabric"), "fabric")
+    svg = parseString(drawing(graph, 'a "torus" <& more>'))
+    lines = svg.getElementsByTagName("line")
+    assert len(lines) == 24 + len(graph.labels)
+    points = {(one.getAttribute("cx"), one.getAttribute("cy")) for one in circles(svg)}
+    assert len(points) == 12
+
+
+def circles(svg: object) -> list[object]:
+    return list(svg.getElementsByTagName("circle"))  # type: ignore[attr-defined]
+
+
+def test_the_report_says_what_was_not_set(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, "fat_tree", "--set", "k=8")
+    assert "options: bandwidth 50 GB/s, latency 500 ns, k 8\n" in text
+    assert "of these not set, but taken from an example: bandwidth, latency\n" in text
+    assert "bisection            3.200 TB/s   one way; formula\n" in text
+    whole = ["--set", "k=8", "--set", "bandwidth=1 GB/s", "--set", "latency=1 us"]
+    assert "of these not set" not in shown(capsys, "fat_tree", *whole)
+
+
+def test_a_price_is_shown_for_all_and_per_rank(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, "fat_tree", "--price", "core=1000", "--price", "rank up=10.5")
+    assert "4,168.00 USD" in text and "260.50 USD per rank, of what is priced" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["fat_tre"], "fat_tre: no fabric is named 'fat_tre'; expected one of dgx1, dragonfly, "),
+        (["fat_tree", "--set", "kk=4"], "--set kk: unknown key; did you mean 'k'?"),
+        (["fat_tree", "--set", "k=5"], "fat_tree.k: expected an even number of ports, got 5"),
+        (["fat_tree", "--price", "core"], '--price: expected NAME=USD, such as core=30000, got "'),
+        (["fat_tree", "--price", "core=-1"], "--price: expected NAME=USD, such as core=30000, "),
+        (["fat_tree", "--price", "cor=1"], "--price: no devices and no links are called 'cor'; "),
+        (["R(4)_FC(8)", "--set", "dimensions=R(4)"], "--set dimensions: R(4)_FC(8) says them "),
+        (["R(4)_F(8)"], "R(4)_F(8).dimensions: no topology is named 'F'"),
+        (["ring", "--set", "ranks=4000", "--svg", "x"], "--svg: 4000 devices and 4000 cables are"),
+        (["there.csv"], "there.csv: cannot be read: No such file or directory"),
+        (["there.csv", "--set", "a=1"], "--set a: there.csv is a file, which has no options"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(
+    words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert refused(capsys, *words).startswith(f"error: {problem}")
