@@ -6,6 +6,11 @@ logarithm, robust against single rows, with a pull of a and r toward p where the
 them apart. Each is then drawn to what less specific rows say, and those to 1: with the number g
 of different models and machines among the rows, its logarithm is (g fitted + prior) / (g + 1).
 
+Where kernels of the very machine were measured (a profile), p and a are 1: what a framework's
+products and attention take on this machine is known, and no transfer from other machines is in it.
+Then r alone is fitted, with nothing that it is drawn to. It stands for what the profile lacks:
+small kernels, collectives, launches.
+
 Intervals are conformal: the share of calibration rows that lie closer than the half-width is 90 %,
 counted as (n + 1) 0.9 of n (Vovk, Gammerman and Shafer, "Algorithmic learning in a random world",
 2005; Lei et al., "Distribution-free predictive inference for regression", JASA 2018).
@@ -15,13 +20,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from math import ceil, exp, inf, log
+from math import ceil, exp, hypot, inf, log
 from typing import NamedTuple
 
 from yantra.accuracy.rows import Row
 
 COVERED = 0.9
 _PULL = 0.02  # toward each other and, ten times weaker, toward 1; of a mean error in the logarithm
+_MOST_REST = 3.0  # of the logarithm of the factor of the rest
 _ROUND = 0.02  # errors below this count less than in proportion
 
 
@@ -57,19 +63,21 @@ class Factors(NamedTuple):
         )
 
 
-def fitted(rows: Sequence[Parts], prior: Factors | None = None) -> Factors:
-    """Return the factors of some rows, drawn to `prior` or 1; of no rows those themselves."""
+def fitted(rows: Sequence[Parts], prior: Factors | None = None, elsewhere: bool = False) -> Factors:
+    """Return the factors of some rows, drawn to `prior` or 1; of no rows those themselves.
+
+    `elsewhere` is whether they are for machines whose kernels nobody measured.
+    """
     drawn_to = prior or Factors()
     if not rows:
         return drawn_to
+    if not elsewhere and all(one.row.profile for one in rows):
+        return _rest_alone(rows)
     import numpy as np
 
     from yantra.collectives.protocols import simplex
 
-    keys = [(one.row.fold, one.row.cluster) for one in rows]
-    counts = Counter(keys)
-    weights = np.array([counts[key] ** -0.5 for key in keys])
-    weights /= weights.sum()
+    weights = np.array(_weights(rows))
     parts = np.array([[one.products, one.attention, one.rest] for one in rows])
     measured = np.array([one.row.seconds for one in rows])
 
@@ -81,13 +89,43 @@ def fitted(rows: Sequence[Parts], prior: Factors | None = None) -> Factors:
 
     start = np.full(3, float(np.median(np.log(measured / parts.sum(axis=1)))))
     found = simplex(loss, simplex(loss, start, 0.2), 0.05)
-    models = len(counts)
+    models = len(_counts(rows))
     power = models / (models + 1)
     products, attention, rest = (
         exp(float(one) * power) * other ** (1.0 - power)
         for one, other in zip(found, drawn_to[:3], strict=True)
     )
     return Factors(products, attention, rest, len(rows), models)
+
+
+def _rest_alone(rows: Sequence[Parts]) -> Factors:
+    """Return the factor of the rest with the least error, by golden section in its logarithm."""
+    weigh = _weights(rows)
+
+    def loss(at: float) -> float:
+        factors = Factors(rest=exp(at))
+        off = (log(factors.of(one) / one.row.seconds) for one in rows)
+        return sum(w * hypot(one, _ROUND) for w, one in zip(weigh, off, strict=True))
+
+    low, high = -_MOST_REST, _MOST_REST
+    ratio = (5**0.5 - 1) / 2
+    while high - low > 1e-6:
+        first, second = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, second) if loss(first) < loss(second) else (first, high)
+    return Factors(rest=exp(low), rows=len(rows), models=len(_counts(rows)))
+
+
+def _counts(rows: Sequence[Parts]) -> Counter[tuple[str, str]]:
+    """Return how many rows there are of each model on each machine."""
+    return Counter((one.row.fold, one.row.cluster) for one in rows)
+
+
+def _weights(rows: Sequence[Parts]) -> list[float]:
+    """Return weights that sum to 1: a model of many rows counts less than in proportion."""
+    counts = _counts(rows)
+    each = [counts[one.row.fold, one.row.cluster] ** -0.5 for one in rows]
+    whole = sum(each)
+    return [one / whole for one in each]
 
 
 def half_width(residuals: Sequence[float], covered: float = COVERED) -> float:

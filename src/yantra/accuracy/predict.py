@@ -50,7 +50,8 @@ class Refused(NamedTuple):
 def scenario_of(row: Row, speeds: Speeds) -> Scenario:
     """Return the scenario of a measured step. Raises ConfigError where the plan is refused."""
     workload = Templates(workload=train(row.made_model(), row.made_plan()))
-    parts = cluster_parts(row.cluster, row.ranks, row.dtype, speeds=speeds)
+    profile = (row.profile or None) if speeds == "measured" else None
+    parts = cluster_parts(row.cluster, row.ranks, row.dtype, speeds=speeds, profile=profile)
     if speeds == "measured" and row.kind == "moe" and row.stack in COPIES:
         parts["collectives"] = _sent_once(parts["collectives"], COPIES[row.stack])
     return Scenario(workload=workload, **parts)
@@ -96,7 +97,8 @@ def predicted(
     """
     known: dict[tuple[object, ...], tuple[float, float, float] | str] = {}
     for done, row in enumerate(rows):
-        key = (row.cluster, row.dtype, row.ranks, row.model, row.plan, row.stack in LAUNCH_NS)
+        machine = row.cluster, row.profile, row.dtype, row.ranks
+        key = (*machine, row.model, row.plan, row.stack in LAUNCH_NS)
         if key not in known:
             known[key] = _predicted(row, speeds)
         found = known[key]

@@ -27,6 +27,9 @@ _FOLDER = paths.join(paths.dirname(__file__), "rows")
 _VTRAIN = "vtrain_one_node"
 _VTRAIN_VOCABULARY = 51200  # GPT-2's, padded as Megatron does for tp 8: what vTrain's models have
 
+PROFILES: Mapping[tuple[str, str], str] = {("megatron-simumax", "hgx-b200"): "simumax-b200"}
+"""Profiles of the very machines that steps were measured on, by stack and cluster."""
+
 LEFT_OUT: Mapping[tuple[str, str], str] = {}
 """Rows that no figure counts, by data set and name, each with the reason."""
 
@@ -35,6 +38,7 @@ class Row(NamedTuple):
     """A measured step: `seconds` of a step, `alloc_gib` of memory where that is published.
 
     `model` and `plan` hold fields of a Transformer and of a Plan; `dtype` is that of the products.
+    `profile` has kernels of the very machine, empty where nobody measured them.
     """
 
     dataset: str
@@ -49,6 +53,7 @@ class Row(NamedTuple):
     plan: str
     seconds: float
     alloc_gib: float | None = None
+    profile: str = ""
 
     def made_model(self) -> Model:
         """Return the model: of a JSON text its sizes, else by name or file."""
@@ -103,6 +108,7 @@ def _steps() -> Iterator[Row]:
     for line in _lines("training_steps.csv"):
         given = {key: line[key] for key in Row._fields if key in line}
         row = Row(**(given | {"ranks": int(line["ranks"]), "seconds": 0.0}))  # type: ignore[arg-type]
+        row = row._replace(profile=PROFILES.get((row.stack, row.cluster), ""))
         memory = line["measured_alloc_gib"]
         if line["measured_s"]:
             seconds = float(line["measured_s"])

@@ -8,13 +8,15 @@
 
 Intervals are judged likewise: the residuals that set the half-width of a row's interval are
 held-out ones of other models, of the same stack and kind if there are 20, else of all stacks of
-the kind. Where no row of the stack on the machine was fitted, they are those of unseen stacks.
+the kind. Where no row of the stack on the machine was fitted, they are those of unseen stacks,
+unless kernels of the very machine were measured. Rows of one profile are one pool, of both kinds:
+what differs between kinds, their kernels, is measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from math import exp
+from math import exp, isfinite
 from typing import NamedTuple
 
 from yantra.accuracy.fit import Factors, Parts, fitted, half_width, residual
@@ -107,7 +109,9 @@ def _factors(row: Row, parts: Iterable[Parts], unseen: bool) -> tuple[Factors, s
     if unseen:
         others = [one for one in parts if one.row.stack != row.stack and one.row.fold != row.fold]
         chosen = [one for one in others if _of_family(one.row) == _of_family(row)]
-        return fitted(chosen), f"{len(chosen)} rows of other stacks" if chosen else "nothing fitted"
+        return fitted(
+            chosen, elsewhere=True
+        ), f"{len(chosen)} rows of other stacks" if chosen else "nothing fitted"
     others = [one for one in parts if (one.row.stack, one.row.fold) != (row.stack, row.fold)]
     return nearest(row, others)
 
@@ -125,7 +129,7 @@ def nearest(row: Row, others: Sequence[Parts]) -> tuple[Factors, str]:
         chosen = [one for one in rest if level(one.row) == level(row)]
         is_strange = bool(own) and row.kind == "moe" and level is _any_machine
         if chosen and not is_strange:
-            prior, basis = fitted(chosen), name
+            prior, basis = fitted(chosen, elsewhere=not row.profile), name
             break
     return (fitted(own, prior), _KNOWN[0][0]) if own else (prior, basis)
 
@@ -145,7 +149,7 @@ def with_intervals(rows: Sequence[Judged], unseen: Sequence[Judged]) -> list[Jud
     made = []
     for one in rows:
         row = one.parts.row
-        is_known = one.basis == _KNOWN[0][0]
+        is_known = one.basis == _KNOWN[0][0] or (bool(row.profile) and one.factors.rows > 0)
         key = (row.stack, row.kind, row.fold, is_known)
         if key not in known:
             known[key] = width_for(row, off if is_known else strange)
@@ -156,6 +160,9 @@ def with_intervals(rows: Sequence[Judged], unseen: Sequence[Judged]) -> list[Jud
 def width_for(row: Row, off: Sequence[tuple[Row, float]], *, seen: bool = False) -> float:
     """Return the half-width of a row's interval; `seen`: its own model's residuals count, too."""
     usable = [(o, one) for o, one in off if seen or o.fold != row.fold]
+    of_profile = [one for o, one in usable if row.profile and o.profile == row.profile]
+    if isfinite(width := half_width(of_profile)):
+        return width
     of_kind = [(o, one) for o, one in usable if o.kind == row.kind]
     own = [one for o, one in of_kind if o.stack == row.stack]
     if len(own) >= ENOUGH:

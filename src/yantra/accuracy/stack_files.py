@@ -107,20 +107,25 @@ def file_of(
     for key, own in machines.items():
         width = width_for(own[0].row, known, seen=True)
         factors = nearest(own[0].row, every)[0]._replace(rows=len(own))
-        lines += _terms(key, factors, width, own[0].row.stack)
-    width = width_for(parts[0].row, strange, seen=True)
-    lines += _terms("any", fitted(parts), width, parts[0].row.stack)
+        lines += _terms(key, factors, width, own[0].row.stack, own[0].row.profile)
+    elsewhere = parts[0].row._replace(profile="")
+    width = width_for(elsewhere, strange, seen=True)
+    lines += _terms("any", fitted(parts, elsewhere=True), width, parts[0].row.stack)
     return "\n".join(lines) + "\n"
 
 
-def _terms(key: str, factors: Factors, width: float, stack: str) -> list[str]:
+def _terms(key: str, factors: Factors, width: float, stack: str, profile: str = "") -> list[str]:
     on = f"fitted to {factors.rows} steps of {factors.models} models [rows]"
     if factors[:3] == Factors()[:3]:
         on = "nothing is fitted [rows]"
     lines = [f"  {key}:", f"    rows: {factors.rows}", f"    models: {factors.models}"]
+    known = "its kernels were measured on this machine"
+    if profile:
+        lines.append(f"    profile: {profile}")
     for name in ("products", "attention", "rest"):
         value = getattr(factors, name)
-        lines.append(f'    {name}: {{value: {value:.3f}, basis: derived, source: "{on}"}}')
+        source = known if profile and name != "rest" else on
+        lines.append(f'    {name}: {{value: {value:.3f}, basis: derived, source: "{source}"}}')
     launch = LAUNCH_NS.get(stack)
     if launch:
         best = "of 0 to 100 us the one of least error over [rows]"

@@ -2,7 +2,8 @@
 
     yantra accuracy                runs every row (minutes) and prints the figures
     yantra accuracy --last         prints those of the last recorded run
-    python -m yantra.accuracy.suite --write     records a run, and writes the stacks' files
+    python -m yantra.accuracy.suite --write     records a run, and writes the stacks' files;
+                                                with names of data sets, runs those alone
 
 What is recorded, in `rows/predicted.csv`, is our time of each row by products, attention and the
 rest; factors and intervals follow from it and the measured times alone, in the same way each time.
@@ -244,9 +245,13 @@ def main() -> int:
     from yantra.accuracy.stack_files import write_all
 
     if "--write" in sys.argv:
-        parts, refused = predicted_now(told=_told)
-        record(parts)
-        sys.stdout.writelines(f"refused: {one}\n" for one in refused)
+        chosen: list[str | None] = [*sys.argv[sys.argv.index("--write") + 1 :]] or [None]
+        for dataset in chosen:
+            parts, refused = predicted_now(told=_told, dataset=dataset)
+            kept = [one for one in recorded() if dataset and one.row.dataset != dataset]
+            order = {row: at for at, row in enumerate(rows())}
+            record(sorted((*kept, *parts), key=lambda one: order[one.row]))
+            sys.stdout.writelines(f"refused: {one}\n" for one in refused)
     write_all(recorded())
     sys.stdout.write("\n".join(table(report(recorded()))) + "\n")
     return 0

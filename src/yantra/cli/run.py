@@ -101,6 +101,11 @@ def _form_and_file(text: str) -> tuple[str, str]:
     help="For a workload: the framework, by name (yantra stack list) or file; sets --speeds "
     "measured.",
 )
+@click.option(
+    "--profile",
+    help="For a workload: kernels measured on the very machine, by name or file (yantra "
+    "calibrate); sets --speeds measured.",
+)
 @click.option("--ignore-memory", is_flag=True, help="Run what the devices cannot hold, too.")
 @click.option(
     "--fold",

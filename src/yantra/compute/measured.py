@@ -3,7 +3,8 @@
 Products of matrices, attention and kernels bound by memory have tables of published measurements,
 made smooth by a formula of tiles, waves and bytes; see `families`. A GPU without tables takes those
 of the nearest one, scaled by its rates, and intervals say so. The type of each operation decides
-its rate, not that of the scenario.
+its rate, not that of the scenario. With a `profile`, kernels that were measured on the very machine
+correct the tables; see `profiles`.
 
 Trade-off: tables are of one lab's machines and libraries (2025); another machine of the same name
 differs, by a few per cent up to a third. Nothing here overlaps anything.
@@ -12,9 +13,18 @@ Sources: NOTICE names the measurements; each family its formula.
 
 from __future__ import annotations
 
+from functools import cache
+from math import isinf
+from os import path as paths
+from typing import TYPE_CHECKING, Any
+
 from yantra.base.fields import Flag, Quantity, Section, Text
 from yantra.base.records import Record
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
+
+if TYPE_CHECKING:
+    from yantra.compute.families.machine import Machine
+    from yantra.compute.profiles.correct import Correction
 
 _RATE = Quantity("flops", "FLOP/s", above=0)
 _RATES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
@@ -28,6 +38,7 @@ class Options(Record):
     products: str | None = None
     quantise: bool = True
     alone: bool = False
+    profile: str | None = None
     fp64: float | None = None
     fp32: float | None = None
     tf32: float | None = None
@@ -36,6 +47,33 @@ class Options(Record):
     fp8: float | None = None
     int8: float | None = None
     fp4: float | None = None
+
+
+class ProfileField(Text):
+    """The name of a profile, or a path, which starts from the scenario's folder."""
+
+    expected = "the name of a profile, or the path of a .yaml file"
+
+    def read(self, tree: Any, where: str, folder: str) -> str:
+        from yantra.compute import profiles
+
+        text: str = super().read(tree, where, folder)
+        is_path = "/" in text or text.endswith(".yaml")
+        if is_path and text not in profiles.names() and folder:
+            text = paths.normpath(paths.join(folder, text))
+        profiles.load(text if paths.dirname(text) or not is_path else f"./{text}", where=where)
+        return text
+
+    def files(self, value: str) -> tuple[str, ...]:
+        from yantra.compute import profiles
+
+        return () if value in profiles.names() else (value,)
+
+    def write(self, value: str, folder: str) -> str:
+        from yantra.compute import profiles
+
+        is_path = value not in profiles.names() and folder and not paths.isabs(value)
+        return paths.relpath(value, folder) if is_path else value
 
 
 class Measured(ComputeModel):
@@ -53,30 +91,22 @@ class Measured(ComputeModel):
             ),
             "quantise": ("quantise", Flag(), "operands of products in 8 or 4 bits are made first"),
             "alone": ("alone", Flag(), "each kernel is launched alone, as where it is measured"),
+            "profile": (
+                "profile",
+                ProfileField(),
+                "kernels of the very machine, which correct the tables: a name, or a .yaml file",
+            ),
         }
         | {name: (name, _RATE, f"peak of {name}, by default scaled") for name in _RATES},
     )
     may_beat_the_roofline = True
 
     def estimate(self, kernels: Kernels, device: Device) -> Estimates:
-        """Return what each kernel's family says; see the base."""
-        import numpy as np
-
-        from yantra.compute.families import DEFAULT, families, family_of
-
-        machine = self._machine(device)
+        """Return what each kernel's family says, as the profile corrects it; see the base."""
         kernels = self._retyped(kernels)
-        known = family_of()
-        names = np.array([known.get(name, DEFAULT) for name in kernels.op_classes])
-        of_row = names[kernels.op_class]
-        columns = [np.empty(len(kernels)) for _ in Estimates._fields]
-        for name in np.unique(of_row):
-            rows = of_row == name
-            family = families.get(str(name))()
-            made = family.estimate(kernels.take(rows), machine)
-            for column, part in zip(columns, made, strict=True):
-                column[rows] = part
-        return Estimates(*columns)
+        made = by_tables(kernels, self._machine(device))
+        found = self._correction(device)
+        return made if found is None else found.of(kernels, made)
 
     def basis(self, kernels: Kernels, device: Device) -> str:
         """Return whose tables the families of these kernels have."""
@@ -90,9 +120,28 @@ class Measured(ComputeModel):
             known.get(kernels.op_classes[code], DEFAULT) for code in np.unique(kernels.op_class)
         }
         subjects = sorted(families.get(name).subject for name in names)
-        return f"measured {' and '.join(subjects)} tables of {machine.title}"
+        tables = f"measured {' and '.join(subjects)} tables of {machine.title}"
+        if self.given.profile is None:
+            return tables
+        from yantra.compute import profiles
 
-    def _machine(self, device: Device):  # type: ignore[no-untyped-def]
+        profile = profiles.load(self.given.profile)
+        count = len(profile.rows.kernels)
+        return f"{count} kernels measured on {profile.device}, between them {tables}"
+
+    def _correction(self, device: Device) -> Correction | None:
+        """Return what the profile says; where a what-if takes a rate away, as with that rate."""
+        given: Options = self.given
+        if given.profile is None:
+            return None
+        machine = self._machine(device)
+        peak, bandwidth = device
+        if isinf(peak):
+            peak = machine.gpu.peaks.get(given.dtype, machine.gpu.peaks["bf16"])
+        bandwidth = machine.gpu.memory_bytes_per_s if isinf(bandwidth) else bandwidth
+        return _corrections(given.replace(products=None), Device(peak, bandwidth))
+
+    def _machine(self, device: Device) -> Machine:
         from yantra.compute.families.machine import machine_of
 
         given: Options = self.given
@@ -118,6 +167,36 @@ class Measured(ComputeModel):
         return kernels.replace(
             dtype=np.where(chosen, code, kernels.dtype), dtypes=(*kernels.dtypes, wanted)
         )
+
+
+def by_tables(kernels: Kernels, machine: Machine) -> Estimates:
+    """Return what the family of each kernel says of it."""
+    import numpy as np
+
+    from yantra.compute.families import DEFAULT, families, family_of
+
+    known = family_of()
+    names = np.array([known.get(name, DEFAULT) for name in kernels.op_classes])
+    of_row = names[kernels.op_class]
+    columns = [np.empty(len(kernels)) for _ in Estimates._fields]
+    for name in np.unique(of_row):
+        rows = of_row == name
+        made = families.get(str(name))().estimate(kernels.take(rows), machine)
+        for column, part in zip(columns, made, strict=True):
+            column[rows] = part
+    return Estimates(*columns)
+
+
+@cache
+def _corrections(given: Options, device: Device) -> Correction:
+    """Return the correction of a profile for a device; made once for each."""
+    from yantra.compute import profiles
+    from yantra.compute.profiles.correct import correction_of
+
+    assert given.profile is not None
+    model = Measured(given)
+    profile = profiles.load(given.profile)
+    return correction_of(profile, lambda rows: by_tables(rows, model._machine(device)))
 
 
 PLUGIN = Measured

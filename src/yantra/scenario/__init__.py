@@ -76,16 +76,18 @@ def cluster_parts(
     *,
     speeds: Speeds = "achievable",
     semantics: str = "yantra",
+    profile: str | None = None,
 ) -> dict[str, Any]:
     """Return `topology`, `device`, `memory` and `collectives` of a named cluster of so many ranks.
 
     They are fields of a `Scenario`: `Scenario(workload=..., **cluster_parts("hgx-h100", 64))`. A
     cluster is given by name, by the path of its file, or as `yantra.clusters.load` returns it; what
-    the options mean, `yantra.fabric.clusters.Cluster.scenario_parts` says. Raises ConfigError.
+    the options mean, `yantra.fabric.clusters.Cluster.scenario_parts` says; a `profile` corrects
+    measured speeds by kernels of the very machine. Raises ConfigError.
     """
     from yantra.scenario.named import cluster_parts
 
-    return cluster_parts(cluster, ranks, dtype, speeds, semantics)
+    return cluster_parts(cluster, ranks, dtype, speeds, semantics, profile)
 
 
 def load(

@@ -32,6 +32,7 @@ from yantra.base.fields import (
 )
 from yantra.base.records import Record
 from yantra.collectives.selection import FIELD as SELECTION
+from yantra.compute.measured import ProfileField
 from yantra.fabric.clusters.types import Speeds
 from yantra.scenario import types
 from yantra.scenario.fields import AlgorithmList, Dimensions, GroupTable, Ranks, TopologyName
@@ -56,11 +57,15 @@ class NamedCluster(Record):
     ranks: int | None = None
     dtype: str | None = None
     speeds: Speeds = "achievable"
+    profile: str | None = None
     topology: types.Topology | None = None
     device: types.Device = types.Device()
     devices: tuple[types.DeviceOf, ...] = ()
     memory: types.RemoteMemory = types.RemoteMemory()
     machine: types.Machine = types.Machine()
+
+
+_OF_A_NAMED_ONE = ("name", "ranks", "dtype", "speeds", "profile")
 
 
 class ClusterSection(Section):
@@ -69,7 +74,7 @@ class ClusterSection(Section):
     def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
         whole = {"name": tree} if isinstance(tree, str) else tree
         is_named = isinstance(whole, dict) and "name" in whole
-        if path and (is_named or path[0] in ("name", "ranks", "dtype", "speeds")):
+        if path and (is_named or path[0] in _OF_A_NAMED_ONE):
             return NAMED.put(whole, path, value, where, folder)
         return super().put(whole, path, value, where, folder)
 
@@ -311,6 +316,11 @@ NAMED = Section(
         "ranks": ("ranks", Whole(), "how many ranks; else as many as there are traces"),
         "dtype": ("dtype", Text(), "the data type whose peak rate the roofline uses"),
         "speeds": ("speeds", Choice(Speeds), "what software reaches, or the data sheet's"),
+        "profile": (
+            "profile",
+            ProfileField(),
+            "kernels measured on the very machine: a name or a file; speeds are then measured",
+        ),
         "topology": (
             "topology",
             LEVELS,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from os import path as paths
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yantra.base.documents import Path
 from yantra.base.errors import ConfigError, did_you_mean
@@ -20,16 +20,26 @@ from yantra.fabric.clusters.types import Speeds
 from yantra.scenario.layout import CLUSTER, COLLECTIVES, LEVELS, NAMED, WORKLOAD, NamedCluster
 from yantra.scenario.training import STEP, ranks_of
 
+if TYPE_CHECKING:
+    from yantra.fabric.stacks import Stack
+
 _PARTS = ("topology", "device", "memory", "machine")
 _CHANGED = " (changed)"
 
 
 def cluster_parts(
-    cluster: Cluster | Path, ranks: int, dtype: str | None, speeds: Speeds, semantics: str
+    cluster: Cluster | Path,
+    ranks: int,
+    dtype: str | None,
+    speeds: Speeds,
+    semantics: str,
+    profile: str | None = None,
 ) -> dict[str, Any]:
     """Return the fields of a Scenario; see `yantra.scenario.cluster_parts`."""
     machine = cluster if isinstance(cluster, Cluster) else clusters.load(cluster)
     parts = machine.scenario_parts(ranks, dtype, speeds=speeds, semantics=semantics)
+    if profile is not None:
+        with_profile(parts["device"], profile, speeds, "profile")
     collectives = COLLECTIVES.read(parts.pop("collectives"), "collectives", "")
     read = CLUSTER.read(parts, "cluster", "")
     return {name: getattr(read, name) for name in _PARTS} | {"collectives": collectives}
@@ -53,25 +63,44 @@ def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...], Cluster | No
         {key: value for key, value in cluster.items() if key not in given}, "cluster", folder
     )
     machine = clusters.load(named.name, where=where, folder=folder)
+    stack = _stack(tree, folder)
+    profile = cluster.get("profile") or (stack and stack.profile(machine.name, named.dtype))
+    if named.profile is not None and "speeds" not in cluster:
+        named = named.replace(speeds="measured")
     parts, levels = _parts(machine, named, given, tree, folder)
+    if profile and (named.profile is not None or named.speeds == "measured"):
+        with_profile(parts["device"], profile, named.speeds, "cluster.profile")
     described = {key: _changed(parts[key], given, key, folder) for key in _PARTS if key in parts}
     if levels and "topology" in given:
         described["topology"] = _levels(parts["topology"], levels, given["topology"], folder)
     call_changed(described, list(_places(given)), given.get("machine"))
     whole = tree | {"cluster": given | described}
-    if isinstance(tree.get("stack"), str):
-        from yantra.fabric import stacks
-
-        chosen = stacks.load(tree["stack"], folder=folder)
-        whole["stack"] = chosen.scenario_part(machine.name, named.dtype)
+    if stack is not None:
+        whole["stack"] = stack.scenario_part(machine.name, named.dtype)
         selected = parts.get("collectives", {}).get("selection")
-        if chosen.copies is not None and selected is not None:
-            selected["options"] |= {"copies": int(chosen.copies.value)}
+        if stack.copies is not None and selected is not None:
+            selected["options"] |= {"copies": int(stack.copies.value)}
     if "collectives" in parts:
         over = tree.get("collectives", {})
         is_mapping = isinstance(over, dict)
         whole["collectives"] = parts["collectives"] | over if is_mapping else over
     return whole, levels, machine
+
+
+def _stack(tree: dict[str, Any], folder: str) -> Stack | None:
+    """Return the stack that a file names, None where it describes one or has none."""
+    if not isinstance(tree.get("stack"), str):
+        return None
+    from yantra.fabric import stacks
+
+    return stacks.load(tree["stack"], folder=folder)
+
+
+def with_profile(device: dict[str, Any], profile: str, speeds: Speeds, where: str) -> None:
+    """Let the kernels of a device be corrected by a profile. Raises ConfigError at `where`."""
+    if speeds != "measured":
+        raise ConfigError(where, f"only with speeds: measured, as a profile has; got {speeds}")
+    device["compute"]["options"]["profile"] = profile
 
 
 def _parts(

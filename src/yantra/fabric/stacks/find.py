@@ -53,8 +53,21 @@ def _parsed(text: str, path: str) -> Stack:
     )
 
 
+def _profile(place: Place, tree: Any) -> str:
+    """Read the profile that terms go with; a path starts from the folder of the stack."""
+    if tree is None:
+        return ""
+    from yantra.compute import profiles
+
+    text = place.text(tree)
+    if text not in profiles.names():
+        text = paths.abspath(paths.join(paths.dirname(place.path), text))
+    profiles.load(text, where=place.name)
+    return text
+
+
 def _terms(place: Place, tree: Any) -> Terms:
-    given = place.mapping(tree, ("rows", "models", *_FACTORS), _OTHERS)
+    given = place.mapping(tree, ("rows", "models", *_FACTORS), (*_OTHERS, "profile"))
     read: dict[str, Number] = {}
     for key in (*_FACTORS, *_OTHERS):
         if key not in given:
@@ -66,5 +79,6 @@ def _terms(place: Place, tree: Any) -> Terms:
     return Terms(
         rows=place.key("rows").whole(given["rows"]),
         models=place.key("models").whole(given["models"]),
+        profile=_profile(place.key("profile"), given.get("profile")),
         **read,
     )

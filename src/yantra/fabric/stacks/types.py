@@ -22,7 +22,8 @@ EIGHT_BITS = ("fp8", "int8", "fp4")
 class Terms(Record):
     """The terms of a stack on a machine; what they mean, `yantra.scenario.types.Stack` says.
 
-    `rows` is how many measured steps they rest on, `models` of how many models.
+    `rows` is how many measured steps they rest on, `models` of how many models. They were fitted
+    beside the kernels of `profile`, by its name or path, or beside tables alone.
     """
 
     products: Number
@@ -33,6 +34,7 @@ class Terms(Record):
     straggling: Number
     rows: int
     models: int
+    profile: str = ""
 
     def numbers(self) -> Iterator[tuple[str, Number]]:
         """Yield every number with its key."""
@@ -63,6 +65,10 @@ class Stack(Record):
             if key in known:
                 return key, known[key]
         return ANY, known[ANY]
+
+    def profile(self, cluster: str | None = None, dtype: str | None = None) -> str | None:
+        """Return the profile of the machine that the terms go with, None where there is none."""
+        return self.terms(cluster, dtype)[1].profile or None
 
     def scenario_part(self, cluster: str | None = None, dtype: str | None = None) -> dict[str, Any]:
         """Return the mapping `stack` of a scenario file."""

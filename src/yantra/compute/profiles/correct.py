@@ -1,0 +1,69 @@
+"""A profile at work: estimates from tables become those of the machine that was measured.
+
+    time = table's time x exp(what measured kernels nearby say it is off by)
+
+and no kernel takes less than an empty one. Families of kernels of which the profile has none stay
+as they are. The interval is that of left-out kernels of the profile, and grows to that of the
+tables, too, where nothing near was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yantra.compute.families import DEFAULT, family_of
+from yantra.compute.model import Estimates, Kernels
+from yantra.compute.profiles.near import FAMILIES, Near, learned, off, places_of
+from yantra.compute.profiles.types import Profile
+
+Estimator = Callable[[Kernels], Estimates]
+
+
+class Correction(NamedTuple):
+    """What a profile says of each family that it has kernels of, and of an empty kernel."""
+
+    by_family: tuple[tuple[str, Near], ...]
+    launch_ns: float
+
+    def of(self, kernels: Kernels, made: Estimates) -> Estimates:
+        """Return estimates as the profile corrects them."""
+        columns = [column.copy() for column in made]
+        families = families_of(kernels)
+        for family, near in self.by_family:
+            rows = families == family
+            if not rows.any():
+                continue
+            some = kernels.take(rows)
+            log_ratio, width, unknown = off(near, places_of(some, family))
+            wider = (made.high[rows] / np.maximum(made.middle[rows], 1e-9)) ** unknown
+            middle = made.middle[rows] * np.exp(log_ratio)
+            half = np.exp(width) * wider
+            for column, part in zip(columns, (middle / half, middle, middle * half), strict=True):
+                column[rows] = part
+        return Estimates(*(np.maximum(column, self.launch_ns) for column in columns))
+
+
+def families_of(kernels: Kernels) -> NDArray[np.str_]:
+    """Return the family of each kernel."""
+    known = family_of()
+    names = np.array([known.get(name, DEFAULT) for name in kernels.op_classes])
+    made: NDArray[np.str_] = names[kernels.op_class]
+    return made
+
+
+def correction_of(profile: Profile, estimate: Estimator) -> Correction:
+    """Return what a profile says of a table's estimates: `estimate` gives them for its kernels."""
+    kernels, us, launch_us = profile.rows
+    log_ratio = np.log(us * 1e3 / np.maximum(estimate(kernels).middle, 1e-9))
+    families = families_of(kernels)
+    known = []
+    for family in FAMILIES:
+        rows = families == family
+        if rows.any():
+            places = places_of(kernels.take(rows), family)
+            known.append((family, learned(places, log_ratio[rows])))
+    return Correction(tuple(known), launch_us * 1e3)

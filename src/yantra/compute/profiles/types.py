@@ -1,0 +1,46 @@
+"""What a profile is: a title, the machine, the source, and measured kernels as lines of text.
+
+Trade-off: kernels are kept as they were measured, with no model of them, so a profile stays right
+when tables and formulas change; each run makes its correction anew (a tenth of a second).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from yantra.base.fields import Section, Text
+from yantra.base.records import Record
+
+if TYPE_CHECKING:
+    from yantra.compute.profiles.rows import Rows
+
+
+class Profile(Record):
+    """Measured kernels of a machine; `kernels` has a line for each, `place` is their first line.
+
+    `source` says where they were measured and by whom. `path` is the file, for errors.
+    """
+
+    title: str
+    device: str
+    source: str
+    kernels: str
+    path: str = ""
+
+    @property
+    def rows(self) -> Rows:
+        """Return the kernels. Raises ConfigError with file and line."""
+        from yantra.compute.profiles.rows import read
+
+        return read(self.kernels, self.path)
+
+
+FILE = Section(
+    Profile,
+    {
+        "title": ("title", Text(), "what was measured"),
+        "device": ("device", Text(), "what the machine is called"),
+        "source": ("source", Text(), "where the kernels are from, and when"),
+        "kernels": ("kernels", Text(), "op,phase,dtype,shape,us: a line for each kernel"),
+    },
+)
