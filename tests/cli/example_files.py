@@ -47,6 +47,9 @@ TEXTS = {
     "key.txt": "secret\n",
     "my-device.yaml": (ROOT / "src/yantra/compute/devices/dies/a100.yaml").read_text(),
     "steps.csv": "model,cluster,plan,seconds\nllama3-8b,hgx-h100,tp=8 dp=2 global_batch=32,4.31\n",
+    "node.csv": "op,phase,dtype,shape,us\ngemm,forward,bf16,m=4096 n=4096 k=4096,250\n",
+    "my-gpu.yaml": "title: mine\ndevice: my-gpu\nsource: a test\nkernels: |\n"
+    "  op,phase,dtype,shape,us\n  gemm,forward,bf16,m=4096 n=4096 k=4096,250\n",
     "my-megatron.yaml": "title: mine\nsources: {mine: a test}\nmachines:\n  any:\n    rows: 1\n"
     "    models: 1\n    products: {value: 1.1, source: '[mine]'}\n"
     "    attention: {value: 1.1, source: '[mine]'}\n    rest: {value: 1.1, source: '[mine]'}\n",

@@ -4,7 +4,8 @@
     llama3-8b,hgx-h100,bf16,tp=8 dp=2 global_batch=32,4.31
 
 `model` is a name of the catalogue or a file, `plan` fields of a Plan (docs/reference/plans.md) with
-`=`, apart by spaces, `seconds` of one step. `dtype` is that of products and may be left out.
+`=`, apart by spaces, `seconds` of one step. `dtype` is that of products and may be left out, and so
+may `profile`, the kernels of the very machine by name or file.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from yantra.accuracy.rows import Row
 from yantra.accuracy.splits import judged, residuals
 from yantra.base.documents import Path, read_text
 from yantra.base.errors import ConfigError, expected_got
+from yantra.compute import profiles
 from yantra.fabric import clusters
 
 _COLUMNS = ("model", "cluster", "plan", "seconds")
-_OPTIONAL = ("dtype",)
+_OPTIONAL = ("dtype", "profile")
 
 
 def read_steps(path: Path, stack: str) -> list[Row]:
@@ -53,6 +55,11 @@ def _row(line: dict[str, str], where: str, stack: str) -> Row:
         seconds = 0.0
     if not 0 < seconds < 1e9:
         raise ConfigError(where, f"seconds: {expected_got('a number above 0', line['seconds'])}")
+    profile = line.get("profile") or ""
+    if profile:
+        if "/" in profile or profile.endswith(".yaml"):
+            profile = paths.abspath(paths.join(paths.dirname(where), profile))
+        profiles.load(profile, where=f"{where}: profile")
     row = Row(
         dataset="own",
         name=where,
@@ -65,6 +72,7 @@ def _row(line: dict[str, str], where: str, stack: str) -> Row:
         model=line["model"],
         plan=json.dumps(plan),
         seconds=seconds,
+        profile=profile,
     )
     return row._replace(ranks=row.made_plan().ranks)
 

@@ -1,14 +1,18 @@
-"""`yantra calibrate`: a stack fitted to a few measured training steps."""
+"""`yantra calibrate`: files of your own machines and frameworks from what you measured."""
 
 from __future__ import annotations
 
 import json
 import sys
 from math import exp
+from typing import TYPE_CHECKING
 
 import click
 
 from yantra.cli.command import WithExamples
+
+if TYPE_CHECKING:
+    from yantra.accuracy.user_kernels import Best
 
 
 @click.command(
@@ -18,19 +22,36 @@ from yantra.cli.command import WithExamples
         "yantra calibrate steps.csv --stack my-megatron -o mine.yaml",
         "yantra calibrate steps.csv --stack my-megatron --json",
         "yantra run --workload step.yw --cluster hgx-h100 --stack ./my-megatron.yaml",
+        "yantra calibrate node.csv --device my-gpu -o my-gpu.yaml",
+        "yantra run --workload step.yw --cluster hgx-h100 --profile ./my-gpu.yaml",
     ],
-    epilog="steps.csv has the columns model, cluster, plan, seconds and perhaps dtype: "
-    "llama3-8b,hgx-h100,tp=8 dp=2 global_batch=32,4.31",
+    epilog="steps.csv has the columns model, cluster, plan, seconds and perhaps dtype and profile: "
+    "llama3-8b,hgx-h100,tp=8 dp=2 global_batch=32,4.31. node.csv is what yantra microbench writes: "
+    "op,phase,dtype,shape,us.",
 )
 @click.argument("file", type=click.Path())
-@click.option("--stack", "name", required=True, help="How the stack is called.")
+@click.option("--stack", help="FILE has training steps: how the stack is called.")
+@click.option("--device", help="FILE has kernels: how the machine is called.")
 @click.option("-o", "--output", type=click.Path(), help="The file to write; NAME.yaml if left out.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was fitted as JSON.")
-def command(file: str, name: str, output: str | None, as_json: bool) -> int:
-    """Fit a stack to the measured training steps of FILE, and write its file.
+def command(
+    file: str, stack: str | None, device: str | None, output: str | None, as_json: bool
+) -> int:
+    """Make a stack of measured training steps, or the profile of a machine of measured kernels.
 
-    Factors of products, attention and the rest are drawn toward 1 by how little they rest on.
+    With --stack, factors of products, attention and the rest are fitted to the steps of FILE, drawn
+    toward 1 by how little they rest on. With --device, the kernels of FILE correct the tables of
+    measured kernels.
     """
+    if (stack is None) == (device is None):
+        raise click.UsageError("expected either --stack NAME (steps) or --device NAME (kernels)")
+    if stack is not None:
+        return _steps(file, stack, output or f"{stack}.yaml", as_json)
+    assert device is not None
+    return _kernels(file, device, output or f"{device}.yaml", as_json)
+
+
+def _steps(file: str, name: str, path: str, as_json: bool) -> int:
     from yantra.accuracy.fit import Factors, residual
     from yantra.accuracy.user_steps import read_steps, stack_text
     from yantra.base.output import write_text
@@ -38,7 +59,6 @@ def command(file: str, name: str, output: str | None, as_json: bool) -> int:
 
     rows = read_steps(file, name)
     text, parts = stack_text(rows, f"{name}, from {len(rows)} measured steps")
-    path = output or f"{name}.yaml"
     write_text(path, text)
     terms = stacks.load(path if "/" in path else f"./{path}").terms(parts[0].row.cluster)[1]
     fitted = Factors(terms.products.value, terms.attention.value, terms.rest.value)
@@ -62,3 +82,35 @@ def command(file: str, name: str, output: str | None, as_json: bool) -> int:
         )
     sys.stdout.write(f"wrote {path}; use it with --stack ./{path}\n")
     return 0
+
+
+def _kernels(file: str, device: str, path: str, as_json: bool) -> int:
+    from yantra.accuracy.user_kernels import profile_text, summary
+    from yantra.base.output import write_text
+
+    text, rows = profile_text(file, device)
+    write_text(path, text)
+    found = summary(rows)
+    if as_json:
+        form = {
+            "file": path,
+            "kernels": [one._asdict() for one in found],
+            "launch_us": rows.launch_us or None,
+            "host_bytes_per_s": rows.host_bytes_per_s or None,
+        }
+        sys.stdout.write(json.dumps(form, indent=1) + "\n")
+        return 0
+    lines = [_line(one) for one in found]
+    if rows.launch_us:
+        lines.append(f"an empty kernel takes {rows.launch_us:.3g} us")
+    if rows.host_bytes_per_s:
+        lines.append(f"copies to the host reach {rows.host_bytes_per_s / 1e9:.3g} GB/s")
+    where = path if "/" in path else f"./{path}"
+    lines.append(f"wrote {path}; use it with --profile {where}")
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 0
+
+
+def _line(one: Best) -> str:
+    name = f"{one.family} {one.dtype}".strip()
+    return f"{name}: {one.kernels} kernels, the best at {one.rate / 1e12:.3g} T{one.unit}"

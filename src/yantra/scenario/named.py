@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from os import path as paths
 from typing import TYPE_CHECKING, Any
 
+from yantra.base import units
 from yantra.base.documents import Path
 from yantra.base.errors import ConfigError, did_you_mean
 from yantra.base.fields import Changes
@@ -39,7 +40,7 @@ def cluster_parts(
     machine = cluster if isinstance(cluster, Cluster) else clusters.load(cluster)
     parts = machine.scenario_parts(ranks, dtype, speeds=speeds, semantics=semantics)
     if profile is not None:
-        with_profile(parts["device"], profile, speeds, "profile")
+        with_profile(parts, profile, speeds, "profile")
     collectives = COLLECTIVES.read(parts.pop("collectives"), "collectives", "")
     read = CLUSTER.read(parts, "cluster", "")
     return {name: getattr(read, name) for name in _PARTS} | {"collectives": collectives}
@@ -69,7 +70,7 @@ def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...], Cluster | No
         named = named.replace(speeds="measured")
     parts, levels = _parts(machine, named, given, tree, folder)
     if profile and (named.profile is not None or named.speeds == "measured"):
-        with_profile(parts["device"], profile, named.speeds, "cluster.profile")
+        with_profile(parts, profile, named.speeds, "cluster.profile", folder)
     described = {key: _changed(parts[key], given, key, folder) for key in _PARTS if key in parts}
     if levels and "topology" in given:
         described["topology"] = _levels(parts["topology"], levels, given["topology"], folder)
@@ -96,11 +97,21 @@ def _stack(tree: dict[str, Any], folder: str) -> Stack | None:
     return stacks.load(tree["stack"], folder=folder)
 
 
-def with_profile(device: dict[str, Any], profile: str, speeds: Speeds, where: str) -> None:
-    """Let the kernels of a device be corrected by a profile. Raises ConfigError at `where`."""
+def with_profile(
+    parts: dict[str, Any], profile: str, speeds: Speeds, where: str, folder: str = ""
+) -> None:
+    """Let the kernels of a device, and its copies to the host, be those of a profile.
+
+    Raises ConfigError at `where`.
+    """
+    from yantra.compute import profiles
+
     if speeds != "measured":
         raise ConfigError(where, f"only with speeds: measured, as a profile has; got {speeds}")
-    device["compute"]["options"]["profile"] = profile
+    parts["device"]["compute"]["options"]["profile"] = profile
+    rate = profiles.load(profile, where=where, folder=folder).rows.host_bytes_per_s
+    if rate:
+        parts["memory"]["bandwidth"] = units.exact(rate, "B/s")
 
 
 def _parts(

@@ -57,13 +57,14 @@ def families_of(kernels: Kernels) -> NDArray[np.str_]:
 
 def correction_of(profile: Profile, estimate: Estimator) -> Correction:
     """Return what a profile says of a table's estimates: `estimate` gives them for its kernels."""
-    kernels, us, launch_us = profile.rows
+    rows = profile.rows
+    kernels, us = rows.kernels, rows.us
     log_ratio = np.log(us * 1e3 / np.maximum(estimate(kernels).middle, 1e-9))
     families = families_of(kernels)
     known = []
     for family in FAMILIES:
-        rows = families == family
-        if rows.any():
-            places = places_of(kernels.take(rows), family)
-            known.append((family, learned(places, log_ratio[rows])))
-    return Correction(tuple(known), launch_us * 1e3)
+        own = families == family
+        if own.any():
+            places = places_of(kernels.take(own), family)
+            known.append((family, learned(places, log_ratio[own])))
+    return Correction(tuple(known), rows.launch_us * 1e3)

@@ -7,10 +7,13 @@
     attention,forward,bf16,queries=4096 keys=4096 heads=64 kv_heads=8 head_dim=128,280.4
     norm,forward,bf16,m=4096 bytes=134217728,31.0
     launch,,,,2.4
+    host_copy,,,bytes=268435456,4900
 
-`op` is an operator class, `phase` that of training, `shape` the sizes that a trace states of the
-kernel (`yantra.compute.model.Kernels`), `us` microseconds of one kernel behind others of a stream.
-Attention is causal, or with `causal=0` not. A `launch` is an empty kernel: none takes less.
+Lines that begin with `#` are notes. `op` is an operator class, `phase` that of training, `shape`
+the sizes that a trace states of the kernel (`yantra.compute.model.Kernels`), `us` microseconds of
+one kernel behind others of a stream.
+Attention is causal, or with `causal=0` not. A `launch` is an empty kernel: none takes less. A
+`host_copy` moves bytes between the device and the host's memory.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from yantra.compute.model import SIZES, Kernels, kernels
 
 HEAD = ("op", "phase", "dtype", "shape", "us")
 LAUNCH = "launch"
+HOST_COPY = "host_copy"
 PHASES = ("", "forward", "dgrad", "wgrad", "recompute", "optimizer")
 DTYPES = ("", "bf16", "fp16", "fp32", "tf32", "fp64", "fp8", "fp8_block", "fp4", "nvfp4", "int8")
 _SHAPES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -40,6 +44,7 @@ _SHAPES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("batch", "kv_heads", "value_dim", "window", "cache_bits", "causal"),
     ),
     LAUNCH: ((), ()),
+    HOST_COPY: (("bytes",), ()),
 }
 """Sizes that a kernel of a class must state, and those that it may."""
 _OTHER = (("bytes",), ("m",))
@@ -63,11 +68,17 @@ _LONGEST_US = 1e12
 
 
 class Rows(NamedTuple):
-    """Kernels and the microseconds that each took; `launch_us` is 0 where none was measured."""
+    """Kernels and the microseconds that each took.
+
+    `launch_us` of an empty kernel and `host_bytes_per_s` of the fastest copy to or from the host
+    are 0 where none was measured; `notes` are the lines that begin with `#`.
+    """
 
     kernels: Kernels
     us: NDArray[np.float64]
     launch_us: float
+    host_bytes_per_s: float
+    notes: tuple[str, ...]
 
 
 class _Line(NamedTuple):
@@ -83,7 +94,8 @@ def read(text: str, path: str) -> Rows:
     """Return the kernels of a text of lines. Raises ConfigError with `path` and the line."""
     lines = list(_lines(text, path))
     alone = [one.us for one in lines if one.op == LAUNCH]
-    some = [one for one in lines if one.op != LAUNCH]
+    copies = [one.sizes["bytes"] / one.us * 1e6 for one in lines if one.op == HOST_COPY]
+    some = [one for one in lines if one.op not in (LAUNCH, HOST_COPY)]
     if not some:
         raise ConfigError(path, f"expected at least one measured kernel below {','.join(HEAD)}")
     amounts = [_amounts(one) for one in some]
@@ -96,19 +108,23 @@ def read(text: str, path: str) -> Rows:
         [one.phase for one in some],
         **columns,
     )
-    return Rows(made, np.array([one.us for one in some]), min(alone, default=0.0))
+    notes = tuple(one[1:].strip() for one in text.split("\n") if one.startswith("#"))
+    us = np.array([one.us for one in some])
+    return Rows(made, us, min(alone, default=0.0), max(copies, default=0.0), notes)
 
 
 def _lines(text: str, path: str) -> Iterator[_Line]:
-    whole = text.strip("\n").split("\n")
-    head = [one.strip() for one in whole[0].split(",")]
-    if tuple(head) != HEAD:
-        raise ConfigError(f"{path}:1", expected_got(f"the columns {','.join(HEAD)}", whole[0]))
-    for at, line in enumerate(whole[1:], 2):
-        if line.strip() and not line.startswith("#"):
-            yield _line(
-                line, f"{path}: kernel line {at}" if path.endswith(".yaml") else f"{path}:{at}"
-            )
+    mark = ": kernel line " if path.endswith(".yaml") else ":"
+    has_head = False
+    for at, line in enumerate(text.split("\n"), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        where = f"{path}{mark}{at}"
+        if has_head:
+            yield _line(line, where)
+        elif tuple(one.strip() for one in line.split(",")) != HEAD:
+            raise ConfigError(where, expected_got(f"the columns {','.join(HEAD)}", line))
+        has_head = True
 
 
 def _line(line: str, where: str) -> _Line:
