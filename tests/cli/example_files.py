@@ -11,12 +11,14 @@ from typing import Any
 
 from tests.cases import ASTRA_SIM_SYSTEM
 from tests.docs.pages import blocks
+from tests.nccl_logs import log
 from tests.oracles.gpu_program import write_pair
 from tests.oracles.msccl_writer import ring_allreduce
 from tests.unit.bad_inputs.workload_inputs import HF
 from tests.workloads.importers.test_simai import BODY, GRADIENTS, HEAD, LOSS, TEXT
 from yantra.chakra import CollectiveType, Node, Trace, TraceBuilder
 from yantra.cli import main
+from yantra.collectives.selection.own import HEAD as OWN
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIO = """
@@ -50,6 +52,9 @@ TEXTS = {
     "node.csv": "op,phase,dtype,shape,us\ngemm,forward,bf16,m=4096 n=4096 k=4096,250\n",
     "my-gpu.yaml": "title: mine\ndevice: my-gpu\nsource: a test\nkernels: |\n"
     "  op,phase,dtype,shape,us\n  gemm,forward,bf16,m=4096 n=4096 k=4096,250\n",
+    "nccl.log": log("all_reduce", [(2**k, 20 + 2**k / 1e5) for k in range(10, 20)]),
+    "my-node.yaml": "title: mine\ncluster: my-node\nsource: a test\ncollectives: |\n"
+    f"  {','.join(OWN)}\n  all_reduce,node,8,8,9,2,4,1e5,2,4,1e5,20,1,3e5,1e6,0.1,0.2\n",
     "my-megatron.yaml": "title: mine\nsources: {mine: a test}\nmachines:\n  any:\n    rows: 1\n"
     "    models: 1\n    products: {value: 1.1, source: '[mine]'}\n"
     "    attention: {value: 1.1, source: '[mine]'}\n    rest: {value: 1.1, source: '[mine]'}\n",

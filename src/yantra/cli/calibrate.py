@@ -24,31 +24,41 @@ if TYPE_CHECKING:
         "yantra run --workload step.yw --cluster hgx-h100 --stack ./my-megatron.yaml",
         "yantra calibrate node.csv --device my-gpu -o my-gpu.yaml",
         "yantra run --workload step.yw --cluster hgx-h100 --profile ./my-gpu.yaml",
+        "yantra calibrate nccl.log --cluster my-node -o my-node.yaml",
+        "yantra run --workload step.yw --cluster hgx-h100 --collectives my-node.yaml",
     ],
     epilog="steps.csv has the columns model, cluster, plan, seconds and perhaps dtype and profile: "
     "llama3-8b,hgx-h100,tp=8 dp=2 global_batch=32,4.31. node.csv is what yantra microbench writes: "
-    "op,phase,dtype,shape,us.",
+    "op,phase,dtype,shape,us. nccl.log is what all_reduce_perf and the like of nccl-tests print, "
+    "of one run or of several.",
 )
 @click.argument("file", type=click.Path())
 @click.option("--stack", help="FILE has training steps: how the stack is called.")
 @click.option("--device", help="FILE has kernels: how the machine is called.")
+@click.option("--cluster", help="FILE has output of nccl-tests: how the machine is called.")
 @click.option("-o", "--output", type=click.Path(), help="The file to write; NAME.yaml if left out.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was fitted as JSON.")
 def command(
-    file: str, stack: str | None, device: str | None, output: str | None, as_json: bool
+    file: str,
+    stack: str | None,
+    device: str | None,
+    cluster: str | None,
+    output: str | None,
+    as_json: bool,
 ) -> int:
-    """Make a stack of measured training steps, or the profile of a machine of measured kernels.
+    """Make a stack of measured steps, a profile of kernels, or a file of measured collectives.
 
     With --stack, factors of products, attention and the rest are fitted to the steps of FILE, drawn
     toward 1 by how little they rest on. With --device, the kernels of FILE correct the tables of
-    measured kernels.
+    measured kernels. With --cluster, the times of nccl-tests in FILE become those of collectives.
     """
-    if (stack is None) == (device is None):
-        raise click.UsageError("expected either --stack NAME (steps) or --device NAME (kernels)")
-    if stack is not None:
-        return _steps(file, stack, output or f"{stack}.yaml", as_json)
-    assert device is not None
-    return _kernels(file, device, output or f"{device}.yaml", as_json)
+    known = {"stack": (stack, _steps), "device": (device, _kernels), "cluster": (cluster, _nccl)}
+    given = [(name, make) for name, make in known.values() if name is not None]
+    if len(given) != 1:
+        expected = "--stack NAME (steps), --device NAME (kernels) or --cluster NAME (nccl-tests)"
+        raise click.UsageError(f"expected one of {expected}")
+    [(name, make)] = given
+    return make(file, name, output or f"{name}.yaml", as_json)
 
 
 def _steps(file: str, name: str, path: str, as_json: bool) -> int:
@@ -108,6 +118,28 @@ def _kernels(file: str, device: str, path: str, as_json: bool) -> int:
     where = path if "/" in path else f"./{path}"
     lines.append(f"wrote {path}; use it with --profile {where}")
     sys.stdout.write("\n".join(lines) + "\n")
+    return 0
+
+
+def _nccl(file: str, cluster: str, path: str, as_json: bool) -> int:
+    from yantra.accuracy.user_collectives import collectives_text
+    from yantra.base.output import write_text
+    from yantra.cli import warn
+
+    text, curves, log = collectives_text(file, cluster)
+    write_text(path, text)
+    warn(log.notes)
+    if as_json:
+        fits = [one._asdict() | {"protocols": one.protocols._asdict()} for one in curves]
+        sys.stdout.write(json.dumps({"file": path, "collectives": fits}, indent=1) + "\n")
+        return 0
+    for one in curves:
+        place = "in a node" if one.where == "node" else "over nodes"
+        sys.stdout.write(
+            f"{one.collective} {place}: {one.points} times on up to {one.most_ranks} ranks, off by "
+            f"{one.mean_error:.1%} in the mean, 90 % within {one.p90_error:.1%}\n"
+        )
+    sys.stdout.write(f"wrote {path}; use it with --collectives {path}\n")
     return 0
 
 

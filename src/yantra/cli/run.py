@@ -106,6 +106,12 @@ def _form_and_file(text: str) -> tuple[str, str]:
     help="For a workload: kernels measured on the very machine, by name or file (yantra "
     "calibrate); sets --speeds measured.",
 )
+@click.option(
+    "--collectives",
+    type=click.Path(),
+    help="For a workload: a file of collectives measured on the very machine (yantra calibrate); "
+    "sets --speeds measured.",
+)
 @click.option("--ignore-memory", is_flag=True, help="Run what the devices cannot hold, too.")
 @click.option(
     "--fold",

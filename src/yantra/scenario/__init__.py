@@ -77,17 +77,19 @@ def cluster_parts(
     speeds: Speeds = "achievable",
     semantics: str = "yantra",
     profile: str | None = None,
+    collectives: str | None = None,
 ) -> dict[str, Any]:
     """Return `topology`, `device`, `memory` and `collectives` of a named cluster of so many ranks.
 
     They are fields of a `Scenario`: `Scenario(workload=..., **cluster_parts("hgx-h100", 64))`. A
     cluster is given by name, by the path of its file, or as `yantra.clusters.load` returns it; what
     the options mean, `yantra.fabric.clusters.Cluster.scenario_parts` says; a `profile` corrects
-    measured speeds by kernels of the very machine. Raises ConfigError.
+    measured speeds by kernels of the very machine, `collectives` is a file of its collectives.
+    Raises ConfigError.
     """
     from yantra.scenario.named import cluster_parts
 
-    return cluster_parts(cluster, ranks, dtype, speeds, semantics, profile)
+    return cluster_parts(cluster, ranks, dtype, speeds, semantics, profile, collectives)
 
 
 def load(

@@ -32,6 +32,7 @@ from yantra.base.fields import (
 )
 from yantra.base.records import Record
 from yantra.collectives.selection import FIELD as SELECTION
+from yantra.collectives.selection.own import OwnField
 from yantra.compute.measured import ProfileField
 from yantra.fabric.clusters.types import Speeds
 from yantra.scenario import types
@@ -58,6 +59,7 @@ class NamedCluster(Record):
     dtype: str | None = None
     speeds: Speeds = "achievable"
     profile: str | None = None
+    collectives: str | None = None
     topology: types.Topology | None = None
     device: types.Device = types.Device()
     devices: tuple[types.DeviceOf, ...] = ()
@@ -65,7 +67,7 @@ class NamedCluster(Record):
     machine: types.Machine = types.Machine()
 
 
-_OF_A_NAMED_ONE = ("name", "ranks", "dtype", "speeds", "profile")
+_OF_A_NAMED_ONE = ("name", "ranks", "dtype", "speeds", "profile", "collectives")
 
 
 class ClusterSection(Section):
@@ -320,6 +322,11 @@ NAMED = Section(
             "profile",
             ProfileField(),
             "kernels measured on the very machine: a name or a file; speeds are then measured",
+        ),
+        "collectives": (
+            "collectives",
+            OwnField(),
+            "a file of collectives measured on the very machine; speeds are then measured",
         ),
         "topology": (
             "topology",

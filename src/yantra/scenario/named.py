@@ -35,12 +35,15 @@ def cluster_parts(
     speeds: Speeds,
     semantics: str,
     profile: str | None = None,
+    own: str | None = None,
 ) -> dict[str, Any]:
     """Return the fields of a Scenario; see `yantra.scenario.cluster_parts`."""
     machine = cluster if isinstance(cluster, Cluster) else clusters.load(cluster)
     parts = machine.scenario_parts(ranks, dtype, speeds=speeds, semantics=semantics)
     if profile is not None:
         with_profile(parts, profile, speeds, "profile")
+    if own is not None:
+        with_collectives(parts, own, speeds, "collectives")
     collectives = COLLECTIVES.read(parts.pop("collectives"), "collectives", "")
     read = CLUSTER.read(parts, "cluster", "")
     return {name: getattr(read, name) for name in _PARTS} | {"collectives": collectives}
@@ -66,11 +69,14 @@ def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...], Cluster | No
     machine = clusters.load(named.name, where=where, folder=folder)
     stack = _stack(tree, folder)
     profile = cluster.get("profile") or (stack and stack.profile(machine.name, named.dtype))
-    if named.profile is not None and "speeds" not in cluster:
+    own = cluster.get("collectives")
+    if (named.profile is not None or own) and "speeds" not in cluster:
         named = named.replace(speeds="measured")
     parts, levels = _parts(machine, named, given, tree, folder)
     if profile and (named.profile is not None or named.speeds == "measured"):
         with_profile(parts, profile, named.speeds, "cluster.profile", folder)
+    if own:
+        with_collectives(parts, own, named.speeds, "cluster.collectives")
     described = {key: _changed(parts[key], given, key, folder) for key in _PARTS if key in parts}
     if levels and "topology" in given:
         described["topology"] = _levels(parts["topology"], levels, given["topology"], folder)
@@ -112,6 +118,16 @@ def with_profile(
     rate = profiles.load(profile, where=where, folder=folder).rows.host_bytes_per_s
     if rate:
         parts["memory"]["bandwidth"] = units.exact(rate, "B/s")
+
+
+def with_collectives(parts: dict[str, Any], own: str, speeds: Speeds, where: str) -> None:
+    """Let the collectives be those that a file has. Raises ConfigError at `where`."""
+    if speeds != "measured":
+        raise ConfigError(where, f"only with speeds: measured, as the file has; got {speeds}")
+    if "collectives" not in parts:
+        raise ConfigError(where, "only with the network of the named cluster")
+    chosen = parts["collectives"].setdefault("selection", {"kind": "measured", "options": {}})
+    chosen["options"]["file"] = own
 
 
 def _parts(

@@ -39,6 +39,7 @@ def on_cluster(
     ignore_memory: bool = False,
     stack: str | None = None,
     profile: str | None = None,
+    collectives: str | None = None,
     settings: Settings | None = None,
 ) -> Scenario:
     """Return the scenario of a workload on a cluster, by name or by the path of its file.
@@ -60,12 +61,13 @@ def on_cluster(
             chosen["chunks"] = chunks
         return tree | {"collectives": tree.get("collectives", {}) | chosen} if chosen else tree
 
-    rests = stack or profile  # on measured kernels
+    rests = stack or profile or collectives  # on measured kernels
     tree = {
         "workload": {"templates": workload} if isinstance(workload, str) else workload,
         "cluster": {"name": cluster, "speeds": speeds or ("measured" if rests else "achievable")}
         | ({"dtype": dtype} if dtype else {})
-        | ({"profile": profile} if profile else {}),
+        | ({"profile": profile} if profile else {})
+        | ({"collectives": collectives} if collectives else {}),
         "semantics": semantics,
         "network": network,
     } | ({"stack": stack} if stack else {})

@@ -6,7 +6,7 @@ from functools import cache
 from os import path as paths
 
 from yantra.base.documents import Path, parse_yaml, read_text
-from yantra.base.errors import ConfigError
+from yantra.base.errors import ConfigError, expected_got
 from yantra.base.named_files import NamedFiles
 from yantra.compute.profiles.types import FILE, Profile
 
@@ -30,8 +30,11 @@ def load(name: Path, *, where: str = "profile", folder: Path = "") -> Profile:
 
 @cache
 def _parsed(text: str, path: str) -> Profile:
+    tree = parse_yaml(text, path)
+    if not isinstance(tree, dict):
+        raise ConfigError(path, expected_got("a mapping of title, device, source, kernels", tree))
     try:
-        profile = FILE.read(parse_yaml(text, path), "", "")
+        profile = FILE.read(tree, "", "")
     except ConfigError as error:
         raise (error if error.where == path else ConfigError(path, str(error))) from None
     assert isinstance(profile, Profile)

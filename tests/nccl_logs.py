@@ -1,0 +1,42 @@
+"""Output as nccl-tests print it, made from times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_HEADER = """# nThread 1 nGpus {each} minBytes 1024 maxBytes 1073741824 step: 2(factor)
+#
+# Using devices
+"""
+_COLUMNS = """#
+#                                                              out-of-place            in-place
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)
+"""
+
+
+def log(
+    program: str, times: Sequence[tuple[int, float]], ranks: int = 8, nodes: int = 1,
+    *, names: bool = True,
+) -> str:  # fmt: skip
+    """Return the output of a program for (bytes, microseconds); `names` tells the program."""
+    each = ranks // nodes
+    lines = [f"# Collective test starting: {program}_perf\n"] if names else []
+    lines.append(_HEADER.format(each=each))
+    lines += [
+        f"#  Rank {rank:2d} Group  0 Pid  {900 + rank} on   host-{rank // each} device "
+        f"{rank % each} [0x{rank + 10:x}] NVIDIA H100 80GB HBM3\n"
+        for rank in range(ranks)
+    ]
+    lines.append(_COLUMNS)
+    lines += [
+        f"{size:12d} {size // 4:12d}     float     sum      -1 {us:9.2f}   10.00   17.50      0 "
+        f"{us * 1.01:9.2f}   10.00   17.50      0\n"
+        for size, us in times
+    ]
+    return "".join([*lines, "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 17.5\n#\n"])
+
+
+def prefixed(text: str) -> str:
+    """Return a log as mpirun --tag-output has it."""
+    return "".join(f"[1,0]<stdout>:{line}\n" for line in text.splitlines())
