@@ -96,7 +96,9 @@ def load(path: Path) -> tuple[str, dict[tuple[str, str], Fit]]:
 def _parsed(text: str, path: str) -> tuple[str, dict[tuple[str, str], Fit]]:
     tree = parse_yaml(text, path)
     if not isinstance(tree, dict):
-        raise ConfigError(path, expected_got("a mapping of title, cluster, source, collectives", tree))
+        raise ConfigError(
+            path, expected_got("a mapping of title, cluster, source, collectives", tree)
+        )
     try:
         own = FILE.read(tree, "", "")
     except ConfigError as error:
