@@ -175,6 +175,39 @@ def test_the_backward_of_attention_takes_one_to_four_times_the_forward() -> None
         assert 1 < of(attention(phase="dgrad", heads=heads)).middle[0] / forward < 4
 
 
+def test_heads_with_narrower_values_have_the_rate_of_heads_as_wide_as_those() -> None:
+    # Latent attention: the kernel is one for values of 128, with wider products for the scores.
+    sizes = {"batch": 1, "queries": 4096, "keys": 4096, "heads": 128, "kv_heads": 128}
+    for phase, operations in (("forward", (192 + 128) / 256), ("dgrad", (3 * 192 + 2 * 128) / 640)):
+        equal = of(attention(phase=phase, **sizes, head_dim=128)).middle[0]
+        latent = of(attention(phase=phase, **sizes, head_dim=192, value_dim=128)).middle[0]
+        padded = of(attention(phase=phase, **sizes, head_dim=192, value_dim=192)).middle[0]
+        assert latent == pytest.approx(equal * operations, rel=0.02)
+        assert latent < padded
+
+
+@pytest.mark.parametrize(
+    ("gpu", "heads", "forward_us", "backward_us"),
+    [
+        # SimuMax's machine profiles (NOTICE): queries and keys of 192, values of 128, 4096 tokens.
+        ("b200_sxm", 128, 735, 2377),
+        ("b200_sxm", 64, 345, 1255),
+        ("b200_sxm", 32, 194, 626),
+        ("b200_sxm", 16, 120, 322),
+        ("a100_sxm", 128, 4106, 13734),
+        ("a100_sxm", 16, 601, 1830),
+    ],
+)
+def test_latent_attention_is_within_a_fifth_of_another_labs(
+    gpu: str, heads: int, forward_us: float, backward_us: float
+) -> None:
+    sizes = {"batch": 1, "queries": 4096, "keys": 4096, "heads": heads, "kv_heads": heads}
+    device = Device(GPUS[gpu].peaks["bf16"], GPUS[gpu].memory_bytes_per_s)
+    for phase, us in (("forward", forward_us), ("dgrad", backward_us)):
+        rows = attention(phase=phase, **sizes, head_dim=192, value_dim=128)
+        assert of(rows, device, gpu=gpu).middle[0] / 1e3 == pytest.approx(us, rel=0.2)
+
+
 def test_attention_without_a_mask_takes_nearly_twice() -> None:
     rows = attention(queries=8192, keys=8192)
     whole = rows.replace(flops=2 * rows.flops)

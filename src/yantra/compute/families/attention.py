@@ -12,6 +12,10 @@ Constants are fitted for each framework, and what the formula gets wrong is corr
 linear in log2 of the tokens and of batch x heads, and between (heads, shared heads, width) by
 regression. The fastest framework that is measured with heads like these is taken.
 
+Latent attention has queries and keys wider than values (192 and 128). The formula takes each by its
+own width. The correction is that of heads as wide as the values: kernels for such heads keep their
+results in the same tiles, while heads of 192 for all run in other, slower ones.
+
 Sources: Dao, "FlashAttention-2", 2023, section 3; the tables are AIConfigurator's, the factor of
 the backward SimuMax's (see NOTICE).
 """
@@ -75,7 +79,10 @@ class Variant(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Sizes of attentions, one a row; `width` is the mean of those of keys and values."""
+    """Sizes of attentions, one a row; `width` is the mean of those of keys and values.
+
+    `like` is the width of the measured heads that have the rate of these.
+    """
 
     batch: Reals
     queries: Reals
@@ -85,6 +92,7 @@ class Shape(NamedTuple):
     width: Reals
     window: Reals
     causal: Any
+    like: Reals
 
 
 def prefill_us(
@@ -92,7 +100,7 @@ def prefill_us(
 ) -> Reals:
     """Return the formula's microseconds of a forward kernel over many queries."""
     share, reach, launch, fill, power = constants
-    b, q, keys, h, kv, d, window, causal = shape
+    b, q, keys, h, kv, d, window, causal, _ = shape
     limited = (window > 0) & (window < keys)
     seen = np.where(limited, window, keys)
     shorter = np.minimum(q, seen)
@@ -196,7 +204,7 @@ def table_shape(keys: Reals, tokens: Reals, batch: Reals, window: int, decoding:
     length = tokens[None, :, None]
     return Shape(
         batch[None, None, :], length * 0 + 1 if decoding else length, length, heads, kv, width,
-        length * 0 + window, length * 0 + (not decoding) > 0,
+        length * 0 + window, length * 0 + (not decoding) > 0, width,
     )  # fmt: skip
 
 
@@ -262,9 +270,9 @@ def fastest_us(
     found: list[tuple[Variant, Surface]], shape: Shape, gpu: Gpu, machine: Machine, decoding: bool
 ) -> Reals:
     """Return microseconds of the fastest of frameworks, of those measured with keys like these."""
-    code = (shape.heads * _MOST + shape.kv_heads) * _MOST + 2 * shape.width  # exact below 2^53
+    code = (shape.heads * _MOST + shape.kv_heads) * _MOST + 2 * shape.like  # exact below 2^53
     _, first, which = np.unique(code, return_index=True, return_inverse=True)
-    different = np.stack([shape.heads, shape.kv_heads, shape.width], axis=1)[first]
+    different = np.stack([shape.heads, shape.kv_heads, shape.like], axis=1)[first]
     work = np.log2(shape.batch * (shape.kv_heads if decoding else shape.heads))
     best = np.full(len(work), np.inf)
     order = [(presence(surface, different), variant, surface) for variant, surface in found]
@@ -324,6 +332,7 @@ def _fused(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals
     machine.peak(dtype)
     shape = shape_of(kernels)
     backward = _backward(kernels)
+    of_backward = BACKWARD / FULLER * _gradients(kernels)
     shape = shape._replace(batch=np.where(backward, FULLER, 1.0) * shape.batch)
     middle = np.empty(len(kernels))
     decodes = shape.queries == 1
@@ -339,7 +348,7 @@ def _fused(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals
         of_queries = "fp8" if eight and not decoding else "bf16"
         wanted = Variant(of_queries, "fp8" if in_8_bits else "bf16", window, "")
         made = _of_kind(part, wanted, gpu, machine, decoding)
-        middle[rows] = np.where(backward[rows], BACKWARD / FULLER, 1.0) * made
+        middle[rows] = np.where(backward[rows], of_backward[rows], 1.0) * made
     scaled = 0 if machine.is_own else SCALED
     error = np.where(decodes, _ERROR[1], _ERROR[0]) + scaled
     error += np.where(backward, _BACKWARD_ERROR, 0.0)
@@ -395,7 +404,19 @@ def shape_of(kernels: Kernels) -> Shape:
     all_pairs = 4 * batch * heads * width * queries * keys
     passes = np.where(_backward(kernels), 2.5, 1.0)
     causal = (kernels.flops == 0) | (kernels.flops < 0.75 * passes * all_pairs)
-    return Shape(batch, queries, keys, heads, kv, width, window, causal & (queries > 1))
+    like = np.where(value < head_dim, value, width)
+    return Shape(batch, queries, keys, heads, kv, width, window, causal & (queries > 1), like)
+
+
+def _gradients(kernels: Kernels) -> Reals:
+    """Return how much more the five products of a backward are than 2.5 times those of a forward.
+
+    Three of them are as wide as keys, two as wide as values; 1 where both are equal.
+    """
+    keys = np.maximum(kernels.head_dim, 1).astype(float)
+    values = np.where(kernels.value_dim > 0, kernels.value_dim, keys)
+    made: Reals = (3 * keys + 2 * values) / (2.5 * (keys + values))
+    return made
 
 
 def _backward(kernels: Kernels) -> NDArray[np.bool_]:
