@@ -29,7 +29,7 @@ from yantra.cli.command import WithExamples
 @click.option("--data", help="Run one data set alone, by its name in the table.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def command(last: bool, every: int, data: str | None, as_json: bool) -> int:
-    """Predict 906 measured training steps and say how far off we are; takes minutes.
+    """Predict 902 measured training steps and say how far off we are; takes minutes.
 
     By data set: the mean error with measured kernels alone, with factors fitted to other models
     of the same framework, and with factors of other frameworks; how many lie within the 90 %
