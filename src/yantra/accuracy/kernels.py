@@ -165,7 +165,7 @@ def moe_held_out(gpu: Gpu, name: str) -> tuple[Reals, Reals]:
             if not known or not np.isfinite(fastest[:, out]).any():
                 continue
             layer = grouped_gemm.Layer(*(part[:, out].reshape(-1) for part in layers))
-            us = grouped_gemm.fastest_us(known, layer, name, gpu, machine)
+            us, _ = grouped_gemm.fastest_us(known, layer, name, gpu, machine)
             where = np.isfinite(fastest[:, out])
             made[:, out] = np.where(
                 where, np.fmin(us.reshape(where.shape), made[:, out]), made[:, out]
