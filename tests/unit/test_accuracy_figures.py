@@ -9,7 +9,13 @@ import pytest
 from yantra.accuracy.fit import Factors, Parts, fitted, half_width, residual
 from yantra.accuracy.metrics import Band, coverage, errors, interval_score, tau
 from yantra.accuracy.rows import Row, rows
-from yantra.accuracy.splits import judged, with_intervals
+from yantra.accuracy.splits import (
+    judged,
+    residuals,
+    shape_of,
+    widths_by_plan,
+    with_intervals,
+)
 
 
 def row(fold: str, seconds: float = 1.0, stack: str = "megatron-1", cluster: str = "a") -> Row:
@@ -62,6 +68,25 @@ def test_no_row_is_judged_by_a_fit_that_saw_its_model() -> None:
     strange = judged([*slow, *others], unseen=True)
     assert [one.basis for one in strange] == ["nothing fitted"] * 7
     assert [one.seconds for one in strange] == [1.0] * 7
+
+
+def test_plans_that_are_known_better_have_the_narrower_interval() -> None:
+    made = []
+    for at in range(240):
+        tp = 1 + at % 2
+        off = (0.02 if tp == 1 else 0.2) * ((at * 7919 % 41 - 20) / 20)
+        one = row(f"m{at % 6}", exp(off))._replace(plan=f'{{"tp":{tp},"micro_batch":4}}')
+        made.append(Parts(one, 1.0, 0.0, 0.0))
+    known = judged(made, unseen=False)
+    found = with_intervals(known, judged(made, unseen=True))
+    widths = {shape_of(one.parts.row): one.half_width for one in found}
+    assert widths[1, 4] < 0.04 < 0.12 < widths[2, 4] < 0.25
+    for tp in (1, 2):
+        bands = [one.band for one in found if shape_of(one.parts.row)[0] == tp]
+        assert 0.8 <= coverage(bands) <= 0.98
+    by_plan = widths_by_plan([one.row for one in made], residuals(known))
+    assert set(by_plan) == {(1,), (1, 4), (2,), (2, 4)}
+    assert by_plan[1, 4][0] == 120
 
 
 def test_a_measured_step_is_within_as_many_intervals_as_stated() -> None:

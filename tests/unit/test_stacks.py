@@ -15,7 +15,9 @@ from yantra.result import Result
 from yantra.run.interval import SAMPLES, interval, responses
 from yantra.run.simulate import run, simulate
 from yantra.scenario import Scenario, Stack, Templates, cluster_parts
+from yantra.scenario.layout import STACK
 from yantra.scenario.on_cluster import on_cluster
+from yantra.scenario.types import PlanInterval
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.train import train
 
@@ -154,6 +156,35 @@ def test_the_interval_is_that_of_the_stack_or_wider_and_the_same_each_time() -> 
     assert -np.log(found.low) == pytest.approx(0.2, abs=0.06)
     assert interval(result, SAMPLES * 16) is not None
     assert "collectives of NCCL" in found.rests_on
+
+
+def test_the_interval_is_that_of_the_plans_that_say_most_of_the_jobs() -> None:
+    plans = (
+        PlanInterval(tp=8, interval=0.1),
+        PlanInterval(tp=8, interval=0.4, micro_batch=1),
+        PlanInterval(tp=2, interval=0.3),
+    )
+    stack = Stack(interval=0.2, plans=plans)
+    assert stack.interval_of(8, 1) == 0.4
+    assert stack.interval_of(8, 4) == stack.interval_of(8, None) == 0.1
+    assert stack.interval_of(2, 8) == 0.3
+    assert stack.interval_of(4, 1) == stack.interval_of(None, None) == 0.2
+
+
+def test_a_run_has_the_interval_of_its_plan() -> None:
+    plain, own = (
+        interval(simulate(scenario(Stack(interval=0.5, plans=plans))))
+        for plans in ((), (PlanInterval(tp=PLAN.tp, interval=0.9),))
+    )
+    assert plain is not None and own is not None
+    assert own.low < plain.low and plain.high < own.high
+
+
+def test_a_stack_of_a_file_has_the_intervals_of_its_plans() -> None:
+    part = stacks.load("megatron-deepspeed-2023").scenario_part("dgx-a100-80gb")
+    read = STACK.read(part, "stack", "")
+    assert read.interval_of(2, 1) < read.interval < read.interval_of(8, 1)
+    assert STACK.read(STACK.write(read, ""), "stack", "") == read
 
 
 def test_there_is_none_without_a_stack() -> None:

@@ -15,6 +15,7 @@ what differs between kinds, their kernels, is measured.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from math import exp, isfinite
 from typing import NamedTuple
@@ -164,10 +165,46 @@ def width_for(row: Row, off: Sequence[tuple[Row, float]], *, seen: bool = False)
     if isfinite(width := half_width(of_profile)):
         return width
     of_kind = [(o, one) for o, one in usable if o.kind == row.kind]
-    own = [one for o, one in of_kind if o.stack == row.stack]
-    if len(own) >= ENOUGH:
-        return half_width(own)
+    own = [(o, one) for o, one in of_kind if o.stack == row.stack]
+    for parts in (2, 1, 0):
+        wanted = shape_of(row)[:parts]
+        alike = [one for o, one in own if shape_of(o)[:parts] == wanted]
+        if len(alike) >= ENOUGH:
+            return half_width(alike)
     return balanced(of_kind or usable)
+
+
+def shape_of(row: Row) -> tuple[int, int]:
+    """Return what plans are like one another by: tensor parallelism and micro-batch.
+
+    They set how large the kernels are, and how long the messages in their way.
+    """
+    return _shape(row.plan)
+
+
+@cache
+def _shape(plan: str) -> tuple[int, int]:
+    given = json.loads(plan)
+    return int(given.get("tp", 1)), int(given.get("micro_batch", 1))
+
+
+def widths_by_plan(
+    rows: Sequence[Row], off: Sequence[tuple[Row, float]]
+) -> dict[tuple[int, ...], tuple[int, float]]:
+    """Return residuals and half-width by shape of plan, or by its first part, where there are 20.
+
+    `rows` are of one stack and kind; `off` are held-out residuals, of which theirs are taken.
+    """
+    own = [(o, one) for o, one in off if (o.stack, o.kind) == (rows[0].stack, rows[0].kind)]
+    by_shape: dict[tuple[int, ...], list[float]] = {}
+    for row, one in own:
+        for parts in (2, 1):
+            by_shape.setdefault(shape_of(row)[:parts], []).append(one)
+    return {
+        shape: (len(found), half_width(found))
+        for shape, found in sorted(by_shape.items())
+        if len(found) >= ENOUGH
+    }
 
 
 def balanced(off: Sequence[tuple[Row, float]]) -> float:

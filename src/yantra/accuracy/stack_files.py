@@ -11,12 +11,21 @@ from collections.abc import Sequence
 from math import isfinite
 from os import path as paths
 
-from yantra.accuracy.fit import Factors, Parts, fitted, residual
+from yantra.accuracy.fit import Factors, Parts, fitted, half_width, residual
 from yantra.accuracy.predict import LAUNCH_NS, STRAGGLING
 from yantra.accuracy.rows import Row
-from yantra.accuracy.splits import balanced, judged, nearest, precision, residuals, width_for
+from yantra.accuracy.splits import (
+    ENOUGH,
+    balanced,
+    judged,
+    nearest,
+    precision,
+    residuals,
+    widths_by_plan,
+)
 from yantra.base.output import write_text
 from yantra.fabric import stacks
+from yantra.fabric.stacks.types import SHAPE
 
 FOLDER = paths.join(paths.dirname(stacks.__file__), "files")
 
@@ -105,7 +114,7 @@ def file_of(
         lines += ["copies: " + count, ""]
     lines.append("machines:")
     for key, own in machines.items():
-        width = width_for(own[0].row, known, seen=True)
+        width = _width(own, known)
         factors = nearest(own[0].row, every)[0]._replace(rows=len(own))
         lines += _terms(key, factors, width, own[0].row.stack, own[0].row.profile)
     elsewhere = parts[0].row._replace(profile="")

@@ -8,7 +8,8 @@ sample changes the critical path, as the longest of many paths is convex in the 
 A sample draws one factor for each class, as kernels of one class are wrong together, and one for
 machine and framework, which all of it shares. How wide a class is follows from the low and high
 estimates of its kernels. How wide all of it is follows from the stack: its interval is that of
-steps of other models that it was held against (conformal, see `yantra.accuracy.fit`). The machine's
+steps of other models that it was held against (conformal, see `yantra.accuracy.fit`), of plans
+like the job's where the stack has one for them. The machine's
 factor takes what the classes leave of that; where tables are scaled to another device the classes
 alone are wider, and so is the interval.
 
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING
 from yantra.compile import compile_like
 from yantra.compile.slowdown import class_of
 from yantra.result.figures import Interval
+from yantra.result.what_ran import about_of, plan_of, whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,10 +46,13 @@ def interval(result: Result, samples: int = SAMPLES) -> Interval | None:
         return None
     import numpy as np
 
+    plan = plan_of(about_of(result.model))
+    stated = stack.interval_of(whole(plan, "tp"), whole(plan, "micro_batch"))
+
     shares = responses(result)
     widths = np.array(class_widths(result.model))
     of_classes = sqrt(float(np.sum((shares * widths) ** 2)))
-    shared = sqrt(max((stack.interval / _NINETY) ** 2 - of_classes**2, 0.0))
+    shared = sqrt(max((stated / _NINETY) ** 2 - of_classes**2, 0.0))
     rng = np.random.default_rng(0)
     drawn = _normals(rng, samples, len(_CLASSES) + 1)
     times = (np.exp(drawn[:, :-1] * widths) @ shares) * np.exp(drawn[:, -1] * shared)

@@ -432,6 +432,18 @@ class StackSection(Section):
         return {"anyOf": [super().schema(), Text().schema()]}
 
 
+_PLAN_INTERVAL = Section(
+    types.PlanInterval,
+    {
+        "tp": ("tp", Whole(at_least=1), "tensor parallelism of the plans"),
+        "interval": ("interval", Number(above=0), "as that of the stack"),
+        "micro_batch": (
+            "micro_batch",
+            Whole(at_least=1),
+            "micro-batch of the plans; by default any",
+        ),
+    },
+)
 STACK = StackSection(
     types.Stack,
     {
@@ -454,6 +466,7 @@ STACK = StackSection(
             Number(at_least=0),
             "half of the 90 % interval of a step's time, as a logarithm; 0 for none",
         ),
+        "plans": ("plans", Many(_PLAN_INTERVAL), "intervals of plans of some shape"),
     },
 )
 DOCUMENT = Section(

@@ -241,6 +241,17 @@ class Case(NamedTuple):
     settings: Mapping[str, Any] = {}
 
 
+class PlanInterval(Record):
+    """Half of the 90 % interval of plans of some tensor parallelism, and micro-batch unless None.
+
+    The interval is of the logarithm of a step's time.
+    """
+
+    tp: int
+    interval: float
+    micro_batch: int | None = None
+
+
 class Stack(Record):
     """By how much software and a machine take longer than kernels and collectives were measured to.
 
@@ -248,7 +259,8 @@ class Stack(Record):
     of other kernels, messages and collectives. No kernel takes less than `launch_ns`, what the host
     needs for what it launches. All of it grows by `straggling` with each doubling of the nodes
     beyond 64, as the slowest of them counts. `interval` is half of the 90 % interval of the
-    logarithm of a step's time; 0 where none is known.
+    logarithm of a step's time; 0 where none is known. `plans` have their own: the one that says the
+    most of a plan counts.
     """
 
     name: str | None = None
@@ -258,6 +270,16 @@ class Stack(Record):
     launch_ns: Amount[float] = amount(0.0)
     straggling: float = 0.0
     interval: float = 0.0
+    plans: tuple[PlanInterval, ...] = ()
+
+    def interval_of(self, tp: int | None, micro_batch: int | None) -> float:
+        """Return the interval of a plan: that of its micro-batch, else of its tp, else any."""
+        of_tp = [one for one in self.plans if one.tp == tp]
+        for wanted in (micro_batch, None):
+            for one in of_tp:
+                if one.micro_batch == wanted:
+                    return one.interval
+        return self.interval
 
 
 class Scenario(Record):

@@ -11,7 +11,7 @@ from yantra.base.errors import expected_got
 from yantra.base.named_files import NamedFiles
 from yantra.fabric.clusters.reader import Place
 from yantra.fabric.clusters.types import Number
-from yantra.fabric.stacks.types import ANY, Stack, Terms
+from yantra.fabric.stacks.types import ANY, PlanInterval, Stack, Terms
 
 _FILES = NamedFiles("stack", paths.join(paths.dirname(__file__), "files"))
 _FACTORS = ("products", "attention", "rest")
@@ -82,3 +82,18 @@ def _terms(place: Place, tree: Any) -> Terms:
         profile=_profile(place.key("profile"), given.get("profile")),
         **read,
     )
+
+
+def _plans(place: Place, tree: Any) -> tuple[PlanInterval, ...]:
+    made = []
+    for at, item in place.items(tree):
+        given = at.mapping(item, ("tp", "interval"), ("micro_batch",))
+        batch = at.key("micro_batch")
+        made.append(
+            PlanInterval(
+                tp=at.key("tp").whole(given["tp"]),
+                micro_batch=batch.whole(given["micro_batch"]) if "micro_batch" in given else None,
+                interval=at.key("interval").ratio(given["interval"]),
+            )
+        )
+    return tuple(made)

@@ -18,6 +18,17 @@ ANY = "any"
 
 EIGHT_BITS = ("fp8", "int8", "fp4")
 
+SHAPE = ("tp", "micro_batch")
+"""What a plan's interval is chosen by."""
+
+
+class PlanInterval(Record):
+    """The interval of plans of some tensor parallelism, and micro-batch if that is not None."""
+
+    tp: int
+    micro_batch: int | None
+    interval: Number
+
 
 class Terms(Record):
     """The terms of a stack on a machine; what they mean, `yantra.scenario.types.Stack` says.
@@ -40,6 +51,9 @@ class Terms(Record):
         """Yield every number with its key."""
         for key in ("products", "attention", "rest", "launch", "straggling", "interval"):
             yield key, getattr(self, key)
+        for one in self.plans:
+            beside = "" if one.micro_batch is None else f" micro_batch {one.micro_batch}"
+            yield f"interval, tp {one.tp}{beside}", one.interval
 
 
 class Stack(Record):
@@ -74,7 +88,12 @@ class Stack(Record):
         """Return the mapping `stack` of a scenario file."""
         key, terms = self.terms(cluster, dtype)
         is_other = key == ANY and cluster is not None
-        return {
+        plans = [
+            {"tp": one.tp, "interval": one.interval.value}
+            | ({} if one.micro_batch is None else {"micro_batch": one.micro_batch})
+            for one in terms.plans
+        ]
+        return ({"plans": plans} if plans else {}) | {
             "name": f"{self.name} (of other machines)" if is_other else self.name,
             "products": terms.products.value,
             "attention": terms.attention.value,
