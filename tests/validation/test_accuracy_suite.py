@@ -19,7 +19,7 @@ BARS = {
     ("ptdp", "dgx-a100-80gb 16 bits", "dense"): 0.05,
     ("simumax_b200", "hgx-b200 16 bits", "dense"): 0.075,
     ("simumax_b200", "hgx-b200 16 bits", "moe"): 0.075,
-    ("bridge_dense", "hgx-h100 8 bits", "dense"): 0.09,
+    ("bridge_dense", "hgx-h100 8 bits", "dense"): 0.085,
     ("bridge_dense", "gb200-nvl72 8 bits", "dense"): 0.15,
     ("mpt_fsdp_a100", "dgx-a100-80gb 16 bits", "dense"): 0.07,
     ("mpt_fsdp_h100", "hgx-h100 16 bits", "dense"): 0.08,
@@ -34,7 +34,7 @@ def test_errors_with_a_known_stack_do_not_grow() -> None:
     assert {key: known[key] for key, bar in BARS.items() if known[key] > bar} == {}
     assert 0.85 <= found.covered_known <= 0.95
     assert 0.85 <= found.covered_unseen <= 0.95
-    assert found.score < 1.05 * found.constant_score  # which is chosen knowing the answers
+    assert found.score <= 0.8 * found.constant_score
     assert found.tau is not None and found.tau >= 0.85
 
 

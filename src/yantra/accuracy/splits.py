@@ -7,16 +7,19 @@
   Megatron-LM and what is made of its core, or all else.
 
 Intervals are judged likewise: the residuals that set the half-width of a row's interval are
-held-out ones of other models, of the same stack and kind if there are 20, else of all stacks of
-the kind. Where no row of the stack on the machine was fitted, they are those of unseen stacks,
-unless kernels of the very machine were measured. Rows of one profile are one pool, of both kinds:
-what differs between kinds, their kernels, is measured.
+held-out ones of other models. Of those of the same stack and kind the plans most like the row's
+count, if there are 20: the same tensor parallelism and micro-batch, the same tensor parallelism,
+any. With fewer than 20 of the stack those of all stacks of the kind count. Where no row of the
+stack on the machine was fitted, they are those of unseen stacks, unless kernels of the very machine
+were measured. Rows of one profile are one pool, of both kinds: what differs between kinds, their
+kernels, is measured.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from math import exp, isfinite
 from typing import NamedTuple
 
@@ -151,16 +154,16 @@ def with_intervals(rows: Sequence[Judged], unseen: Sequence[Judged]) -> list[Jud
     for one in rows:
         row = one.parts.row
         is_known = one.basis == _KNOWN[0][0] or (bool(row.profile) and one.factors.rows > 0)
-        key = (row.stack, row.kind, row.fold, is_known)
+        key = (row.stack, row.kind, row.fold, is_known, shape_of(row))
         if key not in known:
             known[key] = width_for(row, off if is_known else strange)
         made.append(one._replace(half_width=known[key]))
     return made
 
 
-def width_for(row: Row, off: Sequence[tuple[Row, float]], *, seen: bool = False) -> float:
-    """Return the half-width of a row's interval; `seen`: its own model's residuals count, too."""
-    usable = [(o, one) for o, one in off if seen or o.fold != row.fold]
+def width_for(row: Row, off: Sequence[tuple[Row, float]]) -> float:
+    """Return the half-width of a row's interval, from residuals of other models."""
+    usable = [(o, one) for o, one in off if o.fold != row.fold]
     of_profile = [one for o, one in usable if row.profile and o.profile == row.profile]
     if isfinite(width := half_width(of_profile)):
         return width

@@ -117,10 +117,36 @@ def file_of(
         width = _width(own, known)
         factors = nearest(own[0].row, every)[0]._replace(rows=len(own))
         lines += _terms(key, factors, width, own[0].row.stack, own[0].row.profile)
-    elsewhere = parts[0].row._replace(profile="")
-    width = width_for(elsewhere, strange, seen=True)
+        lines += _plans([one.row for one in own], known)
+    elsewhere = [one._replace(row=one.row._replace(profile="")) for one in parts]
+    width = _width(elsewhere, strange)
     lines += _terms("any", fitted(parts, elsewhere=True), width, parts[0].row.stack)
     return "\n".join(lines) + "\n"
+
+
+def _width(own: Sequence[Parts], known: Sequence[tuple[Row, float]]) -> float:
+    """Return the half-width for plans that are not like those of 20 rows."""
+    row = own[0].row
+    of_profile = [one for o, one in known if row.profile and o.profile == row.profile]
+    if isfinite(width := half_width(of_profile)):
+        return width
+    usable = [(o, one) for o, one in known if o.kind == row.kind]
+    same = [one for o, one in usable if o.stack == row.stack]
+    return half_width(same) if len(same) >= ENOUGH else balanced(usable or known)
+
+
+def _plans(rows: Sequence[Row], known: Sequence[tuple[Row, float]]) -> list[str]:
+    """Return the intervals of plans that 20 rows or more are like; none but of several shapes."""
+    found = widths_by_plan(rows, known)
+    if len(found) < 2:
+        return []
+    lines = ["    plans:"]
+    for shape, (count, width) in found.items():
+        named = ", ".join(f"{name}: {n}" for name, n in zip(SHAPE, shape, strict=False))
+        source = f"residuals of {count} held-out steps hold 90 % [rows]"
+        value = f'interval: {{value: {width:.3f}, basis: derived, source: "{source}"}}'
+        lines.append(f"      - {{{named}, {value}}}")
+    return lines
 
 
 def _terms(key: str, factors: Factors, width: float, stack: str, profile: str = "") -> list[str]:

@@ -67,7 +67,7 @@ def _profile(place: Place, tree: Any) -> str:
 
 
 def _terms(place: Place, tree: Any) -> Terms:
-    given = place.mapping(tree, ("rows", "models", *_FACTORS), (*_OTHERS, "profile"))
+    given = place.mapping(tree, ("rows", "models", *_FACTORS), (*_OTHERS, "profile", "plans"))
     read: dict[str, Number] = {}
     for key in (*_FACTORS, *_OTHERS):
         if key not in given:
@@ -80,6 +80,7 @@ def _terms(place: Place, tree: Any) -> Terms:
         rows=place.key("rows").whole(given["rows"]),
         models=place.key("models").whole(given["models"]),
         profile=_profile(place.key("profile"), given.get("profile")),
+        plans=_plans(place.key("plans"), given["plans"]) if "plans" in given else (),
         **read,
     )
 

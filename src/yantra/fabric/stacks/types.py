@@ -46,6 +46,7 @@ class Terms(Record):
     rows: int
     models: int
     profile: str = ""
+    plans: tuple[PlanInterval, ...] = ()
 
     def numbers(self) -> Iterator[tuple[str, Number]]:
         """Yield every number with its key."""
