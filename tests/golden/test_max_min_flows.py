@@ -1,6 +1,6 @@
 """Lists of flows at max-min fair rates are through when SimGrid says, to 1e-9 of every flow.
 
-`data/max_min_flows.jsonl` has four cases: links [bytes/ns, ns], flows [bytes, start ns, route, end
+`data/flows/max_min.jsonl` has four cases: links [bytes/ns, ns], flows [bytes, start ns, route, end
 ns]. The ends are those of an event simulation in 60 digits; SimGrid 3.32 (CM02, all factors 1,
 weight-S 0, crosstraffic 0, TCP-gamma 0, the latency slept before the transfer) agrees to 5e-15.
 More cases are in ../shared/golden/fabrics/flow, which is not part of the repository.
@@ -17,7 +17,7 @@ import pytest
 
 from yantra import _core
 
-RECORDED = Path(__file__).with_name("data") / "max_min_flows.jsonl"
+RECORDED = Path(__file__).with_name("data") / "flows" / "max_min.jsonl"
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "fabrics" / "flow"
 
 
