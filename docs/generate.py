@@ -60,6 +60,18 @@ def fabric_kinds() -> str:
     return _table(("kind", "what it is", "needs", "takes"), rows)
 
 
+def routing_kinds() -> str:
+    """Return a row for each routing."""
+    from yantra.network import routings
+
+    found = (routings.find(name) for name in routings.names())
+    rows = (
+        (f"`{one.name}`", one.help, _codes(tuple(one.options.entries if one.options else ())))
+        for one in found
+    )
+    return _table(("routing", "which way a message goes", "options"), rows)
+
+
 def _codes(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
@@ -91,6 +103,7 @@ def part(name: str) -> str:
         "topologies": topology_names,
         "algorithms": algorithm_names,
         "fabrics": fabric_kinds,
+        "routings": routing_kinds,
         "compute models": lambda: plug_ins(compute_models),
         "memory models": lambda: plug_ins(memory_models),
         "schedulers": lambda: plug_ins(schedulers),

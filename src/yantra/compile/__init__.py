@@ -221,6 +221,10 @@ def _set_cluster(
     builder.set_quirks(flags)
     add_dimensions(builder, scenario.topology, without, slowdown_of(scenario).rest)
     set_network(builder, scenario, without, ticks_per_ns)
+    if scenario.fabric is not None:
+        from yantra.compile.fabric import set_fabric
+
+        set_fabric(builder, scenario)
     set_memory(builder, scenario, without)
     builder.set_system(_system(scenario, ticks_per_ns, without))
 

@@ -44,6 +44,7 @@ class Level(NamedTuple):
 
     `model` is the class of one in Python, None for a level of the core. `charges_latency`: a
     message alone takes the latency of its hops. `has_links`: it keeps the use of every link.
+    `on_fabric`: it can run over a graph of devices and links, too.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Level(NamedTuple):
     options: Section | None
     charges_latency: bool
     has_links: bool
+    on_fabric: bool
     model: type[NetworkModel] | None
 
 
@@ -133,6 +135,7 @@ def _native() -> dict[str, Level]:
             _section(level),
             level.charges_latency,
             level.has_links,
+            bool(getattr(level, "on_fabric", False)),
             None,
         )
         for level in _core.network_levels()
@@ -163,4 +166,4 @@ def _field(option: _core.NetworkOption) -> Number | Quantity:
 
 def _in_python(kind: type[NetworkModel]) -> Level:
     help_line = (kind.__doc__ or "").strip().partition("\n")[0]
-    return Level(kind.__name__, help_line, kind.options, kind.charges_latency, False, kind)
+    return Level(kind.__name__, help_line, kind.options, kind.charges_latency, False, False, kind)

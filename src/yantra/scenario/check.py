@@ -42,6 +42,21 @@ def check(scenario: Scenario) -> None:
     _scheduler(scenario)
     _stack(scenario)
     _workload(scenario)
+    _fabric(scenario)
+
+
+def _fabric(scenario: Scenario) -> None:
+    if scenario.fabric is None:
+        for name, default in (("routing", None), ("placement", types.Placement())):
+            if getattr(scenario, name) != default:
+                raise ConfigError(f"cluster.{name}", "only with fabric, and there is none")
+        return
+    if scenario.semantics != "yantra":
+        raise ConfigError("cluster.fabric", f"only with semantics yantra; got {scenario.semantics}")
+    ranks, listed = scenario.topology.ranks, scenario.placement.devices
+    if scenario.placement.kind == "list" and len(listed) != ranks:
+        problem = f"expected a device for each of the {ranks} ranks, got {len(listed)}"
+        raise ConfigError("cluster.placement", problem)
 
 
 _LONE = ("switch", "ring", "fully_connected")  # what the core has a formula for, also for one rank

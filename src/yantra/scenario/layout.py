@@ -17,12 +17,14 @@ from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean, expe
 from yantra.base.fields import (
     Changes,
     Choice,
+    Entry,
     File,
     Flag,
     Many,
     NameSet,
     Number,
     Numbered,
+    Plugin,
     PluginChoice,
     Quantity,
     Schema,
@@ -35,7 +37,9 @@ from yantra.collectives.selection import FIELD as SELECTION
 from yantra.collectives.selection.own import OwnField
 from yantra.compute.measured import ProfileField
 from yantra.fabric.clusters.types import Speeds
+from yantra.network import routings
 from yantra.scenario import types
+from yantra.scenario.fabric_fields import FabricField, PlacementField
 from yantra.scenario.fields import AlgorithmList, Dimensions, GroupTable, Ranks, TopologyName
 from yantra.scenario.training import STEP
 from yantra.schedulers import FIELD as SCHEDULER
@@ -49,6 +53,9 @@ class Cluster(Record):
     devices: tuple[types.DeviceOf, ...] = ()
     memory: types.RemoteMemory = types.RemoteMemory()
     machine: types.Machine = types.Machine()
+    fabric: Plugin | None = None
+    routing: PluginChoice | None = None
+    placement: types.Placement = types.Placement()
 
 
 class NamedCluster(Record):
@@ -65,6 +72,9 @@ class NamedCluster(Record):
     devices: tuple[types.DeviceOf, ...] = ()
     memory: types.RemoteMemory = types.RemoteMemory()
     machine: types.Machine = types.Machine()
+    fabric: Plugin | None = None
+    routing: PluginChoice | None = None
+    placement: types.Placement = types.Placement()
 
 
 _OF_A_NAMED_ONE = ("name", "ranks", "dtype", "speeds", "profile", "collectives")
@@ -301,6 +311,15 @@ MACHINE = Section(
         ),
     },
 )
+_FABRIC: dict[str, Entry] = {
+    "fabric": (
+        "fabric",
+        FabricField(),
+        "the physical network; collectives go by topology",
+    ),
+    "routing": ("routing", routings.FIELD, "which way messages go over the fabric; ecmp if none"),
+    "placement": ("placement", PlacementField(), "which device of the fabric each rank is"),
+}
 CLUSTER = ClusterSection(
     Cluster,
     {
@@ -309,6 +328,7 @@ CLUSTER = ClusterSection(
         "devices": ("devices", Many(DEVICE_OF), "what computes on some ranks instead"),
         "memory": ("memory", MEMORY, "memory beyond the device"),
         "machine": ("machine", MACHINE, "its name, data sheet and price; changes no time"),
+        **_FABRIC,
     },
 )
 NAMED = Section(
@@ -337,6 +357,7 @@ NAMED = Section(
         "devices": ("devices", Many(DEVICE_OF), "what computes on some ranks instead"),
         "memory": ("memory", Changes(MEMORY), "keys that differ"),
         "machine": ("machine", Changes(MACHINE), "keys that differ"),
+        **_FABRIC,
     },
 )
 _SHARED_BUS = Section(

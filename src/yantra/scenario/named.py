@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from yantra.fabric.stacks import Stack
 
 _PARTS = ("topology", "device", "memory", "machine")
+_MORE = ("devices", "fabric", "routing", "placement")
 _CHANGED = " (changed)"
 
 
@@ -62,7 +63,7 @@ def expanded(tree: Any, folder: str) -> tuple[Any, tuple[str, ...], Cluster | No
         cluster = {"name": cluster}
     if not isinstance(cluster, dict) or "name" not in cluster:
         return tree, (), None
-    given = {key: cluster[key] for key in (*_PARTS, "devices") if key in cluster}
+    given = {key: cluster[key] for key in (*_PARTS, *_MORE) if key in cluster}
     named: NamedCluster = NAMED.read(
         {key: value for key, value in cluster.items() if key not in given}, "cluster", folder
     )

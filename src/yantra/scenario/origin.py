@@ -182,9 +182,12 @@ def _plugins(scenario: Scenario) -> Iterator[str | None]:
     from yantra.collectives.selection import selections
     from yantra.fabric.topologies import topologies
     from yantra.network import networks
+    from yantra.scenario.fabric_fields import FabricField
     from yantra.schedulers import schedulers
 
     yield networks.file_of(kind_of(scenario.network))
+    if scenario.fabric is not None:
+        yield from FabricField().files(scenario.fabric)
     yield schedulers.file_of(kind_of(scenario.scheduler))
     yield memory.models.file_of(kind_of(scenario.memory.kind))
     for device in scenario.all_devices():

@@ -16,7 +16,7 @@ from yantra.base.plugin_files import Named
 from yantra.base.records import Amount, Record, amount
 
 if TYPE_CHECKING:
-    from yantra.base.fields import PluginChoice
+    from yantra.base.fields import Plugin, PluginChoice
 
 AllReduceShape = Literal["baseline", "local_bw_aware"]
 Priority = Literal["lifo", "fifo", "explicit"]
@@ -26,6 +26,7 @@ Reductions = Literal["serial", "overlapped"]
 Communication = Literal["one_slot", "per_communicator"]
 Semantics = Literal["yantra", "astra-sim"]
 Fold = Literal["auto", "off", "require"]
+PlacementKind = Literal["linear", "by_rail", "random", "list"]
 
 Groups = tuple[tuple[int, tuple[int, ...]], ...]
 """Communicator groups: (id, ranks in ring order), by ascending id; id 0 is never listed."""
@@ -252,6 +253,17 @@ class PlanInterval(Record):
     micro_batch: int | None = None
 
 
+class Placement(Record):
+    """Rank r is device r (`linear`); or one of a shuffle by `seed` (`random`), or of `devices`.
+
+    `by_rail` numbers ranks along the rails: first place 0 of every box, then place 1, and so on.
+    """
+
+    kind: PlacementKind = "linear"
+    seed: int = 0
+    devices: tuple[int, ...] = ()
+
+
 class Stack(Record):
     """By how much software and a machine take longer than kernels and collectives were measured to.
 
@@ -292,7 +304,10 @@ class Scenario(Record):
     every node take its recorded duration. `trace_nodes` logs the issue and the completion of each
     node; `track_local_memory` follows tensors and writes `<local_memory_trace>.<rank>.json`. `fold`
     lets one rank stand for all that do the same at the same times, which changes no result. A
-    `stack` makes everything slower by what was measured of a framework.
+    `stack` makes everything slower by what was measured of a framework. The `fabric` is the
+    physical network that messages cross: a kind of `yantra.fabric.graphs` with its options, the
+    path of a graph, or ASTRA-sim's notation of a product. Collectives still go by `topology`.
+    `routing` says which way messages go over it, `placement` which of its devices each rank is.
     """
 
     workload: Workload
@@ -301,6 +316,9 @@ class Scenario(Record):
     devices: tuple[DeviceOf, ...] = ()
     memory: RemoteMemory = RemoteMemory()
     machine: Machine = Machine()
+    fabric: Plugin | None = None
+    routing: PluginChoice | None = None
+    placement: Placement = Placement()
     network: PluginChoice = "analytical"
     collectives: Collectives = Collectives()
     resources: Resources = Resources()

@@ -50,8 +50,9 @@ class Graph:
     `tiers` name the devices in order, `names` each one where it has a name of its own. Of each
     link: `link_from` and `link_to` (devices), `bytes_per_ns`, `latency_ns`, and `label`, an index
     into `labels`, by which use is summed up. `boxes` says of each device which box holds it, or
-    NO_BOX. `coordinates` are those of the ranks where they are points of a grid (ranks x
-    dimensions), else None. Arrays are never changed.
+    NO_BOX. `coordinates` (devices x dimensions) are there where ranks are points of a grid, else
+    None; a switch of a row has -1 in the row's dimension. `weights` say of each link what routings
+    take the least sum of; None for 1 each. Arrays are never changed.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Graph:
         names: tuple[str, ...] | None = None,
         boxes: NDArray[np.int32] | None = None,
         coordinates: NDArray[np.int32] | None = None,
+        weights: NDArray[np.float64] | None = None,
     ) -> None:
         """Take the parts of a graph. Raises GraphError if they are none."""
         self.tiers = tiers
@@ -74,6 +76,7 @@ class Graph:
         none = np.full(self.devices, NO_BOX, np.int32)
         self.boxes = none if boxes is None else boxes
         self.coordinates = coordinates
+        self.weights = weights
         self._check()
 
     @cached_property
@@ -121,6 +124,11 @@ class Graph:
         for said in (len(self.boxes), devices if self.names is None else len(self.names)):
             if said != devices:
                 raise GraphError(f"it has {said} boxes or names for {devices} devices")
+        if self.coordinates is not None and len(self.coordinates) != devices:
+            raise GraphError(f"it has {len(self.coordinates)} coordinates for {devices} devices")
+        if self.weights is not None:
+            wrong = ~(np.isfinite(self.weights) & (self.weights > 0))
+            _refuse(wrong, self, "from {0} to {1} has a weight that is not above 0")
 
     def unreached(self) -> int | None:
         """Return a rank that rank 0 cannot reach, or that cannot reach it; None if all can."""

@@ -72,7 +72,7 @@ class HyperX(Builder):
             one, other = np.triu_indices(size, 1)
             first = routers[grid[:, at] == 0][:, None]
             draft.cables(first + one * stride, first + other * stride, speed, f"dimension {at}")
-        return draft.graph()
+        return draft.graph(np.concatenate([np.repeat(grid, below, axis=0), grid]))
 
     def bisection(self) -> float | None:
         """Return the least cut across the middle of a dimension, or of the ranks' own cables.

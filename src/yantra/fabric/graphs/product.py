@@ -76,6 +76,7 @@ class Product(Builder):
         sizes = tuple(size for _, size in self._parts)
         grid = points(sizes)
         draft = Draft(len(grid))
+        coordinates = [grid]
         for at, (name, size) in enumerate(self._parts):
             block = find(name)
             # Devices of each row: its ranks, then its switches.
@@ -85,10 +86,13 @@ class Product(Builder):
             if count:
                 own = draft.switches(f"dimension {at} switch", len(rows) * count)
                 members = np.hstack([members, own.reshape(-1, count)])
+                of_row = np.repeat(grid[rows[:, 0]], count, axis=0)
+                of_row[:, at] = -1
+                coordinates.append(of_row)
             start, end = np.array(list(block.links(size)), np.int64).T
             speed = Speed(self.given.bytes_per_ns[at], self.given.latency_ns[at])
             draft.links(members[:, start], members[:, end], speed, f"dimension {at}")
-        return draft.graph(grid)
+        return draft.graph(np.concatenate(coordinates))
 
     @cached_property
     def _parts(self) -> tuple[tuple[str, int], ...]:

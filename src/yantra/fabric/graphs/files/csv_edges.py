@@ -3,9 +3,10 @@
     from,to,bandwidth,latency,label,one_way
     0,leaf 0,50 GB/s,500 ns,rank,no
 
-`from`, `to`, `bandwidth` and `latency` are needed. Devices called 0, 1, 2 and so on are the ranks,
-all others switches. A line is a cable, a link each way, unless `one_way` says yes. Empty lines and
-lines that begin with # are skipped.
+`from`, `to`, `bandwidth` and `latency` are needed; `weight` is what routings take the least sum of,
+1 if not said. Devices called 0, 1, 2 and so on are the ranks, all others switches. A line is a
+cable, a link each way, unless `one_way` says yes. Empty lines and lines that begin with # are
+skipped.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from io import StringIO
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY
-from yantra.fabric.graphs.files.gathering import Gathering
+from yantra.fabric.graphs.files.gathering import Gathering, Traits, weight_of
 from yantra.fabric.graphs.graph import Graph
 
 _NEEDED = ("from", "to", "bandwidth", "latency")
-_COLUMNS = (*_NEEDED, "label", "one_way")
+_COLUMNS = (*_NEEDED, "label", "one_way", "weight")
 _ONE_WAY = {"": False, "no": False, "false": False, "yes": True, "true": True}
 
 
@@ -74,7 +75,6 @@ def _add(gathering: Gathering, row: dict[str, str], where: str) -> None:
     rate = BANDWIDTH.read(row["bandwidth"], f"{where}, bandwidth", "")
     latency = LATENCY.read(row["latency"], f"{where}, latency", "")
     start, end = gathering.device(row["from"]), gathering.device(row["to"])
-    label = row.get("label", "")
-    gathering.link(start, end, rate, latency, label, where)
-    if not one_way:
-        gathering.link(end, start, rate, latency, label, where)
+    weight = weight_of(row.get("weight") or "1", f"{where}, weight")
+    traits = Traits(rate, latency, row.get("label", ""), weight)
+    gathering.link(start, end, traits, where, both_ways=not one_way)

@@ -7,15 +7,28 @@ their ends, and what joins nothing, or stands twice, is said with its place in t
 from __future__ import annotations
 
 from array import array
+from typing import NamedTuple
 
 import numpy as np
 
-from yantra.base.errors import ConfigError, show
+from yantra.base.errors import ConfigError, expected_got, show
+from yantra.base.fields import Number
 from yantra.fabric.graphs import MOST_LINKS
 from yantra.fabric.graphs.graph import NO_BOX, DeviceKind, Graph, GraphError, Links, Tier
 
+WEIGHT = Number(above=0)
+"""The field of a weight that routings take the least sum of."""
 _ORDER = (DeviceKind.RANK, DeviceKind.SWITCH, DeviceKind.NIC)
 _MOST_LABELS = 2**16
+
+
+class Traits(NamedTuple):
+    """What a file says of a link: bytes/ns, ns, the label or "", and the weight for routings."""
+
+    bytes_per_ns: float
+    latency_ns: float
+    label: str = ""
+    weight: float = 1.0
 
 
 class Gathering:
@@ -32,7 +45,7 @@ class Gathering:
         self._box_names: dict[str, int] = {}
         self._labels: dict[str, int] = {}
         self._starts, self._stops = array("I"), array("I")
-        self._rates, self._latencies = array("d"), array("d")
+        self._rates, self._latencies, self._weights = array("d"), array("d"), array("d")
         self._label_of = array("i")
 
     def device(self, name: str, kind: DeviceKind = DeviceKind.SWITCH) -> int:
@@ -59,21 +72,24 @@ class Gathering:
         self._boxes[device] = self._box_names.setdefault(box, len(self._box_names))
 
     def link(
-        self, start: int, end: int, bytes_per_ns: float, latency_ns: float, label: str, where: str
+        self, start: int, end: int, traits: Traits, where: str, *, both_ways: bool = False
     ) -> None:
-        """Add a directed link; without a label it gets one by what it joins."""
+        """Add a directed link, or two; without a label they get one by what they join."""
         if start == end:
             raise ConfigError(where, "leads from a device to itself")
         if len(self._label_of) >= MOST_LINKS:
             raise ConfigError(where, f"expected at most {MOST_LINKS} links")
+        label = traits.label
         number = self._labels.setdefault(label, len(self._labels)) if label else -1
         if number >= _MOST_LABELS // 2:
             raise ConfigError(where, f"expected at most {_MOST_LABELS // 2} labels")
-        self._starts.append(start)
-        self._stops.append(end)
-        self._rates.append(bytes_per_ns)
-        self._latencies.append(latency_ns)
-        self._label_of.append(number)
+        for one, other in ((start, end), (end, start))[: 1 + both_ways]:
+            self._starts.append(one)
+            self._stops.append(other)
+            self._rates.append(traits.bytes_per_ns)
+            self._latencies.append(traits.latency_ns)
+            self._weights.append(traits.weight)
+            self._label_of.append(number)
 
     def graph(self) -> Graph:
         """Return the graph. Raises ConfigError if it is none, or falls apart."""
@@ -98,14 +114,20 @@ class Gathering:
         )
         labels, label = self._all_labels(start, end, place)
         boxes = np.array([self._boxes.get(device, NO_BOX) for device in order], np.int32)
-        rates, latencies = (
-            np.frombuffer(column, np.float64) for column in (self._rates, self._latencies)
+        rates, latencies, weights = (
+            np.frombuffer(column, np.float64)
+            for column in (self._rates, self._latencies, self._weights)
         )
         links = Links(start, end, rates, latencies, label)
         shown = tuple(names[device] for device in order)
         try:
             graph = Graph(
-                tuple(tier for tier in tiers if tier.size), links, labels, names=shown, boxes=boxes
+                tuple(tier for tier in tiers if tier.size),
+                links,
+                labels,
+                names=shown,
+                boxes=boxes,
+                weights=weights if (weights != 1).any() else None,
             )
         except GraphError as error:
             raise ConfigError(self.name, str(error)) from None
@@ -139,3 +161,13 @@ class Gathering:
                     name = f"{one.name.lower()} to {other.name.lower()}"
                     label[own] = labels.setdefault(name, len(labels))
         return tuple(labels), label.astype(np.uint16)
+
+
+def weight_of(text: str, where: str) -> float:
+    """Return the weight of a link that a file gives as text. Raises ConfigError."""
+    try:
+        weight = float(text)
+    except ValueError:
+        raise ConfigError(where, expected_got("a number", text)) from None
+    WEIGHT.check(weight, where)
+    return weight

@@ -3,8 +3,8 @@
 Of a node `rank` (a whole number) makes it that rank, `kind: nic` a network card, `box` says which
 box holds it; all others are switches. Without any `rank`, nodes whose ids are 0, 1, 2 and so on are
 the ranks. Of an edge: `bandwidth` and `latency` with units, or numbers as `bytes_per_ns` and
-`latency_ns`; `label`. An undirected edge is a cable, a link each way. Other data is for other
-programs.
+`latency_ns`; `label`; `weight`, what routings take the least sum of. An undirected edge is a cable,
+a link each way. Other data is for other programs.
 
 A file with a document type is refused: entities can make a few bytes into gigabytes.
 
@@ -18,7 +18,7 @@ from xml.parsers import expat
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY
-from yantra.fabric.graphs.files.gathering import Gathering
+from yantra.fabric.graphs.files.gathering import Gathering, Traits, weight_of
 from yantra.fabric.graphs.graph import DeviceKind, Graph
 
 _KINDS = {"rank": DeviceKind.RANK, "switch": DeviceKind.SWITCH, "nic": DeviceKind.NIC}
@@ -156,10 +156,9 @@ class _Reader:
         rate = self._speed(data, "bandwidth", "bytes_per_ns", edge.line)
         latency = self._speed(data, "latency", "latency_ns", edge.line)
         start, end = self.gathering.device(edge.source), self.gathering.device(edge.target)
-        label = data.get("label", "")
-        self.gathering.link(start, end, rate, latency, label, where)
-        if not edge.is_directed:
-            self.gathering.link(end, start, rate, latency, label, where)
+        weight = weight_of(data.get("weight") or "1", f"{where}, weight")
+        traits = Traits(rate, latency, data.get("label", ""), weight)
+        self.gathering.link(start, end, traits, where, both_ways=not edge.is_directed)
 
     def _speed(self, data: dict[str, str], name: str, number: str, line: int) -> float:
         """Return a rate or a latency that is given with its unit, or as a number."""

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from yantra.base.errors import ConfigError, expected_got, show
 from yantra.fabric.graphs import MOST_LINKS
 from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY
-from yantra.fabric.graphs.files.gathering import Gathering
+from yantra.fabric.graphs.files.gathering import Gathering, Traits
 from yantra.fabric.graphs.graph import DeviceKind, Graph
 
 _MOST_NODES = 10_000_000
@@ -108,8 +108,7 @@ def _add(
     if not re.fullmatch(_NUMBER, loss) or loss.strip("0.eE+-"):
         problem = f"expected 0, as no network here loses packets, got {show(loss)}"
         raise ConfigError(f"{words.where}, error rate", problem)
-    gathering.link(ends[0], ends[1], bytes_per_ns, latency_ns, "", where)
-    gathering.link(ends[1], ends[0], bytes_per_ns, latency_ns, "", where)
+    gathering.link(ends[0], ends[1], Traits(bytes_per_ns, latency_ns), where, both_ways=True)
     return named[0], named[1]
 
 

@@ -7,7 +7,7 @@
     - {from: leaf, to: gpu 0, bandwidth: 100 GB/s, latency: 500 ns, one_way: true}
 
 Without `ranks`, devices called 0, 1, 2 and so on are the ranks. A link is a cable, a link each way,
-unless it is `one_way`.
+unless it is `one_way`. `weight` is what routings take the least sum of, 1 if not said.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from yantra.base.errors import ConfigError, expected_got, show
 from yantra.base.fields import Field, Flag, Many, Schema, Section, Text
 from yantra.base.records import Record
 from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY
-from yantra.fabric.graphs.files.gathering import Gathering
+from yantra.fabric.graphs.files.gathering import WEIGHT, Gathering, Traits
 from yantra.fabric.graphs.graph import Graph
 
 
@@ -30,6 +30,7 @@ class _Link(Record):
     latency_ns: float
     label: str = ""
     one_way: bool = False
+    weight: float = 1.0
 
 
 class _Device(Field):
@@ -55,6 +56,7 @@ _LINK = Section(
         "bandwidth": ("bytes_per_ns", BANDWIDTH, "per direction"),
         "latency": ("latency_ns", LATENCY, "of the link"),
         "label": ("label", Text(), "by which its use is summed up"),
+        "weight": ("weight", WEIGHT, "what routings take the least sum of"),
         "one_way": ("one_way", Flag(), "that there is no link back"),
     },
 )
@@ -82,10 +84,8 @@ def parse(text: str, name: str) -> Graph:
         where = f"{name}: links[{at}]"
         link = _LINK.read(one, where, "")
         start, end = gathering.device(link.start), gathering.device(link.end)
-        speed = (link.bytes_per_ns, link.latency_ns, link.label, where)
-        gathering.link(start, end, *speed)
-        if not link.one_way:
-            gathering.link(end, start, *speed)
+        traits = Traits(link.bytes_per_ns, link.latency_ns, link.label, link.weight)
+        gathering.link(start, end, traits, where, both_ways=not link.one_way)
     _read_boxes(gathering, tree.get("boxes", {}))
     return gathering.graph()
 

@@ -1,0 +1,97 @@
+"""The fabric of a scenario -> the graph, the routing and the placement of a model of the core."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from yantra import _core
+from yantra import network as networks
+from yantra.base.errors import ConfigError
+from yantra.base.fields import Plugin
+from yantra.fabric.graphs import builder_of, files, graph_of, read
+from yantra.fabric.graphs.graph import Graph
+from yantra.fabric.graphs.notation import is_notation, parse
+from yantra.fabric.graphs.placement import placed
+from yantra.network import routings
+from yantra.scenario import Scenario
+
+
+def set_fabric(builder: _core.ModelBuilder, scenario: Scenario) -> None:
+    """Tell a model the fabric that its messages cross, if the scenario has one.
+
+    Raises ConfigError if the network of the scenario does not run over fabrics, or the ranks do
+    not fit on it.
+    """
+    fabric = scenario.fabric
+    if fabric is None:
+        return
+    level = networks.level_of(scenario.network)
+    if not level.on_fabric:
+        able = [name for name in networks.names() if networks.find(name).on_fabric]
+        advice = f"take one of {', '.join(able)}" if able else "no network of this version does"
+        problem = f"the network {level.name} does not run over a fabric; {advice}"
+        raise ConfigError("cluster.fabric", problem)
+    graph = graph_of_scenario(scenario)
+    placement = placed(scenario.placement, scenario.topology.ranks, graph, "cluster")
+    _check_listed(scenario, graph)
+    name, options, seed = routings.chosen(scenario.routing or routings.DEFAULT, "cluster.routing")
+    try:
+        builder.set_fabric(native(graph), name, options, seed, placement)
+    except ValueError as error:
+        raise ConfigError("cluster.routing", str(error)) from None
+
+
+def graph_of_scenario(scenario: Scenario) -> Graph:
+    """Return the graph that a scenario names. Raises ConfigError."""
+    where, fabric = "cluster.fabric", scenario.fabric
+    assert fabric is not None
+    if isinstance(fabric.kind, str) and files.is_file(fabric.kind):
+        return files.read(fabric.kind)
+    if isinstance(fabric.kind, str) and is_notation(fabric.kind):
+        return graph_of(read("product", _rates_of(fabric, scenario), where), where)
+    return graph_of(builder_of(fabric, where), where)
+
+
+def native(graph: Graph) -> _core.FabricGraph:
+    """Return the core's form of a graph. Raises ConfigError for what it does not take."""
+    links = graph.links
+    count = len(links.start)
+    return _core.FabricGraph(
+        graph.ranks,
+        graph.kinds,
+        links.start.astype(np.int32),
+        links.end.astype(np.int32),
+        np.ascontiguousarray(links.bytes_per_ns),
+        np.ascontiguousarray(links.latency_ns),
+        np.zeros(count, np.int64),
+        links.label.astype(np.int32),
+        graph.labels,
+        np.ones(count) if graph.weights is None else np.ascontiguousarray(graph.weights),
+        graph.boxes,
+        None if graph.coordinates is None else np.ascontiguousarray(graph.coordinates),
+    )
+
+
+def _rates_of(fabric: Plugin, scenario: Scenario) -> dict[str, object]:
+    """Return the options of a notation, whose rates are those of `cluster.topology`."""
+    dimensions = scenario.topology.dimensions
+    parts = parse(str(fabric.kind), "cluster.fabric")
+    if len(parts) != len(dimensions):
+        raise ConfigError(
+            "cluster.fabric",
+            f"{fabric.kind} has {len(parts)} dimensions, cluster.topology {len(dimensions)}, whose "
+            "bandwidth and latency it takes; write {kind: product, dimensions: "
+            f"{fabric.kind}, bandwidth: [...], latency: [...]}}",
+        )
+    return {
+        "dimensions": fabric.kind,
+        "bandwidth": [f"{one.bytes_per_ns!r} GB/s" for one in dimensions],
+        "latency": [f"{one.latency_ns!r} ns" for one in dimensions],
+    }
+
+
+def _check_listed(scenario: Scenario, graph: Graph) -> None:
+    for device in scenario.placement.devices:
+        if device >= graph.ranks:
+            problem = f"expected devices from 0 to {graph.ranks - 1}, got {device}"
+            raise ConfigError("cluster.placement", problem)

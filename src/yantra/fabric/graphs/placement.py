@@ -1,0 +1,59 @@
+"""Which device of a fabric each rank of a job is: in order, by rail, by a list or at random.
+
+Collectives and plans are about ranks; how far two ranks are apart follows from where they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from yantra.base.errors import ConfigError
+from yantra.fabric.graphs.graph import NO_BOX, Graph
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Placement(Protocol):
+    """What is asked for, as `yantra.scenario.types.Placement` holds it."""
+
+    @property
+    def kind(self) -> str:
+        """`linear`, `by_rail`, `random` or `list`."""
+
+    @property
+    def seed(self) -> int:
+        """Of the shuffle."""
+
+    @property
+    def devices(self) -> tuple[int, ...]:
+        """The list, the device of each rank."""
+
+
+def placed(placement: Placement, ranks: int, graph: Graph, where: str) -> NDArray[np.uint32]:
+    """Return the device of each of `ranks` ranks. Raises ConfigError if they do not fit."""
+    if ranks > graph.ranks:
+        problem = f"has places for {graph.ranks} ranks, the cluster has {ranks}"
+        raise ConfigError(f"{where}.fabric", problem)
+    if placement.kind == "list":
+        return np.array(placement.devices, np.uint32)
+    if placement.kind == "random":
+        order = np.random.default_rng(placement.seed).permutation(graph.ranks)
+    elif placement.kind == "by_rail":
+        order = _along_rails(graph, f"{where}.placement")
+    else:
+        order = np.arange(graph.ranks)
+    return order[:ranks].astype(np.uint32)
+
+
+def _along_rails(graph: Graph, where: str) -> NDArray[np.intp]:
+    boxes = graph.boxes[: graph.ranks]
+    if (boxes == NO_BOX).any():
+        raise ConfigError(where, "by_rail needs a fabric whose ranks are in boxes; take linear")
+    order = np.argsort(boxes, kind="stable")
+    sizes = np.bincount(boxes)
+    place = np.empty(graph.ranks, np.intp)
+    place[order] = np.arange(graph.ranks) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.lexsort((boxes, place))

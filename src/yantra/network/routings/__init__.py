@@ -1,0 +1,91 @@
+"""Routings over a fabric: which way messages go. The core's own, each a file of `native/fabric`.
+
+A path is a function of seed and flow, so the same scenario takes the same paths.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.fields import (
+    Number,
+    PluginChoice,
+    PluginField,
+    Section,
+    Whole,
+    kind_of,
+    options_of,
+)
+from yantra.base.plugin_files import Named
+from yantra.base.records import Record
+from yantra.base.registry import Registry
+
+if TYPE_CHECKING:
+    from yantra import _core
+
+routings: Registry[Any] = Registry("routing", "yantra.network.routings", "yantra.routings")
+
+DEFAULT = "ecmp"
+"""The routing of a fabric for which a scenario names none."""
+
+_LARGEST_SEED = 2**63 - 1
+
+
+class Routing(NamedTuple):
+    """A routing as a scenario chooses it."""
+
+    name: str
+    help: str
+    options: Section | None
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all routings."""
+    return tuple(_native())
+
+
+def find(kind: Named, where: str = "routing") -> Routing:
+    """Return the routing of a name; else ConfigError at `where`."""
+    known = _native().get(kind) if isinstance(kind, str) else None
+    if known is None:
+        choices = names()
+        said = kind if isinstance(kind, str) else kind.__name__
+        problem = expected_got(f"one of {', '.join(choices)}", said)
+        raise ConfigError(where, problem + did_you_mean(said, choices))
+    return known
+
+
+def chosen(choice: PluginChoice, where: str) -> tuple[str, dict[str, float], int]:
+    """Return name, options and seed of a choice. Raises ConfigError."""
+    routing = find(kind_of(choice), where)
+    given = options_of(choice, routing.options, where)
+    options = {name: getattr(given, name) for name in given.field_names if name != "seed"}
+    return routing.name, options, given.seed
+
+
+FIELD = PluginField(routings, names, find)
+"""The field `cluster.routing` of a scenario."""
+
+
+@cache
+def _native() -> dict[str, Routing]:
+    from yantra import _core
+
+    return {
+        kind.name: Routing(kind.name, kind.help, _section(kind)) for kind in _core.routing_kinds()
+    }
+
+
+def _section(kind: _core.RoutingKind) -> Section:
+    defaults: dict[str, Any] = {option.name: option.fallback for option in kind.options}
+    annotations = dict.fromkeys(defaults, float) | {"seed": int}
+    members = {"__annotations__": annotations, **defaults, "seed": 0}
+    record: type[Record] = type(f"{kind.name}_options", (Record,), members)
+    entries = {
+        option.name: (option.name, Number(at_least=option.least), option.help)
+        for option in kind.options
+    }
+    seed = ("seed", Whole(at_least=0, at_most=_LARGEST_SEED), "of the hash that chooses paths")
+    return Section(record, {**entries, "seed": seed})
