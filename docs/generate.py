@@ -60,6 +60,19 @@ def fabric_kinds() -> str:
     return _table(("kind", "what it is", "needs", "takes"), rows)
 
 
+def traffic_kinds() -> str:
+    """Return a row for each option of each kind of traffic."""
+    from yantra.network.traffic import generators
+
+    kinds = ((name, generators.get(name).options) for name in generators.names())
+    rows = (
+        (f"`{name}`", key.strip("`."), *rest)
+        for name, section in kinds
+        for key, *rest in _rows(section, "")
+    )
+    return _table(("kind", *_KEYS), ((name, f"`{key}`", *rest) for name, key, *rest in rows))
+
+
 def routing_kinds() -> str:
     """Return a row for each routing."""
     from yantra.network import routings
@@ -103,6 +116,7 @@ def part(name: str) -> str:
         "topologies": topology_names,
         "algorithms": algorithm_names,
         "fabrics": fabric_kinds,
+        "traffic": traffic_kinds,
         "routings": routing_kinds,
         "compute models": lambda: plug_ins(compute_models),
         "memory models": lambda: plug_ins(memory_models),

@@ -86,6 +86,12 @@ def _fabrics() -> Iterable[str]:
     return builders.names()
 
 
+def _traffic() -> Iterable[str]:
+    from yantra.network.traffic import generators
+
+    return generators.names()
+
+
 def _networks() -> Iterable[str]:
     from yantra import network
 
@@ -138,6 +144,7 @@ models = _offer(_models, files=True)
 clusters = _offer(_clusters, files=True)
 devices = _offer(_devices, files=True)
 fabrics = _offer(_fabrics, files=True)
+traffic = _offer(_traffic, files=True)
 networks = _offer(_networks, files=True)
 quirks = _offer(_quirks)
 schedules = _offer(_schedules, files=True)

@@ -1,0 +1,26 @@
+"""`yantra network`: flows without a job, one file per command."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import click
+
+from yantra.cli.group import Commands
+
+
+class _Tools(Commands):
+    package = "yantra.cli.network"
+    known: ClassVar = {
+        "generate": "Make a list of flows: Poisson, incast, permutation, all-to-all.",
+    }
+
+
+@click.command(
+    cls=_Tools,
+    examples=[
+        "yantra network generate permutation --hosts 64 --set size=1MB -o flows.csv",
+    ],
+)
+def command() -> None:
+    """Study a network by flows, without a job."""

@@ -1,0 +1,39 @@
+"""All-to-all: every host sends the same to every other, all at once.
+
+It loads every part of a fabric, at the price of n (n - 1) flows.
+
+Source: Dally and Towles, "Principles and Practices of Interconnection Networks" (2004), section 3.2
+(uniform traffic).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from yantra.base.fields import Section
+from yantra.base.records import Record
+from yantra.network.traffic.generator import SIZE, Flows, Traffic
+
+
+class Options(Record):
+    """What an all-to-all is told."""
+
+    bytes: int
+
+
+class AllToAll(Traffic):
+    """A flow for every ordered pair; the seed changes nothing."""
+
+    options = Section(Options, {"size": ("bytes", SIZE, "that each host sends to each other")})
+
+    def expected(self, hosts: int) -> float:
+        return float(hosts * (hosts - 1))
+
+    def flows(self, hosts: int, seed: int) -> Flows:
+        src = np.repeat(np.arange(hosts), hosts - 1)
+        dst = (src + np.tile(np.arange(1, hosts), hosts)) % hosts
+        count = len(src)
+        return Flows(src, dst, np.full(count, self.given.bytes), np.zeros(count, np.int64))
+
+
+PLUGIN = AllToAll

@@ -1,0 +1,38 @@
+"""Permutation: every host sends to one other, and every host receives from one other, at once.
+
+A fabric without oversubscription could carry it at full rate; what it loses is due to routing.
+
+Source: Dally and Towles, "Principles and Practices of Interconnection Networks" (2004), section
+3.2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from yantra.base.fields import Section
+from yantra.base.records import Record
+from yantra.network.traffic.generator import SIZE, Flows, Traffic
+
+
+class Options(Record):
+    """What a permutation is told."""
+
+    bytes: int
+
+
+class Permutation(Traffic):
+    """The hosts in a random circle, each sending to the next: nobody sends to itself."""
+
+    options = Section(Options, {"size": ("bytes", SIZE, "that each host sends")})
+
+    def expected(self, hosts: int) -> float:
+        return float(hosts)
+
+    def flows(self, hosts: int, seed: int) -> Flows:
+        circle = np.random.default_rng(seed).permutation(hosts)
+        size = np.full(hosts, self.given.bytes)
+        return Flows(circle, np.roll(circle, -1), size, np.zeros(hosts, np.int64))
+
+
+PLUGIN = Permutation
