@@ -38,9 +38,9 @@ _PART = re.compile(r"(?<=<!-- generated: )([^>]+?)( -->\n)(.*?)(?=<!-- end -->)"
 
 def accuracy() -> str:
     """Return the figures of the last recorded run of the accuracy suite."""
-    from yantra.accuracy.suite import recorded, report, table
+    from yantra.accuracy.suite import last, table
 
-    return "\n".join(table(report(recorded()))) + "\n"
+    return "\n".join(table(last())) + "\n"
 
 
 def fabric_kinds() -> str:

@@ -5,9 +5,12 @@ The bars are those that the recorded run met, rounded up; a change that makes a 
 
 from __future__ import annotations
 
+from statistics import fmean
+
 import pytest
 
 from yantra.accuracy.fit import Parts
+from yantra.accuracy.memory import peaks, recorded_peaks
 from yantra.accuracy.predict import predicted
 from yantra.accuracy.rows import datasets
 from yantra.accuracy.suite import chosen_rows, recorded, report
@@ -46,6 +49,14 @@ def test_the_recorded_run_is_what_the_code_says(dataset: str) -> None:
     for one in predicted(some, "measured"):
         assert isinstance(one, Parts), one
         assert one.seconds == pytest.approx(before[one.row.name].seconds, rel=1e-4)
+
+
+def test_peak_memory_is_within_three_per_cent_in_the_mean() -> None:
+    found = recorded_peaks()
+    assert {one.row for one in found} == {row for row in chosen_rows() if row.alloc_gib}
+    assert fmean(abs(one.ratio - 1) for one in found) <= 0.03
+    now = peaks(one.row for one in found[::4])
+    assert [one.gib for one in now] == [pytest.approx(one.gib, rel=1e-5) for one in found[::4]]
 
 
 def test_every_row_is_predicted() -> None:

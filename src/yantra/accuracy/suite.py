@@ -19,6 +19,7 @@ from os import path as paths
 from typing import Any, NamedTuple
 
 from yantra.accuracy.fit import Parts
+from yantra.accuracy.memory import Peak, memory_errors, peaks, record_peaks, recorded_peaks
 from yantra.accuracy.metrics import (
     Band,
     Errors,
@@ -57,7 +58,7 @@ class Line(NamedTuple):
 
 
 class Report(NamedTuple):
-    """All figures of a run."""
+    """All figures of a run; `memory` are errors of peak memory by data set."""
 
     lines: tuple[Line, ...]
     covered_known: float
@@ -67,6 +68,7 @@ class Report(NamedTuple):
     tau: float | None
     tau_groups: int
     refused: tuple[tuple[str, str, str], ...]
+    memory: Mapping[str, Errors]
 
 
 def predicted_now(
@@ -120,6 +122,11 @@ def recorded() -> list[Parts]:
     ]
 
 
+def last() -> Report:
+    """Return the figures of the last recorded run."""
+    return report(recorded(), (), recorded_peaks())
+
+
 def record(parts: Iterable[Parts]) -> None:
     """Write what a run predicted."""
     with open(RECORD, "w", encoding="utf-8", newline="") as file:
@@ -131,7 +138,11 @@ def record(parts: Iterable[Parts]) -> None:
             writer.writerow((one.row.dataset, one.row.name, *numbers))
 
 
-def report(parts: Sequence[Parts], refused: tuple[tuple[str, str, str], ...] = ()) -> Report:
+def report(
+    parts: Sequence[Parts],
+    refused: tuple[tuple[str, str, str], ...] = (),
+    memory: Sequence[Peak] = (),
+) -> Report:
     """Return the figures of predictions, judged by fits that did not see them."""
     strange = judged(parts, unseen=True)
     known = with_intervals(judged(parts, unseen=False), strange)
@@ -147,6 +158,7 @@ def report(parts: Sequence[Parts], refused: tuple[tuple[str, str, str], ...] = (
         tau=tau(groups),
         tau_groups=len(groups),
         refused=refused,
+        memory=memory_errors(memory),
     )
 
 
@@ -202,7 +214,8 @@ def as_dict(found: Report) -> dict[str, Any]:
         line._asdict() | {key: getattr(line, key)._asdict() for key in ("raw", "known", "unseen")}
         for line in found.lines
     ]
-    return found._asdict() | {"lines": lines}
+    memory = {name: one._asdict() for name, one in found.memory.items()}
+    return found._asdict() | {"lines": lines, "memory": memory}
 
 
 def table(found: Report) -> list[str]:
@@ -235,6 +248,11 @@ def table(found: Report) -> list[str]:
         f"* Kendall's tau over {found.tau_groups} groups of {_LEAST_PLANS} plans or more of one "
         f"job ({RANKED}), pairs closer than 3 % not counted: {agreement}.",
     ]
+    lines += [
+        f"* Peak memory of {name}: {one.mean:.1%} off in the mean of {one.rows} steps, from "
+        f"{one.low:+.1%} to {one.high:+.1%}."
+        for name, one in found.memory.items()
+    ]
     lines += [f"* left out: {dataset} {name}: {why}" for (dataset, name), why in LEFT_OUT.items()]
     lines += [f"* refused: {dataset} {name}: {why}" for dataset, name, why in found.refused]
     return lines
@@ -252,8 +270,9 @@ def main() -> int:
             order = {row: at for at, row in enumerate(rows())}
             record(sorted((*kept, *parts), key=lambda one: order[one.row]))
             sys.stdout.writelines(f"refused: {one}\n" for one in refused)
+        record_peaks(peaks(chosen_rows()))
     write_all(recorded())
-    sys.stdout.write("\n".join(table(report(recorded()))) + "\n")
+    sys.stdout.write("\n".join(table(last())) + "\n")
     return 0
 
 

@@ -32,6 +32,12 @@ class ConfigError(YantraError):
         return f"{self.where}: {self.problem}"
 
 
+class CapacityError(ConfigError):
+    """What is asked for needs more memory than the devices have: an answer of the model."""
+
+    exit_code = 3
+
+
 class TraceError(YantraError):
     """An execution trace cannot be read or contradicts itself."""
 

@@ -33,17 +33,19 @@ def command(last: bool, every: int, data: str | None, as_json: bool) -> int:
 
     By data set: the mean error with measured kernels alone, with factors fitted to other models
     of the same framework, and with factors of other frameworks; how many lie within the 90 %
-    interval; and whether plans come in the right order.
+    interval; whether plans come in the right order; and how far off peak memory is.
     """
-    from yantra.accuracy.suite import as_dict, predicted_now, recorded, report, table
+    from yantra.accuracy.memory import peaks
+    from yantra.accuracy.suite import as_dict, predicted_now, report, table
+    from yantra.accuracy.suite import last as last_report
     from yantra.cli.progress import progress
 
     if last:
-        found = report(recorded())
+        found = last_report()
     else:
         with progress("predicting") as told:
             parts, refused = predicted_now(every, told or (lambda *_: None), data)
-        found = report(parts, refused)
+        found = report(parts, refused, peaks(one.row for one in parts))
     text = json.dumps(as_dict(found), indent=1) if as_json else "\n".join(table(found))
     sys.stdout.write(f"{text}\n")
     return 0

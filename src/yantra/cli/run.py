@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yantra.base.errors import ConfigError
+from yantra.base.errors import CapacityError, ConfigError
 from yantra.cli import recording, timeline_options, warn
 from yantra.cli.command import WithExamples
 from yantra.cli.complete import algorithms, networks
@@ -224,7 +224,7 @@ def _model(
         raise placed(error, file) from None
     if model.lacks_memory and not is_ignored:
         problem = f"{model.lacks_memory}, or run it all the same with --ignore-memory"
-        raise ConfigError("workload", problem)
+        raise CapacityError("workload", problem)
     return model
 
 

@@ -14,4 +14,4 @@ def as_typed(flags: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        raise ConfigError(flags.get(error.where, error.where), error.problem) from None
+        raise type(error)(flags.get(error.where, error.where), error.problem) from None

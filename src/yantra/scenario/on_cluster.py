@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from yantra.base.errors import ConfigError
+from yantra.base.errors import CapacityError
 from yantra.fabric import clusters
 from yantra.fabric.clusters.types import Speeds
 from yantra.scenario.layout import DOCUMENT, scenario_of
@@ -78,7 +78,7 @@ def on_cluster(
         machine = scenario.machine
         workload_made = templates_of(scenario.workload)
         if lack := lack_of_memory(workload_made, machine.memory_bytes, machine.name):
-            raise ConfigError("--cluster", f"{lack}, or run it all the same with --ignore-memory")
+            raise CapacityError("--cluster", f"{lack}, or run it all the same with --ignore-memory")
     if scenario.semantics == "astra-sim" and not any(one.startswith("resources") for one in given):
         return scenario.replace(resources=ASTRA_SIM_RESOURCES)
     return scenario

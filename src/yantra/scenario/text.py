@@ -45,7 +45,7 @@ def of_known(
     except ConfigError as error:
         if paths.isfile(error.where.partition(":")[0]) or error.where.startswith("--"):
             raise  # it names this file, or one that the scenario names
-        raise ConfigError(f"{known.name}: {error.where}", error.problem) from None
+        raise type(error)(f"{known.name}: {error.where}", error.problem) from None
 
 
 def placed(error: ConfigError, file: str | None) -> ConfigError:

@@ -54,7 +54,7 @@ class PlanField(Field):
         try:
             Plan.of(dict(value))
         except ConfigError as error:
-            raise ConfigError(f"{where}.{error.where}", error.problem) from None
+            raise type(error)(f"{where}.{error.where}", error.problem) from None
 
     def write(self, value: tuple[tuple[str, Any], ...], folder: str) -> dict[str, Any]:
         return {key: _to_folder(item, folder) if key == "schedule" else item for key, item in value}
@@ -183,7 +183,7 @@ def _trained(step: TrainingStep) -> Workload:
     try:
         return train(job.model, job.plan, job.sequence)
     except ConfigError as error:
-        raise ConfigError(_place(error.where, step), error.problem) from None
+        raise type(error)(_place(error.where, step), error.problem) from None
 
 
 def _job(step: TrainingStep) -> TrainingJob:
@@ -195,7 +195,7 @@ def _job(step: TrainingStep) -> TrainingJob:
     try:
         return job_file.resolve(request)
     except ConfigError as error:
-        raise ConfigError(_place(error.where, step), error.problem) from None
+        raise type(error)(_place(error.where, step), error.problem) from None
 
 
 def _place(where: str, step: TrainingStep) -> str:

@@ -131,7 +131,7 @@ def test_what_the_memory_cannot_hold_is_refused_unless_ignored(
     tmp_path: Path, capsys: Captured
 ) -> None:
     line = ["run", "--workload", _saved(tmp_path), "--cluster", "hgx-h100"]
-    assert main(line) == 2
+    assert main(line) == 3
     assert capsys.readouterr().err == (
         "error: --cluster: hgx-h100 has 80 GiB on each device; the ranks of stage0 need 100 GiB "
         "(weights 10 GiB, activations 90 GiB); shard more, recompute or offload, or run it all the "
@@ -151,7 +151,7 @@ def test_a_plan_that_cannot_fit_is_refused_by_the_command_and_warned_of_in_pytho
         "cluster: {name: hgx-h100}\n"
     )
     need = "hgx-h100 has 80 GiB on each device; the ranks of stage0 need "
-    assert main(["run", str(path)]) == 2
+    assert main(["run", str(path)]) == 3
     refusal = capsys.readouterr().err
     assert refusal.startswith(f"error: workload: {need}")
     assert refusal.endswith("or run it all the same with --ignore-memory\n")

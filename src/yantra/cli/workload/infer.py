@@ -217,7 +217,7 @@ def _decode_plan(text: str) -> Any:
         return InferencePlan.of(_fields(text))
     except ConfigError as error:
         where = error.where if error.where == "--decode" else f"--decode: {error.where}"
-        raise ConfigError(where, error.problem) from None
+        raise type(error)(where, error.problem) from None
 
 
 def _fields(text: str) -> dict[str, Any]:

@@ -208,7 +208,7 @@ def plan_fields(given: Mapping[str, Any], make: type[P]) -> P:
         _compute(fields, spelling, computed)
         return make(**fields).spelled(spelling)
     except ConfigError as error:
-        raise ConfigError(spelling.get(error.where, error.where), error.problem) from None
+        raise type(error)(spelling.get(error.where, error.where), error.problem) from None
 
 
 def _merge(

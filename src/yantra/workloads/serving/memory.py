@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from yantra.base.errors import ConfigError
+from yantra.base.errors import CapacityError
 from yantra.base.text import format_bytes
 from yantra.workloads.serving.engine import Engine
 from yantra.workloads.serving.kv_cache import sequences_bytes, token_bytes
@@ -64,7 +64,7 @@ def memory_of(engine: Engine, lengths: Sequence[int], usual: int) -> tuple[Stage
 def check_fit(
     memory: Sequence[StageMemory], engine: Engine, batch: int, capacity: int, name: str = ""
 ) -> None:
-    """Raise ConfigError if some stage needs more than its share of `capacity` bytes per device.
+    """Raise CapacityError if some stage needs more than its share of `capacity` bytes per device.
 
     `batch` counts the sequences of the usual length over all replicas; the error says how many fit.
     """
@@ -87,7 +87,7 @@ def check_fit(
         lines.append(f"  nearest that fits: batch {fits} instead of {batch}")
     else:
         lines.append("  no batch fits; use more ranks for one copy of the model (tp, pp, ep)")
-    raise ConfigError("memory", "\n".join(lines))
+    raise CapacityError("memory", "\n".join(lines))
 
 
 def room_of(

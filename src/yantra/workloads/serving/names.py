@@ -68,7 +68,7 @@ def inference_plan(given: Mapping[str, Any]) -> InferencePlan:
     try:
         return InferencePlan(**fields)
     except ConfigError as error:
-        raise ConfigError(spelling.get(error.where, error.where), error.problem) from None
+        raise type(error)(spelling.get(error.where, error.where), error.problem) from None
 
 
 def _translated(name: str, field: str, value: Any, values: Mapping[Any, Any]) -> Any:

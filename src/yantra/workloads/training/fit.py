@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.base.errors import CapacityError, ConfigError, UnsupportedError
 from yantra.workloads.plan.check import facts_of, problems
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.plan.words import difference
@@ -30,7 +30,7 @@ def check_fit(
     memory: Sequence[StageMemory],
     capacity: int,
 ) -> None:
-    """Raise ConfigError if some stage needs more than `capacity` bytes; `sequence` in tokens."""
+    """Raise CapacityError if some stage needs more than `capacity` bytes; `sequence` in tokens."""
     worst = max(range(len(memory)), key=lambda stage: memory[stage].peak)
     need = memory[worst]
     if need.peak <= capacity:
@@ -44,7 +44,7 @@ def check_fit(
     lines += [f"  fits with {difference(plan, other)}: {_rounded(peak)}" for other, peak in found]
     if not found:
         lines.append("  no one or two of the usual changes would do; use more ranks per replica")
-    raise ConfigError("memory", "\n".join(lines))
+    raise CapacityError("memory", "\n".join(lines))
 
 
 def _parts(memory: StageMemory) -> Iterator[tuple[str, int]]:
