@@ -121,6 +121,8 @@ class Measured(ComputeModel):
         }
         subjects = sorted(families.get(name).subject for name in names)
         tables = f"measured {' and '.join(subjects)} tables of {machine.title}"
+        if outside := _beyond(kernels, machine):
+            tables += f", {outside} of kernels beyond their sizes"
         if self.given.profile is None:
             return tables
         from yantra.compute import profiles
@@ -185,6 +187,20 @@ def by_tables(kernels: Kernels, machine: Machine) -> Estimates:
         for column, part in zip(columns, made, strict=True):
             column[rows] = part
     return Estimates(*columns)
+
+
+def _beyond(kernels: Kernels, machine: Machine) -> str:
+    """Return the share of kernels that are larger or smaller than any measured; empty if none."""
+    from yantra.compute.families import families
+    from yantra.compute.profiles.correct import families_of
+
+    of_row = families_of(kernels)
+    outside = whole = 0
+    for name in sorted(set(of_row.tolist())):
+        some = kernels.take(of_row == name)
+        outside += int(some.count[families.get(name)().beyond(some, machine) > 0].sum())
+        whole += int(some.count.sum())
+    return f"{max(outside / whole, 0.01):.0%}" if outside else ""
 
 
 @cache

@@ -326,6 +326,18 @@ class Attention(Family):
                     middle[chosen], error[chosen] = way(kernels.take(chosen), dtype, machine)
         return within(middle, error)
 
+    def beyond(self, kernels: Kernels, machine: Machine) -> Reals:
+        """Return how far tokens are outside of the tables; see the base."""
+        made = np.zeros(len(kernels))
+        tokens = np.log2(np.maximum(np.maximum(kernels.keys, kernels.queries), 1))
+        for family, rows in (("decode", kernels.queries == 1), ("prefill", kernels.queries > 1)):
+            shaped = rows & (kernels.heads > 0)
+            if shaped.any():
+                axis = table(family, with_table(family, machine.gpu).name)["tokens"]
+                ends = np.log2(np.unique(axis.astype(np.float64)))
+                made[shaped] = place_on(ends, tokens[shaped]).beyond
+        return made
+
 
 def _fused(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
     """Return microseconds and relative errors of fused kernels of one dtype."""

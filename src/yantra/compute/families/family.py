@@ -32,6 +32,15 @@ class Family(ABC):
     def estimate(self, kernels: Kernels, machine: Machine) -> Estimates:
         """Return nanoseconds for each row, low, middle and high (90 %)."""
 
+    def beyond(self, kernels: Kernels, machine: Machine) -> Reals:
+        """Return how many octaves each kernel's sizes are outside of what was measured; 0 within.
+
+        Estimates there are extrapolated, so their interval must be wider.
+        """
+        import numpy as np
+
+        return np.zeros(len(kernels))
+
     def has_tables(self, machine: Machine) -> bool:
         """Return whether the estimates rest on measurements of the machine's own GPU."""
         return machine.is_own

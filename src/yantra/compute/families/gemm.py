@@ -221,6 +221,16 @@ class Gemm(Family):
             middle[rows], error[rows] = products(part, dtype, machine)
         return within(middle, error)
 
+    def beyond(self, kernels: Kernels, machine: Machine) -> Reals:
+        """Return how far sizes are outside of the table in 16 bits; others end alike."""
+        gpu = machine.gpu if table("gemm", machine.gpu.name) else _with_table("bf16")
+        arrays = table("gemm", gpu.name)
+        made = np.zeros(len(kernels))
+        for axis, size in zip(("m", "n", "k"), sides(kernels), strict=True):
+            ends = np.log2(np.unique(arrays[axis].astype(np.float64)))
+            made += place_on(ends, np.log2(np.maximum(size, 1))).beyond
+        return made
+
 
 def products(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Reals]:
     """Return microseconds and relative errors of products of one dtype."""
