@@ -19,7 +19,7 @@ def result_of(trial: Trial, folder: Path, number: int) -> Result:
     """Run a step on a named cluster; `number` turns over them."""
     path = folder / f"{number}.yw"
     train(trial.model, trial.plan).save(path)
-    cluster = next(fitting(trial.plan.ranks, number))
+    cluster = next(fitting(trial.plan.ranks, number, trial.plan.dtype))
     return run(compile(on_cluster(str(path), cluster, ignore_memory=True)))
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from yantra import _core
 from yantra.base.callable_module import make_callable
-from yantra.base.errors import UnsupportedError
+from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.base.fields import kind_of
 from yantra.compile.communicators import Communicators
 from yantra.compile.graphs import Graphs, load_graphs
 from yantra.compile.jobs import (
@@ -103,6 +104,27 @@ class Model:
         return "contention" not in self.without and level_of(self.scenario.network).has_links
 
 
+def _check_rate(scenario: Scenario, graphs: Graphs) -> None:
+    """Refuse a plan whose products are in 8 bits or fewer, where a named cluster has no such rate.
+
+    The roofline has one rate, so it would run them at that of another type, silently.
+    """
+    from yantra.fabric import clusters
+    from yantra.fabric.stacks.types import EIGHT_BITS
+
+    name = scenario.machine.name
+    if not isinstance(graphs, TemplateGraphs) or name not in clusters.names():
+        return
+    if all(kind_of(device.compute) == "recorded" for device in scenario.all_devices()):
+        return
+    plan = graphs.workload.about.get("plan")
+    dtype = plan.get("dtype") if isinstance(plan, dict) else None
+    known = [one for one, _ in clusters.load(name).peak]
+    if dtype in EIGHT_BITS and dtype not in known:
+        problem = f"its products are in {dtype}, of which {name} states no rate; it states those of"
+        raise ConfigError("workload", f"{problem} {', '.join(known)}")
+
+
 def _lack_of_memory(scenario: Scenario, graphs: Graphs) -> str:
     if not isinstance(graphs, TemplateGraphs):
         return ""
@@ -145,6 +167,7 @@ def compile(scenario: Scenario, arrivals: Mapping[str, Mapping[int, Trace]] | No
                 "each rank; expand the workload file first (yantra workload expand)"
             )
         graphs.add_arriving(arrivals, scenario.topology.ranks, quirks)
+    _check_rate(scenario, graphs)
     return _compile(scenario, quirks, graphs, NOTHING)
 
 

@@ -11,6 +11,7 @@ from tests.workloads.every_model.plans import Trial
 from yantra.base.errors import ConfigError
 from yantra.compile import compile
 from yantra.fabric import clusters
+from yantra.fabric.stacks.types import EIGHT_BITS
 from yantra.run.simulate import run_native
 from yantra.scenario.on_cluster import on_cluster
 from yantra.scenario.quirks import ASTRA_SIM, Quirk
@@ -41,7 +42,7 @@ def tried(trial: Trial, folder: Path, number: int) -> Outcome:
     workload = load(paths[0])
     assert workload.ranks == trial.plan.ranks
     nodes = _check_traces(workload)
-    cluster = next(fitting(workload.ranks, number))
+    cluster = next(fitting(workload.ranks, number, trial.plan.dtype))
     seconds = {}
     for semantics in SEMANTICS:
         scenario = on_cluster(str(paths[0]), cluster, semantics=semantics, ignore_memory=True)
@@ -60,12 +61,18 @@ def _check_traces(workload: Workload) -> int:
     return sum(map(len, traces))
 
 
-def fitting(ranks: int, number: int) -> Iterator[str]:
-    """Yield the clusters that can have so many ranks, another one first for each number."""
+def fitting(ranks: int, number: int, dtype: str = "bf16") -> Iterator[str]:
+    """Yield the clusters that can have so many ranks, another one first for each number.
+
+    Those that compute in 8 or 4 bits, where `dtype` is such a type.
+    """
     names = clusters.names()
     for name in (*names[number % len(names) :], *names[: number % len(names)]):
+        machine = clusters.load(name)
+        if dtype in EIGHT_BITS and dtype not in dict(machine.peak):
+            continue
         try:
-            clusters.load(name).scenario_parts(ranks)
+            machine.scenario_parts(ranks)
         except ConfigError:
             continue
         yield name

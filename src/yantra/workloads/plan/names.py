@@ -95,6 +95,7 @@ ALIASES: tuple[Alias, ...] = (
     Alias("bf16", "dtype", _MEGATRON, _switch("bf16")),
     Alias("fp16", "dtype", _MEGATRON, _switch("fp16")),
     Alias("fp8_format", "dtype", _MEGATRON, {"e4m3": "fp8", "hybrid": "fp8"}),
+    Alias("fp4_format", "dtype", _MEGATRON, {"e2m1": "fp4"}),
     Alias("torch_dtype", "dtype", _HF, _DTYPES),
     Alias("grad_reduce_in_bf16", "gradient_dtype", _MEGATRON, _switch("bf16")),
     Alias("accumulate_allreduce_grads_in_fp32", "gradient_dtype", _MEGATRON, _switch("fp32")),
@@ -130,8 +131,8 @@ SEQUENCE_NAMES = ("sequence", "seq", "seq_length", "sequence_length", "seq_len",
 
 _REFINED: Mapping[str, tuple[Any, ...]] = {
     "use_distributed_optimizer": (2, 3),
-    "bf16": ("fp8",),
-    "fp16": ("fp8",),
+    "bf16": ("fp8", "fp4"),
+    "fp16": ("fp8", "fp4"),
 }
 """Switches that Megatron-LM gives beside a name that says it more exactly, and what that may say:
 `bf16` beside `fp8_format`."""

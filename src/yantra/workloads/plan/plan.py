@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.base.records import Record
@@ -25,15 +25,14 @@ from yantra.workloads.templates.grid import Grid, grid_of
 
 CpKind = Literal["p2p", "all_gather", "a2a"]
 Recompute = Literal["none", "selective", "full"]
-Dtype = Literal["fp32", "bf16", "fp16", "fp8"]
+Dtype = Literal["fp32", "bf16", "fp16", "fp8", "fp4"]
 Axis = Literal["tp", "cp", "ep", "dp", "pp"]
 
-DTYPE_BYTES: Mapping[str, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "fp8": 1}
 AXES: tuple[Axis, ...] = ("tp", "cp", "ep", "dp", "pp")
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "cp_kind": ("p2p", "all_gather", "a2a"),
     "recompute": ("none", "selective", "full"),
-    "dtype": tuple(DTYPE_BYTES),
+    "dtype": get_args(Dtype),
     "gradient_dtype": ("fp32", "bf16", "fp16"),
     "optimizer": ("adam", "sgd"),
 }

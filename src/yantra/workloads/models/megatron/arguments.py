@@ -63,6 +63,7 @@ PLAN = {
     "expert-model-parallel-size": NUMBER,
     "expert-tensor-parallel-size": NUMBER,
     "fp16": FLAG,
+    "fp4-format": WORD,
     "fp8-format": WORD,
     "global-batch-size": NUMBER,
     "grad-reduce-in-bf16": FLAG,

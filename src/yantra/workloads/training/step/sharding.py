@@ -80,7 +80,9 @@ def sharding_of(plan: Plan, *, has_experts: bool = False, mirrored: bool = False
                 f"dense weights are sharded over dp x cp = {replicas} and experts over edp"
             )
         dense = Sync("fsdp", plan.shard, repeats=True)
-    weight = 4 if plan.dtype == "fp32" else 2  # fp8 is for products; the weights stay 16 bits
+    weight = (
+        4 if plan.dtype == "fp32" else 2
+    )  # fp8 and fp4 are for products; the weights stay 16 bits
     moments = 8 if plan.optimizer == "adam" else 4
     return Sharding(
         zero=plan.zero,
