@@ -131,6 +131,19 @@ def test_a_wrong_file_is_told_with_its_line_and_nothing_is_written(
     assert not made.exists()
 
 
+@pytest.mark.parametrize(
+    "line", ["gemm,forward,bf16,m=4096 n=4096 k=4096,0.15", "copy,,,bytes=1073741824,0.4"]
+)
+def test_times_in_other_units_are_refused(
+    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "node.csv").write_text(f"{script.HEAD}\n{line}\n")
+    made = tmp_path / "out.yaml"
+    assert main(["calibrate", str(tmp_path / "node.csv"), "--device", "d", "-o", str(made)]) == 2
+    assert "more than any device; are the times in microseconds?" in capsys.readouterr().err
+    assert not made.exists()
+
+
 def test_without_pytorch_or_a_gpu_it_is_said_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,6 +193,7 @@ def test_the_kernels_of_pytorch_are_those_of_the_lines() -> None:
     ]  # fmt: skip
     found = list(script.measured(bench, small))
     assert found[0] == "# CPU"
+    assert "one by one the host launches a kernel every" in found[3]
     rows = read("\n".join(found), "node.csv")
     assert [one for one in found if one.startswith("# without")] == [
         "# without gemm,forward,fp8,m=16 n=16 k=16: this device has no FP8",

@@ -15,6 +15,8 @@ from yantra.base.errors import ConfigError
 from yantra.compute.profiles.correct import families_of
 from yantra.compute.profiles.rows import Rows, read
 
+_MOST_FLOPS, _MOST_BYTES = 1e17, 1e15
+
 
 class Best(NamedTuple):
     """The kernels of a family and type, and the best rate of them in FLOP/s or B/s."""
@@ -34,6 +36,7 @@ def profile_text(path: Path, device: str) -> tuple[str, Rows]:
         raise ConfigError("--device", "expected what the machine is called, such as my-gpu")
     whole = read_text(path)
     rows = read(whole, str(path))
+    _check_rates(rows, str(path))
     lines = [line.rstrip() for line in whole.split("\n") if line.strip() and line[0] != "#"]
     about = "; ".join(rows.notes) or "measured kernels of a file"
     text = [
@@ -44,6 +47,23 @@ def profile_text(path: Path, device: str) -> tuple[str, Rows]:
         *(f"  {line}" for line in lines),
     ]
     return "\n".join(text) + "\n", rows
+
+
+def _check_rates(rows: Rows, name: str) -> None:
+    """Refuse kernels that no device computes so fast: times in other units, most likely."""
+    seconds = rows.us / 1e6
+    for amount, most, what in (
+        (rows.kernels.flops, _MOST_FLOPS, "FLOP/s"),
+        (rows.kernels.bytes * (rows.kernels.flops == 0), _MOST_BYTES, "B/s"),
+    ):
+        rates = amount / seconds
+        at = int(rates.argmax())
+        if rates[at] > most:
+            problem = f"{rows.kernels.describe(at)} in {rows.us[at]:g} us would be"
+            hint = "are the times in microseconds?"
+            raise ConfigError(
+                name, f"{problem} {rates[at]:.3g} {what}, more than any device; {hint}"
+            )
 
 
 def summary(rows: Rows) -> list[Best]:

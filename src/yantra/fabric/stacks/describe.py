@@ -39,7 +39,7 @@ def overview(stack: Stack) -> dict[str, Any]:
         "name": stack.name,
         "title": stack.title,
         "machines": {
-            machine: {"rows": terms.rows, "models": terms.models}
+            machine: {"rows": terms.rows, "models": terms.models, "profile": terms.profile or None}
             | {
                 key: {name: getattr(number, name) for name in number.field_names}
                 for key, number in terms.numbers()
@@ -60,6 +60,11 @@ def report(stack: Stack) -> str:
         for machine, terms in stack.machines
         for key, number in terms.numbers()
         if number.value
+    ]
+    rows += [
+        (f"  {machine}: profile", terms.profile, "published", "kernels of the very machine")
+        for machine, terms in stack.machines
+        if terms.profile
     ]
     if stack.copies is not None:
         copies = stack.copies
