@@ -55,6 +55,34 @@ def test_factors_are_found_again_and_drawn_to_one_by_how_little_they_rest_on() -
     assert fitted([]) == Factors()
 
 
+def test_beside_a_profile_the_rest_alone_is_fitted_and_taken_whole() -> None:
+    made = [
+        Parts(row("m", p + a + 2.5 * r)._replace(profile="mine"), p, a, r)
+        for p, a, r in ((1, 1, 1), (5, 1, 2), (3, 0, 0.5))
+    ]
+    found = fitted(made)
+    assert (found.products, found.attention, found.models) == (1.0, 1.0, 1)
+    assert found.rest == pytest.approx(2.5, rel=1e-4)
+    elsewhere = fitted(made, elsewhere=True)  # where nobody measured the kernels
+    assert 1.0 < elsewhere.rest < 2.2
+    assert fitted([one._replace(row=one.row._replace(profile="")) for one in made]) == elsewhere
+
+
+def test_rows_of_one_profile_are_one_pool_of_residuals() -> None:
+    dense = [
+        Parts(
+            row(f"m{at % 4}", 2.0 * exp(0.01 * (at % 5 - 2)))._replace(profile="mine"), 1.0, 0, 1.0
+        )
+        for at in range(20)
+    ]
+    others = [
+        Parts(row(f"o{at % 4}", exp(0.5 * (at % 5 - 2)), "other"), 1.0, 0, 0) for at in range(20)
+    ]
+    rows_ = [*dense, *others]
+    found = with_intervals(judged(rows_, unseen=False), judged(rows_, unseen=True))
+    assert all(one.half_width < 0.05 for one in found[:20])
+
+
 def test_the_half_width_holds_nine_of_ten() -> None:
     assert half_width([0.01 * at for at in range(1, 20)]) == pytest.approx(0.18)
     assert half_width([0.1] * 8) == float("inf")

@@ -16,6 +16,7 @@ from yantra.compute.contract import violations
 from yantra.compute.model import Device, Estimates, Kernels
 from yantra.compute.profiles.correct import correction_of, families_of
 from yantra.compute.profiles.rows import HEAD, read
+from yantra.fabric import stacks
 from yantra.scenario import load, loads, to_yaml
 
 B200 = Device(peak_flops=2.25e15, memory_bytes_per_s=8e12)
@@ -193,6 +194,29 @@ def test_a_scenario_names_a_profile_and_is_written_and_read_as_an_equal_one(tmp_
         loads(tree.replace("ranks: 8", "ranks: 8, speeds: nominal"), tmp_path)
     with pytest.raises(ConfigError, match=r"no profile is named 'simumax_b200'.*did you mean"):
         loads(tree.replace("mine.yaml", "simumax_b200"), tmp_path)
+
+
+def test_a_stack_is_calibrated_beside_a_profile(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    profile_file(tmp_path)
+    steps = tmp_path / "steps.csv"
+    line = "llama3-8b,hgx-b200,tp=8 global_batch=8,1.5"
+    made = tmp_path / "mine-too.yaml"
+    calibrate = ["calibrate", str(steps), "--stack", "mine-too", "-o", str(made)]
+    for profile, name in (("simumax-b200", "simumax-b200"), ("mine.yaml", "mine.yaml")):
+        steps.write_text(f"model,cluster,plan,seconds,profile\n{line},{profile}\n")
+        assert main(calibrate) == 0
+        said = capsys.readouterr().out
+        assert "with it 1.5 s" in said
+        stack = stacks.load(made)
+        terms = stack.terms("hgx-b200")[1]
+        assert terms.profile.endswith(name)
+        assert (terms.products.value, terms.attention.value) == (1.0, 1.0)
+        assert stack.terms("hgx-h100")[1].profile == ""
+    steps.write_text(f"model,cluster,plan,seconds,profile\n{line},simumax-b20\n")
+    assert main(calibrate) == 2
+    assert "steps.csv:2: profile: no profile is named 'simumax-b20'" in capsys.readouterr().err
 
 
 def test_the_command_line_takes_a_profile_and_says_what_a_run_rests_on(
