@@ -83,6 +83,35 @@ def test_rows_of_one_profile_are_one_pool_of_residuals() -> None:
     assert all(one.half_width < 0.05 for one in found[:20])
 
 
+def test_few_models_do_not_tell_the_factors_apart_and_many_do() -> None:
+    def spread(models: int) -> float:
+        made = [
+            Parts(row(f"m{at}", 1.0 * p + 1.6 * a + 1.1), p, a, 1.0)
+            for at in range(models)
+            for p, a in ((4.0, 0.3 + 0.1 * at), (2.0, 1.5 + 0.1 * at))
+        ]
+        found = fitted(made)
+        return found.attention / found.products
+
+    assert spread(1) == pytest.approx(1.0, abs=0.02)
+    assert spread(8) > 1.3
+
+
+def test_where_nothing_of_the_kind_is_known_its_machine_is_nearer_than_other_machines() -> None:
+    def of(fold: str, seconds: float, cluster: str, plan: str) -> Parts:
+        one = row(fold, seconds, cluster=cluster)._replace(plan=plan)
+        return Parts(one, 1.0, 0.0, 0.0)
+
+    rows = [
+        of("asked", 1.0, "here", "{}"),
+        of("other", 2.0, "there", "{}"),
+        of("experts", 4.0, "here", '{"ep":8}'),
+    ]
+    (found, *_) = judged(rows, unseen=False)
+    assert found.basis == "same stack and machine, other kind"
+    assert found.seconds == pytest.approx(4.0**0.5, rel=0.02)
+
+
 def test_the_half_width_holds_nine_of_ten() -> None:
     assert half_width([0.01 * at for at in range(1, 20)]) == pytest.approx(0.18)
     assert half_width([0.1] * 8) == float("inf")

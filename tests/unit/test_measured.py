@@ -114,6 +114,21 @@ def test_operands_of_8_bits_are_made_first_unless_they_are_there() -> None:
     assert extra == pytest.approx(8192**2 * 3 / (3.35e12 * 0.8) * 1e9, rel=1e-9)
 
 
+@pytest.mark.parametrize(("dtype", "bytes_each"), [("fp8", 3), ("fp8_block", 1)])
+def test_gradients_of_weights_take_operands_by_columns(dtype: str, bytes_each: int) -> None:
+    # Written a second time, and read once more for their maximum where a tensor has one scale.
+    rows = products(4096, 8192, 16384, dtype=dtype).replace(
+        phase=np.array([1], np.uint32), phases=("", "wgrad")
+    )
+    b200 = GPUS["b200_sxm"]
+    device = Device(b200.peaks["bf16"], b200.memory_bytes_per_s)
+    with_, without = (
+        of(rows, device, gpu="b200_sxm", quantise=quantise).middle[0] for quantise in (True, False)
+    )
+    moved = (4096 + 8192) * 16384 * bytes_each
+    assert with_ - without == pytest.approx(moved / (0.8 * 8e12) * 1e9, rel=1e-6)
+
+
 def test_accumulation_of_a_gradient_reads_and_writes_it_once_more() -> None:
     plain = of(products(8192, 8192, 4096)).middle
     added = of(products(8192, 8192, 4096, accumulated=4 * 8192**2)).middle

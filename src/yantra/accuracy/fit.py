@@ -3,8 +3,9 @@
 A step takes T = p P + a A + r R, where P, A and R are our times of products, attention and all else
 on its critical path (see predict.py). The factors p, a and r are those of least error in the
 logarithm, robust against single rows, with a pull of a and r toward p where the rows do not tell
-them apart. Each is then drawn to what less specific rows say, and those to 1: with the number g
-of different models and machines among the rows, its logarithm is (g fitted + prior) / (g + 1).
+them apart: strong where they are of few models, for one model tells one number. Each is then drawn
+to what less specific rows say, and those to 1: with the number g of different models and machines
+among the rows, its logarithm is (g fitted + prior) / (g + 1).
 
 Where kernels of the very machine were measured (a profile), p and a are 1: what a framework's
 products and attention take on this machine is known, and no transfer from other machines is in it.
@@ -27,6 +28,7 @@ from yantra.accuracy.rows import Row
 
 COVERED = 0.9
 _PULL = 0.02  # toward each other and, ten times weaker, toward 1; of a mean error in the logarithm
+_FEW = 0.3  # added to it, over the square of the number of models; of 0 to 1.6, over all folds
 _MOST_REST = 3.0  # of the logarithm of the factor of the rest
 _ROUND = 0.02  # errors below this count less than in proportion
 
@@ -80,16 +82,17 @@ def fitted(rows: Sequence[Parts], prior: Factors | None = None, elsewhere: bool 
     weights = np.array(_weights(rows))
     parts = np.array([[one.products, one.attention, one.rest] for one in rows])
     measured = np.array([one.row.seconds for one in rows])
+    models = len(_counts(rows))
+    pull = _PULL + _FEW / models**2
 
     def loss(at: np.ndarray) -> float:
         off = np.log(parts @ np.exp(at) / measured)
         error = float(np.sum(weights * np.sqrt(off * off + _ROUND**2)))
         apart = abs(at[1] - at[0]) + abs(at[2] - at[0])
-        return error + _PULL * float(apart + 0.1 * np.abs(at).sum())
+        return error + pull * float(apart + 0.1 * np.abs(at).sum())
 
     start = np.full(3, float(np.median(np.log(measured / parts.sum(axis=1)))))
     found = simplex(loss, simplex(loss, start, 0.2), 0.05)
-    models = len(_counts(rows))
     power = models / (models + 1)
     products, attention, rest = (
         exp(float(one) * power) * other ** (1.0 - power)

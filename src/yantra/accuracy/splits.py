@@ -1,8 +1,8 @@
 """Which rows may be fitted to judge which: no row is judged by a fit that saw its model.
 
 * Known stack: factors from rows of the same stack with other models. The nearest of these that has
-  any: the same machine, precision and kind (dense, or mixture of experts); other machines of the
-  same precision and kind; the same machine.
+  any: the same machine, precision and kind (dense, or mixture of experts); the same machine, whose
+  kernels and links are nearer than the kind is; other machines of the same precision and kind.
 * Unseen stack: factors from all other stacks of the family, same precision and kind. A family is
   Megatron-LM and what is made of its core, or all else.
 
@@ -88,8 +88,8 @@ def _of_family(row: Row) -> Key:
 
 _KNOWN: tuple[tuple[str, Callable[[Row], Key]], ...] = (
     ("same stack and machine", _exact),
-    ("same stack, other machines", _any_machine),
     ("same stack and machine, other kind", _any_kind),
+    ("same stack, other machines", _any_machine),
 )
 
 
@@ -123,13 +123,13 @@ def _factors(row: Row, parts: Iterable[Parts], unseen: bool) -> tuple[Factors, s
 def nearest(row: Row, others: Sequence[Parts]) -> tuple[Factors, str]:
     """Return the factors that rows of the same stack give, and which of them were nearest.
 
-    Those of the very machine and kind are drawn to the next nearest, and others to 1. Mixtures of
-    experts are not drawn to other machines: their dispatch libraries differ by machine.
+    Those of the very machine and kind are drawn to those of the kind on other machines, dense ones
+    alone: dispatch libraries of mixtures of experts differ by machine. All else is drawn to 1.
     """
     own = [one for one in others if _exact(one.row) == _exact(row)]
     rest = [one for one in others if _exact(one.row) != _exact(row)]
     prior, basis = Factors(), "nothing fitted"
-    for name, level in _KNOWN[1:]:
+    for name, level in _KNOWN[1:] if not own else reversed(_KNOWN[1:]):
         chosen = [one for one in rest if level(one.row) == level(row)]
         is_strange = bool(own) and row.kind == "moe" and level is _any_machine
         if chosen and not is_strange:

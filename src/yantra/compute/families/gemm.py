@@ -11,10 +11,14 @@ slow although no measured one is near, and one beside a measured one is as fast 
 
 A gradient of a weight is added to a tensor of `accumulated` bytes: it is read and written once more
 (8 bytes a weight in fp32), of which `EXPOSED` is not hidden behind the arithmetic. With `quantise`
-a kernel before each product in 8 or 4 bits reads the left operand in 16 bits and writes it.
+a kernel before each product in 8 or 4 bits reads the left operand in 16 bits and writes it. The
+gradient of a weight sums over rows, and takes both operands by columns: that kernel writes each a
+second time in training, and types with a scale for the whole tensor read it once more before, for
+its maximum. Both count with the gradient.
 
 Sources: tiles and waves as NVIDIA, "Matrix Multiplication Background User's Guide" (2023), section
-4; the tables are AIConfigurator's (see NOTICE).
+4; the tables are AIConfigurator's (see NOTICE). Two layouts of an operand, and the pass for its
+maximum: NVIDIA, Transformer Engine user guide (2025), "FP8 current scaling", "MXFP8", "NVFP4".
 """
 
 from __future__ import annotations
@@ -261,18 +265,26 @@ def _products(kernels: Kernels, dtype: str, machine: Machine) -> tuple[Reals, Re
         error += _OTHER_TYPE
     middle += accumulation_us(kernels, machine)
     if machine.quantise and WIDTHS[name] < 2:
-        moved = m * k * (2 + WIDTHS[name]) * _quantised(kernels)
+        moved = quantised_bytes(kernels, m, n, k, name)
         middle += moved * (1e6 / (machine.memory_bytes_per_s * _COPY))
     return middle, error
 
 
-def _quantised(kernels: Kernels) -> Any:
-    """Return 1 for products that quantise their left operand first, 0 for gradients of weights.
+MAXIMUM = ("fp8", "nvfp4")
+"""Tables of types with a scale for a whole tensor."""
 
-    Those take what the other two products quantised.
+
+def quantised_bytes(kernels: Kernels, m: Reals, n: Reals, k: Reals, name: str) -> Reals:
+    """Return what kernels that make operands move for each product, in a table's type.
+
+    By rows before the other products; for gradients of weights (m x k by k x n, with k rows of the
+    operands) by columns, and for the maximum.
     """
-    is_other = np.array([name != "wgrad" for name in kernels.phases])
-    return is_other[kernels.phase]
+    width = WIDTHS[name]
+    is_wgrad = np.array([phase == "wgrad" for phase in kernels.phases])[kernels.phase]
+    again = width + (2 if name in MAXIMUM else 0)
+    made: Reals = np.where(is_wgrad, (m + n) * k * again, m * k * (2 + width))
+    return made
 
 
 def sides(kernels: Kernels) -> tuple[Any, Any, Any]:
