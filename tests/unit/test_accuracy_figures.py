@@ -8,6 +8,7 @@ import pytest
 
 from yantra.accuracy.fit import Factors, Parts, fitted, half_width, residual
 from yantra.accuracy.metrics import Band, coverage, errors, interval_score, tau
+from yantra.accuracy.predict import with_tables_attention
 from yantra.accuracy.rows import Row, rows
 from yantra.accuracy.splits import (
     judged,
@@ -110,6 +111,15 @@ def test_where_nothing_of_the_kind_is_known_its_machine_is_nearer_than_other_mac
     (found, *_) = judged(rows, unseen=False)
     assert found.basis == "same stack and machine, other kind"
     assert found.seconds == pytest.approx(4.0**0.5, rel=0.02)
+
+
+def test_a_stack_of_old_attention_kernels_has_their_time_in_its_factor() -> None:
+    old = row("m", 6.0, stack="fsdp-eager-2023", cluster="dgx-a100-80gb")
+    ours = Parts(old, 1.0, 1.8 * 2.0, 1.4)
+    bare = with_tables_attention(ours)
+    assert (bare.products, bare.attention, bare.rest) == (1.0, pytest.approx(2.0), 1.4)
+    other = ours._replace(row=row("m", 6.0))
+    assert with_tables_attention(other) == other
 
 
 def test_the_half_width_holds_nine_of_ten() -> None:

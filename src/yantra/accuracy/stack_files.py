@@ -12,7 +12,7 @@ from math import isfinite
 from os import path as paths
 
 from yantra.accuracy.fit import Factors, Parts, fitted, half_width, residual
-from yantra.accuracy.predict import LAUNCH_NS, STRAGGLING
+from yantra.accuracy.predict import LAUNCH_NS, STRAGGLING, with_tables_attention
 from yantra.accuracy.rows import Row
 from yantra.accuracy.splits import (
     ENOUGH,
@@ -79,7 +79,8 @@ def unknown(parts: Sequence[Parts]) -> str:
         "",
         "machines:",
     ]
-    plain = [(one.row, residual(Factors(), one)) for one in parts if one.row.kind == "dense"]
+    own = [with_tables_attention(one) for one in parts if one.row.kind == "dense"]
+    plain = [(one.row, residual(Factors(), one)) for one in own]
     models = len({(row.fold, row.cluster) for row, _ in plain})
     none = Factors(rows=len(plain), models=models)
     return "\n".join(lines + _terms("any", none, balanced(plain), "")) + "\n"
@@ -98,6 +99,7 @@ def file_of(
     `known` and `strange` are residuals for intervals.
     """
     machines: dict[str, list[Parts]] = defaultdict(list)
+    parts, every = ([with_tables_attention(one) for one in some] for some in (parts, every))
     for one in parts:
         eight = precision(one.row) == "8 bits"
         machines[f"{one.row.cluster} fp8" if eight else one.row.cluster].append(one)
