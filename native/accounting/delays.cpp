@@ -8,6 +8,9 @@ Delays::Delays(const Model& model, const Recording& recording)
     : model_(model), recording_(recording), grid_(model.dimensions, model.tables) {}
 
 u64 Delays::latency(u32 subject, u64 ticks) const {
+    if (recording_.by_span) {
+        return std::min(recording_.way_latency[subject], ticks);
+    }
     const u64 whole =
         recording_.by_hop
             ? model_.scale.ticks(grid_.dimension(dimension(subject)).latency_ns)

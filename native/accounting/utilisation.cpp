@@ -63,10 +63,39 @@ void for_each_hop(const Model& model, const Recording& recording, const Delays& 
     }
 }
 
+Utilisation group_spans(const Outcome& outcome, const Recording& recording, u32 bins) {
+    Bins filled(makespan(outcome), bins, recording.span_groups);
+    for (std::size_t at = 0; at < recording.spans.size(); ++at) {
+        const LinkSpan& span = recording.spans[at];
+        filled.add(span.group, span.start, span.end, span.bytes, 1);
+    }
+    return filled.take();
+}
+
+Utilisation link_spans(const Outcome& outcome, const Recording& recording, u32 bins) {
+    std::vector<u32> row(recording.span_links, none);
+    for (std::size_t at = 0; at < recording.spans.size(); ++at) {
+        row[recording.spans[at].link] = 0;
+    }
+    u32 rows = 0;
+    for (u32& of_link : row) {
+        of_link = of_link == none ? none : rows++;
+    }
+    Bins filled(makespan(outcome), bins, rows);
+    for (std::size_t at = 0; at < recording.spans.size(); ++at) {
+        const LinkSpan& span = recording.spans[at];
+        filled.add(row[span.link], span.start, span.end, span.bytes, 1);
+    }
+    return filled.take();
+}
+
 }  // namespace
 
 Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
                                   const Recording& recording, u32 bins) {
+    if (recording.by_span) {
+        return group_spans(outcome, recording, bins);
+    }
     const Delays delays(model, recording);
     const Grid& grid = delays.grid();
     Bins filled(makespan(outcome), bins, grid.dimensions());
@@ -97,6 +126,9 @@ Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
 
 Utilisation link_utilisation(const Model& model, const Outcome& outcome, const Recording& recording,
                              u32 bins) {
+    if (recording.by_span) {
+        return link_spans(outcome, recording, bins);
+    }
     const Delays delays(model, recording);
     const std::vector<u32>& classes = recording.link_class;
     auto class_of = [&](u32 link) { return classes.empty() ? link : classes[link]; };

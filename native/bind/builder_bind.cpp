@@ -219,7 +219,8 @@ void bind_work(nb::module_& module) {
 }
 
 void bind_builder(nb::module_& module) {
-    nb::class_<Model>(module, "Model");
+    nb::class_<Model>(module, "Model")
+        .def_prop_ro("fabric", [](const Model& self) { return self.fabric; });
     bind_work(module);
     nb::class_<ModelBuilder> builder(module, "ModelBuilder");
     builder.def(nb::init<TimeScale>(), "scale"_a)

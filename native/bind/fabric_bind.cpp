@@ -158,6 +158,8 @@ void register_fabric(nb::module_& module) {
         .def_prop_ro("devices", &FabricGraph::devices)
         .def_prop_ro("links", &FabricGraph::links)
         .def_prop_ro("labels", &FabricGraph::labels)
+        .def("label_links", &FabricGraph::label_links, "label"_a)
+        .def("label_bytes_per_ns", &FabricGraph::label_bytes_per_ns, "label"_a)
         .def("link_name", [](const FabricGraph& self, u32 link) {
             return link < self.links() ? self.link_name(link) : throw nb::index_error("no such link");
         }, "link"_a);

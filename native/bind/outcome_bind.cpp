@@ -73,7 +73,8 @@ void bind_findings(nb::module_& module) {
         .def_ro("dimension", &LinkRecord::dimension)
         .def_prop_ro("source", [](const LinkRecord& link) { return unless_none(link.from); })
         .def_prop_ro("destination", [](const LinkRecord& link) { return unless_none(link.to); })
-        .def_ro("use", &LinkRecord::use);
+        .def_ro("use", &LinkRecord::use)
+        .def_ro("bytes_per_ns", &LinkRecord::bytes_per_ns);
 }
 
 void bind_happenings(nb::module_& module) {

@@ -53,6 +53,43 @@ FabricGraph::FabricGraph(FabricColumns columns) : columns_(std::move(columns)) {
                                          std::not_equal_to<>()) == columns_.weight.end();
 }
 
+u32 FabricGraph::label_links(u32 label) const {
+    return static_cast<u32>(std::count(columns_.label.begin(), columns_.label.end(), label));
+}
+
+double FabricGraph::label_bytes_per_ns(u32 label) const {
+    double sum = 0.0;
+    for (u32 link = 0; link < links(); ++link) {
+        sum += columns_.label[link] == label ? bytes_per_ns(link) : 0.0;
+    }
+    return sum;
+}
+
+FabricGraph FabricGraph::without(const std::vector<bool>& links) const {
+    FabricColumns left = columns_;
+    const auto keep = [&](auto& column) {
+        std::size_t kept = 0;
+        for (std::size_t link = 0; link < links.size(); ++link) {
+            if (!links[link]) {
+                column[kept++] = column[link];
+            }
+        }
+        column.resize(kept);
+    };
+    keep(left.from);
+    keep(left.to);
+    keep(left.bytes_per_ns);
+    keep(left.latency_ns);
+    keep(left.buffer_bytes);
+    keep(left.label);
+    keep(left.weight);
+    left.box.clear();
+    for (u32 device = 0; has_boxes() && device < devices(); ++device) {
+        left.box.push_back(box(device) == none ? -1 : static_cast<i32>(box(device)));
+    }
+    return FabricGraph(std::move(left));
+}
+
 void FabricGraph::check() const {
     const std::size_t links = columns_.from.size();
     if (columns_.kinds.size() >= none || links >= none) {
@@ -100,7 +137,7 @@ void FabricGraph::check_link(u32 link) const {
     if (from(link) == to(link)) {
         wrong("joins " + name(from(link)) + " to itself");
     }
-    if (!(bytes_per_ns(link) > 0.0) || !std::isfinite(bytes_per_ns(link))) {
+    if (!(bytes_per_ns(link) > 0.0)) {   // infinite is what a link without limit is
         wrong("a bandwidth of " + std::to_string(bytes_per_ns(link)) + " GB/s; expected more than 0");
     }
     if (!(latency_ns(link) >= 0.0) || !std::isfinite(latency_ns(link))) {

@@ -38,6 +38,9 @@ public:
     // std::invalid_argument for what is no graph: it names the link or the device.
     explicit FabricGraph(FabricColumns columns);
 
+    // The same without some of its links, which are said by link; those that are left are numbered anew.
+    FabricGraph without(const std::vector<bool>& links) const;
+
     u32 ranks() const { return columns_.ranks; }
     u32 devices() const { return static_cast<u32>(columns_.kinds.size()); }
     u32 links() const { return static_cast<u32>(columns_.from.size()); }
@@ -52,6 +55,10 @@ public:
     u32 label(u32 link) const { return columns_.label[link]; }
     double weight(u32 link) const { return columns_.weight[link]; }
     bool has_one_weight() const { return has_one_weight_; }
+
+    // How many links have a label, and their bytes per ns in all.
+    u32 label_links(u32 label) const;
+    double label_bytes_per_ns(u32 label) const;
 
     // The links that leave a device, and those that come to it, ascending.
     std::span<const u32> out(u32 device) const { return part(out_begin_, out_, device); }

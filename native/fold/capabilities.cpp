@@ -16,8 +16,8 @@ FoldingCapabilities::Network network_of(const Model& model) {
     const NetworkLevel* const level =
         model.network.from_outside == nullptr ? find_network_level(model.network.level) : nullptr;
     const NetworkFolding folding = level == nullptr ? NetworkFolding::unknown : level->folding;
-    network.messages_never_wait = folding == NetworkFolding::messages_never_wait;
-    network.links_by_class = folding == NetworkFolding::links_by_class;
+    network.messages_never_wait = folding == NetworkFolding::messages_never_wait && model.fabric == nullptr;
+    network.links_by_class = folding == NetworkFolding::links_by_class && model.fabric == nullptr;
     network.lowest_dimension_only = level != nullptr && level->knows_lowest_dimension_only &&
                                     model.quirks.lowest_dimension_only;
     return network;

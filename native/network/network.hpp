@@ -35,6 +35,7 @@ struct LinkRecord {
     u32 from;   // rank, or none for the one switch of the group of `to`; where groups have
     u32 to;     // several switches, these are numbered on from the last rank
     LinkUse use;
+    double bytes_per_ns = 0.0;   // of a link of a fabric; else 0: that of its dimension
 };
 
 // Of messages of one size between two ranks, where none can delay another and all count for one use: how

@@ -149,18 +149,34 @@ u64 time_alone(const World& world, const Message& message, bool each_hop) {
     return scale.ticks(latency + (each_hop ? sum : longest));
 }
 
-void a_message_alone_takes_hops_and_bytes(const Make& make, bool each_hop, test::Random& random) {
+// How a network treats a message of several hops.
+struct Grain {
+    bool each_hop = false;       // bytes take their time on every link anew
+    bool counts_links = false;   // use is counted by link, else once by dimension
+};
+
+// When the last byte leaves: after its time on the first link, or on the narrowest that all are held at.
+double time_to_leave(const World& world, const Message& message, Grain grain) {
+    const u32 first = world.grid().lowest_difference(message.src.index(), message.dst.index());
+    double longest = 0.0;
+    for (u32 d = 0; d < world.grid().dimensions(); ++d) {
+        if (d == first || (grain.counts_links && !grain.each_hop && world.hops(message, d) > 0)) {
+            longest = std::max(longest, static_cast<double>(message.bytes) / world.grid().dimension(d).bytes_per_ns);
+        }
+    }
+    return longest;
+}
+
+void a_message_alone_takes_hops_and_bytes(const Make& make, Grain grain, test::Random& random) {
     World world(any_dimensions(random, 1 + random.below(3)), make);
     const Message message = any_message(random, world.grid().ranks());
     const u64 tick = random.below(10'000);
     const u32 number = world.send(tick, message);
     world.run();
-    const u64 expected = time_alone(world, message, each_hop);
+    const u64 expected = time_alone(world, message, grain.each_hop);
     check(world.arrived[number] == tick + expected, "a message takes another time", expected);
-    const u32 first = world.grid().lowest_difference(message.src.index(), message.dst.index());
-    const double transfer =
-        static_cast<double>(message.bytes) / world.grid().dimension(first).bytes_per_ns;
-    check(world.departed[number] == tick + scale.ticks(transfer), "a message leaves at another time", tick);
+    const u64 leaves = tick + scale.ticks(time_to_leave(world, message, grain));
+    check(world.departed[number] == leaves, "a message leaves at another time", tick);
     if (world.network().capabilities().messages_never_wait) {
         std::vector<LinkUse> use;
         check(world.network().alone(message, 1, use) == expected, "alone() says another time", expected);
@@ -169,7 +185,7 @@ void a_message_alone_takes_hops_and_bytes(const Make& make, bool each_hop, test:
 
 // Many at once: each arrives, not before it would alone; and no byte is lost, if a message counts once
 // for each dimension or for each hop.
-void nothing_is_lost(const Make& make, bool each_hop, test::Random& random) {
+void nothing_is_lost(const Make& make, Grain grain, test::Random& random) {
     World world(any_dimensions(random, 1 + random.below(3)), make);
     std::vector<Message> messages;
     std::vector<LinkUse> expected(world.grid().dimensions());
@@ -178,15 +194,15 @@ void nothing_is_lost(const Make& make, bool each_hop, test::Random& random) {
         world.send(i, messages.back());
         for (u32 d = 0; d < expected.size(); ++d) {
             const u32 hops = world.hops(messages.back(), d);
-            expected[d].bytes += messages.back().bytes * (each_hop ? hops : u32{hops > 0});
-            expected[d].messages += each_hop ? hops : u32{hops > 0};
+            expected[d].bytes += messages.back().bytes * (grain.counts_links ? hops : u32{hops > 0});
+            expected[d].messages += grain.counts_links ? hops : u32{hops > 0};
         }
     }
     world.run();
     const bool waits = !world.network().capabilities().messages_never_wait;
     std::vector<LinkUse> alone;
     for (u32 i = 0; i < messages.size(); ++i) {
-        const u64 least = i + time_alone(world, messages[i], each_hop);
+        const u64 least = i + time_alone(world, messages[i], grain.each_hop);
         check(world.arrived[i] != ~u64{0} && world.departed[i] != ~u64{0}, "a message is lost", i);
         check(world.arrived[i] == least || (waits && world.arrived[i] > least), "a message flies", i);
         if (!waits) {
@@ -201,7 +217,7 @@ void nothing_is_lost(const Make& make, bool each_hop, test::Random& random) {
     for (u32 d = 0; d < expected.size(); ++d) {
         check(carried[d].bytes == expected[d].bytes, "bytes came or went", d);
         check(carried[d].messages == expected[d].messages, "messages came or went", d);
-        check(!each_hop || of_links[d].bytes == carried[d].bytes, "links carried something else", d);
+        check(!grain.counts_links || of_links[d].bytes == carried[d].bytes, "links carried something else", d);
         check(waits || alone[d].bytes == carried[d].bytes, "alone() counts other bytes", d);
     }
 }
@@ -294,8 +310,9 @@ int main() {
         for (const NetworkLevel& level : network_levels()) {
             with_latency = level.charges_latency;
             const Make make = maker_of(level);
-            a_message_alone_takes_hops_and_bytes(make, level.has_links, random);
-            nothing_is_lost(make, level.has_links, random);
+            const Grain grain{level.stores_messages, level.has_links};
+            a_message_alone_takes_hops_and_bytes(make, grain, random);
+            nothing_is_lost(make, grain, random);
             what_is_repeated_was_carried(make, random);
             short_cuts_change_nothing(make, random);
             without_contention_all_agree(maker_of(*find_network_level("analytical")), make, random);

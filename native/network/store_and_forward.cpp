@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ensure.hpp"
+#include "network/fabric_queues.hpp"
 #include "network/level.hpp"
 
 namespace yantra {
@@ -13,11 +14,16 @@ const RegisteredNetwork registered_store_and_forward({
     .name = "store_and_forward",
     .help = "whole messages over a queue for each link, which they wait for in the order they come",
     .make = [](const Model& model, const Grid& grid, Engine& engine) -> std::unique_ptr<NetworkModel> {
+        if (model.fabric != nullptr) {
+            return std::make_unique<FabricQueues>(model, grid, engine);
+        }
         return std::make_unique<StoreAndForwardNetwork>(grid, model.scale, engine);
     },
     .folding = NetworkFolding::links_by_class,
     .charges_latency = true,
     .has_links = true,
+    .stores_messages = true,
+    .on_fabric = true,
     .knows_lowest_dimension_only = false,
     .options = {},
 });

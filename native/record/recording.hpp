@@ -77,8 +77,22 @@ struct HopLog {
     u32 other;       // and of the earlier; none if the link had carried nothing
 };
 
+// Bytes that held a link, evenly over a time.
+struct LinkSpan {
+    u64 start;
+    u64 end;
+    u64 bytes;
+    u32 link;
+    u32 group;       // its dimension, or its label in a fabric
+};
+
 struct Recording {
     bool by_hop = false;           // subjects of messages are hops
+    bool by_span = false;          // what links carried is in `spans`
+    u32 span_links = 0;
+    u32 span_groups = 0;
+    Blocks<LinkSpan> spans;
+    std::vector<u64> way_latency;  // by message, with spans: ticks
     Blocks<Moment> moments;
     Blocks<Edge> edges;            // by `to`
     Blocks<MessageLog> messages;
@@ -101,7 +115,7 @@ struct Recording {
         return static_cast<u32>(after - first_node.begin()) - 1;
     }
     u32 source_of(const MessageLog& message) const { return rank[actor_of(message.node)]; }
-    u64 bytes() const { return moments.bytes() + edges.bytes() + messages.bytes() + hops.bytes(); }
+    u64 bytes() const { return moments.bytes() + edges.bytes() + messages.bytes() + hops.bytes() + spans.bytes(); }
 };
 
 }  // namespace yantra

@@ -37,6 +37,8 @@ public:
     // The flows of a class, for who has to move them.
     std::vector<u32> flows_of(u32 of_class) const;
 
+    // The time of the last change.
+    double now_ns() const { return now_ns_; }
     // When the next flow is through, infinite if none ever is. Rates are solved first, if they must be.
     double next_end_ns();
     // When a flow would be through at the present rates.

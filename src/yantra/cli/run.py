@@ -76,7 +76,8 @@ def _form_and_file(text: str) -> tuple[str, str]:
     shell_complete=networks,
     default="analytical",
     show_default=True,
-    help="For a workload: how messages interact: analytical, store_and_forward, ideal, or a file.",
+    help="For a workload: how messages interact: analytical, store_and_forward, flow, ideal, or a "
+    "file.",
 )
 @click.option("--dtype", help="For a workload: the data type whose peak rate the roofline uses.")
 @click.option(

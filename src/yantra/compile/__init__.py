@@ -99,6 +99,11 @@ class Model:
         return self.scenario.topology.ranks
 
     @property
+    def fabric(self) -> _core.FabricGraph | None:
+        """The graph that messages cross; None where they cross the dimensions of the topology."""
+        return None if "contention" in self.without else self.native.fabric
+
+    @property
     def keeps_links(self) -> bool:
         """Whether the network keeps the use of every link."""
         return "contention" not in self.without and level_of(self.scenario.network).has_links
@@ -178,7 +183,10 @@ def compile_without(model: Model, causes: Iterable[str]) -> Model:
     returns. The traces are those that `model` loaded. Raises ConfigError for a cause that is not
     known.
     """
-    without = checked(causes, len(model.scenario.topology.dimensions))
+    dimensions = len(model.scenario.topology.dimensions)
+    if model.fabric is not None:
+        dimensions = max(dimensions, len(model.fabric.labels))
+    without = checked(causes, dimensions)
     return _compile(model.scenario, model.quirks, model.graphs, without)
 
 
@@ -247,7 +255,7 @@ def _set_cluster(
     if scenario.fabric is not None:
         from yantra.compile.fabric import set_fabric
 
-        set_fabric(builder, scenario)
+        set_fabric(builder, scenario, without, slowdown_of(scenario).rest)
     set_memory(builder, scenario, without)
     builder.set_system(_system(scenario, ticks_per_ns, without))
 

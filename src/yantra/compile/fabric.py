@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from yantra import _core
 from yantra import network as networks
 from yantra.base.errors import ConfigError
 from yantra.base.fields import Plugin
+from yantra.compile.removal import NOTHING, Without, bandwidth_of_dimension
 from yantra.fabric.graphs import builder_of, files, graph_of, read
 from yantra.fabric.graphs.graph import Graph
 from yantra.fabric.graphs.notation import is_notation, parse
@@ -16,11 +19,17 @@ from yantra.network import routings
 from yantra.scenario import Scenario
 
 
-def set_fabric(builder: _core.ModelBuilder, scenario: Scenario) -> None:
+def set_fabric(
+    builder: _core.ModelBuilder,
+    scenario: Scenario,
+    without: Without = NOTHING,
+    slower: float = 1.0,
+) -> None:
     """Tell a model the fabric that its messages cross, if the scenario has one.
 
-    Raises ConfigError if the network of the scenario does not run over fabrics, or the ranks do
-    not fit on it.
+    Less what takes no time in it, where `bandwidth_of_dimension` is that of a label's links;
+    messages take `slower` times as long. Raises ConfigError if the network of the scenario does not
+    run over fabrics, or the ranks do not fit on it.
     """
     fabric = scenario.fabric
     if fabric is None:
@@ -36,9 +45,22 @@ def set_fabric(builder: _core.ModelBuilder, scenario: Scenario) -> None:
     _check_listed(scenario, graph)
     name, options, seed = routings.chosen(scenario.routing or routings.DEFAULT, "cluster.routing")
     try:
-        builder.set_fabric(native(graph), name, options, seed, placement)
+        builder.set_fabric(native(_changed(graph, without, slower)), name, options, seed, placement)
     except ValueError as error:
         raise ConfigError("cluster.routing", str(error)) from None
+
+
+def _changed(graph: Graph, without: Without, slower: float) -> Graph:
+    labels = range(len(graph.labels))
+    free = [not without.isdisjoint({"bandwidth", bandwidth_of_dimension(at)}) for at in labels]
+    if not any(free) and "latency" not in without and slower == 1.0:
+        return graph
+    links = graph.links
+    rates = np.where(np.array(free)[links.label], np.inf, links.bytes_per_ns / slower)
+    latency = links.latency_ns * (0.0 if "latency" in without else slower)
+    changed = copy(graph)
+    changed.links = links._replace(bytes_per_ns=rates, latency_ns=latency)
+    return changed
 
 
 def graph_of_scenario(scenario: Scenario) -> Graph:

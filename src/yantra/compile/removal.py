@@ -53,7 +53,7 @@ _NODE_CLASSES = {
 
 
 def bandwidth_of_dimension(at: int) -> str:
-    """Return the name of a cause: the bytes of messages on the links of one dimension."""
+    """Return the name of a cause: the bytes of messages on the links of one dimension, or label."""
     return f"bandwidth of dimension {at}"
 
 

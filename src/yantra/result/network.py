@@ -37,7 +37,10 @@ _KIND_NAMES = {"ring": "Ring", "fully_connected": "FullyConnected", "switch": "S
 
 
 class DimensionUse(NamedTuple):
-    """What one dimension carried; see the module for `utilisation` and `busy`."""
+    """What one dimension carried; see the module for `utilisation` and `busy`.
+
+    Over a fabric, what the links of one label carried: `kind` is the label, and `size` is 0.
+    """
 
     dimension: int
     kind: str
@@ -51,7 +54,7 @@ class DimensionUse(NamedTuple):
     @property
     def label(self) -> str:
         """How texts call it: `dimension 1 (Ring 8)`."""
-        return f"dimension {self.dimension} ({self.linked})"
+        return f"dimension {self.dimension} ({self.linked})" if self.size else f"links {self.kind}"
 
     @property
     def linked(self) -> str:
@@ -60,7 +63,7 @@ class DimensionUse(NamedTuple):
 
 
 def _linked(kind: str, size: int) -> str:
-    return f"{_KIND_NAMES.get(kind, kind)} {size}"
+    return f"{_KIND_NAMES.get(kind, kind)} {size}" if size else kind
 
 
 def linked(dimension: Dimension) -> str:
@@ -69,7 +72,9 @@ def linked(dimension: Dimension) -> str:
 
 
 def dimension_uses(model: Model, outcome: _core.Outcome, makespan_ns: float) -> list[DimensionUse]:
-    """Return the use of every dimension."""
+    """Return the use of every dimension, or of the links of every label of a fabric."""
+    if model.fabric is not None:
+        return _label_uses(model, model.fabric, outcome, makespan_ns)
     aware = model.keeps_links
     kinds = _kinds_used(model)
     uses = []
@@ -94,6 +99,42 @@ def dimension_uses(model: Model, outcome: _core.Outcome, makespan_ns: float) -> 
             )
         )
     return uses
+
+
+def _label_uses(
+    model: Model, fabric: _core.FabricGraph, outcome: _core.Outcome, makespan_ns: float
+) -> list[DimensionUse]:
+    uses = []
+    for at, label in enumerate(fabric.labels):
+        carried = outcome.dimensions[at]
+        capacity = fabric.label_bytes_per_ns(at) * makespan_ns
+        uses.append(
+            DimensionUse(
+                dimension=at,
+                kind=label,
+                size=0,
+                links=fabric.label_links(at),
+                bytes=carried.bytes,
+                messages=carried.messages,
+                utilisation=_share(carried.bytes, capacity),
+                busy=_share(outcome.busiest[at] / model.ticks_per_ns, makespan_ns),
+            )
+        )
+    return uses
+
+
+def capacities(model: Model, uses: list[DimensionUse]) -> list[float]:
+    """Return what the links of each dimension, or label of a fabric, carry at most, in bytes/ns."""
+    if model.fabric is not None:
+        return [model.fabric.label_bytes_per_ns(use.dimension) for use in uses]
+    dimensions = model.scenario.topology.dimensions
+    return [use.links * dimensions[use.dimension].bytes_per_ns for use in uses]
+
+
+def link_rates(model: Model, links: list[_core.LinkRecord]) -> list[float]:
+    """Return what each of some links of a run can carry, in bytes/ns."""
+    dimensions = model.scenario.topology.dimensions
+    return [link.bytes_per_ns or dimensions[link.dimension].bytes_per_ns for link in links]
 
 
 def links_per_group(dimension: Dimension, by_link: bool) -> int:
@@ -155,7 +196,8 @@ def link_table(model: Model, outcome: _core.Outcome, makespan_ns: float) -> Tabl
     """One row per directed link that carried something; empty on the analytical network.
 
     `source` and `destination` are ranks; None stands for the one switch of a group, and numbers
-    from the number of ranks on for switches where a group has several. `busy` is the share of the
+    from the number of ranks on for switches where a group has several. Over a fabric `dimension` is
+    the label's number, and the ends are devices of the fabric. `busy` is the share of the
     makespan during which the link carried bytes.
     """
     links = outcome.links if model.keeps_links else []

@@ -18,7 +18,7 @@ from yantra.base.memory import left_bytes
 from yantra.compile import Model
 from yantra.result.columns import Kind, Ticks
 from yantra.result.critical_path import CriticalPath, Step, steps_of
-from yantra.result.network import dimension_uses
+from yantra.result.network import capacities, dimension_uses, link_rates
 from yantra.result.table import Column, Table
 from yantra.result.tables import nanoseconds
 
@@ -104,15 +104,14 @@ class Recording:
         _check_bins(bins)
         columns = self.native.dimension_utilisation(self._model.native, self._outcome, bins)
         uses = dimension_uses(self._model, self._outcome, 0.0)
-        dimensions = self._model.scenario.topology.dimensions
-        capacity = [use.links * dimensions[use.dimension].bytes_per_ns for use in uses]
+        capacity = capacities(self._model, uses)
         rows = [use.dimension for use in uses]
         return self._binned("utilisation", {"dimension": ("whole", rows)}, capacity, columns)
 
     def link_utilisation(self, bins: int = 200) -> Table:
-        """Return the same for every link that carried something on the store-and-forward network.
+        """Return the same for every link that carried something on a network that keeps links.
 
-        Links are named as in `Result.links`. The table is empty on the other network. Raises
+        Links are named as in `Result.links`. The table is empty on other networks. Raises
         UnsupportedError for more than ten million rows.
         """
         _check_bins(bins)
@@ -123,8 +122,7 @@ class Recording:
                 f"most {_MOST_ROWS // len(links)} bins"
             )
         columns = self.native.link_utilisation(self._model.native, self._outcome, bins)
-        dimensions = self._model.scenario.topology.dimensions
-        capacity = [dimensions[link.dimension].bytes_per_ns for link in links]
+        capacity = link_rates(self._model, links)
         names: dict[str, tuple[Kind, list[Any]]] = {
             "dimension": ("whole", [link.dimension for link in links]),
             "source": ("real", [link.source for link in links]),

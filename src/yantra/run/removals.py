@@ -40,7 +40,7 @@ def _always(scenario: Scenario) -> bool:
 
 
 def _is_aware(scenario: Scenario) -> bool:
-    return level_of(scenario.network).has_links
+    return level_of(scenario.network).has_links and scenario.fabric is None
 
 
 def _has_roofline(scenario: Scenario) -> bool:
@@ -108,18 +108,24 @@ REMOVALS = (
 
 
 def bandwidth_removals(model: Model) -> tuple[Removal, ...]:
-    """Return a removal for the bandwidth of each dimension; of one, that of all links."""
-    dimensions = model.scenario.topology.dimensions
-    if len(dimensions) == 1:
+    """Return a removal for the bandwidth of each dimension, or of each label of a fabric.
+
+    Of one, that of all links.
+    """
+    if model.fabric is not None:
+        names = [f"links {label}" for label in model.fabric.labels]
+    else:
+        names = [f"dimension {at}" for at in range(len(model.scenario.topology.dimensions))]
+    if len(names) == 1:
         return (BANDWIDTH,)
     return tuple(
         Removal(
             f"bandwidth_{at}",
             (bandwidth_of_dimension(at),),
-            f"infinite bandwidth of dimension {at}",
+            f"infinite bandwidth of {name}",
             _always,
         )
-        for at in range(len(dimensions))
+        for at, name in enumerate(names)
     )
 
 

@@ -17,7 +17,7 @@ from yantra.base.units import format_bandwidth, format_size, format_time
 from yantra.export.report.markup import Cell, Head, Html, element, join, table
 from yantra.export.report.run import Run
 from yantra.fabric.topologies import find
-from yantra.result.network import DimensionUse
+from yantra.result.network import DimensionUse, capacities
 from yantra.scenario import Dimension
 
 _MOST_RANKS = 144
@@ -64,7 +64,9 @@ def section(run: Run) -> Html:
     )
     aware = result.model.keeps_links
     load = (
-        "Each link is coloured by the share of the run in which it carried bytes."
+        "A fabric is drawn by `yantra topology show`, not here."
+        if result.model.fabric is not None
+        else "Each link is coloured by the share of the run in which it carried bytes."
         if aware
         else "The analytical network keeps no links: all links of a dimension have the "
         "colour of its busy share."
@@ -92,8 +94,10 @@ def as_data(run: Run) -> dict[str, Any]:
 
 
 def drawings(run: Run) -> list[Drawing]:
-    """Return the network as one drawing, or as one group of each dimension."""
+    """Return the network as one drawing, or as one group of each dimension; no fabric is drawn."""
     scenario = run.result.model.scenario
+    if run.result.model.fabric is not None:
+        return []
     dimensions = scenario.topology.dimensions
     uses = run.result.dimension_uses
     links = sum(use.links for use in uses)
@@ -312,12 +316,19 @@ def _dimension_table(run: Run) -> Html:
 
 
 def _dimension_rows(run: Run) -> Iterator[list[Cell | str]]:
-    dimensions = run.result.model.scenario.topology.dimensions
-    for use, dimension in zip(run.result.dimension_uses, dimensions, strict=True):
+    model = run.result.model
+    uses = run.result.dimension_uses
+    for use, capacity in zip(uses, capacities(model, uses), strict=True):
+        rate = capacity / max(1, use.links)
+        latency: Cell | str = "of each link"
+        if model.fabric is None:
+            dimension = model.scenario.topology.dimensions[use.dimension]
+            rate = dimension.bytes_per_ns
+            latency = Cell(format_time(dimension.latency_ns), dimension.latency_ns)
         yield [
             f"{use.dimension}: {use.linked}",
-            Cell(format_bandwidth(dimension.bytes_per_ns * 1e9), dimension.bytes_per_ns),
-            Cell(format_time(dimension.latency_ns), dimension.latency_ns),
+            Cell(format_bandwidth(rate * 1e9), rate),
+            latency,
             Cell(f"{use.links:,}", use.links),
             Cell(f"{use.messages:,}", use.messages),
             Cell(format_size(use.bytes), use.bytes),

@@ -1,0 +1,299 @@
+#include "network/flow_network.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/ensure.hpp"
+#include "base/hash.hpp"
+#include "network/level.hpp"
+
+namespace yantra {
+
+namespace {
+
+constexpr double default_parts = 16.0;
+constexpr u32 most_parts = 4096;
+constexpr double no_end_ns = std::numeric_limits<double>::infinity();
+
+const RegisteredNetwork registered_flow({
+    .name = "flow",
+    .help = "messages share every link of their way max-min fairly; over dimensions or a fabric",
+    .make = [](const Model& model, const Grid& grid, Engine& engine) -> std::unique_ptr<NetworkModel> {
+        const double parts = model.network.option("parts", default_parts);
+        return std::make_unique<FlowNetwork>(
+            model, grid, engine,
+            FlowNetwork::Options{model.network.option("rtt_fairness", 0.0) != 0.0,
+                                 static_cast<u32>(std::min(parts, double{most_parts}))});
+    },
+    .folding = NetworkFolding::unknown,
+    .charges_latency = true,
+    .has_links = true,
+    .stores_messages = false,
+    .on_fabric = true,
+    .knows_lowest_dimension_only = false,
+    .options = {{"rtt_fairness", "", 0.0, 0.0, "1: shares in proportion to 1 / round trip, 0: equal shares"},
+                {"parts", "", default_parts, 1.0,
+                 "of a message, each on its way, where the routing goes by packets; at most 4096"}},
+});
+
+std::vector<double> rates_of(const Ways& ways) {
+    std::vector<double> rates(ways.links());
+    for (u32 link = 0; link < rates.size(); ++link) {
+        const double rate = ways.bytes_per_ns(link);
+        rates[link] = std::isfinite(rate) ? rate : 0.0;   // no flow shares a link without limit
+    }
+    return rates;
+}
+
+}  // namespace
+
+FlowNetwork::FlowNetwork(const Model& model, const Grid& grid, Engine& engine, Options options)
+    : ways_(model, grid),
+      scale_(model.scale),
+      ticks_per_ns_(static_cast<double>(model.scale.ticks_per_ns())),
+      queue_(engine.queue),
+      options_(options),
+      sharing_(rates_of(ways_)),
+      probe_(engine.recorder()),
+      use_(ways_.links()),
+      flows_over_(ways_.links()),
+      busy_since_(ways_.links()),
+      next_end_ns_(no_end_ns) {
+    probe_.keeps(ways_.links(), ways_.groups());
+}
+
+// Flows over a link for each byte per ns: what an adaptive routing looks at.
+double FlowNetwork::load(u32 link) const { return flows_over_[link] / ways_.bytes_per_ns(link); }
+
+u32 FlowNetwork::route_of(const Message& message, u32 packet) {
+    if (ways_.by_packet() || ways_.by_load()) {
+        ways_.route(message.src, message.dst, packet, this, path_);
+        return known_route(path_);
+    }
+    const u64 pair = u64{message.src.index()} << 32U | message.dst.index();
+    const auto found = route_of_pair_.find(pair);
+    if (found != route_of_pair_.end()) {
+        return found->second;
+    }
+    ways_.route(message.src, message.dst, 0, this, path_);
+    return route_of_pair_[pair] = known_route(path_);
+}
+
+u32 FlowNetwork::known_route(const std::vector<u32>& path) {
+    u64 hash = path.size();
+    for (u32 link : path) {
+        hash = mix(hash, link);
+    }
+    const auto [first, last] = route_of_hash_.equal_range(hash);
+    for (auto at = first; at != last; ++at) {
+        if (routes_[at->second].links == path) {
+            return at->second;
+        }
+    }
+    return route_of_hash_.emplace(hash, add_route(path))->second;
+}
+
+u32 FlowNetwork::add_route(const std::vector<u32>& path) {
+    Route route;
+    route.links = path;
+    route.bytes_per_ns = std::numeric_limits<double>::infinity();
+    std::vector<u32> shared;
+    for (u32 link : path) {
+        const double rate = ways_.bytes_per_ns(link);
+        route.latency_ns += ways_.latency_ns(link);
+        route.bytes_per_ns = std::min(route.bytes_per_ns, rate);
+        if (std::isfinite(rate)) {
+            shared.push_back(link);
+        }
+    }
+    if (!shared.empty()) {
+        const bool weighs = options_.rtt_fairness && route.latency_ns > 0.0;
+        route.of_class = sharing_.add_class(shared, weighs ? 0.5 / route.latency_ns : 1.0);
+    }
+    routes_.push_back(std::move(route));
+    return static_cast<u32>(routes_.size() - 1);
+}
+
+void FlowNetwork::send(const Message& message, Notice arrived, Notice departed) {
+    ensure(message.src != message.dst, "a message to its own sender");
+    const u32 number = transits_.take();
+    const u64 most = std::max<u64>(message.bytes, 1);
+    const u32 parts = ways_.by_packet() ? static_cast<u32>(std::min<u64>(options_.parts, most)) : 1;
+    transits_[number] = {none, parts, arrived, departed, !departed.kind.is_none(), false};
+    probe_.sent(number);
+    double alone_ns = 0.0;
+    double latency_ns = 0.0;
+    for (u32 packet = 0; packet < parts; ++packet) {
+        const u32 number_of_route = route_of(message, packet);
+        const Route& route = routes_[number_of_route];
+        const u64 bytes = message.bytes / parts + (packet < message.bytes % parts ? 1 : 0);
+        alone_ns = std::max(alone_ns, static_cast<double>(bytes) / route.bytes_per_ns);
+        latency_ns = std::max(latency_ns, route.latency_ns);
+        send_part(number, number_of_route, bytes);
+    }
+    probe_.takes(scale_.ticks(latency_ns));
+    if (!departed.kind.is_none()) {
+        queue_.schedule(queue_.now() + scale_.ticks(alone_ns), {Owner::network, leaves}, number);
+    }
+}
+
+void FlowNetwork::send_part(u32 transit, u32 route_number, u64 bytes) {
+    const Route& route = routes_[route_number];
+    const u32 number = parts_.take();
+    Part& part = parts_[number];
+    part = {transit, transits_[transit].first_part, route_number, none, bytes, now_ns() + route.latency_ns, 0,
+            false};
+    transits_[transit].first_part = number;
+    for (u32 link : route.links) {
+        use_[link].bytes += bytes;
+        use_[link].messages += 1;
+    }
+    queue_.schedule(tick_of(part.enters_ns), {Owner::network, enters}, number);
+}
+
+void FlowNetwork::handle(const Event& event) {
+    switch (static_cast<Kind>(event.kind.kind())) {
+        case enters:
+            enter(event.index);
+            return;
+        case leaves:
+            leave(event.index);
+            return;
+        case ends:
+            if (event.index == wake_) {
+                end(now_ns() + 0.5 / ticks_per_ns_);
+            }
+            return;
+        case settles:
+            is_settling_ = false;
+            settle();
+            return;
+    }
+}
+
+void FlowNetwork::enter(u32 number) {
+    Part& part = parts_[number];
+    part.entered = queue_.now();
+    const u32 of_class = routes_[part.route].of_class;
+    if (part.bytes == 0 || of_class == none) {
+        arrive(number);
+        return;
+    }
+    if (next_end_ns_ <= part.enters_ns) {
+        end(part.enters_ns);
+    }
+    // What begins in one tick begins at once, so that rates are solved once.
+    const double now = sharing_.now_ns();
+    const double start_ns = is_settling_ ? now : std::max(part.enters_ns, now);
+    part.flow = sharing_.start(of_class, static_cast<double>(part.bytes), start_ns);
+    if (part_of_.size() <= part.flow) {
+        part_of_.resize(part.flow + std::size_t{1}, none);
+    }
+    part_of_[part.flow] = number;
+    busy(part.route, 1);
+    settle_later();
+}
+
+// The flows that are through next, if that is until then.
+void FlowNetwork::end(double until_ns) {
+    settle_later();
+    next_end_ns_ = no_end_ns;
+    if (sharing_.next_end_ns() > until_ns) {
+        return;   // others that began meanwhile slowed them down
+    }
+    ended_.clear();
+    sharing_.end_next(ended_);
+    for (u32 flow : ended_) {
+        busy(parts_[part_of_[flow]].route, -1);
+        arrive(part_of_[flow]);
+    }
+}
+
+void FlowNetwork::arrive(u32 number) {
+    parts_[number].is_over = true;
+    for (u32 link : routes_[parts_[number].route].links) {
+        probe_.carried(link, ways_.group(link), parts_[number].entered, queue_.now(), parts_[number].bytes);
+    }
+    const u32 transit_number = parts_[number].transit;
+    Transit& transit = transits_[transit_number];
+    if (--transit.parts_left > 0) {
+        return;
+    }
+    for (u32 part = transit.first_part; part != none;) {
+        const u32 next = parts_[part].next;
+        parts_.give_back(part);
+        part = next;
+    }
+    transit.first_part = none;
+    const Notice arrived = transit.arrived;
+    probe_.arrives(transit_number);
+    transit.has_arrived = true;
+    depart(transit);
+    if (!transit.is_asking) {
+        transits_.give_back(transit_number);
+    }
+    queue_.schedule(queue_.now(), arrived);
+    probe_.arrival_scheduled();
+}
+
+void FlowNetwork::depart(Transit& transit) {
+    if (!transit.departed.kind.is_none()) {
+        queue_.schedule(queue_.now(), transit.departed);
+        transit.departed = {};
+    }
+}
+
+// The sender of a message asks whether it is done: whether what is left would be under way by now.
+void FlowNetwork::leave(u32 number) {
+    Transit& transit = transits_[number];
+    transit.is_asking = false;
+    if (transit.has_arrived) {
+        transits_.give_back(number);
+        return;
+    }
+    double leaves_ns = 0.0;
+    for (u32 at = transit.first_part; at != none; at = parts_[at].next) {
+        const Part& part = parts_[at];
+        if (!part.is_over && part.flow != none) {
+            leaves_ns = std::max(leaves_ns, sharing_.end_ns(part.flow) - routes_[part.route].latency_ns);
+        }
+    }
+    if (leaves_ns <= now_ns() + 1.0 / ticks_per_ns_) {
+        depart(transit);
+    } else if (std::isfinite(leaves_ns)) {   // else when it arrives
+        transit.is_asking = true;
+        queue_.schedule(tick_of(leaves_ns), {Owner::network, leaves}, number);
+    }
+}
+
+// Many flows begin and end in one tick: rates are solved once, behind all that is known of it.
+void FlowNetwork::settle_later() {
+    if (!is_settling_) {
+        is_settling_ = true;
+        queue_.schedule(queue_.now(), {Owner::network, settles}, 0);
+    }
+}
+
+void FlowNetwork::settle() {
+    next_end_ns_ = sharing_.next_end_ns();
+    ++wake_;
+    if (next_end_ns_ != no_end_ns) {
+        queue_.schedule(tick_of(next_end_ns_), {Owner::network, ends}, wake_);
+    }
+}
+
+void FlowNetwork::busy(u32 route, i32 change) {
+    for (u32 link : routes_[route].links) {
+        if (flows_over_[link] == 0) {
+            busy_since_[link] = queue_.now();
+        }
+        flows_over_[link] = static_cast<u32>(static_cast<i32>(flows_over_[link]) + change);
+        if (flows_over_[link] == 0) {
+            use_[link].busy_ticks += queue_.now() - busy_since_[link];
+        }
+    }
+}
+
+}  // namespace yantra

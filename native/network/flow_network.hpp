@@ -1,0 +1,107 @@
+// Flow network: messages share links max-min fairly. No packets, no queues: what a fabric gives at best.
+//
+// A message waits for the latency of its way and holds nothing, then holds all links of its way until its bytes
+// are through (network/flow/sharing.hpp). Its sender is done when the bytes that are left would be under way at
+// the present rate, which is its latency earlier. `rtt_fairness` weighs by 1 / round trip. Where the routing
+// goes by packets, a message is so many parts, each on its way. Trade-off: a change of flows costs a solve of
+// what it can reach; no queue ever delays a message, and the latency is that of the links.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/pool.hpp"
+#include "base/variant.hpp"
+#include "engine/engine.hpp"
+#include "network/flow/sharing.hpp"
+#include "network/network.hpp"
+#include "network/ways.hpp"
+#include "network/ways_probe.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+class FlowNetwork final : public NetworkModel, private LinkLoads {
+public:
+    struct Options {
+        bool rtt_fairness = false;
+        u32 parts = 1;   // of a message, where the routing goes by packets
+    };
+
+    FlowNetwork(const Model& model, const Grid& grid, Engine& engine, Options options);
+
+    void send(const Message& message, Notice arrived, Notice departed) override;
+    void handle(const Event& event) override;
+    std::vector<LinkRecord> links() const override { return ways_.records(use_); }
+    std::vector<LinkUse> dimensions() const override { return ways_.uses(use_); }
+    std::vector<u64> busiest() const override { return ways_.busiest(use_); }
+
+private:
+    enum Kind : u32 { enters, leaves, ends, settles };
+
+    struct Transit {
+        u32 first_part = none;
+        u32 parts_left = 0;
+        Notice arrived;
+        Notice departed;       // none once it has
+        bool is_asking = false;    // an event will ask whether it has left
+        bool has_arrived = false;
+    };
+    struct Part {
+        u32 transit = none;
+        u32 next = none;       // of the transit
+        u32 route = none;
+        u32 flow = none;       // while it holds links
+        u64 bytes = 0;
+        double enters_ns = 0.0;
+        u64 entered = 0;       // tick
+        bool is_over = false;
+    };
+    // A path, and the class of flows over its links; none where all are infinitely fast.
+    struct Route {
+        std::vector<u32> links;
+        u32 of_class = none;
+        double latency_ns = 0.0;
+        double bytes_per_ns = 0.0;   // of its narrowest link
+    };
+
+    double load(u32 link) const override;
+    u32 route_of(const Message& message, u32 packet);
+    u32 known_route(const std::vector<u32>& path);
+    u32 add_route(const std::vector<u32>& path);
+    void send_part(u32 transit, u32 route, u64 bytes);
+    void enter(u32 part);
+    void end(double until_ns);
+    void arrive(u32 part);
+    void leave(u32 transit);
+    void depart(Transit& transit);
+    void settle();
+    void settle_later();
+    void busy(u32 route, i32 change);
+    double now_ns() const { return static_cast<double>(queue_.now()) / ticks_per_ns_; }
+    u64 tick_of(double ns) const { return std::max(scale_.ticks(ns), queue_.now()); }
+
+    Ways ways_;
+    TimeScale scale_;
+    double ticks_per_ns_;
+    EventQueue& queue_;
+    Options options_;
+    FlowSharing sharing_;
+    WaysProbe probe_;
+    std::vector<LinkUse> use_;             // by link
+    std::vector<u32> flows_over_;
+    std::vector<u64> busy_since_;
+    std::vector<Route> routes_;
+    std::unordered_map<u64, u32> route_of_pair_;
+    std::unordered_multimap<u64, u32> route_of_hash_;
+    Pool<Transit> transits_;
+    Pool<Part> parts_;
+    std::vector<u32> part_of_;             // by flow
+    std::vector<u32> path_;
+    std::vector<u32> ended_;
+    u32 wake_ = 0;                         // number of the last event for ends; older ones are void
+    bool is_settling_ = false;
+    double next_end_ns_;                   // as rates were solved last; infinite once that has come
+};
+
+}  // namespace yantra

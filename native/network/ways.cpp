@@ -1,0 +1,89 @@
+#include "network/ways.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/ensure.hpp"
+
+namespace yantra {
+
+Ways::Ways(const Model& model, const Grid& grid)
+    : model_(model), grid_(grid), grid_links_(grid), fabric_(model.fabric.get()) {
+    if (fabric_ != nullptr) {
+        kind_ = find_routing(model.routing.name);
+        routing_ = make_routing(*fabric_, model.routing);
+    }
+}
+
+u32 Ways::groups() const {
+    return fabric_ == nullptr ? grid_.dimensions() : static_cast<u32>(fabric_->labels().size());
+}
+
+void Ways::route(RankId from, RankId to, u32 packet, const LinkLoads* loads, std::vector<u32>& path) {
+    ensure(from != to, "a message to its own sender");
+    if (fabric_ != nullptr) {
+        const Flow flow{model_.placement[from.index()], model_.placement[to.index()], 0, packet};
+        routing_->route(flow, loads, path);
+        for (u32& link : path) {
+            link = reduced_ == nullptr ? link : link_of_reduced_[link];
+        }
+        return;
+    }
+    path.clear();
+    for (Links::Stop stop{from.index(), none}; !stop.is(to.index());) {
+        path.push_back(grid_links_.next(stop, to.index()));
+    }
+}
+
+void Ways::avoid(const std::vector<bool>& is_down) {
+    ensure(fabric_ != nullptr, "links of dimensions do not fail");
+    routing_.reset();
+    reduced_.reset();
+    link_of_reduced_.clear();
+    if (std::find(is_down.begin(), is_down.end(), true) == is_down.end()) {
+        routing_ = make_routing(*fabric_, model_.routing);
+        return;
+    }
+    reduced_ = std::make_unique<const FabricGraph>(fabric_->without(is_down));
+    for (u32 link = 0; link < fabric_->links(); ++link) {
+        if (!is_down[link]) {
+            link_of_reduced_.push_back(link);
+        }
+    }
+    routing_ = make_routing(*reduced_, model_.routing);
+}
+
+std::vector<LinkUse> Ways::uses(const std::vector<LinkUse>& of_links) const {
+    std::vector<LinkUse> sums(groups());
+    for (u32 link = 0; link < of_links.size(); ++link) {
+        LinkUse& sum = sums[group(link)];
+        sum.bytes += of_links[link].bytes;
+        sum.messages += of_links[link].messages;
+        sum.busy_ticks += of_links[link].busy_ticks;
+    }
+    return sums;
+}
+
+std::vector<u64> Ways::busiest(const std::vector<LinkUse>& of_links) const {
+    std::vector<u64> most(groups());
+    for (u32 link = 0; link < of_links.size(); ++link) {
+        most[group(link)] = std::max(most[group(link)], of_links[link].busy_ticks);
+    }
+    return most;
+}
+
+std::vector<LinkRecord> Ways::records(const std::vector<LinkUse>& of_links) const {
+    std::vector<LinkRecord> records;
+    for (u32 link = 0; link < of_links.size(); ++link) {
+        if (of_links[link].messages == 0) {
+            continue;
+        }
+        const Links::Ends ends = fabric_ == nullptr ? grid_links_.ends_of(link)
+                                                    : Links::Ends{fabric_->from(link), fabric_->to(link)};
+        const double rate = fabric_ == nullptr ? 0.0 : fabric_->bytes_per_ns(link);
+        records.push_back({group(link), ends.from, ends.to, of_links[link], rate});
+    }
+    return records;
+}
+
+}  // namespace yantra

@@ -1,0 +1,63 @@
+// Ways: the links that a model's messages can cross, and those that each of them crosses.
+//
+// Links of the fabric, if the model has one, by its routing and placement; else those of its dimensions
+// (fabric/links.hpp). Whoever shares links need not know which.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/variant.hpp"
+#include "fabric/grid.hpp"
+#include "fabric/links.hpp"
+#include "fabric/routing/routing.hpp"
+#include "model/model.hpp"
+#include "network/network.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+class Ways {
+public:
+    Ways(const Model& model, const Grid& grid);
+
+    u32 links() const { return fabric_ == nullptr ? grid_links_.count() : fabric_->links(); }
+    double bytes_per_ns(u32 link) const {
+        return fabric_ == nullptr ? of_grid(link).bytes_per_ns : fabric_->bytes_per_ns(link);
+    }
+    double latency_ns(u32 link) const {
+        return fabric_ == nullptr ? of_grid(link).latency_ns : fabric_->latency_ns(link);
+    }
+    // What a link is counted under: its dimension, or its label in the fabric.
+    u32 groups() const;
+    u32 group(u32 link) const {
+        return fabric_ == nullptr ? grid_links_.dimension_of(link) : fabric_->label(link);
+    }
+
+    // Whether parts of one message go different ways, and whether ways depend on loads.
+    bool by_packet() const { return routing_ != nullptr && kind_->by_packet; }
+    bool by_load() const { return routing_ != nullptr && kind_->by_load; }
+    // The links of a message, or of a part of it. Precondition: the two ranks differ.
+    void route(RankId from, RankId to, u32 packet, const LinkLoads* loads, std::vector<u32>& path);
+    // From now on without the links that are down, by link; only over a fabric.
+    void avoid(const std::vector<bool>& is_down);
+    bool has_fabric() const { return fabric_ != nullptr; }
+
+    // The use of each group, of its busiest link, and of every link that carried something.
+    std::vector<LinkUse> uses(const std::vector<LinkUse>& of_links) const;
+    std::vector<u64> busiest(const std::vector<LinkUse>& of_links) const;
+    std::vector<LinkRecord> records(const std::vector<LinkUse>& of_links) const;
+
+private:
+    const Dimension& of_grid(u32 link) const { return grid_.dimension(grid_links_.dimension_of(link)); }
+
+    const Model& model_;
+    const Grid& grid_;
+    Links grid_links_;
+    const FabricGraph* fabric_;                  // null: the dimensions
+    const RoutingKind* kind_ = nullptr;
+    std::unique_ptr<const FabricGraph> reduced_;   // without links that are down
+    std::vector<u32> link_of_reduced_;           // by link of it
+    std::unique_ptr<Routing> routing_;
+};
+
+}  // namespace yantra

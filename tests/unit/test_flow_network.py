@@ -1,0 +1,120 @@
+"""Scenarios on the flow network, over dimensions and over fabrics, against cases by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests import identities
+from yantra.chakra import TraceBuilder
+from yantra.compile import compile, compile_without
+from yantra.result import Result
+from yantra.run.simulate import run, simulate
+from yantra.scenario import load
+
+MB = 1_000_000
+HEAD = (
+    'workload: {traces: "job.{rank}.et"}\ncollectives: {all_reduce: [ring], endpoint_delay: 0 ns}\n'
+)
+STAR = "{kind: switch, ranks: 4, bandwidth: 10 GB/s, latency: 1 us}"
+
+
+def _scenario(folder: Path, posts: list[tuple[int, int, int]], network: str, cluster: str) -> Path:
+    """Write a job of messages (source, destination, bytes), all sent at the start."""
+    traces = [TraceBuilder(rank=rank) for rank in range(4)]
+    for tag, (source, destination, size) in enumerate(posts):
+        traces[source].send(destination, size, tag=tag, name=f"send {tag}")
+        traces[destination].recv(source, size, tag=tag, name=f"receive {tag}")
+    for rank, trace in enumerate(traces):
+        trace.build().write(str(folder / f"job.{rank}.et"))
+    file = folder / "job.yaml"
+    topology = "topology: [{kind: ring, size: 4, bandwidth: 10 GB/s, latency: 1 us}]"
+    file.write_text(f"{HEAD}network: {network}\ncluster:\n  {topology}\n{cluster}")
+    return file
+
+
+def _ends(result: Result, what: str = "receive") -> list[float]:
+    rows = result.nodes.as_dict()
+    ends = dict(zip(rows["name"], rows["end_ns"], strict=True))
+    return [ends[name] for name in sorted(ends) if name.startswith(what)]
+
+
+def _over(fabric: str, routing: str = "shortest") -> str:
+    return f"  fabric: {fabric}\n  routing: {routing}\n"
+
+
+def test_one_message_takes_the_latency_of_its_links_and_its_bytes_over_the_narrowest(
+    tmp_path: Path,
+) -> None:
+    over = _over(
+        "{kind: leaf_spine, leaves: 2, ranks_per_leaf: 2, spines: 1, bandwidth: 10 GB/s,"
+        " latency: 1 us, uplink_bandwidth: 5 GB/s}"
+    )
+    result = simulate(load(_scenario(tmp_path, [(0, 3, MB)], "flow", over)))
+    assert _ends(result) == [4_000 + 200_000]
+    assert _ends(result, "send") == [200_000]
+
+
+def test_two_messages_to_one_rank_share_its_link_until_the_smaller_is_through(
+    tmp_path: Path,
+) -> None:
+    posts = [(0, 2, MB), (1, 2, MB)]
+    result = simulate(load(_scenario(tmp_path, posts, "flow", _over(STAR))))
+    assert _ends(result) == [202_000, 202_000]
+    # The first is through at 5 GB/s, then the second has 10 for its other half.
+    posts = [(0, 2, MB // 2), (1, 2, MB)]
+    result = simulate(load(_scenario(tmp_path, posts, "flow", _over(STAR))))
+    assert _ends(result) == [102_000, 152_000]
+
+
+def test_whole_messages_over_a_fabric_take_every_link_in_turn(tmp_path: Path) -> None:
+    posts = [(0, 2, MB), (1, 2, MB)]
+    result = simulate(load(_scenario(tmp_path, posts, "store_and_forward", _over(STAR))))
+    assert _ends(result) == [202_000, 302_000]
+
+
+def test_a_sprayed_message_reaches_the_sum_of_four_planes(tmp_path: Path) -> None:
+    """In 64 parts by hash, so nearly four times one plane, and never more."""
+    planes = "{kind: multi_plane, planes: 4, leaves: 1, ranks_per_leaf: 4, bandwidth: 10 GB/s,"
+    over = _over(planes + " latency: 1 us}", "spray")
+    file = _scenario(tmp_path, [(0, 1, 64 * MB)], "{kind: flow, options: {parts: 1024}}", over)
+    took = _ends(simulate(load(file)))[0] - 2_000
+    assert 1.6e6 <= took <= 1.6e6 * 1.15
+
+
+def test_shares_are_by_round_trip_where_that_is_asked_for(tmp_path: Path) -> None:
+    """Over a ring, 3 to 1 is two hops and 0 to 1 one: 1/3 and 2/3 of the link of 0 to 1."""
+    posts = [(0, 1, MB), (3, 1, MB)]
+    network = "{kind: flow, options: {rtt_fairness: 1}}"
+    result = simulate(load(_scenario(tmp_path, posts, network, "")))
+    # The second begins 1 us later; until then the first has the link, 10,000 bytes.
+    first = 2_000 + (MB - 10_000) / (10 * 2 / 3)
+    assert _ends(result)[0] == pytest.approx(first, abs=0.002)
+    assert _ends(result)[1] == pytest.approx(2_000 + (2 * MB - 10_000) / 10, abs=0.002)
+
+
+def test_removing_bandwidth_or_latency_of_a_fabric_leaves_the_other(tmp_path: Path) -> None:
+    model = compile(load(_scenario(tmp_path, [(0, 3, MB)], "flow", _over(STAR))))
+    assert _ends(run(compile_without(model, ["bandwidth"]))) == [2_000]
+    assert _ends(run(compile_without(model, ["latency"]))) == [100_000]
+    assert _ends(run(compile_without(model, ["bandwidth of dimension 0"]))) == [102_000]
+
+
+@pytest.mark.parametrize("network", ["flow", "store_and_forward"])
+@pytest.mark.parametrize("routing", ["ecmp", "adaptive", "valiant", "up_down", "spray"])
+def test_a_recorded_run_over_a_fabric_adds_up(tmp_path: Path, network: str, routing: str) -> None:
+    trace = TraceBuilder()
+    trace.collective("all_reduce", MB)
+    for rank in range(16):
+        trace.build().write(str(tmp_path / f"job.{rank}.et"))
+    file = tmp_path / "job.yaml"
+    fabric = "{kind: fat_tree, k: 4, bandwidth: 10 GB/s, latency: 1 us}"
+    topology = "topology: [{kind: ring, size: 16, bandwidth: 10 GB/s, latency: 1 us}]"
+    cluster = f"cluster:\n  {topology}\n  fabric: {fabric}\n  routing: {routing}\n"
+    file.write_text(f"{HEAD}network: {network}\n{cluster}")
+    result = run(compile(load(file)), record=True)
+    identities.hold(result)
+    assert [use.kind for use in result.dimension_uses][:2] == ["rank up", "rank down"]
+    sent = 16 * 2 * 15 * MB // 16
+    assert result.dimension_uses[0].bytes == result.dimension_uses[1].bytes == sent
