@@ -46,6 +46,8 @@ TEXTS = {
     "--max-position-embeddings 256 --vocab-size 1000 --tensor-model-parallel-size 2\n",
     "job.yaml": "model: llama3-8b\nplan: {tp: 2}\n",
     "pod.csv": "from,to,bandwidth,latency\n0,leaf,50 GB/s,500 ns\n1,leaf,50 GB/s,500 ns\n",
+    "flows.csv": "src,dst,bytes,start_ns\n0,1,1000,0\n1,0,1000,500\n",
+    "failures.csv": "at_ns,from,to,bandwidth\n100,0,leaf,0 GB/s\n900,0,leaf,50 GB/s\n",
     "key.txt": "secret\n",
     "my-device.yaml": (ROOT / "src/yantra/compute/devices/dies/a100.yaml").read_text(),
     "steps.csv": "model,cluster,plan,seconds\nllama3-8b,hgx-h100,tp=8 dp=2 global_batch=32,4.31\n",

@@ -12,6 +12,7 @@ from yantra.cli.group import Commands
 class _Tools(Commands):
     package = "yantra.cli.network"
     known: ClassVar = {
+        "flows": "Simulate a list of flows over a fabric: completion times and slowdown.",
         "generate": "Make a list of flows: Poisson, incast, permutation, all-to-all.",
     }
 
@@ -20,6 +21,8 @@ class _Tools(Commands):
     cls=_Tools,
     examples=[
         "yantra network generate permutation --hosts 64 --set size=1MB -o flows.csv",
+        "yantra network flows flows.csv --topology leaf_spine --set leaves=4 \\\n"
+        "    --set ranks_per_leaf=16 --set spines=8",
     ],
 )
 def command() -> None:

@@ -34,11 +34,12 @@ _LARGEST_SEED = 2**63 - 1
 
 
 class Routing(NamedTuple):
-    """A routing as a scenario chooses it."""
+    """A routing as a scenario chooses it; `by_packet`: packets of a flow go different ways."""
 
     name: str
     help: str
     options: Section | None
+    by_packet: bool
 
 
 def names() -> tuple[str, ...]:
@@ -74,7 +75,8 @@ def _native() -> dict[str, Routing]:
     from yantra import _core
 
     return {
-        kind.name: Routing(kind.name, kind.help, _section(kind)) for kind in _core.routing_kinds()
+        kind.name: Routing(kind.name, kind.help, _section(kind), kind.by_packet)
+        for kind in _core.routing_kinds()
     }
 
 
