@@ -5,6 +5,7 @@ The bars are those that the recorded run met, rounded up; a change that makes a 
 
 from __future__ import annotations
 
+from functools import cache
 from statistics import fmean
 
 import pytest
@@ -13,7 +14,7 @@ from yantra.accuracy.fit import Parts
 from yantra.accuracy.memory import peaks, recorded_peaks
 from yantra.accuracy.predict import predicted
 from yantra.accuracy.rows import datasets
-from yantra.accuracy.suite import chosen_rows, recorded, report
+from yantra.accuracy.suite import Report, chosen_rows, recorded, report
 from yantra.fabric import stacks
 
 # By data set, machine and kind: the most that the mean error may be with the stack known.
@@ -32,7 +33,7 @@ FEW = 3  # rows of each set that are run again
 
 
 def test_errors_with_a_known_stack_do_not_grow() -> None:
-    found = report(recorded())
+    found = _whole()
     known = {(line.dataset, line.machine, line.kind): line.known.mean for line in found.lines}
     assert {key: known[key] for key, bar in BARS.items() if known[key] > bar} == {}
     assert 0.85 <= found.covered_known <= 0.95
@@ -57,6 +58,18 @@ def test_peak_memory_is_within_three_per_cent_in_the_mean() -> None:
     assert fmean(abs(one.ratio - 1) for one in found) <= 0.03
     now = peaks(one.row for one in found[::4])
     assert [one.gib for one in now] == [pytest.approx(one.gib, rel=1e-5) for one in found[::4]]
+
+
+@cache
+def _whole() -> Report:
+    return report(recorded())
+
+
+@pytest.mark.parametrize("dataset", datasets())
+def test_a_data_set_alone_has_the_figures_it_has_among_all(dataset: str) -> None:
+    alone = report(recorded(), dataset=dataset)
+    assert alone.lines == tuple(line for line in _whole().lines if line.dataset == dataset)
+    assert alone.lines and 0 <= alone.covered_known <= 1 and 0 < alone.score < 10
 
 
 def test_every_row_is_predicted() -> None:

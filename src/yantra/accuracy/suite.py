@@ -122,6 +122,11 @@ def recorded() -> list[Parts]:
     ]
 
 
+def with_recorded(parts: Sequence[Parts], dataset: str) -> list[Parts]:
+    """Return the parts of a data set that was run, and what is recorded of all others."""
+    return [*(one for one in recorded() if one.row.dataset != dataset), *parts]
+
+
 def last() -> Report:
     """Return the figures of the last recorded run."""
     return report(recorded(), (), recorded_peaks())
@@ -142,11 +147,19 @@ def report(
     parts: Sequence[Parts],
     refused: tuple[tuple[str, str, str], ...] = (),
     memory: Sequence[Peak] = (),
+    dataset: str | None = None,
 ) -> Report:
-    """Return the figures of predictions, judged by fits that did not see them."""
+    """Return the figures of predictions, judged by fits that did not see them.
+
+    With a `dataset` they are of its rows alone; fits and intervals are from all `parts`.
+    """
     strange = judged(parts, unseen=True)
     known = with_intervals(judged(parts, unseen=False), strange)
     unseen = with_intervals(strange, strange)
+    if dataset is not None:
+        known, unseen = (
+            [one for one in rows_ if one.parts.row.dataset == dataset] for rows_ in (known, unseen)
+        )
     bands = [one.band for one in known]
     groups = _ranked(known)
     return Report(
@@ -266,9 +279,9 @@ def main() -> int:
         chosen: list[str | None] = [*sys.argv[sys.argv.index("--write") + 1 :]] or [None]
         for dataset in chosen:
             parts, refused = predicted_now(told=_told, dataset=dataset)
-            kept = [one for one in recorded() if dataset and one.row.dataset != dataset]
+            every = with_recorded(parts, dataset) if dataset else parts
             order = {row: at for at, row in enumerate(rows())}
-            record(sorted((*kept, *parts), key=lambda one: order[one.row]))
+            record(sorted(every, key=lambda one: order[one.row]))
             sys.stdout.writelines(f"refused: {one}\n" for one in refused)
         record_peaks(peaks(chosen_rows()))
     write_all(recorded())
