@@ -12,7 +12,7 @@ from yantra.base.errors import ConfigError
 from yantra.base.fields import Plugin
 from yantra.cli import main
 from yantra.compute import model_of, profiles
-from yantra.compute.contract import violations
+from yantra.compute.contract import DEVICES, LAWS
 from yantra.compute.model import Device, Estimates, Kernels
 from yantra.compute.profiles.correct import correction_of, families_of
 from yantra.compute.profiles.rows import HEAD, read
@@ -48,7 +48,7 @@ def corrected(rows: Any, gpu: str, device: Device, us: Any, asked: Kernels) -> E
     known = rows._replace(us=us)
 
     class Made:
-        pass
+        device = "made"
 
     Made.rows = known  # type: ignore[attr-defined]
     found = correction_of(Made, lambda some: of_table.estimate(some, device))  # type: ignore[arg-type]
@@ -124,7 +124,9 @@ def test_the_interval_is_narrow_where_it_was_measured_and_wide_far_away() -> Non
 
 
 def test_a_model_with_a_profile_keeps_the_laws_of_compute_models() -> None:
-    assert list(violations(measured("b200_sxm", profile="simumax-b200"))) == []
+    model = measured("b200_sxm", profile="simumax-b200")
+    found = [(law.__name__, law(model, device)) for law in LAWS for device in (B200, DEVICES[0])]
+    assert [one for one in found if one[1]] == []
 
 
 def test_a_what_if_without_a_rate_keeps_the_correction() -> None:
@@ -217,6 +219,20 @@ def test_a_stack_is_calibrated_beside_a_profile(
     steps.write_text(f"model,cluster,plan,seconds,profile\n{line},simumax-b20\n")
     assert main(calibrate) == 2
     assert "steps.csv:2: profile: no profile is named 'simumax-b20'" in capsys.readouterr().err
+
+
+def test_the_profile_of_another_machine_is_refused_or_said_to_be_unlike() -> None:
+    rows = profiles.load("simumax-a100-pcie").rows.kernels
+    with pytest.raises(
+        ConfigError, match=r"A100 PCIe .*times as long .*: it is of another machine"
+    ):
+        measured("b200_sxm", profile="simumax-a100-pcie").estimate(rows, B200)
+    h100 = Device(peak_flops=989.4e12, memory_bytes_per_s=3.35e12)
+    assert "times as slow as the tables), between" in measured(
+        "h100_sxm", profile="simumax-a100-pcie"
+    ).basis(rows, h100)
+    own = measured("a100_pcie", profile="simumax-a100-pcie").basis(rows, A100)
+    assert "times as slow" not in own
 
 
 def test_the_command_line_takes_a_profile_and_says_what_a_run_rests_on(

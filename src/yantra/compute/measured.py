@@ -126,10 +126,15 @@ class Measured(ComputeModel):
         if self.given.profile is None:
             return tables
         from yantra.compute import profiles
+        from yantra.compute.profiles.correct import UNLIKE
 
         profile = profiles.load(self.given.profile)
         count = len(profile.rows.kernels)
-        return f"{count} kernels measured on {profile.device}, between them {tables}"
+        made = self._correction(device)
+        assert made is not None
+        unlike = not 1 / UNLIKE < made.slower < UNLIKE
+        told = f" ({made.slower:.2g} times as slow as the tables)" if unlike else ""
+        return f"{count} kernels measured on {profile.device}{told}, between them {tables}"
 
     def _correction(self, device: Device) -> Correction | None:
         """Return what the profile says; where a what-if takes a rate away, as with that rate."""

@@ -15,10 +15,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from yantra.base.errors import ConfigError
 from yantra.compute.families import DEFAULT, family_of
 from yantra.compute.model import Estimates, Kernels
 from yantra.compute.profiles.near import FAMILIES, Near, learned, off, places_of
 from yantra.compute.profiles.types import Profile
+
+UNLIKE, ANOTHER = 1.8, 4.0
+"""Machines of one name differ by up to a third. A profile whose kernels are so many times as slow
+or as fast as the tables is said to be unlike them, or refused as that of another machine."""
+
+_LONG_NS = 2e4  # shorter kernels are launches, which tell little of a machine
 
 Estimator = Callable[[Kernels], Estimates]
 
@@ -28,6 +35,8 @@ class Correction(NamedTuple):
 
     by_family: tuple[tuple[str, Near], ...]
     launch_ns: float
+    slower: float
+    """How many times as long as the tables say its kernels take, in the middle."""
 
     def of(self, kernels: Kernels, made: Estimates) -> Estimates:
         """Return estimates as the profile corrects them."""
@@ -56,10 +65,14 @@ def families_of(kernels: Kernels) -> NDArray[np.str_]:
 
 
 def correction_of(profile: Profile, estimate: Estimator) -> Correction:
-    """Return what a profile says of a table's estimates: `estimate` gives them for its kernels."""
+    """Return what a profile says of a table's estimates: `estimate` gives them for its kernels.
+
+    Raises ConfigError for the profile of another machine.
+    """
     rows = profile.rows
     kernels, us = rows.kernels, rows.us
-    log_ratio = np.log(us * 1e3 / np.maximum(estimate(kernels).middle, 1e-9))
+    tables_ns = np.maximum(estimate(kernels).middle, 1e-9)
+    log_ratio = np.log(us * 1e3 / tables_ns)
     families = families_of(kernels)
     known = []
     for family in FAMILIES:
@@ -67,4 +80,9 @@ def correction_of(profile: Profile, estimate: Estimator) -> Correction:
         if own.any():
             places = places_of(kernels.take(own), family)
             known.append((family, learned(places, log_ratio[own])))
-    return Correction(tuple(known), rows.launch_us * 1e3)
+    long = log_ratio[tables_ns > _LONG_NS]
+    slower = float(np.exp(np.median(long))) if len(long) else 1.0
+    if not 1 / ANOTHER < slower < ANOTHER:
+        problem = f"its kernels take {slower:.2g} times as long as the tables of this device say"
+        raise ConfigError("profile", f"{profile.device}: {problem}: it is of another machine")
+    return Correction(tuple(known), rows.launch_us * 1e3, slower)
