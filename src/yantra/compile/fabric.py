@@ -68,7 +68,7 @@ def graph_of_scenario(scenario: Scenario) -> Graph:
     where, fabric = "cluster.fabric", scenario.fabric
     assert fabric is not None
     if isinstance(fabric.kind, str) and files.is_file(fabric.kind):
-        return files.read(fabric.kind)
+        return files.read(fabric.kind, dict(fabric.options).get("links", ()), where)
     if isinstance(fabric.kind, str) and is_notation(fabric.kind):
         return graph_of(read("product", _rates_of(fabric, scenario), where), where)
     return graph_of(builder_of(fabric, where), where)

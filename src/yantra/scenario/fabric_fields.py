@@ -4,6 +4,8 @@
     fabric: ./pod.graphml
     fabric: R(4)_FC(8)_SW(32)
 
+    fabric: {kind: pod.infragraph.yaml, links: {pcie: {bandwidth: 64 GB/s, latency: 300 ns}}}
+
 A kind's options are beside it. A notation alone takes bandwidth and latency of the dimensions of
 `cluster.topology`, which must be as many.
 """
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.fields import Field, Many, Plugin, Schema, Whole
 from yantra.base.fields.plugin_names import read_name, write_name
+from yantra.fabric.infragraph import PREFIX, is_infragraph
 from yantra.scenario.types import Placement, PlacementKind
 
 if TYPE_CHECKING:
@@ -32,8 +35,7 @@ class FabricField(Field):
         from yantra.fabric.graphs.notation import is_notation
 
         if isinstance(tree, str) and files.is_file(tree):
-            path = paths.normpath(paths.join(folder, tree)) if folder else tree
-            return Plugin(kind=path)
+            return Plugin(kind=_from_folder(tree, folder))
         if isinstance(tree, str) and is_notation(tree):
             return Plugin(kind=tree)
         whole = {"kind": tree} if isinstance(tree, str) else tree
@@ -42,6 +44,8 @@ class FabricField(Field):
         kind, given = whole.get("kind"), {key: whole[key] for key in whole if key != "kind"}
         if not isinstance(kind, str) or not kind:
             raise ConfigError(f"{where}.kind", expected_got("the name of a fabric", kind))
+        if is_infragraph(kind):
+            return self._infragraph(kind, given, where, folder)
         if files.is_file(kind) or is_notation(kind):
             raise ConfigError(f"{where}.kind", f"expected the name of a fabric; write {kind} alone")
         name = read_name(kind, folder)
@@ -57,6 +61,11 @@ class FabricField(Field):
             raise ConfigError(where, expected_got("a Plugin with the kind of a fabric", value))
         if isinstance(value.kind, type) or not is_plain(value.kind):
             builder_of(value, where)
+        elif is_infragraph(value.kind):
+            for name, given in value.options:
+                if name != "links":
+                    raise ConfigError(f"{where}.{name}", "unknown key; expected links")
+                _links().check(given, f"{where}.links")
         elif value.options:
             raise ConfigError(where, f"{value.kind} has no options")
 
@@ -65,8 +74,10 @@ class FabricField(Field):
 
         kind = value.kind
         if isinstance(kind, str) and files.is_file(kind):
-            relative = folder and not paths.isabs(kind)
-            return paths.relpath(kind, folder) if relative else kind
+            relative = folder and not paths.isabs(kind) and not kind.startswith(PREFIX)
+            written = paths.relpath(kind, folder) if relative else kind
+            said = dict(value.options).get("links")
+            return {"kind": written, "links": _links().write(said, folder)} if said else written
         if isinstance(kind, str) and is_plain(kind):
             return kind
         section, given = builders.get(kind).options, dict(value.options)
@@ -84,6 +95,9 @@ class FabricField(Field):
         if path[0] == "kind":
             return whole | {"kind": Field.put(self, None, path[1:], value, f"{where}.kind", folder)}
         kind = whole.get("kind")
+        if isinstance(kind, str) and is_infragraph(kind) and path[0] == "links":
+            links = _links().put(whole.get("links"), path[1:], value, f"{where}.links", folder)
+            return {"kind": kind, "links": links}
         if not isinstance(kind, str) or is_plain(kind):
             problem = f"unknown key; {kind or where} has no options"
             raise ConfigError(f"{where}.{path[0]}", problem)
@@ -95,7 +109,7 @@ class FabricField(Field):
         from yantra.fabric.graphs import builders, files
 
         if isinstance(value.kind, str) and files.is_file(value.kind):
-            return (value.kind,)
+            return () if value.kind.startswith(PREFIX) else (value.kind,)
         if isinstance(value.kind, str) and is_plain(value.kind):
             return ()
         file = builders.file_of(value.kind)
@@ -106,10 +120,29 @@ class FabricField(Field):
         form = {"type": "object", "required": ["kind"], "additionalProperties": True}
         return {"anyOf": [kind, form]}
 
+    def _infragraph(self, kind: str, given: dict[str, Any], where: str, folder: str) -> Plugin:
+        for key in given:
+            if key != "links":
+                raise ConfigError(f"{where}.{key}", "unknown key; expected links")
+        said = _links().read(given.get("links", {}), f"{where}.links", folder)
+        options = (("links", said),) if said else ()
+        return Plugin(kind=_from_folder(kind, folder), options=options)
+
     def _section(self, kind: str, where: str) -> Section:
         from yantra.fabric.graphs import builders
 
         return builders.get(kind, where).options
+
+
+def _links() -> Field:
+    from yantra.fabric.infragraph.speeds import LINKS
+
+    return LINKS
+
+
+def _from_folder(path: str, folder: str) -> str:
+    is_path = folder and not path.startswith(PREFIX)
+    return paths.normpath(paths.join(folder, path)) if is_path else path
 
 
 def is_plain(kind: str) -> bool:

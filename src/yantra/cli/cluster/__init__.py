@@ -14,6 +14,7 @@ class _Tools(Commands):
     known: ClassVar = {
         "list": "List the named clusters.",
         "show": "Show every number of a cluster with its source.",
+        "export": "Write a fabric in the form of another program.",
     }
 
 
@@ -25,4 +26,4 @@ class _Tools(Commands):
     ],
 )
 def command() -> None:
-    """List named clusters, and show their numbers with sources."""
+    """List named clusters, show their numbers with sources, and write fabrics."""

@@ -14,6 +14,7 @@ from yantra.fabric.graphs.builder import Builder
 from yantra.fabric.graphs.figures import Figure, Figures
 from yantra.fabric.graphs.graph import Graph
 from yantra.fabric.graphs.notation import is_notation, parse
+from yantra.fabric.infragraph import is_infragraph
 
 HEAD = ("fabric", "needs", "takes")
 
@@ -58,6 +59,8 @@ def shown(name: str, settings: Mapping[str, Any]) -> Shown:
     Where nothing is set it is the kind's example; else what has no default and is not set is that
     of the example.
     """
+    if is_infragraph(name):
+        return _infragraph(name, settings)
     if files.is_file(name):
         for key in settings:
             raise ConfigError(f"--set {key}", f"{name} is a file, which has no options")
@@ -70,6 +73,21 @@ def shown(name: str, settings: Mapping[str, Any]) -> Shown:
     options = {"dimensions": name, **settings}
     assumed = {"bandwidth": ["50 GB/s"] * dimensions, "latency": ["500 ns"] * dimensions}
     return _built(name, "product", options, assumed)
+
+
+def _infragraph(name: str, settings: Mapping[str, Any]) -> Shown:
+    from yantra.fabric.infragraph.speeds import LINKS
+
+    tree: Any = {}
+    for key, value in settings.items():
+        head, _, rest = key.partition(".")
+        link, _, field = rest.rpartition(".")
+        if head != "links" or not link:
+            expected = "links.NAME.bandwidth or links.NAME.latency"
+            raise ConfigError(f"--set {key}", f"unknown key; expected {expected}")
+        tree = LINKS.put(tree, (link, field), value, "--set links", "")
+    said = LINKS.read(tree, "--set links", "")
+    return Shown(name, files.read(name, said), None, {"links": tree} if tree else {}, ())
 
 
 def _built(

@@ -1,0 +1,227 @@
+"""InfraGraph: files and blueprints become graphs, and graphs of ours come back as they were."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from yantra import scenario
+from yantra.base.errors import ConfigError
+from yantra.cli import main
+from yantra.fabric.graphs import builders, graph_of
+from yantra.fabric.graphs import read as built
+from yantra.fabric.graphs.files import read
+from yantra.fabric.graphs.graph import NO_BOX, DeviceKind, Graph
+from yantra.fabric.infragraph import LinkSpeed
+from yantra.fabric.infragraph.blueprints import BLUEPRINTS
+from yantra.fabric.infragraph.writing import document
+
+EVERY = (("*", LinkSpeed(bytes_per_ns=10.0, latency_ns=100.0)),)
+POD = """infrastructure:
+  name: pod
+  devices:
+  - name: server
+    components:
+    - {name: xpu, count: 2, choice: xpu, xpu: {}}
+    - {name: nic, count: 1, choice: nic, nic: {}}
+    links: [{name: pcie}]
+    edges:
+    - {scheme: many2many, link: pcie, ep1: {component: xpu}, ep2: {component: nic}}
+  - name: switch
+    components:
+    - {name: asic, count: 1, choice: switch, switch: {}}
+    links: []
+    edges: []
+  links:
+  - name: cable
+    physical: {bandwidth: {choice: gigabits_per_second, gigabits_per_second: 400}}
+  instances:
+  - {name: host, device: server, count: 2}
+  - {name: leaf, device: switch, count: 1}
+  edges:
+  - scheme: many2many
+    link: cable
+    ep1: {instance: host, component: nic}
+    ep2: {instance: leaf, component: asic}
+annotations:
+  nodes:
+  - {name: host.0.xpu.0, attributes: [{attribute: rank, value: '3'}]}
+  - {name: host.0.xpu.1, attributes: [{attribute: rank, value: '2'}]}
+  - {name: host.1.xpu.0, attributes: [{attribute: rank, value: '1'}]}
+  - {name: host.1.xpu.1, attributes: [{attribute: rank, value: '0'}]}
+"""
+PCIE = LinkSpeed(bytes_per_ns=64.0, latency_ns=300.0)
+SAID = (("cable", LinkSpeed(latency_ns=500.0)), ("pcie", PCIE))
+
+
+@pytest.fixture(autouse=True)
+def _package(request: pytest.FixtureRequest) -> None:
+    if "without_package" not in request.fixturenames:
+        pytest.importorskip("infragraph", reason="the package infragraph is not installed")
+
+
+def pod(folder: Path, text: str = POD) -> str:
+    path = folder / "pod.infragraph.yaml"
+    path.write_text(text)
+    return str(path)
+
+
+def test_a_description_becomes_ranks_cards_switches_and_boxes(tmp_path: Path) -> None:
+    graph = read(pod(tmp_path), SAID)
+    names = [graph.name_of(device) for device in range(graph.devices)]
+    assert names[:4] == ["host.1.xpu.1", "host.1.xpu.0", "host.0.xpu.1", "host.0.xpu.0"]
+    kinds = [tier.kind for tier in graph.tiers]
+    assert kinds == [DeviceKind.RANK, DeviceKind.SWITCH, DeviceKind.NIC]
+    assert [tier.size for tier in graph.tiers] == [4, 1, 2]
+    assert len(set(graph.boxes[:2])) == len(set(graph.boxes[2:4])) == 1
+    assert graph.boxes[0] != graph.boxes[2] and graph.boxes[names.index("leaf.0.asic.0")] == NO_BOX
+    speeds = {
+        (graph.labels[label], rate, latency)
+        for label, rate, latency in zip(
+            graph.links.label, graph.links.bytes_per_ns, graph.links.latency_ns, strict=True
+        )
+    }
+    assert speeds == {("pcie", 64.0, 300.0), ("cable", 50.0, 500.0)}
+    assert len(graph.links.start) == 12
+
+
+def test_what_the_description_does_not_say_is_asked_for_by_the_name_of_the_link(
+    tmp_path: Path,
+) -> None:
+    path = pod(tmp_path)
+    with pytest.raises(ConfigError) as raised:
+        read(path, (("pcie", PCIE),), "cluster.fabric")
+    assert str(raised.value) == (
+        f"cluster.fabric.links.cable.latency: missing; {path} does not say it; links.* is for all "
+        "links"
+    )
+    with pytest.raises(ConfigError, match=r"links\.pcle: .* has no links of this name"):
+        read(path, (("pcle", PCIE),))
+
+
+def test_what_is_said_of_a_link_goes_before_the_file_and_the_rest_after_it(tmp_path: Path) -> None:
+    faster = (("cable", LinkSpeed(bytes_per_ns=100.0)), *EVERY)
+    for said, rate in ((faster, 100.0), (EVERY, 50.0)):
+        graph = read(pod(tmp_path), said)
+        cables = graph.links.label == graph.labels.index("cable")
+        assert set(graph.links.bytes_per_ns[cables]) == {rate}
+
+
+@pytest.mark.parametrize("name", sorted(BLUEPRINTS))
+def test_every_blueprint_is_a_graph_whose_ranks_reach_each_other(
+    name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    graph = read(f"infragraph:{name}", EVERY)
+    assert graph.ranks >= 4 and graph.unreached() is None
+    assert (graph.boxes[: graph.ranks] != NO_BOX).all()
+    assert capfd.readouterr() == ("", "")
+
+
+def same(one: Graph, other: Graph) -> bool:
+    def cables(graph: Graph) -> list[tuple[Any, ...]]:
+        labels = [graph.labels[label] for label in graph.links.label]
+        return sorted(zip(*(column.tolist() for column in graph.links[:4]), labels, strict=True))
+
+    def boxes(graph: Graph) -> list[int]:
+        numbers: dict[int, int] = {NO_BOX: NO_BOX}
+        return [numbers.setdefault(int(box), len(numbers)) for box in graph.boxes]
+
+    return (
+        (one.ranks, one.devices) == (other.ranks, other.devices)
+        and np.array_equal(one.kinds, other.kinds)
+        and cables(one) == cables(other)
+        and boxes(one) == boxes(other)
+    )
+
+
+@pytest.mark.parametrize("name", builders.names())
+def test_ours_written_and_read_back_is_equal(name: str, tmp_path: Path) -> None:
+    graph = graph_of(built(name, builders.get(name).example, "fabric"), "fabric")
+    path = tmp_path / "ours.infragraph.json"
+    path.write_text(json.dumps(document(graph, name)))
+    assert same(read(path), graph)
+
+
+def test_the_commands_write_and_show_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "ours.infragraph.yaml")
+    assert main(["cluster", "export", "dgx1", "--infragraph", "-o", path]) == 0
+    assert main(["topology", "show", path, "--json"]) == 0
+    form = json.loads(capsys.readouterr().out.partition("\n")[2])
+    assert form["ranks"] == 8 and form["bisection_bytes_per_ns"]["value"] == 150.0
+    words = ["--set", "links.*.bandwidth=64GB/s", "--set", "links.*.latency=100ns"]
+    assert main(["topology", "show", "infragraph:mi300x", *words]) == 0
+    assert "infinity_fabric     56    64 GB/s" in capsys.readouterr().out
+
+
+def test_a_scenario_names_speeds_of_links_and_is_read_back_equal() -> None:
+    text = """
+workload: {traces: "job.{rank}.et"}
+cluster:
+  topology: [{kind: ring, size: 4, bandwidth: 50 GB/s, latency: 500 ns}]
+  fabric: {kind: pod.infragraph.yaml, links: {pcie: {bandwidth: 64 GB/s, latency: 300 ns}}}
+collectives: {all_reduce: [ring]}
+"""
+    asked = scenario.loads(text, "/jobs")
+    assert asked.fabric is not None and asked.fabric.kind == "/jobs/pod.infragraph.yaml"
+    assert asked.fabric.options == (("links", (("pcie", PCIE),)),)
+    assert scenario.loads(scenario.to_yaml(asked, "/jobs"), "/jobs") == asked
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("count: 2}", "count: 2000000000}", "expands to 6000000001 components; expected at most"),
+        ("{name: leaf, device: switch, count: 1}", "{name: leaf, device: switch, count: 1900000}",
+         "expands to 3800004 edges; expected at most 3000000") ,
+        ("link: pcie", "link: 4", "the package infragraph refuses it: "),
+        ("choice: xpu, xpu: {}", "choice: cpu, cpu: {}", "has no components of choice xpu"),
+        ("value: '0'", "value: '7'", "there is no rank 0 among 4 ranks"),
+        ("value: '0'", "value: '1'", "rank 1 is given to two devices"),
+        ("host.1.xpu.1", "host.1.xpu.9", "the package infragraph refuses it: host.1.xpu.9"),
+        ("infrastructure:", "infra:", "the package infragraph refuses it: "),
+        (POD, "- 1\n", "expected a mapping with devices, instances and edges, got [1]"),
+        ("{name: nic, count: 1, choice: nic, nic: {}}", "{name: server, count: 1, choice: device}",
+         "has devices in devices, more than 20 deep"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_is_said(
+    tmp_path: Path, old: str, new: str, problem: str
+) -> None:
+    assert old in POD
+    with pytest.raises(ConfigError) as raised:
+        read(pod(tmp_path, POD.replace(old, new, 1)), SAID)
+    assert problem in str(raised.value), str(raised.value)
+
+
+def test_what_infragraph_cannot_hold_is_refused(tmp_path: Path) -> None:
+    head = "from,to,bandwidth,latency,label,one_way\n"
+    for rows, problem in (
+        ("0,1,1 GB/s,1 ns,a,yes\n1,0,2 GB/s,1 ns,b,yes\n", "links whose two ways differ"),
+        ("0,1,1 GB/s,1 ns,a,no\n0,1,1 GB/s,1 ns,b,no\n", "several cables between the same two"),
+        ("0,1,1 GB/s,1 ns,a/b,no\n", 'the label "a/b"; expected letters'),
+    ):
+        (tmp_path / "t.csv").write_text(head + rows)
+        with pytest.raises(ConfigError) as raised:
+            document(read(tmp_path / "t.csv"), "t")
+        assert problem in str(raised.value)
+
+
+def test_an_unknown_blueprint_is_told_those_that_are_known() -> None:
+    with pytest.raises(ConfigError, match=r"no blueprint is named 'dgx-h10'; .*did you mean"):
+        read("infragraph:dgx-h10")
+
+
+@pytest.fixture
+def without_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "infragraph.infragraph_service", None)
+
+
+def test_without_the_package_the_error_says_how_to_get_it(
+    without_package: None, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=r"needs the package infragraph, 3\.1 or newer: pip inst"):
+        read(pod(tmp_path), SAID)
