@@ -10,12 +10,14 @@ import pytest
 
 from yantra import _core, network, scenario
 from yantra.base.errors import ConfigError
-from yantra.chakra import TraceBuilder
+from yantra.base.fields import Plugin
+from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.compile import compile
 from yantra.compile.fabric import graph_of_scenario, native, set_fabric
 from yantra.fabric.graphs import builders, graph_of, read
 from yantra.fabric.graphs.placement import placed
 from yantra.network import routings
+from yantra.run.simulate import simulate
 from yantra.scenario.types import Placement
 
 TEXT = """
@@ -226,3 +228,28 @@ def test_a_shuffle_follows_from_its_seed_and_uses_each_device_once() -> None:
     )
     assert np.array_equal(one, again) and not np.array_equal(one, other)
     assert sorted(one.tolist()) == list(range(6))
+
+
+@pytest.mark.parametrize("kind", ["flow", "store_and_forward"])
+@pytest.mark.parametrize("name", builders.names())
+def test_every_fabric_runs_an_all_reduce(name: str, kind: str) -> None:
+    section = builders.get(name).options
+    given = section.read(dict(builders.get(name).example), "fabric", "")
+    names = [own for own, _, _ in section.entries.values() if own in vars(given)]
+    builder = TraceBuilder()
+    builder.collective(CollectiveType.ALL_REDUCE, 1_000_000)
+    ring = scenario.Dimension(kind="ring", size=4, bytes_per_ns=1.0, latency_ns=1.0)
+    result = simulate(
+        scenario.Scenario(
+            workload=scenario.Traces(traces=(builder.build(),) * 4),
+            topology=scenario.Topology(dimensions=(ring,)),
+            fabric=Plugin(kind=name, options=tuple((own, getattr(given, own)) for own in names)),
+            network=kind,
+            routing=Plugin(kind="ecmp", options=(("stay_in_box", 1.0),)),
+            placement=Placement(kind="random", seed=3),
+            collectives=scenario.Collectives(all_reduce=("ring",), endpoint_delay_ns=0),
+            device=scenario.Device(memory_bytes_per_s=1e15),
+        )
+    )
+    fastest = graph_of(read(name, builders.get(name).example, "f"), "f").links.bytes_per_ns.max()
+    assert result.makespan_ns >= 6 * 250_000 / fastest

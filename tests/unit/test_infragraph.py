@@ -11,6 +11,8 @@ import pytest
 
 from yantra import scenario
 from yantra.base.errors import ConfigError
+from yantra.base.fields import Plugin
+from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.cli import main
 from yantra.fabric.graphs import builders, graph_of
 from yantra.fabric.graphs import read as built
@@ -19,6 +21,8 @@ from yantra.fabric.graphs.graph import NO_BOX, DeviceKind, Graph
 from yantra.fabric.infragraph import LinkSpeed
 from yantra.fabric.infragraph.blueprints import BLUEPRINTS
 from yantra.fabric.infragraph.writing import document
+from yantra.run.simulate import simulate
+from yantra.scenario import Dimension
 
 EVERY = (("*", LinkSpeed(bytes_per_ns=10.0, latency_ns=100.0)),)
 POD = """infrastructure:
@@ -225,3 +229,52 @@ def test_without_the_package_the_error_says_how_to_get_it(
 ) -> None:
     with pytest.raises(ConfigError, match=r"needs the package infragraph, 3\.1 or newer: pip inst"):
         read(pod(tmp_path), SAID)
+
+
+@pytest.mark.parametrize("name", sorted(BLUEPRINTS))
+def test_every_blueprint_runs_an_all_reduce(name: str) -> None:
+    graph = read(f"infragraph:{name}", EVERY)
+    ranks = graph.ranks
+    builder = TraceBuilder()
+    builder.collective(CollectiveType.ALL_REDUCE, 1_000_000)
+    trace = builder.build()
+    switch = Dimension(kind="switch", size=ranks, bytes_per_ns=10.0, latency_ns=100.0)
+    routing = Plugin(kind="ecmp", options=(("stay_in_box", 1.0),))
+    result = simulate(
+        scenario.Scenario(
+            workload=scenario.Traces(traces=(trace,) * ranks),
+            topology=scenario.Topology(dimensions=(switch,)),
+            fabric=Plugin(kind=f"infragraph:{name}", options=(("links", EVERY),)),
+            routing=routing,
+            network="flow",
+            collectives=scenario.Collectives(all_reduce=("ring",), endpoint_delay_ns=0),
+            device=scenario.Device(memory_bytes_per_s=1e15),
+        )
+    )
+    # A rank of a ring sends 2 (n - 1) parts one after the other.
+    fastest = graph.links.bytes_per_ns.max()
+    assert result.makespan_ns >= 2 * (ranks - 1) * (1_000_000 / ranks) / fastest
+
+
+def test_a_training_step_runs_on_a_description(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = pod(tmp_path)
+    plan = ["--model", "llama3-8b", "--tp", "2", "--dp", "2", "-o", "step.yw"]
+    assert main(["workload", "train", *plan]) == 0
+    words = ["run", "step.yw", "--cluster", path, "--network", "flow", "--all-reduce", "ring"]
+    words += ["--all-gather", "ring", "--reduce-scatter", "ring"]
+    speeds = ["pcie.bandwidth=64GB/s", "pcie.latency=300ns", "cable.latency=500ns"]
+    device = ["compute=roofline", "peak=400TFLOP/s", "memory_bandwidth=2TB/s"]
+    told = [f"cluster.fabric.links.{one}" for one in speeds]
+    told += [f"cluster.device.{one}" for one in device]
+    capsys.readouterr()
+    assert main([*words, *(word for one in told for word in ("--set", one)), "--json"]) == 0
+    form = json.loads(capsys.readouterr().out)
+    dimensions = form["scenario"]["cluster"]["topology"]
+    assert [one["size"] for one in dimensions] == [2, 2]
+    assert main([*words, *(word for one in told[1:] for word in ("--set", one))]) == 2
+    assert "cluster.fabric.links.pcie.bandwidth: missing; " in capsys.readouterr().err
+    assert main([*words, "--dtype", "bf16"]) == 2
+    assert capsys.readouterr().err.startswith("error: --dtype: only with a named cluster; got bf1")

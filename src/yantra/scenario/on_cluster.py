@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from yantra.base.errors import CapacityError
+from yantra.base.errors import CapacityError, ConfigError
 from yantra.fabric import clusters
 from yantra.fabric.clusters.types import Speeds
+from yantra.fabric.infragraph import is_infragraph
 from yantra.scenario.layout import DOCUMENT, scenario_of
 from yantra.scenario.settings import Settings, with_settings
 from yantra.scenario.training import templates_of
@@ -61,18 +62,35 @@ def on_cluster(
             chosen["chunks"] = chunks
         return tree | {"collectives": tree.get("collectives", {}) | chosen} if chosen else tree
 
-    rests = stack or profile or collectives  # on measured kernels
+    given = settings or {}
+    described = is_infragraph(cluster)
+    if described:
+        from yantra.scenario.on_infragraph import cluster_tree
+
+        only_named = {
+            "--dtype": dtype,
+            "--speeds": speeds,
+            "--profile": profile,
+            "--collectives": collectives,
+        }
+        for option, value in only_named.items():
+            if value is not None:
+                raise ConfigError(option, f"only with a named cluster; got {value} for {cluster}")
+        where = cluster_tree(cluster, given)
+    else:
+        rests = stack or profile or collectives  # on measured kernels
+        where = {"name": cluster, "speeds": speeds or ("measured" if rests else "achievable")}
+        where |= {"dtype": dtype} if dtype else {}
+        where |= {"profile": profile} if profile else {}
+        where |= {"collectives": collectives} if collectives else {}
     tree = {
         "workload": {"templates": workload} if isinstance(workload, str) else workload,
-        "cluster": {"name": cluster, "speeds": speeds or ("measured" if rests else "achievable")}
-        | ({"dtype": dtype} if dtype else {})
-        | ({"profile": profile} if profile else {})
-        | ({"collectives": collectives} if collectives else {}),
+        "cluster": where,
         "semantics": semantics,
         "network": network,
     } | ({"stack": stack} if stack else {})
-    given = settings or {}
-    clusters.load(given.get("cluster.name", cluster))  # a name that nobody knows is told first
+    if not described:
+        clusters.load(given.get("cluster.name", cluster))  # a name that nobody knows is told first
     scenario = scenario_of(DOCUMENT.read(with_settings(tree, given, "", with_collectives), "", ""))
     if not ignore_memory and isinstance(scenario.workload, WorkloadFile | TrainingStep):
         machine = scenario.machine
