@@ -144,6 +144,11 @@ def test_what_is_wrong_with_a_file_is_said_with_its_place(
     assert said.startswith(f"{tmp_path / name}") and problem in said, said
 
 
+def test_what_a_graphml_file_declares_as_its_encoding_changes_nothing(tmp_path: Path) -> None:
+    made = graph(tmp_path, "t.graphml", GRAPHML.replace('encoding="UTF-8"', 'encoding="UTF-B"'))
+    assert made.ranks == 2
+
+
 def test_an_unknown_ending_names_those_that_are_known(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"expected a file that ends in one of \.csv, \.yaml"):
         read_file(tmp_path / "t.dot")

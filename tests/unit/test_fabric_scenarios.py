@@ -253,3 +253,16 @@ def test_every_fabric_runs_an_all_reduce(name: str, kind: str) -> None:
     )
     fastest = graph_of(read(name, builders.get(name).example, "f"), "f").links.bytes_per_ns.max()
     assert result.makespan_ns >= 6 * 250_000 / fastest
+
+
+def test_a_named_cluster_takes_a_fabric_and_is_then_called_changed() -> None:
+    text = """
+workload: {{traces: "job.{{rank}}.et"}}
+cluster: {{name: hgx-h100, ranks: 16, fabric: {fabric}, placement: random}}
+"""
+    asked = scenario.loads(text.format(fabric=FAT_TREE))
+    assert asked.fabric is not None and asked.fabric.kind == "fat_tree"
+    assert asked.placement.kind == "random"
+    assert asked.machine.name is not None and asked.machine.name.endswith("(changed)")
+    with pytest.raises(ConfigError, match=r"cluster\.fabric\.k: expected an even number of ports"):
+        scenario.loads(text.format(fabric=FAT_TREE.replace("k: 4", "k: 3")))

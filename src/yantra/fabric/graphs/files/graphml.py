@@ -38,7 +38,7 @@ class _Reader:
     def __init__(self, name: str) -> None:
         self.name = name
         self.gathering = Gathering(name)
-        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser = expat.ParserCreate("utf-8", " ")  # whatever the file declares
         self._parser.buffer_text = True
         self._parser.StartDoctypeDeclHandler = self._doctype
         self._parser.StartElementHandler = self._begin
