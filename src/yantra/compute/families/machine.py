@@ -2,7 +2,8 @@
 
 A GPU's own tables are taken as they are. Another device takes those of the nearest GPU: where
 arithmetic bounds a kernel its time follows the ratio of the peaks, where memory does the ratio of
-the bandwidths, and what is neither (launches) stays. So it is right for a device that is like the
+the bandwidths, and what is neither (launches) stays. What a formula gets wrong fades with how far
+the device is from that GPU (`Machine.likeness`). So it is right for a device that is like the
 other but for its rates, and no further: the interval is wider by `SCALED`.
 """
 
@@ -96,6 +97,19 @@ class Machine(NamedTuple):
             problem = f"{dtype} has no rate on {self.name}; expected one of {', '.join(self.peaks)}"
             raise ConfigError("compute", problem + did_you_mean(dtype, self.peaks))
         return known
+
+    @property
+    def likeness(self) -> float:
+        """Return how far what a formula gets wrong on the table's GPU holds here, from 0 to 1.
+
+        Kernels of one generation have like habits: 1 / (1 + d^4), d the sum of the log ratios of
+        the peak in 16 bits and of the bandwidth. H100 and H200 have 0.98, A100 and H100 0.12.
+        """
+        pairs = [(self.memory_bytes_per_s, self.gpu.memory_bytes_per_s)]
+        both = [name for name in LIKE_BF16 if name in self.peaks and name in self.gpu.peaks]
+        pairs += [(self.peaks[name], self.gpu.peaks[name]) for name in both[:1]]
+        apart = sum(abs(log(have / has)) for have, has in pairs if not isinf(have))
+        return 1.0 / (1.0 + apart**4)
 
     @property
     def title(self) -> str:
