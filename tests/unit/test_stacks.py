@@ -79,6 +79,25 @@ def test_no_kernel_is_shorter_than_its_launch() -> None:
     assert durations[durations > 0].min() >= 50_000
 
 
+@pytest.mark.parametrize("launch_us", [10.0, 65.0, 400.0])
+def test_a_step_takes_at_least_what_the_host_launches_one_after_the_other(launch_us: float) -> None:
+    result = simulate(scenario(Stack(launch_ns=launch_us * 1e3)))
+    nodes = result.nodes
+    kernels = np.array([kind.startswith("COMP") for kind in nodes.values("type")])
+    took = (nodes["end_ns"] - nodes["start_ns"]) > 0
+    for rank in np.unique(nodes["rank"]):
+        launches = int(np.sum(kernels & took & (nodes["rank"] == rank)))
+        assert launches > 1000
+        assert result.makespan_ns >= launches * launch_us * 1e3
+
+
+def test_a_graph_that_is_launched_at_once_leaves_kernels_as_measured() -> None:
+    captured = time(Stack(launch_ns=0.0))
+    assert captured == time(None)
+    times = [time(Stack(launch_ns=us * 1e3)) for us in (0.0, 5.0, 50.0, 500.0)]
+    assert times == sorted(times) and times[0] < times[-1]
+
+
 def test_stragglers_count_from_64_nodes_on() -> None:
     plan = Plan(tp=8, dp=256, global_batch=256)
     parts = cluster_parts("hgx-h100", plan.ranks, speeds="measured")
