@@ -23,8 +23,11 @@ struct Packet {
 
 class World final : private Completions {
 public:
-    explicit World(const SharedBusParameters& parameters)
-        : engine_(1), bus_(engine_, *this, parameters, TimeScale::picoseconds(), false, 1) {}
+    explicit World(const SharedBusParameters& parameters, bool as_upstream = false)
+        : engine_(1),
+          bus_(engine_, *this, parameters,
+               as_upstream ? TimeScale::truncated_nanoseconds() : TimeScale::picoseconds(), as_upstream,
+               1) {}
 
     void cross(const Packet& packet) {
         const u32 number = static_cast<u32>(crossed_++);
@@ -129,6 +132,29 @@ void the_smallest_packets_wait_for_the_gap() {
     }
 }
 
+// Upstream aborts at a packet of no bytes. Of one that its 32 bits cut to none, a byte fewer than none is
+// transferred: that takes time off the latency, and never ends in the past.
+void packets_of_no_bytes_take_the_latency() {
+    SharedBusParameters bus;
+    bus.enabled = true;
+    for (const double per_byte : {0.0, 0.5, 4.0}) {
+        for (const u64 latency : {0u, 100u}) {
+            bus.gap_per_byte = per_byte;
+            bus.latency = latency;
+            for (const bool as_upstream : {false, true}) {
+                World world(bus, as_upstream);
+                world.cross({.from_memory = true, .bytes = 0});
+                world.run();
+                check(world.ticks[0] == 2 * latency, "a packet of no bytes takes another time", latency);
+            }
+            World cut(bus, true);
+            cut.cross({.from_memory = true, .bytes = u64{1} << 32U});
+            cut.run();
+            check(cut.ticks[0] <= 2 * latency, "a packet cut to no bytes takes longer", latency);
+        }
+    }
+}
+
 // Both sides send: what crosses one way does not starve the other.
 void nothing_starves(u32 seed) {
     test::Random random(seed);
@@ -145,6 +171,7 @@ void nothing_starves(u32 seed) {
 }  // namespace
 
 int main() {
+    packets_of_no_bytes_take_the_latency();
     for (u32 seed = 0; seed < 40; ++seed) {
         one_packet_takes_the_sum(seed);
         packets_come_in_their_order(seed);
