@@ -219,6 +219,8 @@ void bind_work(nb::module_& module) {
 }
 
 void bind_builder(nb::module_& module) {
+    nb::class_<LinkChange>(module, "LinkChange")
+        .def(nb::init<u64, u32, double>(), nb::kw_only(), "tick"_a, "link"_a, "bytes_per_ns"_a);
     nb::class_<Model>(module, "Model")
         .def_prop_ro("fabric", [](const Model& self) { return self.fabric; });
     bind_work(module);
@@ -237,6 +239,7 @@ void bind_builder(nb::module_& module) {
                               std::map<std::string, double> options, u64 seed, const RankColumn& placement) {
             self.set_fabric(std::move(graph), {std::move(routing), std::move(options), seed}, column(placement));
         }, "graph"_a, "routing"_a, "options"_a, "seed"_a, "placement"_a)
+        .def("set_link_changes", &ModelBuilder::set_link_changes, "changes"_a, "reroute_delay"_a)
         .def("set_memory", &ModelBuilder::set_memory, "memory"_a)
         .def("match_by_tag", &ModelBuilder::match_by_tag)
         .def("add_dimension", [](ModelBuilder& self, const Dimension& dimension,

@@ -1,6 +1,7 @@
 #include "model/builder.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -92,6 +93,21 @@ void ModelBuilder::set_fabric(std::shared_ptr<const FabricGraph> graph, RoutingC
     model().fabric = std::move(graph);
     model().routing = std::move(routing);
     model().placement = std::move(placement);
+}
+
+void ModelBuilder::set_link_changes(std::vector<LinkChange> changes, u64 reroute_delay) {
+    ensure(model().fabric != nullptr, "model builder: links change before there is a fabric");
+    u64 before = 0;
+    for (const LinkChange& change : changes) {
+        if (change.link >= model().fabric->links() || change.tick < before || !(change.bytes_per_ns >= 0.0) ||
+            !std::isfinite(change.bytes_per_ns)) {
+            throw std::invalid_argument(
+                "link changes: expected links of the fabric and rates of 0 or more, in order of time");
+        }
+        before = change.tick;
+    }
+    model().link_changes = std::move(changes);
+    model().reroute_delay = reroute_delay;
 }
 
 AddedLayout ModelBuilder::add_layout(const std::vector<OffsetAxis>& axes, bool ascending) {

@@ -82,6 +82,9 @@ public:
     // placement is the ranks in their order. std::invalid_argument for a routing that the fabric does not
     // allow, or a placement that is none.
     void set_fabric(std::shared_ptr<const FabricGraph> graph, RoutingChoice routing, std::vector<u32> placement);
+    // Links of the fabric that change their rate, fail or return at ticks, and how long ways take to follow.
+    // std::invalid_argument for a link that is not there, or times out of order.
+    void set_link_changes(std::vector<LinkChange> changes, u64 reroute_delay);
     void set_memory(const RemoteMemory& memory) { model().memory = memory; }
     // Tags of different communicators may collide, and messages then meet.
     void match_by_tag() { model().match_by_tag = true; }

@@ -70,6 +70,8 @@ struct Model {
     std::shared_ptr<const FabricGraph> fabric;
     RoutingChoice routing;           // over the fabric
     std::vector<u32> placement;      // by rank: its device of the fabric
+    std::vector<LinkChange> link_changes;   // of the fabric, in order of time
+    u64 reroute_delay = 0;           // ticks from a failure, or a return, until ways avoid or use the link
     NetworkChoice network;
     SystemParameters system;
     RemoteMemory memory;

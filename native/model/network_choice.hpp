@@ -41,6 +41,13 @@ public:
     virtual std::unique_ptr<NetworkFromOutside> make(NetworkPort& port) const = 0;
 };
 
+// A link of a fabric that has another rate from a time on: 0 while it is down.
+struct LinkChange {
+    u64 tick = 0;
+    u32 link = 0;
+    double bytes_per_ns = 0.0;
+};
+
 struct NetworkChoice {
     std::string level = "analytical";
     std::map<std::string, double> options;   // those that are given; see NetworkLevel

@@ -50,7 +50,9 @@ std::vector<double> rates_of(const Ways& ways) {
 }  // namespace
 
 FlowNetwork::FlowNetwork(const Model& model, const Grid& grid, Engine& engine, Options options)
-    : ways_(model, grid),
+    : changes_(model.link_changes),
+      reroute_delay_(model.reroute_delay),
+      ways_(model, grid),
       scale_(model.scale),
       ticks_per_ns_(static_cast<double>(model.scale.ticks_per_ns())),
       queue_(engine.queue),
@@ -62,22 +64,29 @@ FlowNetwork::FlowNetwork(const Model& model, const Grid& grid, Engine& engine, O
       busy_since_(ways_.links()),
       next_end_ns_(no_end_ns) {
     probe_.keeps(ways_.links(), ways_.groups());
+    if (!changes_.empty()) {
+        is_down_.resize(ways_.links());
+        is_avoided_.resize(ways_.links());
+    }
+    for (u32 at = 0; at < changes_.size(); ++at) {
+        queue_.schedule(changes_[at].tick, {Owner::network, changes}, at);
+    }
 }
 
 // Flows over a link for each byte per ns: what an adaptive routing looks at.
 double FlowNetwork::load(u32 link) const { return flows_over_[link] / ways_.bytes_per_ns(link); }
 
-u32 FlowNetwork::route_of(const Message& message, u32 packet) {
+u32 FlowNetwork::route_of(RankId src, RankId dst, u32 packet) {
     if (ways_.by_packet() || ways_.by_load()) {
-        ways_.route(message.src, message.dst, packet, this, path_);
+        ways_.route(src, dst, packet, this, path_);
         return known_route(path_);
     }
-    const u64 pair = u64{message.src.index()} << 32U | message.dst.index();
+    const u64 pair = u64{src.index()} << 32U | dst.index();
     const auto found = route_of_pair_.find(pair);
     if (found != route_of_pair_.end()) {
         return found->second;
     }
-    ways_.route(message.src, message.dst, 0, this, path_);
+    ways_.route(src, dst, 0, this, path_);
     return route_of_pair_[pair] = known_route(path_);
 }
 
@@ -126,12 +135,19 @@ void FlowNetwork::send(const Message& message, Notice arrived, Notice departed) 
     double alone_ns = 0.0;
     double latency_ns = 0.0;
     for (u32 packet = 0; packet < parts; ++packet) {
-        const u32 number_of_route = route_of(message, packet);
+        const u32 number_of_route = route_of(message.src, message.dst, packet);
         const Route& route = routes_[number_of_route];
         const u64 bytes = message.bytes / parts + (packet < message.bytes % parts ? 1 : 0);
         alone_ns = std::max(alone_ns, static_cast<double>(bytes) / route.bytes_per_ns);
         latency_ns = std::max(latency_ns, route.latency_ns);
-        send_part(number, number_of_route, bytes);
+        Part part;
+        part.transit = number;
+        part.src = message.src;
+        part.dst = message.dst;
+        part.packet = packet;
+        part.route = number_of_route;
+        part.bytes = bytes;
+        send_part(part);
     }
     probe_.takes(scale_.ticks(latency_ns));
     if (!departed.kind.is_none()) {
@@ -139,15 +155,15 @@ void FlowNetwork::send(const Message& message, Notice arrived, Notice departed) 
     }
 }
 
-void FlowNetwork::send_part(u32 transit, u32 route_number, u64 bytes) {
-    const Route& route = routes_[route_number];
-    const u32 number = parts_.take();
+void FlowNetwork::send_part(const Part& sent) {
+    const Route& route = routes_[sent.route];
+    const u32 number = parts_.take(sent);
+    parts_made_ = std::max(parts_made_, number + 1);
     Part& part = parts_[number];
-    part = {transit, transits_[transit].first_part, route_number, none, bytes, now_ns() + route.latency_ns, 0,
-            false};
-    transits_[transit].first_part = number;
+    part.next = std::exchange(transits_[sent.transit].first_part, number);
+    part.enters_ns = now_ns() + route.latency_ns;
     for (u32 link : route.links) {
-        use_[link].bytes += bytes;
+        use_[link].bytes += part.bytes;
         use_[link].messages += 1;
     }
     queue_.schedule(tick_of(part.enters_ns), {Owner::network, enters}, number);
@@ -170,12 +186,21 @@ void FlowNetwork::handle(const Event& event) {
             is_settling_ = false;
             settle();
             return;
+        case changes:
+            change(changes_[event.index]);
+            return;
+        case reroutes:
+            reroute();
+            return;
     }
 }
 
 void FlowNetwork::enter(u32 number) {
     Part& part = parts_[number];
     part.entered = queue_.now();
+    if (is_cut(part.route)) {
+        take_another_way(number);
+    }
     const u32 of_class = routes_[part.route].of_class;
     if (part.bytes == 0 || of_class == none) {
         arrive(number);
@@ -186,7 +211,8 @@ void FlowNetwork::enter(u32 number) {
     }
     // What begins in one tick begins at once, so that rates are solved once.
     const double now = sharing_.now_ns();
-    const double start_ns = is_settling_ ? now : std::max(part.enters_ns, now);
+    const bool is_now = is_settling_ && part.enters_ns <= now + 1.0 / ticks_per_ns_;
+    const double start_ns = is_now ? now : std::max(part.enters_ns, now);
     part.flow = sharing_.start(of_class, static_cast<double>(part.bytes), start_ns);
     if (part_of_.size() <= part.flow) {
         part_of_.resize(part.flow + std::size_t{1}, none);
@@ -213,6 +239,7 @@ void FlowNetwork::end(double until_ns) {
 
 void FlowNetwork::arrive(u32 number) {
     parts_[number].is_over = true;
+    parts_[number].flow = none;
     for (u32 link : routes_[parts_[number].route].links) {
         probe_.carried(link, ways_.group(link), parts_[number].entered, queue_.now(), parts_[number].bytes);
     }
@@ -282,6 +309,74 @@ void FlowNetwork::settle() {
     if (next_end_ns_ != no_end_ns) {
         queue_.schedule(tick_of(next_end_ns_), {Owner::network, ends}, wake_);
     }
+}
+
+void FlowNetwork::change(const LinkChange& change) {
+    if (next_end_ns_ <= now_ns()) {
+        end(now_ns());
+    }
+    if (std::isfinite(ways_.bytes_per_ns(change.link))) {
+        sharing_.set_capacity(change.link, change.bytes_per_ns, std::max(now_ns(), sharing_.now_ns()));
+    }
+    const bool is_down = change.bytes_per_ns == 0.0;
+    if (is_down_[change.link] != is_down && ways_.has_fabric()) {
+        is_down_[change.link] = is_down;
+        queue_.schedule(queue_.now() + reroute_delay_, {Owner::network, reroutes}, 0);
+    }
+    next_end_ns_ = no_end_ns;
+    settle_later();
+}
+
+// Whether a way crosses a link that is known to be down.
+bool FlowNetwork::is_cut(u32 route) const {
+    const std::vector<u32>& links = routes_[route].links;
+    return !is_avoided_.empty() &&
+           std::any_of(links.begin(), links.end(), [this](u32 link) { return is_avoided_[link]; });
+}
+
+void FlowNetwork::reroute() {
+    is_avoided_ = is_down_;
+    ways_.avoid(is_avoided_);
+    route_of_pair_.clear();
+    for (u32 number = 0; number < parts_made_; ++number) {
+        if (parts_[number].flow != none && is_cut(parts_[number].route)) {
+            take_another_way(number);
+            settle_later();
+        }
+    }
+}
+
+// A part goes on with the bytes that it has left; it stays where it is if all ways are cut.
+void FlowNetwork::take_another_way(u32 number) {
+    const u32 route = route_of(parts_[number].src, parts_[number].dst, parts_[number].packet);
+    Part& part = parts_[number];
+    if (is_cut(route) || routes_[route].of_class == none) {
+        return;
+    }
+    u64 left = part.bytes;
+    if (part.flow != none) {
+        const double now = std::max(now_ns(), sharing_.now_ns());
+        const double bytes = sharing_.stop(part.flow, now);
+        left = std::min(static_cast<u64>(std::llround(bytes)), part.bytes);
+        for (u32 link : routes_[part.route].links) {
+            probe_.carried(link, ways_.group(link), part.entered, queue_.now(), part.bytes - left);
+        }
+        busy(part.route, -1);
+        busy(route, 1);
+        part.flow = sharing_.start(routes_[route].of_class, std::max(bytes, 1e-9), now);
+        part_of_.resize(std::max<std::size_t>(part_of_.size(), part.flow + std::size_t{1}), none);
+        part_of_[part.flow] = number;
+        part.entered = queue_.now();
+    }
+    for (u32 link : routes_[part.route].links) {
+        use_[link].bytes -= left;
+    }
+    for (u32 link : routes_[route].links) {
+        use_[link].bytes += left;
+        use_[link].messages += 1;
+    }
+    part.bytes = left;
+    part.route = route;
 }
 
 void FlowNetwork::busy(u32 route, i32 change) {

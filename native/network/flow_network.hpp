@@ -3,7 +3,9 @@
 // A message waits for the latency of its way and holds nothing, then holds all links of its way until its bytes
 // are through (network/flow/sharing.hpp). Its sender is done when the bytes that are left would be under way at
 // the present rate, which is its latency earlier. `rtt_fairness` weighs by 1 / round trip. Where the routing
-// goes by packets, a message is so many parts, each on its way. Trade-off: a change of flows costs a solve of
+// goes by packets, a message is so many parts, each on its way. Links of a fabric may change their rate at stated
+// times. What crosses one that is down waits; after the delay of rerouting it goes on by another way, if there is
+// one, with the bytes that it has left, at once. Trade-off: a change of flows costs a solve of
 // what it can reach; no queue ever delays a message, and the latency is that of the links.
 #pragma once
 
@@ -37,7 +39,7 @@ public:
     std::vector<u64> busiest() const override { return ways_.busiest(use_); }
 
 private:
-    enum Kind : u32 { enters, leaves, ends, settles };
+    enum Kind : u32 { enters, leaves, ends, settles, changes, reroutes };
 
     struct Transit {
         u32 first_part = none;
@@ -49,6 +51,9 @@ private:
     };
     struct Part {
         u32 transit = none;
+        RankId src;
+        RankId dst;
+        u32 packet = 0;
         u32 next = none;       // of the transit
         u32 route = none;
         u32 flow = none;       // while it holds links
@@ -66,10 +71,14 @@ private:
     };
 
     double load(u32 link) const override;
-    u32 route_of(const Message& message, u32 packet);
+    u32 route_of(RankId src, RankId dst, u32 packet);
     u32 known_route(const std::vector<u32>& path);
     u32 add_route(const std::vector<u32>& path);
-    void send_part(u32 transit, u32 route, u64 bytes);
+    void send_part(const Part& part);
+    void change(const LinkChange& change);
+    void reroute();
+    void take_another_way(u32 part);
+    bool is_cut(u32 route) const;
     void enter(u32 part);
     void end(double until_ns);
     void arrive(u32 part);
@@ -81,6 +90,8 @@ private:
     double now_ns() const { return static_cast<double>(queue_.now()) / ticks_per_ns_; }
     u64 tick_of(double ns) const { return std::max(scale_.ticks(ns), queue_.now()); }
 
+    const std::vector<LinkChange>& changes_;
+    const u64 reroute_delay_;
     Ways ways_;
     TimeScale scale_;
     double ticks_per_ns_;
@@ -96,10 +107,13 @@ private:
     std::unordered_multimap<u64, u32> route_of_hash_;
     Pool<Transit> transits_;
     Pool<Part> parts_;
+    u32 parts_made_ = 0;
     std::vector<u32> part_of_;             // by flow
     std::vector<u32> path_;
     std::vector<u32> ended_;
     u32 wake_ = 0;                         // number of the last event for ends; older ones are void
+    std::vector<bool> is_down_;            // by link; empty where none ever is
+    std::vector<bool> is_avoided_;         // by link, as of the last reroute
     bool is_settling_ = false;
     double next_end_ns_;                   // as rates were solved last; infinite once that has come
 };

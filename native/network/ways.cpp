@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/unsupported.hpp"
 
 namespace yantra {
 
@@ -21,27 +22,48 @@ u32 Ways::groups() const {
 
 void Ways::route(RankId from, RankId to, u32 packet, const LinkLoads* loads, std::vector<u32>& path) {
     ensure(from != to, "a message to its own sender");
-    if (fabric_ != nullptr) {
-        const Flow flow{model_.placement[from.index()], model_.placement[to.index()], 0, packet};
-        routing_->route(flow, loads, path);
-        for (u32& link : path) {
-            link = reduced_ == nullptr ? link : link_of_reduced_[link];
+    if (fabric_ == nullptr) {
+        path.clear();
+        for (Links::Stop stop{from.index(), none}; !stop.is(to.index());) {
+            path.push_back(grid_links_.next(stop, to.index()));
         }
         return;
     }
-    path.clear();
-    for (Links::Stop stop{from.index(), none}; !stop.is(to.index());) {
-        path.push_back(grid_links_.next(stop, to.index()));
+    const Flow flow{model_.placement[from.index()], model_.placement[to.index()], 0, packet};
+    if (!goes_round(flow, loads, path)) {
+        routing_->route(flow, loads, path);
     }
+}
+
+// A way over links that are up; false if none are down, or there is no such way.
+bool Ways::goes_round(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path) {
+    if (of_reduced_ == nullptr) {
+        return false;
+    }
+    struct Loads final : LinkLoads {
+        double load(u32 link) const override { return of->load((*number)[link]); }
+        const LinkLoads* of = nullptr;
+        const std::vector<u32>* number = nullptr;
+    } of_reduced;
+    of_reduced.of = loads;
+    of_reduced.number = &link_of_reduced_;
+    try {
+        of_reduced_->route(flow, loads == nullptr ? nullptr : &of_reduced, path);
+    } catch (const Unsupported&) {
+        return false;
+    }
+    for (u32& link : path) {
+        link = link_of_reduced_[link];
+    }
+    return true;
 }
 
 void Ways::avoid(const std::vector<bool>& is_down) {
     ensure(fabric_ != nullptr, "links of dimensions do not fail");
-    routing_.reset();
+    of_reduced_.reset();
     reduced_.reset();
     link_of_reduced_.clear();
     if (std::find(is_down.begin(), is_down.end(), true) == is_down.end()) {
-        routing_ = make_routing(*fabric_, model_.routing);
         return;
     }
     reduced_ = std::make_unique<const FabricGraph>(fabric_->without(is_down));
@@ -50,7 +72,7 @@ void Ways::avoid(const std::vector<bool>& is_down) {
             link_of_reduced_.push_back(link);
         }
     }
-    routing_ = make_routing(*reduced_, model_.routing);
+    of_reduced_ = make_routing(*reduced_, model_.routing);
 }
 
 std::vector<LinkUse> Ways::uses(const std::vector<LinkUse>& of_links) const {

@@ -38,7 +38,7 @@ public:
     bool by_load() const { return routing_ != nullptr && kind_->by_load; }
     // The links of a message, or of a part of it. Precondition: the two ranks differ.
     void route(RankId from, RankId to, u32 packet, const LinkLoads* loads, std::vector<u32>& path);
-    // From now on without the links that are down, by link; only over a fabric.
+    // From now on without the links that are down, by link, as long as there is another way; only over a fabric.
     void avoid(const std::vector<bool>& is_down);
     bool has_fabric() const { return fabric_ != nullptr; }
 
@@ -48,6 +48,7 @@ public:
     std::vector<LinkRecord> records(const std::vector<LinkUse>& of_links) const;
 
 private:
+    bool goes_round(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path);
     const Dimension& of_grid(u32 link) const { return grid_.dimension(grid_links_.dimension_of(link)); }
 
     const Model& model_;
@@ -57,7 +58,8 @@ private:
     const RoutingKind* kind_ = nullptr;
     std::unique_ptr<const FabricGraph> reduced_;   // without links that are down
     std::vector<u32> link_of_reduced_;           // by link of it
-    std::unique_ptr<Routing> routing_;
+    std::unique_ptr<Routing> routing_;           // over the whole fabric
+    std::unique_ptr<Routing> of_reduced_;
 };
 
 }  // namespace yantra

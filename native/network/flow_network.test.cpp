@@ -1,0 +1,145 @@
+// Links that fail, return or slow down, by hand: a message of 1,000,000 bytes over two links of 10 bytes/ns and
+// 100 ns each takes 200 ns and 100,000 ns. No byte is lost or carried twice, whatever happens.
+//
+// needs: the parts of a run
+#include "network/flow_network.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "base/test.hpp"
+
+namespace {
+
+using namespace yantra;
+using test::check;
+
+constexpr u64 bytes = 1'000'000;
+constexpr u64 never_arrived = ~u64{0};
+
+struct Change {
+    u64 at_ns;
+    u32 link;
+    double rate;
+};
+
+// Two ranks with so many switches between them; link 4 s goes from rank 0 to switch s, 4 s + 1 on to rank 1, and
+// the two behind them go back.
+Model two_ranks(u32 switches, const std::vector<Change>& changes, u64 delay_ns) {
+    FabricColumns columns;
+    columns.ranks = 2;
+    columns.kinds = {0, 0};
+    columns.labels = {"up", "down"};
+    for (u32 at = 0; at < switches; ++at) {
+        columns.kinds.push_back(1);
+        const u32 ends[4][2] = {{0, 2 + at}, {2 + at, 1}, {1, 2 + at}, {2 + at, 0}};
+        for (const auto& [from, to] : ends) {
+            columns.from.push_back(from);
+            columns.to.push_back(to);
+            columns.bytes_per_ns.push_back(10.0);
+            columns.latency_ns.push_back(100.0);
+            columns.buffer_bytes.push_back(0);
+            columns.label.push_back(from < 2 ? 0 : 1);
+            columns.weight.push_back(1.0);
+        }
+    }
+    Model model;
+    model.scale = TimeScale::picoseconds();
+    model.dimensions = {{Block::ring, 2, 1.0, 1.0, 1.0}};
+    model.tables = {nullptr};
+    model.fabric = std::make_shared<const FabricGraph>(columns);
+    model.routing.name = "shortest";
+    model.placement = {0, 1};
+    for (const Change& change : changes) {
+        model.link_changes.push_back({1000 * change.at_ns, change.link, change.rate});
+    }
+    model.reroute_delay = 1000 * delay_ns;
+    return model;
+}
+
+// When messages of `bytes` from rank 0 to rank 1 arrive, in ns, that are sent at some times.
+std::vector<u64> arrivals(const Model& model, const std::vector<u64>& sent_ns, u64 step) {
+    const Grid grid(model.dimensions, model.tables);
+    Engine engine(1);
+    FlowNetwork network(model, grid, engine, {});
+    std::vector<u64> arrived(sent_ns.size(), never_arrived);
+    std::vector<u64> departed(sent_ns.size(), never_arrived);
+    for (u32 at = 0; at < sent_ns.size(); ++at) {
+        engine.queue.schedule(1000 * sent_ns[at], {Owner::execution, 0}, at);
+    }
+    while (!engine.queue.empty()) {
+        const Event event = engine.queue.next();
+        if (event.kind.owner() == Owner::network) {
+            network.handle(event);
+        } else if (event.kind.owner() == Owner::execution) {
+            network.send({RankId(0), RankId(1), bytes}, {{Owner::transport, 0}, event.index},
+                         {{Owner::transport, 1}, event.index});
+        } else {
+            (event.kind.kind() == 0 ? arrived : departed)[event.index] = engine.now() / 1000;
+        }
+    }
+    const u64 there = static_cast<u64>(std::count_if(arrived.begin(), arrived.end(),
+                                                     [](u64 at) { return at != never_arrived; }));
+    const std::vector<LinkUse> uses = network.dimensions();
+    if (there == arrived.size()) {
+        check(uses[0].bytes == bytes * there && uses[1].bytes == bytes * there, "bytes came or went", step);
+        for (std::size_t at = 0; at < arrived.size(); ++at) {
+            check(departed[at] <= arrived[at], "a message leaves after it arrived", step);
+        }
+    }
+    return arrived;
+}
+
+struct Case {
+    u32 switches;
+    std::vector<Change> changes;
+    u64 delay_ns;
+    std::vector<u64> sent_ns;
+    std::vector<u64> arrived_ns;
+};
+
+const std::vector<Case>& cases() {
+    static const std::vector<Case> all{
+        // nothing happens
+        {1, {}, 0, {0}, {100'200}},
+        // down for 50 us, and no other way
+        {1, {{30'200, 0, 0.0}, {80'200, 0, 10.0}}, 1'000, {0}, {150'200}},
+        // the second link of the way
+        {1, {{30'200, 1, 0.0}, {80'200, 1, 10.0}}, 1'000, {0}, {150'200}},
+        // half the rate from then on
+        {1, {{30'200, 0, 5.0}}, 1'000, {0}, {170'200}},
+        // never again
+        {1, {{30'200, 0, 0.0}}, 1'000, {0}, {never_arrived}},
+        // the other way after 10 us: 700,000 bytes are left
+        {2, {{30'200, 0, 0.0}}, 10'000, {0}, {110'200}},
+        // back before that: nothing moves
+        {2, {{30'200, 0, 0.0}, {35'200, 0, 10.0}}, 10'000, {0}, {105'200}},
+        // it flaps: 5 us and 7 us are lost
+        {1, {{10'200, 0, 0.0}, {15'200, 0, 10.0}, {40'200, 0, 0.0}, {47'200, 0, 10.0}}, 1'000, {0}, {112'200}},
+        // sent while the link is known to be down: the other way at once
+        {2, {{1'000, 0, 0.0}}, 1'000, {5'000}, {105'200}},
+        // sent while it is not known yet: it waits for the other way
+        {2, {{1'000, 0, 0.0}}, 10'000, {5'000}, {111'000}},
+        // two that shared the one way share the other: 850,000 bytes each are left, at half the rate
+        {2, {{30'200, 0, 0.0}}, 10'000, {0, 0}, {210'200, 210'200}},
+        // sent before and after the return, each on its own way
+        {2, {{1'000, 0, 0.0}, {20'000, 0, 10.0}}, 0, {5'000, 30'000}, {105'200, 130'200}},
+        // a link that is not on the way
+        {2, {{30'200, 4, 0.0}}, 1'000, {0}, {100'200}},
+        // both ways down, the first returns
+        {2, {{30'200, 0, 0.0}, {30'200, 4, 0.0}, {60'200, 0, 10.0}}, 1'000, {0}, {130'200}},
+    };
+    return all;
+}
+
+}  // namespace
+
+int main() {
+    u64 step = 0;
+    for (const Case& of : cases()) {
+        const Model model = two_ranks(of.switches, of.changes, of.delay_ns);
+        check(arrivals(model, of.sent_ns, step) == of.arrived_ns, "a message arrives at another time", step);
+        ++step;
+    }
+}
