@@ -33,6 +33,7 @@ _STYLE = """text{font:11px sans-serif;fill:#222}.rank{fill:#fff;stroke:#222}
 def drawing(graph: Graph, title: str) -> str:
     """Return the SVG of a graph. Raises ConfigError if it is too large to be read."""
     cables = _cables(graph)
+    labels = list(dict.fromkeys(label for _, _, label in cables))
     if graph.devices > MOST_DEVICES or len(cables) > MOST_CABLES:
         problem = f"{graph.devices} devices and {len(cables)} cables are too many to draw"
         limit = f"expected at most {MOST_DEVICES} and {MOST_CABLES}"
@@ -40,24 +41,29 @@ def drawing(graph: Graph, title: str) -> str:
     points = _points(graph)
     points = points - points.min(axis=0) + _EDGE
     width, height = points.max(axis=0) + _EDGE
-    legend = len(graph.labels) * 16.0 + 10
+    legend = len(labels) * 16.0 + 10
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" '
         f'height="{height + legend:.0f}" role="img" aria-label={quoteattr(title)}>'
         f"<title>{escape(title)}</title><style>{_STYLE}</style>"
     )
-    parts = [head, *_lines(graph, cables, points), *_marks(graph, points)]
-    parts += _legend(graph, height)
+    parts = [head, *_lines(graph, cables, labels, points), *_marks(graph, points)]
+    parts += _legend(labels, height)
     return "\n".join(parts) + "\n</svg>\n"
 
 
-def _cables(graph: Graph) -> list[tuple[int, int]]:
-    """Return one link, and how many there are, for every two devices that are joined."""
+def _cables(graph: Graph) -> list[tuple[int, int, str]]:
+    """Return one link, how many there are, and their labels, for every two devices joined."""
     low = np.minimum(graph.links.start, graph.links.end).astype(np.int64)
     high = np.maximum(graph.links.start, graph.links.end)
     pairs = low * graph.devices + high
     _, first, number = np.unique(pairs, return_index=True, return_counts=True)
-    return list(zip(first.tolist(), number.tolist(), strict=True))
+    _, last = np.unique(pairs[::-1], return_index=True)
+    found = []
+    for one, other, links in zip(first, len(pairs) - 1 - last, number, strict=True):
+        names = dict.fromkeys(graph.labels[graph.links.label[link]] for link in (one, other))
+        found.append((int(one), int(links), ", ".join(names)))
+    return found
 
 
 def _points(graph: Graph) -> NDArray[np.float64]:
@@ -69,9 +75,10 @@ def _points(graph: Graph) -> NDArray[np.float64]:
     sizes = grid.max(axis=0) + 1
     points = np.zeros((graph.devices, 2))
     spread = np.ones(2)
-    for at in range(grid.shape[1]):  # further dimensions repeat the first two beside them
+    for at in range(grid.shape[1]):  # further dimensions repeat the first two beside them, askew
         axis = at % 2
         points[:, axis] += grid[:, at] * spread[axis] * _STEP * 1.5
+        points[:, 1 - axis] += grid[:, at] * (_STEP * 0.6 if at > 1 else 0.0)
         spread[axis] *= sizes[at] + 0.5
     return points
 
@@ -101,24 +108,40 @@ def _rows(graph: Graph) -> NDArray[np.float64]:
     return points
 
 
-def _lines(graph: Graph, cables: list[tuple[int, int]], points: NDArray[np.float64]) -> list[str]:
+def _lines(
+    graph: Graph,
+    cables: list[tuple[int, int, str]],
+    labels: list[str],
+    points: NDArray[np.float64],
+) -> list[str]:
     slowest = float(graph.links.bytes_per_ns.min())
+    is_grid = graph.devices == graph.ranks and graph.coordinates is not None
     lines = []
-    for link, number in cables:
+    for link, number, label in cables:
         start, end = int(graph.links.start[link]), int(graph.links.end[link])
         rate = float(graph.links.bytes_per_ns[link])
         wide = 1 + min(log2(rate / slowest), 5)
-        colour = _COLOURS[int(graph.links.label[link]) % len(_COLOURS)]
-        (x1, y1), (x2, y2) = points[start], points[end]
+        colour = _COLOURS[labels.index(label) % len(_COLOURS)]
         rate_said = units.format_bandwidth(rate * 1e9)
-        said = f"{graph.name_of(start)} - {graph.name_of(end)}: {rate_said}"
+        ends = f"{graph.name_of(start)} - {graph.name_of(end)}"
         latency = units.format_time(float(graph.links.latency_ns[link]))
         lines.append(
-            f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" '
-            f'stroke-width="{wide:.1f}" opacity="0.6"><title>{escape(said)}, {latency}, '
-            f"{number} directed</title></line>"
+            f'<path d="{_way(points[start], points[end], is_grid)}" stroke="{colour}" '
+            f'stroke-width="{wide:.1f}" opacity="0.6" fill="none"><title>{escape(ends)}: '
+            f"{rate_said}, {latency}, {number} directed</title></path>"
         )
     return lines
+
+
+def _way(start: NDArray[np.float64], end: NDArray[np.float64], is_grid: bool) -> str:
+    """Return a line, or over more than a step of a grid a bow, which passes beside the points."""
+    (x1, y1), (x2, y2) = start, end
+    long = float(np.hypot(x2 - x1, y2 - y1))
+    if not is_grid or long <= 1.6 * _STEP:
+        return f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
+    aside = (0.5 * _STEP + 0.05 * long) * np.array([y1 - y2, x2 - x1]) / long
+    x, y = (start + end) / 2 + aside
+    return f"M{x1:.1f} {y1:.1f}Q{x:.1f} {y:.1f} {x2:.1f} {y2:.1f}"
 
 
 def _marks(graph: Graph, points: NDArray[np.float64]) -> list[str]:
@@ -135,10 +158,10 @@ def _marks(graph: Graph, points: NDArray[np.float64]) -> list[str]:
     return marks
 
 
-def _legend(graph: Graph, top: float) -> list[str]:
+def _legend(labels: list[str], top: float) -> list[str]:
     return [
         f'<line x1="10" x2="30" y1="{top + 16 * at:.0f}" y2="{top + 16 * at:.0f}" '
         f'stroke="{_COLOURS[at % len(_COLOURS)]}" stroke-width="3"/>'
         f'<text x="36" y="{top + 16 * at + 4:.0f}">{escape(label)}</text>'
-        for at, label in enumerate(graph.labels)
+        for at, label in enumerate(labels)
     ]
