@@ -1,4 +1,4 @@
-"""The fields `cluster.fabric` and `cluster.placement` of a scenario.
+"""The fields `cluster.fabric`, `cluster.routing` and `cluster.placement` of a scenario.
 
     fabric: {kind: fat_tree, k: 8, bandwidth: 50 GB/s, latency: 500 ns}
     fabric: ./pod.graphml
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, get_args
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.fields import Field, Many, Plugin, Schema, Whole
 from yantra.base.fields.plugin_names import read_name, write_name
-from yantra.fabric.infragraph import PREFIX, is_infragraph
 from yantra.scenario.types import Placement, PlacementKind
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class FabricField(Field):
         kind, given = whole.get("kind"), {key: whole[key] for key in whole if key != "kind"}
         if not isinstance(kind, str) or not kind:
             raise ConfigError(f"{where}.kind", expected_got("the name of a fabric", kind))
-        if is_infragraph(kind):
+        if _is_infragraph(kind):
             return self._infragraph(kind, given, where, folder)
         if files.is_file(kind) or is_notation(kind):
             raise ConfigError(f"{where}.kind", f"expected the name of a fabric; write {kind} alone")
@@ -61,7 +60,7 @@ class FabricField(Field):
             raise ConfigError(where, expected_got("a Plugin with the kind of a fabric", value))
         if isinstance(value.kind, type) or not is_plain(value.kind):
             builder_of(value, where)
-        elif is_infragraph(value.kind):
+        elif _is_infragraph(value.kind):
             for name, given in value.options:
                 if name != "links":
                     raise ConfigError(f"{where}.{name}", "unknown key; expected links")
@@ -74,7 +73,7 @@ class FabricField(Field):
 
         kind = value.kind
         if isinstance(kind, str) and files.is_file(kind):
-            relative = folder and not paths.isabs(kind) and not kind.startswith(PREFIX)
+            relative = folder and not paths.isabs(kind) and not _is_blueprint(kind)
             written = paths.relpath(kind, folder) if relative else kind
             said = dict(value.options).get("links")
             return {"kind": written, "links": _links().write(said, folder)} if said else written
@@ -95,7 +94,7 @@ class FabricField(Field):
         if path[0] == "kind":
             return whole | {"kind": Field.put(self, None, path[1:], value, f"{where}.kind", folder)}
         kind = whole.get("kind")
-        if isinstance(kind, str) and is_infragraph(kind) and path[0] == "links":
+        if isinstance(kind, str) and _is_infragraph(kind) and path[0] == "links":
             links = _links().put(whole.get("links"), path[1:], value, f"{where}.links", folder)
             return {"kind": kind, "links": links}
         if not isinstance(kind, str) or is_plain(kind):
@@ -109,7 +108,7 @@ class FabricField(Field):
         from yantra.fabric.graphs import builders, files
 
         if isinstance(value.kind, str) and files.is_file(value.kind):
-            return () if value.kind.startswith(PREFIX) else (value.kind,)
+            return () if _is_blueprint(value.kind) else (value.kind,)
         if isinstance(value.kind, str) and is_plain(value.kind):
             return ()
         file = builders.file_of(value.kind)
@@ -140,8 +139,20 @@ def _links() -> Field:
     return LINKS
 
 
+def _is_infragraph(kind: str) -> bool:
+    from yantra.fabric.infragraph import is_infragraph
+
+    return is_infragraph(kind)
+
+
+def _is_blueprint(kind: str) -> bool:
+    from yantra.fabric.infragraph import PREFIX
+
+    return kind.startswith(PREFIX)
+
+
 def _from_folder(path: str, folder: str) -> str:
-    is_path = folder and not path.startswith(PREFIX)
+    is_path = folder and not _is_blueprint(path)
     return paths.normpath(paths.join(folder, path)) if is_path else path
 
 
@@ -151,6 +162,39 @@ def is_plain(kind: str) -> bool:
     from yantra.fabric.graphs.notation import is_notation
 
     return files.is_file(kind) or is_notation(kind)
+
+
+class RoutingField(Field):
+    """A routing over a fabric: a name, or a mapping with kind and options.
+
+    The field of `yantra.network.routings`, which is imported where a scenario has a routing.
+    """
+
+    expected = "the name of a routing, or {kind, options}"
+
+    def read(self, tree: Any, where: str, folder: str) -> Any:
+        return _routing().read(tree, where, folder)
+
+    def check(self, value: Any, where: str) -> None:
+        _routing().check(value, where)
+
+    def write(self, value: Any, folder: str) -> Any:
+        return _routing().write(value, folder)
+
+    def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
+        return _routing().put(tree, path, value, where, folder)
+
+    def schema(self) -> Schema:
+        return _routing().schema()
+
+    def describe(self) -> str:
+        return _routing().describe()
+
+
+def _routing() -> Field:
+    from yantra.network.routings import FIELD
+
+    return FIELD
 
 
 class PlacementField(Field):

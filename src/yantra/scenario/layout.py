@@ -37,9 +37,8 @@ from yantra.collectives.selection import FIELD as SELECTION
 from yantra.collectives.selection.own import OwnField
 from yantra.compute.measured import ProfileField
 from yantra.fabric.clusters.types import Speeds
-from yantra.network import routings
 from yantra.scenario import types
-from yantra.scenario.fabric_fields import FabricField, PlacementField
+from yantra.scenario.fabric_fields import FabricField, PlacementField, RoutingField
 from yantra.scenario.fields import AlgorithmList, Dimensions, GroupTable, Ranks, TopologyName
 from yantra.scenario.training import STEP
 from yantra.schedulers import FIELD as SCHEDULER
@@ -317,7 +316,7 @@ _FABRIC: dict[str, Entry] = {
         FabricField(),
         "the physical network; collectives go by topology",
     ),
-    "routing": ("routing", routings.FIELD, "which way messages go over the fabric; ecmp if none"),
+    "routing": ("routing", RoutingField(), "which way messages go over the fabric; ecmp if none"),
     "placement": ("placement", PlacementField(), "which device of the fabric each rank is"),
 }
 CLUSTER = ClusterSection(

@@ -13,7 +13,6 @@ from typing import Any
 from yantra.base.errors import CapacityError, ConfigError
 from yantra.fabric import clusters
 from yantra.fabric.clusters.types import Speeds
-from yantra.fabric.infragraph import is_infragraph
 from yantra.scenario.layout import DOCUMENT, scenario_of
 from yantra.scenario.settings import Settings, with_settings
 from yantra.scenario.training import templates_of
@@ -63,34 +62,14 @@ def on_cluster(
         return tree | {"collectives": tree.get("collectives", {}) | chosen} if chosen else tree
 
     given = settings or {}
-    described = is_infragraph(cluster)
-    if described:
-        from yantra.scenario.on_infragraph import cluster_tree
-
-        only_named = {
-            "--dtype": dtype,
-            "--speeds": speeds,
-            "--profile": profile,
-            "--collectives": collectives,
-        }
-        for option, value in only_named.items():
-            if value is not None:
-                raise ConfigError(option, f"only with a named cluster; got {value} for {cluster}")
-        where = cluster_tree(cluster, given)
-    else:
-        rests = stack or profile or collectives  # on measured kernels
-        where = {"name": cluster, "speeds": speeds or ("measured" if rests else "achievable")}
-        where |= {"dtype": dtype} if dtype else {}
-        where |= {"profile": profile} if profile else {}
-        where |= {"collectives": collectives} if collectives else {}
+    rests = stack or profile or collectives  # on measured kernels
+    chosen = {"dtype": dtype, "speeds": speeds, "profile": profile, "collectives": collectives}
     tree = {
         "workload": {"templates": workload} if isinstance(workload, str) else workload,
-        "cluster": where,
+        "cluster": _cluster(cluster, chosen, "measured" if rests else "achievable", given),
         "semantics": semantics,
         "network": network,
     } | ({"stack": stack} if stack else {})
-    if not described:
-        clusters.load(given.get("cluster.name", cluster))  # a name that nobody knows is told first
     scenario = scenario_of(DOCUMENT.read(with_settings(tree, given, "", with_collectives), "", ""))
     if not ignore_memory and isinstance(scenario.workload, WorkloadFile | TrainingStep):
         machine = scenario.machine
@@ -100,3 +79,23 @@ def on_cluster(
     if scenario.semantics == "astra-sim" and not any(one.startswith("resources") for one in given):
         return scenario.replace(resources=ASTRA_SIM_RESOURCES)
     return scenario
+
+
+def _cluster(
+    name: str, chosen: Mapping[str, str | None], speeds: Speeds, settings: Settings
+) -> dict[str, Any]:
+    """Return the mapping `cluster` of a name or a file; `speeds` is what none chosen means.
+
+    A name nobody knows is a ConfigError.
+    """
+    from yantra.fabric.infragraph import is_infragraph
+
+    given = {option: value for option, value in chosen.items() if value is not None}
+    if not is_infragraph(name):
+        clusters.load(settings.get("cluster.name", name))
+        return {"name": name, "speeds": speeds} | given
+    from yantra.scenario.on_infragraph import cluster_tree
+
+    for option, value in given.items():
+        raise ConfigError(f"--{option}", f"only with a named cluster; got {value} for {name}")
+    return cluster_tree(name, settings)

@@ -4,7 +4,7 @@ Files that end in `.infragraph.yaml` or `.infragraph.json` are read, `infragraph
 package's own blueprints, and a graph of ours is written as such a file (`writing.py`, which needs
 no package). What a graph does not say of its links is asked for by the name of the link.
 
-Source: InfraGraph 3.1.0, github.com/keysight/infragraph, docs/openapi.yaml.
+Source: InfraGraph 3.1.0, github.com/keysight/infragraph: its OpenAPI document.
 """
 
 from __future__ import annotations
