@@ -203,7 +203,7 @@ def test_the_command_shows_what_follows(capsys: pytest.CaptureFixture[str]) -> N
         (("lanes: 4", "lane: 4"), "mine.yaml: lane: unknown key; did you mean 'lanes'?"),
         (("cores_on_die: 128", "cores_on_die: 64"), "cores_on_die: must not be below cores"),
         (("kind: hbm2e", "kind: hbm9"), "memory.kind: expected one of hbm2e, ddr5"),
-        (("launch: 4.5 us\n", "process: {}\n"), "mine.yaml"),
+        (("launch: 4.5 us  #", "process: {}  #"), "mine.yaml"),
     ],
 )
 def test_a_wrong_description_is_refused_at_its_key(
