@@ -185,4 +185,6 @@ def _rate(figure: Figure) -> str:
 def _hops(figure: Figure) -> str:
     if figure.value is None:
         return "-"
-    return f"{figure.value:.4g} links" if figure.value != 1 else "1 link"
+    if float(figure.value).is_integer():
+        return count(int(figure.value), "link")
+    return f"{figure.value:.4g} links"

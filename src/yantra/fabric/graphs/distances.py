@@ -15,8 +15,7 @@ from yantra.fabric.graphs.graph import Graph
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_MOST_WORK = 4_000_000_000  # links that are looked at, about ten seconds
-_MOST_HOPS = 8  # of a usual graph, for the estimate
+_MOST_WORK = 2_000_000_000  # links that are looked at, about ten seconds
 
 
 class Distances(NamedTuple):
@@ -32,8 +31,7 @@ def distances(graph: Graph) -> Distances | None:
     Every rank must reach every other.
     """
     batches = -(-graph.ranks // 64)
-    if batches * _MOST_HOPS * len(graph.links.start) > _MOST_WORK:
-        return None
+    rounds = _MOST_WORK // max(len(graph.links.start), 1)
     order = np.argsort(graph.links.end, kind="stable")
     start, end = graph.links.start[order], graph.links.end[order]
     first = np.flatnonzero(np.diff(end, prepend=end[:1] + np.uint32(1)))
@@ -41,6 +39,8 @@ def distances(graph: Graph) -> Distances | None:
     for low in range(0, graph.ranks, 64):
         farthest, hops = _from(graph, start, end[first], first, low)
         most, total = max(most, farthest), total + hops
+        if farthest * batches > rounds:  # as the first ranks are, so are the others about
+            return None
     return Distances(most, total / max(graph.ranks * (graph.ranks - 1), 1))
 
 
