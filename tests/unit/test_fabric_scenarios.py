@@ -251,6 +251,7 @@ def test_every_fabric_runs_an_all_reduce(name: str, kind: str) -> None:
             device=scenario.Device(memory_bytes_per_s=1e15),
         )
     )
+    assert f", {kind} network over {name}, Yantra" in result.what_ran.text
     fastest = graph_of(read(name, builders.get(name).example, "f"), "f").links.bytes_per_ns.max()
     assert result.makespan_ns >= 6 * 250_000 / fastest
 

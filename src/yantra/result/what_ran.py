@@ -7,13 +7,17 @@ that is described in place has no name. What is not known is None, and texts lea
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from os import path as paths
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.text import count
 from yantra.compile import Model
 from yantra.compile.templates import TemplateGraphs
 from yantra.network import describe
 from yantra.result.network import linked
+
+if TYPE_CHECKING:
+    from yantra.scenario import Scenario
 
 _AXES = ("tp", "cp", "pp", "vpp", "ep", "dp")
 
@@ -35,6 +39,7 @@ class WhatRan(NamedTuple):
     network: str
     semantics: str
     yantra_version: str
+    fabric: str | None = None
 
     @property
     def clauses(self) -> tuple[str, ...]:
@@ -43,7 +48,8 @@ class WhatRan(NamedTuple):
         ranks = count(self.ranks, "rank")
         job = [" ".join(filter(None, (self.model, self.job))), self.plan, self.load, self.dtype]
         machine = [f"{ranks} {where}" if self.cluster else f"{ranks}, {where}"]
-        machine.append(f"{self.network} network")
+        over = f" over {self.fabric}" if self.fabric else ""
+        machine.append(f"{self.network} network{over}")
         if self.semantics != "yantra":
             machine.append(f"{self.semantics} semantics")
         machine.append(f"Yantra {self.yantra_version}")
@@ -86,7 +92,19 @@ def what_ran(model: Model) -> WhatRan:
         network=describe(scenario.network),
         semantics=scenario.semantics,
         yantra_version=__version__,
+        fabric=_fabric(scenario),
     )
+
+
+def _fabric(scenario: Scenario) -> str | None:
+    """Return the fabric that messages cross, by its kind or the name of its file; None for none."""
+    if scenario.fabric is None:
+        return None
+    from yantra.fabric.graphs import builders, files
+
+    kind = scenario.fabric.kind
+    is_path = isinstance(kind, str) and files.is_file(kind)
+    return paths.basename(str(kind)) if is_path else builders.shown(kind)
 
 
 def about_of(model: Model) -> Mapping[str, Any]:
