@@ -32,6 +32,7 @@ const RegisteredNetwork registered_flow({
     .has_links = true,
     .stores_messages = false,
     .on_fabric = true,
+    .links_change = true,
     .knows_lowest_dimension_only = false,
     .options = {{"rtt_fairness", "", 0.0, 0.0, "1: shares in proportion to 1 / round trip, 0: equal shares"},
                 {"parts", "", default_parts, 1.0,

@@ -46,6 +46,7 @@ struct NetworkLevel {
     bool has_links = false;    // it keeps the use of each
     bool stores_messages = false;   // a message crosses each link whole before the next one
     bool on_fabric = false;    // it runs over a fabric, too (network/ways.hpp)
+    bool links_change = false;   // whose links may fail, or change their rate, at stated times
     // It knows the quirk by which a message is charged for the lowest dimension that it crosses alone.
     bool knows_lowest_dimension_only = false;
     std::vector<NetworkOption> options;

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests import identities
+from yantra.base.errors import ConfigError, DeadlockError
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile, compile_without
 from yantra.result import Result
@@ -118,3 +119,45 @@ def test_a_recorded_run_over_a_fabric_adds_up(tmp_path: Path, network: str, rout
     assert [use.kind for use in result.dimension_uses][:2] == ["rank up", "rank down"]
     sent = 16 * 2 * 15 * MB // 16
     assert result.dimension_uses[0].bytes == result.dimension_uses[1].bytes == sent
+
+
+def _changing(folder: Path, rows: str, delay: str = "10 us", network: str = "flow") -> Result:
+    """Send 1 MB over a star, or over two spines, whose links change."""
+    (folder / "changes.csv").write_text(f"at_ns,from,to,bandwidth\n{rows}")
+    more = f"  link_changes: changes.csv\n  reroute_delay: {delay}\n"
+    fabric = "{kind: leaf_spine, leaves: 2, ranks_per_leaf: 2, spines: 2, bandwidth: 10 GB/s,"
+    over = _over(fabric + " latency: 1 us, uplink_bandwidth: 10 GB/s}")
+    return simulate(load(_scenario(folder, [(0, 2, MB)], network, over + more)))
+
+
+def test_a_link_that_fails_sends_what_is_left_round_after_the_delay(tmp_path: Path) -> None:
+    """4 us of latency, then 46 us at 10 GB/s; down at 50 us, and on by the other spine at 60 us."""
+    assert _ends(_changing(tmp_path, "50000,leaf 0,spine 0,0 GB/s\n")) == [60_000 + 54_000]
+    back = "50000,leaf 0,spine 0,0 GB/s\n55000,leaf 0,spine 0,10 GB/s\n"
+    assert _ends(_changing(tmp_path, back)) == [55_000 + 54_000]
+    assert _ends(_changing(tmp_path, "50000,leaf 0,spine 0,5 GB/s\n")) == [50_000 + 108_000]
+    # Its own link is the only one: it waits for it.
+    back = "50000,0,leaf 0,0 GB/s\n90000,0,leaf 0,10 GB/s\n"
+    assert _ends(_changing(tmp_path, back)) == [90_000 + 54_000]
+
+
+def test_bytes_that_went_round_are_counted_where_they_went(tmp_path: Path) -> None:
+    result = _changing(tmp_path, "50000,leaf 0,spine 0,0 GB/s\n")
+    assert [use.bytes for use in result.dimension_uses] == [MB] * 4
+    up = [row[3] for row in result.links.rows() if row[0] == 2]
+    assert up == [460_000, 540_000]
+    identities.hold(run(result.model, record=True))
+
+
+def test_changes_of_links_are_refused_where_nothing_would_come_of_them(tmp_path: Path) -> None:
+    row = "50000,leaf 0,spine 0,0 GB/s\n"
+    with pytest.raises(ConfigError, match="links of the network store_and_forward do not change"):
+        _changing(tmp_path, row, network="store_and_forward")
+    with pytest.raises(ConfigError, match="line 2, to: no device is called 'spine 7'"):
+        _changing(tmp_path, "50000,leaf 0,spine 7,0 GB/s\n")
+    with pytest.raises(ConfigError, match="only with fabric, and there is none"):
+        load(_scenario(tmp_path, [(0, 2, MB)], "flow", "  link_changes: changes.csv\n"))
+    with pytest.raises(ConfigError, match="only with link_changes, and there are none"):
+        load(_scenario(tmp_path, [(0, 2, MB)], "flow", _over(STAR) + "  reroute_delay: 1 us\n"))
+    with pytest.raises(DeadlockError):
+        _changing(tmp_path, "50000,0,leaf 0,0 GB/s\n")

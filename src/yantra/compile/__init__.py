@@ -255,7 +255,7 @@ def _set_cluster(
     if scenario.fabric is not None:
         from yantra.compile.fabric import set_fabric
 
-        set_fabric(builder, scenario, without, slowdown_of(scenario).rest)
+        set_fabric(builder, scenario, without, slowdown_of(scenario).rest, ticks_per_ns)
     set_memory(builder, scenario, without)
     builder.set_system(_system(scenario, ticks_per_ns, without))
 

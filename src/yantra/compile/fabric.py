@@ -11,8 +11,9 @@ from yantra import network as networks
 from yantra.base.errors import ConfigError
 from yantra.base.fields import Plugin
 from yantra.compile.removal import NOTHING, Without, bandwidth_of_dimension
-from yantra.fabric.graphs import builder_of, files, graph_of, read
+from yantra.fabric.graphs import builder_of, files, graph_of, link_changes, read
 from yantra.fabric.graphs.graph import Graph
+from yantra.fabric.graphs.link_changes import LinkChange
 from yantra.fabric.graphs.notation import is_notation, parse
 from yantra.fabric.graphs.placement import placed
 from yantra.network import routings
@@ -24,6 +25,7 @@ def set_fabric(
     scenario: Scenario,
     without: Without = NOTHING,
     slower: float = 1.0,
+    ticks_per_ns: int = 1000,
 ) -> None:
     """Tell a model the fabric that its messages cross, if the scenario has one.
 
@@ -44,10 +46,34 @@ def set_fabric(
     placement = placed(scenario.placement, scenario.topology.ranks, graph, "cluster")
     _check_listed(scenario, graph)
     name, options, seed = routings.chosen(scenario.routing or routings.DEFAULT, "cluster.routing")
+    changes = _link_changes(scenario, graph)
     try:
         builder.set_fabric(native(_changed(graph, without, slower)), name, options, seed, placement)
     except ValueError as error:
         raise ConfigError("cluster.routing", str(error)) from None
+    if changes:
+        builder.set_link_changes(
+            [
+                _core.LinkChange(
+                    tick=change.at_ns * ticks_per_ns,
+                    link=change.link,
+                    bytes_per_ns=change.bytes_per_ns / slower,
+                )
+                for change in changes
+            ],
+            round(scenario.reroute_delay_ns * ticks_per_ns),
+        )
+
+
+def _link_changes(scenario: Scenario, graph: Graph) -> list[LinkChange]:
+    if scenario.link_changes is None:
+        return []
+    level = networks.level_of(scenario.network)
+    if not level.links_change:
+        able = [name for name in networks.names() if networks.find(name).links_change]
+        problem = f"links of the network {level.name} do not change; take one of {', '.join(able)}"
+        raise ConfigError("cluster.link_changes", problem)
+    return link_changes.read(scenario.link_changes, graph)
 
 
 def _changed(graph: Graph, without: Without, slower: float) -> Graph:

@@ -44,7 +44,8 @@ class Level(NamedTuple):
 
     `model` is the class of one in Python, None for a level of the core. `charges_latency`: a
     message alone takes the latency of its hops. `has_links`: it keeps the use of every link.
-    `on_fabric`: it can run over a graph of devices and links, too.
+    `on_fabric`: it can run over a graph of devices and links, too. `links_change`: whose links may
+    fail or change their rate meanwhile.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Level(NamedTuple):
     charges_latency: bool
     has_links: bool
     on_fabric: bool
+    links_change: bool
     model: type[NetworkModel] | None
 
 
@@ -135,7 +137,8 @@ def _native() -> dict[str, Level]:
             _section(level),
             level.charges_latency,
             level.has_links,
-            bool(getattr(level, "on_fabric", False)),
+            level.on_fabric,
+            level.links_change,
             None,
         )
         for level in _core.network_levels()
@@ -166,4 +169,6 @@ def _field(option: _core.NetworkOption) -> Number | Quantity:
 
 def _in_python(kind: type[NetworkModel]) -> Level:
     help_line = (kind.__doc__ or "").strip().partition("\n")[0]
-    return Level(kind.__name__, help_line, kind.options, kind.charges_latency, False, False, kind)
+    return Level(
+        kind.__name__, help_line, kind.options, kind.charges_latency, False, False, False, kind
+    )

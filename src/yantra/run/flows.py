@@ -10,19 +10,16 @@ wait.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
-from io import StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from yantra import _core
-from yantra.base.documents import read_text
-from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean, expected_got, show
-from yantra.base.fields import Quantity
+from yantra.base.errors import ConfigError, UnsupportedError, expected_got
 from yantra.compile.fabric import native
 from yantra.fabric.graphs.graph import Graph
+from yantra.fabric.graphs.link_changes import LinkChange, table_of
 from yantra.network.traffic.generator import Flows
 from yantra.result.table import Table
 
@@ -31,8 +28,6 @@ if TYPE_CHECKING:
 
 COLUMNS = ("src", "dst", "bytes", "start_ns")
 PERCENTILES = (50, 95, 99)
-_OF_CHANGES = ("at_ns", "from", "to", "bandwidth")
-_RATE = Quantity("bandwidth", "GB/s", at_least=0)
 _LARGEST = 2**53  # whole numbers that a double keeps
 
 
@@ -91,7 +86,7 @@ class FlowResult(NamedTuple):
 
 
 def simulate(
-    graph: Graph, flows: Flows, choice: Choice, changes: list[_core.RateChange] | None = None
+    graph: Graph, flows: Flows, choice: Choice, changes: list[LinkChange] | None = None
 ) -> FlowResult:
     """Simulate flows between the ranks of a graph.
 
@@ -119,7 +114,7 @@ def simulate(
         bytes_per_ns=np.ascontiguousarray(rates, np.float64),
         latency_ns=np.ascontiguousarray(latency, np.float64),
         rtt_fairness=choice.rtt_fairness,
-        changes=changes or [],
+        changes=[_core.RateChange(**change._asdict()) for change in changes or []],
     )
     end_ns = np.array(times.end_ns)
     if not np.isfinite(end_ns).all():
@@ -153,7 +148,7 @@ def read(path: str) -> Flows:
 
     `start_ns` is 0 where there is no such column. Raises ConfigError with line and column.
     """
-    header, rows = _table(path, COLUMNS, optional=("start_ns",))
+    header, rows = table_of(path, COLUMNS, optional=("start_ns",))
     places = {name: header.index(name) for name in header}
     found: dict[str, list[int]] = {name: [] for name in COLUMNS}
     for line, row in rows:
@@ -166,60 +161,3 @@ def read(path: str) -> Flows:
     count = len(found["src"])
     found["start_ns"] = found["start_ns"] or [0] * count
     return Flows(*(np.array(found[name], dtype=np.int64) for name in COLUMNS))
-
-
-def read_changes(path: str, graph: Graph) -> list[_core.RateChange]:
-    """Read when links change their rate: CSV with at_ns, from, to and bandwidth, which may be 0.
-
-    Devices are called as the graph calls them; all links from one to the other change. Raises
-    ConfigError with line and column.
-    """
-    header, rows = _table(path, _OF_CHANGES)
-    devices = {graph.name_of(at): at for at in range(graph.devices)}
-    devices |= {str(rank): rank for rank in range(graph.ranks)}
-    changes: list[tuple[float, int, float]] = []
-    for line, row in rows:
-        cells = dict(zip(header, (cell.strip() for cell in row), strict=True))
-        where = f"{path}, line {line}"
-        ends = []
-        for end in ("from", "to"):
-            if cells[end] not in devices:
-                hint = did_you_mean(cells[end], devices)
-                raise ConfigError(f"{where}, {end}", f"no device is called {cells[end]!r}{hint}")
-            ends.append(devices[cells[end]])
-        links = np.flatnonzero((graph.links.start == ends[0]) & (graph.links.end == ends[1]))
-        if not len(links):
-            raise ConfigError(where, f"no link leads from {cells['from']} to {cells['to']}")
-        if not cells["at_ns"].isdigit():
-            problem = expected_got("a whole number, 0 or more", cells["at_ns"])
-            raise ConfigError(f"{where}, at_ns", problem)
-        rate = _RATE.read(cells["bandwidth"], f"{where}, bandwidth", "")
-        changes += [(float(cells["at_ns"]), int(link), rate) for link in links]
-    changes.sort(key=lambda change: change[0])
-    return [_core.RateChange(at_ns=at, link=link, bytes_per_ns=rate) for at, link, rate in changes]
-
-
-def _table(
-    path: str, known: tuple[str, ...], optional: tuple[str, ...] = ()
-) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """Return the header of a CSV file, which is as expected, and its rows with their lines."""
-    rows = csv.reader(StringIO(read_text(path)))
-    header = [cell.strip() for cell in next(rows, [])]
-    for cell in header:
-        if cell not in known or header.count(cell) > 1:
-            hint = did_you_mean(cell, known) or f"; expected {','.join(known)}"
-            problem = "twice" if cell in known else f"unknown column {show(cell)}{hint}"
-            raise ConfigError(f"{path}, line 1", problem)
-    for name in known:
-        if name not in header and name not in optional:
-            raise ConfigError(f"{path}, line 1", f"no column '{name}'; expected {','.join(known)}")
-
-    def checked() -> Iterator[tuple[int, list[str]]]:
-        for row in rows:
-            if row and len(row) != len(header):
-                problem = f"expected {len(header)} values, as the header has, got {len(row)}"
-                raise ConfigError(f"{path}, line {rows.line_num}", problem)
-            if row:
-                yield rows.line_num, row
-
-    return header, checked()

@@ -47,10 +47,13 @@ def check(scenario: Scenario) -> None:
 
 def _fabric(scenario: Scenario) -> None:
     if scenario.fabric is None:
-        for name, default in (("routing", None), ("placement", types.Placement())):
-            if getattr(scenario, name) != default:
-                raise ConfigError(f"cluster.{name}", "only with fabric, and there is none")
+        for name in ("routing", "placement", "link_changes", "reroute_delay_ns"):
+            if getattr(scenario, name) != getattr(types.Scenario, name):
+                key = name.removesuffix("_ns")
+                raise ConfigError(f"cluster.{key}", "only with fabric, and there is none")
         return
+    if scenario.reroute_delay_ns and scenario.link_changes is None:
+        raise ConfigError("cluster.reroute_delay", "only with link_changes, and there are none")
     if scenario.semantics != "yantra":
         raise ConfigError("cluster.fabric", f"only with semantics yantra; got {scenario.semantics}")
     ranks, listed = scenario.topology.ranks, scenario.placement.devices

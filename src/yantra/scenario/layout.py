@@ -55,6 +55,8 @@ class Cluster(Record):
     fabric: Plugin | None = None
     routing: PluginChoice | None = None
     placement: types.Placement = types.Placement()
+    link_changes: str | None = None
+    reroute_delay_ns: float = 0.0
 
 
 class NamedCluster(Record):
@@ -74,6 +76,8 @@ class NamedCluster(Record):
     fabric: Plugin | None = None
     routing: PluginChoice | None = None
     placement: types.Placement = types.Placement()
+    link_changes: str | None = None
+    reroute_delay_ns: float = 0.0
 
 
 _OF_A_NAMED_ONE = ("name", "ranks", "dtype", "speeds", "profile", "collectives")
@@ -318,6 +322,16 @@ _FABRIC: dict[str, Entry] = {
     ),
     "routing": ("routing", RoutingField(), "which way messages go over the fabric; ecmp if none"),
     "placement": ("placement", PlacementField(), "which device of the fabric each rank is"),
+    "link_changes": (
+        "link_changes",
+        File(),
+        "a CSV of at_ns,from,to,bandwidth: links that fail, return or change their rate",
+    ),
+    "reroute_delay": (
+        "reroute_delay_ns",
+        Quantity("time", "ns", at_least=0),
+        "from a failure or a return until ways follow",
+    ),
 }
 CLUSTER = ClusterSection(
     Cluster,

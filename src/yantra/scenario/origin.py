@@ -188,6 +188,7 @@ def _plugins(scenario: Scenario) -> Iterator[str | None]:
     yield networks.file_of(kind_of(scenario.network))
     if scenario.fabric is not None:
         yield from FabricField().files(scenario.fabric)
+        yield scenario.link_changes
     yield schedulers.file_of(kind_of(scenario.scheduler))
     yield memory.models.file_of(kind_of(scenario.memory.kind))
     for device in scenario.all_devices():

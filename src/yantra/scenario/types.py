@@ -308,6 +308,8 @@ class Scenario(Record):
     physical network that messages cross: a kind of `yantra.fabric.graphs` with its options, the
     path of a graph, or ASTRA-sim's notation of a product. Collectives still go by `topology`.
     `routing` says which way messages go over it, `placement` which of its devices each rank is.
+    `link_changes` is a file that says when links fail, return or change their rate; ways avoid a
+    link that is down, and use one that is back, `reroute_delay_ns` later.
     """
 
     workload: Workload
@@ -319,6 +321,8 @@ class Scenario(Record):
     fabric: Plugin | None = None
     routing: PluginChoice | None = None
     placement: Placement = Placement()
+    link_changes: str | None = None
+    reroute_delay_ns: float = 0.0
     network: PluginChoice = "analytical"
     collectives: Collectives = Collectives()
     resources: Resources = Resources()

@@ -79,9 +79,10 @@ def command(
     from yantra.base.errors import ConfigError
     from yantra.base.text import table
     from yantra.base.units import format_time
+    from yantra.fabric.graphs import link_changes
     from yantra.fabric.graphs.describe import shown
     from yantra.network import routings
-    from yantra.run.flows import PERCENTILES, Choice, read, read_changes, simulate
+    from yantra.run.flows import PERCENTILES, Choice, read, simulate
     from yantra.scenario.settings import parsed
 
     if output is not None and not output.endswith((".csv", ".csv.gz", ".parquet")):
@@ -89,7 +90,7 @@ def command(
     if routings.find(routing, "--routing").by_packet:
         raise ConfigError("--routing", f"{routing} parts a flow, which lists of flows do not")
     graph = shown(topology, parsed(settings)).graph
-    change_list = None if changes is None else read_changes(changes, graph)
+    change_list = None if changes is None else link_changes.read(changes, graph)
     result = simulate(graph, read(flows), Choice(routing, seed, rtt_fairness), change_list)
     if output is not None:
         kept = result.table()

@@ -1,0 +1,90 @@
+"""When links of a fabric change their rate, fail or return, from a file.
+
+    at_ns,from,to,bandwidth
+    30000,leaf 0,spine 1,0 GB/s
+    80000,leaf 0,spine 1,50 GB/s
+
+A row is for the links from one device to another, in this direction; `0 GB/s` is a link that is
+down. Rows may come in any order.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from io import StringIO
+from typing import NamedTuple
+
+import numpy as np
+
+from yantra.base.documents import read_text
+from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.base.fields import Quantity
+from yantra.fabric.graphs.graph import Graph
+
+_COLUMNS = ("at_ns", "from", "to", "bandwidth")
+_RATE = Quantity("bandwidth", "GB/s", at_least=0)
+
+
+class LinkChange(NamedTuple):
+    """A link, by its number, that has a rate from a time on."""
+
+    at_ns: int
+    link: int
+    bytes_per_ns: float
+
+
+def read(path: str, graph: Graph) -> list[LinkChange]:
+    """Read when links change their rate: CSV with at_ns, from, to and bandwidth, which may be 0.
+
+    Devices are called as the graph calls them; all links from one to the other change. Raises
+    ConfigError with line and column.
+    """
+    header, rows = table_of(path, _COLUMNS)
+    devices = {graph.name_of(at): at for at in range(graph.devices)}
+    devices |= {str(rank): rank for rank in range(graph.ranks)}
+    changes: list[LinkChange] = []
+    for line, row in rows:
+        cells = dict(zip(header, (cell.strip() for cell in row), strict=True))
+        where = f"{path}, line {line}"
+        ends = []
+        for end in ("from", "to"):
+            if cells[end] not in devices:
+                hint = did_you_mean(cells[end], devices)
+                raise ConfigError(f"{where}, {end}", f"no device is called {cells[end]!r}{hint}")
+            ends.append(devices[cells[end]])
+        links = np.flatnonzero((graph.links.start == ends[0]) & (graph.links.end == ends[1]))
+        if not len(links):
+            raise ConfigError(where, f"no link leads from {cells['from']} to {cells['to']}")
+        if not cells["at_ns"].isascii() or not cells["at_ns"].isdigit():
+            problem = expected_got("a whole number, 0 or more", cells["at_ns"])
+            raise ConfigError(f"{where}, at_ns", problem)
+        rate = _RATE.read(cells["bandwidth"], f"{where}, bandwidth", "")
+        changes += [LinkChange(int(cells["at_ns"]), int(link), rate) for link in links]
+    return sorted(changes, key=lambda change: change.at_ns)
+
+
+def table_of(
+    path: str, known: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """Return the header of a CSV file, which is as expected, and its rows with their lines."""
+    rows = csv.reader(StringIO(read_text(path)))
+    header = [cell.strip() for cell in next(rows, [])]
+    for cell in header:
+        if cell not in known or header.count(cell) > 1:
+            hint = did_you_mean(cell, known) or f"; expected {','.join(known)}"
+            problem = "twice" if cell in known else f"unknown column {show(cell)}{hint}"
+            raise ConfigError(f"{path}, line 1", problem)
+    for name in known:
+        if name not in header and name not in optional:
+            raise ConfigError(f"{path}, line 1", f"no column '{name}'; expected {','.join(known)}")
+
+    def checked() -> Iterator[tuple[int, list[str]]]:
+        for row in rows:
+            if row and len(row) != len(header):
+                problem = f"expected {len(header)} values, as the header has, got {len(row)}"
+                raise ConfigError(f"{path}, line {rows.line_num}", problem)
+            if row:
+                yield rows.line_num, row
+
+    return header, checked()
