@@ -114,11 +114,13 @@ def _check_rate(scenario: Scenario, graphs: Graphs) -> None:
 
     The roofline has one rate, so it would run them at that of another type, silently.
     """
+    name = scenario.machine.name
+    if not isinstance(graphs, TemplateGraphs) or not name:
+        return
     from yantra.fabric import clusters
     from yantra.fabric.stacks.types import EIGHT_BITS
 
-    name = scenario.machine.name
-    if not isinstance(graphs, TemplateGraphs) or name not in clusters.names():
+    if name not in clusters.names():
         return
     if all(kind_of(device.compute) == "recorded" for device in scenario.all_devices()):
         return

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from functools import cache
 from math import isinf
-from os import path as paths
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from yantra.base.fields import Flag, Quantity, Section, Text
+from yantra.base.fields.named_file import PROFILE, NamedFile
 from yantra.base.records import Record
 from yantra.compute.model import ComputeModel, Device, Estimates, Kernels
 
@@ -49,33 +49,6 @@ class Options(Record):
     fp4: float | None = None
 
 
-class ProfileField(Text):
-    """The name of a profile, or a path, which starts from the scenario's folder."""
-
-    expected = "the name of a profile, or the path of a .yaml file"
-
-    def read(self, tree: Any, where: str, folder: str) -> str:
-        from yantra.compute import profiles
-
-        text: str = super().read(tree, where, folder)
-        is_path = "/" in text or text.endswith(".yaml")
-        if is_path and text not in profiles.names() and folder:
-            text = paths.normpath(paths.join(folder, text))
-        profiles.load(text if paths.dirname(text) or not is_path else f"./{text}", where=where)
-        return text
-
-    def files(self, value: str) -> tuple[str, ...]:
-        from yantra.compute import profiles
-
-        return () if value in profiles.names() else (value,)
-
-    def write(self, value: str, folder: str) -> str:
-        from yantra.compute import profiles
-
-        is_path = value not in profiles.names() and folder and not paths.isabs(value)
-        return paths.relpath(value, folder) if is_path else value
-
-
 class Measured(ComputeModel):
     """Tables of measured kernels, a family for each class of operators."""
 
@@ -93,7 +66,7 @@ class Measured(ComputeModel):
             "alone": ("alone", Flag(), "each kernel is launched alone, as where it is measured"),
             "profile": (
                 "profile",
-                ProfileField(),
+                NamedFile("yantra.compute.profiles", PROFILE),
                 "kernels of the very machine, which correct the tables: a name, or a .yaml file",
             ),
         }

@@ -32,10 +32,9 @@ from yantra.base.fields import (
     Text,
     Whole,
 )
+from yantra.base.fields.named_file import COLLECTIVES_FILE, PROFILE, NamedFile
 from yantra.base.records import Record
 from yantra.collectives.selection import FIELD as SELECTION
-from yantra.collectives.selection.own import OwnField
-from yantra.compute.measured import ProfileField
 from yantra.fabric.clusters.types import Speeds
 from yantra.scenario import types
 from yantra.scenario.fabric_fields import FabricField, PlacementField, RoutingField
@@ -353,12 +352,12 @@ NAMED = Section(
         "speeds": ("speeds", Choice(Speeds), "what software reaches, or the data sheet's"),
         "profile": (
             "profile",
-            ProfileField(),
+            NamedFile("yantra.compute.profiles", PROFILE),
             "kernels measured on the very machine: a name or a file; speeds are then measured",
         ),
         "collectives": (
             "collectives",
-            OwnField(),
+            NamedFile("yantra.collectives.selection.own", COLLECTIVES_FILE),
             "a file of collectives measured on the very machine; speeds are then measured",
         ),
         "topology": (

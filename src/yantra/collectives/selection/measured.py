@@ -36,9 +36,10 @@ from os import path as paths
 from yantra.base.documents import read_text
 from yantra.base.errors import ConfigError, did_you_mean
 from yantra.base.fields import Quantity, Section, Text, Whole
+from yantra.base.fields.named_file import COLLECTIVES_FILE, NamedFile
 from yantra.base.records import Record
 from yantra.collectives.protocols import FACTORS, Protocols
-from yantra.collectives.selection.own import Fit, OwnField, load
+from yantra.collectives.selection.own import Fit, load
 from yantra.collectives.selection.selection import Choice, Group, Selection, Timed
 
 _FILE = paths.join(paths.dirname(__file__), "measured.csv")
@@ -86,7 +87,7 @@ class Measured(Selection):
             ),
             "file": (
                 "file",
-                OwnField(),
+                NamedFile("yantra.collectives.selection.own", COLLECTIVES_FILE),
                 "collectives of the very machine, by yantra calibrate --cluster; these go first",
             ),
         },

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from functools import cache
 from math import isfinite
-from os import path as paths
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from yantra.base.documents import Path, parse_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
@@ -65,25 +64,6 @@ FILE = Section(
         "collectives": ("collectives", Text(), "a line for each collective"),
     },
 )
-
-
-class OwnField(Text):
-    """The path of a file, which starts from the scenario's folder."""
-
-    expected = "the path of a .yaml file of yantra calibrate --cluster"
-
-    def read(self, tree: Any, where: str, folder: str) -> str:
-        text: str = super().read(tree, where, folder)
-        if folder:
-            text = paths.normpath(paths.join(folder, text))
-        load(text)
-        return text
-
-    def files(self, value: str) -> tuple[str, ...]:
-        return (value,)
-
-    def write(self, value: str, folder: str) -> str:
-        return paths.relpath(value, folder) if folder and not paths.isabs(value) else value
 
 
 def load(path: Path) -> tuple[str, dict[tuple[str, str], Fit]]:
