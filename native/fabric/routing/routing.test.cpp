@@ -1,7 +1,8 @@
-// A path joins its ends link by link, visits no link twice, is the same whenever it is asked for, and costs the
-// least where a routing says so; the oracle is Bellman and Ford's search. A flow within a box stays there.
+// A path joins its ends link by link, visits no link twice and is the same whenever it is asked for, by every
+// routing that is registered. It costs the least where a routing says so; the oracle is Bellman and Ford's search.
+// A flow within a box stays there.
 //
-// needs: fabric/graph.cpp, fabric/routing/region.cpp, fabric/routing/hop_by_hop.cpp, fabric/routing/shortest.cpp, fabric/routing/ecmp.cpp, fabric/routing/spray.cpp, fabric/routing/adaptive.cpp, fabric/routing/valiant.cpp, fabric/routing/up_down.cpp, fabric/routing/dimension_ordered.cpp
+// needs: the parts of a run
 #include "fabric/routing/routing.hpp"
 
 #include <algorithm>
@@ -134,6 +135,26 @@ void routes_well(const FabricGraph& graph, const char* name, bool is_cheapest) {
         one->route(flow, nullptr, path);
         other->route(flow, nullptr, again);
         check(path == again, "a way that depends on what was asked before", to);
+    }
+}
+
+// A tree has ways of every kind; and its switches and ranks are a grid of one dimension, too.
+void every_routing_joins_ends() {
+    check(routing_kinds().size() >= 7, "routings are missing", routing_kinds().size());
+    FabricColumns columns = devices(5, 1);
+    columns.dimensions = 1;
+    for (u32 rank = 0; rank < 5; ++rank) {
+        link(columns, rank, 5);
+        columns.coordinates.push_back(static_cast<i32>(rank));
+    }
+    columns.coordinates.push_back(-1);
+    const FabricGraph star(columns);
+    const FabricGraph tree = two_leaves();
+    for (const RoutingKind& kind : routing_kinds()) {
+        routes_well(star, kind.name.c_str(), false);
+        if (kind.name != "dimension_ordered") {   // the tree has no coordinates
+            routes_well(tree, kind.name.c_str(), false);
+        }
     }
 }
 
@@ -289,6 +310,7 @@ int main() {
         }
         routes_well(graph, "valiant", false);
     }
+    every_routing_joins_ends();
     up_down_never_goes_up_after_down();
     hashes_spread();
     adaptive_avoids_the_busy_link();
