@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests import identities
-from yantra.base.errors import ConfigError, DeadlockError
+from yantra.base.errors import ConfigError, DeadlockError, UnsupportedError
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile, compile_without
 from yantra.result import Result
@@ -100,6 +100,8 @@ def test_removing_bandwidth_or_latency_of_a_fabric_leaves_the_other(tmp_path: Pa
     assert _ends(run(compile_without(model, ["bandwidth"]))) == [2_000]
     assert _ends(run(compile_without(model, ["latency"]))) == [100_000]
     assert _ends(run(compile_without(model, ["bandwidth of dimension 0"]))) == [102_000]
+    with pytest.raises(UnsupportedError, match="no network without it runs over a fabric"):
+        compile_without(model, ["contention"])
 
 
 @pytest.mark.parametrize("network", ["flow", "store_and_forward"])

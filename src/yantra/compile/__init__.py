@@ -101,7 +101,7 @@ class Model:
     @property
     def fabric(self) -> _core.FabricGraph | None:
         """The graph that messages cross; None where they cross the dimensions of the topology."""
-        return None if "contention" in self.without else self.native.fabric
+        return self.native.fabric
 
     @property
     def keeps_links(self) -> bool:

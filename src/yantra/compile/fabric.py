@@ -8,7 +8,7 @@ import numpy as np
 
 from yantra import _core
 from yantra import network as networks
-from yantra.base.errors import ConfigError
+from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.base.fields import Plugin
 from yantra.compile.removal import NOTHING, Without, bandwidth_of_dimension
 from yantra.fabric.graphs import builder_of, files, graph_of, link_changes, read
@@ -36,6 +36,11 @@ def set_fabric(
     fabric = scenario.fabric
     if fabric is None:
         return
+    if "contention" in without:
+        raise UnsupportedError(
+            "without contention: no network without it runs over a fabric; remove bandwidth or "
+            "latency, or run the scenario without cluster.fabric"
+        )
     level = networks.level_of(scenario.network)
     if not level.on_fabric:
         able = [name for name in networks.names() if networks.find(name).on_fabric]
