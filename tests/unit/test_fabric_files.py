@@ -152,3 +152,30 @@ def test_what_a_graphml_file_declares_as_its_encoding_changes_nothing(tmp_path: 
 def test_an_unknown_ending_names_those_that_are_known(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"expected a file that ends in one of \.csv, \.yaml"):
         read_file(tmp_path / "t.dot")
+
+
+def test_a_kind_with_its_options_is_the_graph_that_a_scenario_has(tmp_path: Path) -> None:
+    path = tmp_path / "pod.yaml"
+    path.write_text("{kind: fat_tree, k: 4, bandwidth: 50 GB/s, latency: 500 ns}\n")
+    options = {"k": 4, "bandwidth": "50 GB/s", "latency": "500 ns"}
+    found, wanted = read_file(path), graph_of(read("fat_tree", options, "fabric"), "fabric")
+    for column in ("start", "end", "bytes_per_ns", "latency_ns", "label"):
+        assert np.array_equal(getattr(found.links, column), getattr(wanted.links, column)), column
+    assert found.ranks == wanted.ranks == 16
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{kind: fat_trea}", "no fabric is named 'fat_trea'"),
+        ("{kind: 4}", "expected the name of a fabric, got 4"),
+        ("{kind: fat_tree, kk: 4}", "kk: unknown key"),
+        ("{kind: fat_tree, k: 3, bandwidth: 1 GB/s, latency: 1 ns}", "k: expected an even"),
+    ],
+)
+def test_a_kind_that_cannot_be_is_refused(text: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "pod.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r"pod\.yaml") as caught:
+        read_file(path)
+    assert problem in str(caught.value)

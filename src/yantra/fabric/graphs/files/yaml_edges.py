@@ -6,12 +6,17 @@
     - {from: gpu 0, to: leaf, bandwidth: 50 GB/s, latency: 500 ns, label: rank}
     - {from: leaf, to: gpu 0, bandwidth: 100 GB/s, latency: 500 ns, one_way: true}
 
+Or the kind of a fabric with its options, as a scenario states it:
+
+    {kind: fat_tree, k: 8, bandwidth: 50 GB/s, latency: 500 ns}
+
 Without `ranks`, devices called 0, 1, 2 and so on are the ranks. A link is a cable, a link each way,
 unless it is `one_way`. `weight` is what routings take the least sum of, 1 if not said.
 """
 
 from __future__ import annotations
 
+from os import path as paths
 from typing import Any
 
 from yantra.base.documents import parse_yaml
@@ -67,7 +72,9 @@ def parse(text: str, name: str) -> Graph:
     """Return the graph of an edge list. Raises ConfigError with the place in the tree."""
     tree = parse_yaml(text, name)
     if not isinstance(tree, dict):
-        raise ConfigError(name, expected_got("a mapping with `links`", tree))
+        raise ConfigError(name, expected_got("a mapping with `links`, or with a `kind`", tree))
+    if "kind" in tree:
+        return _built({key: tree[key] for key in tree if key != "kind"}, tree["kind"], name)
     for key in tree:
         if key not in ("ranks", "boxes", "links"):
             raise ConfigError(f"{name}: {key}", "unknown key; expected one of ranks, boxes, links")
@@ -88,6 +95,15 @@ def parse(text: str, name: str) -> Graph:
         gathering.link(start, end, traits, where, both_ways=not link.one_way)
     _read_boxes(gathering, tree.get("boxes", {}))
     return gathering.graph()
+
+
+def _built(options: dict[str, Any], kind: Any, name: str) -> Graph:
+    from yantra.fabric.graphs import graph_of, read
+
+    where = f"{name}: kind"
+    if not isinstance(kind, str) or not kind:
+        raise ConfigError(where, expected_got("the name of a fabric", kind))
+    return graph_of(read(kind, options, name, paths.dirname(name)), where)
 
 
 def _read_boxes(gathering: Gathering, tree: Any) -> None:
