@@ -99,6 +99,7 @@ void register_networks(nb::module_& module) {
         .def_ro("name", &NetworkLevel::name)
         .def_ro("help", &NetworkLevel::help)
         .def_ro("charges_latency", &NetworkLevel::charges_latency)
+        .def_ro("detail", &NetworkLevel::detail)
         .def_ro("has_links", &NetworkLevel::has_links)
         .def_ro("on_fabric", &NetworkLevel::on_fabric)
         .def_ro("links_change", &NetworkLevel::links_change)

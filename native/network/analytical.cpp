@@ -20,6 +20,7 @@ const RegisteredNetwork registered_analytical({
     },
     .folding = NetworkFolding::messages_never_wait,
     .charges_latency = true,
+    .detail = 1,
     .has_links = false,
     .knows_lowest_dimension_only = true,
     .options = {},

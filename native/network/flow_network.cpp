@@ -29,6 +29,7 @@ const RegisteredNetwork registered_flow({
     },
     .folding = NetworkFolding::unknown,
     .charges_latency = true,
+    .detail = 3,
     .has_links = true,
     .stores_messages = false,
     .on_fabric = true,

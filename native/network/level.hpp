@@ -43,6 +43,8 @@ struct NetworkLevel {
     Make make = nullptr;
     NetworkFolding folding = NetworkFolding::unknown;
     bool charges_latency = true;
+    // How much it models: of two levels, the one with more is nearer to a real network. 0 is a bound.
+    u32 detail = 0;
     bool has_links = false;    // it keeps the use of each
     bool stores_messages = false;   // a message crosses each link whole before the next one
     bool on_fabric = false;    // it runs over a fabric, too (network/ways.hpp)

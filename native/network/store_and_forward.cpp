@@ -21,6 +21,7 @@ const RegisteredNetwork registered_store_and_forward({
     },
     .folding = NetworkFolding::links_by_class,
     .charges_latency = true,
+    .detail = 2,
     .has_links = true,
     .stores_messages = true,
     .on_fabric = true,

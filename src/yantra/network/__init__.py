@@ -45,7 +45,8 @@ class Level(NamedTuple):
     `model` is the class of one in Python, None for a level of the core. `charges_latency`: a
     message alone takes the latency of its hops. `has_links`: it keeps the use of every link.
     `on_fabric`: it can run over a graph of devices and links, too. `links_change`: whose links may
-    fail or change their rate meanwhile.
+    fail or change their rate meanwhile. `detail`: of two levels of the core, the one with more
+    models more of a real network; 0 for a bound, and for those of Python, which do not say.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Level(NamedTuple):
     on_fabric: bool
     links_change: bool
     model: type[NetworkModel] | None
+    detail: int = 0
 
 
 def names() -> tuple[str, ...]:
@@ -140,6 +142,7 @@ def _native() -> dict[str, Level]:
             level.on_fabric,
             level.links_change,
             None,
+            level.detail,
         )
         for level in _core.network_levels()
     }
