@@ -1,4 +1,4 @@
-"""`yantra network`: flows without a job, one file per command."""
+"""`yantra network`: networks side by side, and flows without a job; one file per command."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from yantra.cli.group import Commands
 class _Tools(Commands):
     package = "yantra.cli.network"
     known: ClassVar = {
+        "compare": "Run a scenario on every network: time, difference, cost of simulating.",
         "flows": "Simulate a list of flows over a fabric: completion times and slowdown.",
         "generate": "Make a list of flows: Poisson, incast, permutation, all-to-all.",
     }
@@ -20,10 +21,11 @@ class _Tools(Commands):
 @click.command(
     cls=_Tools,
     examples=[
+        "yantra network compare step.yaml",
         "yantra network generate permutation --hosts 64 --set size=1MB -o flows.csv",
         "yantra network flows flows.csv --topology leaf_spine --set leaves=4 \\\n"
         "    --set ranks_per_leaf=16 --set spines=8",
     ],
 )
 def command() -> None:
-    """Study a network by flows, without a job."""
+    """Run a job on every network, or study one by flows, without a job."""

@@ -1,0 +1,174 @@
+"""`yantra network compare`: one scenario on every network, and what simulating it costs."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.file_options import cluster_option, read_settings, set_option
+from yantra.cli.memory_option import option as memory_option
+from yantra.cli.plugin_option import option as plugin_option
+
+if TYPE_CHECKING:
+    from yantra.run.networks import Networks, Row
+    from yantra.scenario import Scenario
+
+_HEAD = ("network", "time", "difference", "processor", "events", "messages", "ranks run")
+
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra network compare step.yaml",
+        "yantra network compare step.yw --cluster hgx-h100 --json",
+        "yantra network compare --cluster hgx-h100 --all-reduce 256MiB --ranks 16",
+        "yantra network compare step.yaml --set collectives.chunks=1 --fold off",
+    ],
+    epilog="What the columns mean is in the reference, docs/reference/networks.md.",
+)
+@click.argument("file", type=click.Path(), required=False)
+@click.option(
+    "--all-reduce",
+    metavar="SIZE",
+    help="In place of FILE: one all-reduce of SIZE by all ranks of --cluster.",
+)
+@click.option(
+    "--ranks",
+    type=click.IntRange(min=2),
+    help="With --all-reduce: how many; one domain of the cluster if not said.",
+)
+@cluster_option
+@set_option
+@click.option(
+    "--fold",
+    type=click.Choice(["auto", "off", "require"]),
+    help="Whether one rank stands for all that do the same; changes no time.",
+)
+@plugin_option
+@memory_option
+@json_option("Print the rows as JSON.")
+def command(
+    file: str | None,
+    all_reduce: str | None,
+    ranks: int | None,
+    cluster: str | None,
+    settings: tuple[str, ...],
+    fold: Any,
+    as_json: bool,
+) -> int:
+    """Run FILE, which yantra run takes, on every network, and print a row for each.
+
+    The difference is that of the time from the time on the finest network that runs the file. A
+    network that refuses it is told with its reason.
+    """
+    from yantra.base.errors import ConfigError
+    from yantra.cli.progress import progress
+    from yantra.run.networks import compare
+    from yantra.scenario.text import placed
+
+    scenario = _scenario(file, all_reduce, ranks, cluster, settings)
+    with progress("networks", counted=True) as report:
+        try:
+            networks = compare(scenario, fold=fold, progress=report)
+        except ConfigError as error:
+            raise placed(error, file) from None
+    if as_json:
+        print_json(_form(networks))
+    else:
+        _warn(networks)
+        _print(networks)
+    return 0
+
+
+def _scenario(
+    file: str | None,
+    all_reduce: str | None,
+    ranks: int | None,
+    cluster: str | None,
+    settings: tuple[str, ...],
+) -> Scenario:
+    """Return the scenario of a file, or of an all-reduce on a cluster."""
+    if file is not None and all_reduce is not None:
+        raise click.UsageError(f"expected {file} or --all-reduce {all_reduce}, not both")
+    if ranks is not None and all_reduce is None:
+        raise click.UsageError("--ranks goes with --all-reduce; a file says how many it has")
+    if file is not None:
+        from yantra.scenario import load
+
+        return load(file, cluster=cluster, settings=read_settings(settings))
+    if all_reduce is None or cluster is None:
+        lacking = "--cluster" if all_reduce else "--all-reduce" if cluster else ""
+        missing = f"; {lacking} is missing" if lacking else ""
+        raise click.UsageError(f"expected a FILE, or --all-reduce and --cluster{missing}")
+    from yantra.base.errors import ConfigError
+    from yantra.base.units import parse
+    from yantra.scenario.one_collective import all_reduce_on
+
+    size = parse(all_reduce, "size", "B", "--all-reduce")
+    if size < 1 or size != int(size):
+        raise ConfigError("--all-reduce", f"expected whole bytes, at least 1, got {all_reduce}")
+    return all_reduce_on(cluster, int(size), ranks, read_settings(settings))
+
+
+def _form(networks: Networks) -> dict[str, Any]:
+    return {
+        "what": networks.what,
+        "ranks": networks.ranks,
+        "finest": networks.finest,
+        "chosen": networks.chosen,
+        "networks": [_as_dict(row) for row in networks.rows],
+    }
+
+
+def _as_dict(row: Row) -> dict[str, Any]:
+    if row.cost is None:
+        return {"network": row.network, "refused": row.refused}
+    return {
+        "network": row.network,
+        "makespan_ns": row.makespan_ns,
+        "difference": row.difference,
+        **{name.removeprefix("is_"): value for name, value in row.cost._asdict().items()},
+        "warnings": list(row.warnings),
+    }
+
+
+def _warn(networks: Networks) -> None:
+    """Tell each warning once, with the networks that it is of where others have it not."""
+    from yantra.cli import warn
+
+    ran = [row for row in networks.rows if row.cost]
+    texts = dict.fromkeys(text for row in ran for text in row.warnings)
+    for text in texts:
+        having = [row.network for row in ran if text in row.warnings]
+        warn([text if len(having) == len(ran) else f"network {', '.join(having)}: {text}"])
+
+
+def _print(networks: Networks) -> None:
+    from yantra.base.text import count, table
+
+    rows = [_cells(row) for row in networks.rows if row.cost]
+    sys.stdout.write(f"{networks.what}; {count(networks.ranks, 'rank')}\n")
+    sys.stdout.write("\n".join(table(_HEAD, rows)) + "\n")
+    sys.stdout.write(f"difference: of the time from that on {networks.finest}\n")
+    for row in networks.rows:
+        if row.refused:
+            sys.stdout.write(f"{row.network} does not run it: {row.refused}\n")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    from yantra.base.units import format_time
+
+    assert row.cost is not None and row.makespan_ns is not None
+    difference = "-" if row.difference is None else f"{100 * row.difference:+.2f} %"
+    return (
+        row.network,
+        format_time(row.makespan_ns),
+        difference,
+        format_time(1e9 * row.cost.cpu_s),
+        f"{row.cost.events}",
+        f"{row.cost.messages}",
+        "one of each class" if row.cost.is_folded else "all",
+    )

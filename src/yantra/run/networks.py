@@ -1,0 +1,149 @@
+"""One scenario on every network that there is: how long it takes there, and what simulating costs.
+
+The finest network that runs the scenario is what the others are told from. It is the one of the
+core that models the most (`Level.detail`); one in Python does not say how much it models, so it
+counts as finest only where none of the core runs. Trade-off: networks run one after the other, so
+that their processor times do not disturb each other.
+
+What each row says is what `yantra run --set network=NAME` says. The network that the scenario names
+keeps its options, which that setting would drop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from time import process_time
+from typing import NamedTuple
+
+from yantra.base.errors import CapacityError, ConfigError, DeadlockError, UnsupportedError
+from yantra.base.fields import PluginChoice
+from yantra.compile import compile
+from yantra.network import Level, describe, find, level_of, names
+from yantra.run import fold as _fold  # noqa: F401  # so that no row counts its import
+from yantra.run.simulate import run
+from yantra.scenario.types import Fold, Scenario
+
+Progress = Callable[[float, int], None]
+"""Called with the networks done, the one under way by its share, and the networks in all."""
+
+
+class Cost(NamedTuple):
+    """What simulating took: seconds of processors for the run alone, events and messages of it.
+
+    `is_folded`: one rank stood for all that do the same, so events are of these ranks alone.
+    """
+
+    cpu_s: float
+    events: int
+    messages: int
+    is_folded: bool
+
+
+class Row(NamedTuple):
+    """A network, and the time of the run on it; or why it does not run the scenario.
+
+    `difference` is (time - time on the finest) / time on the finest; None where that takes none.
+    """
+
+    network: str
+    detail: int
+    makespan_ns: float | None = None
+    difference: float | None = None
+    cost: Cost | None = None
+    what: str = ""
+    warnings: tuple[str, ...] = ()
+    refused: str = ""
+
+
+class Networks(NamedTuple):
+    """A row for each network, the coarsest of the core first and those of Python last.
+
+    `chosen` is the network that the scenario names, `what` the job and the machine in words.
+    """
+
+    rows: tuple[Row, ...]
+    finest: str
+    chosen: str
+    ranks: int
+    what: str
+
+
+Refusal = ConfigError | UnsupportedError | DeadlockError
+
+
+def compare(
+    scenario: Scenario, *, fold: Fold | None = None, progress: Progress | None = None
+) -> Networks:
+    """Run a scenario on every network. `fold`, if given, comes before the scenario's.
+
+    Raises CapacityError where its devices lack memory, as `yantra run` does; TraceError; and where
+    no network runs it, what the finest says: it runs what others cannot, so the fault is elsewhere.
+    """
+    choices = tuple(_choices(scenario))
+    rows: list[Row] = []
+    refusals: list[tuple[int, Refusal]] = []
+    for number, choice in enumerate(choices):
+        name = describe(choice)
+
+        def tell(done: int, total: int, number: int = number) -> None:
+            if progress:
+                progress(number + (done / total if total else 0.0), len(choices))
+
+        tell(0, 1)
+        level = level_of(choice)
+        try:
+            rows.append(_row(name, level, scenario.replace(network=choice), fold, tell))
+        except CapacityError:
+            raise
+        except (ConfigError, UnsupportedError, DeadlockError) as error:
+            refusals.append((level.detail, error))
+            rows.append(Row(name, level.detail, refused=str(error)))
+    ran = [row for row in rows if row.makespan_ns is not None]
+    if not ran:
+        raise max(refusals, key=lambda refusal: refusal[0])[1]
+    finest = max(ran, key=lambda row: row.detail)
+    told = tuple(row._replace(difference=_difference(row, finest)) for row in rows)
+    chosen = describe(scenario.network)
+    return Networks(told, finest.network, chosen, scenario.topology.ranks, finest.what)
+
+
+def _choices(scenario: Scenario) -> Iterator[PluginChoice]:
+    """Yield every network once, that of the scenario with its options."""
+    own = scenario.network
+    levels = [find(name) for name in names()]
+    choices: list[PluginChoice] = [
+        own if level.name == level_of(own).name else level.name for level in levels
+    ]
+    if own not in choices:
+        choices.append(own)
+    yield from sorted(choices, key=lambda choice: _place(level_of(choice)))
+
+
+def _place(level: Level) -> tuple[bool, int]:
+    return level.model is not None, level.detail
+
+
+def _row(
+    name: str,
+    level: Level,
+    scenario: Scenario,
+    fold: Fold | None,
+    tell: Callable[[int, int], None],
+) -> Row:
+    model = compile(scenario)
+    if model.lacks_memory:
+        raise CapacityError("workload", model.lacks_memory)
+    begin = process_time()
+    result = run(model, progress=tell, fold=fold)
+    cpu_s = process_time() - begin
+    cost = Cost(cpu_s, result.events, result.messages, result.folding is not None)
+    ran = result.what_ran
+    what = "" if ran is None else ran.short
+    warnings = tuple(result.warnings)
+    return Row(name, level.detail, result.makespan_ns, None, cost, what, warnings)
+
+
+def _difference(row: Row, finest: Row) -> float | None:
+    if row.makespan_ns is None or not finest.makespan_ns:
+        return None
+    return (row.makespan_ns - finest.makespan_ns) / finest.makespan_ns

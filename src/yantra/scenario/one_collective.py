@@ -1,0 +1,59 @@
+"""One all-reduce over all ranks of a cluster: the smallest job that says what a network does.
+
+The job is a workload of one template, as `yantra workload` would write it, and goes to its cluster
+as any workload does. So algorithms, chunks and speeds are those of the cluster.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from os import path as paths
+from tempfile import TemporaryDirectory
+
+from yantra.base.errors import ConfigError
+from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.fabric import clusters
+from yantra.fabric.infragraph import is_infragraph
+from yantra.scenario.on_cluster import on_cluster
+from yantra.scenario.settings import Settings
+from yantra.scenario.types import Scenario, Templates
+from yantra.workloads.templates import RankClass, Workload
+from yantra.workloads.templates.grid import Grid, Group
+
+_GRID = "all"
+
+
+def all_reduce_on(
+    cluster: str, size_bytes: int, ranks: int | None = None, settings: Settings | None = None
+) -> Scenario:
+    """Return the scenario of an all-reduce of `size_bytes` on a cluster, by name or file.
+
+    `ranks` are by default those of one innermost domain, or all of an InfraGraph. Raises
+    ConfigError where the cluster has no such number, and where none is said and it has no domain.
+    """
+    if ranks is None:
+        ranks = _ranks_of(cluster, settings or {})
+    trace = TraceBuilder()
+    trace.collective(CollectiveType.ALL_REDUCE, size_bytes, name="all-reduce", group="all")
+    workload = Workload(
+        grids=[Grid(_GRID, views={"all": [("rank", ranks)]})],
+        groups={"all": Group("all", ("rank",), grid=_GRID)},
+        classes=[RankClass(_GRID, {}, "all_reduce")],
+        templates={"all_reduce": trace.build()},
+    )
+    with TemporaryDirectory() as folder:
+        file = paths.join(folder, "all_reduce.yw")
+        workload.save(file)
+        scenario = on_cluster(file, cluster, settings=settings)
+    return scenario.replace(workload=Templates(workload=workload))
+
+
+def _ranks_of(cluster: str, settings: Settings) -> int:
+    if is_infragraph(cluster):
+        from yantra.scenario.on_infragraph import cluster_tree
+
+        return prod(dimension["size"] for dimension in cluster_tree(cluster, settings)["topology"])
+    domain = clusters.load(cluster).network[0].members
+    if domain is None:
+        raise ConfigError("--ranks", f"expected how many, for {cluster} has no domains of a size")
+    return int(domain.value)

@@ -1,0 +1,189 @@
+"""One scenario on every network: rows equal single runs, and networks agree where nothing meets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from yantra.base.errors import TraceError, UnsupportedError
+from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.cli import main
+from yantra.network import names
+from yantra.run.networks import Networks, compare
+from yantra.run.simulate import simulate
+from yantra.scenario import Collectives, Dimension, Scenario, Topology, Traces, load
+from yantra.scenario.one_collective import all_reduce_on
+
+DIAMOND = "{kind: leaf_spine, leaves: 2, ranks_per_leaf: 2, spines: 1, bandwidth: 10 GB/s,"
+FABRIC = f"  fabric: {DIAMOND} latency: 1 us}}\n"
+TWICE = '''"""Twice the time alone."""
+
+from yantra.network.model import NetworkModel
+
+
+class Twice(NetworkModel):
+    """Twice the time alone."""
+
+    def delay_ns(self, message):
+        return 2 * self.fabric.alone_ns(message)
+
+
+PLUGIN = Twice
+'''
+
+
+def _ring(ranks: int, size_bytes: int, bytes_per_ns: float, latency_ns: float) -> Scenario:
+    trace = TraceBuilder()
+    trace.collective(CollectiveType.ALL_REDUCE, size_bytes)
+    ring = Dimension(kind="ring", size=ranks, bytes_per_ns=bytes_per_ns, latency_ns=latency_ns)
+    return Scenario(
+        workload=Traces(traces=(trace.build(),) * ranks),
+        topology=Topology(dimensions=(ring,)),
+        collectives=Collectives(all_reduce=("ring",), endpoint_delay_ns=0),
+    )
+
+
+def _file(folder: Path, more: str = "", cluster: str = "") -> Path:
+    """Write an all-to-all and an all-reduce of four ranks, which meet on the links of a ring."""
+    trace = TraceBuilder()
+    trace.collective(CollectiveType.ALL_TO_ALL, 1_000_000)
+    trace.collective(CollectiveType.ALL_REDUCE, 3_000_000)
+    for rank in range(4):
+        trace.build().write(str(folder / f"job.{rank}.et"))
+    file = folder / "job.yaml"
+    topology = "topology: [{kind: ring, size: 4, bandwidth: 10 GB/s, latency: 1 us}]"
+    file.write_text(
+        f'workload: {{traces: "job.{{rank}}.et"}}\n'
+        "collectives: {all_reduce: [ring], all_to_all: [direct]}\n"
+        f"{more}cluster:\n  {topology}\n{cluster}"
+    )
+    return file
+
+
+def _times(networks: Networks) -> dict[str, float]:
+    return {row.network: row.makespan_ns for row in networks.rows if row.makespan_ns is not None}
+
+
+@given(
+    st.integers(2, 9),
+    st.integers(1, 1 << 24),
+    st.sampled_from((1.0, 12.5, 50.0)),
+    st.integers(0, 5_000),
+)
+@settings(max_examples=15, deadline=None)
+def test_networks_agree_on_a_ring_all_reduce_over_a_ring_where_no_messages_meet(
+    ranks: int, size_bytes: int, bytes_per_ns: float, latency_ns: int
+) -> None:
+    """A tick is a ps, and each of the 2 (n - 1) steps may round once on every network."""
+    times = _times(compare(_ring(ranks, size_bytes, bytes_per_ns, latency_ns)))
+    grain_ns = 2 * (ranks - 1) * 0.002
+    assert times["store_and_forward"] == pytest.approx(times["analytical"], abs=grain_ns)
+    assert times["flow"] == pytest.approx(times["analytical"], abs=grain_ns)
+    steps_ns = 2 * (ranks - 1) * latency_ns
+    assert times["ideal"] == pytest.approx(times["analytical"] - steps_ns, abs=grain_ns)
+
+
+def test_every_row_is_what_the_run_with_that_network_says(tmp_path: Path) -> None:
+    file = _file(tmp_path)
+    networks = compare(load(file))
+    assert [row.network for row in networks.rows] == sorted(
+        names(), key=["ideal", "analytical", "store_and_forward", "flow"].index
+    )
+    finest = _times(networks)["flow"]
+    assert (networks.finest, networks.chosen, networks.ranks) == ("flow", "analytical", 4)
+    for row in networks.rows:
+        result = simulate(load(file, settings={"network": row.network}))
+        assert row.makespan_ns == result.makespan_ns
+        assert row.cost is not None and row.cost.cpu_s >= 0
+        assert (row.cost.events, row.cost.messages) == (result.events, result.messages)
+        assert row.cost.is_folded == (result.folding is not None)
+        assert row.difference == (result.makespan_ns - finest) / finest
+    assert len(set(_times(networks).values())) == 4  # the all-to-all meets itself on the ring
+
+
+def test_a_network_that_refuses_is_told_with_its_reason(tmp_path: Path) -> None:
+    networks = compare(load(_file(tmp_path, cluster=FABRIC)))
+    assert set(_times(networks)) == {"store_and_forward", "flow"}
+    for row in networks.rows:
+        if row.cost is None:
+            assert row.refused.startswith(
+                f"cluster.fabric: the network {row.network} does not run over a fabric; take one of"
+            )
+            assert (row.makespan_ns, row.difference) == (None, None)
+
+
+def test_where_no_network_runs_it_the_finest_says_why(tmp_path: Path) -> None:
+    scenario = load(_file(tmp_path, cluster=FABRIC))
+    with pytest.raises(UnsupportedError, match="ALL_TO_ALL has no algorithm here"):
+        compare(scenario.replace(collectives=Collectives(all_reduce=("ring",))))
+    (tmp_path / "job.3.et").unlink()
+    with pytest.raises(TraceError, match=r"job\.3\.et: no such file"):
+        compare(scenario)
+
+
+def test_the_network_of_the_scenario_keeps_its_options(tmp_path: Path) -> None:
+    scenario = load(_file(tmp_path, "network: {kind: ideal, options: {speedup: 4}}\n"))
+    networks = compare(scenario)
+    assert networks.chosen == "ideal (speedup 4)"
+    plain = _times(compare(scenario.replace(network="analytical")))
+    times = _times(networks)
+    assert times["ideal (speedup 4)"] < plain.pop("ideal")
+    assert {name: times[name] for name in plain} == plain
+
+
+def test_a_network_in_python_comes_last_and_is_not_the_finest(tmp_path: Path) -> None:
+    (tmp_path / "twice.py").write_text(TWICE)
+    networks = compare(load(_file(tmp_path, "network: twice.py\n")))
+    assert networks.finest == "flow"
+    last = networks.rows[-1]
+    assert last.network == networks.chosen
+    assert last.makespan_ns == simulate(load(tmp_path / "job.yaml")).makespan_ns
+
+
+@pytest.mark.parametrize("ranks", [None, 4])
+def test_one_all_reduce_takes_its_bytes_over_the_bandwidth_on_the_ideal_network(
+    ranks: int | None,
+) -> None:
+    """2 (n - 1) / n of the bytes leave every rank: Patarasuk and Yuan 2009, theorem 1."""
+    scenario = all_reduce_on("hgx-h100", 1 << 28, ranks, {"collectives.endpoint_delay": "0 ns"})
+    count = ranks or 8
+    assert scenario.topology.ranks == count
+    time_ns = _times(compare(scenario))["ideal"]
+    bound_ns = 2 * (count - 1) / count * (1 << 28) / scenario.topology.dimensions[0].bytes_per_ns
+    assert time_ns == pytest.approx(bound_ns, rel=1e-6)
+
+
+def test_the_command_prints_the_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(_file(tmp_path, cluster=FABRIC))
+    assert main(["network", "compare", file]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in said[2:4]] == ["store_and_forward", "flow"]
+    assert "+0.00 %" in said[3] and said[4] == "difference: of the time from that on flow"
+    assert said[5].startswith("ideal does not run it: cluster.fabric: ")
+    assert main(["network", "compare", file, "--json"]) == 0
+    form = json.loads(capsys.readouterr().out)
+    assert [sorted(row) for row in form["networks"][:2]] == [["network", "refused"]] * 2
+    assert form["networks"][3]["difference"] == 0
+
+
+WRONG = {
+    "": "yantra network compare: expected a FILE, or --all-reduce and --cluster; see",
+    "--all-reduce 1MiB": "yantra network compare: expected a FILE, or --all-reduce and --cluster; "
+    "--cluster is missing",
+    "x.yaml --all-reduce 1MiB": "yantra network compare: expected x.yaml or --all-reduce 1MiB, not",
+    "x.yaml --ranks 4": "yantra network compare: --ranks goes with --all-reduce; a file says how",
+    "--cluster hgx-h100 --all-reduce 0B": "--all-reduce: expected whole bytes, at least 1, got 0B",
+    "--cluster hgx-h100 --all-reduce 5": "--all-reduce: ",
+    "--cluster tpu-v5p --all-reduce 1MiB": "--ranks: expected how many, for tpu-v5p has no domains",
+    "--cluster hgx-h200x --all-reduce 1MiB": "cluster: no cluster is named 'hgx-h200x'; expected",
+}
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_wrong_lines_say_what_is_expected(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["network", "compare", *line.split()]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {WRONG[line]}")
