@@ -33,6 +33,7 @@ TEXTS = {
     "step.yaml": SCENARIO,
     "meshed.yaml": SCENARIO.replace("ring", "my_mesh", 1),
     "my_mesh.py": MESH,
+    "tenants.yaml": f"jobs: [step.yaml]\n{SCENARIO.split(chr(10), 2)[2]}",
     "other.yaml": SCENARIO.replace("50 GB/s", "100 GB/s"),
     "system.json": json.dumps(ASTRA_SIM_SYSTEM),
     "network.yml": "topology: [Ring]\nnpus_count: [4]\nbandwidth: [50.0]\nlatency: [500.0]\n",

@@ -55,10 +55,11 @@ def _form_and_file(text: str) -> tuple[str, str]:
         "yantra run step.yaml --report report.html",
         "yantra run step.yaml --trace run.pftrace",
         "yantra run --workload step.yw --cluster hgx-h100 --explain-folding",
+        "yantra run tenants.yaml",
     ],
     epilog="FILE is a scenario, a result (which runs again), or what runs on a --cluster: a "
-    "workload (.yw), traces ('step.{rank}.et') or a training job. Its content tells which. "
-    "Many scenarios, on all cores: yantra sweep.",
+    "workload (.yw), traces ('step.{rank}.et') or a training job; or a list of jobs on one "
+    "cluster. Its content tells which. Many scenarios, on all cores: yantra sweep.",
 )
 @click.argument("file", type=click.Path(), required=False)
 @click.option("--workload", type=click.Path(), help="A workload file (.yw), in place of FILE.")
@@ -173,6 +174,11 @@ def command(
     from yantra.cli.show import show
     from yantra.export import local_memory
 
+    if file is not None and workload is None and _is_list_of_jobs(file):
+        from yantra.cli import together
+
+        settings, ignore = read_settings(options["settings"]), options["ignore_memory"]
+        return together.command(context, file, settings, as_json=as_json, ignore_memory=ignore)
     timeline_options.check(trace, trace_ranks, trace_messages)
     _warn_of_changes(file)
     model = _model(context, file, workload, options)
@@ -208,6 +214,12 @@ def command(
     else:
         show(result)
     return 0
+
+
+def _is_list_of_jobs(file: str) -> bool:
+    from yantra.scenario.recognise import recognise
+
+    return recognise(file).kind == "jobs"
 
 
 def _model(

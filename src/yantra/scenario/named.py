@@ -140,7 +140,7 @@ def _parts(
             raise ConfigError("cluster.ranks", "only without topology, which has its own number")
         return machine.device_parts(named.dtype, speeds=named.speeds, where="cluster."), ()
     semantics = tree.get("semantics")
-    ranks = _ranks(tree.get("workload"), folder) if named.ranks is None else named.ranks
+    ranks = ranks_of_workload(tree.get("workload"), folder) if named.ranks is None else named.ranks
     parts = machine.scenario_parts(
         ranks,
         named.dtype,
@@ -226,7 +226,7 @@ def dimensions_of(name: str, levels: tuple[str, ...]) -> list[int]:
     return found
 
 
-def _ranks(workload: Any, folder: str) -> int:
+def ranks_of_workload(workload: Any, folder: str) -> int:
     """Return how many ranks a workload has: those of its file, or trace files counted from 0."""
     if isinstance(workload, dict) and "model" in workload:
         return ranks_of(STEP.read(workload, "workload", folder))

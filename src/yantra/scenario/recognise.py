@@ -14,7 +14,7 @@ from yantra.base.errors import ConfigError
 from yantra.base.regular import open_regular
 from yantra.scenario.origin import is_result
 
-Kind = Literal["scenario", "result", "workload", "traces", "job"]
+Kind = Literal["scenario", "result", "workload", "traces", "job", "jobs"]
 
 _ZIP = b"PK\x03\x04"
 _LOOP_WORDS = ("DATA", "MODEL", "MICRO", "HYBRID_", "TRANSFORMER", "DISTRIBUTED_INFERENCE")
@@ -33,6 +33,7 @@ _CALLED = {
     "workload": "a workload",
     "traces": "a workload",
     "job": "a training job",
+    "jobs": "a list of jobs on one cluster (yantra run)",
 }
 
 
@@ -80,6 +81,8 @@ def _kind_of(tree: Any, name: str) -> Kind:
     if isinstance(tree, str) and tree.startswith(_LOOP_WORDS):
         problem = "a text workload of ASTRA-sim 1.0; make it a workload first: yantra workload"
         raise ConfigError(name, f"{problem} convert text {name} -o step.yw")
+    if isinstance(tree, dict) and "jobs" in tree and "workload" not in tree:
+        return "jobs"
     if not isinstance(tree, dict) or not tree.keys().isdisjoint(("workload", "cluster")):
         return "scenario"
     part = next((part for key, part in _ASTRA_SIM.items() if key in tree), None)

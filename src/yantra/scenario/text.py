@@ -37,6 +37,8 @@ def of_known(
         return on_cluster(workload_of(known), cluster, settings=settings)
     if cluster is not None:
         raise ConfigError("--cluster", f"goes with a workload; {known.name} is {known.called}")
+    if known.kind == "jobs":
+        raise ConfigError(known.name, f"{known.called}; expected one scenario")
     folder = paths.dirname(known.name)
     if known.kind == "result":
         return scenario_of_result(known.text, known.name, folder, settings)

@@ -1,0 +1,303 @@
+"""Several jobs on one cluster: the file that `yantra run tenants.yaml` reads.
+
+    jobs: [a.yaml, {scenario: step.yw, ranks: 8-15, at: 5 us}]
+    cluster: pod.yaml
+    network: flow
+
+It is a scenario file with `jobs` in place of `workload`. A run has one network, one setting of
+collectives and one of resources. So each such key is that of this file, or, where this file has
+none, what all jobs have in common; jobs that differ are refused by the name of the key. What a job
+says of its own cluster counts only for its number of ranks.
+"""
+
+from __future__ import annotations
+
+import os
+from os import path as paths
+from typing import Any
+
+from yantra.base.documents import Path, parse_yaml, read_text
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.fields import File, Quantity, Section, Text
+from yantra.base.records import Record
+from yantra.base.text import rank_list
+from yantra.scenario.fields import Ranks
+from yantra.scenario.layout import CLUSTER, DOCUMENT, WORKLOAD, Document, scenario_of
+from yantra.scenario.named import expanded, ranks_of_workload
+from yantra.scenario.recognise import Known, recognise, workload_of
+from yantra.scenario.settings import Settings, with_settings
+from yantra.scenario.types import Scenario, Workload
+
+_SHARED = ("semantics", "network", "collectives", "resources", "scheduler", "replay_only")
+_HERE_ONLY = ("stack",)
+_OF_ONE_JOB = ("quirks", "track_local_memory", "local_memory_trace", "trace_nodes", "fold")
+_NOT_SHARED = "only with one job on the cluster; leave it out"
+_KEYS = ("jobs", "cluster", *_SHARED, *_HERE_ONLY)
+_NO_WORKLOAD = {"traces": "jobs.{rank}.et"}
+
+
+class Job(Record):
+    """A workload with the ranks of the cluster that it has, and when it begins.
+
+    Rank i of the workload is `ranks[i]` of the cluster.
+    """
+
+    name: str
+    workload: Workload
+    ranks: tuple[int, ...]
+    at_ns: float = 0.0
+
+
+class Jobs(Record):
+    """Jobs on one cluster. `shared` is a scenario whose workload counts for nothing.
+
+    `warnings` are texts for the user.
+    """
+
+    shared: Scenario
+    jobs: tuple[Job, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class _Entry(Record):
+    scenario: str
+    ranks: tuple[int, ...] | None = None
+    at_ns: float = 0.0
+    name: str | None = None
+
+
+_ENTRY = Section(
+    _Entry,
+    {
+        "scenario": ("scenario", File(), "a scenario, a workload, traces or a training job"),
+        "ranks": ("ranks", Ranks(), "its ranks on the cluster; the first free ones if none"),
+        "at": ("at_ns", Quantity("time", "ns", at_least=0), "when it begins"),
+        "name": ("name", Text(), "what results call it"),
+    },
+)
+
+
+class _Read(Record):
+    """A job's file, read: what runs, on how many ranks, and what it says of the keys it shares."""
+
+    entry: _Entry
+    name: str
+    workload: Workload
+    count: int
+    shared: tuple[tuple[str, Any], ...]
+    has_cluster: bool
+
+
+def load(path: Path, settings: Settings | None = None) -> Jobs:
+    """Read a file of jobs, with `settings` for single fields of the scenario they share.
+
+    Raises ConfigError, with the file and the field.
+    """
+    name = os.fspath(path)
+    tree = parse_yaml(read_text(path), name)
+    try:
+        return _of_tree(tree, paths.dirname(name), settings or {})
+    except ConfigError as error:
+        if paths.isfile(error.where.partition(":")[0]) or error.where.startswith("--"):
+            raise
+        raise type(error)(f"{name}: {error.where}", error.problem) from None
+
+
+def _of_tree(tree: Any, folder: str, settings: Settings) -> Jobs:
+    if not isinstance(tree, dict) or not isinstance(tree.get("jobs"), list) or not tree["jobs"]:
+        got = tree.get("jobs") if isinstance(tree, dict) else tree
+        raise ConfigError("jobs", expected_got("a list of scenarios", got))
+    for key in tree:
+        if key in _OF_ONE_JOB:
+            raise ConfigError(key, _NOT_SHARED)
+        if key not in _KEYS:
+            hint = did_you_mean(key, _KEYS) or f"; expected one of {', '.join(_KEYS)}"
+            raise ConfigError(str(key), f"unknown key{hint}")
+    if "cluster" not in tree:
+        raise ConfigError("cluster", "missing; expected a cluster that all jobs run on")
+    read = [_job(one, f"jobs[{at}]", folder) for at, one in enumerate(tree["jobs"])]
+    names = _names(read)
+    whole = {key: tree[key] for key in tree if key != "jobs"} | _common(tree, read, names, folder)
+    whole["cluster"] = _cluster(tree["cluster"], _least_ranks(read), folder)
+    whole["workload"] = _NO_WORKLOAD
+    shared = scenario_of(DOCUMENT.read(_with_settings(whole, settings, folder), "", folder))
+    placed = _placed(read, shared.topology.ranks)
+    jobs = tuple(
+        Job(name=names[at], workload=one.workload, ranks=placed[at], at_ns=one.entry.at_ns)
+        for at, one in enumerate(read)
+    )
+    warnings = [
+        f"{one.entry.scenario}: its own cluster gives only its number of ranks, {one.count}"
+        for one in read
+        if one.has_cluster
+    ]
+    return Jobs(shared=shared, jobs=jobs, warnings=tuple(dict.fromkeys(warnings)))
+
+
+def _with_settings(tree: dict[str, Any], settings: Settings, folder: str) -> Any:
+    """Return the tree of what jobs share, with fields set; refuse what they cannot share."""
+    for path in settings:
+        if path.startswith("workload"):
+            raise ConfigError("--set", f"{path}: each job has its own workload, in its file")
+    whole = with_settings(tree, settings, folder)
+    if whole.get("semantics") == "astra-sim":
+        raise ConfigError("semantics", "only yantra with several jobs; got astra-sim")
+    for key in _OF_ONE_JOB:
+        if key in whole:
+            raise ConfigError(key, _NOT_SHARED)
+    return whole
+
+
+def _job(tree: Any, where: str, folder: str) -> _Read:
+    """Read an entry of the list and the file it names."""
+    entry: _Entry = _ENTRY.read(
+        {"scenario": tree} if isinstance(tree, str) else tree, where, folder
+    )
+    known = recognise(entry.scenario)
+    if known.kind in ("result", "jobs"):
+        raise ConfigError(
+            where, f"expected a scenario or a workload; {known.name} is {known.called}"
+        )
+    own = known.tree if known.kind == "scenario" else {"workload": workload_of(known)}
+    within = paths.dirname(known.name) if known.kind == "scenario" else ""
+    try:
+        return _read(own, within, known, entry)
+    except ConfigError as error:
+        if paths.isfile(error.where.partition(":")[0]):
+            raise
+        raise type(error)(f"{known.name}: {error.where}", error.problem) from None
+
+
+def _read(tree: Any, folder: str, known: Known, entry: _Entry) -> _Read:
+    if not isinstance(tree, dict):
+        raise ConfigError("scenario", expected_got("a mapping with workload", tree))
+    for key in tree:
+        if key not in DOCUMENT.entries:
+            hint = did_you_mean(key, DOCUMENT.entries) or ""
+            raise ConfigError(str(key), f"unknown key{hint}")
+        if key in _HERE_ONLY:
+            raise ConfigError(key, "say it in the file of the jobs, which share it")
+        if key in _OF_ONE_JOB:
+            raise ConfigError(key, _NOT_SHARED)
+    if "workload" not in tree:
+        raise ConfigError("workload", "missing; expected what runs")
+    shared = [
+        (key, DOCUMENT.entries[key][1].read(tree[key], key, folder))
+        for key in _SHARED
+        if key in tree
+    ]
+    return _Read(
+        entry=entry,
+        name=entry.name or paths.basename(known.name).rpartition(".")[0] or known.name,
+        workload=WORKLOAD.read(tree["workload"], "workload", folder),
+        count=_count(tree, folder),
+        shared=tuple(shared),
+        has_cluster="cluster" in tree,
+    )
+
+
+def _count(tree: dict[str, Any], folder: str) -> int:
+    """Return the number of ranks of a job: that of its own cluster, or of its workload."""
+    if "cluster" not in tree:
+        return ranks_of_workload(tree["workload"], folder)
+    whole, _, _ = expanded(tree, folder)
+    ranks: int = CLUSTER.read(whole["cluster"], "cluster", folder).topology.ranks
+    return ranks
+
+
+def _names(read: list[_Read]) -> list[str]:
+    """Return a name for each job; those of a name that occurs again are numbered."""
+    names: list[str] = []
+    for one in read:
+        again = sum(other.name == one.name for other in read[: len(names)])
+        name = f"{one.name} ({again + 1})" if again else one.name
+        if name in names:
+            raise ConfigError(f"jobs[{len(names)}].name", f"another job is called {name}")
+        names.append(name)
+    return names
+
+
+def _common(
+    tree: dict[str, Any], read: list[_Read], names: list[str], folder: str
+) -> dict[str, Any]:
+    """Return the keys that all jobs have in common, as a file in `folder` would have them."""
+    common: dict[str, Any] = {}
+    for key in _SHARED:
+        if key in tree:
+            continue  # what all share is said here
+        name, field, _ = DOCUMENT.entries[key]
+        usual = getattr(Document, name)
+        values = [dict(one.shared).get(key, usual) for one in read]
+        for at, value in enumerate(values):
+            if value != values[0]:
+                raise ConfigError(
+                    key,
+                    f"{names[at]} has not the same as {names[0]}, and jobs on one cluster share "
+                    "it; say it here, beside jobs",
+                )
+        if any(key in dict(one.shared) for one in read):
+            common[key] = field.write(values[0], folder)
+    return common
+
+
+def _least_ranks(read: list[_Read]) -> int:
+    listed = [one.entry.ranks[-1] + 1 for one in read if one.entry.ranks]
+    return max(sum(one.count for one in read), *listed, 0)
+
+
+def _cluster(tree: Any, ranks: int, folder: str) -> Any:
+    """Return the mapping `cluster`: as it is, or of a file that holds one.
+
+    A named cluster has as many ranks as the jobs need, unless it says how many.
+    """
+    from yantra.fabric.infragraph import is_infragraph
+
+    if isinstance(tree, str):
+        file = paths.join(folder, tree)
+        if is_infragraph(tree):
+            from yantra.scenario.on_infragraph import cluster_tree
+
+            return cluster_tree(file if paths.exists(file) else tree, {})
+        if tree.endswith((".yaml", ".yml")):
+            held = parse_yaml(read_text(file), file)
+            if isinstance(held, dict) and isinstance(held.get("topology"), list):
+                try:
+                    own = CLUSTER.read(held, "cluster", paths.dirname(file))
+                except ConfigError as error:
+                    raise ConfigError(f"{file}: {error.where}", error.problem) from None
+                return CLUSTER.write(own, folder)
+        tree = {"name": tree}
+    if isinstance(tree, dict) and "name" in tree and "ranks" not in tree:
+        return tree if isinstance(tree.get("topology"), list) else tree | {"ranks": ranks}
+    return tree
+
+
+def _placed(read: list[_Read], ranks: int) -> list[tuple[int, ...]]:
+    """Return the ranks of each job: those it names, else the first that are free, in order."""
+    whose: dict[int, int] = {}
+    for at, one in enumerate(read):
+        where = f"jobs[{at}].ranks"
+        named = one.entry.ranks or ()
+        if named and len(named) != one.count:
+            raise ConfigError(
+                where, f"expected {one.count} ranks, as the job has; got {len(named)}"
+            )
+        for rank in named:
+            if rank >= ranks:
+                raise ConfigError(where, f"expected ranks from 0 to {ranks - 1}, got {rank}")
+            if rank in whose:
+                raise ConfigError(where, f"rank {rank} is jobs[{whose[rank]}]'s already")
+            whose[rank] = at
+    free = [rank for rank in range(ranks) if rank not in whose]
+    placed: list[tuple[int, ...]] = []
+    for at, one in enumerate(read):
+        if one.entry.ranks:
+            placed.append(one.entry.ranks)
+            continue
+        if len(free) < one.count:
+            left = rank_list(tuple(free)) if free else "none"
+            problem = f"the job has {one.count} ranks, and of the {ranks} of the cluster are free: "
+            raise ConfigError(f"jobs[{at}]", f"{problem}{left}")
+        placed.append(tuple(free[: one.count]))
+        free = free[one.count :]
+    return placed
