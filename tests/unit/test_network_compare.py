@@ -170,6 +170,16 @@ def test_the_command_prints_the_rows(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert form["networks"][3]["difference"] == 0
 
 
+def test_an_all_reduce_goes_by_all_ranks_of_an_infragraph(tmp_path: Path) -> None:
+    pod = str(tmp_path / "pod.infragraph.yaml")
+    shape = ("leaves=2", "ranks_per_leaf=2", "spines=1", "bandwidth=50GB/s", "latency=1us")
+    options = [word for one in shape for word in ("--set", one)]
+    assert main(["cluster", "export", "leaf_spine", *options, "--infragraph", "-o", pod]) == 0
+    networks = compare(all_reduce_on(pod, 1 << 20, settings={"collectives.all_reduce": ["ring"]}))
+    assert networks.ranks == 4
+    assert set(_times(networks)) == {"store_and_forward", "flow"}
+
+
 WRONG = {
     "": "yantra network compare: expected a FILE, or --all-reduce and --cluster; see",
     "--all-reduce 1MiB": "yantra network compare: expected a FILE, or --all-reduce and --cluster; "
@@ -179,7 +189,8 @@ WRONG = {
     "--cluster hgx-h100 --all-reduce 0B": "--all-reduce: expected whole bytes, at least 1, got 0B",
     "--cluster hgx-h100 --all-reduce 5": "--all-reduce: ",
     "--cluster tpu-v5p --all-reduce 1MiB": "--ranks: expected how many, for tpu-v5p has no domains",
-    "--cluster hgx-h200x --all-reduce 1MiB": "cluster: no cluster is named 'hgx-h200x'; expected",
+    "--cluster hgx-h200x --all-reduce 1MiB": "--cluster: no cluster is named 'hgx-h200x'",
+    "--cluster hgx-h100 --all-reduce 1MiB --ranks 12": "--ranks: 12 ranks cannot be had",
 }
 
 

@@ -11,6 +11,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.file_options import cluster_option, read_settings, set_option
 from yantra.cli.memory_option import option as memory_option
 from yantra.cli.plugin_option import option as plugin_option
+from yantra.cli.typed import as_typed
 
 if TYPE_CHECKING:
     from yantra.run.networks import Networks, Row
@@ -110,7 +111,8 @@ def _scenario(
     size = parse(all_reduce, "size", "B", "--all-reduce")
     if size < 1 or size != int(size):
         raise ConfigError("--all-reduce", f"expected whole bytes, at least 1, got {all_reduce}")
-    return all_reduce_on(cluster, int(size), ranks, read_settings(settings))
+    with as_typed({"cluster": "--cluster", "cluster.ranks": "--ranks"}):
+        return all_reduce_on(cluster, int(size), ranks, read_settings(settings))
 
 
 def _form(networks: Networks) -> dict[str, Any]:
