@@ -175,12 +175,8 @@ def command(
     from yantra.export import local_memory
 
     if file is not None and workload is None and _is_list_of_jobs(file):
-        from yantra.cli import together
-
-        settings, ignore = read_settings(options["settings"]), options["ignore_memory"]
-        return together.command(context, file, settings, as_json=as_json, ignore_memory=ignore)
+        return _run_jobs(context, file, options, as_json)
     timeline_options.check(trace, trace_ranks, trace_messages)
-    _warn_of_changes(file)
     model = _model(context, file, workload, options)
     if not as_json:
         warn(model.warnings)
@@ -188,8 +184,7 @@ def command(
         if csv or parquet:
             _warn_of_no_links(model, table)
             record = True if table in RECORDED_TABLES and record is None else record
-        wants = bool(as_json or output or trace)
-        needs = True if html else recording.MOST_BYTES if wants else False
+        needs = True if html else recording.MOST_BYTES if as_json or output or trace else False
         result = recording.run(model, record, needs, progress=report, fold=fold)
     if explain_folding:
         _explain(model, result, fold)
@@ -222,6 +217,13 @@ def _is_list_of_jobs(file: str) -> bool:
     return recognise(file).kind == "jobs"
 
 
+def _run_jobs(context: click.Context, file: str, options: dict[str, Any], as_json: bool) -> int:
+    from yantra.cli import together
+
+    settings, ignored = read_settings(options["settings"]), options["ignore_memory"]
+    return together.command(context, file, settings, as_json=as_json, ignore_memory=ignored)
+
+
 def _model(
     context: click.Context, file: str | None, workload: str | None, options: dict[str, Any]
 ) -> Model:
@@ -229,6 +231,7 @@ def _model(
     from yantra.compile import compile
     from yantra.scenario.text import placed
 
+    _warn_of_changes(file)
     is_ignored = options["ignore_memory"]
     scenario = _scenario(context, file, workload, options)
     try:

@@ -81,7 +81,7 @@ class _Names(NamedTuple):
                     node.set(key, self.job.ranks[peer], Kind.INT32)
                 elif peer is not None:
                     problem = f"{key}: expected a rank from 0 to {len(self.job.ranks) - 1}"
-                    raise TraceError(f"{self._where(node, rank)}: {problem}, got {peer}")
+                    raise TraceError(f"{self._where(node, rank)}: {problem}, got {peer!r}")
         return node
 
     def _group(self, node: Node, rank: int) -> None:
