@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from yantra.base.errors import ConfigError, TraceError
+from yantra.base.errors import ConfigError, DeadlockError, TraceError
 from yantra.chakra import TraceBuilder
 from yantra.cli import main
 from yantra.run.simulate import simulate as simulate_one
@@ -261,6 +261,16 @@ def test_what_cannot_be_shared_is_refused_by_name(
         load(file)
     assert where in error.value.where
     assert problem in error.value.problem
+
+
+def test_a_job_that_never_ends_is_named(tmp_path: Path) -> None:
+    _write_job(tmp_path, "a", 4, MB)
+    _write_job(tmp_path, "b", 4, ONE)
+    waits = TraceBuilder(rank=2)
+    waits.recv(3, MB)
+    waits.build().write(str(tmp_path / "b.2.et"))
+    with pytest.raises(DeadlockError, match="never ends: b;"):
+        simulate(load(_tenants(tmp_path, "[a.yaml, b.yaml]")))
 
 
 def test_a_group_that_only_another_job_has_is_refused(tmp_path: Path) -> None:

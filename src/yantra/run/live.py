@@ -11,7 +11,7 @@ cannot stand for others where somebody decides meanwhile what comes next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from yantra import _core
 from yantra.base.errors import ConfigError, DeadlockError, UnsupportedError
@@ -123,12 +123,21 @@ class LiveRun:
                     on_end(job)
                     over = False
         outcome = self._simulation.outcome()
+        if not outcome.finished and self._waiting:
+            raise DeadlockError(_never_ends([job.name for job, _ in self._waiting.values()]))
         if not outcome.finished:
             raise DeadlockError(explain(self.model, outcome))
         return Result(self.model, outcome)
 
     def _ns(self, tick: int | None) -> float | None:
         return None if tick is None else tick / self.model.ticks_per_ns
+
+
+def _never_ends(names: Sequence[str]) -> str:
+    return (
+        f"never ends: {', '.join(names)}; ranks wait for messages or collectives that nobody else "
+        "enters. Run each as the workload of a scenario of its own to see which nodes wait"
+    )
 
 
 def start(scenario: Scenario, jobs: Mapping[str, Mapping[int, Trace]]) -> LiveRun:
