@@ -73,7 +73,6 @@ def test_a_model_may_be_a_config(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (("--model", "llama3-8bb"), "did you mean 'llama3-8b'"),
         ((*SMALL, "--tp", "3"), "tp: llama3-8b: 3 ranks cannot share"),
         ((*SMALL, "--max-num-seqs", "4"), "--max-num-seqs: says for one replica"),
-        ((*SMALL, "--memory", "8 GiB"), "memory: stage 0 of 1 needs"),
         ((*SMALL, "--memory", "8 GiB", "--cluster", "x"), "--memory: is what --cluster says"),
         ((*SMALL, "--decode", "tp"), "--decode: expected fields"),
         ((*SMALL, "--decode", "tp=2"), "only the phase disaggregated"),
@@ -89,3 +88,9 @@ def test_what_cannot_be_is_refused(
     status, text = run(capsys, *arguments)
     assert status == 2
     assert message in text
+
+
+def test_a_lack_of_memory_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    status, text = run(capsys, *SMALL, "--memory", "8 GiB")
+    assert status == 3
+    assert "memory: stage 0 of 1 needs" in text
