@@ -88,6 +88,12 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     return f"; did you mean '{by_key[close[0]]}'?" if close else ""
 
 
+def hint(name: str, known: Iterable[str]) -> str:
+    """Return what to write instead of an unknown name: the closest, or one of all."""
+    several = tuple(known)
+    return did_you_mean(name, several) or f"; expected one of {', '.join(several)}"
+
+
 def expected_got(expected: str, got: object) -> str:
     """Return `expected X, got Y` with Y as it would stand in a JSON file, shortened."""
     return f"expected {expected}, got {show(got)}"

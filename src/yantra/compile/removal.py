@@ -17,7 +17,7 @@ from math import inf
 from typing import Literal, get_args
 
 from yantra import _core
-from yantra.base.errors import ConfigError, did_you_mean
+from yantra.base.errors import ConfigError, hint
 from yantra.scenario import Dimension, Scenario
 
 Cause = Literal[
@@ -65,8 +65,7 @@ def checked(causes: Iterable[str], dimensions: int) -> Without:
     chosen = frozenset(causes)
     known = {*CAUSES, *map(bandwidth_of_dimension, range(dimensions))}
     for cause in sorted(chosen - known):
-        hint = did_you_mean(cause, CAUSES) or f"; expected one of {', '.join(CAUSES)}"
-        raise ConfigError("without", f"no cause is named '{cause}'{hint}")
+        raise ConfigError("without", f"no cause is named '{cause}'{hint(cause, CAUSES)}")
     return chosen
 
 

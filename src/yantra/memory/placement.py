@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean
+from yantra.base.errors import ConfigError, UnsupportedError, hint
 from yantra.base.records import Record
 from yantra.base.text import format_bytes
 
@@ -51,8 +51,8 @@ def place(tiers: Sequence[Tier], data: Sequence[Data], where: str = "data") -> P
         if one.tier is None:
             continue
         if one.tier not in names:
-            hint = did_you_mean(one.tier, names) or f"; expected one of {', '.join(names)}"
-            raise ConfigError(f"{where}[{at}].tier", f"no tier is called '{one.tier}'{hint}")
+            problem = f"no tier is called '{one.tier}'{hint(one.tier, names)}"
+            raise ConfigError(f"{where}[{at}].tier", problem)
         tier = names.index(one.tier)
         placed[at][tier] = one.size_bytes
         free[tier] -= one.size_bytes

@@ -17,7 +17,7 @@ from os import path as paths
 from typing import Any
 
 from yantra.base.documents import Path, parse_yaml, read_text
-from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.errors import ConfigError, did_you_mean, expected_got, hint
 from yantra.base.fields import File, Quantity, Section, Text
 from yantra.base.records import Record
 from yantra.base.text import rank_list
@@ -111,8 +111,7 @@ def _of_tree(tree: Any, folder: str, settings: Settings) -> Jobs:
         if key in _OF_ONE_JOB:
             raise ConfigError(key, _NOT_SHARED)
         if key not in _KEYS:
-            hint = did_you_mean(key, _KEYS) or f"; expected one of {', '.join(_KEYS)}"
-            raise ConfigError(str(key), f"unknown key{hint}")
+            raise ConfigError(str(key), f"unknown key{hint(key, _KEYS)}")
     if "cluster" not in tree:
         raise ConfigError("cluster", "missing; expected a cluster that all jobs run on")
     read = [_job(one, f"jobs[{at}]", folder) for at, one in enumerate(tree["jobs"])]
@@ -173,8 +172,7 @@ def _read(tree: Any, folder: str, known: Known, entry: _Entry) -> _Read:
         raise ConfigError("scenario", expected_got("a mapping with workload", tree))
     for key in tree:
         if key not in DOCUMENT.entries:
-            hint = did_you_mean(key, DOCUMENT.entries) or ""
-            raise ConfigError(str(key), f"unknown key{hint}")
+            raise ConfigError(str(key), f"unknown key{did_you_mean(key, DOCUMENT.entries)}")
         if key in _HERE_ONLY:
             raise ConfigError(key, "say it in the file of the jobs, which share it")
         if key in _OF_ONE_JOB:

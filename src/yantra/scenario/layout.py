@@ -13,7 +13,7 @@ from typing import Any
 from yantra import compute as computes
 from yantra import memory as memories
 from yantra import network as networks
-from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean, expected_got
+from yantra.base.errors import ConfigError, UnsupportedError, expected_got, hint
 from yantra.base.fields import (
     Changes,
     Choice,
@@ -158,7 +158,7 @@ class WorkloadSection(Section):
 
     def _known(self, key: str) -> str:
         known = [name for one in (self, TEMPLATES, STEP) for name in one.entries]
-        return did_you_mean(key, known) or f"; expected one of {', '.join(known)}"
+        return hint(key, known)
 
     def check(self, value: Any, where: str) -> None:
         if isinstance(value, types.WorkloadFile):

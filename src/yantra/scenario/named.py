@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from yantra.base import units
 from yantra.base.documents import Path
-from yantra.base.errors import ConfigError, did_you_mean
+from yantra.base.errors import ConfigError, hint
 from yantra.base.fields import Changes
 from yantra.fabric import clusters
 from yantra.fabric.clusters import Cluster
@@ -221,8 +221,8 @@ def dimensions_of(name: str, levels: tuple[str, ...]) -> list[int]:
     found = [at for at, level in enumerate(levels) if name in (level, level.split(" ")[0])]
     if not found:
         known = tuple(dict.fromkeys(levels))
-        hint = did_you_mean(name, known) or f"; expected one of {', '.join(known)}"
-        raise ConfigError(f"cluster.topology.{name}", f"no level of this network{hint}")
+        problem = f"no level of this network{hint(name, known)}"
+        raise ConfigError(f"cluster.topology.{name}", problem)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.base.errors import ConfigError, expected_got, hint, show
 from yantra.base.fields.scalars import RELATIVE, Field, Ranged, Schema
 from yantra.base.records import Record
 
@@ -47,8 +47,7 @@ class Section(Field):
         return self.record(**values)
 
     def _known(self, key: str) -> str:
-        expected = f"; expected one of {', '.join(self.entries)}"
-        return did_you_mean(key, self.entries) or expected
+        return hint(key, self.entries)
 
     def check(self, value: Any, where: str) -> None:
         if not isinstance(value, self.record):

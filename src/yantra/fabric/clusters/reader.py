@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from yantra import compute as computes
 from yantra.base import units
-from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.base.errors import ConfigError, did_you_mean, expected_got, hint, show
 from yantra.base.plugin_files import split_path
 from yantra.collectives import find as find_algorithm
 from yantra.fabric import topologies
@@ -240,8 +240,8 @@ class Place:
         known = (*required, *optional)
         for key in tree:
             if key not in known:
-                hint = did_you_mean(key, known) or f"; expected one of {', '.join(known)}"
-                raise self.key(key if key.isprintable() else show(key)).error(f"unknown key{hint}")
+                place = self.key(key if key.isprintable() else show(key))
+                raise place.error(f"unknown key{hint(key, known)}")
         for key in required:
             if key not in tree:
                 raise self.key(key).error("missing")

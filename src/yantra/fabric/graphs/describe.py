@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from yantra.base import units
-from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.errors import ConfigError, expected_got, hint
 from yantra.base.text import count, table
 from yantra.fabric.graphs import builders, files, graph_of, read
 from yantra.fabric.graphs.builder import Builder
@@ -97,9 +97,7 @@ def _built(
     section = builder_kind.options
     for key in settings:
         if key not in section.entries:
-            known = ", ".join(section.entries)
-            hint = did_you_mean(key, section.entries) or f"; expected one of {known}"
-            raise ConfigError(f"--set {key}", f"unknown key{hint}")
+            raise ConfigError(f"--set {key}", f"unknown key{hint(key, section.entries)}")
     example = builder_kind.example if example is None else example
     assumed = {
         key: example[key]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from yantra.base.errors import ConfigError, did_you_mean
+from yantra.base.errors import ConfigError, hint
 from yantra.fabric.graphs import cuts
 from yantra.fabric.graphs.builder import Builder
 from yantra.fabric.graphs.distances import distances
@@ -135,8 +135,8 @@ def _price(graph: Graph, prices: Mapping[str, float]) -> float:
     counts |= {label: int(number) for label, number in zip(graph.labels, links, strict=True)}
     for name in prices:
         if name not in counts:
-            hint = did_you_mean(name, counts) or f"; expected one of {', '.join(counts)}"
-            raise ConfigError("--price", f"no devices and no links are called '{name}'{hint}")
+            problem = f"no devices and no links are called '{name}'{hint(name, counts)}"
+            raise ConfigError("--price", problem)
     return sum(price * counts[name] for name, price in prices.items())
 
 

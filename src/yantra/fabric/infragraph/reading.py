@@ -16,7 +16,7 @@ from io import StringIO
 from typing import Any
 
 from yantra.base.documents import parse_json, parse_yaml, read_text
-from yantra.base.errors import ConfigError, YantraError, did_you_mean, expected_got, show
+from yantra.base.errors import ConfigError, YantraError, expected_got, hint, show
 from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY
 from yantra.fabric.graphs.files.gathering import Gathering, Traits
 from yantra.fabric.graphs.graph import DeviceKind, Graph
@@ -148,8 +148,8 @@ def _speeds(
         stated.setdefault(link, (data.get("bandwidth", ""), data.get("latency", "")))
     for link in said:
         if link not in stated and link != EVERY:
-            hint = did_you_mean(link, stated) or f"; expected one of {', '.join(stated)}"
-            raise ConfigError(f"{where}.links.{link}", f"{name} has no links of this name{hint}")
+            problem = f"{name} has no links of this name{hint(link, stated)}"
+            raise ConfigError(f"{where}.links.{link}", problem)
     speeds, missing = {}, []
     for link, (bandwidth, latency) in stated.items():
         own, rest = said.get(link, LinkSpeed()), said.get(EVERY, LinkSpeed())

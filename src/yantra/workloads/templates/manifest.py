@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from yantra.base.documents import parse_json
-from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.errors import ConfigError, expected_got, hint
 from yantra.workloads.templates.grid import Grid, Group
 from yantra.workloads.templates.parts import RankClass
 
@@ -169,8 +169,7 @@ def _known(tree: Any, where: str, known: Iterable[str], needed: Iterable[str]) -
     names = list(known)
     for key in _mapping(tree, where):
         if key not in names:
-            hint = did_you_mean(key, names) or f"; expected one of {', '.join(names)}"
-            raise ConfigError(f"{where}.{key}".lstrip("."), f"unknown key{hint}")
+            raise ConfigError(f"{where}.{key}".lstrip("."), f"unknown key{hint(key, names)}")
     for key in needed:
         if key not in tree:
             raise ConfigError(f"{where}.{key}".lstrip("."), "missing")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import csv
 from io import StringIO
 
-from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
+from yantra.base.errors import ConfigError, expected_got, hint, show
 from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY
 from yantra.fabric.graphs.files.gathering import Gathering, Traits, weight_of
 from yantra.fabric.graphs.graph import Graph
@@ -55,8 +55,7 @@ def parse(text: str, name: str) -> Graph:
 def _header(cells: list[str], where: str) -> list[str]:
     for cell in cells:
         if cell not in _COLUMNS:
-            hint = did_you_mean(cell, _COLUMNS) or f"; expected one of {', '.join(_COLUMNS)}"
-            raise ConfigError(where, f"unknown column {show(cell)}{hint}")
+            raise ConfigError(where, f"unknown column {show(cell)}{hint(cell, _COLUMNS)}")
         if cells.count(cell) > 1:
             raise ConfigError(where, f"the column {cell} is there twice")
     for column in _NEEDED:

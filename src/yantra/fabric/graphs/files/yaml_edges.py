@@ -103,7 +103,12 @@ def _built(options: dict[str, Any], kind: Any, name: str) -> Graph:
     where = f"{name}: kind"
     if not isinstance(kind, str) or not kind:
         raise ConfigError(where, expected_got("the name of a fabric", kind))
-    return graph_of(read(kind, options, name, paths.dirname(name)), where)
+    try:
+        builder = read(kind, options, "fabric", paths.dirname(name))
+    except ConfigError as error:
+        field = error.where.partition(".")[2] or "kind"
+        raise type(error)(f"{name}: {field}", error.problem) from None
+    return graph_of(builder, where)
 
 
 def _read_boxes(gathering: Gathering, tree: Any) -> None:

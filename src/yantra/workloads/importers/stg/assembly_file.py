@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from yantra.base.documents import parse_json, parse_yaml, read_text
-from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.errors import ConfigError, expected_got, hint
 from yantra.workloads.importers.stg.assembly import Assembly, Block, Link, Part
 from yantra.workloads.importers.stg.parse import parse
 
@@ -151,8 +151,7 @@ def _is_text(value: object) -> bool:
 def _known(tree: Any, where: str, keys: tuple[str, ...]) -> None:
     for key in _mapping(tree, where):
         if key not in keys:
-            hint = did_you_mean(key, keys) or f"; expected one of {', '.join(keys)}"
-            raise ConfigError(f"{where}.{key}".lstrip("."), f"unknown key{hint}")
+            raise ConfigError(f"{where}.{key}".lstrip("."), f"unknown key{hint(key, keys)}")
 
 
 def _mapping(tree: Any, where: str) -> Mapping[str, Any]:
