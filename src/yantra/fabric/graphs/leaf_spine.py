@@ -13,11 +13,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from yantra.base.fields import Number, Section, Whole
+from yantra.base.fields import Section, Whole
 from yantra.base.records import Record
 from yantra.fabric.graphs import two_tiers
-from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY, LINKS, Builder, Size
-from yantra.fabric.graphs.draft import Draft, Speed
+from yantra.fabric.graphs.builder import LINKS, Builder, Size
+from yantra.fabric.graphs.draft import Draft
 from yantra.fabric.graphs.graph import Graph
 
 
@@ -44,17 +44,7 @@ class LeafSpine(Builder):
             "ranks_per_leaf": ("ranks_per_leaf", Whole(at_least=1), "ranks on each leaf"),
             "spines": ("spines", Whole(at_least=1), "switches that each leaf has a cable to"),
             **LINKS,
-            "oversubscription": (
-                "oversubscription",
-                Number(above=0),
-                "bandwidth of a leaf's ranks over that of its uplinks; 1 where nothing is said",
-            ),
-            "uplink_bandwidth": (
-                "uplink_bytes_per_ns",
-                BANDWIDTH,
-                "of each cable to a spine, in place of oversubscription",
-            ),
-            "uplink_latency": ("uplink_latency_ns", LATENCY, "of it, if not as of the ranks"),
+            **two_tiers.KEYS,
         },
     )
     example: ClassVar = {
@@ -67,8 +57,8 @@ class LeafSpine(Builder):
 
     def refuses(self) -> tuple[str, str] | None:
         given = self.given
-        if given.oversubscription is not None and given.uplink_bytes_per_ns is not None:
-            return "oversubscription", "not together with uplink_bandwidth, from which it follows"
+        if wrong := two_tiers.said_twice(given):
+            return wrong
         if given.leaves * given.ranks_per_leaf < 2:
             return "leaves", "expected at least 2 ranks in all, got 1"
         return None
@@ -85,7 +75,7 @@ class LeafSpine(Builder):
         leaves = draft.switches("leaf", given.leaves)
         below = np.repeat(leaves, given.ranks_per_leaf)
         draft.cables(draft.ranks, below, self.speed, "rank up", "rank down")
-        two_tiers.add_spines(draft, leaves, two_tiers.Uplinks(given.spines, self._uplink))
+        two_tiers.add_spines(draft, leaves, self._uplinks)
         return draft.graph()
 
     def bisection(self) -> float:
@@ -95,23 +85,16 @@ class LeafSpine(Builder):
             given.ranks_per_leaf,
             given.bytes_per_ns,
             given.spines,
-            self._uplink.bytes_per_ns,
+            self._uplinks.speed.bytes_per_ns,
         )
 
     def diameter(self) -> int:
         return 4 if self.given.leaves > 1 else 2
 
     @property
-    def _uplink(self) -> Speed:
-        given = self.given
-        rate = two_tiers.uplink_rate(
-            given.ranks_per_leaf * given.bytes_per_ns,
-            given.spines,
-            given.uplink_bytes_per_ns,
-            given.oversubscription,
-        )
-        latency = given.uplink_latency_ns
-        return Speed(rate, given.latency_ns if latency is None else latency)
+    def _uplinks(self) -> two_tiers.Uplinks:
+        below = self.given.ranks_per_leaf * self.given.bytes_per_ns
+        return two_tiers.uplinks_of(self.given, below)
 
 
 PLUGIN = LeafSpine

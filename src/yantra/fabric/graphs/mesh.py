@@ -12,28 +12,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from yantra.base.fields import Section
-from yantra.base.records import Record
-from yantra.fabric.graphs.builder import LINKS, Builder, Size
+from yantra.fabric.graphs.builder import Builder, Size
 from yantra.fabric.graphs.draft import Draft
 from yantra.fabric.graphs.graph import Graph
-from yantra.fabric.graphs.grid import SIZES, none_given, points, strides
-
-
-class Options(Record):
-    """What a mesh is told."""
-
-    sizes: tuple[int, ...]
-    bytes_per_ns: float
-    latency_ns: float
+from yantra.fabric.graphs.grid import OPTIONS, none_given, points, rows_cut, strides
 
 
 class Mesh(Builder):
     """Ranks are points of a grid; a link's label is its dimension and its way."""
 
-    options = Section(
-        Options, {"sizes": ("sizes", SIZES, "ranks along each dimension, such as [4, 4]"), **LINKS}
-    )
+    options = OPTIONS
     example: ClassVar = {"sizes": [4, 4], "bandwidth": "50 GB/s", "latency": "500 ns"}
 
     def refuses(self) -> tuple[str, str] | None:
@@ -56,15 +44,9 @@ class Mesh(Builder):
         return draft.graph(grid)
 
     def bisection(self) -> float | None:
-        """Return the cut across the longest dimension, which must be of even size or the only one.
-
-        Source: Leighton, "Introduction to Parallel Algorithms and Architectures" (1992), 1.9.
-        """
-        longest = max(self.given.sizes)
-        if longest % 2 and len(self.given.sizes) > 1:
-            return None
-        rate: float = prod(self.given.sizes) // longest * self.given.bytes_per_ns
-        return rate
+        """Return what a cable for each row that is cut carries."""
+        rows = rows_cut(self.given.sizes)
+        return None if rows is None else rows * self.speed.bytes_per_ns
 
     def diameter(self) -> int:
         return sum(size - 1 for size in self.given.sizes)

@@ -66,12 +66,7 @@ class MultiPlane(Builder):
         if given.leaves == 1:
             if given.spines:
                 return "spines", "expected none where a plane is a single leaf"
-            for key, name in (
-                ("uplink_bandwidth", "uplink_bytes_per_ns"),
-                ("uplink_latency", "uplink_latency_ns"),
-            ):
-                if getattr(given, name) is not None:
-                    return key, "only with spines, and there are none"
+            return two_tiers.without_spines(given)
         return None
 
     def size(self) -> Size:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from yantra.base.fields import Number, Section, Whole
+from yantra.base.fields import Section, Whole
 from yantra.base.records import Record
 from yantra.fabric.graphs import boxes, two_tiers
 from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY, Builder, Size
@@ -60,17 +60,7 @@ class RailOptimised(Builder):
                 "boxes that share their leaves; all if not said",
             ),
             "spines": ("spines", Whole(at_least=0), "that all leaves have a cable to"),
-            "oversubscription": (
-                "oversubscription",
-                Number(above=0),
-                "bandwidth of a leaf's ranks over that of its uplinks; 1 where nothing is said",
-            ),
-            "uplink_bandwidth": (
-                "uplink_bytes_per_ns",
-                BANDWIDTH,
-                "of each cable to a spine, in place of oversubscription",
-            ),
-            "uplink_latency": ("uplink_latency_ns", LATENCY, "of it, if not as of the ranks"),
+            **two_tiers.KEYS,
         },
     )
     example: ClassVar = {
@@ -92,16 +82,8 @@ class RailOptimised(Builder):
         if not given.spines:
             if self._groups > 1:
                 return "spines", f"expected at least 1, as {self._groups} groups of boxes need them"
-            for key, name in (
-                ("oversubscription", "oversubscription"),
-                ("uplink_bandwidth", "uplink_bytes_per_ns"),
-                ("uplink_latency", "uplink_latency_ns"),
-            ):
-                if getattr(given, name) is not None:
-                    return key, "only with spines, and there are none"
-        if given.oversubscription is not None and given.uplink_bytes_per_ns is not None:
-            return "oversubscription", "not together with uplink_bandwidth, from which it follows"
-        return None
+            return two_tiers.without_spines(given)
+        return two_tiers.said_twice(given)
 
     def size(self) -> Size:
         return boxes.size(self._boxes, self._rails)
@@ -126,12 +108,7 @@ class RailOptimised(Builder):
         given, uplinks = self.given, None
         if given.spines:
             below = given.boxes // self._groups * given.bytes_per_ns
-            rate = two_tiers.uplink_rate(
-                below, given.spines, given.uplink_bytes_per_ns, given.oversubscription
-            )
-            latency = given.uplink_latency_ns
-            speed = Speed(rate, given.latency_ns if latency is None else latency)
-            uplinks = two_tiers.Uplinks(given.spines, speed)
+            uplinks = two_tiers.uplinks_of(given, below)
         return boxes.Rails(self._groups, self.speed, uplinks)
 
 

@@ -9,10 +9,13 @@ Source: Alizadeh and Edsall, "On the data path performance of leaf-spine datacen
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from yantra.base.fields import Entry, Number
+from yantra.fabric.graphs.builder import BANDWIDTH, LATENCY
 from yantra.fabric.graphs.draft import Draft, Speed
 
 if TYPE_CHECKING:
@@ -26,17 +29,47 @@ class Uplinks(NamedTuple):
     speed: Speed
 
 
-def uplink_rate(
-    below: float, spines: int, stated: float | None, oversubscription: float | None
-) -> float:
-    """Return the bytes/ns of a cable to a spine.
+KEYS: Mapping[str, Entry] = {
+    "oversubscription": (
+        "oversubscription",
+        Number(above=0),
+        "bandwidth of a leaf's ranks over that of its uplinks; 1 where nothing is said",
+    ),
+    "uplink_bandwidth": (
+        "uplink_bytes_per_ns",
+        BANDWIDTH,
+        "of each cable to a spine, in place of oversubscription",
+    ),
+    "uplink_latency": ("uplink_latency_ns", LATENCY, "of it, if not as of the ranks"),
+}
+"""The options of uplinks, for tables of options."""
 
-    `below` is what a leaf takes from its ranks. Uplinks are `stated`, or carry together `below` /
-    `oversubscription`.
+
+def said_twice(given: Any) -> tuple[str, str] | None:
+    """Return what is wrong with options of uplinks, and their key; None if nothing is."""
+    if given.oversubscription is not None and given.uplink_bytes_per_ns is not None:
+        return "oversubscription", "not together with uplink_bandwidth, from which it follows"
+    return None
+
+
+def without_spines(given: Any) -> tuple[str, str] | None:
+    """Return the key of an option of uplinks that is said although there are none, and why not."""
+    for key, (name, _, _) in KEYS.items():
+        if getattr(given, name, None) is not None:
+            return key, "only with spines, and there are none"
+    return None
+
+
+def uplinks_of(given: Any, below: float) -> Uplinks:
+    """Return the uplinks that options state; `below` is what a leaf takes from its ranks, bytes/ns.
+
+    A cable's bandwidth is stated, or all cables of a leaf carry `below` / oversubscription.
     """
-    if stated is not None:
-        return stated
-    return below / (spines * (1.0 if oversubscription is None else oversubscription))
+    rate, over = given.uplink_bytes_per_ns, given.oversubscription
+    if rate is None:
+        rate = below / (given.spines * (1.0 if over is None else over))
+    latency = given.uplink_latency_ns
+    return Uplinks(given.spines, Speed(rate, given.latency_ns if latency is None else latency))
 
 
 def add_spines(
