@@ -28,6 +28,11 @@ public:
         varint(std::uint64_t{field} << 3U | static_cast<std::uint64_t>(type));
     }
 
+    void number(std::uint32_t field, std::uint64_t value) {
+        tag(field, WireType::varint);
+        varint(value);
+    }
+
     void fixed32(std::uint32_t value) { fixed(value); }
     void fixed64(std::uint64_t value) { fixed(value); }
 

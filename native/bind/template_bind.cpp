@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "bind/parts.hpp"
-#include "trace/relative.hpp"
-#include "trace/stamp.hpp"
-#include "trace/totals.hpp"
+#include "trace/tools/relative.hpp"
+#include "trace/tools/stamp.hpp"
+#include "trace/tools/totals.hpp"
 
 namespace nb = nanobind;
 using namespace nanobind::literals;

@@ -20,11 +20,11 @@
 #include "base/wire.hpp"
 #include "bind/columns.hpp"
 #include "bind/parts.hpp"
-#include "trace/check.hpp"
+#include "trace/tools/check.hpp"
 #include "trace/decode.hpp"
-#include "trace/encode.hpp"
+#include "trace/tools/encode.hpp"
 #include "trace/graph.hpp"
-#include "trace/relative.hpp"
+#include "trace/tools/relative.hpp"
 #include "trace/trace.hpp"
 
 namespace nb = nanobind;

@@ -42,12 +42,6 @@ constexpr u32 iid = 1, text = 2;
 constexpr u64 the_sequence = 1, state_cleared = 1, needs_state = 2, explicit_ordering = 1;
 constexpr u64 slice_begin = 1, slice_end = 2, instant = 3, counter_value = 4;
 
-void number(std::string& out, u32 field, u64 value) {
-    WireWriter writer(out);
-    writer.tag(field, WireType::varint);
-    writer.varint(value);
-}
-
 void fixed(std::string& out, u32 field, u64 value) {
     WireWriter writer(out);
     writer.tag(field, WireType::fixed64);
@@ -59,32 +53,32 @@ void block(std::string& out, u32 field, std::string_view bytes) { WireWriter(out
 }  // namespace
 
 PerfettoWriter::PerfettoWriter() {
-    number(packet_, packet_field::sequence, the_sequence);
-    number(packet_, packet_field::flags, state_cleared);
-    number(packet_, packet_field::first_on_sequence, 1);
+    WireWriter(packet_).number(packet_field::sequence, the_sequence);
+    WireWriter(packet_).number(packet_field::flags, state_cleared);
+    WireWriter(packet_).number(packet_field::first_on_sequence, 1);
     block(out_, trace::packet, packet_);
     std::string root;
-    number(root, descriptor::uuid, 0);
-    number(root, descriptor::process_ordering, explicit_ordering);
+    WireWriter(root).number(descriptor::uuid, 0);
+    WireWriter(root).number(descriptor::process_ordering, explicit_ordering);
     describe(root);
 }
 
 void PerfettoWriter::process(u64 track, u64 pid, std::string_view name, u64 place) {
     std::string process;
-    number(process, process_field::pid, pid);
+    WireWriter(process).number(process_field::pid, pid);
     block(process, process_field::name, name);
     std::string text;
-    number(text, descriptor::uuid, track);
+    WireWriter(text).number(descriptor::uuid, track);
     block(text, descriptor::process, process);
-    number(text, descriptor::rank, place);
+    WireWriter(text).number(descriptor::rank, place);
     describe(text);
 }
 
 void PerfettoWriter::track(u64 track, u64 parent, std::string_view name, std::string_view about) {
     std::string text;
-    number(text, descriptor::uuid, track);
+    WireWriter(text).number(descriptor::uuid, track);
     block(text, descriptor::name, name);
-    number(text, descriptor::parent_uuid, parent);
+    WireWriter(text).number(descriptor::parent_uuid, parent);
     if (!about.empty()) {
         block(text, descriptor::description, about);
     }
@@ -95,16 +89,16 @@ void PerfettoWriter::counter(u64 track, u64 parent, std::string_view name, std::
     std::string counter;
     block(counter, counter_field::unit_name, unit);
     std::string text;
-    number(text, descriptor::uuid, track);
+    WireWriter(text).number(descriptor::uuid, track);
     block(text, descriptor::name, name);
-    number(text, descriptor::parent_uuid, parent);
+    WireWriter(text).number(descriptor::parent_uuid, parent);
     block(text, descriptor::counter, counter);
     describe(text);
 }
 
 void PerfettoWriter::describe(std::string_view descriptor) {
     packet_.clear();
-    number(packet_, packet_field::sequence, the_sequence);
+    WireWriter(packet_).number(packet_field::sequence, the_sequence);
     block(packet_, packet_field::track_descriptor, descriptor);
     block(out_, trace::packet, packet_);
 }
@@ -112,9 +106,9 @@ void PerfettoWriter::describe(std::string_view descriptor) {
 // The packet of event_, with the texts that it is the first to name.
 void PerfettoWriter::packet(u64 time) {
     packet_.clear();
-    number(packet_, packet_field::timestamp, time);
-    number(packet_, packet_field::sequence, the_sequence);
-    number(packet_, packet_field::flags, needs_state);
+    WireWriter(packet_).number(packet_field::timestamp, time);
+    WireWriter(packet_).number(packet_field::sequence, the_sequence);
+    WireWriter(packet_).number(packet_field::flags, needs_state);
     if (!fresh_.empty()) {
         block(packet_, packet_field::interned_data, fresh_);
         fresh_.clear();
@@ -125,8 +119,8 @@ void PerfettoWriter::packet(u64 time) {
 
 void PerfettoWriter::event(u64 type, u64 track) {
     event_.clear();
-    number(event_, event_field::type, type);
-    number(event_, event_field::track_uuid, track);
+    WireWriter(event_).number(event_field::type, type);
+    WireWriter(event_).number(event_field::track_uuid, track);
 }
 
 // Texts are numbered from 1 on, for 0 means "not set".
@@ -137,7 +131,7 @@ u64 PerfettoWriter::known(u64 text, Space space) {
     if ((spaces & space) == 0) {
         spaces = static_cast<u8>(spaces | space);
         std::string entry;
-        number(entry, interned::iid, text + 1);
+        WireWriter(entry).number(interned::iid, text + 1);
         block(entry, interned::text, texts_.names()[text]);
         block(fresh_, space == names            ? interned::names
                       : space == categories     ? interned::categories
@@ -155,12 +149,14 @@ void PerfettoWriter::arguments(const std::vector<Argument>& arguments, std::size
             continue;
         }
         annotation_.clear();
-        number(annotation_, annotation_field::name_iid, known(argument.name, argument_names));
+        WireWriter(annotation_).number(annotation_field::name_iid, known(argument.name, argument_names));
         switch (argument.kind) {
-            case Argument::Kind::whole: number(annotation_, annotation_field::unsigned_value, value); break;
+            case Argument::Kind::whole:
+                WireWriter(annotation_).number(annotation_field::unsigned_value, value);
+                break;
             case Argument::Kind::real: fixed(annotation_, annotation_field::double_value, value); break;
             case Argument::Kind::text:
-                number(annotation_, annotation_field::text_iid, known(value, argument_texts));
+                WireWriter(annotation_).number(annotation_field::text_iid, known(value, argument_texts));
         }
         block(event_, event_field::annotations, annotation_);
     }
@@ -171,14 +167,15 @@ void PerfettoWriter::slices(const Slices& slices, const MessageEnds& ends) {
     struct Packets {
         void begin(std::size_t i) {
             to.event(slice_begin, slices.track[i]);
-            number(to.event_, event_field::name_iid, to.known(slices.name[i], names));
-            number(to.event_, event_field::category_iids, to.known(slices.category[i], categories));
+            WireWriter(to.event_).number(event_field::name_iid, to.known(slices.name[i], names));
+            WireWriter(to.event_)
+                .number(event_field::category_iids, to.known(slices.category[i], categories));
             to.arguments(slices.arguments, i);
             to.packet(slices.start[i]);
         }
         void message(std::size_t i) {
             to.event(instant, slices.track[ends.slice[i]]);
-            number(to.event_, event_field::name_iid, to.known(ends.name[i], names));
+            WireWriter(to.event_).number(event_field::name_iid, to.known(ends.name[i], names));
             if (ends.flow[i] != absent) {
                 fixed(to.event_,
                       ends.arrives[i] != 0 ? event_field::terminating_flow_ids : event_field::flow_ids,

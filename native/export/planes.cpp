@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/ensure.hpp"
+#include "base/zigzag.hpp"
 
 namespace yantra {
 
@@ -10,13 +11,6 @@ namespace {
 
 constexpr std::size_t planes_of_a_number = 8;
 constexpr u32 bits_of_a_byte = 8;
-constexpr u32 sign_bit = 63;
-
-u64 zigzag(u64 difference) {
-    return (difference << 1U) ^ (difference >> sign_bit == 1 ? ~u64{0} : u64{0});
-}
-
-u64 unzigzag(u64 folded) { return (folded >> 1U) ^ ((folded & 1U) == 1 ? ~u64{0} : u64{0}); }
 
 }  // namespace
 

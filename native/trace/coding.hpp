@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/wire.hpp"
+#include "base/zigzag.hpp"
 #include "trace/schema.hpp"
 
 namespace yantra {
@@ -56,10 +57,6 @@ constexpr std::uint64_t sign_extend32(std::uint64_t bits) {
     return static_cast<std::uint64_t>(
         static_cast<std::int64_t>(static_cast<std::int32_t>(static_cast<std::uint32_t>(bits))));
 }
-
-constexpr std::uint64_t unzigzag(std::uint64_t bits) { return (bits >> 1U) ^ (0U - (bits & 1U)); }
-
-constexpr std::uint64_t zigzag(std::uint64_t value) { return (value << 1U) ^ (0U - (value >> 63U)); }
 
 // One value, as the bits a Trace keeps.
 inline std::uint64_t read_number(WireReader& in, const Coding& coding) {

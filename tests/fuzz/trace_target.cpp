@@ -11,13 +11,13 @@
 #include "base/wire.hpp"
 #include "base/wire_writer.hpp"
 #include "target.hpp"
-#include "trace/check.hpp"
+#include "trace/tools/check.hpp"
 #include "trace/decode.hpp"
-#include "trace/encode.hpp"
+#include "trace/tools/encode.hpp"
 #include "trace/graph.hpp"
-#include "trace/relative.hpp"
-#include "trace/stamp.hpp"
-#include "trace/totals.hpp"
+#include "trace/tools/relative.hpp"
+#include "trace/tools/stamp.hpp"
+#include "trace/tools/totals.hpp"
 
 namespace {
 

@@ -44,7 +44,7 @@ WORKLOADS_LAYERS = [
 NATIVE_LAYERS = [
     ("base",),
     ("record", "fabric", "trace", "export"),
-    ("fabric/routing", "network/flow", "engine", "collective"),
+    ("trace/tools", "fabric/routing", "network/flow", "engine", "collective"),
     ("memory", "workload"),
     ("model",),
     ("network",),

@@ -1,4 +1,4 @@
-#include "trace/totals.hpp"
+#include "trace/tools/totals.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // The encoder: each message is built in its own reused buffer, then appended with its length.
-#include "trace/encode.hpp"
+#include "trace/tools/encode.hpp"
 
 #include <span>
 
@@ -22,15 +22,13 @@ void write_number(WireWriter& out, const Coding& coding, std::uint64_t bits) {
     }
 }
 
-void number(std::string& out, std::uint32_t field, std::uint64_t value) {
+void present_number(std::string& out, std::uint32_t field, std::uint64_t value) {
     if (value != 0) {
-        WireWriter writer(out);
-        writer.tag(field, WireType::varint);
-        writer.varint(value);
+        WireWriter(out).number(field, value);
     }
 }
 
-void text(std::string& out, std::uint32_t field, std::string_view value) {
+void present_text(std::string& out, std::uint32_t field, std::string_view value) {
     if (!value.empty()) {
         WireWriter(out).block(field, value);
     }
@@ -39,17 +37,19 @@ void text(std::string& out, std::uint32_t field, std::string_view value) {
 }  // namespace
 
 void PartEncoder::metadata(std::string& out) {
-    text(out, field::metadata_version, trace_.version);
+    present_text(out, field::metadata_version, trace_.version);
     for (const Attribute& item : trace_.metadata_attributes()) {
         attribute(field::metadata_attribute, item, item.value, out);
     }
 }
 
-void PartEncoder::id(std::uint64_t value, std::string& out) { number(out, field::node_id, value); }
+void PartEncoder::id(std::uint64_t value, std::string& out) {
+    present_number(out, field::node_id, value);
+}
 
 void PartEncoder::identity(std::size_t record, std::string& out) {
-    text(out, field::node_name, trace_.name(record));
-    number(out, field::node_type, sign_extend32(static_cast<std::uint32_t>(trace_.type[record])));
+    present_text(out, field::node_name, trace_.name(record));
+    present_number(out, field::node_type, sign_extend32(static_cast<std::uint32_t>(trace_.type[record])));
 }
 
 void PartEncoder::ctrl_deps(std::span<const std::uint64_t> ids, std::string& out) {
@@ -61,8 +61,8 @@ void PartEncoder::data_deps(std::span<const std::uint64_t> ids, std::string& out
 }
 
 void PartEncoder::times(std::size_t record, std::string& out) {
-    number(out, field::node_start_micros, trace_.start_micros[record]);
-    number(out, field::node_duration_micros, trace_.duration_micros[record]);
+    present_number(out, field::node_start_micros, trace_.start_micros[record]);
+    present_number(out, field::node_duration_micros, trace_.duration_micros[record]);
     io(field::node_inputs, trace_.io_of(record, IoSide::inputs), out);
     io(field::node_outputs, trace_.io_of(record, IoSide::outputs), out);
 }
@@ -84,9 +84,9 @@ void PartEncoder::io(std::uint32_t field, const IoInfo* info, std::string& out) 
         return;
     }
     message_.clear();
-    text(message_, field::io_values, trace_.view(info->values));
-    text(message_, field::io_shapes, trace_.view(info->shapes));
-    text(message_, field::io_types, trace_.view(info->types));
+    present_text(message_, field::io_values, trace_.view(info->values));
+    present_text(message_, field::io_shapes, trace_.view(info->shapes));
+    present_text(message_, field::io_types, trace_.view(info->types));
     WireWriter(out).block(field, message_);
 }
 
@@ -101,8 +101,8 @@ void PartEncoder::attribute(const Attribute& item, std::uint64_t value, std::str
 void PartEncoder::attribute(std::uint32_t field, const Attribute& item, std::uint64_t bits,
                             std::string& out) {
     message_.clear();
-    text(message_, field::attribute_name, trace_.attribute_name(item));
-    text(message_, field::attribute_doc, trace_.doc_of(item));
+    present_text(message_, field::attribute_name, trace_.attribute_name(item));
+    present_text(message_, field::attribute_doc, trace_.doc_of(item));
     if (item.kind != AttributeKind::none) {
         value(item, bits);
     }

@@ -1,4 +1,4 @@
-#include "trace/relative.hpp"
+#include "trace/tools/relative.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "trace/encode.hpp"
+#include "trace/tools/encode.hpp"
 #include "trace/trace.hpp"
 
 namespace yantra {

@@ -1,5 +1,5 @@
 // Everything is checked before the first byte is written, so that a refused copy leaves no trace.
-#include "trace/stamp.hpp"
+#include "trace/tools/stamp.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,5 @@
 // The checks, one function each.
-#include "trace/check.hpp"
+#include "trace/tools/check.hpp"
 
 #include <array>
 #include <initializer_list>
