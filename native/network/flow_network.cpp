@@ -15,17 +15,23 @@ namespace {
 
 constexpr double default_parts = 16.0;
 constexpr u32 most_parts = 4096;
+// A time that is a whole number of ticks, or has a half, is not to fall to either side by a rounding error. So what
+// falls on one tick or the next is drawn a little beside these.
+constexpr double nudge_ticks = 1.0 / 1024.0;
 constexpr double no_end_ns = std::numeric_limits<double>::infinity();
+
+std::unique_ptr<NetworkModel> flow_over(const Model& model, Engine& engine, std::unique_ptr<Ways> ways) {
+    const double parts = model.network.option("parts", default_parts);
+    const FlowNetwork::Options options{model.network.option("rtt_fairness", 0.0) != 0.0,
+                                       static_cast<u32>(std::min(parts, double{most_parts}))};
+    return std::make_unique<FlowNetwork>(model, engine, std::move(ways), options);
+}
 
 const RegisteredNetwork registered_flow({
     .name = "flow",
     .help = "messages share every link of their way max-min fairly; over dimensions or a fabric",
-    .make = [](const Model& model, const Grid& grid, Engine& engine) -> std::unique_ptr<NetworkModel> {
-        const double parts = model.network.option("parts", default_parts);
-        return std::make_unique<FlowNetwork>(
-            model, grid, engine,
-            FlowNetwork::Options{model.network.option("rtt_fairness", 0.0) != 0.0,
-                                 static_cast<u32>(std::min(parts, double{most_parts}))});
+    .make = [](const Model& model, const Grid& grid, Engine& engine) {
+        return flow_over(model, engine, std::make_unique<Ways>(model, grid));
     },
     .folding = NetworkFolding::unknown,
     .charges_latency = true,
@@ -51,24 +57,27 @@ std::vector<double> rates_of(const Ways& ways) {
 
 }  // namespace
 
-FlowNetwork::FlowNetwork(const Model& model, const Grid& grid, Engine& engine, Options options)
+FlowNetwork::FlowNetwork(const Model& model, Engine& engine, std::unique_ptr<Ways> ways, Options options)
     : changes_(model.link_changes),
       reroute_delay_(model.reroute_delay),
-      ways_(model, grid),
+      ways_(std::move(ways)),
       scale_(model.scale),
       ticks_per_ns_(static_cast<double>(model.scale.ticks_per_ns())),
+      nudge_ns_(nudge_ticks / ticks_per_ns_),
       queue_(engine.queue),
       options_(options),
-      sharing_(rates_of(ways_)),
+      sharing_(rates_of(*ways_)),
       probe_(engine.recorder()),
-      use_(ways_.links()),
-      flows_over_(ways_.links()),
-      busy_since_(ways_.links()),
+      use_(ways_->links()),
+      divided_bytes_(ways_->links()),
+      flows_over_(ways_->links()),
+      busy_since_(ways_->links()),
+      is_parted_(ways_->by_packet() && !ways_->divides()),
       next_end_ns_(no_end_ns) {
-    probe_.keeps(ways_.links(), ways_.groups());
+    probe_.keeps(ways_->links(), ways_->groups());
     if (!changes_.empty()) {
-        is_down_.resize(ways_.links());
-        is_avoided_.resize(ways_.links());
+        is_down_.resize(ways_->links());
+        is_avoided_.resize(ways_->links());
     }
     for (u32 at = 0; at < changes_.size(); ++at) {
         queue_.schedule(changes_[at].tick, {Owner::network, changes}, at);
@@ -76,62 +85,86 @@ FlowNetwork::FlowNetwork(const Model& model, const Grid& grid, Engine& engine, O
 }
 
 // Flows over a link for each byte per ns: what an adaptive routing looks at.
-double FlowNetwork::load(u32 link) const { return flows_over_[link] / ways_.bytes_per_ns(link); }
+double FlowNetwork::load(u32 link) const { return flows_over_[link] / ways_->bytes_per_ns(link); }
 
 u32 FlowNetwork::route_of(RankId src, RankId dst, u32 packet) {
-    if (ways_.by_packet() || ways_.by_load()) {
-        ways_.route(src, dst, packet, this, path_);
-        return known_route(path_);
+    if (is_parted_ || ways_->by_load()) {
+        ways_->find(src, dst, packet, this, way_);
+        return known_route(way_);
     }
     const u64 pair = u64{src.index()} << 32U | dst.index();
     const auto found = route_of_pair_.find(pair);
     if (found != route_of_pair_.end()) {
         return found->second;
     }
-    ways_.route(src, dst, 0, this, path_);
-    return route_of_pair_[pair] = known_route(path_);
+    ways_->find(src, dst, 0, this, way_);
+    return route_of_pair_[pair] = known_route(way_);
 }
 
-u32 FlowNetwork::known_route(const std::vector<u32>& path) {
-    u64 hash = path.size();
-    for (u32 link : path) {
+u32 FlowNetwork::known_route(const Way& way) {
+    u64 hash = way.links.size();
+    for (u32 link : way.links) {
         hash = mix(hash, link);
     }
     const auto [first, last] = route_of_hash_.equal_range(hash);
     for (auto at = first; at != last; ++at) {
-        if (routes_[at->second].links == path) {
+        if (routes_[at->second].way == way) {
             return at->second;
         }
     }
-    return route_of_hash_.emplace(hash, add_route(path))->second;
+    return route_of_hash_.emplace(hash, add_route(way))->second;
 }
 
-u32 FlowNetwork::add_route(const std::vector<u32>& path) {
+u32 FlowNetwork::add_route(const Way& way) {
     Route route;
-    route.links = path;
+    route.way = way;
     route.bytes_per_ns = std::numeric_limits<double>::infinity();
-    std::vector<u32> shared;
-    for (u32 link : path) {
-        const double rate = ways_.bytes_per_ns(link);
-        route.latency_ns += ways_.latency_ns(link);
-        route.bytes_per_ns = std::min(route.bytes_per_ns, rate);
+    std::vector<u32> links;
+    std::vector<double> shares;
+    for (std::size_t at = 0; at < way.links.size(); ++at) {
+        const double rate = ways_->bytes_per_ns(way.links[at]);
         if (std::isfinite(rate)) {
-            shared.push_back(link);
+            route.bytes_per_ns = std::min(route.bytes_per_ns, rate / way.part(at).carried);
+            links.push_back(way.links[at]);
+            shares.push_back(way.part(at).shared);
         }
     }
-    if (!shared.empty()) {
-        const bool weighs = options_.rtt_fairness && route.latency_ns > 0.0;
-        route.of_class = sharing_.add_class(shared, weighs ? 0.5 / route.latency_ns : 1.0);
+    if (!links.empty()) {
+        const bool weighs = options_.rtt_fairness && way.latency_ns > 0.0;
+        route.of_class = sharing_.add_class(links, weighs ? 0.5 / way.latency_ns : 1.0, shares);
     }
     routes_.push_back(std::move(route));
     return static_cast<u32>(routes_.size() - 1);
+}
+
+// Counts bytes of a flow, and of those alike, on all links of a way.
+void FlowNetwork::carry(u32 number, i64 bytes, u32 messages) {
+    const Way& way = routes_[number].way;
+    for (std::size_t at = 0; at < way.links.size(); ++at) {
+        const Way::Part part = way.part(at);
+        LinkUse& use = use_[way.links[at]];
+        use.messages += u64{messages} * part.flows;
+        if (part.shared == static_cast<double>(part.flows)) {
+            use.bytes += static_cast<u64>(bytes * i64{part.flows});
+        } else {
+            divided_bytes_[way.links[at]] += static_cast<double>(bytes) * part.shared;
+        }
+    }
+}
+
+std::vector<LinkUse> FlowNetwork::rounded_use() const {
+    std::vector<LinkUse> use = use_;
+    for (std::size_t link = 0; link < use.size(); ++link) {
+        use[link].bytes += static_cast<u64>(std::llround(divided_bytes_[link]));
+    }
+    return use;
 }
 
 void FlowNetwork::send(const Message& message, Notice arrived, Notice departed) {
     ensure(message.src != message.dst, "a message to its own sender");
     const u32 number = transits_.take();
     const u64 most = std::max<u64>(message.bytes, 1);
-    const u32 parts = ways_.by_packet() ? static_cast<u32>(std::min<u64>(options_.parts, most)) : 1;
+    const u32 parts = is_parted_ ? static_cast<u32>(std::min<u64>(options_.parts, most)) : 1;
     transits_[number] = {none, parts, arrived, departed, !departed.kind.is_none(), false};
     probe_.sent(number);
     double alone_ns = 0.0;
@@ -141,7 +174,7 @@ void FlowNetwork::send(const Message& message, Notice arrived, Notice departed) 
         const Route& route = routes_[number_of_route];
         const u64 bytes = message.bytes / parts + (packet < message.bytes % parts ? 1 : 0);
         alone_ns = std::max(alone_ns, static_cast<double>(bytes) / route.bytes_per_ns);
-        latency_ns = std::max(latency_ns, route.latency_ns);
+        latency_ns = std::max(latency_ns, route.way.latency_ns);
         Part part;
         part.transit = number;
         part.src = message.src;
@@ -163,25 +196,23 @@ void FlowNetwork::send_part(const Part& sent) {
     parts_made_ = std::max(parts_made_, number + 1);
     Part& part = parts_[number];
     part.next = std::exchange(transits_[sent.transit].first_part, number);
-    part.enters_ns = now_ns() + route.latency_ns;
-    for (u32 link : route.links) {
-        use_[link].bytes += part.bytes;
-        use_[link].messages += 1;
-    }
+    part.enters_ns = now_ns() + route.way.latency_ns;
+    carry(part.route, static_cast<i64>(part.bytes), 1);
     queue_.schedule(tick_of(part.enters_ns), {Owner::network, enters}, number);
 }
 
 void FlowNetwork::handle(const Event& event) {
     switch (static_cast<Kind>(event.kind.kind())) {
         case enters:
-            enter(event.index);
+            entering_.push_back(event.index);
+            settle_later();
             return;
         case leaves:
-            leave(event.index);
+            ask(event.index);
             return;
         case ends:
             if (event.index == wake_) {
-                end(now_ns() + 0.5 / ticks_per_ns_);
+                settle_later();
             }
             return;
         case settles:
@@ -197,7 +228,24 @@ void FlowNetwork::handle(const Event& event) {
     }
 }
 
-void FlowNetwork::enter(u32 number) {
+// What begins in one tick begins at once, so that rates are solved once.
+void FlowNetwork::enter_all() {
+    if (entering_.empty()) {
+        return;
+    }
+    double start_ns = no_end_ns;
+    for (u32 part : entering_) {
+        start_ns = std::min(start_ns, parts_[part].enters_ns);
+    }
+    end(start_ns);
+    start_ns = std::max(start_ns, sharing_.now_ns());
+    for (u32 part : entering_) {
+        enter(part, start_ns);
+    }
+    entering_.clear();
+}
+
+void FlowNetwork::enter(u32 number, double start_ns) {
     Part& part = parts_[number];
     part.entered = queue_.now();
     if (is_cut(part.route)) {
@@ -208,43 +256,30 @@ void FlowNetwork::enter(u32 number) {
         arrive(number);
         return;
     }
-    if (next_end_ns_ <= part.enters_ns) {
-        end(part.enters_ns);
-    }
-    // What begins in one tick begins at once, so that rates are solved once.
-    const double now = sharing_.now_ns();
-    const bool is_now = is_settling_ && part.enters_ns <= now + 1.0 / ticks_per_ns_;
-    const double start_ns = is_now ? now : std::max(part.enters_ns, now);
     part.flow = sharing_.start(of_class, static_cast<double>(part.bytes), start_ns);
     if (part_of_.size() <= part.flow) {
         part_of_.resize(part.flow + std::size_t{1}, none);
     }
     part_of_[part.flow] = number;
     busy(part.route, 1);
-    settle_later();
 }
 
-// The flows that are through next, if that is until then.
+// The flows that are through by then.
 void FlowNetwork::end(double until_ns) {
-    settle_later();
-    next_end_ns_ = no_end_ns;
-    if (sharing_.next_end_ns() > until_ns) {
-        return;   // others that began meanwhile slowed them down
-    }
-    ended_.clear();
-    sharing_.end_next(ended_);
-    for (u32 flow : ended_) {
-        busy(parts_[part_of_[flow]].route, -1);
-        arrive(part_of_[flow]);
+    while (sharing_.next_end_ns() <= until_ns) {
+        ended_.clear();
+        sharing_.end_next(ended_);
+        for (u32 flow : ended_) {
+            busy(parts_[part_of_[flow]].route, -1);
+            arrive(part_of_[flow]);
+        }
     }
 }
 
 void FlowNetwork::arrive(u32 number) {
     parts_[number].is_over = true;
     parts_[number].flow = none;
-    for (u32 link : routes_[parts_[number].route].links) {
-        probe_.carried(link, ways_.group(link), parts_[number].entered, queue_.now(), parts_[number].bytes);
-    }
+    note_carried(number, parts_[number].bytes);
     const u32 transit_number = parts_[number].transit;
     Transit& transit = transits_[transit_number];
     if (--transit.parts_left > 0) {
@@ -275,7 +310,17 @@ void FlowNetwork::depart(Transit& transit) {
 }
 
 // The sender of a message asks whether it is done: whether what is left would be under way by now.
-void FlowNetwork::leave(u32 number) {
+void FlowNetwork::ask(u32 number) {
+    Transit& transit = transits_[number];
+    if (transit.has_arrived) {
+        transits_.give_back(number);
+        return;
+    }
+    asking_.push_back(number);
+    settle_later();
+}
+
+void FlowNetwork::answer(u32 number) {
     Transit& transit = transits_[number];
     transit.is_asking = false;
     if (transit.has_arrived) {
@@ -286,7 +331,7 @@ void FlowNetwork::leave(u32 number) {
     for (u32 at = transit.first_part; at != none; at = parts_[at].next) {
         const Part& part = parts_[at];
         if (!part.is_over && part.flow != none) {
-            leaves_ns = std::max(leaves_ns, sharing_.end_ns(part.flow) - routes_[part.route].latency_ns);
+            leaves_ns = std::max(leaves_ns, sharing_.end_ns(part.flow) - routes_[part.route].way.latency_ns);
         }
     }
     if (leaves_ns <= now_ns() + 1.0 / ticks_per_ns_) {
@@ -306,39 +351,45 @@ void FlowNetwork::settle_later() {
 }
 
 void FlowNetwork::settle() {
-    next_end_ns_ = sharing_.next_end_ns();
-    ++wake_;
-    if (next_end_ns_ != no_end_ns) {
-        queue_.schedule(tick_of(next_end_ns_), {Owner::network, ends}, wake_);
+    enter_all();
+    end(now_ns() + 0.5 / ticks_per_ns_);
+    for (u32 transit : asking_) {
+        answer(transit);
+    }
+    asking_.clear();
+    const double next_end_ns = sharing_.next_end_ns();
+    if (next_end_ns != next_end_ns_) {
+        next_end_ns_ = next_end_ns;
+        ++wake_;
+        if (next_end_ns != no_end_ns) {
+            queue_.schedule(tick_of(next_end_ns), {Owner::network, ends}, wake_);
+        }
     }
 }
 
 void FlowNetwork::change(const LinkChange& change) {
-    if (next_end_ns_ <= now_ns()) {
-        end(now_ns());
-    }
-    if (std::isfinite(ways_.bytes_per_ns(change.link))) {
+    end(now_ns());
+    if (std::isfinite(ways_->bytes_per_ns(change.link))) {
         sharing_.set_capacity(change.link, change.bytes_per_ns, std::max(now_ns(), sharing_.now_ns()));
     }
     const bool is_down = change.bytes_per_ns == 0.0;
-    if (is_down_[change.link] != is_down && ways_.has_fabric()) {
+    if (is_down_[change.link] != is_down && ways_->has_fabric()) {
         is_down_[change.link] = is_down;
         queue_.schedule(queue_.now() + reroute_delay_, {Owner::network, reroutes}, 0);
     }
-    next_end_ns_ = no_end_ns;
     settle_later();
 }
 
 // Whether a way crosses a link that is known to be down.
 bool FlowNetwork::is_cut(u32 route) const {
-    const std::vector<u32>& links = routes_[route].links;
+    const std::vector<u32>& links = routes_[route].way.links;
     return !is_avoided_.empty() &&
            std::any_of(links.begin(), links.end(), [this](u32 link) { return is_avoided_[link]; });
 }
 
 void FlowNetwork::reroute() {
     is_avoided_ = is_down_;
-    ways_.avoid(is_avoided_);
+    ways_->avoid(is_avoided_);
     route_of_pair_.clear();
     for (u32 number = 0; number < parts_made_; ++number) {
         if (parts_[number].flow != none && is_cut(parts_[number].route)) {
@@ -360,9 +411,7 @@ void FlowNetwork::take_another_way(u32 number) {
         const double now = std::max(now_ns(), sharing_.now_ns());
         const double bytes = sharing_.stop(part.flow, now);
         left = std::min(static_cast<u64>(std::llround(bytes)), part.bytes);
-        for (u32 link : routes_[part.route].links) {
-            probe_.carried(link, ways_.group(link), part.entered, queue_.now(), part.bytes - left);
-        }
+        note_carried(number, part.bytes - left);
         busy(part.route, -1);
         busy(route, 1);
         part.flow = sharing_.start(routes_[route].of_class, std::max(bytes, 1e-9), now);
@@ -370,19 +419,14 @@ void FlowNetwork::take_another_way(u32 number) {
         part_of_[part.flow] = number;
         part.entered = queue_.now();
     }
-    for (u32 link : routes_[part.route].links) {
-        use_[link].bytes -= left;
-    }
-    for (u32 link : routes_[route].links) {
-        use_[link].bytes += left;
-        use_[link].messages += 1;
-    }
+    carry(part.route, -static_cast<i64>(left), 0);
+    carry(route, static_cast<i64>(left), 1);
     part.bytes = left;
     part.route = route;
 }
 
 void FlowNetwork::busy(u32 route, i32 change) {
-    for (u32 link : routes_[route].links) {
+    for (u32 link : routes_[route].way.links) {
         if (flows_over_[link] == 0) {
             busy_since_[link] = queue_.now();
         }
@@ -390,6 +434,18 @@ void FlowNetwork::busy(u32 route, i32 change) {
         if (flows_over_[link] == 0) {
             use_[link].busy_ticks += queue_.now() - busy_since_[link];
         }
+    }
+}
+
+// So many bytes of a part, over its way since it entered.
+void FlowNetwork::note_carried(u32 number, u64 bytes) {
+    const Part& part = parts_[number];
+    const Way& way = routes_[part.route].way;
+    for (std::size_t at = 0; at < way.links.size(); ++at) {
+        const u32 link = way.links[at];
+        const double share = way.part(at).shared;
+        const u64 here = share == 1.0 ? bytes : static_cast<u64>(std::llround(static_cast<double>(bytes) * share));
+        probe_.carried(link, ways_->group(link), part.entered, queue_.now(), here);
     }
 }
 

@@ -5,10 +5,13 @@
 // the present rate, which is its latency earlier. `rtt_fairness` weighs by 1 / round trip. Where the routing
 // goes by packets, a message is so many parts, each on its way. Links of a fabric may change their rate at stated
 // times. What crosses one that is down waits; after the delay of rerouting it goes on by another way, if there is
-// one, with the bytes that it has left, at once. Trade-off: a change of flows costs a solve of
+// one, with the bytes that it has left, at once. What happens in one tick is gathered and then done in an order of
+// its own: first what has ended, then what enters, then who asks. So nothing depends on the order of events in a
+// tick. Trade-off: a change of flows costs a solve of
 // what it can reach; no queue ever delays a message, and the latency is that of the links.
 #pragma once
 
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -30,13 +33,13 @@ public:
         u32 parts = 1;   // of a message, where the routing goes by packets
     };
 
-    FlowNetwork(const Model& model, const Grid& grid, Engine& engine, Options options);
+    FlowNetwork(const Model& model, Engine& engine, std::unique_ptr<Ways> ways, Options options);
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override;
-    std::vector<LinkRecord> links() const override { return ways_.records(use_); }
-    std::vector<LinkUse> dimensions() const override { return ways_.uses(use_); }
-    std::vector<u64> busiest() const override { return ways_.busiest(use_); }
+    std::vector<LinkRecord> links() const override { return ways_->records(rounded_use()); }
+    std::vector<LinkUse> dimensions() const override { return ways_->uses(rounded_use()); }
+    std::vector<u64> busiest() const override { return ways_->busiest(use_); }
 
 private:
     enum Kind : u32 { enters, leaves, ends, settles, changes, reroutes };
@@ -62,44 +65,50 @@ private:
         u64 entered = 0;       // tick
         bool is_over = false;
     };
-    // A path, and the class of flows over its links; none where all are infinitely fast.
+    // A way, and the class of flows over its links; none where all are infinitely fast.
     struct Route {
-        std::vector<u32> links;
+        Way way;
         u32 of_class = none;
-        double latency_ns = 0.0;
-        double bytes_per_ns = 0.0;   // of its narrowest link
+        double bytes_per_ns = 0.0;   // where it is narrowest
     };
 
     double load(u32 link) const override;
     u32 route_of(RankId src, RankId dst, u32 packet);
-    u32 known_route(const std::vector<u32>& path);
-    u32 add_route(const std::vector<u32>& path);
+    u32 known_route(const Way& way);
+    u32 add_route(const Way& way);
+    void carry(u32 route, i64 bytes, u32 messages);
+    std::vector<LinkUse> rounded_use() const;
     void send_part(const Part& part);
     void change(const LinkChange& change);
     void reroute();
     void take_another_way(u32 part);
     bool is_cut(u32 route) const;
-    void enter(u32 part);
+    void enter_all();
+    void enter(u32 part, double start_ns);
     void end(double until_ns);
     void arrive(u32 part);
-    void leave(u32 transit);
+    void ask(u32 transit);
+    void answer(u32 transit);
     void depart(Transit& transit);
     void settle();
     void settle_later();
     void busy(u32 route, i32 change);
+    void note_carried(u32 part, u64 bytes);
     double now_ns() const { return static_cast<double>(queue_.now()) / ticks_per_ns_; }
-    u64 tick_of(double ns) const { return std::max(scale_.ticks(ns), queue_.now()); }
+    u64 tick_of(double ns) const { return std::max(scale_.ticks(ns + nudge_ns_), queue_.now()); }
 
     const std::vector<LinkChange>& changes_;
     const u64 reroute_delay_;
-    Ways ways_;
+    std::unique_ptr<Ways> ways_;
     TimeScale scale_;
     double ticks_per_ns_;
+    double nudge_ns_;
     EventQueue& queue_;
     Options options_;
     FlowSharing sharing_;
     WaysProbe probe_;
     std::vector<LinkUse> use_;             // by link
+    std::vector<double> divided_bytes_;    // by link: of flows of which it carries a part
     std::vector<u32> flows_over_;
     std::vector<u64> busy_since_;
     std::vector<Route> routes_;
@@ -109,13 +118,16 @@ private:
     Pool<Part> parts_;
     u32 parts_made_ = 0;
     std::vector<u32> part_of_;             // by flow
-    std::vector<u32> path_;
+    Way way_;
+    std::vector<u32> entering_;            // parts, in this tick
+    std::vector<u32> asking_;              // transits, in this tick
     std::vector<u32> ended_;
     u32 wake_ = 0;                         // number of the last event for ends; older ones are void
     std::vector<bool> is_down_;            // by link; empty where none ever is
     std::vector<bool> is_avoided_;         // by link, as of the last reroute
     bool is_settling_ = false;
-    double next_end_ns_;                   // as rates were solved last; infinite once that has come
+    const bool is_parted_;                 // messages go in parts, each its way
+    double next_end_ns_;                   // as rates were solved last
 };
 
 }  // namespace yantra

@@ -62,7 +62,7 @@ Model two_ranks(u32 switches, const std::vector<Change>& changes, u64 delay_ns) 
 std::vector<u64> arrivals(const Model& model, const std::vector<u64>& sent_ns, u64 step) {
     const Grid grid(model.dimensions, model.tables);
     Engine engine(1);
-    FlowNetwork network(model, grid, engine, {});
+    FlowNetwork network(model, engine, std::make_unique<Ways>(model, grid), {});
     std::vector<u64> arrived(sent_ns.size(), never_arrived);
     std::vector<u64> departed(sent_ns.size(), never_arrived);
     for (u32 at = 0; at < sent_ns.size(); ++at) {

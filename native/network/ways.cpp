@@ -58,6 +58,56 @@ bool Ways::goes_round(const Flow& flow, const LinkLoads* loads, std::vector<u32>
     return true;
 }
 
+void Ways::find(RankId from, RankId to, u32 packet, const LinkLoads* loads, Way& way) {
+    way.parts.clear();
+    if (!divides()) {
+        route(from, to, packet, loads, way.links);
+    } else {
+        divide({model_.placement[from.index()], model_.placement[to.index()], 0, 0});
+        way.links = division_.links;
+        for (double part : division_.parts) {
+            way.parts.push_back({part, part, 1});
+        }
+    }
+    way.latency_ns = latency_of(way);
+}
+
+// Around the links that are down, if there is such a way.
+void Ways::divide(const Flow& flow) {
+    if (of_reduced_ != nullptr) {
+        try {
+            of_reduced_->divide(flow, division_);
+            for (u32& link : division_.links) {
+                link = link_of_reduced_[link];
+            }
+            return;
+        } catch (const Unsupported&) {
+        }
+    }
+    routing_->divide(flow, division_);
+}
+
+// Links of a division come behind those that lead to them, so one pass finds the longest way.
+double Ways::latency_of(const Way& way) {
+    double sum = 0.0;
+    if (way.parts.empty()) {
+        for (u32 link : way.links) {
+            sum += latency_ns(link);
+        }
+        return sum;
+    }
+    reached_ns_.resize(fabric_->devices(), 0.0);
+    for (u32 link : way.links) {
+        double& reached = reached_ns_[fabric_->to(link)];
+        reached = std::max(reached, reached_ns_[fabric_->from(link)] + latency_ns(link));
+        sum = std::max(sum, reached);
+    }
+    for (u32 link : way.links) {
+        reached_ns_[fabric_->to(link)] = 0.0;
+    }
+    return sum;
+}
+
 void Ways::avoid(const std::vector<bool>& is_down) {
     ensure(fabric_ != nullptr, "links of dimensions do not fail");
     of_reduced_.reset();

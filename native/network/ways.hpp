@@ -16,12 +16,32 @@
 
 namespace yantra::inline YANTRA_RUN {
 
+// What bytes under way hold at once: links, and how much of each.
+struct Way {
+    // A link of a flow that is divided, or one that stands for several.
+    struct Part {
+        double carried = 1.0;      // of the bytes of one flow, over the link
+        double shared = 1.0;       // by the flows that are under way alike: so much of its rate
+        u32 flows = 1;             // that are, over the link
+        bool operator==(const Part&) const = default;
+    };
+    std::vector<u32> links;
+    std::vector<Part> parts;       // by link; or none, where each carries one flow, whole
+    double latency_ns = 0.0;       // of the longest, where there are several
+
+    Part part(std::size_t at) const { return parts.empty() ? Part{} : parts[at]; }
+    bool operator==(const Way&) const = default;
+};
+
 class Ways {
 public:
     Ways(const Model& model, const Grid& grid);
+    virtual ~Ways() = default;
+    Ways(const Ways&) = delete;
+    Ways& operator=(const Ways&) = delete;
 
-    u32 links() const { return fabric_ == nullptr ? grid_links_.count() : fabric_->links(); }
-    double bytes_per_ns(u32 link) const {
+    virtual u32 links() const { return fabric_ == nullptr ? grid_links_.count() : fabric_->links(); }
+    virtual double bytes_per_ns(u32 link) const {
         return fabric_ == nullptr ? of_grid(link).bytes_per_ns : fabric_->bytes_per_ns(link);
     }
     double latency_ns(u32 link) const {
@@ -29,26 +49,32 @@ public:
     }
     // What a link is counted under: its dimension, or its label in the fabric.
     u32 groups() const;
-    u32 group(u32 link) const {
+    virtual u32 group(u32 link) const {
         return fabric_ == nullptr ? grid_links_.dimension_of(link) : fabric_->label(link);
     }
 
     // Whether parts of one message go different ways, and whether ways depend on loads.
     bool by_packet() const { return routing_ != nullptr && kind_->by_packet; }
     bool by_load() const { return routing_ != nullptr && kind_->by_load; }
+    // Whether a flow is divided among ways, by who shares links as flows do.
+    bool divides() const { return routing_ != nullptr && kind_->divides; }
     // The links of a message, or of a part of it. Precondition: the two ranks differ.
     void route(RankId from, RankId to, u32 packet, const LinkLoads* loads, std::vector<u32>& path);
+    // The same as a way, which is divided where the routing does that.
+    virtual void find(RankId from, RankId to, u32 packet, const LinkLoads* loads, Way& way);
     // From now on without the links that are down, by link, as long as there is another way; only over a fabric.
     void avoid(const std::vector<bool>& is_down);
     bool has_fabric() const { return fabric_ != nullptr; }
 
     // The use of each group, of its busiest link, and of every link that carried something.
-    std::vector<LinkUse> uses(const std::vector<LinkUse>& of_links) const;
+    virtual std::vector<LinkUse> uses(const std::vector<LinkUse>& of_links) const;
     std::vector<u64> busiest(const std::vector<LinkUse>& of_links) const;
-    std::vector<LinkRecord> records(const std::vector<LinkUse>& of_links) const;
+    virtual std::vector<LinkRecord> records(const std::vector<LinkUse>& of_links) const;
 
 private:
     bool goes_round(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path);
+    void divide(const Flow& flow);
+    double latency_of(const Way& way);
     const Dimension& of_grid(u32 link) const { return grid_.dimension(grid_links_.dimension_of(link)); }
 
     const Model& model_;
@@ -60,6 +86,8 @@ private:
     std::vector<u32> link_of_reduced_;           // by link of it
     std::unique_ptr<Routing> routing_;           // over the whole fabric
     std::unique_ptr<Routing> of_reduced_;
+    Division division_;
+    std::vector<double> reached_ns_;             // by device, when a flow comes there
 };
 
 }  // namespace yantra

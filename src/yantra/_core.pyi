@@ -519,114 +519,6 @@ class ResourceMap:
     @property
     def memory(self) -> int: ...
 
-class DeviceKind(enum.Enum):
-    RANK = 0
-
-    SWITCH = 1
-
-    NIC = 2
-
-    HOST = 3
-
-    MEMORY = 4
-
-class FabricGraph:
-    def __init__(
-        self,
-        ranks: int,
-        kinds: Buffer | NDArray[numpy.uint8],
-        link_from: Buffer | NDArray[numpy.int32],
-        link_to: Buffer | NDArray[numpy.int32],
-        bytes_per_ns: Buffer | NDArray[numpy.float64],
-        latency_ns: Buffer | NDArray[numpy.float64],
-        buffer_bytes: Buffer | NDArray[numpy.int64],
-        label: Buffer | NDArray[numpy.int32],
-        labels: Sequence[str],
-        weight: Buffer | NDArray[numpy.float64],
-        box: Buffer | NDArray[numpy.int32] | None = None,
-        coordinates: Buffer | NDArray[numpy.int32] | None = None,
-    ) -> None: ...
-    @property
-    def ranks(self) -> int: ...
-    @property
-    def devices(self) -> int: ...
-    @property
-    def links(self) -> int: ...
-    @property
-    def labels(self) -> list[str]: ...
-    def label_links(self, label: int) -> int: ...
-    def label_bytes_per_ns(self, label: int) -> float: ...
-    def link_name(self, link: int) -> str: ...
-
-class RoutingOption:
-    @property
-    def name(self) -> str: ...
-    @property
-    def fallback(self) -> float: ...
-    @property
-    def least(self) -> float: ...
-    @property
-    def help(self) -> str: ...
-
-class RoutingKind:
-    @property
-    def name(self) -> str: ...
-    @property
-    def help(self) -> str: ...
-    @property
-    def by_packet(self) -> bool: ...
-    @property
-    def by_load(self) -> bool: ...
-    @property
-    def options(self) -> list[RoutingOption]: ...
-
-def routing_kinds() -> list[RoutingKind]: ...
-
-class Paths:
-    @property
-    def first(self) -> memoryview[int]: ...
-    @property
-    def links(self) -> memoryview[int]: ...
-
-class Router:
-    def __init__(
-        self,
-        graph: FabricGraph,
-        routing: str = "ecmp",
-        options: Mapping[str, float] = {},
-        seed: int = 0,
-    ) -> None: ...
-    def path(
-        self, source: int, destination: int, number: int = 0, packet: int = 0
-    ) -> list[int]: ...
-    def paths(
-        self,
-        sources: Buffer | NDArray[numpy.int32],
-        destinations: Buffer | NDArray[numpy.int32],
-        numbers: Buffer | NDArray[numpy.int64],
-    ) -> Paths: ...
-
-class RateChange:
-    def __init__(self, *, at_ns: float, link: int, bytes_per_ns: float) -> None: ...
-
-class FlowTimes:
-    @property
-    def end_ns(self) -> memoryview[int]: ...
-    @property
-    def solves(self) -> int: ...
-
-def simulate_flows(
-    *,
-    first_hop: Buffer | NDArray[numpy.uint64],
-    hops: Buffer | NDArray[numpy.uint32],
-    bytes: Buffer | NDArray[numpy.float64],
-    start_ns: Buffer | NDArray[numpy.float64],
-    bytes_per_ns: Buffer | NDArray[numpy.float64],
-    latency_ns: Buffer | NDArray[numpy.float64],
-    rtt_fairness: bool = False,
-    changes: Sequence[RateChange] = [],
-) -> FlowTimes: ...
-
 class NetworkOption:
     @property
     def name(self) -> str: ...
@@ -647,13 +539,7 @@ class NetworkLevel:
     @property
     def charges_latency(self) -> bool: ...
     @property
-    def detail(self) -> int: ...
-    @property
     def has_links(self) -> bool: ...
-    @property
-    def on_fabric(self) -> bool: ...
-    @property
-    def links_change(self) -> bool: ...
     @property
     def options(self) -> list[NetworkOption]: ...
 
@@ -1066,12 +952,8 @@ class RankProblems:
     @property
     def problems(self) -> list[Problem]: ...
 
-class LinkChange:
-    def __init__(self, *, tick: int, link: int, bytes_per_ns: float) -> None: ...
-
 class Model:
-    @property
-    def fabric(self) -> FabricGraph: ...
+    pass
 
 class TooLarge:
     @property
@@ -1109,15 +991,6 @@ class ModelBuilder:
     def set_system(self, system: SystemParameters) -> None: ...
     def set_network(self, level: str, options: Mapping[str, float]) -> None: ...
     def set_network_from_outside(self, make: Callable[[NetworkPort], object]) -> None: ...
-    def set_fabric(
-        self,
-        graph: FabricGraph,
-        routing: str,
-        options: Mapping[str, float],
-        seed: int,
-        placement: Buffer | NDArray[numpy.uint32],
-    ) -> None: ...
-    def set_link_changes(self, changes: Sequence[LinkChange], reroute_delay: int) -> None: ...
     def set_memory(self, memory: RemoteMemory) -> None: ...
     def match_by_tag(self) -> None: ...
     def add_dimension(self, dimension: Dimension, table: BlockTable | None = None) -> None: ...
@@ -1260,8 +1133,6 @@ class LinkRecord:
     def destination(self) -> int | None: ...
     @property
     def use(self) -> LinkUse: ...
-    @property
-    def bytes_per_ns(self) -> float: ...
 
 class Happening:
     class What(enum.Enum):

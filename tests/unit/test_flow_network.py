@@ -57,6 +57,24 @@ def test_one_message_takes_the_latency_of_its_links_and_its_bytes_over_the_narro
     assert _ends(result, "send") == [200_000]
 
 
+def test_even_spray_divides_a_message_among_all_spines(tmp_path: Path) -> None:
+    """Four uplinks of 2.5 GB/s carry 10 for one message, and 5 for each of two. All are as busy."""
+    over = _over(
+        "{kind: leaf_spine, leaves: 2, ranks_per_leaf: 2, spines: 4, bandwidth: 10 GB/s,"
+        " latency: 1 us, uplink_bandwidth: 2.5 GB/s}",
+        "even_spray",
+    )
+    result = simulate(load(_scenario(tmp_path, [(0, 2, MB)], "flow", over)))
+    assert _ends(result) == [4_000 + 100_000]
+    assert _ends(result, "send") == [100_000]
+    result = simulate(load(_scenario(tmp_path, [(0, 2, MB), (1, 3, MB)], "flow", over)))
+    assert _ends(result) == [204_000, 204_000]
+    links = result.links.as_dict()
+    up = [at for at, label in enumerate(links["dimension"]) if links["bytes"][at] == MB // 2]
+    assert len(up) == 8
+    assert {links["messages"][at] for at in up} == {2}
+
+
 def test_two_messages_to_one_rank_share_its_link_until_the_smaller_is_through(
     tmp_path: Path,
 ) -> None:

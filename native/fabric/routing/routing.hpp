@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ensure.hpp"
 #include "fabric/graph.hpp"
 
 namespace yantra {
@@ -33,6 +34,13 @@ protected:
     ~LinkLoads() = default;
 };
 
+// The links of a flow that is divided among ways, each behind those that lead to it, and which part of the flow
+// each carries.
+struct Division {
+    std::vector<u32> links;
+    std::vector<double> parts;
+};
+
 class Routing {
 public:
     Routing() = default;
@@ -43,6 +51,8 @@ public:
     // Puts the links of a flow into `path`, in their order. Unsupported where there is no way. `loads` may
     // be null: no link has any. Not const, because ways that were found are remembered.
     virtual void route(const Flow& flow, const LinkLoads* loads, std::vector<u32>& path) = 0;
+    // For who can divide a flow, of a routing that does: all its links. Unsupported where there is no way.
+    virtual void divide(const Flow& /*flow*/, Division& /*into*/) { fail("a routing that divides no flows"); }
 };
 
 struct RoutingOption {
@@ -73,6 +83,7 @@ struct RoutingKind {
     Make make = nullptr;
     bool by_packet = false;    // packets of one flow go different ways
     bool by_load = false;      // the way depends on what else is under way
+    bool divides = false;      // it divides flows for who can do that; others see packets
     std::vector<RoutingOption> options;
 };
 

@@ -138,6 +138,36 @@ void routes_well(const FabricGraph& graph, const char* name, bool is_cheapest) {
     }
 }
 
+// A flow that is divided comes to its end whole, leaves every device as it came there, evenly over the links that
+// cheapest ways go on by, each of which is behind those that lead to it.
+void divides_well(const FabricGraph& graph) {
+    const std::unique_ptr<Routing> routing = make_routing(graph, {"even_spray", {}, 7});
+    Division division;
+    for (u32 from = 0; from < graph.ranks(); ++from) {
+        for (u32 to = 0; to < graph.ranks(); ++to) {
+            routing->divide({from, to, 3, 5}, division);
+            std::vector<double> there(graph.devices());
+            std::vector<u32> left(graph.devices());
+            there[from] = 1.0;
+            for (std::size_t hop = 0; hop < division.links.size(); ++hop) {
+                const u32 link = division.links[hop];
+                const u32 at = graph.from(link);
+                check(!left[graph.to(link)], "a link behind those that it leads to", to);
+                check(std::abs(slow_cost(graph, at, to) - graph.weight(link) - slow_cost(graph, graph.to(link), to)) < 1e-9,
+                      "a dearer way", to);
+                u32 others = 0;
+                for (u32 other : division.links) {
+                    others += graph.from(other) == at;
+                }
+                check(std::abs(division.parts[hop] * others - there[at]) < 1e-12, "a device that divides unevenly", to);
+                there[graph.to(link)] += division.parts[hop];
+                left[at] = 1;
+            }
+            check(std::abs(there[to] - 1.0) < 1e-12, "a part of a flow is lost", to);
+        }
+    }
+}
+
 // A tree has ways of every kind; and its switches and ranks are a grid of one dimension, too.
 void every_routing_joins_ends() {
     check(routing_kinds().size() >= 7, "routings are missing", routing_kinds().size());
@@ -302,13 +332,15 @@ void what_cannot_be_is_refused() {
 }  // namespace
 
 int main() {
+    divides_well(two_leaves());
     test::Random random(0);
     for (u64 step = 0; step < 150; ++step) {
         const FabricGraph graph = any_graph(random, step % 2 == 1);
-        for (const char* name : {"shortest", "ecmp", "spray", "adaptive"}) {
+        for (const char* name : {"shortest", "ecmp", "spray", "even_spray", "adaptive"}) {
             routes_well(graph, name, true);
         }
         routes_well(graph, "valiant", false);
+        divides_well(graph);
     }
     every_routing_joins_ends();
     up_down_never_goes_up_after_down();

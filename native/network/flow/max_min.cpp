@@ -23,8 +23,9 @@ MaxMin::MaxMin(std::vector<double> capacity)
     }
 }
 
-u32 MaxMin::add_class(std::span<const u32> links, double weight) {
+u32 MaxMin::add_class(std::span<const u32> links, double weight, std::span<const double> shares) {
     ensure(!links.empty() && weight > 0.0, "a class of flows needs a link and a weight");
+    add_shares(links.size(), shares);
     Class& of = classes_.emplace_back();
     of.weight = weight;
     of.first = static_cast<u32>(link_of_.size());
@@ -34,6 +35,20 @@ u32 MaxMin::add_class(std::span<const u32> links, double weight) {
     class_of_.insert(class_of_.end(), links.size(), number);
     place_of_.insert(place_of_.end(), links.size(), none);
     return number;
+}
+
+// Before the hops are added.
+void MaxMin::add_shares(std::size_t hops, std::span<const double> shares) {
+    const auto is_one = [](double share) { return share == 1.0; };
+    if (share_of_.empty() && std::all_of(shares.begin(), shares.end(), is_one)) {
+        return;
+    }
+    share_of_.resize(link_of_.size(), 1.0);
+    ensure(shares.empty() || shares.size() == hops, "a class of flows with other shares than links");
+    ensure(std::all_of(shares.begin(), shares.end(), [](double share) { return share > 0.0; }),
+           "a flow that takes nothing of a link");
+    share_of_.insert(share_of_.end(), shares.begin(), shares.end());
+    share_of_.resize(link_of_.size() + hops, 1.0);
 }
 
 inline void MaxMin::touch(u32 number) {
@@ -102,12 +117,13 @@ void MaxMin::leave(u32 number) {
 void MaxMin::take_out(const Class& of) {
     for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
         Link& link = links_[link_of_[hop]];
+        const double load = of.load * share(hop);
         if (of.owner == none) {
-            link.open -= of.load;
+            link.open -= load;
         } else if (of.owner == link_of_[hop]) {
-            link.own -= of.load;
+            link.own -= load;
         } else {
-            link.fixed -= of.load * of.level;
+            link.fixed -= load * of.level;
         }
         touch(link_of_[hop]);
     }
@@ -116,7 +132,7 @@ void MaxMin::take_out(const Class& of) {
 void MaxMin::put_open(Class& of) {
     of.owner = none;
     for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
-        open(link_of_[hop], of.load);
+        open(link_of_[hop], of.load * share(hop));
     }
 }
 
@@ -263,10 +279,11 @@ double MaxMin::evaluate(Link& link, double from) const {
             const Class& of = classes_[class_of_[hop]];
             const bool is_held_here = of.owner == none || of.owner == link_of_[hop];
             link.most = is_held_here ? link.most : std::max(link.most, of.level);
+            const double load = of.load * share(hop);
             if (!is_held_here && of.level <= level * above) {
-                fixed += of.load * of.level;
+                fixed += load * of.level;
             } else {
-                weights += of.load;
+                weights += load;
             }
         }
         if (weights <= 0.0) {
@@ -292,11 +309,12 @@ void MaxMin::settle(u32 number, double level) {
     link.fixed = link.own = link.open = link.most = 0.0;
     for (u32 hop : link.members) {
         const Class& of = classes_[class_of_[hop]];
+        const double load = of.load * share(hop);
         if (is_fixed(of)) {
-            link.fixed += of.load * of.level;
+            link.fixed += load * of.level;
             link.most = std::max(link.most, of.level);
         } else {
-            link.own += of.load;
+            link.own += load;
         }
     }
     link.exact = not_known;
@@ -320,19 +338,20 @@ void MaxMin::settle(u32 number, double level) {
 
 // What a class is to its other links.
 inline void MaxMin::hold(u32 number, Class& of, double level) {
-    const double rate = of.load * level;
-    const double before = of.load * of.level;
     for (u32 hop = of.first; hop < of.first + of.hops; ++hop) {
         const u32 at = link_of_[hop];
         if (at == number) {
             continue;
         }
         Link& other = links_[at];
+        const double load = of.load * share(hop);
+        const double rate = load * level;
+        const double before = load * of.level;
         if (of.owner == none) {
-            other.open -= of.load;
+            other.open -= load;
             other.fixed += rate;
         } else if (of.owner == at) {
-            other.own -= of.load;
+            other.own -= load;
             other.fixed += rate;
         } else {
             other.fixed += rate - before;

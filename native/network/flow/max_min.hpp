@@ -9,7 +9,8 @@
 // that depend on each other in this way are in Ros-Giralt et al., "On the bottleneck structure of
 // congestion-controlled networks", SIGMETRICS 2020). When no link is in question the rates are max-min fair, by the
 // definition; should the links not come to rest, all is filled from nothing, which ends. Flows over the same links
-// are one class. Trade-off: a change of one link's level goes through
+// are one class. A flow may take a part of its rate of a link, where it is divided among ways, or some times its
+// rate, where a link stands for many: filling is the same with these as factors. Trade-off: a change of one link's level goes through
 // all classes over it; memory is 16 bytes for each link of each class.
 #pragma once
 
@@ -27,8 +28,9 @@ public:
     // The capacity of each link, in any unit.
     explicit MaxMin(std::vector<double> capacity);
 
-    // A class of flows over some links, one or more and each once; it has none yet.
-    u32 add_class(std::span<const u32> links, double weight);
+    // A class of flows over some links, one or more and each once; it has none yet. A flow takes `shares` times
+    // its rate of each link, and all of it where no shares are said.
+    u32 add_class(std::span<const u32> links, double weight, std::span<const double> shares = {});
     // So many flows more, or fewer. Rates follow with solve(), as for the next.
     void add_flows(u32 of_class, i64 count);
     void set_capacity(u32 link, double capacity);
@@ -84,6 +86,8 @@ private:
         bool is_changed = false;
     };
 
+    double share(u32 hop) const { return share_of_.empty() ? 1.0 : share_of_[hop]; }
+    void add_shares(std::size_t hops, std::span<const double> shares);
     void begin_changes();
     void touch(u32 link);
     void open(u32 link, double load);
@@ -108,6 +112,7 @@ private:
     std::vector<u32> link_of_;
     std::vector<u32> class_of_;
     std::vector<u32> place_of_;
+    std::vector<double> share_of_; // none as long as all are 1
     IndexedHeap heap_;             // links in question, by the level at which they are
     std::vector<u32> dirty_;
     std::vector<u32> changed_classes_;

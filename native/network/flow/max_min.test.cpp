@@ -21,8 +21,9 @@ void has_bottlenecks(const SharedLinks& world, const MaxMin& sharing, u64 step) 
     std::vector<double> used(world.capacity.size());
     std::vector<double> highest(world.capacity.size());
     for (u32 at = 0; at < world.routes.size(); ++at) {
-        for (u32 link : world.routes[at]) {
-            used[link] += sharing.rate(at) * world.flows[at];
+        for (std::size_t hop = 0; hop < world.routes[at].size(); ++hop) {
+            const u32 link = world.routes[at][hop];
+            used[link] += world.share(at, hop) * sharing.rate(at) * world.flows[at];
             highest[link] = std::max(highest[link], world.flows[at] > 0 ? sharing.rate(at) / world.weights[at] : 0.0);
         }
     }
@@ -46,8 +47,8 @@ void are_fair(const SharedLinks& world, const MaxMin& sharing, u64 step) {
     has_bottlenecks(world, sharing, step);
 }
 
-// The same numbers everywhere, so that many levels tie, or any.
-void rates_are_fair_after_every_change(test::Random& random, bool ties, bool weighted) {
+// The same numbers everywhere, so that many levels tie, or any. Flows that are divided take parts of links.
+void rates_are_fair_after_every_change(test::Random& random, bool ties, bool weighted, bool divided) {
     SharedLinks world;
     const u64 links = 2 + random.below(12);
     const auto capacity = [&] {
@@ -68,7 +69,16 @@ void rates_are_fair_after_every_change(test::Random& random, bool ties, bool wei
             route.push_back(static_cast<u32>(random.below(links)));
         }
         world.weights.push_back(weighted ? 1.0 / static_cast<double>(1 + random.below(7)) : 1.0);
-        check(sharing.add_class(route, world.weights.back()) == world.routes.size(), "another number", at);
+        std::vector<double> shares;
+        for (std::size_t hop = 0; divided && hop < route.size() && !random.one_in(4); ++hop) {
+            shares.push_back(static_cast<double>(1 + random.below(6)) / 3.0);
+        }
+        shares.resize(shares.empty() ? 0 : route.size(), 1.0);
+        check(sharing.add_class(route, world.weights.back(), shares) == world.routes.size(), "another number", at);
+        if (divided) {
+            shares.resize(route.size(), 1.0);
+            world.shares.push_back(shares);
+        }
         world.routes.push_back(route);
         world.flows.push_back(0);
     }
@@ -123,7 +133,7 @@ void what_changed_is_said(test::Random& random) {
 int main() {
     test::Random random(0);
     for (u64 round = 0; round < 400; ++round) {
-        rates_are_fair_after_every_change(random, round % 2 == 0, round % 4 >= 2);
+        rates_are_fair_after_every_change(random, round % 2 == 0, round % 4 >= 2, round % 8 >= 4);
     }
     what_changed_is_said(random);
 }

@@ -24,10 +24,10 @@ struct Later {
 FlowSharing::FlowSharing(std::vector<double> bytes_per_ns)
     : rates_(std::move(bytes_per_ns)), owners_(rates_.links()), ends_(rates_.links()) {}
 
-u32 FlowSharing::add_class(std::span<const u32> links, double weight) {
+u32 FlowSharing::add_class(std::span<const u32> links, double weight, std::span<const double> shares) {
     first_flow_.push_back(none);
     owner_of_.push_back(none);
-    return rates_.add_class(links, weight);
+    return rates_.add_class(links, weight, shares);
 }
 
 u32 FlowSharing::start(u32 of_class, double bytes, double now_ns) {

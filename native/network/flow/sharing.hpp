@@ -22,7 +22,7 @@ public:
     explicit FlowSharing(std::vector<double> bytes_per_ns);
 
     // As in MaxMin.
-    u32 add_class(std::span<const u32> links, double weight = 1.0);
+    u32 add_class(std::span<const u32> links, double weight = 1.0, std::span<const double> shares = {});
     const MaxMin& rates() const { return rates_; }
 
     // A flow of bytes, more than 0, from a time on; returns its number, which is used again when it is over.

@@ -13,6 +13,11 @@ struct SharedLinks {
     std::vector<std::vector<u32>> routes;  // by class
     std::vector<double> weights;
     std::vector<u32> flows;
+    std::vector<std::vector<double>> shares = {};   // as `routes`; none: all are 1
+
+    double share(std::size_t of_class, std::size_t hop) const {
+        return shares.empty() ? 1.0 : shares[of_class][hop];
+    }
 };
 
 // The level of each class; -1 where there are no flows.
@@ -22,8 +27,8 @@ inline std::vector<double> slow_levels(const SharedLinks& world) {
     for (;;) {
         std::vector<double> weights(left.size());
         for (u32 at = 0; at < level.size(); ++at) {
-            for (u32 link : world.routes[at]) {
-                weights[link] += level[at] < 0.0 ? world.weights[at] * world.flows[at] : 0.0;
+            for (std::size_t hop = 0; hop < world.routes[at].size() && level[at] < 0.0; ++hop) {
+                weights[world.routes[at][hop]] += world.share(at, hop) * world.weights[at] * world.flows[at];
             }
         }
         u32 least = none;
@@ -42,8 +47,8 @@ inline std::vector<double> slow_levels(const SharedLinks& world) {
             const bool is_here = std::find(route.begin(), route.end(), least) != route.end();
             if (level[at] < 0.0 && world.flows[at] > 0 && is_here) {
                 level[at] = share;
-                for (u32 link : route) {
-                    left[link] -= share * world.weights[at] * world.flows[at];
+                for (std::size_t hop = 0; hop < route.size(); ++hop) {
+                    left[route[hop]] -= share * world.share(at, hop) * world.weights[at] * world.flows[at];
                 }
             }
         }

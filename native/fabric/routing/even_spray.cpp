@@ -1,0 +1,117 @@
+// Even spray: a flow is divided among all cheapest ways, at every device evenly among the links that go on: what
+// spraying its packets does on average (Dixit, Prakash, Hu and Kompella, "On the impact of packet spraying in data
+// center networks", INFOCOM 2013). No flow is drawn anywhere by a hash, so flows that look alike in the fabric fare
+// alike. Networks of packets, which cannot divide a message, spray by hash. Trade-off: no two flows ever collide
+// by chance, and a flow takes as many links as its ways have.
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "base/hash.hpp"
+#include "fabric/routing/hop_by_hop.hpp"
+
+namespace yantra {
+
+namespace {
+
+constexpr std::size_t most_remembered = 4'000'000;   // links, of 12 bytes
+
+class EvenSpray final : public HopByHop {
+public:
+    using HopByHop::HopByHop;
+
+    void divide(const Flow& flow, Division& into) override {
+        into = {};
+        if (flow.from == flow.to) {
+            return;
+        }
+        Region& region = region_of(flow);
+        const u32 first = region.hangs_on(flow.from);
+        const u32 last = region.hangs_on(flow.to);
+        if (first != none) {
+            add(region.up_links(flow.from), 1.0, into);
+        }
+        const u32 from = first == none ? flow.from : first;
+        if (from == flow.to) {
+            return;
+        }
+        const Division& between = known(region, from, last == none ? flow.to : last);
+        into.links.insert(into.links.end(), between.links.begin(), between.links.end());
+        into.parts.insert(into.parts.end(), between.parts.begin(), between.parts.end());
+        if (last != none) {
+            add(region.down_links(flow.to), 1.0, into);
+        }
+    }
+
+private:
+    u32 choose(const Flow& flow, u32 device, std::span<const u32> links, const LinkLoads*) override {
+        return pick(seed_, flow, device, links.size());
+    }
+
+    static void add(std::span<const u32> links, double part, Division& into) {
+        into.links.insert(into.links.end(), links.begin(), links.end());
+        into.parts.insert(into.parts.end(), links.size(), part / static_cast<double>(links.size()));
+    }
+
+    // Between devices that relay; many flows hang on the same two.
+    const Division& known(Region& region, u32 from, u32 to) {
+        if (remembered_ > most_remembered) {
+            known_.clear();
+            remembered_ = 0;
+        }
+        const auto [found, is_new] = known_.try_emplace({&region, u64{from} << 32U | to});
+        if (is_new) {
+            found->second = between(region, from, to);
+            remembered_ += found->second.links.size() + 4;
+        }
+        return found->second;
+    }
+
+    // From the device farthest from the end on, so that all that comes to one is there when it is divided.
+    Division between(Region& region, u32 from, u32 to) {
+        Division into;
+        std::map<std::pair<double, u32>, double, std::greater<>> parts;   // by cost to the end, and device
+        if (from != to) {
+            parts[{region.cost(from, to), from}] = 1.0;
+        }
+        while (!parts.empty()) {
+            const auto [at, part] = *parts.begin();
+            parts.erase(parts.begin());
+            const std::span<const u32> next = region.next(at.second, to);
+            if (next.empty()) {
+                no_way(from, to);
+            }
+            const std::size_t begin = into.links.size();
+            add(next, part, into);
+            for (std::size_t hop = begin; hop < into.links.size(); ++hop) {
+                if (const u32 device = graph_.to(into.links[hop]); device != to) {
+                    parts[{region.cost(device, to), device}] += into.parts[hop];
+                }
+            }
+        }
+        return into;
+    }
+
+    struct HashOfEnds {
+        std::size_t operator()(const std::pair<const Region*, u64>& of) const {
+            return mix(of.second, reinterpret_cast<std::uintptr_t>(of.first));
+        }
+    };
+    std::unordered_map<std::pair<const Region*, u64>, Division, HashOfEnds> known_;
+    std::size_t remembered_ = 0;
+};
+
+const RegisteredRouting registered_even_spray({
+    .name = "even_spray",
+    .help = "a flow divided evenly among the ways of least weight; where only packets are known, as spray",
+    .make = [](const FabricGraph& graph, const RoutingChoice& choice) -> std::unique_ptr<Routing> {
+        return std::make_unique<EvenSpray>(graph, choice);
+    },
+    .by_packet = true,
+    .divides = true,
+    .options = {HopByHop::stay_in_box()},
+});
+
+}  // namespace
+
+}  // namespace yantra
