@@ -63,13 +63,38 @@ void for_each_hop(const Model& model, const Recording& recording, const Delays& 
     }
 }
 
+// How many links each one stands for.
+std::vector<u64> links_alike(const Recording& recording) {
+    std::vector<u64> alike(recording.span_links, recording.link_class.empty() ? 1 : 0);
+    for (u32 of_class : recording.link_class) {
+        if (of_class != none) {
+            ++alike[of_class];
+        }
+    }
+    return alike;
+}
+
 Utilisation group_spans(const Outcome& outcome, const Recording& recording, u32 bins) {
+    const std::vector<u64> alike = links_alike(recording);
     Bins filled(makespan(outcome), bins, recording.span_groups);
     for (std::size_t at = 0; at < recording.spans.size(); ++at) {
         const LinkSpan& span = recording.spans[at];
-        filled.add(span.group, span.start, span.end, span.bytes, 1);
+        filled.add(span.group, span.start, span.end, span.bytes, alike[span.link]);
     }
     return filled.take();
+}
+
+// The row of its class for every link that has one.
+Utilisation by_every_link(const Utilisation& by_class, const std::vector<u32>& class_of,
+                          const std::vector<u32>& row_of, u32 bins) {
+    Utilisation by_link{by_class.edges, {}};
+    for (u32 of_class : class_of) {
+        if (of_class != none && row_of[of_class] != none) {
+            const auto row = by_class.bytes.begin() + static_cast<std::ptrdiff_t>(u64{row_of[of_class]} * bins);
+            by_link.bytes.insert(by_link.bytes.end(), row, row + bins);
+        }
+    }
+    return by_link;
 }
 
 Utilisation link_spans(const Outcome& outcome, const Recording& recording, u32 bins) {
@@ -86,7 +111,8 @@ Utilisation link_spans(const Outcome& outcome, const Recording& recording, u32 b
         const LinkSpan& span = recording.spans[at];
         filled.add(row[span.link], span.start, span.end, span.bytes, 1);
     }
-    return filled.take();
+    return recording.link_class.empty() ? filled.take()
+                                        : by_every_link(filled.take(), recording.link_class, row, bins);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "fold/capabilities.hpp"
 
+#include "fabric/routing/routing.hpp"
 #include "network/level.hpp"
 
 namespace yantra {
@@ -18,9 +19,39 @@ FoldingCapabilities::Network network_of(const Model& model) {
     const NetworkFolding folding = level == nullptr ? NetworkFolding::unknown : level->folding;
     network.messages_never_wait = folding == NetworkFolding::messages_never_wait && model.fabric == nullptr;
     network.links_by_class = folding == NetworkFolding::links_by_class && model.fabric == nullptr;
+    network.shares_by_class = folding == NetworkFolding::shares_links;
     network.lowest_dimension_only = level != nullptr && level->knows_lowest_dimension_only &&
                                     model.quirks.lowest_dimension_only;
     return network;
+}
+
+// Of a network that shares links.
+std::string why_not_shared(const Model& model) {
+    if (!model.link_changes.empty()) {
+        return "links that change at stated times are not folded";
+    }
+    const RoutingKind* const routing = model.fabric == nullptr ? nullptr : find_routing(model.routing.name);
+    if (routing != nullptr && routing->by_load) {
+        return "the routing " + routing->name +
+               " looks at the load of links, which follows the order of messages; even_spray does not";
+    }
+    if (routing != nullptr && routing->by_packet && !routing->divides) {
+        return "the routing " + routing->name +
+               " draws ways by a hash, which differ from rank to rank; even_spray divides messages evenly";
+    }
+    return "";
+}
+
+std::string why_not(const Model& model, const FoldingCapabilities::Network& network) {
+    if (network.messages_never_wait || network.links_by_class) {
+        return "";
+    }
+    if (network.shares_by_class) {
+        return why_not_shared(model);
+    }
+    return model.fabric != nullptr && find_network_level(model.network.level) != nullptr
+               ? "the network " + model.network.level + " is not folded over a fabric"
+               : nothing_known_of("network");
 }
 
 bool looks_same_from_each_member(Block block) {
@@ -91,9 +122,7 @@ FoldingCapabilities capabilities_of(const Model& model) {
         found.uniform_dimension.push_back(looks_same_from_each_member(dimension.block));
     }
     FoldingCapabilities::WhyNot& why = found.why_not;
-    if (!found.network.messages_never_wait && !found.network.links_by_class) {
-        why.network = nothing_known_of("network");
-    }
+    why.network = why_not(model, found.network);
     why.dimension_order = why_not(system.inter_dimension);
     why.chunk_order = why_not(system.priority, system.intra_dimension);
     if (system.bus.enabled) {

@@ -20,6 +20,8 @@ struct FoldingCapabilities {
         bool messages_never_wait = false;
         // Messages wait for nothing but links, and one link can stand for a class of links.
         bool links_by_class = false;
+        // Messages share links fairly, so how they fare follows from how many of which cross each.
+        bool shares_by_class = false;
         // Of the dimensions in which the ends of a message differ, only the lowest counts.
         bool lowest_dimension_only = false;
     };

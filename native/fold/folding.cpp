@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "fabric/routing/routing.hpp"
 #include "fold/capabilities.hpp"
 #include "fold/refinement.hpp"
 #include "fold/representatives.hpp"
@@ -51,6 +52,24 @@ std::string refusal_of_links(const LinkPartition& links) {
            "; which of them is first follows the numbers of ranks";
 }
 
+// Why the search found no classes of use.
+std::string refusal_of_search(const Model& model, const Refinement& refinement, u32 least_ranks_per_class) {
+    const FlowPartition* const flows = refinement.flows();
+    if (flows != nullptr && !flows->why_not().empty()) {
+        return flows->why_not();
+    }
+    if (refinement.takes_too_long()) {
+        return "telling the classes of ranks apart would take too long";
+    }
+    std::string why = "there are fewer than " + std::to_string(least_ranks_per_class) + " ranks to a class";
+    const RoutingKind* const routing = model.fabric == nullptr ? nullptr : find_routing(model.routing.name);
+    if (flows != nullptr && routing != nullptr && routing->by_hash) {
+        why += "; the routing " + routing->name + " draws ways by a hash, so no two ranks fare alike: even_spray "
+               "divides messages evenly among the same ways";
+    }
+    return why;
+}
+
 }  // namespace
 
 Folding fold(const Model& model, u32 least_ranks_per_class) {
@@ -60,10 +79,7 @@ Folding fold(const Model& model, u32 least_ranks_per_class) {
     Refinement refinement(model, names, capabilities, least_ranks_per_class);
     out.refusal = refusal_before_search(model, names, capabilities);
     if (out.folds() && !refinement.run()) {
-        out.refusal = refinement.takes_too_long()
-                          ? "telling the classes of ranks apart would take too long"
-                          : "there are fewer than " + std::to_string(least_ranks_per_class) +
-                                " ranks to a class";
+        out.refusal = refusal_of_search(model, refinement, least_ranks_per_class);
     }
     out.splits = refinement.classes().splits();
     if (!out.folds()) {
@@ -72,7 +88,9 @@ Folding fold(const Model& model, u32 least_ranks_per_class) {
     out.class_of = refinement.classes().by_rank();
     add_representatives(out, names, refinement.classes().count());
     out.refusal = refusal_of_communicators(out);
-    if (capabilities.network.links_by_class) {
+    if (capabilities.network.shares_by_class) {
+        out.flows = refinement.flows()->classes_for(out.representative);
+    } else if (capabilities.network.links_by_class) {
         out.refusal = out.folds() ? refusal_of_links(refinement.links()) : out.refusal;
         out.links = std::move(refinement.links().classes());
     }

@@ -15,6 +15,7 @@
 
 #include "engine/actors.hpp"
 #include "fabric/links.hpp"
+#include "fold/flow_classes.hpp"
 #include "fold/rank_classes.hpp"
 #include "model/model.hpp"
 
@@ -24,10 +25,12 @@ namespace yantra {
 struct Folding : ActorClasses {
     std::string refusal;                // why nothing is folded; empty if the run can be folded
     LinkClasses links;                  // where the network keeps one link per class
+    FlowClasses flows;                  // where its messages share links
     std::vector<Split> splits;          // why ranks are in different classes
 
     bool folds() const { return refusal.empty(); }
     bool links_are_folded() const { return !links.class_of.empty(); }
+    bool flows_are_folded() const { return !flows.class_of.empty(); }
 };
 
 // Never fails: `refusal` says why a model cannot be folded. It is refused, too, if a class would have

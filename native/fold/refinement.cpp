@@ -1,6 +1,5 @@
 #include "fold/refinement.hpp"
 
-#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -71,11 +70,18 @@ Refinement::Refinement(const Model& model, const RankNames& names,
       destinations_(model, names),
       links_(grid_, [this](u32 rank, const LinkPartition::VisitDestination& visit) {
           destinations_.for_each(rank, visit);
-      }) {}
+      }) {
+    if (capabilities.network.shares_by_class) {
+        flows_ = std::make_unique<FlowPartition>(
+            model, grid_, [this](u32 rank, const FlowPartition::VisitDestination& visit) {
+                destinations_.for_each(rank, visit);
+            });
+    }
+}
 
 bool Refinement::run() {
     bool settled = divide_ranks();
-    while (settled && capabilities_.network.links_by_class && divide_by_links()) {
+    while (settled && divides_by_links() && divide_by_links()) {
         settled = divide_ranks();
     }
     return settled && goes_on();
@@ -124,29 +130,44 @@ bool Refinement::divide_by_signatures() {
 // Divides the links by the classes of ranks, then the ranks by the classes of links on their routes;
 // false if no class of ranks changed.
 bool Refinement::divide_by_links() {
-    if (!links_.divide(classes_.by_rank(), classes_.count())) {
+    if (!divide_links()) {
         budget_.give_up();
         return false;
     }
-    std::map<std::pair<u32, std::vector<u32>>, u32> found;
+    ClassesBySignature found;
     std::vector<u32> first_of(classes_.count(), none);   // by old class: its first rank
     std::vector<u32> class_of(classes_.ranks());
     for (u32 rank = 0; rank < classes_.ranks(); ++rank) {
         const u32 old = classes_.of(rank);
-        const auto [entry, fresh] =
-            found.try_emplace({old, links_.classes_on_routes(rank)}, found.size());
+        std::vector<u64> signature = links_of(rank);
+        signature.push_back(old);
+        const auto [number, fresh] = found.find_or_add(signature);
         u32& first = first_of[old];
         if (first == none) {
             first = rank;
         } else if (fresh && classes_.wants_more_splits()) {
             classes_.note({rank, first, Difference::links});
         }
-        class_of[rank] = entry->second;
+        class_of[rank] = number;
     }
-    const u32 count = static_cast<u32>(found.size());
+    const u32 count = static_cast<u32>(found.signature.size());
     const bool divided = count != classes_.count();
     classes_.replace(std::move(class_of), count);
     return divided;
+}
+
+bool Refinement::divide_links() {
+    return flows_ != nullptr ? flows_->divide(classes_.by_rank(), classes_.count())
+                             : links_.divide(classes_.by_rank(), classes_.count());
+}
+
+// The classes of links on the ways of a rank.
+std::vector<u64> Refinement::links_of(u32 rank) const {
+    if (flows_ != nullptr) {
+        return flows_->signature(rank);
+    }
+    const std::vector<u32> classes = links_.classes_on_routes(rank);
+    return {classes.begin(), classes.end()};
 }
 
 // Whether no signature can tell two ranks apart: all ranks run one job, which names no rank and no

@@ -6,11 +6,13 @@
 // so this is simpler and costs little.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "fabric/grid.hpp"
 #include "fold/capabilities.hpp"
 #include "fold/destinations.hpp"
+#include "fold/flow_partition.hpp"
 #include "fold/link_classes.hpp"
 #include "fold/neighbourhoods.hpp"
 #include "fold/rank_classes.hpp"
@@ -34,6 +36,8 @@ public:
 
     const RankClasses& classes() const { return classes_; }
     LinkPartition& links() { return links_; }
+    // Null unless links are shared.
+    const FlowPartition* flows() const { return flows_.get(); }
 
 private:
     bool goes_on() const {
@@ -41,7 +45,12 @@ private:
     }
     bool divide_ranks();
     bool divide_by_signatures();
+    bool divides_by_links() const {
+        return capabilities_.network.links_by_class || capabilities_.network.shares_by_class;
+    }
     bool divide_by_links();
+    bool divide_links();
+    std::vector<u64> links_of(u32 rank) const;
     bool nothing_can_differ();
     bool looks_same_from_each(u32 plan);
 
@@ -56,6 +65,7 @@ private:
     Signatures signatures_;
     Destinations destinations_;
     LinkPartition links_;
+    std::unique_ptr<FlowPartition> flows_;
     bool first_round_ = true;
 };
 

@@ -33,7 +33,8 @@ const RegisteredNetwork registered_flow({
     .make = [](const Model& model, const Grid& grid, Engine& engine) {
         return flow_over(model, engine, std::make_unique<Ways>(model, grid));
     },
-    .folding = NetworkFolding::unknown,
+    .make_over = flow_over,
+    .folding = NetworkFolding::shares_links,
     .charges_latency = true,
     .detail = 3,
     .has_links = true,
@@ -75,6 +76,7 @@ FlowNetwork::FlowNetwork(const Model& model, Engine& engine, std::unique_ptr<Way
       is_parted_(ways_->by_packet() && !ways_->divides()),
       next_end_ns_(no_end_ns) {
     probe_.keeps(ways_->links(), ways_->groups());
+    probe_.stand_for(ways_->class_of());
     if (!changes_.empty()) {
         is_down_.resize(ways_->links());
         is_avoided_.resize(ways_->links());

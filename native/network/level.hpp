@@ -12,6 +12,7 @@
 #include "engine/engine.hpp"
 #include "model/model.hpp"
 #include "network/network.hpp"
+#include "network/ways.hpp"
 
 namespace yantra {
 
@@ -29,6 +30,7 @@ enum class NetworkFolding : u8 {
     unknown,
     messages_never_wait,       // the time of a message follows from its ends and its size alone
     links_by_class,            // messages wait for links alone: fold/runtime/folded_links.hpp keeps them
+    shares_links,              // messages share links, in whatever order they come: make_over() has one of a class
 };
 
 }  // namespace yantra
@@ -38,9 +40,12 @@ namespace yantra::inline YANTRA_RUN {
 struct NetworkLevel {
     using Make = std::unique_ptr<NetworkModel> (*)(const Model&, const Grid&, Engine&);
 
+    using MakeOver = std::unique_ptr<NetworkModel> (*)(const Model&, Engine&, std::unique_ptr<Ways>);
+
     std::string name;
     std::string help;          // one line
     Make make = nullptr;
+    MakeOver make_over = nullptr;   // with `shares_links`: over these links and ways
     NetworkFolding folding = NetworkFolding::unknown;
     bool charges_latency = true;
     // How much it models: of two levels, the one with more is nearer to a real network. 0 is a bound.

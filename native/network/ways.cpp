@@ -144,6 +144,7 @@ std::vector<u64> Ways::busiest(const std::vector<LinkUse>& of_links) const {
     return most;
 }
 
+// Of the links of the cluster, also where others stand for them.
 std::vector<LinkRecord> Ways::records(const std::vector<LinkUse>& of_links) const {
     std::vector<LinkRecord> records;
     for (u32 link = 0; link < of_links.size(); ++link) {
@@ -153,7 +154,7 @@ std::vector<LinkRecord> Ways::records(const std::vector<LinkUse>& of_links) cons
         const Links::Ends ends = fabric_ == nullptr ? grid_links_.ends_of(link)
                                                     : Links::Ends{fabric_->from(link), fabric_->to(link)};
         const double rate = fabric_ == nullptr ? 0.0 : fabric_->bytes_per_ns(link);
-        records.push_back({group(link), ends.from, ends.to, of_links[link], rate});
+        records.push_back({Ways::group(link), ends.from, ends.to, of_links[link], rate});
     }
     return records;
 }

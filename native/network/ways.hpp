@@ -11,27 +11,11 @@
 #include "fabric/grid.hpp"
 #include "fabric/links.hpp"
 #include "fabric/routing/routing.hpp"
+#include "fabric/way.hpp"
 #include "model/model.hpp"
 #include "network/network.hpp"
 
 namespace yantra::inline YANTRA_RUN {
-
-// What bytes under way hold at once: links, and how much of each.
-struct Way {
-    // A link of a flow that is divided, or one that stands for several.
-    struct Part {
-        double carried = 1.0;      // of the bytes of one flow, over the link
-        double shared = 1.0;       // by the flows that are under way alike: so much of its rate
-        u32 flows = 1;             // that are, over the link
-        bool operator==(const Part&) const = default;
-    };
-    std::vector<u32> links;
-    std::vector<Part> parts;       // by link; or none, where each carries one flow, whole
-    double latency_ns = 0.0;       // of the longest, where there are several
-
-    Part part(std::size_t at) const { return parts.empty() ? Part{} : parts[at]; }
-    bool operator==(const Way&) const = default;
-};
 
 class Ways {
 public:
@@ -65,6 +49,9 @@ public:
     // From now on without the links that are down, by link, as long as there is another way; only over a fabric.
     void avoid(const std::vector<bool>& is_down);
     bool has_fabric() const { return fabric_ != nullptr; }
+
+    // Where each link stands for a class: the class of every link of the cluster, or none. Else null.
+    virtual const std::vector<u32>* class_of() const { return nullptr; }
 
     // The use of each group, of its busiest link, and of every link that carried something.
     virtual std::vector<LinkUse> uses(const std::vector<LinkUse>& of_links) const;

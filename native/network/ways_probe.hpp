@@ -16,6 +16,7 @@ namespace yantra::inline YANTRA_RUN {
 struct WaysProbe : OutsideProbe {
     using OutsideProbe::OutsideProbe;
     void keeps(u32, u32) {}
+    void stand_for(const std::vector<u32>*) {}
     void takes(u64) {}
     void carried(u32, u32, u64, u64, u64) {}
 };
@@ -31,6 +32,12 @@ public:
         recorder_.recording().by_span = true;
         recorder_.recording().span_links = links;
         recorder_.recording().span_groups = groups;
+    }
+    // The class of every link, where one of each class is kept; or null.
+    void stand_for(const std::vector<u32>* class_of) {
+        if (class_of != nullptr) {
+            recorder_.recording().link_class = *class_of;
+        }
     }
     // The latency of the way of the message that is sent now.
     void takes(u64 ticks) {

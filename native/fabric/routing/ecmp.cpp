@@ -23,6 +23,7 @@ const RegisteredRouting registered_ecmp({
     .make = [](const FabricGraph& graph, const RoutingChoice& choice) -> std::unique_ptr<Routing> {
         return std::make_unique<Ecmp>(graph, choice);
     },
+    .by_hash = true,
     .options = {HopByHop::stay_in_box()},
 });
 

@@ -83,6 +83,7 @@ struct RoutingKind {
     Make make = nullptr;
     bool by_packet = false;    // packets of one flow go different ways
     bool by_load = false;      // the way depends on what else is under way
+    bool by_hash = false;      // a hash of the flow draws the way
     bool divides = false;      // it divides flows for who can do that; others see packets
     std::vector<RoutingOption> options;
 };

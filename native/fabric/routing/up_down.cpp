@@ -139,6 +139,7 @@ const RegisteredRouting registered_up_down({
     .make = [](const FabricGraph& graph, const RoutingChoice& choice) -> std::unique_ptr<Routing> {
         return std::make_unique<UpDown>(graph, choice);
     },
+    .by_hash = true,
     .options = {HopByHop::stay_in_box()},
 });
 

@@ -72,6 +72,7 @@ const RegisteredRouting registered_valiant({
     .make = [](const FabricGraph& graph, const RoutingChoice& choice) -> std::unique_ptr<Routing> {
         return std::make_unique<Valiant>(graph, choice);
     },
+    .by_hash = true,
     .options = {HopByHop::stay_in_box()},
 });
 

@@ -2,6 +2,10 @@
 
 #include <utility>
 
+#include "base/ensure.hpp"
+#include "fold/runtime/folded_ways.hpp"
+#include "network/level.hpp"
+
 namespace yantra {
 
 FoldedRun::FoldedRun(const Model& model, std::shared_ptr<const Folding> folding,
@@ -25,6 +29,13 @@ Cast FoldedRun::cast() {
             auto links = std::make_unique<FoldedLinks>(grid, model_.scale, engine, folding_->links);
             links_ = links.get();
             return links;
+        };
+    }
+    if (folding_->flows_are_folded()) {
+        cast.network = [this](const Grid& grid, Engine& engine) {
+            const NetworkLevel* const level = find_network_level(model_.network.level);
+            ensure(level != nullptr && level->make_over != nullptr, "a network that cannot be over classes of links");
+            return level->make_over(model_, engine, std::make_unique<FoldedWays>(model_, grid, folding_->flows));
         };
     }
     cast.watcher = &guard_;

@@ -1,0 +1,56 @@
+// FoldedWays: one link for each class of links, for a network whose messages share them.
+//
+// A message of a representative stands for those of its whole class. On a link of each class that they cross there
+// are as many of them, and as much of their bytes, as the search for classes found (fold/flow_partition.hpp). So the
+// network runs as it does over all links, over fewer. Trade-off: only pairs of ranks that the search knew have ways.
+#pragma once
+
+#include <vector>
+
+#include "base/ensure.hpp"
+#include "fold/flow_classes.hpp"
+#include "network/ways.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+class FoldedWays final : public Ways {
+public:
+    FoldedWays(const Model& model, const Grid& grid, const FlowClasses& classes)
+        : Ways(model, grid), classes_(classes) {}
+
+    u32 links() const override { return static_cast<u32>(classes_.one_of.size()); }
+    double bytes_per_ns(u32 of_class) const override { return Ways::bytes_per_ns(classes_.one_of[of_class]); }
+    u32 group(u32 of_class) const override { return Ways::group(classes_.one_of[of_class]); }
+    const std::vector<u32>* class_of() const override { return &classes_.class_of; }
+
+    void find(RankId from, RankId to, u32 /*packet*/, const LinkLoads* /*loads*/, Way& way) override {
+        const auto found = classes_.ways.find(FlowClasses::pair(from.index(), to.index()));
+        ensure(found != classes_.ways.end(), "a message between ranks that were not to send any");
+        way = found->second;
+    }
+
+    std::vector<LinkUse> uses(const std::vector<LinkUse>& of_classes) const override {
+        std::vector<LinkUse> sums(groups());
+        for (u32 of_class = 0; of_class < of_classes.size(); ++of_class) {
+            LinkUse& sum = sums[group(of_class)];
+            sum.bytes += of_classes[of_class].bytes * classes_.count[of_class];
+            sum.messages += of_classes[of_class].messages * classes_.count[of_class];
+            sum.busy_ticks += of_classes[of_class].busy_ticks * classes_.count[of_class];
+        }
+        return sums;
+    }
+    // Of every link of every class.
+    std::vector<LinkRecord> records(const std::vector<LinkUse>& of_classes) const override {
+        std::vector<LinkUse> of_links(Ways::links());
+        for (u32 link = 0; link < of_links.size(); ++link) {
+            const u32 of_class = classes_.class_of[link];
+            of_links[link] = of_class == none ? LinkUse{} : of_classes[of_class];
+        }
+        return Ways::records(of_links);
+    }
+
+private:
+    const FlowClasses& classes_;
+};
+
+}  // namespace yantra
