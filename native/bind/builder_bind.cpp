@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/ensure.hpp"
+#include "bind/arrays.hpp"
 #include "bind/ids.hpp"
 #include "bind/network_from_python.hpp"
 #include "bind/optional.hpp"
@@ -221,6 +223,10 @@ void bind_work(nb::module_& module) {
 void bind_builder(nb::module_& module) {
     nb::class_<LinkChange>(module, "LinkChange")
         .def(nb::init<u64, u32, double>(), nb::kw_only(), "tick"_a, "link"_a, "bytes_per_ns"_a);
+    nb::class_<SlowSpell>(module, "SlowSpell")
+        .def("__init__", [](SlowSpell* self, u32 rank, u64 from, u64 until, double factor) {
+            new (self) SlowSpell{rank, from, until, factor};
+        }, nb::kw_only(), "rank"_a, "from_tick"_a, "until_tick"_a, "factor"_a);
     nb::class_<Model>(module, "Model")
         .def_prop_ro("fabric", [](const Model& self) { return self.fabric; });
     bind_work(module);
@@ -240,6 +246,18 @@ void bind_builder(nb::module_& module) {
             self.set_fabric(std::move(graph), {std::move(routing), std::move(options), seed}, column(placement));
         }, "graph"_a, "routing"_a, "options"_a, "seed"_a, "placement"_a)
         .def("set_link_changes", &ModelBuilder::set_link_changes, "changes"_a, "reroute_delay"_a)
+        .def("set_background", [](ModelBuilder& self, const Wholes& tick, const RankColumn& from,
+                                  const RankColumn& to, const Wholes& bytes) {
+            ensure(from.size() == tick.size() && to.size() == tick.size() && bytes.size() == tick.size(),
+                   "background: columns of one length");
+            std::vector<BackgroundFlow> flows(tick.size());
+            for (std::size_t at = 0; at < flows.size(); ++at) {
+                flows[at] = {tick.data()[at], from.data()[at], to.data()[at], bytes.data()[at]};
+            }
+            self.set_background(std::move(flows));
+        }, "tick"_a, "src"_a, "dst"_a, "bytes"_a)
+        .def("set_formula_groups", &ModelBuilder::set_formula_groups, "groups"_a)
+        .def("set_slow_spells", &ModelBuilder::set_slow_spells, "spells"_a)
         .def("set_memory", &ModelBuilder::set_memory, "memory"_a)
         .def("match_by_tag", &ModelBuilder::match_by_tag)
         .def("add_dimension", [](ModelBuilder& self, const Dimension& dimension,

@@ -103,6 +103,8 @@ void register_networks(nb::module_& module) {
         .def_ro("has_links", &NetworkLevel::has_links)
         .def_ro("on_fabric", &NetworkLevel::on_fabric)
         .def_ro("links_change", &NetworkLevel::links_change)
+        .def_ro("takes_background", &NetworkLevel::takes_background)
+        .def_ro("takes_tiers", &NetworkLevel::takes_tiers)
         .def_ro("options", &NetworkLevel::options);
     module.def("network_levels", [] { return network_levels(); });
     nb::class_<PythonPort>(module, "NetworkPort")

@@ -69,6 +69,10 @@ void bind_findings(nb::module_& module) {
         .def_ro("bytes", &LinkUse::bytes)
         .def_ro("messages", &LinkUse::messages)
         .def_ro("busy_ticks", &LinkUse::busy_ticks);
+    nb::class_<Disturbance>(module, "Disturbance")
+        .def_ro("rerouted", &Disturbance::rerouted)
+        .def_ro("waited", &Disturbance::waited)
+        .def_ro("waited_ticks", &Disturbance::waited_ticks);
     nb::class_<LinkRecord>(module, "LinkRecord")
         .def_ro("dimension", &LinkRecord::dimension)
         .def_prop_ro("source", [](const LinkRecord& link) { return unless_none(link.from); })
@@ -104,6 +108,7 @@ void bind_outcome(nb::module_& module) {
     column(outcome, "class_of", &Outcome::class_of);
     outcome.def_ro("dimensions", &Outcome::dimensions)
         .def_ro("busiest", &Outcome::busiest)
+        .def_ro("disturbance", &Outcome::disturbance)
         .def_ro("finished", &Outcome::finished)
         .def_ro("folded", &Outcome::folded)
         .def_ro("events", &Outcome::events)

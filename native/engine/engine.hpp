@@ -1,6 +1,8 @@
 // Engine: the clock and the two lists of what is to come, which every component of a run schedules on.
 #pragma once
 
+#include <functional>
+
 #include "base/variant.hpp"
 #include "engine/event_queue.hpp"
 #include "engine/rank_events.hpp"
@@ -20,6 +22,8 @@ struct Engine {
     EventQueue queue;
     RankEvents of_ranks;
     bool paused = false;
+    // Whether all work is done, and no more is known to come; who runs the engine sets it.
+    std::function<bool()> is_done;
 };
 
 }  // namespace yantra

@@ -15,7 +15,8 @@ Executor::Executor(const Model& model, const Actors& actors, Engine& engine, Tra
       memory_(memory),
       collectives_(collectives),
       watcher_(watcher),
-      probe_(engine.recorder()) {
+      probe_(engine.recorder()),
+      slow_ranks_(model.slow_spells) {
     const std::vector<u32>& capacity = model.resources.capacity;
     state_.actors.resize(actors.count());
     state_.finish.assign(actors.count(), never);
@@ -72,6 +73,12 @@ u32 Executor::accept(std::vector<std::pair<ActorId, std::shared_ptr<const Job>>>
     made.jobs = std::move(jobs);
     arrivals_.push_back(std::move(made));
     return static_cast<u32>(arrivals_.size() - 1);
+}
+
+bool Executor::is_done() const {
+    return state_.finish_order.size() == actors_.count() &&
+           std::all_of(arrivals_.begin(), arrivals_.end(),
+                       [](const Arrival& arrival) { return arrival.ended != never; });
 }
 
 void Executor::begin(u32 at) {
@@ -205,6 +212,12 @@ void Executor::issue(ActorId actor, NodeId node) {
     ++a.in_flight;
     switch (op.kind) {
         case OpKind::timed:
+            if (slow_ranks_.any() && op.busy_ticks > 0) [[unlikely]] {
+                const u64 ticks = slower(actor, op);
+                a.compute_busy += ticks;
+                engine_.of_ranks.schedule(actor, ticks, done(op.resource), node.index());
+                return;
+            }
             a.compute_busy += op.busy_ticks;
             engine_.of_ranks.schedule(actor, op.ticks, done(op.resource), node.index());
             return;
@@ -223,6 +236,10 @@ void Executor::issue(ActorId actor, NodeId node) {
             break;
     }
     fail("an operation of no known kind");
+}
+
+u64 Executor::slower(ActorId actor, const Op& op) const {
+    return slow_ranks_.ticks(actors_.rank(actor).index(), engine_.now(), op.busy_ticks);
 }
 
 void Executor::enter_collective(ActorId actor, NodeId node, const Op& op) {

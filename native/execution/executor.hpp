@@ -19,6 +19,7 @@
 #include "execution/executor_probe.hpp"
 #include "execution/happening.hpp"
 #include "execution/ready_set.hpp"
+#include "execution/slow_ranks.hpp"
 #include "memory/memory.hpp"
 #include "model/model.hpp"
 #include "transport/transport.hpp"
@@ -79,6 +80,8 @@ public:
     u32 accept(std::vector<std::pair<ActorId, std::shared_ptr<const Job>>> jobs);
     void begin(u32 arrival);
     const Arrival& arrival(u32 arrival) const { return arrivals_[arrival]; }
+    // Whether all actors have finished, and all jobs that are to arrive have ended.
+    bool is_done() const;
     // Those that ended since the last call.
     std::vector<u32> take_ended() { return std::exchange(ended_, {}); }
 
@@ -123,6 +126,7 @@ private:
     void issue_ready(ActorId actor);
     void issue(ActorId actor, NodeId node);
     void skip(ActorId actor, NodeId node);
+    [[gnu::noinline]] u64 slower(ActorId actor, const Op& op) const;
     void enter_collective(ActorId actor, NodeId node, const Op& op);
     void post_message(ActorId actor, NodeId node, const Op& op);
     void complete(ActorId actor, NodeId node, u8 slot);
@@ -139,6 +143,7 @@ private:
     Collectives& collectives_;
     OrderWatcher* watcher_;
     ExecutorProbe probe_;
+    SlowRanks slow_ranks_;
     State state_;
     std::vector<Arrival> arrivals_;
     std::vector<u32> ended_;

@@ -30,6 +30,12 @@ std::string why_not_shared(const Model& model) {
     if (!model.link_changes.empty()) {
         return "links that change at stated times are not folded";
     }
+    if (!model.background.empty()) {
+        return "traffic of the background meets some ranks and not others";
+    }
+    if (!model.formula_groups.empty()) {
+        return "a network whose tiers differ is not folded";
+    }
     const RoutingKind* const routing = model.fabric == nullptr ? nullptr : find_routing(model.routing.name);
     if (routing != nullptr && routing->by_load) {
         return "the routing " + routing->name +
@@ -125,6 +131,9 @@ FoldingCapabilities capabilities_of(const Model& model) {
     why.network = why_not(model, found.network);
     why.dimension_order = why_not(system.inter_dimension);
     why.chunk_order = why_not(system.priority, system.intra_dimension);
+    if (!model.slow_spells.empty()) {
+        why.slow_ranks = "some ranks are slower than others for a while";
+    }
     if (system.bus.enabled) {
         why.bus = "the shared bus serves what comes first, which can depend on the numbers of ranks";
     }
@@ -141,7 +150,7 @@ FoldingCapabilities capabilities_of(const Model& model) {
 
 const std::string& FoldingCapabilities::refusal() const {
     for (const std::string* reason : {&why_not.network, &why_not.dimension_order, &why_not.chunk_order,
-                                      &why_not.bus, &why_not.protocol}) {
+                                      &why_not.slow_ranks, &why_not.bus, &why_not.protocol}) {
         if (!reason->empty()) {
             return *reason;
         }

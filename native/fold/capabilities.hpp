@@ -30,6 +30,7 @@ struct FoldingCapabilities {
         std::string network;
         std::string dimension_order;     // the scheduler that orders the dimensions of a collective
         std::string chunk_order;         // the schedulers that order chunks and collectives
+        std::string slow_ranks;
         std::string bus;
         std::string protocol;            // of point-to-point messages
         std::string tags;                // how messages are matched

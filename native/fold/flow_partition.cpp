@@ -55,7 +55,7 @@ bool FlowPartition::make_bundles() {
     u64 crossings = 0;
     for (u32 rank = 0; rank + 1 < first_pair_.size(); ++rank) {
         for (u32 pair = first_pair_[rank]; pair < first_pair_[rank + 1]; ++pair) {
-            ways_->find(RankId(rank), RankId(destination_[pair]), 0, nullptr, way);
+            ways_->find(ways_->place(RankId(rank)), ways_->place(RankId(destination_[pair])), 0, nullptr, way);
             if (way.latency_ns * static_cast<double>(model_.scale.ticks_per_ns()) < 1.0) {
                 why_not_ = "messages that have no latency meet in one tick, in an order that follows the numbers of ranks";
                 return false;
@@ -96,7 +96,7 @@ bool FlowPartition::reduce_ways() {
     for (u32 rank = 0; rank + 1 < first_pair_.size(); ++rank) {
         for (u32 pair = first_pair_[rank]; pair < first_pair_[rank + 1]; ++pair) {
             first_entry_.push_back(entries_.size());
-            ways_->find(RankId(rank), RankId(destination_[pair]), 0, nullptr, way);
+            ways_->find(ways_->place(RankId(rank)), ways_->place(RankId(destination_[pair])), 0, nullptr, way);
             if (!add_entries(way)) {
                 return false;
             }

@@ -18,6 +18,7 @@
 
 #include "fold/capabilities.cpp"
 #include "fold/destinations.cpp"
+#include "fold/flow_partition.cpp"
 #include "fold/folding.cpp"
 #include "fold/link_classes.cpp"
 #include "fold/neighbourhoods.cpp"

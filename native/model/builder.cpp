@@ -110,6 +110,43 @@ void ModelBuilder::set_link_changes(std::vector<LinkChange> changes, u64 reroute
     model().reroute_delay = reroute_delay;
 }
 
+void ModelBuilder::set_formula_groups(const std::vector<u32>& groups) {
+    const std::size_t there =
+        model().fabric != nullptr ? model().fabric->labels().size() : model().dimensions.size();
+    model().formula_groups.assign(groups.empty() ? 0 : there, false);
+    for (u32 group : groups) {
+        if (group >= there) {
+            throw std::invalid_argument("tiers: expected labels of the fabric, or dimensions");
+        }
+        model().formula_groups[group] = true;
+    }
+}
+
+void ModelBuilder::set_background(std::vector<BackgroundFlow> flows) {
+    const u32 hosts = model().fabric != nullptr ? model().fabric->ranks() : model().ranks();
+    u64 before = 0;
+    for (const BackgroundFlow& flow : flows) {
+        if (flow.from >= hosts || flow.to >= hosts || flow.from == flow.to || flow.tick < before) {
+            throw std::invalid_argument("background: expected flows between two hosts, in order of time");
+        }
+        before = flow.tick;
+    }
+    model().background = std::move(flows);
+}
+
+void ModelBuilder::set_slow_spells(std::vector<SlowSpell> spells) {
+    std::pair<u32, u64> before{0, 0};
+    for (const SlowSpell& spell : spells) {
+        if (spell.rank >= model().ranks() || std::pair{spell.rank, spell.from} < before ||
+            spell.until <= spell.from || !(spell.factor > 0.0) || !std::isfinite(spell.factor)) {
+            throw std::invalid_argument(
+                "slow spells: expected factors above 0 and spells of ranks by time that do not overlap");
+        }
+        before = {spell.rank, spell.until};
+    }
+    model().slow_spells = std::move(spells);
+}
+
 AddedLayout ModelBuilder::add_layout(const std::vector<OffsetAxis>& axes, bool ascending) {
     std::vector<u32> offsets = sums_of(axes);
     ensure(!offsets.empty(), "model builder: a layout without members");

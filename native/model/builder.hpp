@@ -85,6 +85,10 @@ public:
     // Links of the fabric that change their rate, fail or return at ticks, and how long ways take to follow.
     // std::invalid_argument for a link that is not there, or times out of order.
     void set_link_changes(std::vector<LinkChange> changes, u64 reroute_delay);
+    void set_formula_groups(const std::vector<u32>& groups);
+    // Between ranks of the fabric, or of the dimensions where there is none.
+    void set_background(std::vector<BackgroundFlow> flows);
+    void set_slow_spells(std::vector<SlowSpell> spells);
     void set_memory(const RemoteMemory& memory) { model().memory = memory; }
     // Tags of different communicators may collide, and messages then meet.
     void match_by_tag() { model().match_by_tag = true; }

@@ -16,6 +16,7 @@
 #include "memory/remote.hpp"
 #include "memory/shared_bus_parameters.hpp"
 #include "model/network_choice.hpp"
+#include "model/slow_spells.hpp"
 #include "fabric/graph.hpp"
 #include "fabric/grid.hpp"
 #include "fabric/routing/routing.hpp"
@@ -72,6 +73,10 @@ struct Model {
     std::vector<u32> placement;      // by rank: its device of the fabric
     std::vector<LinkChange> link_changes;   // of the fabric, in order of time
     u64 reroute_delay = 0;           // ticks from a failure, or a return, until ways avoid or use the link
+    // By dimension, or label of the fabric: whether its links are crossed by formula, shared with nobody; or empty.
+    std::vector<bool> formula_groups;
+    std::vector<BackgroundFlow> background;  // in order of time
+    std::vector<SlowSpell> slow_spells;      // by rank, then by time; those of a rank do not overlap
     NetworkChoice network;
     SystemParameters system;
     RemoteMemory memory;

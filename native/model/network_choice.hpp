@@ -48,6 +48,14 @@ struct LinkChange {
     double bytes_per_ns = 0.0;
 };
 
+// Bytes of nobody's job that share the network: between two devices of the fabric or, without one, two ranks.
+struct BackgroundFlow {
+    u64 tick = 0;
+    u32 from = 0;
+    u32 to = 0;
+    u64 bytes = 0;
+};
+
 struct NetworkChoice {
     std::string level = "analytical";
     std::map<std::string, double> options;   // those that are given; see NetworkLevel

@@ -21,7 +21,8 @@ void FabricQueues::send(const Message& message, Notice arrived, Notice departed)
     transit.hop = 0;
     transit.arrived = arrived;
     transit.departed = departed;
-    ways_.route(message.src, message.dst, ways_.by_packet() ? sent_++ : 0, this, transit.path);
+    const u32 packet = ways_.by_packet() ? sent_++ : 0;
+    ways_.route(ways_.place(message.src), ways_.place(message.dst), packet, this, transit.path);
     double latency_ns = 0.0;
     for (u32 link : transit.path) {
         latency_ns += ways_.latency_ns(link);

@@ -7,6 +7,7 @@
 
 #include "base/ensure.hpp"
 #include "base/hash.hpp"
+#include "base/unsupported.hpp"
 #include "network/level.hpp"
 
 namespace yantra {
@@ -18,7 +19,6 @@ constexpr u32 most_parts = 4096;
 // A time that is a whole number of ticks, or has a half, is not to fall to either side by a rounding error. So what
 // falls on one tick or the next is drawn a little beside these.
 constexpr double nudge_ticks = 1.0 / 1024.0;
-constexpr double no_end_ns = std::numeric_limits<double>::infinity();
 
 std::unique_ptr<NetworkModel> flow_over(const Model& model, Engine& engine, std::unique_ptr<Ways> ways) {
     const double parts = model.network.option("parts", default_parts);
@@ -40,6 +40,8 @@ const RegisteredNetwork registered_flow({
     .has_links = true,
     .stores_messages = false,
     .on_fabric = true,
+    .takes_background = true,
+    .takes_tiers = true,
     .links_change = true,
     .knows_lowest_dimension_only = false,
     .options = {{"rtt_fairness", "", 0.0, 0.0, "1: shares in proportion to 1 / round trip, 0: equal shares"},
@@ -60,12 +62,15 @@ std::vector<double> rates_of(const Ways& ways) {
 
 FlowNetwork::FlowNetwork(const Model& model, Engine& engine, std::unique_ptr<Ways> ways, Options options)
     : changes_(model.link_changes),
+      background_(model.background),
+      formula_groups_(model.formula_groups),
       reroute_delay_(model.reroute_delay),
       ways_(std::move(ways)),
       scale_(model.scale),
       ticks_per_ns_(static_cast<double>(model.scale.ticks_per_ns())),
       nudge_ns_(nudge_ticks / ticks_per_ns_),
       queue_(engine.queue),
+      engine_(engine),
       options_(options),
       sharing_(rates_of(*ways_)),
       probe_(engine.recorder()),
@@ -81,25 +86,26 @@ FlowNetwork::FlowNetwork(const Model& model, Engine& engine, std::unique_ptr<Way
         is_down_.resize(ways_->links());
         is_avoided_.resize(ways_->links());
     }
-    for (u32 at = 0; at < changes_.size(); ++at) {
-        queue_.schedule(changes_[at].tick, {Owner::network, changes}, at);
+    if (!changes_.empty()) {
+        queue_.schedule(changes_.front().tick, {Owner::network, changes}, 0);
     }
+    schedule_background();
 }
 
 // Flows over a link for each byte per ns: what an adaptive routing looks at.
 double FlowNetwork::load(u32 link) const { return flows_over_[link] / ways_->bytes_per_ns(link); }
 
-u32 FlowNetwork::route_of(RankId src, RankId dst, u32 packet) {
+u32 FlowNetwork::route_of(u32 from, u32 to, u32 packet) {
     if (is_parted_ || ways_->by_load()) {
-        ways_->find(src, dst, packet, this, way_);
+        ways_->find(from, to, packet, this, way_);
         return known_route(way_);
     }
-    const u64 pair = u64{src.index()} << 32U | dst.index();
+    const u64 pair = u64{from} << 32U | to;
     const auto found = route_of_pair_.find(pair);
     if (found != route_of_pair_.end()) {
         return found->second;
     }
-    ways_->find(src, dst, 0, this, way_);
+    ways_->find(from, to, 0, this, way_);
     return route_of_pair_[pair] = known_route(way_);
 }
 
@@ -123,15 +129,22 @@ u32 FlowNetwork::add_route(const Way& way) {
     route.bytes_per_ns = std::numeric_limits<double>::infinity();
     std::vector<u32> links;
     std::vector<double> shares;
+    double shared_bytes_per_ns = no_end_ns;
     for (std::size_t at = 0; at < way.links.size(); ++at) {
-        const double rate = ways_->bytes_per_ns(way.links[at]);
-        if (std::isfinite(rate)) {
-            route.bytes_per_ns = std::min(route.bytes_per_ns, rate / way.part(at).carried);
-            links.push_back(way.links[at]);
+        const u32 link = way.links[at];
+        const double rate = ways_->bytes_per_ns(link) / way.part(at).carried;
+        route.bytes_per_ns = std::min(route.bytes_per_ns, rate);
+        if (std::isfinite(rate) && !goes_by_formula(link)) {
+            links.push_back(link);
             shares.push_back(way.part(at).shared);
+            shared_bytes_per_ns = std::min(shared_bytes_per_ns, rate);
         }
     }
     if (!links.empty()) {
+        if (route.bytes_per_ns < shared_bytes_per_ns) {
+            throw Unsupported("tiers: a message crosses a link by formula that is slower than all links it shares, so "
+                              "the formula would not hold; take a tier that is at least as fast as those beyond it");
+        }
         const bool weighs = options_.rtt_fairness && way.latency_ns > 0.0;
         route.of_class = sharing_.add_class(links, weighs ? 0.5 / way.latency_ns : 1.0, shares);
     }
@@ -164,23 +177,32 @@ std::vector<LinkUse> FlowNetwork::rounded_use() const {
 
 void FlowNetwork::send(const Message& message, Notice arrived, Notice departed) {
     ensure(message.src != message.dst, "a message to its own sender");
+    if (is_resting_) [[unlikely]] {
+        catch_up();
+    }
+    ++under_way_;
+    if (background_rests_) [[unlikely]] {
+        schedule_background();
+    }
     const u32 number = transits_.take();
     const u64 most = std::max<u64>(message.bytes, 1);
     const u32 parts = is_parted_ ? static_cast<u32>(std::min<u64>(options_.parts, most)) : 1;
     transits_[number] = {none, parts, arrived, departed, !departed.kind.is_none(), false};
     probe_.sent(number);
+    const u32 from = ways_->place(message.src);
+    const u32 to = ways_->place(message.dst);
     double alone_ns = 0.0;
     double latency_ns = 0.0;
     for (u32 packet = 0; packet < parts; ++packet) {
-        const u32 number_of_route = route_of(message.src, message.dst, packet);
+        const u32 number_of_route = route_of(from, to, packet);
         const Route& route = routes_[number_of_route];
         const u64 bytes = message.bytes / parts + (packet < message.bytes % parts ? 1 : 0);
         alone_ns = std::max(alone_ns, static_cast<double>(bytes) / route.bytes_per_ns);
         latency_ns = std::max(latency_ns, route.way.latency_ns);
         Part part;
         part.transit = number;
-        part.src = message.src;
-        part.dst = message.dst;
+        part.from = from;
+        part.to = to;
         part.packet = packet;
         part.route = number_of_route;
         part.bytes = bytes;
@@ -222,10 +244,17 @@ void FlowNetwork::handle(const Event& event) {
             settle();
             return;
         case changes:
-            change(changes_[event.index]);
+            change_links();
             return;
         case reroutes:
             reroute();
+            return;
+        case formula:
+            busy(parts_[event.index].route, -1);
+            arrive(event.index);
+            return;
+        case background:
+            start_background();
             return;
     }
 }
@@ -253,7 +282,14 @@ void FlowNetwork::enter(u32 number, double start_ns) {
     if (is_cut(part.route)) {
         take_another_way(number);
     }
-    const u32 of_class = routes_[part.route].of_class;
+    const Route& route = routes_[part.route];
+    if (part.bytes > 0 && route.of_class == none && std::isfinite(route.bytes_per_ns)) {
+        busy(part.route, 1);
+        const double ends_ns = part.enters_ns + static_cast<double>(part.bytes) / route.bytes_per_ns;
+        queue_.schedule(tick_of(ends_ns), {Owner::network, formula}, number);
+        return;
+    }
+    const u32 of_class = route.of_class;
     if (part.bytes == 0 || of_class == none) {
         arrive(number);
         return;
@@ -264,6 +300,9 @@ void FlowNetwork::enter(u32 number, double start_ns) {
     }
     part_of_[part.flow] = number;
     busy(part.route, 1);
+    if (!is_down_.empty()) {
+        watch(number);
+    }
 }
 
 // The flows that are through by then.
@@ -294,6 +333,11 @@ void FlowNetwork::arrive(u32 number) {
     }
     transit.first_part = none;
     const Notice arrived = transit.arrived;
+    --under_way_;
+    if (is_background(transit)) {
+        transits_.give_back(transit_number);
+        return;
+    }
     probe_.arrives(transit_number);
     transit.has_arrived = true;
     depart(transit);
@@ -367,64 +411,6 @@ void FlowNetwork::settle() {
             queue_.schedule(tick_of(next_end_ns), {Owner::network, ends}, wake_);
         }
     }
-}
-
-void FlowNetwork::change(const LinkChange& change) {
-    end(now_ns());
-    if (std::isfinite(ways_->bytes_per_ns(change.link))) {
-        sharing_.set_capacity(change.link, change.bytes_per_ns, std::max(now_ns(), sharing_.now_ns()));
-    }
-    const bool is_down = change.bytes_per_ns == 0.0;
-    if (is_down_[change.link] != is_down && ways_->has_fabric()) {
-        is_down_[change.link] = is_down;
-        queue_.schedule(queue_.now() + reroute_delay_, {Owner::network, reroutes}, 0);
-    }
-    settle_later();
-}
-
-// Whether a way crosses a link that is known to be down.
-bool FlowNetwork::is_cut(u32 route) const {
-    const std::vector<u32>& links = routes_[route].way.links;
-    return !is_avoided_.empty() &&
-           std::any_of(links.begin(), links.end(), [this](u32 link) { return is_avoided_[link]; });
-}
-
-void FlowNetwork::reroute() {
-    is_avoided_ = is_down_;
-    ways_->avoid(is_avoided_);
-    route_of_pair_.clear();
-    for (u32 number = 0; number < parts_made_; ++number) {
-        if (parts_[number].flow != none && is_cut(parts_[number].route)) {
-            take_another_way(number);
-            settle_later();
-        }
-    }
-}
-
-// A part goes on with the bytes that it has left; it stays where it is if all ways are cut.
-void FlowNetwork::take_another_way(u32 number) {
-    const u32 route = route_of(parts_[number].src, parts_[number].dst, parts_[number].packet);
-    Part& part = parts_[number];
-    if (is_cut(route) || routes_[route].of_class == none) {
-        return;
-    }
-    u64 left = part.bytes;
-    if (part.flow != none) {
-        const double now = std::max(now_ns(), sharing_.now_ns());
-        const double bytes = sharing_.stop(part.flow, now);
-        left = std::min(static_cast<u64>(std::llround(bytes)), part.bytes);
-        note_carried(number, part.bytes - left);
-        busy(part.route, -1);
-        busy(route, 1);
-        part.flow = sharing_.start(routes_[route].of_class, std::max(bytes, 1e-9), now);
-        part_of_.resize(std::max<std::size_t>(part_of_.size(), part.flow + std::size_t{1}), none);
-        part_of_[part.flow] = number;
-        part.entered = queue_.now();
-    }
-    carry(part.route, -static_cast<i64>(left), 0);
-    carry(route, static_cast<i64>(left), 1);
-    part.bytes = left;
-    part.route = route;
 }
 
 void FlowNetwork::busy(u32 route, i32 change) {

@@ -11,11 +11,13 @@
 // what it can reach; no queue ever delays a message, and the latency is that of the links.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/never.hpp"
 #include "base/pool.hpp"
 #include "base/variant.hpp"
 #include "engine/engine.hpp"
@@ -40,9 +42,12 @@ public:
     std::vector<LinkRecord> links() const override { return ways_->records(rounded_use()); }
     std::vector<LinkUse> dimensions() const override { return ways_->uses(rounded_use()); }
     std::vector<u64> busiest() const override { return ways_->busiest(use_); }
+    Disturbance disturbance() const override { return disturbance_; }
 
 private:
-    enum Kind : u32 { enters, leaves, ends, settles, changes, reroutes };
+    static constexpr double no_end_ns = std::numeric_limits<double>::infinity();
+
+    enum Kind : u32 { enters, leaves, ends, settles, changes, reroutes, background, formula };
 
     struct Transit {
         u32 first_part = none;
@@ -51,11 +56,13 @@ private:
         Notice departed;       // none once it has
         bool is_asking = false;    // an event will ask whether it has left
         bool has_arrived = false;
+        bool was_rerouted = false;
+        bool has_waited = false;   // for a link that was down
     };
     struct Part {
         u32 transit = none;
-        RankId src;
-        RankId dst;
+        u32 from = 0;          // places
+        u32 to = 0;
         u32 packet = 0;
         u32 next = none;       // of the transit
         u32 route = none;
@@ -63,6 +70,7 @@ private:
         u64 bytes = 0;
         double enters_ns = 0.0;
         u64 entered = 0;       // tick
+        u64 waits_since = never;   // tick, for a link that is down
         bool is_over = false;
     };
     // A way, and the class of flows over its links; none where all are infinitely fast.
@@ -73,16 +81,29 @@ private:
     };
 
     double load(u32 link) const override;
-    u32 route_of(RankId src, RankId dst, u32 packet);
+    // Whether messages cross a link without sharing it.
+    bool goes_by_formula(u32 link) const {
+        return !formula_groups_.empty() && formula_groups_[ways_->group(link)];
+    }
+    u32 route_of(u32 from, u32 to, u32 packet);
     u32 known_route(const Way& way);
     u32 add_route(const Way& way);
     void carry(u32 route, i64 bytes, u32 messages);
     std::vector<LinkUse> rounded_use() const;
     void send_part(const Part& part);
-    void change(const LinkChange& change);
+    // Of flow_network_background.cpp.
+    void start_background();
+    void schedule_background();
+    void send_in_background(const BackgroundFlow& flow);
+    static bool is_background(const Transit& transit) { return transit.arrived.kind.is_none(); }
+    // The next five are of flow_network_changes.cpp.
+    void change_links();
+    void catch_up();
+    void watch(u32 part);
     void reroute();
     void take_another_way(u32 part);
-    bool is_cut(u32 route) const;
+    bool crosses(u32 route, const std::vector<bool>& some) const;
+    bool is_cut(u32 route) const { return crosses(route, is_avoided_); }
     void enter_all();
     void enter(u32 part, double start_ns);
     void end(double until_ns);
@@ -98,12 +119,15 @@ private:
     u64 tick_of(double ns) const { return std::max(scale_.ticks(ns + nudge_ns_), queue_.now()); }
 
     const std::vector<LinkChange>& changes_;
+    const std::vector<BackgroundFlow>& background_;
+    const std::vector<bool>& formula_groups_;   // by group; empty where there are none
     const u64 reroute_delay_;
     std::unique_ptr<Ways> ways_;
     TimeScale scale_;
     double ticks_per_ns_;
     double nudge_ns_;
     EventQueue& queue_;
+    const Engine& engine_;
     Options options_;
     FlowSharing sharing_;
     WaysProbe probe_;
@@ -125,6 +149,12 @@ private:
     u32 wake_ = 0;                         // number of the last event for ends; older ones are void
     std::vector<bool> is_down_;            // by link; empty where none ever is
     std::vector<bool> is_avoided_;         // by link, as of the last reroute
+    std::size_t next_background_ = 0;
+    bool background_rests_ = false;        // none is scheduled, as all work is done
+    u32 next_change_ = 0;
+    bool is_resting_ = false;              // no change is scheduled, as nothing is under way
+    u64 under_way_ = 0;                    // messages
+    Disturbance disturbance_;
     bool is_settling_ = false;
     const bool is_parted_;                 // messages go in parts, each its way
     double next_end_ns_;                   // as rates were solved last

@@ -1,5 +1,6 @@
-// Links that fail, return or slow down, by hand: a message of 1,000,000 bytes over two links of 10 bytes/ns and
-// 100 ns each takes 200 ns and 100,000 ns. No byte is lost or carried twice, whatever happens.
+// Links that fail, return or slow down, traffic of nobody's job beside messages, and links that are crossed by
+// formula, all by hand: a message of 1,000,000 bytes over two links of 10 bytes/ns and 100 ns each takes 200 ns and
+// 100,000 ns. No byte is lost or carried twice, whatever happens.
 //
 // needs: the parts of a run
 #include "network/flow_network.hpp"
@@ -58,6 +59,8 @@ Model two_ranks(u32 switches, const std::vector<Change>& changes, u64 delay_ns) 
     return model;
 }
 
+Disturbance disturbance;   // of the last run
+
 // When messages of `bytes` from rank 0 to rank 1 arrive, in ns, that are sent at some times.
 std::vector<u64> arrivals(const Model& model, const std::vector<u64>& sent_ns, u64 step) {
     const Grid grid(model.dimensions, model.tables);
@@ -88,6 +91,7 @@ std::vector<u64> arrivals(const Model& model, const std::vector<u64>& sent_ns, u
             check(departed[at] <= arrived[at], "a message leaves after it arrived", step);
         }
     }
+    disturbance = network.disturbance();
     return arrived;
 }
 
@@ -97,40 +101,125 @@ struct Case {
     u64 delay_ns;
     std::vector<u64> sent_ns;
     std::vector<u64> arrived_ns;
+    u64 rerouted = 0;   // messages
+    u64 waited = 0;
+    u64 waited_ns = 0;  // all of them together
 };
+
+// All links of a switch have another rate from a time on.
+std::vector<Change> all_of(u32 at_switch, u64 at_ns, double rate) {
+    std::vector<Change> changes;
+    for (u32 link = 4 * at_switch; link < 4 * at_switch + 4; ++link) {
+        changes.push_back({at_ns, link, rate});
+    }
+    return changes;
+}
+
+std::vector<Change> joined(std::vector<std::vector<Change>> of) {
+    std::vector<Change> all;
+    for (const std::vector<Change>& part : of) {
+        all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+}
 
 const std::vector<Case>& cases() {
     static const std::vector<Case> all{
         // nothing happens
         {1, {}, 0, {0}, {100'200}},
         // down for 50 us, and no other way
-        {1, {{30'200, 0, 0.0}, {80'200, 0, 10.0}}, 1'000, {0}, {150'200}},
+        {1, {{30'200, 0, 0.0}, {80'200, 0, 10.0}}, 1'000, {0}, {150'200}, 0, 1, 50'000},
         // the second link of the way
-        {1, {{30'200, 1, 0.0}, {80'200, 1, 10.0}}, 1'000, {0}, {150'200}},
+        {1, {{30'200, 1, 0.0}, {80'200, 1, 10.0}}, 1'000, {0}, {150'200}, 0, 1, 50'000},
         // half the rate from then on
         {1, {{30'200, 0, 5.0}}, 1'000, {0}, {170'200}},
         // never again
-        {1, {{30'200, 0, 0.0}}, 1'000, {0}, {never_arrived}},
+        {1, {{30'200, 0, 0.0}}, 1'000, {0}, {never_arrived}, 0, 1, 0},
         // the other way after 10 us: 700,000 bytes are left
-        {2, {{30'200, 0, 0.0}}, 10'000, {0}, {110'200}},
+        {2, {{30'200, 0, 0.0}}, 10'000, {0}, {110'200}, 1, 1, 10'000},
         // back before that: nothing moves
-        {2, {{30'200, 0, 0.0}, {35'200, 0, 10.0}}, 10'000, {0}, {105'200}},
+        {2, {{30'200, 0, 0.0}, {35'200, 0, 10.0}}, 10'000, {0}, {105'200}, 0, 1, 5'000},
         // it flaps: 5 us and 7 us are lost
-        {1, {{10'200, 0, 0.0}, {15'200, 0, 10.0}, {40'200, 0, 0.0}, {47'200, 0, 10.0}}, 1'000, {0}, {112'200}},
+        {1, {{10'200, 0, 0.0}, {15'200, 0, 10.0}, {40'200, 0, 0.0}, {47'200, 0, 10.0}}, 1'000, {0}, {112'200},
+         0, 1, 12'000},
         // sent while the link is known to be down: the other way at once
         {2, {{1'000, 0, 0.0}}, 1'000, {5'000}, {105'200}},
         // sent while it is not known yet: it waits for the other way
-        {2, {{1'000, 0, 0.0}}, 10'000, {5'000}, {111'000}},
+        {2, {{1'000, 0, 0.0}}, 10'000, {5'000}, {111'000}, 1, 1, 5'800},
         // two that shared the one way share the other: 850,000 bytes each are left, at half the rate
-        {2, {{30'200, 0, 0.0}}, 10'000, {0, 0}, {210'200, 210'200}},
+        {2, {{30'200, 0, 0.0}}, 10'000, {0, 0}, {210'200, 210'200}, 2, 2, 20'000},
         // sent before and after the return, each on its own way
         {2, {{1'000, 0, 0.0}, {20'000, 0, 10.0}}, 0, {5'000, 30'000}, {105'200, 130'200}},
         // a link that is not on the way
         {2, {{30'200, 4, 0.0}}, 1'000, {0}, {100'200}},
         // both ways down, the first returns
-        {2, {{30'200, 0, 0.0}, {30'200, 4, 0.0}, {60'200, 0, 10.0}}, 1'000, {0}, {130'200}},
+        {2, {{30'200, 0, 0.0}, {30'200, 4, 0.0}, {60'200, 0, 10.0}}, 1'000, {0}, {130'200}, 0, 1, 30'000},
+        // a switch: its message goes by the other after 10 us
+        {2, all_of(0, 30'200, 0.0), 10'000, {0}, {110'200}, 1, 1, 10'000},
+        // a switch that returns before anyone knows
+        {2, joined({all_of(0, 30'200, 0.0), all_of(0, 33'200, 10.0)}), 10'000, {0}, {103'200}, 0, 1, 3'000},
+        // a switch that is slower: no message waits, and none goes round
+        {2, all_of(0, 50'200, 2.5), 10'000, {0}, {250'200}, 0, 0, 0},
+        // both switches, which is all that the ranks have, for 20 us
+        {2, joined({all_of(0, 30'200, 0.0), all_of(1, 30'200, 0.0), all_of(0, 50'200, 10.0), all_of(1, 50'200, 10.0)}),
+         0, {0}, {120'200}, 0, 1, 20'000},
+        // fails behind the end
+        {2, all_of(0, 200'000, 0.0), 0, {0}, {100'200}, 0, 0, 0},
+        // sent while nothing was under way and a failure has passed: it finds the links as they are
+        {2, joined({all_of(0, 200'000, 0.0), all_of(0, 300'000, 10.0)}), 0, {0, 250'000}, {100'200, 350'200}, 0, 0, 0},
     };
     return all;
+}
+
+// Flows of nobody's job from rank 0 to rank 1, as long as a message takes alone.
+void background_shares_links_and_delays_nothing_else() {
+    struct Beside {
+        u64 at_ns;
+        u64 bytes;
+        u32 from;
+        u64 arrived_ns;
+    };
+    const Beside cases[] = {
+        {0, 1'000'000, 0, 200'200},     // half the rate, both end together
+        {0, 500'000, 0, 150'200},       // half until it is through, at 100 us
+        {60'000, 1'000'000, 0, 140'200},   // from 60.2 us on: 400,000 bytes were left
+        {0, 1'000'000, 1, 100'200},     // the other way round, so over other links
+        {200'000, 1'000'000, 0, 100'200},   // never begins, as the message is there
+    };
+    u64 step = 100;
+    for (const Beside& of : cases) {
+        Model model = two_ranks(1, {}, 0);
+        model.background = {{1000 * of.at_ns, of.from, 1 - of.from, of.bytes}};
+        const Grid grid(model.dimensions, model.tables);
+        Engine engine(1);
+        FlowNetwork network(model, engine, std::make_unique<Ways>(model, grid), {});
+        u64 arrived = never_arrived;
+        engine.is_done = [&arrived] { return arrived != never_arrived; };
+        network.send({RankId(0), RankId(1), bytes}, {{Owner::transport, 0}, 0}, {});
+        while (!engine.queue.empty()) {
+            const Event event = engine.queue.next();
+            if (event.kind.owner() == Owner::network) {
+                network.handle(event);
+            } else {
+                arrived = engine.now() / 1000;
+            }
+        }
+        check(arrived == of.arrived_ns, "a message beside background arrives at another time", step);
+        const u64 begun = of.at_ns < of.arrived_ns ? of.bytes : 0;
+        check(network.dimensions()[0].bytes == bytes + begun, "bytes of the background came or went", step);
+        ++step;
+    }
+}
+
+void links_by_formula_are_shared_by_nobody() {
+    Model model = two_ranks(1, {}, 0);
+    model.formula_groups = {true, true};
+    check(arrivals(model, {0, 0, 50'000}, 200) == std::vector<u64>{100'200, 100'200, 150'200},
+          "messages by formula delay each other", 200);
+    // Of the two links the first alone is shared, so they share that.
+    model.formula_groups = {false, true};
+    check(arrivals(model, {0, 0}, 201) == std::vector<u64>{200'200, 200'200}, "a shared link is not shared", 201);
+    check(arrivals(model, {0}, 202) == std::vector<u64>{100'200}, "a message alone misses its formula", 202);
 }
 
 }  // namespace
@@ -140,6 +229,11 @@ int main() {
     for (const Case& of : cases()) {
         const Model model = two_ranks(of.switches, of.changes, of.delay_ns);
         check(arrivals(model, of.sent_ns, step) == of.arrived_ns, "a message arrives at another time", step);
+        check(disturbance.rerouted == of.rerouted, "others went round", step);
+        check(disturbance.waited == of.waited, "others waited", step);
+        check(disturbance.waited_ticks == 1000 * of.waited_ns, "they waited for another time", step);
         ++step;
     }
+    background_shares_links_and_delays_nothing_else();
+    links_by_formula_are_shared_by_nobody();
 }

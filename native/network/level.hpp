@@ -53,6 +53,8 @@ struct NetworkLevel {
     bool has_links = false;    // it keeps the use of each
     bool stores_messages = false;   // a message crosses each link whole before the next one
     bool on_fabric = false;    // it runs over a fabric, too (network/ways.hpp)
+    bool takes_background = false;   // it carries flows of nobody's job, too (model/network_choice.hpp)
+    bool takes_tiers = false;   // links of some groups may go by formula (Model::formula_groups)
     bool links_change = false;   // whose links may fail, or change their rate, at stated times
     // It knows the quirk by which a message is charged for the lowest dimension that it crosses alone.
     bool knows_lowest_dimension_only = false;

@@ -38,6 +38,13 @@ struct LinkRecord {
     double bytes_per_ns = 0.0;   // of a link of a fabric; else 0: that of its dimension
 };
 
+// What links that failed did to messages.
+struct Disturbance {
+    u64 rerouted = 0;       // messages that went on by another way
+    u64 waited = 0;         // messages that waited for a link that was down
+    u64 waited_ticks = 0;   // the sum of how long; where packets go apart, of each part of a message
+};
+
 // Of messages of one size between two ranks, where none can delay another and all count for one use: how
 // long each takes, and where it is counted. Whoever sends many alike asks once, and then schedules and
 // counts them itself.
@@ -96,6 +103,7 @@ public:
     virtual std::vector<LinkUse> dimensions() const = 0;
     // How long the busiest link of each dimension carried bytes; nothing where there are no links.
     virtual std::vector<u64> busiest() const { return {}; }
+    virtual Disturbance disturbance() const { return {}; }
 };
 
 }  // namespace YANTRA_RUN

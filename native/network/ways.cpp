@@ -20,16 +20,16 @@ u32 Ways::groups() const {
     return fabric_ == nullptr ? grid_.dimensions() : static_cast<u32>(fabric_->labels().size());
 }
 
-void Ways::route(RankId from, RankId to, u32 packet, const LinkLoads* loads, std::vector<u32>& path) {
+void Ways::route(u32 from, u32 to, u32 packet, const LinkLoads* loads, std::vector<u32>& path) {
     ensure(from != to, "a message to its own sender");
     if (fabric_ == nullptr) {
         path.clear();
-        for (Links::Stop stop{from.index(), none}; !stop.is(to.index());) {
-            path.push_back(grid_links_.next(stop, to.index()));
+        for (Links::Stop stop{from, none}; !stop.is(to);) {
+            path.push_back(grid_links_.next(stop, to));
         }
         return;
     }
-    const Flow flow{model_.placement[from.index()], model_.placement[to.index()], 0, packet};
+    const Flow flow{from, to, 0, packet};
     if (!goes_round(flow, loads, path)) {
         routing_->route(flow, loads, path);
     }
@@ -58,12 +58,12 @@ bool Ways::goes_round(const Flow& flow, const LinkLoads* loads, std::vector<u32>
     return true;
 }
 
-void Ways::find(RankId from, RankId to, u32 packet, const LinkLoads* loads, Way& way) {
+void Ways::find(u32 from, u32 to, u32 packet, const LinkLoads* loads, Way& way) {
     way.parts.clear();
     if (!divides()) {
         route(from, to, packet, loads, way.links);
     } else {
-        divide({model_.placement[from.index()], model_.placement[to.index()], 0, 0});
+        divide({from, to, 0, 0});
         way.links = division_.links;
         for (double part : division_.parts) {
             way.parts.push_back({part, part, 1});

@@ -42,10 +42,14 @@ public:
     bool by_load() const { return routing_ != nullptr && kind_->by_load; }
     // Whether a flow is divided among ways, by who shares links as flows do.
     bool divides() const { return routing_ != nullptr && kind_->divides; }
-    // The links of a message, or of a part of it. Precondition: the two ranks differ.
-    void route(RankId from, RankId to, u32 packet, const LinkLoads* loads, std::vector<u32>& path);
+    // Where a rank is: its device of the fabric; without one, itself.
+    virtual u32 place(RankId rank) const {
+        return fabric_ == nullptr ? rank.index() : model_.placement[rank.index()];
+    }
+    // The links of a message between two places, or of a part of it. Precondition: they differ.
+    void route(u32 from, u32 to, u32 packet, const LinkLoads* loads, std::vector<u32>& path);
     // The same as a way, which is divided where the routing does that.
-    virtual void find(RankId from, RankId to, u32 packet, const LinkLoads* loads, Way& way);
+    virtual void find(u32 from, u32 to, u32 packet, const LinkLoads* loads, Way& way);
     // From now on without the links that are down, by link, as long as there is another way; only over a fabric.
     void avoid(const std::vector<bool>& is_down);
     bool has_fabric() const { return fabric_ != nullptr; }

@@ -77,6 +77,7 @@ struct Outcome {
     std::vector<LinkRecord> links;
     std::function<std::vector<LinkRecord>()> links_on_demand;   // of a folded run
     std::vector<u64> busiest;        // by dimension: ticks of its busiest link
+    Disturbance disturbance;
     std::vector<Waiting> waiting;    // of unfinished ranks: causes first, then oldest first; ten at most
     std::vector<Unreceived> unreceived;
     u64 events = 0;

@@ -40,6 +40,7 @@ Simulation::Simulation(const Model& model, bool match_by_tag, Cast cast)
                    {match_by_tag || model.match_by_tag, cast.watcher, cast.times}),
       executor_(model, actors_, engine_, transport_, memory_, collectives_, cast.watcher) {
     ensure(model.job_of.size() == grid_.ranks(), "one job per rank");
+    engine_.is_done = [this] { return executor_.is_done(); };
 }
 
 void Simulation::start() { executor_.start(); }
@@ -221,6 +222,7 @@ Outcome Simulation::outcome() const {
     out.dimensions = network_->dimensions();
     out.busiest = network_->busiest();
     out.links = network_->links();
+    out.disturbance = network_->disturbance();
     out.finished = state.finish_order.size() == actors_.count();
     if (!out.finished && actors_.classes() == nullptr) {
         out.waiting = diagnose(model_, grid_, executor_, transport_, collectives_);

@@ -21,10 +21,12 @@ public:
     u32 links() const override { return static_cast<u32>(classes_.one_of.size()); }
     double bytes_per_ns(u32 of_class) const override { return Ways::bytes_per_ns(classes_.one_of[of_class]); }
     u32 group(u32 of_class) const override { return Ways::group(classes_.one_of[of_class]); }
+    // Places are ranks: ways are known by pairs of them.
+    u32 place(RankId rank) const override { return rank.index(); }
     const std::vector<u32>* class_of() const override { return &classes_.class_of; }
 
-    void find(RankId from, RankId to, u32 /*packet*/, const LinkLoads* /*loads*/, Way& way) override {
-        const auto found = classes_.ways.find(FlowClasses::pair(from.index(), to.index()));
+    void find(u32 from, u32 to, u32 /*packet*/, const LinkLoads* /*loads*/, Way& way) override {
+        const auto found = classes_.ways.find(FlowClasses::pair(from, to));
         ensure(found != classes_.ways.end(), "a message between ranks that were not to send any");
         way = found->second;
     }
