@@ -345,7 +345,7 @@ WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (
         lambda form: form["scenario"]["cluster"].update(speed=3),
         "r.json: scenario.cluster.speed: unknown key; expected one of topology, device, devices, "
-        "memory, machine, fabric, routing, placement, link_changes, reroute_delay",
+        "memory, machine, fabric, routing, placement, link_changes, failures, reroute_delay",
     ),
     (
         table(lambda ranks: ranks.update({name: cut[:1] for name, cut in ranks.items()})),

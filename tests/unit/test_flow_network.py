@@ -177,7 +177,7 @@ def test_changes_of_links_are_refused_where_nothing_would_come_of_them(tmp_path:
         _changing(tmp_path, "50000,leaf 0,spine 7,0 GB/s\n")
     with pytest.raises(ConfigError, match="only with fabric, and there is none"):
         load(_scenario(tmp_path, [(0, 2, MB)], "flow", "  link_changes: changes.csv\n"))
-    with pytest.raises(ConfigError, match="only with link_changes, and there are none"):
+    with pytest.raises(ConfigError, match="only with link_changes or failures"):
         load(_scenario(tmp_path, [(0, 2, MB)], "flow", _over(STAR) + "  reroute_delay: 1 us\n"))
     with pytest.raises(DeadlockError):
         _changing(tmp_path, "50000,0,leaf 0,0 GB/s\n")

@@ -27,6 +27,8 @@ def show(result: Result) -> None:
     for grid in (summary.ranks, summary.dimensions):
         console.print(_ruled(grid))
     console.print(summary.bound_by, style="bold", markup=False)
+    for sentence in summary.disturbed:
+        console.print(sentence, markup=False)
 
 
 def _ruled(grid: Grid) -> Any:

@@ -31,12 +31,14 @@ from yantra.compile.removal import NOTHING, Without, checked, reduction_rate
 from yantra.compile.schedule import StartOrder, collective_order
 from yantra.compile.slowdown import slowdown_of
 from yantra.compile.templates import TemplateGraphs
+from yantra.compile.what_fails import NO_FAILURES, Failures
 from yantra.network import level_of
 from yantra.scenario import Scenario
 from yantra.scenario.quirks import ASTRA_SIM, Quirk, parse
 
 if TYPE_CHECKING:
     from yantra.chakra import Trace
+    from yantra.compile.fabric import OnFabric
 
 _GROUP_HAND_OVER_NS = 10
 _RUN_QUIRKS = {
@@ -63,7 +65,9 @@ class Model:
     device whose compute model the core does not compute itself, the kernels that differ and the
     model's low, middle and high estimate of each, `rests_on` what measured collectives rest on, in
     words. `work` estimates what all ranks do. `lacks_memory` says which ranks need more memory than
-    a device has; it is empty if all fit, or if workload or machine do not say.
+    a device has; it is empty if all fit, or if workload or machine do not say. `failures` are what
+    fails, those by a rate drawn until `drawn_ns`, or as long as was chosen where that is None,
+    `changed_at_ns` when links change by the file that states it.
     """
 
     def __init__(
@@ -87,6 +91,9 @@ class Model:
         self.arrivals = arrivals or {}
         self.kernels = kernels
         self.rests_on = rests_on
+        self.failures = NO_FAILURES
+        self.changed_at_ns: tuple[float, ...] = ()
+        self.drawn_ns: float | None = None
         self.groups = graphs.groups
         self.lacks_memory = _lack_of_memory(scenario, graphs)
         lack = [f"workload: {self.lacks_memory}"] if self.lacks_memory else []
@@ -189,23 +196,39 @@ def compile_without(model: Model, causes: Iterable[str]) -> Model:
     if model.fabric is not None:
         dimensions = max(dimensions, len(model.fabric.labels))
     without = checked(causes, dimensions)
-    return _compile(model.scenario, model.quirks, model.graphs, without)
+    return _compile(model.scenario, model.quirks, model.graphs, without, model.drawn_ns)
 
 
 def compile_like(model: Model, scenario: Scenario) -> Model:
-    """Return the model of a scenario that differs from that of `model` in its rates alone."""
-    return _compile(scenario, model.quirks, model.graphs, model.without)
+    """Return the model of a scenario that differs from that of `model` in its rates alone.
+
+    Rates, what fails and what is in the background are read anew; the traces are those of `model`.
+    """
+    return _compile(scenario, model.quirks, model.graphs, model.without, model.drawn_ns)
+
+
+def compile_until(model: Model, until_ns: float) -> Model:
+    """Return the same model with failures by rate drawn until a time at least.
+
+    What was drawn before is the beginning of it. Jobs that may arrive are compiled again.
+    """
+    return _compile(model.scenario, model.quirks, model.graphs, model.without, until_ns)
 
 
 def _compile(
-    scenario: Scenario, quirks: frozenset[Quirk], graphs: Graphs, without: Without
+    scenario: Scenario,
+    quirks: frozenset[Quirk],
+    graphs: Graphs,
+    without: Without,
+    drawn_ns: float | None = None,
 ) -> Model:
     whole_ns = Quirk.WHOLE_NANOSECONDS in quirks
     make_scale = _core.TimeScale.truncated_nanoseconds if whole_ns else _core.TimeScale.picoseconds
     scale = make_scale()
     check_limits(scenario, scale.ticks_per_ns)
     builder = _core.ModelBuilder(scale)
-    _set_cluster(builder, scenario, quirks, without, scale.ticks_per_ns)
+    on_fabric = _set_cluster(builder, scenario, quirks, without, scale.ticks_per_ns)
+    failures = _failures(builder, scenario, on_fabric, scale.ticks_per_ns, drawn_ns)
     communicators = Communicators(
         builder, scenario.topology.ranks, scenario.topology.dimensions[0].size
     )
@@ -238,7 +261,10 @@ def _compile(
     work = check_sizes(native, graphs)
     rests_on = tuple(planner.rests_on)
     timed = kernels.timed
-    return Model(scenario, quirks, graphs, native, work, without, arriving, timed, rests_on)
+    model = Model(scenario, quirks, graphs, native, work, without, arriving, timed, rests_on)
+    model.failures, model.drawn_ns = failures, drawn_ns
+    model.changed_at_ns = () if on_fabric is None else on_fabric.changed_at_ns
+    return model
 
 
 def _set_cluster(
@@ -247,19 +273,38 @@ def _set_cluster(
     quirks: frozenset[Quirk],
     without: Without,
     ticks_per_ns: int,
-) -> None:
+) -> OnFabric | None:
     flags = _core.Quirks()
     for name, quirk in _RUN_QUIRKS.items():
         setattr(flags, name, quirk in quirks)
     builder.set_quirks(flags)
-    add_dimensions(builder, scenario.topology, without, slowdown_of(scenario).rest)
+    slower = slowdown_of(scenario).rest
+    add_dimensions(builder, scenario.topology, without, slower)
     set_network(builder, scenario, without, ticks_per_ns)
+    on_fabric = None
     if scenario.fabric is not None:
         from yantra.compile.fabric import set_fabric
 
-        set_fabric(builder, scenario, without, slowdown_of(scenario).rest, ticks_per_ns)
+        on_fabric = set_fabric(builder, scenario, without, slower)
     set_memory(builder, scenario, without)
     builder.set_system(_system(scenario, ticks_per_ns, without))
+    return on_fabric
+
+
+def _failures(
+    builder: _core.ModelBuilder,
+    scenario: Scenario,
+    on_fabric: OnFabric | None,
+    ticks_per_ns: int,
+    drawn_ns: float | None,
+) -> Failures:
+    if not scenario.failures and scenario.link_changes is None:
+        return NO_FAILURES
+    from yantra.compile.failures import failures_of, set_failures
+
+    failures = failures_of(scenario, on_fabric, drawn_ns)
+    set_failures(builder, scenario, on_fabric, failures, ticks_per_ns, slowdown_of(scenario).rest)
+    return failures
 
 
 def _system(scenario: Scenario, ticks_per_ns: int, without: Without) -> _core.SystemParameters:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,15 +21,30 @@ from yantra.fabric.graphs.placement import placed
 from yantra.network import routings
 from yantra.scenario import Scenario
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class OnFabric(NamedTuple):
+    """A graph, the device of each rank, and the changes of links that a file states."""
+
+    graph: Graph
+    placement: NDArray[np.uint32]
+    changes: Sequence[LinkChange]
+
+    @property
+    def changed_at_ns(self) -> tuple[float, ...]:
+        """When each of these changes happens."""
+        return tuple(change.at_ns for change in self.changes)
+
 
 def set_fabric(
     builder: _core.ModelBuilder,
     scenario: Scenario,
     without: Without = NOTHING,
     slower: float = 1.0,
-    ticks_per_ns: int = 1000,
-) -> None:
-    """Tell a model the fabric that its messages cross, if the scenario has one.
+) -> OnFabric | None:
+    """Tell a model the fabric that its messages cross, if the scenario has one, and return it.
 
     Less what takes no time in it, where `bandwidth_of_dimension` is that of a label's links;
     messages take `slower` times as long. Raises ConfigError if the network of the scenario does not
@@ -35,7 +52,7 @@ def set_fabric(
     """
     fabric = scenario.fabric
     if fabric is None:
-        return
+        return None
     if "contention" in without:
         raise UnsupportedError(
             "without contention: no network without it runs over a fabric; remove bandwidth or "
@@ -51,34 +68,12 @@ def set_fabric(
     placement = placed(scenario.placement, scenario.topology.ranks, graph, "cluster")
     _check_listed(scenario, graph)
     name, options, seed = routings.chosen(scenario.routing or routings.DEFAULT, "cluster.routing")
-    changes = _link_changes(scenario, graph)
     try:
         builder.set_fabric(native(_changed(graph, without, slower)), name, options, seed, placement)
     except ValueError as error:
         raise ConfigError("cluster.routing", str(error)) from None
-    if changes:
-        builder.set_link_changes(
-            [
-                _core.LinkChange(
-                    tick=change.at_ns * ticks_per_ns,
-                    link=change.link,
-                    bytes_per_ns=change.bytes_per_ns / slower,
-                )
-                for change in changes
-            ],
-            round(scenario.reroute_delay_ns * ticks_per_ns),
-        )
-
-
-def _link_changes(scenario: Scenario, graph: Graph) -> list[LinkChange]:
-    if scenario.link_changes is None:
-        return []
-    level = networks.level_of(scenario.network)
-    if not level.links_change:
-        able = [name for name in networks.names() if networks.find(name).links_change]
-        problem = f"links of the network {level.name} do not change; take one of {', '.join(able)}"
-        raise ConfigError("cluster.link_changes", problem)
-    return link_changes.read(scenario.link_changes, graph)
+    listed = scenario.link_changes
+    return OnFabric(graph, placement, () if listed is None else link_changes.read(listed, graph))
 
 
 def _changed(graph: Graph, without: Without, slower: float) -> Graph:

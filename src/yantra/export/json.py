@@ -72,6 +72,7 @@ def head_of(
         "makespan_ns": result.makespan_ns,
         **_named(result),
         "bound_by": result.bound_by._asdict(),
+        **({} if result.disturbed is None else {"disturbed": result.disturbed.as_dict()}),
         "events": result.events,
         "messages": result.messages,
         "warnings": [*warnings, *result.warnings],

@@ -21,6 +21,7 @@ from yantra.export.json import VERSION
 from yantra.export.unpacked import table_of
 from yantra.result import Bound, DimensionUse, Table
 from yantra.result.columns import Kind
+from yantra.result.disturbed import Disturbed
 from yantra.result.figures import Figures
 from yantra.result.table import Column
 from yantra.result.table_names import ALL_TABLES, check_table_name
@@ -52,6 +53,12 @@ class StoredResult:
     def bound_by(self) -> Bound:
         """What bounds the run; see `yantra.result.bound` for the rules."""
         return Bound(**{name: self.form["bound_by"][name] for name in Bound._fields})
+
+    @property
+    def disturbed(self) -> Disturbed | None:
+        """What disturbed the run, and what that cost; None if nothing did."""
+        told = self.form.get("disturbed")
+        return Disturbed.of_dict(told, self.makespan_ns) if told else None
 
     @property
     def what_ran(self) -> WhatRan | None:

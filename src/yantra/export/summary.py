@@ -41,6 +41,7 @@ class Summary(NamedTuple):
     bound_by: str
     what_ran: tuple[str, ...] = ()
     figures: tuple[tuple[str, str], ...] = ()
+    disturbed: tuple[str, ...] = ()
 
     def head(self) -> str:
         """Return what ran and its figures, a line for each."""
@@ -65,7 +66,8 @@ class Summary(NamedTuple):
         """Return plain text of at most 80 columns, without an end of line at the end."""
         from textwrap import wrap
 
-        closing = "\n".join(wrap(self.bound_by, _WIDTH))
+        sentences = [self.bound_by, *self.disturbed]
+        closing = "\n".join(line for text in sentences for line in wrap(text, _WIDTH))
         grids = map(as_text, (self.ranks, self.dimensions))
         return "\n\n".join(filter(None, [self.head(), *grids, closing]))
 
@@ -74,7 +76,8 @@ def summarise(result: Result | StoredResult) -> Summary:
     """Return the summary of a result, or of one that a file holds."""
     ran = result.what_ran
     named = (ran.clauses if ran else (), tuple(result.figures.lines()))
-    return Summary(_ranks(result), _dimensions(result), result.bound_by.sentence(), *named)
+    told = () if result.disturbed is None else tuple(result.disturbed.sentences())
+    return Summary(_ranks(result), _dimensions(result), result.bound_by.sentence(), *named, told)
 
 
 def _ranks(result: Result | StoredResult) -> Grid:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from yantra.compile import Model
     from yantra.result.bound import Bound
     from yantra.result.critical_path import CriticalPath
+    from yantra.result.disturbed import Disturbed
     from yantra.result.figures import Figures, Interval
     from yantra.result.network import DimensionUse
     from yantra.result.recording import Recording
@@ -48,6 +49,7 @@ class Result:
         folding: _core.Folding | None = None,
         verdict: Callable[[Result], Bound] | None = None,
         interval: Callable[[Result], Interval | None] | None = None,
+        disturbed: Callable[[Result], Disturbed | None] | None = None,
     ) -> None:
         self.model = model
         self.outcome = outcome
@@ -57,6 +59,7 @@ class Result:
         self._recording = recording
         self._verdict = verdict
         self._interval = interval
+        self._disturbed = disturbed
 
     @property
     def warnings(self) -> list[str]:
@@ -202,6 +205,15 @@ class Result:
         See `yantra.run.interval`. It runs the model a few more times, with a stack alone.
         """
         return self._interval(self) if self._interval else None
+
+    @cached_property
+    def disturbed(self) -> Disturbed | None:
+        """What disturbed the run, and what that cost; None if nothing did.
+
+        See `yantra.run.disturbed`. It runs the model again without failures, and without
+        background, unless the scenario says not to.
+        """
+        return self._disturbed(self) if self._disturbed else None
 
     @cached_property
     def what_ran(self) -> WhatRan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from yantra import _core
 from yantra.base.documents import Path
@@ -19,6 +19,7 @@ from yantra.scenario.types import Fold
 
 if TYPE_CHECKING:
     from yantra.result.bound import Bound
+    from yantra.result.disturbed import Disturbed
     from yantra.result.figures import Interval
     from yantra.result.recording import Recording
 
@@ -63,6 +64,20 @@ def run(
     `like` is a run of the same traces, of whose model this one was compiled without some causes
     (`compile_without`): its classes of ranks are taken where they are those of this model, too.
     """
+    while True:
+        result = _run_model(model, progress, fold, record, like)
+        if result.makespan_ns <= model.failures.known_until_ns:
+            return result
+        model = _drawn_further(model, result.makespan_ns)
+
+
+def _run_model(
+    model: Model,
+    progress: Progress | None,
+    fold: Fold | None,
+    record: bool | int,
+    like: Result | None,
+) -> Result:
     wanted = fold or model.scenario.fold
     reason = ""
     if wanted != "off":
@@ -73,16 +88,12 @@ def run(
         outcome, recording, reason = _run_folded(model, progress, classes, always, record)
         if outcome is not None:
             late = tuple(finishes_late(model, outcome))
-            return Result(
-                model, outcome, late, "", recording, classes, verdict=_verdict, interval=_interval
-            )
+            return Result(model, outcome, late, "", recording, classes, **_LATER)
     if wanted == "require":
         raise UnsupportedError(f"fold: require, but the run cannot be folded: {reason}")
     warnings: list[str] = []
     outcome, recording = _run_whole(model, progress, warnings, record)
-    return Result(
-        model, outcome, tuple(warnings), reason, recording, verdict=_verdict, interval=_interval
-    )
+    return Result(model, outcome, tuple(warnings), reason, recording, **_LATER)
 
 
 def _interval(result: Result) -> Interval | None:
@@ -97,6 +108,25 @@ def _verdict(result: Result) -> Bound:
     from yantra.run.verdict import verdict
 
     return verdict(result)
+
+
+def _disturbed(result: Result) -> Disturbed | None:
+    scenario = result.model.scenario
+    if not scenario.failures and scenario.link_changes is None:
+        return None
+    from yantra.run.disturbed import disturbed
+
+    return disturbed(result)
+
+
+def _drawn_further(model: Model, makespan_ns: float) -> Model:
+    from yantra.run.disturbed import drawn_further
+
+    return drawn_further(model, makespan_ns)
+
+
+_LATER: Any = {"verdict": _verdict, "interval": _interval, "disturbed": _disturbed}
+"""What a result asks for when somebody wants to know."""
 
 
 def _run_folded(

@@ -46,20 +46,34 @@ def check(scenario: Scenario) -> None:
 
 
 def _fabric(scenario: Scenario) -> None:
+    _failures(scenario)
     if scenario.fabric is None:
         for name in ("routing", "placement", "link_changes", "reroute_delay_ns"):
             if getattr(scenario, name) != getattr(types.Scenario, name):
                 key = name.removesuffix("_ns")
                 raise ConfigError(f"cluster.{key}", "only with fabric, and there is none")
         return
-    if scenario.reroute_delay_ns and scenario.link_changes is None:
-        raise ConfigError("cluster.reroute_delay", "only with link_changes, and there are none")
+    if scenario.reroute_delay_ns and scenario.link_changes is None and not scenario.failures:
+        problem = "only with link_changes or failures, and there are none"
+        raise ConfigError("cluster.reroute_delay", problem)
     if scenario.semantics != "yantra":
         raise ConfigError("cluster.fabric", f"only with semantics yantra; got {scenario.semantics}")
     ranks, listed = scenario.topology.ranks, scenario.placement.devices
     if scenario.placement.kind == "list" and len(listed) != ranks:
         problem = f"expected a device for each of the {ranks} ranks, got {len(listed)}"
         raise ConfigError("cluster.placement", problem)
+
+
+def _failures(scenario: Scenario) -> None:
+    if scenario.failures and scenario.semantics != "yantra":
+        problem = f"only with semantics yantra; got {scenario.semantics}"
+        raise ConfigError("cluster.failures", problem)
+    for at, failure in enumerate(scenario.failures):
+        if failure.ranks is None and scenario.fabric is None:
+            problem = (
+                "only ranks can fail without cluster.fabric, whose switches and links these are"
+            )
+            raise ConfigError(f"cluster.failures[{at}]", problem)
 
 
 _LONE = ("switch", "ring", "fully_connected")  # what the core has a formula for, also for one rank

@@ -37,7 +37,9 @@ from yantra.base.records import Record
 from yantra.collectives.selection import FIELD as SELECTION
 from yantra.fabric.clusters.types import Speeds
 from yantra.scenario import types
+from yantra.scenario.disturbances import Failure
 from yantra.scenario.fabric_fields import FabricField, PlacementField, RoutingField
+from yantra.scenario.failure_fields import FAILURES
 from yantra.scenario.fields import AlgorithmList, Dimensions, GroupTable, Ranks, TopologyName
 from yantra.scenario.training import STEP
 from yantra.schedulers import FIELD as SCHEDULER
@@ -55,6 +57,7 @@ class Cluster(Record):
     routing: PluginChoice | None = None
     placement: types.Placement = types.Placement()
     link_changes: str | None = None
+    failures: tuple[Failure, ...] = ()
     reroute_delay_ns: float = 0.0
 
 
@@ -76,6 +79,7 @@ class NamedCluster(Record):
     routing: PluginChoice | None = None
     placement: types.Placement = types.Placement()
     link_changes: str | None = None
+    failures: tuple[Failure, ...] = ()
     reroute_delay_ns: float = 0.0
 
 
@@ -112,6 +116,7 @@ class Document(Record):
     local_memory_trace: str = types.Scenario.local_memory_trace
     trace_nodes: bool = False
     stack: types.Stack | None = None
+    run_undisturbed: bool = types.Scenario.run_undisturbed
     fold: str = types.Scenario.fold
 
 
@@ -326,6 +331,7 @@ _FABRIC: dict[str, Entry] = {
         File(),
         "a CSV of at_ns,from,to,bandwidth: links that fail, return or change their rate",
     ),
+    "failures": ("failures", FAILURES, "what fails or is slow, from when to when, or how often"),
     "reroute_delay": (
         "reroute_delay_ns",
         Quantity("time", "ns", at_least=0),
@@ -518,6 +524,11 @@ DOCUMENT = Section(
         "local_memory_trace": ("local_memory_trace", Text(), "prefix of the memory traces"),
         "trace_nodes": ("trace_nodes", Flag(), "log issue and completion of each node"),
         "stack": ("stack", STACK, "how much slower a framework is than its parts"),
+        "run_undisturbed": (
+            "run_undisturbed",
+            Flag(),
+            "run again without failures, and without background, to say what they cost",
+        ),
         "fold": ("fold", Choice(types.Fold), "whether one rank may stand for equal ones"),
     },
 )

@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from yantra.fabric.stacks import Stack
 
 _PARTS = ("topology", "device", "memory", "machine")
-_MORE = ("devices", "fabric", "routing", "placement", "link_changes", "reroute_delay")
+_MORE = (
+    "devices",
+    "fabric",
+    "routing",
+    "placement",
+    "link_changes",
+    "failures",
+    "reroute_delay",
+)
 _CHANGED = " (changed)"
 
 

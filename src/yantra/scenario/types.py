@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from yantra.base.documents import Path
 from yantra.base.plugin_files import Named
 from yantra.base.records import Amount, Record, amount
+from yantra.scenario.disturbances import Failure
 
 if TYPE_CHECKING:
     from yantra.base.fields import Plugin, PluginChoice
@@ -308,8 +309,10 @@ class Scenario(Record):
     physical network that messages cross: a kind of `yantra.fabric.graphs` with its options, the
     path of a graph, or ASTRA-sim's notation of a product. Collectives still go by `topology`.
     `routing` says which way messages go over it, `placement` which of its devices each rank is.
-    `link_changes` is a file that says when links fail, return or change their rate; ways avoid a
-    link that is down, and use one that is back, `reroute_delay_ns` later.
+    `link_changes` is a file that says when links fail, return or change their rate, `failures` what
+    fails and which ranks are slow; ways avoid a link that is down, and use one that is back,
+    `reroute_delay_ns` later. With `run_undisturbed` a run that anything disturbs is made without
+    that, too, to say what it cost.
     """
 
     workload: Workload
@@ -322,6 +325,7 @@ class Scenario(Record):
     routing: PluginChoice | None = None
     placement: Placement = Placement()
     link_changes: str | None = None
+    failures: tuple[Failure, ...] = ()
     reroute_delay_ns: float = 0.0
     network: PluginChoice = "analytical"
     collectives: Collectives = Collectives()
@@ -335,6 +339,7 @@ class Scenario(Record):
     trace_nodes: bool = False
     fold: Fold = "auto"
     stack: Stack | None = None
+    run_undisturbed: bool = True
 
     def all_devices(self) -> tuple[Device, ...]:
         """Return the device of most ranks, then those of `devices`."""

@@ -13,6 +13,7 @@ from yantra.export.report.classes import mean_parts
 from yantra.export.report.markup import Cell, Content, Head, Html, element, facts, join, table
 from yantra.export.report.run import Run
 from yantra.network import describe, level_of
+from yantra.result import Result
 from yantra.result.tables import PARTS
 
 PART_NAMES = {
@@ -38,11 +39,17 @@ def head(run: Run, warnings: Sequence[str]) -> Html:
                 element("span", " until the last rank finishes", class_="unit"),
             ),
             element("p", result.bound_by.sentence(), class_="bound"),
+            *_disturbed(result),
             _figures(run),
             facts(_facts(run)),
             _warnings([*warnings, *result.warnings]),
         ]
     )
+
+
+def _disturbed(result: Result) -> list[Html]:
+    told = result.disturbed
+    return [] if told is None else [element("p", text) for text in told.sentences()]
 
 
 def breakdown(run: Run) -> Html:

@@ -29,7 +29,7 @@ _RATE = Quantity("bandwidth", "GB/s", at_least=0)
 class LinkChange(NamedTuple):
     """A link, by its number, that has a rate from a time on."""
 
-    at_ns: int
+    at_ns: float
     link: int
     bytes_per_ns: float
 

@@ -1,0 +1,102 @@
+"""What disturbed a run and what it cost: failures, slow ranks, traffic of nobody's job.
+
+Costs are the time of the run over that of the same run without the disturbance, all else the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from yantra.base.text import count
+from yantra.base.units import format_size, format_time
+
+_SHOWN = 4
+
+
+class Disturbed(NamedTuple):
+    """What disturbed a run; times in ns.
+
+    `failures` are those that began before its end, in words, `changes` how many changes of links a
+    file stated. `rerouted` messages went on by another way, `waited` messages waited for a link
+    that was down, for `waiting_ns` in all. `background_flows` began, with `background_bytes`.
+    `without_failures_ns` and `without_background_ns` are the makespans without either, None where
+    there was none or that was not asked for.
+    """
+
+    makespan_ns: float
+    failures: tuple[str, ...] = ()
+    changes: int = 0
+    rerouted: int = 0
+    waited: int = 0
+    waiting_ns: float = 0.0
+    background_flows: int = 0
+    background_bytes: int = 0
+    without_failures_ns: float | None = None
+    without_background_ns: float | None = None
+
+    @property
+    def slowdown_by_failures(self) -> float | None:
+        """How many times as long the run takes as without failures; None where nobody knows."""
+        return _over(self.makespan_ns, self.without_failures_ns)
+
+    @property
+    def slowdown_by_background(self) -> float | None:
+        """The same of the background."""
+        return _over(self.makespan_ns, self.without_background_ns)
+
+    def sentences(self) -> list[str]:
+        """Return what people read: one sentence for failures, one for the background."""
+        return [*self._of_failures(), *self._of_background()]
+
+    def _of_failures(self) -> list[str]:
+        if not self.failures and not self.changes:
+            return []
+        named = "; ".join(self.failures[:_SHOWN])
+        more = f"; and {len(self.failures) - _SHOWN} more" if len(self.failures) > _SHOWN else ""
+        parts = [f"{count(len(self.failures), 'failure')}: {named}{more}"] if named else []
+        if self.changes:
+            parts.append(f"{count(self.changes, 'stated change')} of links")
+        went = f"{count(self.rerouted, 'message')} rerouted"
+        waited = f"{self.waited} waited"
+        if self.waited:
+            waited += f", {format_time(self.waiting_ns)} in all"
+        cost = _longer(self.makespan_ns, self.without_failures_ns)
+        return [". ".join([*parts, f"{went}, {waited}{cost}"])]
+
+    def _of_background(self) -> list[str]:
+        if not self.background_flows:
+            return []
+        size = format_size(self.background_bytes)
+        cost = _longer(self.makespan_ns, self.without_background_ns)
+        return [f"{count(self.background_flows, 'flow')} of {size} in the background{cost}"]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form, with the slowdowns; what is not known is absent."""
+        found = self._asdict() | {
+            "failures": list(self.failures),
+            "slowdown_by_failures": self.slowdown_by_failures,
+            "slowdown_by_background": self.slowdown_by_background,
+        }
+        del found["makespan_ns"]
+        return {name: value for name, value in found.items() if value is not None}
+
+    @classmethod
+    def of_dict(cls, form: dict[str, Any], makespan_ns: float) -> Disturbed:
+        """Return what `as_dict` wrote."""
+        known = {name: form[name] for name in cls._fields if name in form}
+        known["failures"] = tuple(known.get("failures", ()))
+        return cls(**(known | {"makespan_ns": makespan_ns}))
+
+
+def _over(whole: float, part: float | None) -> float | None:
+    return whole / part if part else None
+
+
+def _longer(whole: float, without_ns: float | None) -> str:
+    if without_ns is None:
+        return ""
+    alone = f"without ({format_time(without_ns)})"
+    if not without_ns or whole == without_ns:
+        return f"; the run takes as long as {alone}"
+    share = 100 * (whole / without_ns - 1)
+    return f"; the run takes {abs(share):.1f} % {'longer' if share > 0 else 'less'} than {alone}"

@@ -1,0 +1,54 @@
+"""What failures and background traffic cost a run: it is made again without them.
+
+The runs without are of the same traces, on the same cluster, with all else the same; each costs
+about as much as the run. `run_undisturbed: false` in the scenario spares them.
+"""
+
+from __future__ import annotations
+
+from yantra.base.errors import DeadlockError, UnsupportedError
+from yantra.compile import Model, compile_like, compile_until
+from yantra.compile.what_fails import in_words
+from yantra.result import Result
+from yantra.result.disturbed import Disturbed
+from yantra.scenario import Scenario
+
+
+def disturbed(result: Result) -> Disturbed | None:
+    """Return what disturbed a run and what that cost; None if nothing did."""
+    model, scenario = result.model, result.model.scenario
+    fails = bool(scenario.failures) or scenario.link_changes is not None
+    if not fails:
+        return None
+    makespan = result.makespan_ns
+    native = result.outcome.disturbance
+    calm = scenario.replace(failures=(), link_changes=None, reroute_delay_ns=0.0)
+    return Disturbed(
+        makespan_ns=makespan,
+        failures=tuple(in_words(one) for one in model.failures.events if one.at_ns < makespan),
+        changes=sum(at_ns < makespan for at_ns in model.changed_at_ns),
+        rerouted=native.rerouted,
+        waited=native.waited,
+        waiting_ns=native.waited_ticks / model.ticks_per_ns,
+        without_failures_ns=_without(result, calm) if fails else None,
+    )
+
+
+def _without(result: Result, scenario: Scenario) -> float | None:
+    """Return the makespan of a calmer scenario; None where it is not asked for or does not run."""
+    if not scenario.run_undisturbed:
+        return None
+    from yantra.run.simulate import run
+
+    try:
+        return run(compile_like(result.model, scenario)).makespan_ns
+    except (DeadlockError, UnsupportedError):
+        return None
+
+
+def drawn_further(model: Model, makespan_ns: float) -> Model:
+    """Return a model with failures by rate drawn beyond the end of its run.
+
+    Failures drawn later may make the run longer still, so whoever runs it asks again.
+    """
+    return compile_until(model, max(4.0 * model.failures.known_until_ns, 1.5 * makespan_ns))
