@@ -24,6 +24,7 @@
 #include "trace/decode.hpp"
 #include "trace/tools/encode.hpp"
 #include "trace/graph.hpp"
+#include "trace/launches.hpp"
 #include "trace/tools/relative.hpp"
 #include "trace/trace.hpp"
 
@@ -142,19 +143,29 @@ std::shared_ptr<Trace> decode_bytes(const nb::bytes& source, std::string_view la
 
 // Decodes what a run needs and resolves it; the records are not kept.
 std::shared_ptr<Graph> decode_graph(const nb::bytes& source, bool merge_duplicates, bool tensors,
-                                    bool kernels, bool collectives_in_order) {
+                                    bool kernels, bool collectives_in_order,
+                                    const Launches* launches) {
     const std::string_view bytes(source.c_str(), source.size());
     const nb::gil_scoped_release unlocked;
     Trace trace = decode(bytes, (tensors ? Reading::execution_and_tensors : Reading::execution) |
-                                    (kernels ? Reading::execution_and_kernels : Reading::execution));
+                                    (kernels ? Reading::execution_and_kernels : Reading::execution) |
+                                    (launches ? Reading::execution_and_passes : Reading::execution));
     if (collectives_in_order) {
         trace = with_collectives_in_order(trace);
+    }
+    if (launches != nullptr) {
+        trace = with_launches(trace, *launches);
     }
     return std::make_shared<Graph>(build_graph(trace, merge_duplicates, kernels));
 }
 
-std::shared_ptr<Graph> graph_of(const Trace& trace, bool merge_duplicates, bool kernels) {
+std::shared_ptr<Graph> graph_of(const Trace& trace, bool merge_duplicates, bool kernels,
+                                const Launches* launches) {
     const nb::gil_scoped_release unlocked;
+    if (launches != nullptr) {
+        return std::make_shared<Graph>(
+            build_graph(with_launches(trace, *launches), merge_duplicates, kernels));
+    }
     return std::make_shared<Graph>(build_graph(trace, merge_duplicates, kernels));
 }
 
@@ -196,19 +207,27 @@ void register_trace_class(nb::module_& module) {
     }, nb::sig("def metadata(self) -> list[AttributeRow]"));
     trace.def("encode", &encode_trace);
     trace.def("check", &check_trace, nb::arg("graph"));
-    trace.def("graph", &graph_of, nb::arg("merge_duplicates") = false,
-              nb::arg("kernels") = false);
+    trace.def("graph", &graph_of, nb::arg("merge_duplicates") = false, nb::arg("kernels") = false,
+              nb::arg("launches").none() = nb::none());
 }
 
 }  // namespace
 
 void register_trace(nb::module_& module) {
     nb::exception<TraceFault>(module, "TraceFault");
+    nb::enum_<Launches::Of>(module, "LaunchOf")
+        .value("KERNEL", Launches::Of::kernel)
+        .value("PASS", Launches::Of::pass)
+        .value("JOB", Launches::Of::job);
+    nb::class_<Launches>(module, "Launches", "What the host of a rank launches, and how long it takes.")
+        .def("__init__", [](Launches* self, std::uint64_t ns, Launches::Of of) {
+            new (self) Launches{ns, of};
+        }, nb::kw_only(), nb::arg("ns"), nb::arg("of"));
     register_trace_class(module);
     module.def("decode_trace", &decode_bytes, nb::arg("source"), nb::arg("layout") = "");
     module.def("decode_graph", &decode_graph, nb::arg("source"), nb::arg("merge_duplicates"),
                nb::arg("tensors"), nb::arg("kernels") = false,
-               nb::arg("collectives_in_order") = false);
+               nb::arg("collectives_in_order") = false, nb::arg("launches").none() = nb::none());
 }
 
 }  // namespace yantra

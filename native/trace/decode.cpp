@@ -29,6 +29,7 @@ constexpr std::array<std::string_view, 16> execution_attributes{
     "msg_chunk_cnt", "total_chunk_cnt", "comm_peer", complete_order_name};
 constexpr std::array<std::string_view, 2> tensor_attributes{"inputs", "outputs"};
 constexpr std::array<std::string_view, 3> kernel_labels{"op_class", "dtype", "phase"};
+constexpr std::array<std::string_view, 3> pass_attributes{"phase", "microbatch", "chunk"};
 
 template <std::size_t Size>
 bool among(const std::array<std::string_view, Size>& names, std::string_view name) {
@@ -275,7 +276,9 @@ private:
                               (includes(reading_, Reading::execution_and_tensors) &&
                                among(tensor_attributes, next)) ||
                               (includes(reading_, Reading::execution_and_kernels) &&
-                               (among(kernel_labels, next) || among(kernel_sizes, next))));
+                               (among(kernel_labels, next) || among(kernel_sizes, next))) ||
+                              (includes(reading_, Reading::execution_and_passes) &&
+                               among(pass_attributes, next)));
         }
         return wanted_[known];
     }

@@ -23,6 +23,7 @@ enum class Reading : std::uint8_t {
     execution = 0,
     execution_and_tensors = 1,
     execution_and_kernels = 2,
+    execution_and_passes = 4,
     everything = 0xff,
 };
 

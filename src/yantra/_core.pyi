@@ -147,6 +147,18 @@ class Graph:
 class TraceFault(Exception):
     pass
 
+class LaunchOf(enum.Enum):
+    KERNEL = 0
+
+    PASS = 1
+
+    JOB = 2
+
+class Launches:
+    """What the host of a rank launches, and how long it takes."""
+
+    def __init__(self, *, ns: int, of: LaunchOf) -> None: ...
+
 class Trace:
     """One rank's Chakra trace as columns, in file order."""
 
@@ -175,7 +187,12 @@ class Trace:
     def metadata(self) -> list[AttributeRow]: ...
     def encode(self) -> bytes: ...
     def check(self, graph: Graph) -> list[Diagnostic]: ...
-    def graph(self, merge_duplicates: bool = False, kernels: bool = False) -> Graph: ...
+    def graph(
+        self,
+        merge_duplicates: bool = False,
+        kernels: bool = False,
+        launches: Launches | None = None,
+    ) -> Graph: ...
 
 def decode_trace(source: bytes, layout: str = "") -> Trace: ...
 def decode_graph(
@@ -184,6 +201,7 @@ def decode_graph(
     tensors: bool,
     kernels: bool = False,
     collectives_in_order: bool = False,
+    launches: Launches | None = None,
 ) -> Graph: ...
 
 class TraceRecorder:

@@ -18,12 +18,13 @@ def read_graph(
     tensors: bool = False,
     kernels: bool = False,
     collectives_in_order: bool = False,
+    launches: _core.Launches | None = None,
 ) -> _core.Graph:
     """Decode the content of a trace file only as far as a run needs, and resolve it.
 
     `tensors` keeps the lists of tensors that tracking local memory reads, `kernels` what compute
     models ask for; with `collectives_in_order` each collective waits for the one before it in the
-    file.
+    file. `launches` are added as nodes of the host. Raises TraceError.
     """
     plain = files.unpack(data, where)
     if files.is_json(plain):
@@ -32,11 +33,30 @@ def read_graph(
         native = decode(plain, where)
         if collectives_in_order:
             native = _core.with_collectives_in_order(native)
-        return native.graph(merge_duplicates, kernels)
+        return graph_of(native, where, merge_duplicates, kernels=kernels, launches=launches)
     try:
-        return _core.decode_graph(plain, merge_duplicates, tensors, kernels, collectives_in_order)
+        return _core.decode_graph(
+            plain, merge_duplicates, tensors, kernels, collectives_in_order, launches
+        )
     except _core.TraceFault as fault:
         raise not_a_trace(plain, where, fault) from None
+    except ValueError as fault:
+        raise TraceError(f"{where}: {fault}") from None
+
+
+def graph_of(
+    native: _core.Trace,
+    where: str,
+    merge_duplicates: bool,
+    *,
+    kernels: bool,
+    launches: _core.Launches | None = None,
+) -> _core.Graph:
+    """Resolve a decoded trace; see `read_graph`."""
+    try:
+        return native.graph(merge_duplicates, kernels, launches)
+    except ValueError as fault:
+        raise TraceError(f"{where}: {fault}") from None
 
 
 def not_a_trace(plain: bytes, where: str, fault: Exception) -> TraceError:

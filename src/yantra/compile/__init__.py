@@ -23,6 +23,7 @@ from yantra.compile.jobs import (
     lowering,
 )
 from yantra.compile.kernels import KernelTimes, TimedKernels, asks_a_model
+from yantra.compile.launches import launches_of
 from yantra.compile.limits import check_limits, check_sizes
 from yantra.compile.memory import set_memory, tell_accesses
 from yantra.compile.network import add_dimensions, set_network
@@ -168,6 +169,7 @@ def compile(scenario: Scenario, arrivals: Mapping[str, Mapping[int, Trace]] | No
         tensors=scenario.track_local_memory,
         kernels=asks_a_model(scenario),
         one_slot=scenario.resources.communication == "one_slot",
+        launches=launches_of(scenario),
     )
     if any(graph.complete_order for graph in graphs.distinct):
         from yantra.compile.recorded import tell

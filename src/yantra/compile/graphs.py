@@ -17,7 +17,7 @@ from yantra import _core
 from yantra.base.at_once import in_order
 from yantra.base.errors import ConfigError, TraceError
 from yantra.chakra import files
-from yantra.chakra.graphs import read_graph
+from yantra.chakra.graphs import graph_of, read_graph
 from yantra.compile.contents import Contents
 from yantra.scenario import Templates, Traces, TrainingStep, WorkloadFile
 from yantra.scenario.quirks import Quirk
@@ -34,17 +34,23 @@ class Graphs:
     """The graph of every rank: `by_rank[r]` indexes `distinct` and `sources`.
 
     `groups` are the ids and ranks of the communicator groups, by ascending id. `kernels` tells that
-    the graphs keep what tells kernels apart. Where ranks have devices of their own, `device_of` has
+    the graphs keep what tells kernels apart, `launches` what the host launches, which is in them as
+    nodes. Where ranks have devices of their own, `device_of` has
     the device of each distinct graph, `device_of_rank` of each rank: 0 for the one of most ranks,
     else 1 + its place; both are empty where all ranks have one. `arriving` are the
     jobs that may arrive while the run goes on: by name, the ranks and their graphs.
     """
 
     def __init__(
-        self, groups: Sequence[tuple[int, tuple[int, ...]]] = (), *, kernels: bool = False
+        self,
+        groups: Sequence[tuple[int, tuple[int, ...]]] = (),
+        *,
+        kernels: bool = False,
+        launches: _core.Launches | None = None,
     ) -> None:
         self.groups = groups
         self.kernels = kernels
+        self.launches = launches
         self.distinct: list[_core.Graph] = []
         self.sources: list[str] = []
         self.by_rank = array("I")
@@ -116,12 +122,18 @@ class Graphs:
                     problem = f"rank {rank} is not one of the {ranks} ranks of the cluster"
                     raise ConfigError(f"jobs['{name}']", problem)
             job = [
-                (rank, trace.graph(merge_duplicates=merge, kernels=self.kernels))
+                (rank, self.made_of(trace, arriving_at(name, rank), merge_duplicates=merge))
                 for rank, trace in traces.items()
             ]
             for rank, graph in job:
                 self.warnings.extend(check(graph, arriving_at(name, rank), quirks))
             self.arriving[name] = job
+
+    def made_of(self, trace: Trace, where: str, *, merge_duplicates: bool) -> _core.Graph:
+        """Return the graph of a trace in memory. Raises TraceError."""
+        return graph_of(
+            trace.native, where, merge_duplicates, kernels=self.kernels, launches=self.launches
+        )
 
     def add(self, graph: _core.Graph, where: str, quirks: frozenset[Quirk]) -> None:
         """Add a distinct graph and its warnings; raise TraceError for its first error."""
@@ -143,20 +155,27 @@ def load_graphs(
     tensors: bool = False,
     kernels: bool = False,
     one_slot: bool = False,
+    launches: _core.Launches | None = None,
 ) -> Graphs:
     """Load one graph per rank. Raises TraceError naming file, node and what is wrong.
 
     `tensors` keeps the tensor lists of the nodes, which tracking local memory needs, `kernels` what
     tells kernels apart, which compute models need. `one_slot` tells that a rank runs one
-    communication at a time, which templates must prepare for.
+    communication at a time, which templates must prepare for. `launches` go into each graph.
     """
     if isinstance(workload, WorkloadFile | Templates | TrainingStep):
         from yantra.compile.templates import load_templates
 
         return load_templates(
-            workload, ranks, quirks, tensors=tensors, kernels=kernels, one_slot=one_slot
+            workload,
+            ranks,
+            quirks,
+            tensors=tensors,
+            kernels=kernels,
+            one_slot=one_slot,
+            launches=launches,
         )
-    graphs = Graphs(workload.groups, kernels=kernels)
+    graphs = Graphs(workload.groups, kernels=kernels, launches=launches)
     if isinstance(workload, Traces):
         _of_objects(graphs, workload, ranks, quirks)
         return graphs
@@ -173,7 +192,8 @@ def load_graphs(
 
     def decoded(file: tuple[bytes, str]) -> tuple[_core.Graph, str]:
         content, path = file
-        return read(content, path, quirks, tensors=tensors, kernels=kernels), path
+        graph = read(content, path, quirks, tensors=tensors, kernels=kernels, launches=launches)
+        return graph, path
 
     for graph, path in in_order(decoded, distinct(), lambda file: len(file[0]) > _WORTH_A_THREAD):
         graphs.add(graph, path, quirks)
@@ -203,8 +223,9 @@ def _of_objects(graphs: Graphs, workload: Traces, ranks: int, quirks: frozenset[
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
     for name in places:
         rank = names.index(name)
-        graph = traces[rank].graph(merge_duplicates=merge, kernels=graphs.kernels)
-        graphs.add(graph, f"trace of rank {rank}", quirks)
+        where = f"trace of rank {rank}"
+        graph = graphs.made_of(traces[rank], where, merge_duplicates=merge)
+        graphs.add(graph, where, quirks)
     one = array("I", [0])
     graphs.by_rank = one * ranks if shared else array("I", [places[name] for name in names])
 
@@ -216,10 +237,18 @@ def read(
     *,
     tensors: bool = False,
     kernels: bool = False,
+    launches: _core.Launches | None = None,
 ) -> _core.Graph:
     """Decode and resolve the content of a trace file for a run."""
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
-    return read_graph(content, where, merge_duplicates=merge, tensors=tensors, kernels=kernels)
+    return read_graph(
+        content,
+        where,
+        merge_duplicates=merge,
+        tensors=tensors,
+        kernels=kernels,
+        launches=launches,
+    )
 
 
 def check(graph: _core.Graph, where: str, quirks: frozenset[Quirk]) -> list[str]:

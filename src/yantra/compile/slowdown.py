@@ -64,11 +64,12 @@ def slowdown_of(scenario: Scenario) -> Slowdown:
     stack = scenario.stack
     if stack is None:
         return NONE
+    # A host that launches is not counted twice, as the least time of a kernel, too.
     nodes = scenario.topology.ranks / scenario.topology.dimensions[0].size
     straggling = 1.0 + stack.straggling * max(0.0, log2(nodes / STRAGGLING_FROM))
     return Slowdown(
         products=stack.products * straggling,
         attention=stack.attention * straggling,
         rest=stack.rest * straggling,
-        launch_ns=stack.launch_ns * straggling,
+        launch_ns=0.0 if scenario.host else stack.launch_ns * straggling,
     )

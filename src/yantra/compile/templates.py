@@ -29,8 +29,14 @@ class TemplateGraphs(Graphs):
     `rules` are what the names of each mean for its ranks.
     """
 
-    def __init__(self, workload: Workload, *, kernels: bool = False) -> None:
-        super().__init__(workload.numbered_groups(), kernels=kernels)
+    def __init__(
+        self,
+        workload: Workload,
+        *,
+        kernels: bool = False,
+        launches: _core.Launches | None = None,
+    ) -> None:
+        super().__init__(workload.numbered_groups(), kernels=kernels, launches=launches)
         self.workload = workload
         self.rules: list[tuple[list[Sum], list[Sum]]] = []
 
@@ -96,6 +102,7 @@ def load_templates(
     tensors: bool,
     kernels: bool,
     one_slot: bool,
+    launches: _core.Launches | None,
 ) -> Graphs:
     """Load the graph of every template, and the rules of its names.
 
@@ -107,7 +114,7 @@ def load_templates(
     if workload.ranks != ranks:
         problem = f"{workload.name} has {workload.ranks} ranks, the cluster {ranks}"
         raise ConfigError("workload.templates", problem)
-    graphs = TemplateGraphs(workload, kernels=kernels)
+    graphs = TemplateGraphs(workload, kernels=kernels, launches=launches)
     in_order = one_slot and workload.ordering == "serial"
     merge = Quirk.DUPLICATE_IDS_MERGE in quirks
     roles, graphs.by_rank = workload.roles()
@@ -125,6 +132,7 @@ def load_templates(
                 tensors=tensors,
                 kernels=kernels,
                 collectives_in_order=in_order,
+                launches=launches,
             )
             graphs.add(known[template], where, quirks)
         graphs.rules.append(workload.rules(template, grid, names_of(known[template])))

@@ -41,6 +41,7 @@ def check(scenario: Scenario) -> None:
     _resources(scenario.resources)
     _scheduler(scenario)
     _stack(scenario)
+    _host(scenario)
     _workload(scenario)
     _fabric(scenario)
 
@@ -87,6 +88,18 @@ def _stack(scenario: Scenario) -> None:
     if any(named(device.compute) == "recorded" for device in scenario.all_devices()):
         problem = "not with recorded durations, which hold what the framework costs already"
         raise ConfigError("stack", problem)
+
+
+def _host(scenario: Scenario) -> None:
+    if scenario.host is None:
+        return
+    if scenario.semantics != "yantra":
+        raise ConfigError("host", f"only with semantics yantra; got {scenario.semantics}")
+    if scenario.replay_only:
+        raise ConfigError("host", "not with replay_only: launches are in what was recorded")
+    if scenario.host.launch_ns is None and not (scenario.stack and scenario.stack.launch_ns):
+        problem = "expected how long a launch takes, such as 9 us"
+        raise ConfigError("host.launch", f"{problem}; `yantra microbench` measures it")
 
 
 def _linked(where: str, dimension: types.Dimension, is_alone: bool) -> None:

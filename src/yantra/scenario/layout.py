@@ -117,6 +117,7 @@ class Document(Record):
     trace_nodes: bool = False
     stack: types.Stack | None = None
     run_undisturbed: bool = types.Scenario.run_undisturbed
+    host: types.Host | None = None
     fold: str = types.Scenario.fold
 
 
@@ -450,6 +451,23 @@ _RESOURCES = Section(
 )
 
 
+_HOST = Section(
+    types.Host,
+    {
+        "launch": (
+            "launch_ns",
+            _WHOLE_NS,
+            "of each kernel, collective, message and copy; else the stack's",
+        ),
+        "graphs": (
+            "graphs",
+            Choice(types.LaunchedAtOnce),
+            "what is a CUDA graph, launched at once: nothing, each pass, or all a rank does",
+        ),
+    },
+)
+
+
 class StackSection(Section):
     """The mapping `stack`, or a name in its place: a file of `yantra.fabric.stacks`."""
 
@@ -529,6 +547,7 @@ DOCUMENT = Section(
             Flag(),
             "run again without failures, and without background, to say what they cost",
         ),
+        "host": ("host", _HOST, "the thread of each rank that launches what its device does"),
         "fold": ("fold", Choice(types.Fold), "whether one rank may stand for equal ones"),
     },
 )

@@ -27,6 +27,7 @@ Reductions = Literal["serial", "overlapped"]
 Communication = Literal["one_slot", "per_communicator"]
 Semantics = Literal["yantra", "astra-sim"]
 Fold = Literal["auto", "off", "require"]
+LaunchedAtOnce = Literal["none", "pass", "job"]
 PlacementKind = Literal["linear", "by_rail", "random", "list"]
 
 Groups = tuple[tuple[int, tuple[int, ...]], ...]
@@ -265,6 +266,19 @@ class Placement(Record):
     devices: tuple[int, ...] = ()
 
 
+class Host(Record):
+    """The thread of a rank that launches kernels, collectives, messages and copies in their order.
+
+    Nothing starts before it is launched, and a launch takes `launch_ns`; None stands for the launch
+    of the stack. The thread never waits for the device. `graphs` says what is a CUDA graph, which
+    is launched at once: nothing, each forward or backward pass of a chunk and micro-batch, or all
+    that a rank does.
+    """
+
+    launch_ns: Amount[int] | None = None
+    graphs: LaunchedAtOnce = "none"
+
+
 class Stack(Record):
     """By how much software and a machine take longer than kernels and collectives were measured to.
 
@@ -313,6 +327,8 @@ class Scenario(Record):
     fails and which ranks are slow; ways avoid a link that is down, and use one that is back,
     `reroute_delay_ns` later. With `run_undisturbed` a run that anything disturbs is made without
     that, too, to say what it cost.
+    With a `host` nothing starts before the host of its rank has launched it, in place of the least
+    time of a kernel that the stack has.
     """
 
     workload: Workload
@@ -340,6 +356,7 @@ class Scenario(Record):
     fold: Fold = "auto"
     stack: Stack | None = None
     run_undisturbed: bool = True
+    host: Host | None = None
 
     def all_devices(self) -> tuple[Device, ...]:
         """Return the device of most ranks, then those of `devices`."""
