@@ -215,6 +215,7 @@ void bind_options(nb::module_& module) {
         .def_rw("resources", &LowerOptions::resources)
         .def_rw("dimensions", &LowerOptions::dimensions)
         .def_rw("remote_memory", &LowerOptions::remote_memory)
+        .def_rw("kernels_share_bandwidth", &LowerOptions::kernels_share_bandwidth)
         .def_rw("tracks_tensors", &LowerOptions::tracks_tensors)
         .def("name_groups", &name_groups, "by_name"_a)
         .def("name_in_template", &name_in_template, "groups"_a, "peers"_a)

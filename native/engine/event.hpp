@@ -20,6 +20,7 @@ enum class Owner : u8 {
     network,
     memory,
     bus,
+    local_bandwidth,
     arrivals,
 };
 

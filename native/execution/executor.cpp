@@ -7,12 +7,14 @@
 namespace yantra {
 
 Executor::Executor(const Model& model, const Actors& actors, Engine& engine, Transport& transport,
-                   Memory& memory, Collectives& collectives, OrderWatcher* watcher)
+                   Memory& memory, LocalBandwidth& local, Collectives& collectives,
+                   OrderWatcher* watcher)
     : model_(model),
       actors_(actors),
       engine_(engine),
       transport_(transport),
       memory_(memory),
+      local_(local),
       collectives_(collectives),
       watcher_(watcher),
       probe_(engine.recorder()),
@@ -219,7 +221,7 @@ void Executor::issue(ActorId actor, NodeId node) {
                 return;
             }
             a.compute_busy += op.busy_ticks;
-            engine_.of_ranks.schedule(actor, op.ticks, done(op.resource), node.index());
+            local_.schedule(actor, op.ticks, op.bytes, done(op.resource), node.index());
             return;
         case OpKind::collective:
             enter_collective(actor, node, op);

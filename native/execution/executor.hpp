@@ -67,7 +67,7 @@ public:
     };
 
     Executor(const Model& model, const Actors& actors, Engine& engine, Transport& transport,
-             Memory& memory, Collectives& collectives, OrderWatcher* watcher);
+             Memory& memory, LocalBandwidth& local, Collectives& collectives, OrderWatcher* watcher);
 
     // To be called before the start.
     void note(Notes notes) { notes_ = notes; }
@@ -140,6 +140,7 @@ private:
     Engine& engine_;
     Transport& transport_;
     Memory& memory_;
+    LocalBandwidth& local_;
     Collectives& collectives_;
     OrderWatcher* watcher_;
     ExecutorProbe probe_;

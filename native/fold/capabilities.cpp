@@ -137,6 +137,10 @@ FoldingCapabilities capabilities_of(const Model& model) {
     if (system.bus.enabled) {
         why.bus = "the shared bus serves what comes first, which can depend on the numbers of ranks";
     }
+    if (system.shared_bytes_per_s > 0.0) {
+        why.local_bandwidth =
+            "what shares the bandwidth of a rank's memory is scheduled anew as others come and go";
+    }
     if (system.rendezvous) {
         why.protocol = "the rendezvous protocol is not folded";
     }
@@ -150,7 +154,8 @@ FoldingCapabilities capabilities_of(const Model& model) {
 
 const std::string& FoldingCapabilities::refusal() const {
     for (const std::string* reason : {&why_not.network, &why_not.dimension_order, &why_not.chunk_order,
-                                      &why_not.slow_ranks, &why_not.bus, &why_not.protocol}) {
+                                      &why_not.slow_ranks, &why_not.bus, &why_not.local_bandwidth,
+                                      &why_not.protocol}) {
         if (!reason->empty()) {
             return *reason;
         }

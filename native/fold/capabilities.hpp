@@ -32,6 +32,7 @@ struct FoldingCapabilities {
         std::string chunk_order;         // the schedulers that order chunks and collectives
         std::string slow_ranks;
         std::string bus;
+        std::string local_bandwidth;
         std::string protocol;            // of point-to-point messages
         std::string tags;                // how messages are matched
         std::string memory;              // counts only if a job accesses remote memory

@@ -10,6 +10,7 @@
 
 #include "base/ids.hpp"
 #include "engine/engine.hpp"
+#include "memory/local_bandwidth.hpp"
 #include "memory/memory_probe.hpp"
 #include "memory/pipeline.hpp"
 #include "memory/remote.hpp"
@@ -29,8 +30,9 @@ public:
         u64 ticks = 0;      // it takes alone, where accesses say so
     };
 
-    Memory(Engine& engine, const RemoteMemory& memory, u32 ranks, TimeScale scale)
+    Memory(Engine& engine, const RemoteMemory& memory, u32 ranks, TimeScale scale, LocalBandwidth& local)
         : engine_(engine),
+          local_(local),
           is_pipeline_(memory.kind == RemoteMemoryKind::pipeline),
           servers_(memory, ranks, scale),
           pipeline_(memory, ranks, scale),
@@ -46,7 +48,7 @@ public:
         }
         const u64 ticks = servers_.ticks(access.bytes, access.ticks);
         if (!servers_.exclusive()) {
-            engine_.of_ranks.schedule(access.actor, ticks, access.done, access.a);
+            local_.schedule(access.actor, ticks, access.bytes, access.done, access.a);
             return;
         }
         const u32 server = servers_.server_of(access.rank.index());
@@ -109,6 +111,7 @@ private:
     }
 
     Engine& engine_;
+    LocalBandwidth& local_;
     bool is_pipeline_;
     RemoteMemoryServers servers_;
     MemoryPipeline pipeline_;

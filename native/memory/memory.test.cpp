@@ -1,6 +1,7 @@
 // A memory that ranks share serves them first come first served; others serve at once.
 //
 // The oracle keeps, for each server, when it is free.
+// needs: memory/local_bandwidth.cpp
 #include "memory/memory.hpp"
 
 #include <algorithm>
@@ -28,7 +29,8 @@ void accesses(u32 seed, RemoteMemoryKind kind) {
     test::Random random(seed);
     const RemoteMemory parameters = any_memory(random, kind);
     Engine engine(ranks);
-    Memory memory(engine, parameters, ranks, TimeScale::picoseconds());
+    LocalBandwidth local(engine, 0.0, TimeScale::picoseconds(), ranks);
+    Memory memory(engine, parameters, ranks, TimeScale::picoseconds(), local);
     std::vector<Memory::Access> all;
     std::vector<u64> expected;
     std::vector<u64> seen(200, ~u64{0});

@@ -57,6 +57,7 @@ struct SystemParameters {
     u64 group_hand_over = 0;         // ticks, of levels with `fixed_hand_over`
     u64 local_reduction_delay = 1;   // per 100 bytes, shared bus only
     double memory_bytes_per_s = 0.0;
+    double shared_bytes_per_s = 0.0; // that kernels, reductions and copies share; 0: nobody shares
     bool rendezvous = false;
     bool custom_work_takes_no_time = false;   // what if: of collectives given by traces
     SharedBusParameters bus;

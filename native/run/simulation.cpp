@@ -33,12 +33,15 @@ Simulation::Simulation(const Model& model, bool match_by_tag, Cast cast)
                  {model.system.rendezvous, model.quirks.send_completes_on_arrival,
                   model.quirks.sizes_of_32_bits},
                  cast.watcher),
-      memory_(engine_, model.memory, grid_.ranks(), model.scale),
+      local_(engine_,
+             model.system.shared_bytes_per_s / 1e9 / static_cast<double>(model.scale.ticks_per_ns()),
+             model.scale, actors_.count()),
+      memory_(engine_, model.memory, grid_.ranks(), model.scale, local_),
       bus_(engine_, *this, bus_of(model.system), model.scale, model.quirks.sizes_of_32_bits,
            actors_.count()),
-      collectives_(model, grid_, actors_, engine_, transport_, bus_, *this,
+      collectives_(model, grid_, actors_, engine_, transport_, bus_, local_, *this,
                    {match_by_tag || model.match_by_tag, cast.watcher, cast.times}),
-      executor_(model, actors_, engine_, transport_, memory_, collectives_, cast.watcher) {
+      executor_(model, actors_, engine_, transport_, memory_, local_, collectives_, cast.watcher) {
     ensure(model.job_of.size() == grid_.ranks(), "one job per rank");
     engine_.is_done = [this] { return executor_.is_done(); };
 }
@@ -73,8 +76,35 @@ void Simulation::start() { executor_.start(); }
         case Owner::bus:
             bus_.handle(actor, event);
             return;
+        case Owner::local_bandwidth:
+            handle_due(actor, event);
+            return;
         default:
             fail("an actor's event of a component that has none");
+    }
+}
+
+// Work that shared the bandwidth of its memory is done: what it was scheduled for comes now.
+[[gnu::noinline]] void Simulation::handle_due(ActorId actor, const RankEvent& event) {
+    const std::optional<RankEvent> due = local_.due(actor, event);
+    if (!due) {
+        return;
+    }
+    switch (due->kind.owner()) {
+        case Owner::exchange:
+            collectives_.exchange().handle(*due);
+            return;
+        case Owner::graph:
+            collectives_.graph().handle(*due);
+            return;
+        case Owner::custom:
+            collectives_.custom().handle(*due);
+            return;
+        case Owner::execution:
+            executor_.handle(actor, *due);
+            return;
+        default:
+            fail("work on the memory of a component that has none");
     }
 }
 

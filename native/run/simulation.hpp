@@ -16,6 +16,7 @@
 #include "engine/engine.hpp"
 #include "engine/timers.hpp"
 #include "execution/executor.hpp"
+#include "memory/local_bandwidth.hpp"
 #include "memory/memory.hpp"
 #include "memory/shared_bus.hpp"
 #include "network/network.hpp"
@@ -83,6 +84,7 @@ private:
     u32 handle_run(const EventRun& run, u32 until);
     void handle(const Event& event);
     void handle(ActorId actor, const RankEvent& event);
+    void handle_due(ActorId actor, const RankEvent& event);
     bool must_match_by_tag() const {
         return collectives_.mismatch() && model_.quirks.mismatched_collectives_meet;
     }
@@ -94,6 +96,7 @@ private:
     std::unique_ptr<NetworkModel> network_;
     OrderWatcher* watcher_;
     Transport transport_;
+    LocalBandwidth local_;
     Memory memory_;
     SharedBus bus_;
     Collectives collectives_;

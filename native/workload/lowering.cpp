@@ -58,6 +58,9 @@ void lower_by_type(NodeReader& reader, Op& op, bool on_cpu) {
             break;
         case NodeType::comp:
             lower_compute(reader, op, on_cpu);
+            if (reader.options.kernels_share_bandwidth && !on_cpu) {
+                op.bytes = reader.size(reader.graph.tensor_size, "tensor_size", false).value_or(0);
+            }
             break;
         case NodeType::comm_send:
         case NodeType::comm_recv:

@@ -40,6 +40,7 @@ struct LowerOptions {
     u32 dimensions = 1;
     bool remote_memory = false;
     std::shared_ptr<const AccessTable> accesses;   // how long they take, if the memory does not say
+    bool kernels_share_bandwidth = false;   // so that their bytes count beside their time
     bool tracks_tensors = false;
     std::unordered_map<std::string, u32> communicators;   // by group name; "" is all ranks
     // In a template, communicators and peers are indices into tables of the rank that runs it.

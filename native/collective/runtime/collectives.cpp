@@ -8,8 +8,8 @@
 namespace yantra {
 
 Collectives::Collectives(const Model& model, const Grid& grid, const Actors& actors, Engine& engine,
-                         Transport& transport, SharedBus& bus, Completions& completions,
-                         const Options& options)
+                         Transport& transport, SharedBus& bus, LocalBandwidth& local,
+                         Completions& completions, const Options& options)
     : model_(model),
       actors_(actors),
       engine_(engine),
@@ -18,9 +18,9 @@ Collectives::Collectives(const Model& model, const Grid& grid, const Actors& act
       planner_(model, grid, actors),
       tables_(actors.communicator_classes()),
       queues_(model, grid, actors, engine, chunks_, options.watcher),
-      exchange_(model, actors, engine, transport, tables_, bus, *this, options.watcher),
-      graph_(model, actors, engine, transport, bus, *this),
-      custom_(model, actors, engine, transport, chunks_, *this),
+      exchange_(model, actors, engine, transport, tables_, bus, local, *this, options.watcher),
+      graph_(model, actors, engine, transport, bus, local, *this),
+      custom_(model, actors, engine, transport, local, chunks_, *this),
       probe_(engine.recorder()),
       ranks_(grid.ranks()) {
     state_.next_priority.resize(actors.count());

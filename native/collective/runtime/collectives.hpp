@@ -40,7 +40,7 @@ public:
     };
 
     Collectives(const Model& model, const Grid& grid, const Actors& actors, Engine& engine,
-                Transport& transport, SharedBus& bus, Completions& completions,
+                Transport& transport, SharedBus& bus, LocalBandwidth& local, Completions& completions,
                 const Options& options);
 
     void start(const CollectiveRequest& request);

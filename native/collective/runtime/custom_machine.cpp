@@ -42,6 +42,14 @@ u64 CustomMachine::bytes_of(const Chunk& chunk, u32 node) const {
     return custom_bytes(trace_of(chunk), node, chunks_.instance(chunk).bytes);
 }
 
+// 0: it is no reduction.
+u64 CustomMachine::reduced_bytes(const Chunk& chunk, u32 node) const {
+    const Graph& graph = trace_of(chunk);
+    const bool reduces = graph.recorded_ns(node, model_.quirks.whole_microseconds) == 0 &&
+                         has_chunks(graph, node);
+    return reduces ? bytes_of(chunk, node) : 0;
+}
+
 // A computation takes its recorded time or, when it has none but says how much it reduces, what the
 // local reduction of that takes in any collective.
 u64 CustomMachine::ticks_of(const Chunk& chunk, u32 node) const {
@@ -50,8 +58,8 @@ u64 CustomMachine::ticks_of(const Chunk& chunk, u32 node) const {
     }
     const Graph& graph = trace_of(chunk);
     u64 ns = graph.recorded_ns(node, model_.quirks.whole_microseconds);
-    if (ns == 0 && has_chunks(graph, node)) {
-        const u64 ticks = reduction_ticks(model_, bytes_of(chunk, node));
+    if (const u64 bytes = reduced_bytes(chunk, node); bytes > 0) {
+        const u64 ticks = reduction_ticks(model_, bytes);
         if (ticks != 0) {
             return ticks;
         }
@@ -116,7 +124,8 @@ void CustomMachine::issue_node(ChunkId chunk, u32 node) {
     probe_.posts(node_of(chunk));
     probe_.op_ready(chunk, node, node_of(chunk), engine_.now());
     if (graph.type[node] != send_node && graph.type[node] != receive_node) {
-        engine_.of_ranks.schedule(c.actor, ticks_of(c, node), then.kind, chunk.index(), node);
+        local_.schedule(c.actor, ticks_of(c, node), reduction_traffic(reduced_bytes(c, node)), then.kind,
+                        chunk.index(), node);
         return;
     }
     const bool sends = graph.type[node] == send_node;

@@ -10,6 +10,7 @@
 #include "collective/runtime/phase_end.hpp"
 #include "engine/actors.hpp"
 #include "engine/engine.hpp"
+#include "memory/local_bandwidth.hpp"
 #include "model/model.hpp"
 #include "transport/transport.hpp"
 
@@ -18,11 +19,12 @@ namespace yantra::inline YANTRA_RUN {
 class CustomMachine {
 public:
     CustomMachine(const Model& model, const Actors& actors, Engine& engine, Transport& transport,
-                  Chunks& chunks, PhaseEnd& phases)
+                  LocalBandwidth& local, Chunks& chunks, PhaseEnd& phases)
         : model_(model),
           actors_(actors),
           engine_(engine),
           transport_(transport),
+          local_(local),
           chunks_(chunks),
           phases_(phases),
           probe_(engine.recorder()) {}
@@ -35,6 +37,7 @@ public:
     const Graph& trace_of(const Chunk& chunk) const { return *position_of(chunk).graph; }
     RankId rank_named(const Chunk& chunk, u32 number) const;
     u64 bytes_of(const Chunk& chunk, u32 node) const;
+    u64 reduced_bytes(const Chunk& chunk, u32 node) const;
 
 private:
     // Of an actor's events and of completions; a: the chunk, b: the node.
@@ -58,6 +61,7 @@ private:
     const Actors& actors_;
     Engine& engine_;
     Transport& transport_;
+    LocalBandwidth& local_;
     Chunks& chunks_;
     PhaseEnd& phases_;
     GraphProbe probe_;

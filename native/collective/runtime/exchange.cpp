@@ -324,8 +324,12 @@ inline void Exchange::hand_over_ends(ChunkId chunk, u32 run) {
     if (x.reduce_run != run) [[unlikely]] {
         settle_reduction(x, run);
     }
-    if (x.reduce_ticks == not_reduced) {
-        packet_is_free(chunk);
+    if (x.reduce_ticks >= shares_memory) {
+        if (x.reduce_ticks == not_reduced) [[likely]] {
+            packet_is_free(chunk);
+        } else {
+            reduce_beside_others(chunk, x, run);
+        }
         return;
     }
     engine_.of_ranks.schedule(x.actor, x.reduce_ticks, {Owner::exchange, reduced}, chunk.index());
@@ -334,9 +338,15 @@ inline void Exchange::hand_over_ends(ChunkId chunk, u32 run) {
 [[gnu::noinline]] void Exchange::settle_reduction(Packets& x, u32 run) const {
     const Run& packet = x.machine->runs[run];
     x.reduce_run = run;
-    x.reduce_ticks = packet.reduce.num == 0
-                         ? not_reduced
-                         : reduction_ticks(model_, packet.reduce.of(x.data, x.round_up));
+    x.reduce_ticks = packet.reduce.num == 0 ? not_reduced
+                     : local_.enabled()     ? shares_memory
+                                            : reduction_ticks(model_, packet.reduce.of(x.data, x.round_up));
+}
+
+[[gnu::noinline]] void Exchange::reduce_beside_others(ChunkId chunk, const Packets& x, u32 run) {
+    const u64 bytes = x.machine->runs[run].reduce.of(x.data, x.round_up);
+    local_.schedule(x.actor, reduction_ticks(model_, bytes), reduction_traffic(bytes),
+                    {Owner::exchange, reduced}, chunk.index());
 }
 
 // Hand-overs of received packets come after those of the window of own ones.

@@ -15,6 +15,7 @@
 #include "engine/actors.hpp"
 #include "engine/engine.hpp"
 #include "engine/order_watcher.hpp"
+#include "memory/local_bandwidth.hpp"
 #include "memory/shared_bus.hpp"
 #include "model/model.hpp"
 #include "transport/peer_tables.hpp"
@@ -33,7 +34,7 @@ public:
     struct alignas(64) Packets {
         const ExchangeProgram* machine = nullptr;
         u64 hand_over_ticks = 0;
-        u64 reduce_ticks = 0;      // of run `reduce_run`, or not_reduced
+        u64 reduce_ticks = 0;      // of run `reduce_run`, not_reduced or shares_memory
         u64 send_bytes = 0;        // of the current send run, as are the next four
         FixedWay way;              // of its messages, where none waits for another
         u32 link = none;           // of its messages, where it is all their way
@@ -80,13 +81,15 @@ public:
     };
 
     Exchange(const Model& model, const Actors& actors, Engine& engine, Transport& transport,
-             PeerTables& tables, SharedBus& bus, PhaseEnd& phases, OrderWatcher* watcher)
+             PeerTables& tables, SharedBus& bus, LocalBandwidth& local, PhaseEnd& phases,
+             OrderWatcher* watcher)
         : model_(model),
           actors_(actors),
           engine_(engine),
           transport_(transport),
           tables_(tables),
           bus_(bus),
+          local_(local),
           phases_(phases),
           watcher_(watcher),
           probe_(engine.recorder()) {}
@@ -128,6 +131,7 @@ private:
     static constexpr u32 early_arrival = most_phases << counter_bits;
     static constexpr u32 receive_ready = early_arrival + 1;
     static constexpr u64 not_reduced = ~u64{0};
+    static constexpr u64 shares_memory = not_reduced - 1;   // each reduction is asked for anew
     enum Kind : u32 { handed_over, reduced, received };   // of an actor's events, and completions
 
     Packets& of(ChunkId chunk) { return state_.chunks[chunk.index()]; }
@@ -142,6 +146,7 @@ private:
     void hand_over_by_bus(ChunkId chunk, const Packets& x, u32 run);
     void hand_over_ends(ChunkId chunk, u32 run);
     void settle_reduction(Packets& x, u32 run) const;
+    void reduce_beside_others(ChunkId chunk, const Packets& x, u32 run);
     void at_barrier(ChunkId chunk, Packets& x);
     void try_to_end(ChunkId chunk, Packets& x);
     void packet_is_free(ChunkId chunk);
@@ -160,6 +165,7 @@ private:
     Transport& transport_;
     PeerTables& tables_;
     SharedBus& bus_;
+    LocalBandwidth& local_;
     PhaseEnd& phases_;
     OrderWatcher* watcher_;
     ExchangeProbe probe_;

@@ -149,8 +149,8 @@ void GraphMachine::hand_over_ends(ChunkId chunk, u32 op_index) {
         return;
     }
     const u64 bytes = op.reduce.of(phase.data, phase.program->round_up);
-    engine_.of_ranks.schedule(phase.actor, reduction_ticks(model_, bytes), {Owner::graph, done},
-                              chunk.index(), op_index);
+    local_.schedule(phase.actor, reduction_ticks(model_, bytes), reduction_traffic(bytes),
+                    {Owner::graph, done}, chunk.index(), op_index);
 }
 
 // An operation that follows may end the phase, and the chunk may then have started another: the serial

@@ -10,6 +10,7 @@
 #include "collective/runtime/phase_input.hpp"
 #include "engine/actors.hpp"
 #include "engine/engine.hpp"
+#include "memory/local_bandwidth.hpp"
 #include "memory/shared_bus.hpp"
 #include "model/model.hpp"
 #include "transport/transport.hpp"
@@ -19,12 +20,13 @@ namespace yantra::inline YANTRA_RUN {
 class GraphMachine {
 public:
     GraphMachine(const Model& model, const Actors& actors, Engine& engine, Transport& transport,
-                 SharedBus& bus, PhaseEnd& phases)
+                 SharedBus& bus, LocalBandwidth& local, PhaseEnd& phases)
         : model_(model),
           actors_(actors),
           engine_(engine),
           transport_(transport),
           bus_(bus),
+          local_(local),
           phases_(phases),
           probe_(engine.recorder()) {}
 
@@ -64,6 +66,7 @@ private:
     Engine& engine_;
     Transport& transport_;
     SharedBus& bus_;
+    LocalBandwidth& local_;
     PhaseEnd& phases_;
     GraphProbe probe_;
     std::vector<Phase> phases_of_chunks_;

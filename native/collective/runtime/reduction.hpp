@@ -15,4 +15,7 @@ inline u64 reduction_ticks(const Model& model, u64 bytes) {
     return model.scale.ticks(static_cast<double>(bytes) / bandwidth * 1e9, 3);
 }
 
+// What of the memory's traffic that is.
+inline u64 reduction_traffic(u64 bytes) { return 3 * bytes; }
+
 }  // namespace yantra

@@ -28,7 +28,7 @@ from yantra.compile.limits import check_limits, check_sizes
 from yantra.compile.memory import set_memory, tell_accesses
 from yantra.compile.network import add_dimensions, set_network
 from yantra.compile.plans import Planner
-from yantra.compile.removal import NOTHING, Without, checked, reduction_rate
+from yantra.compile.removal import NOTHING, Without, checked, reduction_rate, shared_rate
 from yantra.compile.schedule import StartOrder, collective_order
 from yantra.compile.slowdown import slowdown_of
 from yantra.compile.templates import TemplateGraphs
@@ -326,6 +326,7 @@ def _system(scenario: Scenario, ticks_per_ns: int, without: Without) -> _core.Sy
     reduction_ticks = 0 if no_reductions else ticks_per_ns
     system.local_reduction_delay = collectives.local_reduction_delay_ns * reduction_ticks
     system.memory_bytes_per_s = reduction_rate(scenario, without)
+    system.shared_bytes_per_s = shared_rate(scenario, without)
     system.custom_work_takes_no_time = no_reductions
     system.rendezvous = collectives.rendezvous
     bus = collectives.shared_bus

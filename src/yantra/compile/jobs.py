@@ -135,6 +135,7 @@ def lowering(
     options.resources = builder.slots
     options.dimensions = len(scenario.topology.dimensions)
     options.tracks_tensors = scenario.track_local_memory
+    options.kernels_share_bandwidth = scenario.device.share_bandwidth
     options.set_custom_by_node(planner.custom_by_node)
     for kind in planner.offered:
         options.offer(kind, sorted(planner.covered.get(kind, ())))

@@ -40,6 +40,12 @@ def set_memory(builder: _core.ModelBuilder, scenario: Scenario, without: Without
         )
     is_free = "remote_memory" in without
     if not is_free and (pipeline := _pipeline_of(scenario)):
+        if scenario.device.share_bandwidth:
+            problem = f"copies of {named(memory.kind)} share links with those of other ranks"
+            raise ConfigError(
+                "cluster.device.share_bandwidth",
+                f"only where each rank has a memory of its own; {problem}",
+            )
         builder.set_memory(
             _core.RemoteMemory(
                 kind=_core.RemoteMemoryKind.PIPELINE,

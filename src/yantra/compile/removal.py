@@ -91,6 +91,13 @@ def reduction_rate(scenario: Scenario, without: Without) -> float:
     return scenario.device.memory_bytes_per_s
 
 
+def shared_rate(scenario: Scenario, without: Without) -> float:
+    """Return the bytes per second that work on a rank's memory shares; 0: nothing is shared."""
+    device = scenario.device
+    is_shared = device.share_bandwidth and "memory_bandwidth" not in without
+    return device.memory_bytes_per_s if is_shared else 0.0
+
+
 def free_classes(without: Without) -> list[_core.NodeClass]:
     """Return the classes of nodes whose own durations take no time.
 

@@ -36,6 +36,7 @@ def check(scenario: Scenario) -> None:
         _linked(f"cluster.topology[{at}]", dimension, is_alone)
     _device(scenario.device, scenario.semantics, "cluster.device")
     _devices(scenario)
+    _shared_bandwidth(scenario)
     _memory(scenario.memory, scenario.topology.ranks, scenario.semantics)
     _collectives(scenario.collectives, len(scenario.topology.dimensions), scenario.semantics)
     _resources(scenario.resources)
@@ -135,6 +136,23 @@ def _device(device: Device, semantics: str, where: str) -> None:
         for key in ("peak", "memory_bandwidth"):
             if key in model.needs:
                 _not_zero(DEVICE, device, where, key)
+
+
+def _shared_bandwidth(scenario: Scenario) -> None:
+    if not any(device.share_bandwidth for device in scenario.all_devices()):
+        return
+    where = "cluster.device.share_bandwidth"
+    if scenario.semantics != "yantra":
+        raise ConfigError(where, f"only with semantics yantra; got {scenario.semantics}")
+    if scenario.devices:
+        raise ConfigError(where, "only where all ranks have one device; leave cluster.devices out")
+    if scenario.collectives.shared_bus is not None:
+        raise ConfigError(where, "not with collectives.shared_bus, which charges reductions itself")
+    memory = memories.models.get(kind_of(scenario.memory.kind), "cluster.memory.kind")
+    if memory.sharing != "rank":
+        problem = f"copies of {named(scenario.memory.kind)} wait for those of other ranks"
+        raise ConfigError(where, f"only where each rank has a memory of its own; {problem}")
+    _not_zero(DEVICE, scenario.device, "cluster.device", "memory_bandwidth")
 
 
 def _memory(memory: RemoteMemory, ranks: int, semantics: str) -> None:

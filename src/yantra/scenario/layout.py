@@ -219,6 +219,11 @@ DEVICE = Section(
             "of local memory: bounds the roofline and reductions",
         ),
         "compute": ("compute", computes.FIELD, "how long kernels take"),
+        "share_bandwidth": (
+            "share_bandwidth",
+            Flag(),
+            "kernels, reductions and copies at the same time share memory_bandwidth",
+        ),
     },
 )
 

@@ -61,12 +61,14 @@ class Device(Record):
     """What computes; `compute` names a model of `yantra.compute`.
 
     Built in are the durations that were recorded, and the roofline of `peak_flops` and memory
-    bandwidth.
+    bandwidth. With `share_bandwidth` kernels, local reductions and copies of a rank that run at the
+    same time share the memory's bandwidth max-min fairly; without, each has it to itself.
     """
 
     peak_flops: Amount[float] = amount(0.0)
     memory_bytes_per_s: Amount[float] = amount(0.0)
     compute: PluginChoice = "recorded"
+    share_bandwidth: bool = False
 
 
 class Machine(Record):

@@ -1,0 +1,85 @@
+#include "memory/local_bandwidth.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/ensure.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+void LocalBandwidth::begin(ActorId actor, u64 ticks, u64 bytes, EventKind done, u32 a, u32 b) {
+    u32 number = static_cast<u32>(works_.size());
+    if (free_.empty()) {
+        works_.emplace_back();
+    } else {
+        number = free_.back();
+        free_.pop_back();
+    }
+    Work& work = works_[number];
+    // The end follows from the start, however often it is put off: that is what recordings keep.
+    work.done = {done, a, b, engine_.recorder().trail};
+    work.left = static_cast<double>(ticks);
+    work.wanted = std::min(static_cast<double>(bytes) / work.left, bytes_per_tick_);
+    work.speed = 1.0;
+    work.end = 0;
+    OfActor& of = under_way_[actor];
+    advance(of);
+    of.works.push_back(number);
+    share(actor, of);
+}
+
+std::optional<RankEvent> LocalBandwidth::due(ActorId actor, const RankEvent& event) {
+    Work& work = works_[event.a];
+    if (work.generation != event.kind.kind()) {
+        return std::nullopt;
+    }
+    OfActor& of = under_way_[actor];
+    advance(of);
+    const auto found = std::find(of.works.begin(), of.works.end(), event.a);
+    ensure(found != of.works.end(), "local bandwidth: the end of work that never began");
+    of.works.erase(found);
+    work.generation = (work.generation + 1) % (1U << EventKind::kind_bits);
+    free_.push_back(event.a);
+    share(actor, of);
+    return work.done;
+}
+
+void LocalBandwidth::advance(OfActor& of) {
+    const auto passed = static_cast<double>(engine_.now() - of.at);
+    for (const u32 number : of.works) {
+        works_[number].left -= works_[number].speed * passed;
+    }
+    of.at = engine_.now();
+}
+
+// Max-min: whoever wants least is served first; what it leaves is shared by the others.
+void LocalBandwidth::share(ActorId actor, OfActor& of) {
+    std::vector<u32> by_want = of.works;
+    std::stable_sort(by_want.begin(), by_want.end(),
+                     [&](u32 x, u32 y) { return works_[x].wanted < works_[y].wanted; });
+    double left = bytes_per_tick_;
+    for (std::size_t at = 0; at < by_want.size(); ++at) {
+        Work& work = works_[by_want[at]];
+        const double fair = left / static_cast<double>(by_want.size() - at);
+        work.speed = work.wanted <= fair ? 1.0 : fair / work.wanted;
+        left -= std::min(work.wanted, fair);
+    }
+    for (const u32 number : of.works) {
+        plan(actor, number);
+    }
+}
+
+// Schedules the end of work where it is not what it was.
+void LocalBandwidth::plan(ActorId actor, u32 number) {
+    Work& work = works_[number];
+    const double rest = std::max(std::round(work.left / work.speed), 0.0);
+    const u64 delay = scale_.rounded(rest);
+    if (work.end == engine_.now() + delay) {
+        return;
+    }
+    work.end = engine_.now() + delay;
+    work.generation = (work.generation + 1) % (1U << EventKind::kind_bits);
+    engine_.of_ranks.schedule(actor, delay, {Owner::local_bandwidth, work.generation}, number);
+}
+
+}  // namespace yantra
