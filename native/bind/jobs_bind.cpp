@@ -190,7 +190,11 @@ void bind_accesses(nb::module_& module) {
         }, "graph"_a, "ranks"_a)
         .def("set_ns", [](AccessTable& self, const Array<double>& ns, TimeScale scale) {
             self.set_ns(span_of(ns), scale);
-        }, "ns"_a, "scale"_a);
+        }, "ns"_a, "scale"_a)
+        .def("set_ns_of", [](AccessTable& self, const Graph& graph, const Array<double>& ns,
+                             TimeScale scale) {
+            self.set_ns_of(graph, span_of(ns), scale);
+        }, "graph"_a, "ns"_a, "scale"_a);
     column(accesses, "bytes", &AccessTable::bytes);
     column(accesses, "is_store", &AccessTable::is_store);
     column(accesses, "count", &AccessTable::count);

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -46,7 +47,20 @@ public:
         }
     }
 
-    u64 ticks(u64 of_bytes, bool stores) const {
+    // The same of each node of a graph that was added, where it depends on the accesses before.
+    void set_ns_of(const Graph& graph, std::span<const double> ns, TimeScale scale) {
+        ensure(ns.size() == graph.size(), "accesses: one duration for each node");
+        std::vector<u64>& ticks = in_order_[&graph];
+        ticks.clear();
+        for (double one : ns) {
+            ticks.push_back(scale.ticks(one));
+        }
+    }
+
+    u64 ticks(const Graph& graph, u32 node, u64 of_bytes, bool stores) const {
+        if (const auto found = in_order_.find(&graph); found != in_order_.end()) {
+            return found->second[node];
+        }
         const auto at = rows_.find({of_bytes, stores});
         return at == rows_.end() ? 0 : ticks_[at->second];
     }
@@ -59,6 +73,7 @@ private:
 
     std::map<Key, u32> rows_;
     std::vector<u64> ticks_;
+    std::unordered_map<const Graph*, std::vector<u64>> in_order_;   // by node
 };
 
 }  // namespace yantra

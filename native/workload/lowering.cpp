@@ -46,7 +46,8 @@ void lower_memory(NodeReader& reader, Op& op) {
         reader.fail("a remote memory access, but the cluster has no remote memory");
     }
     if (reader.options.accesses != nullptr) {
-        op.ticks = reader.options.accesses->ticks(op.bytes, reader.type() == NodeType::mem_store);
+        op.ticks = reader.options.accesses->ticks(reader.graph, reader.node, op.bytes,
+                                                  reader.type() == NodeType::mem_store);
     }
 }
 

@@ -87,8 +87,38 @@ def tell_accesses(
     model.hold(_offloaded(graphs))
     table = _table_of(graphs)
     speeds = Speeds(memory.latency_ns, memory.bytes_per_ns)
-    table.set_ns(ask(model, accesses_of(table), speeds, named(memory.kind), f"{WHERE}.kind"), scale)
+    if model.remembers:
+        _tell_in_order(table, graphs, model, speeds, named(memory.kind), scale)
+    else:
+        ns = ask(model, accesses_of(table), speeds, named(memory.kind), f"{WHERE}.kind")
+        table.set_ns(ns, scale)
     options.take_accesses(table)
+
+
+def _tell_in_order(
+    table: _core.AccessTable,
+    graphs: Graphs,
+    model: MemoryModel,
+    speeds: Speeds,
+    name: str,
+    scale: _core.TimeScale,
+) -> None:
+    """Ask a model for the accesses of each distinct graph, one after the other."""
+    import numpy as np
+
+    from yantra.compile.accesses import ordered
+    from yantra.memory.answers import ask_in_order
+
+    done: set[int] = set()
+    for graph, _, source in graphs.counted():
+        if id(graph) in done:
+            continue
+        done.add(id(graph))
+        found = ordered(graph)
+        ns = np.zeros(len(graph))
+        where = f"{WHERE}.kind, {source}"
+        ns[found.nodes] = ask_in_order(model, found.touches, found.names, speeds, name, where)
+        table.set_ns_of(graph, ns, scale)
 
 
 def _offloaded(graphs: Graphs) -> dict[str, int]:

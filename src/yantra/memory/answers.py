@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from yantra.base.columns import not_a_duration
 from yantra.base.errors import ConfigError, YantraError
 from yantra.base.plugin_files import what_was_raised
-from yantra.memory.model import Accesses, MemoryModel, Pipeline, Sharing, Speeds
+from yantra.memory.model import Accesses, MemoryModel, Pipeline, Sharing, Speeds, Touch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +36,33 @@ def ask(
     wrong = not_a_duration(ns)
     if wrong:
         raise ConfigError(where, f"{name}: {accesses.describe(wrong.row)}: {wrong.problem}")
+    return ns
+
+
+def ask_in_order(
+    model: MemoryModel,
+    touches: Sequence[Touch],
+    names: Sequence[str],
+    speeds: Speeds,
+    name: str,
+    where: str = "memory model",
+) -> NDArray[np.float64]:
+    """Return how long the accesses of a rank take by a model that remembers, in nanoseconds.
+
+    Raises ConfigError at `where` with the model's `name`, where the answer is none.
+    """
+    try:
+        ns = np.array(model.in_order(touches, names, speeds), np.float64)
+    except YantraError:
+        raise
+    except Exception as error:
+        raise ConfigError(where, f"{name} failed: {what_was_raised(error)}") from error
+    if ns.shape != (len(touches),):
+        problem = f"{name}: expected {len(touches)} durations, one an access, got {ns.shape}"
+        raise ConfigError(where, problem)
+    wrong = not_a_duration(ns)
+    if wrong:
+        raise ConfigError(where, f"{name}: access {wrong.row}: {wrong.problem}")
     return ns
 
 

@@ -49,6 +49,14 @@ class Pipeline(NamedTuple):
     ranks_per_node: int = 1
 
 
+class Touch(NamedTuple):
+    """An access of a rank: to which data, how many of its bytes, and whether they are stored."""
+
+    data: int
+    size_bytes: int
+    is_store: bool
+
+
 class Accesses(Record):
     """Accesses that differ, as columns of equal length.
 
@@ -113,6 +121,20 @@ class MemoryModel(ABC):
         UnsupportedError where it does not fit.
         """
         del offloaded  # most models have room for all
+
+    @property
+    def remembers(self) -> bool:
+        """Whether how long an access takes depends on those before it; then see `in_order`."""
+        return False
+
+    def in_order(
+        self, touches: Sequence[Touch], names: Sequence[str], speeds: Speeds
+    ) -> Sequence[float]:
+        """Return how long each access of a rank takes, in ns; they are in the order of the trace.
+
+        `names` calls the data. Asked in place of `access` where the model `remembers`.
+        """
+        raise NotImplementedError
 
     def pipeline(self, speeds: Speeds) -> Pipeline | None:
         """Return the hops that accesses share, None where each takes the time of `access`."""

@@ -3,7 +3,7 @@
 What names a tier is there. The rest is placed greedily: data that is touched most often per byte
 first, each byte in the fastest tier that has room, so one piece of data may be in two tiers. That
 is the best static placement where an access takes its bytes over the bandwidth, by exchange of two
-bytes. Trade-off: static; nothing moves between tiers while a job runs.
+bytes. Trade-off: static; nothing moves between tiers while a job runs, as in `migration`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def place(tiers: Sequence[Tier], data: Sequence[Data], where: str = "data") -> P
         placed[at][tier] = one.size_bytes
         free[tier] -= one.size_bytes
         if free[tier] < 0:
-            raise _full(tiers[tier : tier + 1], [d for d in data if d.tier == one.tier], where)
+            there = [other for other in data if other.tier == one.tier]
+            raise does_not_fit(tiers[tier : tier + 1], there, where)
     fastest = sorted(range(len(tiers)), key=lambda tier: -tiers[tier].read_bytes_per_ns)
     for at in sorted(range(len(data)), key=lambda at: -data[at].touches):
         left = 0 if data[at].tier else data[at].size_bytes
@@ -67,7 +68,7 @@ def place(tiers: Sequence[Tier], data: Sequence[Data], where: str = "data") -> P
             free[tier] -= here
             left -= here
         if left:
-            raise _full(tiers, data, where)
+            raise does_not_fit(tiers, data, where)
     return tuple(tuple(one) for one in placed)
 
 
@@ -81,7 +82,8 @@ def shares(tiers: Sequence[Tier], data: Sequence[Data], placement: Placement) ->
     return [part / whole for part in touched]
 
 
-def _full(tiers: Sequence[Tier], data: Sequence[Data], where: str) -> UnsupportedError:
+def does_not_fit(tiers: Sequence[Tier], data: Sequence[Data], where: str) -> UnsupportedError:
+    """Return the error of data that is more than the tiers hold, with what needs how much."""
     room = sum(tier.capacity_bytes for tier in tiers)
     need = sum(one.size_bytes for one in data)
     told = ", ".join(f"{one.name} {format_bytes(one.size_bytes)}" for one in data)

@@ -1,9 +1,11 @@
 """Tiers of memory behind a rank: host, CXL, SSD, a pool; what is where decides what access takes.
 
-Data is placed once (`placement`); an access then moves from each tier the part of its bytes that a
-step touches there. Behind one port the tiers serve one after the other, with ports of their own at
-the same time. Trade-off: a trace does not say what an access is of, so all accesses have the same
-mix; each rank has tiers of its own, in which nobody waits.
+With `policy: static` data is placed once (`placement`); an access then moves from each tier the
+part of its bytes that a step touches there. With `lru` what is accessed moves into the fastest
+tier, and what was not for longest makes room (`migration`). Behind one port the tiers serve one
+after the other, with ports of their own at the same time. Trade-off: a trace does not say what an
+access is of, so with `static` all accesses have the same mix, and with `lru` names and dependencies
+tell; each rank has tiers of its own, in which nobody waits.
 Source: the effective bandwidth of two tiers is that of COMET, Kadiyala et al., "COMET: A
 comprehensive cluster design methodology for distributed deep learning training" (2022).
 """
@@ -16,15 +18,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from yantra.base.errors import ConfigError
 from yantra.base.fields import Choice, Many, Number, Quantity, Section, Text
 from yantra.base.records import Record
-from yantra.memory.model import Accesses, MemoryModel, Speeds
-from yantra.memory.placement import Data, Tier, place, shares
+from yantra.memory.migration import blocks_of, migrated
+from yantra.memory.model import Accesses, MemoryModel, Speeds, Touch
+from yantra.memory.placement import Data, Tier, does_not_fit, place, shares
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 _WHERE = "cluster.memory.options"
+_NAMED = 4
 Ports = Literal["one", "each"]
+Policy = Literal["static", "lru"]
+GRANULE = 2 << 20
+"""Bytes that move at once: the largest block that CUDA's unified memory migrates (NVIDIA,
+open-gpu-kernel-modules, uvm_va_block_types.h)."""
 
 _RATE = Quantity("bandwidth", "B/ns", above=0)
 _SIZE = Quantity("size", "B", whole=True, at_least=1)
@@ -50,11 +58,13 @@ _DATA = Section(
 
 
 class Options(Record):
-    """The tiers, what is in them, and whether they share a port."""
+    """The tiers, what is in them, whether they share a port, and what moves between them."""
 
     tiers: tuple[Tier, ...]
     data: tuple[Data, ...] = ()
     ports: Ports = "one"
+    policy: Policy = "static"
+    granule_bytes: int = GRANULE
 
 
 class Tiers(MemoryModel):
@@ -71,6 +81,12 @@ class Tiers(MemoryModel):
                 "that is in them; what the workload offloads if left out",
             ),
             "ports": ("ports", Choice(Ports), "one that tiers share, or each its own"),
+            "policy": (
+                "policy",
+                Choice(Policy),
+                "data stays, or the least recently used makes room in the faster tier",
+            ),
+            "granule": ("granule_bytes", _SIZE, "what moves between tiers at once"),
         },
     )
     example: ClassVar[Mapping[str, Any]] = {
@@ -87,13 +103,42 @@ class Tiers(MemoryModel):
         given: Options = self.given
         if not given.tiers:
             raise ConfigError(f"{_WHERE}.tiers", "expected at least one")
+        if given.data and self.remembers:
+            problem = "not with policy lru, which finds out from the accesses; leave it out"
+            raise ConfigError(f"{_WHERE}.data", problem)
         if given.data:
             self._place(given.data)
 
     def hold(self, offloaded: Mapping[str, int]) -> None:
         """Place what a workload offloads, where the options do not say what there is."""
-        if not self.given.data and offloaded:
+        if not self.given.data and offloaded and not self.remembers:
             self._place([Data(name=name, size_bytes=size) for name, size in offloaded.items()])
+
+    @property
+    def remembers(self) -> bool:
+        """Whether data moves; see the base."""
+        return bool(self.given.policy == "lru")
+
+    def in_order(
+        self, touches: Sequence[Touch], names: Sequence[str], speeds: Speeds
+    ) -> Sequence[float]:
+        """Return the time of each access with what it moves between tiers; see the base."""
+        given: Options = self.given
+        tiers = sorted(given.tiers, key=lambda tier: -tier.read_bytes_per_ns)
+        rooms = [tier.capacity_bytes // given.granule_bytes for tier in tiers]
+        _check_room(tiers, rooms, given.granule_bytes, touches, names)
+        moved = migrated(touches, rooms, given.granule_bytes, f"{_WHERE}.granule")
+        combine = sum if given.ports == "one" else max
+        return [
+            speeds.latency_ns
+            + combine(
+                tier.latency_ns * bool(read or written)
+                + read / tier.read_bytes_per_ns
+                + written / (tier.write_bytes_per_ns or tier.read_bytes_per_ns)
+                for tier, read, written in zip(tiers, one.read, one.written, strict=True)
+            )
+            for one in moved
+        ]
 
     def _place(self, data: Sequence[Data]) -> None:
         if not any(one.touches for one in data):
@@ -118,6 +163,33 @@ class Tiers(MemoryModel):
             taken = tier.latency_ns + accesses.bytes * share / rate
             total = total + taken if given.ports == "one" else np.maximum(total, taken)
         return speeds.latency_ns + total
+
+
+def _check_room(
+    tiers: Sequence[Tier],
+    rooms: Sequence[int],
+    granule: int,
+    touches: Sequence[Touch],
+    names: Sequence[str],
+) -> None:
+    """Refuse data that all tiers together cannot hold in whole granules, and name the largest."""
+    if rooms[0] < 1:
+        problem = f"a granule of {granule} bytes does not fit into {tiers[0].name}"
+        raise ConfigError(f"{_WHERE}.granule", f"{problem}; give a smaller one")
+    sizes = [0] * len(names)
+    for one in touches:
+        held = blocks_of(one.size_bytes, granule) * granule
+        sizes[one.data] = max(sizes[one.data], held)
+    if sum(sizes) <= sum(rooms) * granule:
+        return
+    by_name: dict[str, int] = {}
+    for name, size in zip(names, sizes, strict=True):
+        by_name[name] = by_name.get(name, 0) + size
+    largest = sorted(by_name, key=lambda name: -by_name[name])
+    data = [Data(name=name, size_bytes=by_name[name]) for name in largest[:_NAMED]]
+    if rest := sum(by_name[name] for name in largest[_NAMED:]):
+        data.append(Data(name=f"{len(largest) - _NAMED} more", size_bytes=rest))
+    raise does_not_fit(tiers, data, f"{_WHERE}.tiers")
 
 
 PLUGIN = Tiers
