@@ -29,10 +29,12 @@ from yantra.workloads.training.stage import Chunk, setting_of
 PLANS: tuple[Plan, ...] = (
     Plan(),
     Plan(recompute="full"),
+    Plan(recompute="operators"),
     Plan(recompute="selective", flash_attention=False, dropout=True),
     *(Plan(tp=tp) for tp in (2, 4, 8)),
     *(Plan(tp=tp, sequence_parallel=False) for tp in (2, 4, 8)),
     Plan(tp=2, recompute="full"),
+    Plan(tp=2, recompute="operators"),
     *(Plan(cp=2, cp_kind=kind) for kind in ("p2p", "all_gather", "a2a")),
     Plan(dp=2, ep=2),
     Plan(tp=2, dp=2, ep=2, etp=2),

@@ -41,7 +41,7 @@ CASES: list[tuple[str, str]] = [
         with_line("speed: 1"),
         "speed: unknown key; expected one of semantics, workload, cluster, network, collectives, "
         "resources, scheduler, quirks, replay_only, track_local_memory, local_memory_trace, "
-        "trace_nodes, stack, fold",
+        "trace_nodes, stack, host, fold",
     ),
     (
         changed("kind: ring", "kind: rng"),

@@ -57,9 +57,11 @@ def every_setting(*, experts: bool) -> Iterator[Setting]:
     for tp, cp, etp, ep in product((1, 2, 4), (1, 2), *ranks):
         for kind, recompute, fused in product(
             ("p2p", "all_gather", "a2a") if cp > 1 else ("p2p",),
-            ("none", "selective", "full"),
+            ("none", "selective", "operators", "full"),
             (True, False),
         ):
+            if recompute == "operators" and not fused:
+                continue  # no plan may be so
             yield setting(
                 tp=tp, cp=cp, ep=ep, etp=etp, cp_kind=kind, recompute=recompute,
                 flash_attention=fused,

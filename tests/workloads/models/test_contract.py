@@ -63,7 +63,7 @@ def test_a_decoder_has_every_plan_that_has_no_experts() -> None:
 def test_the_command_tells_what_holds(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mamba2-2.7b"]) == 0
     assert capsys.readouterr().out == (
-        "every law holds over 3 plans\n"
+        "every law holds over 4 plans\n"
         "refused: tp: 1 groups of states cannot be split over 2 ranks; the nearest possible is 1\n"
         "refused: cp: a scan is not split along the sequence; expected 1\n"
         "refused: ep: mamba2-2.7b has no experts, got 2\n"

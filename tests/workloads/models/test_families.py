@@ -90,7 +90,7 @@ def test_nothing_is_cached_without_a_causal_mask() -> None:
     )
 
 
-@pytest.mark.parametrize("recompute", ["none", "full", "selective"])
+@pytest.mark.parametrize("recompute", ["none", "full", "selective", "operators"])
 @pytest.mark.parametrize("name", SPLITS)
 def test_what_is_kept_is_freed_and_nothing_waits_for_later(name: str, recompute: str) -> None:
     for split in ({}, *SPLITS[name]):

@@ -121,6 +121,7 @@ PLANS = {
     "context gather": Plan(cp=4, tp=2, cp_kind="all_gather", global_batch=2),
     "context exchange": Plan(cp=4, dp=2, cp_kind="a2a", global_batch=4),
     "recompute": Plan(tp=2, pp=2, dp=2, recompute="full", global_batch=8),
+    "recompute operators": Plan(tp=2, pp=2, dp=2, recompute="operators", global_batch=8),
     "offload": Plan(
         pp=2, dp=4, zero=1, offload_optimizer=True, offload_activations=True, global_batch=8
     ),

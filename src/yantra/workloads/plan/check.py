@@ -172,6 +172,7 @@ def plan_problems(plan: Plan) -> Iterator[Broken]:
     yield from _schedule(plan)
     yield from _folding(plan)
     yield from _sharding(plan)
+    yield from _recompute(plan)
     yield from _order(plan)
 
 
@@ -205,6 +206,11 @@ def _sharding(plan: Plan) -> Iterator[Broken]:
             yield Broken("reshard_after_forward", f"weights are whole with zero = {plan.zero}")
         if plan.prefetch > 1:
             yield Broken("prefetch", f"nothing is gathered ahead with zero = {plan.zero}; give 3")
+
+
+def _recompute(plan: Plan) -> Iterator[Broken]:
+    if plan.recompute == "operators" and not plan.flash_attention:
+        yield Broken("recompute", "operators keeps what fused attention gives; switch it on")
 
 
 def _order(plan: Plan) -> Iterator[Broken]:

@@ -25,8 +25,8 @@ MEANINGS: Mapping[str, str] = {
     "global_batch": "sequences per step, all replicas; one micro-batch each if left out",
     "schedule": "order of micro-batches in the pipeline, or a YAML file of operations; 1f1b, or "
     "interleaved where vpp > 1",
-    "recompute": "what the backward pass computes again: nothing, the core of attention, whole "
-    "layers",
+    "recompute": "what the backward pass computes again: nothing, the core of attention, layers "
+    "but attention and every second product (TorchTitan), whole layers",
     "dtype": "type of weights and activations",
     "gradient_dtype": "type in which gradients are added and reduced",
     "optimizer": "adam keeps two values per weight beside the master copy, sgd none",

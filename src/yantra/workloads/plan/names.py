@@ -88,6 +88,7 @@ ALIASES: tuple[Alias, ...] = (
     Alias("global_batch_size", "global_batch", _MEGATRON),
     Alias("train_batch_size", "global_batch", _DEEPSPEED),
     Alias("pipeline_parallel_schedule", "schedule", _TITAN),
+    Alias("selective_ac_option", "recompute", _TITAN, {"op": "operators"}),
     Alias("recompute_granularity", "recompute", _MEGATRON),
     Alias("recompute_activations", "recompute", _MEGATRON, _switch("selective")),
     Alias("gradient_checkpointing", "recompute", _HF, _switch("full", "none")),

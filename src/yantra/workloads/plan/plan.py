@@ -24,14 +24,14 @@ from yantra.base.records import Record
 from yantra.workloads.templates.grid import Grid, grid_of
 
 CpKind = Literal["p2p", "all_gather", "a2a"]
-Recompute = Literal["none", "selective", "full"]
+Recompute = Literal["none", "selective", "operators", "full"]
 Dtype = Literal["fp32", "bf16", "fp16", "fp8", "fp4"]
 Axis = Literal["tp", "cp", "ep", "dp", "pp"]
 
 AXES: tuple[Axis, ...] = ("tp", "cp", "ep", "dp", "pp")
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "cp_kind": ("p2p", "all_gather", "a2a"),
-    "recompute": ("none", "selective", "full"),
+    "recompute": ("none", "selective", "operators", "full"),
     "dtype": get_args(Dtype),
     "gradient_dtype": ("fp32", "bf16", "fp16"),
     "optimizer": ("adam", "sgd"),

@@ -24,7 +24,7 @@ from yantra.workloads.operators.operations import Domain, Operation, Weight
 WIDTHS = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp4": 0.5}
 """Bytes of an element."""
 
-Recompute = Literal["none", "selective", "full"]
+Recompute = Literal["none", "selective", "operators", "full"]
 
 
 class Setting(NamedTuple):
@@ -105,7 +105,8 @@ class Operator(NamedTuple):
     are positions in the program; those after nothing wait for the inputs, receives for nothing.
 
     `keeps` are bytes it saves for its gradient beside tensors (masks, statistics). `region` names
-    the part that selective recomputation repeats.
+    the part that selective recomputation repeats. Of a product `again` are the outputs that
+    recomputation by operators makes again, and `again_program` does that.
     """
 
     name: str
@@ -116,6 +117,8 @@ class Operator(NamedTuple):
     gradients: tuple[Gradient, ...] = ()
     keeps: int = 0
     region: str = ""
+    again: tuple[int, ...] | None = None
+    again_program: tuple[Operation, ...] = ()
 
 
 class Graph:
@@ -128,6 +131,7 @@ class Graph:
         self._tensors = 0
         self._unit = ""
         self._scope: list[str] = []
+        self._products: dict[str, int] = {}
 
     # Names
 
@@ -235,17 +239,28 @@ class Graph:
         *,
         keeps: int = 0,
         region: str = "",
+        again: tuple[int, ...] | None = None,
+        again_program: tuple[Operation, ...] = (),
     ) -> None:
         """Add an operator; programs may leave name and unit of their operations empty."""
         path = self.path(name)
+        again_program = tuple(self._named(operation, path) for operation in again_program)
         named = tuple(self._named(operation, path) for operation in program)
         backward = tuple(
             gradient._replace(program=tuple(self._named(item, path) for item in gradient.program))
             for gradient in (gradients if self.setting.training else ())
         )
-        self.operators.append(
-            Operator(path, self._unit, inputs, outputs, named, backward, keeps, region)
-        )
+        shown = (path, self._unit, inputs, outputs, named, backward, keeps, region)
+        self.operators.append(Operator(*shown, again, again_program))
+
+    def every_second(self, products: int) -> tuple[int, ...]:
+        """Return which of some products, as they follow those of the unit so far, are second ones.
+
+        Recomputation by operators makes these again and keeps the others.
+        """
+        before = self._products.get(self._unit, 0)
+        self._products[self._unit] = before + products
+        return tuple(at for at in range(products) if (before + at) % 2)
 
     def _named(self, operation: Operation, path: str) -> Operation:
         name = f"{path}.{operation.name}" if operation.name else path

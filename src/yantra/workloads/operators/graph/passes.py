@@ -12,7 +12,13 @@ from collections import Counter
 
 from yantra.workloads.operators.graph.emit import EXTERNAL, Emitter, Key
 from yantra.workloads.operators.graph.graph import Gradient, Graph, Operator, Use
-from yantra.workloads.operators.graph.saved import Saved, is_repeated, part_of
+from yantra.workloads.operators.graph.saved import (
+    Saved,
+    is_repeated,
+    kept_outputs,
+    made_again,
+    part_of,
+)
 from yantra.workloads.operators.graph.tensor import Placement, Tensor
 from yantra.workloads.operators.operations import Operation, Pass, Phase
 
@@ -67,6 +73,7 @@ class Backward:
             self.kept_forms.setdefault(key[0], []).append(key)
         for key in self.saved.sizes:
             self.emitter.provide(self.saved.tensors[key], None, key[1])
+        self.by_operators = self.graph.setting.recompute == "operators"
         self.parts: dict[str, list[Operator]] = {}
         self.pending: Counter[Key] = Counter()
         self.contributions: dict[Key, list[int | None]] = {}
@@ -84,7 +91,7 @@ class Backward:
         if self.result is not None:
             self.summed[self.result.number] = [EXTERNAL]
         for operator in reversed(self.graph.operators):
-            if is_repeated(self.graph, operator):
+            if is_repeated(self.graph, operator) or self.by_operators:
                 self._repeat(self.parts.pop(part_of(self.graph, operator), []))
             self._gradients(operator)
         exit = None
@@ -99,8 +106,10 @@ class Backward:
     def _repeat(self, operators: list[Operator]) -> None:
         """Run a part's forward again before its first gradient."""
         operations = self.emitter.operations
+        if self.by_operators:
+            operators = self._up_to_the_last_needed(operators)
         for operator in operators:
-            self.emitter.forward(operator, "recompute")
+            self._again(operator)
             last = len(operations) - 1
             _mark(operations, last, saves=operator.keeps)
             for use in operator.inputs:
@@ -111,6 +120,25 @@ class Backward:
                 position = self.emitter.available(use, "recompute", operator.unit)
                 _mark(operations, max(position or 0, 0), saves=self.saved.inside[key])
         self.emitter.forget_copies({*self.saved.sizes, *self.saved.inside})
+
+    def _again(self, operator: Operator) -> None:
+        outputs = made_again(self.graph, operator)
+        if len(outputs) == len(operator.outputs):
+            self.emitter.forward(operator, "recompute")
+            return
+        waits = [self.emitter.available(use, "recompute", operator.unit) for use in operator.inputs]
+        position = self.emitter.run(operator.again_program, waits, "recompute")
+        for tensor in outputs:
+            self.emitter.provide(tensor, position, tensor.placement)
+
+    def _up_to_the_last_needed(self, operators: list[Operator]) -> list[Operator]:
+        """Leave out what comes behind all that gradients need, as PyTorch stops early."""
+        needed = [
+            at
+            for at, operator in enumerate(operators)
+            if operator.keeps or any(self._inside(out) for out in operator.outputs)
+        ]
+        return operators[: max(needed, default=-1) + 1]
 
     def _inside(self, tensor: Tensor) -> list[Key]:
         return [key for key in self.kept_forms.get(tensor.number, ()) if key in self.saved.inside]
@@ -128,6 +156,11 @@ class Backward:
         ]
         for gradient, needs in zip(operator.gradients, gathered, strict=True):
             self._gradient(operator, gradient, needs)
+        if self.by_operators:  # what is kept, whoever needs it, is freed behind its operator
+            here = max(len(self.emitter.operations) - 1, 0)
+            kept = kept_outputs(self.graph, operator)
+            for tensor in (*kept, *(use.tensor for use in operator.inputs)):
+                self._note_use(Use(tensor, tensor.placement), here)
         if operator.keeps:
             _mark(self.emitter.operations, len(self.emitter.operations) - 1, frees=operator.keeps)
 

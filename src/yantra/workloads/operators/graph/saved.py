@@ -3,13 +3,18 @@
 A tensor that a gradient needs is kept once, however many need it. It is kept as it was made where
 the needed placement is a gather away (the backward gathers it again: Korthikanti et al., 2022,
 section 4.2.2), else in the needed placement. Recomputation drops what lies inside a unit (full) or
-inside the attention core (selective) and keeps what goes into it.
+inside the attention core (selective) and keeps what goes into it. By operators it drops what lies
+inside a unit but what some operators give: attention, every second product, reduce-scatters.
+
+Source of the last: torchtitan's selective checkpointing with the option `op` (Liang et al.,
+"TorchTitan", ICLR 2025, section 2.2.1; `torchtitan/distributed/activation_checkpoint.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from yantra.chakra import CollectiveType
 from yantra.workloads.operators.graph.emit import Key
 from yantra.workloads.operators.graph.graph import Graph, Operator, Use
 from yantra.workloads.operators.graph.operators.attention import CORE
@@ -27,11 +32,32 @@ def stored(use: Use) -> Placement:
 
 
 def is_repeated(graph: Graph, operator: Operator) -> bool:
-    """Return whether the backward pass runs this operator's forward again."""
+    """Return whether the backward pass runs this operator's forward again, or a part of it."""
     recompute = graph.setting.recompute
-    if recompute == "full":
-        return operator.unit.startswith(REPEATED_UNITS)
-    return recompute == "selective" and operator.region == CORE
+    if recompute == "selective":
+        return operator.region == CORE
+    if recompute == "none" or not operator.unit.startswith(REPEATED_UNITS):
+        return False
+    return recompute == "full" or (operator.region != CORE and operator.again != ())
+
+
+def made_again(graph: Graph, operator: Operator) -> tuple[Tensor, ...]:
+    """Return the outputs of an operator that the backward pass makes again."""
+    if not is_repeated(graph, operator):
+        return ()
+    if graph.setting.recompute != "operators" or operator.again is None:
+        return operator.outputs
+    return tuple(operator.outputs[at] for at in operator.again)
+
+
+def kept_outputs(graph: Graph, operator: Operator) -> tuple[Tensor, ...]:
+    """Return what recomputation by operators keeps of an operator, whoever needs it."""
+    is_kept_kind = operator.region == CORE or operator.again is not None
+    by_operators = graph.setting.recompute == "operators"
+    if not (by_operators and is_kept_kind and operator.unit.startswith(REPEATED_UNITS)):
+        return ()
+    again = made_again(graph, operator)
+    return tuple(out for out in operator.outputs if out not in again)
 
 
 def part_of(graph: Graph, operator: Operator) -> str:
@@ -55,6 +81,9 @@ class Saved:
             return
         makers = {out.number: operator for operator in graph.operators for out in operator.outputs}
         for operator in graph.operators:
+            for out in kept_outputs(graph, operator):
+                key = (out.number, out.placement)
+                self.tensors[key], self.sizes[key] = out, graph.bytes(out)
             for use, by_gradient in self._uses(operator):
                 self._keep(use, makers.get(use.tensor.number), operator, by_gradient)
         for key in self.sizes:
@@ -73,9 +102,9 @@ class Saved:
         """Keep a tensor outside of the part that repeats it, or inside for its own users."""
         together = (
             maker is not None
-            and is_repeated(self.graph, maker)
-            and is_repeated(self.graph, user)
+            and use.tensor in made_again(self.graph, maker)
             and part_of(self.graph, maker) == part_of(self.graph, user)
+            and not self._keeps_scattered(use)
         )
         if together and not by_gradient:
             return
@@ -83,3 +112,10 @@ class Saved:
         key = (use.tensor.number, placement)
         self.tensors[key] = use.tensor
         (self.inside if together else self.sizes)[key] = self.graph.bytes(use.tensor, placement)
+
+    def _keeps_scattered(self, use: Use) -> bool:
+        """Return whether the result of a reduce-scatter is kept although its operand is not."""
+        if self.graph.setting.recompute != "operators" or not use.tensor.placement.partial:
+            return False
+        moves = self.graph.moves_of(use.tensor, use.tensor.placement, use.placement)
+        return any(move.type == CollectiveType.REDUCE_SCATTER for move in moves)

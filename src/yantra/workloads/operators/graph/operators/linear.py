@@ -80,7 +80,14 @@ def linear(
     of_weight = Gradient((wgrad,), of_all, needs=(Use(x, needed),))
     of_input = () if is_first else (Gradient((dgrad,), of_all, gives=((0, wanted),)),)
     gradients = (*of_input, of_weight)
-    g.add(name, (Use(x, needed),), tuple(made), (forward,), gradients)
+    # Grouped products are not of the kind that PyTorch's policy keeps.
+    again = g.every_second(len(made)) if copies == 1 else tuple(range(len(made)))
+    seconds = [made[at] for at in again]
+    part = sum(g.local_dimension(one, one.sizes[-1][0], one.placement) for one in seconds)
+    anew = (_programs(g, (m, part, local_k), copies, bias, dtype, sizes)[0],) if again else ()
+    g.add(
+        name, (Use(x, needed),), tuple(made), (forward,), gradients, again=again, again_program=anew
+    )
     return tuple(made)
 
 
