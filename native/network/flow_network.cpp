@@ -19,6 +19,7 @@ constexpr u32 most_parts = 4096;
 // A time that is a whole number of ticks, or has a half, is not to fall to either side by a rounding error. So what
 // falls on one tick or the next is drawn a little beside these.
 constexpr double nudge_ticks = 1.0 / 1024.0;
+constexpr double nudge_bytes = 1.0 / 1024.0;
 
 std::unique_ptr<NetworkModel> flow_over(const Model& model, Engine& engine, std::unique_ptr<Ways> ways) {
     const double parts = model.network.option("parts", default_parts);
@@ -170,7 +171,7 @@ void FlowNetwork::carry(u32 number, i64 bytes, u32 messages) {
 std::vector<LinkUse> FlowNetwork::rounded_use() const {
     std::vector<LinkUse> use = use_;
     for (std::size_t link = 0; link < use.size(); ++link) {
-        use[link].bytes += static_cast<u64>(std::llround(divided_bytes_[link]));
+        use[link].bytes += static_cast<u64>(std::llround(divided_bytes_[link] + nudge_bytes));
     }
     return use;
 }

@@ -136,6 +136,23 @@ void one_alone_takes_its_latency_and_its_bytes() {
     check(nothing.run() == std::vector<double>{150.0, 7.0}, "no bytes take time", 0);
 }
 
+// After seconds the clock is coarser than what flows have left; they end all the same, and about when they should.
+void flows_end_however_late(test::Random& random) {
+    Case late{{50.0, 0.01, 7.3}, {100.0, 20.0, 3.0}, {}, {}, {}, {}, false};
+    late.routes.push_back({0, 2});   // keeps its links busy from the start
+    late.bytes.push_back(1e11);
+    late.start_ns.push_back(0.0);
+    for (u32 flow = 0; flow < 200; ++flow) {
+        late.routes.push_back(flow % 2 == 0 ? std::vector<u32>{0, 1} : std::vector<u32>{0});
+        late.bytes.push_back(0.001 * static_cast<double>(1 + random.below(5000)));
+        late.start_ns.push_back(8e9 + 0.37 * static_cast<double>(random.below(1000)));
+    }
+    const std::vector<double> ended = late.run();
+    for (u32 flow = 1; flow < ended.size(); ++flow) {
+        check(ended[flow] >= late.start_ns[flow] && ended[flow] < late.start_ns[flow] + 1e6, "a late flow", flow);
+    }
+}
+
 // 1000 bytes at 10 bytes/ns; the link is down from 30 to 80, then at half its rate.
 void a_link_that_fails_and_returns() {
     const Case of{{10.0}, {0.0}, {{0}}, {1000.0}, {0.0}, {{30.0, 0, 0.0}, {80.0, 0, 5.0}}, false};
@@ -165,6 +182,7 @@ int main() {
     test::Random random(0);
     equals_the_slow_one(random);
     one_alone_takes_its_latency_and_its_bytes();
+    flows_end_however_late(random);
     a_link_that_fails_and_returns();
     what_is_no_flow_is_refused();
 }

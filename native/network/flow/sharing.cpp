@@ -104,24 +104,21 @@ double FlowSharing::end_ns(u32 number) {
 void FlowSharing::end_next(std::vector<u32>& ended) {
     now_ns_ = std::max(next_end_ns(), now_ns_);
     const std::size_t before = ended.size();
-    const double last_ns = now_ns_ + at_once_ns;
+    // The clock itself is coarser than that after some seconds.
+    const double together_ns = std::max(at_once_ns, now_ns_ * 4.0 * std::numeric_limits<double>::epsilon());
+    const double last_ns = now_ns_ + together_ns;
     while (!ends_.empty() && ends_.key(ends_.top()) <= last_ns) {
         const u32 link = ends_.top();
         count_on(link);
         Owner& owner = owners_[link];
-        const double through = owner.count + owner.level * at_once_ns;
+        const double through = owner.count + owner.level * together_ns;
         while (!owner.due.empty() && (is_stale(owner.due.front()) || owner.due.front().due <= through)) {
-            const Entry entry = owner.due.front();
-            std::pop_heap(owner.due.begin(), owner.due.end(), Later());
-            owner.due.pop_back();
-            if (!is_stale(entry)) {
-                ended.push_back(entry.flow);
-                ++flows_[entry.flow].stamp;
-            }
+            end_front(owner, ended);
         }
         schedule(link);
         if (!ends_.empty() && ends_.top() == link && ends_.key(link) <= now_ns_) {
-            break;   // the clock is too coarse to come nearer
+            end_front(owner, ended);   // clock or count are too coarse to come nearer
+            schedule(link);
         }
     }
     std::sort(ended.begin() + static_cast<std::ptrdiff_t>(before), ended.end(),
@@ -131,6 +128,17 @@ void FlowSharing::end_next(std::vector<u32>& ended) {
         unlink(ended[at]);
     }
     is_settled_ = false;
+}
+
+// The flow that is due first at an owner, if it still is.
+void FlowSharing::end_front(Owner& owner, std::vector<u32>& ended) {
+    const Entry entry = owner.due.front();
+    std::pop_heap(owner.due.begin(), owner.due.end(), Later());
+    owner.due.pop_back();
+    if (!is_stale(entry)) {
+        ended.push_back(entry.flow);
+        ++flows_[entry.flow].stamp;
+    }
 }
 
 // Rates for the present, and what follows from them.

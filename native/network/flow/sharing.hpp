@@ -68,6 +68,7 @@ private:
         std::vector<Entry> due; // a heap
     };
 
+    void end_front(Owner& owner, std::vector<u32>& ended);
     void settle();
     void count_on(u32 link);
     void take_owner(u32 flow, u32 owner);
