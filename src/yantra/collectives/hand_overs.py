@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise, repeat
-from typing import NamedTuple
 
+from yantra.base.tuples import NamedTuple
 from yantra.collectives.program import Side
 from yantra.collectives.schedule import Kind
 

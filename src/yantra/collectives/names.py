@@ -7,10 +7,10 @@ dimension.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from yantra.base.errors import ConfigError, did_you_mean
 from yantra.base.plugin_files import Named
+from yantra.base.tuples import NamedTuple
 
 _ALGORITHMS = {
     "ring": "ring",

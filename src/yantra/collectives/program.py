@@ -11,8 +11,9 @@ the program rounds up, so that nothing is lost. Programs are plain frozen values
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
+from yantra.base.tuples import NamedTuple
 from yantra.collectives.schedule import Symmetry, shifted
 
 Side = Literal["z", "nz"]

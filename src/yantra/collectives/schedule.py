@@ -26,7 +26,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from yantra.base.tuples import NamedTuple
 
 Symmetry = Literal["none", "add", "xor"]
 

@@ -7,10 +7,11 @@ keeps a layout and a lowest rank for each, and no lists of members.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from yantra import _core
 from yantra.base.errors import UnsupportedError
+from yantra.base.tuples import NamedTuple
 from yantra.scenario import Resources
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ such models are not asked, and no trace is read for them any further than before
 from __future__ import annotations
 
 from math import inf
-from typing import NamedTuple
 
 from yantra import _core
 from yantra import compute as computes
 from yantra.base.fields import kind_of, named
+from yantra.base.tuples import NamedTuple
 from yantra.compile.graphs import Graphs
 from yantra.compile.problems import refuse
 from yantra.compile.removal import NOTHING, Without

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 from yantra import _core
 from yantra.base.errors import ConfigError, TraceError, UnsupportedError
 from yantra.base.plugin_files import Named
+from yantra.base.tuples import NamedTuple
 from yantra.chakra import files
 from yantra.collectives import find
 from yantra.collectives.algorithms import algorithms

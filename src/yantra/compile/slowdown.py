@@ -7,7 +7,9 @@ touched, so runs without one cost what they cost before.
 from __future__ import annotations
 
 from math import log2
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from yantra.base.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from yantra.compute.model import Estimates, Kernels

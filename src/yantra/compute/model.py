@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from yantra.base.fields import Section
 from yantra.base.records import Record
+from yantra.base.tuples import NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from yantra import _core
 from yantra._core import NodeClass
+from yantra.base.tuples import NamedTuple
 from yantra.compile import Model
 from yantra.compile.kernels import roofline_of
 from yantra.result import Result

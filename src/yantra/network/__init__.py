@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from yantra.base.errors import ConfigError, YantraError, did_you_mean
 from yantra.base.fields import (
@@ -26,6 +26,7 @@ from yantra.base.fields import (
 from yantra.base.plugin_files import Named, what_was_raised
 from yantra.base.records import Record
 from yantra.base.registry import Registry
+from yantra.base.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from yantra import _core

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from yantra import _core
 from yantra.base import memory
 from yantra.base.errors import UnsupportedError
+from yantra.base.tuples import NamedTuple
 from yantra.base.units import format_size
 from yantra.compile import Model
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from yantra.base.documents import Path
 from yantra.base.plugin_files import Named
 from yantra.base.records import Amount, Record, amount
+from yantra.base.tuples import NamedTuple
 from yantra.scenario.disturbances import Failure
 
 if TYPE_CHECKING:

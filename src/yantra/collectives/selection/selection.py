@@ -10,9 +10,10 @@ size.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from yantra.base.fields import Section
+from yantra.base.tuples import NamedTuple
 
 
 class Group(NamedTuple):

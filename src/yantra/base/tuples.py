@@ -1,0 +1,69 @@
+"""Named tuples that cost little until the first of a class is made.
+
+`typing.NamedTuple` compiles the text of every annotation and a constructor when a class is defined.
+A small run imports a dozen such classes and uses few, so that took as long as all its work. Here a
+class gets its constructor when it is first called; to type checkers and callers nothing differs.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, NamedTuple, Self
+
+    __all__ = ["NamedTuple"]
+else:
+    from _collections import _tuplegetter  # the one of collections.namedtuple
+
+    class _Kind(type):
+        """Makes fields of the annotations of a class that names `NamedTuple` as its base."""
+
+        def __new__(kind, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
+            if tuple in bases or not any(base.__base__ is tuple for base in bases):
+                return super().__new__(kind, name, bases, body)
+            fields = tuple(body.get("__annotations__", ()))
+            defaults = {field: body.pop(field) for field in fields if field in body}
+            if fields[len(fields) - len(defaults) :] != tuple(defaults):
+                raise TypeError(f"{name}: a field without a default follows one with a default")
+            body |= {field: _tuplegetter(at, field) for at, field in enumerate(fields)}
+            body |= {"__slots__": (), "__match_args__": fields}
+            body |= {"_fields": fields, "_field_defaults": defaults}
+            return super().__new__(kind, name, bases, body)
+
+    class NamedTuple(tuple, metaclass=_Kind):
+        """See `typing.NamedTuple`."""
+
+        __slots__ = ()
+
+        def __new__(cls, *values: Any, **named: Any) -> Self:
+            names = ", ".join(cls._fields)
+            text = f"lambda _cls, {names}: _new(_cls, ({names},))"
+            make = eval(text, {"_new": tuple.__new__})
+            make.__defaults__ = tuple(cls._field_defaults.values())
+            make.__name__, make.__qualname__ = "__new__", f"{cls.__qualname__}.__new__"
+            cls.__new__ = staticmethod(make)
+            return make(cls, *values, **named)
+
+        @classmethod
+        def _make(cls, values: Iterable[Any]) -> Self:
+            made = tuple.__new__(cls, values)
+            if len(made) != len(cls._fields):
+                raise TypeError(f"Expected {len(cls._fields)} arguments, got {len(made)}")
+            return made
+
+        def _replace(self, **changes: Any) -> Self:
+            made = self._make(map(changes.pop, self._fields, self))
+            if changes:
+                raise ValueError(f"Got unexpected field names: {list(changes)!r}")
+            return made
+
+        def _asdict(self) -> dict[str, Any]:
+            return dict(zip(self._fields, self, strict=True))
+
+        def __repr__(self) -> str:
+            pairs = zip(self._fields, self, strict=True)
+            return f"{type(self).__name__}({', '.join(f'{name}={one!r}' for name, one in pairs)})"
+
+        def __getnewargs__(self) -> tuple[Any, ...]:
+            return tuple(self)
