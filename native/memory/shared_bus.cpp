@@ -68,9 +68,6 @@ void SharedBus::cross(const BusCrossing& crossing) {
                           "negative, and ASTRA-sim aborts; use more chunks, or leave out the quirk "
                           "sizes-of-32-bits");
     }
-    if (crossing.bytes == 0) {
-        made.bytes = 1;   // nothing to transfer behind the first byte, either
-    }
     made.node = crossing.node;
     made.completion = crossing.then;
     enqueue(crossing.actor, crossing.from_memory ? memory_side : rank_side, made);
@@ -145,11 +142,12 @@ void SharedBus::start(ActorId actor, u32 port) {
     const double per_byte = port >= inner_near
                                 ? inner_gap_per_byte * static_cast<double>(scale_.ticks_per_ns())
                                 : bus.gap_per_byte;
-    const i64 least = sizes_of_32_bits_ ? -1 : 0;   // a size of 0 is one cut to 32 bits
+    // Of no bytes upstream transfers one fewer, which takes time off the latency.
+    const i64 least = sizes_of_32_bits_ ? -1 : 0;
     const double transfer = static_cast<double>(std::max(request.bytes - 1, least)) * per_byte;
     const double leaves = static_cast<double>(wait) + transfer;
     const double there = leaves + static_cast<double>(bus.latency) + static_cast<double>(bus.overhead);
-    // Of a size cut to 0 one byte fewer than none is transferred, which ends no earlier than now.
+    // Where upstream would end it before it begins, and aborts, it ends now.
     schedule(actor, std::max(there, 0.0), received, partner_of(port));
     p.current = Port::sending;
     schedule(actor, std::max(leaves, 0.0), sent, port);
