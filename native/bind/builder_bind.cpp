@@ -78,11 +78,11 @@ void bind_ids(nb::module_& module) {
 }
 
 void bind_programs(nb::module_& module) {
-    nb::enum_<Symmetry>(module, "Symmetry")
+    Choices<Symmetry>(module, "Symmetry")
         .value("NONE", Symmetry::none)
         .value("ADD", Symmetry::add)
         .value("XOR", Symmetry::exclusive_or);
-    nb::enum_<GraphOp::Kind>(module, "OperationKind")
+    Choices<GraphOp::Kind>(module, "OperationKind")
         .value("SEND", GraphOp::send)
         .value("RECV", GraphOp::receive)
         .value("LOCAL", GraphOp::local);

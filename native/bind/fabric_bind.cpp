@@ -144,7 +144,7 @@ void bind_routings(nb::module_& module) {
 }  // namespace
 
 void register_fabric(nb::module_& module) {
-    nb::enum_<DeviceKind>(module, "DeviceKind")
+    Choices<DeviceKind>(module, "DeviceKind")
         .value("RANK", DeviceKind::rank)
         .value("SWITCH", DeviceKind::switched)
         .value("NIC", DeviceKind::nic)

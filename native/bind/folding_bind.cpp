@@ -13,7 +13,7 @@ using namespace nb::literals;
 namespace yantra {
 
 void register_folding(nb::module_& module) {
-    nb::enum_<Difference>(module, "Difference")
+    Choices<Difference>(module, "Difference")
         .value("GRAPH", Difference::graph)
         .value("PEERS", Difference::peers)
         .value("PLAN", Difference::plan)

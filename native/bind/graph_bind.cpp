@@ -18,14 +18,14 @@ namespace {
 
 void register_column_classes(nb::module_& module) {
     nb::class_<IntColumn> integers(module, "IntColumn", "An integer attribute by node; empty where none has it.");
-    nb::enum_<IntColumn::Kind>(integers, "Kind")
+    Choices<IntColumn::Kind>(integers, "Kind")
         .value("ABSENT", IntColumn::absent)
         .value("INTEGER", IntColumn::integer)
         .value("OTHER", IntColumn::other);
     column(integers, "kind", &IntColumn::kind);
     column(integers, "value", &IntColumn::value);
     nb::class_<TensorColumn> tensors(module, "TensorColumn", "The tensors of each node; empty where none has any.");
-    nb::enum_<TensorColumn::Kind>(tensors, "Kind")
+    Choices<TensorColumn::Kind>(tensors, "Kind")
         .value("ABSENT", TensorColumn::absent)
         .value("LIST", TensorColumn::list)
         .value("OTHER", TensorColumn::other);

@@ -83,14 +83,14 @@ void bind_findings(nb::module_& module) {
 
 void bind_happenings(nb::module_& module) {
     nb::class_<Happening> happening(module, "Happening");
-    nb::enum_<Happening::What>(happening, "What")
+    Choices<Happening::What>(happening, "What")
         .value("STARTS", Happening::starts)
         .value("ENDS", Happening::ends)
         .value("FINISHES", Happening::finishes);
     happening.def_ro("rank", &Happening::rank)
         .def_prop_ro("node", [](const Happening& h) { return unless_none(h.node); })
         .def_ro("what", &Happening::what);
-    nb::enum_<Notes>(module, "Notes")
+    Choices<Notes>(module, "Notes")
         .value("NOTHING", Notes::nothing)
         .value("GROUPS", Notes::groups)
         .value("NODES", Notes::nodes);

@@ -15,36 +15,36 @@ namespace yantra {
 namespace {
 
 void bind_choices(nb::module_& module) {
-    nb::enum_<Priority>(module, "Priority")
+    Choices<Priority>(module, "Priority")
         .value("LIFO", Priority::lifo)
         .value("FIFO", Priority::fifo)
         .value("EXPLICIT", Priority::given);
-    nb::enum_<InterDimension>(module, "InterDimension")
+    Choices<InterDimension>(module, "InterDimension")
         .value("ASCENDING", InterDimension::ascending)
         .value("ROUND_ROBIN", InterDimension::round_robin)
         .value("THEMIS", InterDimension::themis)
         .value("THEMIS_FLEX", InterDimension::themis_flex);
-    nb::enum_<IntraDimension>(module, "IntraDimension")
+    Choices<IntraDimension>(module, "IntraDimension")
         .value("FIFO", IntraDimension::fifo)
         .value("RG", IntraDimension::rg)
         .value("SMALLEST_FIRST", IntraDimension::smallest_first)
         .value("LESS_REMAINING_PHASE_FIRST", IntraDimension::less_remaining_phase_first);
-    nb::enum_<RemoteMemoryKind>(module, "RemoteMemoryKind")
+    Choices<RemoteMemoryKind>(module, "RemoteMemoryKind")
         .value("NONE", RemoteMemoryKind::absent)
         .value("PER_NPU", RemoteMemoryKind::per_rank)
         .value("PER_NODE", RemoteMemoryKind::per_node)
         .value("POOL", RemoteMemoryKind::pool)
         .value("PIPELINE", RemoteMemoryKind::pipeline);
-    nb::enum_<MemoryLevel>(module, "MemoryLevel")
+    Choices<MemoryLevel>(module, "MemoryLevel")
         .value("RANK", MemoryLevel::rank)
         .value("NODE", MemoryLevel::node)
         .value("POOL", MemoryLevel::pool);
-    nb::enum_<Block>(module, "Block")
+    Choices<Block>(module, "Block")
         .value("RING", Block::ring)
         .value("FULLY_CONNECTED", Block::fully_connected)
         .value("SWITCH", Block::switched)
         .value("TABLE", Block::table);
-    nb::enum_<CollectiveKind>(module, "CollectiveKind")
+    Choices<CollectiveKind>(module, "CollectiveKind")
         .value("ALL_REDUCE", CollectiveKind::all_reduce)
         .value("REDUCE_SCATTER", CollectiveKind::reduce_scatter)
         .value("ALL_GATHER", CollectiveKind::all_gather)
@@ -54,7 +54,7 @@ void bind_choices(nb::module_& module) {
         .value("GATHER", CollectiveKind::gather)
         .value("SCATTER", CollectiveKind::scatter)
         .value("BARRIER", CollectiveKind::barrier);
-    nb::enum_<NodeClass>(module, "NodeClass")
+    Choices<NodeClass>(module, "NodeClass")
         .value("GPU", NodeClass::gpu)
         .value("CPU", NodeClass::cpu)
         .value("COMMUNICATION", NodeClass::communication)

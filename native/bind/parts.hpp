@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include "bind/choices.hpp"
+
 namespace yantra {
 
 void register_trace(nanobind::module_& module);

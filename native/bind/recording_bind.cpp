@@ -50,7 +50,7 @@ StepColumns in_columns(const std::vector<Step>& steps) {
 }
 
 void bind_columns(nb::module_& module) {
-    nb::enum_<StepKind>(module, "StepKind")
+    Choices<StepKind>(module, "StepKind")
         .value("COMPUTE", StepKind::compute)
         .value("MEMORY", StepKind::memory)
         .value("HOST", StepKind::host)

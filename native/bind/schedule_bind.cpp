@@ -47,7 +47,7 @@ std::shared_ptr<const Job> schedule(const Job& job, const Array<i64>& priority,
 }  // namespace
 
 void register_schedules(nb::module_& module) {
-    nb::enum_<OpKind>(module, "OpKind")
+    Choices<OpKind>(module, "OpKind")
         .value("TIMED", OpKind::timed)
         .value("COLLECTIVE", OpKind::collective)
         .value("SEND", OpKind::send)

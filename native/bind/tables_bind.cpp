@@ -39,7 +39,7 @@ nb::bytes as_bytes(const std::string& text) { return nb::bytes(text.data(), text
 }  // namespace
 
 void register_tables(nb::module_& module) {
-    nb::enum_<CellKind>(module, "CellKind")
+    Choices<CellKind>(module, "CellKind")
         .value("WHOLE", CellKind::whole)
         .value("TICKS", CellKind::ticks)
         .value("REAL", CellKind::real)

@@ -75,7 +75,7 @@ void bind_writer(nb::module_& module, const char* name) {
 }
 
 void bind_records(nb::module_& module) {
-    nb::enum_<Argument::Kind>(module, "ArgumentKind")
+    Choices<Argument::Kind>(module, "ArgumentKind")
         .value("WHOLE", Argument::Kind::whole)
         .value("REAL", Argument::Kind::real)
         .value("TEXT", Argument::Kind::text);

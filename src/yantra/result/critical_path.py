@@ -17,7 +17,7 @@ from yantra.result.columns import Kind
 from yantra.result.table import Column, Table
 from yantra.result.tables import nanoseconds
 
-KINDS = tuple(kind.name.lower() for kind in _core.StepKind)
+KINDS = tuple(kind.name.lower() for kind in _core.StepKind.__members__.values())
 """What a step can be, in the order of the core's numbers."""
 
 _NONE = 2**32 - 1
