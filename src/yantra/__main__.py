@@ -9,7 +9,13 @@ from __future__ import annotations
 
 import os
 import sys
-from types import FrameType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from types import FrameType
+else:
+    import _signal as signal  # `signal` imports `enum`, to give its numbers names
 
 _INTERRUPTED = 130
 _STDERR = 2
@@ -29,8 +35,6 @@ def main() -> int:
 
 
 def _take_interruptions() -> None:
-    import signal
-
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupted)
 

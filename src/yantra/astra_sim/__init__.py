@@ -7,10 +7,8 @@ definition, a ConfigError says which key to mend. Only what configuration can te
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from os import fspath
 from os import path as paths
-from typing import TYPE_CHECKING
 
 from yantra.astra_sim.groups import read_groups
 from yantra.astra_sim.memory import read_memory
@@ -25,7 +23,10 @@ from yantra.scenario.types import (
     Scenario,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from yantra.astra_sim.flags import Flags
 
 _NETWORKS: dict[str, str] = {

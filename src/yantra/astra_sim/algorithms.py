@@ -8,7 +8,6 @@ and ends the list.
 
 from __future__ import annotations
 
-import re
 from os import path as paths
 
 from yantra.astra_sim.keys import Keys
@@ -103,6 +102,8 @@ def _algorithm(keys: Keys, key: str, name: str) -> str:
         )
         hint = did_you_mean(name, _PLAIN + _WINDOWED)
         raise keys.error(key, f"unknown algorithm; {expected}{hint}")
+    import re
+
     match = re.match(_WINDOW, name[len(family) :][:_WINDOW_DIGITS])
     if match is None:
         raise keys.error(key, expected_got(f"{family} and a window, such as {family}4", name))

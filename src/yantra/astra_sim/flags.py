@@ -7,13 +7,16 @@ but the standard library is imported, as this stands in the way of every run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
-
 from yantra.astra_sim.numbers import read_integer, read_number
 from yantra.astra_sim.system import SchedulingKeys
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.light import Literal
 from yantra.base.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
 NetworkBackend = Literal["congestion-unaware", "congestion-aware"]
 

@@ -7,11 +7,13 @@ not fit, is an error here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
-
 from yantra.base.documents import Path, parse_json, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
 
 
 class Keys:
@@ -91,14 +93,11 @@ class Keys:
 
     def float32(self, key: str, default: float) -> float:
         """Return a C++ `float` that is not negative, as the double of equal value."""
-        from struct import pack, unpack
-
         value = self._not_negative(key, float(self._number(key, default, or_bool=True)))
         try:
-            single: float = unpack("<f", pack("<f", value))[0]
+            return _single(value)
         except OverflowError:
             raise self.error(key, expected_got("a 32-bit float", value)) from None
-        return single
 
     def not_zero(self, key: str) -> bool:
         """Return whether a switch is on: anything that is not the number 0, even `false`."""
@@ -136,6 +135,16 @@ class Keys:
         if value < 0:
             raise self.error(key, f"must be at least 0; got {show(value)}")
         return value
+
+
+def _single(value: float) -> float:
+    """Return a number as a 32-bit float; OverflowError if it is none."""
+    if value == 0:
+        return value
+    from struct import pack, unpack
+
+    single: float = unpack("<f", pack("<f", value))[0]
+    return single
 
 
 def _one_of(names: list[str]) -> str:

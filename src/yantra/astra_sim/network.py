@@ -8,13 +8,16 @@ does: `010` is octal and `0x10` hexadecimal where an integer stands.
 from __future__ import annotations
 
 from os import path as paths
-from typing import Any
 
 from yantra.astra_sim.numbers import read_integer, read_number
 from yantra.base.documents import Path, parse_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
 from yantra.base.fields.plugin_names import read_name
 from yantra.scenario.types import Dimension, Topology
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _KINDS = {
     "Ring": "ring",

@@ -8,12 +8,11 @@ second.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from yantra.astra_sim.algorithms import read_algorithms
 from yantra.astra_sim.keys import Keys
 from yantra.base.documents import Path
 from yantra.base.errors import UnsupportedError
+from yantra.base.light import Literal
 from yantra.base.records import Record
 from yantra.scenario.types import (
     AllReduceShape,

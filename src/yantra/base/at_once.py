@@ -6,11 +6,11 @@ must be worth a thread, tens of microseconds. Small ones are made here and start
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from yantra.base.light import TypeVar
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future, ThreadPoolExecutor
 
 Item = TypeVar("Item")
@@ -27,7 +27,7 @@ def in_order(
     """
     at_once = 0
     pool: ThreadPoolExecutor | None = None
-    pending: deque[Future[Answer]] = deque()
+    pending: list[Future[Answer]] = []  # a few
     source = iter(items)
     try:
         while True:
@@ -37,7 +37,7 @@ def in_order(
                 break
             except Exception:
                 while pending:  # one of them may raise, and comes first
-                    yield pending.popleft().result()
+                    yield pending.pop(0).result()
                 raise
             if at_once == 0 and is_large(item):
                 from yantra.base.cores import cores
@@ -52,9 +52,9 @@ def in_order(
                 pool = ThreadPoolExecutor(at_once)
             pending.append(pool.submit(call, item))
             if len(pending) > 2 * at_once:
-                yield pending.popleft().result()
+                yield pending.pop(0).result()
         while pending:
-            yield pending.popleft().result()
+            yield pending.pop(0).result()
     finally:
         if pool is not None:
             pool.shutdown(wait=True, cancel_futures=True)

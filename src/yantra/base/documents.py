@@ -8,17 +8,18 @@ was built in.
 
 from __future__ import annotations
 
-import re
 from math import isinf
 from os import PathLike
-from typing import TYPE_CHECKING, Any
 
 from yantra.base.errors import ConfigError, show
+from yantra.base.light import cast
 from yantra.base.plain_yaml import read_plain
 from yantra.base.regular import read_regular
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any
 
 Path = str | PathLike[str]
 
@@ -31,8 +32,8 @@ _DEEPEST = 50
 _JSON_WORDS = {"true": True, "false": False, "null": None, "": None, "~": None}
 
 
-def read_text(path: Path, *, encoding: str = "utf-8-sig") -> str:
-    """Return the text of a UTF-8 file; without its byte-order mark, which "utf-8" keeps.
+def read_text(path: Path, *, keep_mark: bool = False) -> str:
+    """Return the text of a UTF-8 file, without its byte-order mark unless that is kept.
 
     A file packed with gzip is unpacked, whatever its name.
     """
@@ -40,7 +41,8 @@ def read_text(path: Path, *, encoding: str = "utf-8-sig") -> str:
         content = read_regular(path)
         if content[:2] == _GZIP:
             content = _unpacked(content, path)
-        return content.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
+        text = content.decode().replace("\r\n", "\n").replace("\r", "\n")
+        return text if keep_mark else text.removeprefix("\ufeff")
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -65,8 +67,6 @@ def parse_json(text: str, name: str) -> tuple[Any, list[str]]:
     `name` is the file the errors name. Of a repeated key the last value counts, and what follows
     the value is not read: so does nlohmann::json 3.10 behind `stream >> json`.
     """
-    import json
-
     warnings: list[str] = []
 
     def merge(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -80,23 +80,50 @@ def parse_json(text: str, name: str) -> tuple[Any, list[str]]:
     def constant(word: str) -> None:
         raise _not_json(name, f"{word} is not a JSON value")
 
-    decoder = json.JSONDecoder(
-        object_pairs_hook=merge,
-        parse_float=lambda number: _number(number, name),
-        parse_int=lambda number: _number(number, name),
-        parse_constant=constant,
-    )
+    def number(digits: str) -> int | float:
+        return _number(digits, name)
+
+    hooks = {
+        "object_pairs_hook": merge,
+        "parse_float": number,
+        "parse_int": number,
+        "parse_constant": constant,
+    }
     start = len(text) - len(text.lstrip(" \t\r\n"))
     try:
-        tree, end = decoder.raw_decode(text, start)
-    except json.JSONDecodeError as error:
-        raise _at(name, error.lineno, error.colno, f"not JSON: {_lower(error.msg)}") from None
+        tree, end = _scanned(text, start, hooks) or _decoded(text, start, hooks, name)
     except RecursionError:
         raise _not_json(name, "nested too deeply") from None
     rest = text[end:].strip()
     if rest:
         warnings.append(f"{name}: text after the JSON value is ignored: {show(rest)}")
     return tree, warnings
+
+
+def _scanned(text: str, start: int, hooks: dict[str, Any]) -> tuple[Any, int] | None:
+    """Return the value at a place and where it ends, None if `json` is to say what is wrong.
+
+    This is the scanner that `json` uses, without the regular expressions that it imports.
+    """
+    try:
+        from _json import make_scanner
+    except ImportError:  # an interpreter without it
+        return None
+    settings = type("Settings", (), {"strict": True, "object_hook": None, "memo": {}} | hooks)
+    try:
+        found: tuple[Any, int] = make_scanner(cast("Any", settings))(text, start)
+    except (StopIteration, ValueError):
+        return None
+    return found
+
+
+def _decoded(text: str, start: int, hooks: dict[str, Any], name: str) -> tuple[Any, int]:
+    import json
+
+    try:
+        return json.JSONDecoder(**hooks).raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise _at(name, error.lineno, error.colno, f"not JSON: {_lower(error.msg)}") from None
 
 
 def parse_own_json(text: str, name: str) -> dict[str, Any]:
@@ -218,6 +245,8 @@ def _kind(event: Any) -> str:
 def _plain_scalar(text: str) -> Any:
     if text in _JSON_WORDS:
         return _JSON_WORDS[text]
+    import re
+
     match = re.fullmatch(_JSON_NUMBER, text)
     if match is None:
         return text

@@ -7,7 +7,10 @@ the exit status of a command: the user's input (2), the model's answer (3), our 
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _LONGEST_SHOWN = 60
 

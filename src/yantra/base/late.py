@@ -8,8 +8,12 @@ names lists them twice, once for type checkers and once by file.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from importlib import import_module
+
+from yantra.base.light import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 
 def late(

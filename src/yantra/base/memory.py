@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 from yantra.base.errors import ConfigError
 from yantra.base.units import format_size, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SHARE = 0.9
 """Of the memory that is free: the limit where nobody sets one."""
@@ -48,8 +50,8 @@ _needs: list[Callable[[], str]] = []
 def free_bytes() -> int:
     """Return the memory that is free: of the machine, or of the control group if that has less."""
     try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            free = next(int(line.split()[1]) * 1024 for line in file if "MemAvailable" in line)
+        with open("/proc/meminfo", "rb") as file:
+            free = next(int(line.split()[1]) * 1024 for line in file if b"MemAvailable" in line)
     except (OSError, StopIteration):
         free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     return min(free, _free_in_group(free))
@@ -73,26 +75,30 @@ def read_limit(text: str, where: str = WHERE) -> int:
     return int(min(size, sys.maxsize))
 
 
-@contextmanager
-def limited(most: int | None = None) -> Iterator[None]:
-    """Keep the process below `most` bytes, or below a share of what is free.
+class limited:  # noqa: N801  # said as `with limited(...)`
+    """Keeps the process below `most` bytes, or below a share of what is free.
 
     Raises ConfigError where the process has taken more already.
     """
-    used = _used_bytes()
-    own = limit() if most is None else Limit(most, True)
-    if own.bytes <= used:
-        problem = f"must be above {format_size(used)}, which is in use before the run"
-        raise ConfigError(WHERE, f"{problem}; got {format_size(own.bytes)}")
-    before = _set_limit(own.bytes)
-    _in_force.append(own)
-    _last[:] = [own]
-    try:
-        yield
-    finally:
+
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most
+        self._before: tuple[int, int] | None = None
+
+    def __enter__(self) -> None:
+        used = _used_bytes()
+        own = limit() if self._most is None else Limit(self._most, True)
+        if own.bytes <= used:
+            problem = f"must be above {format_size(used)}, which is in use before the run"
+            raise ConfigError(WHERE, f"{problem}; got {format_size(own.bytes)}")
+        self._before = _set_limit(own.bytes)
+        _in_force.append(own)
+        _last[:] = [own]
+
+    def __exit__(self, *why: object) -> None:
         _in_force.pop()
-        if before is not None:
-            _restore(before)
+        if self._before is not None:
+            _restore(self._before)
 
 
 def is_limited() -> bool:
@@ -138,8 +144,8 @@ def _restore(before: tuple[int, int]) -> None:
 def _used_bytes() -> int:
     """Return the data of this process as the kernel counts it; 0 if it does not say."""
     try:
-        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
-            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmData:"))
+        with open("/proc/self/status", "rb") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith(b"VmData:"))
     except (OSError, StopIteration):
         return 0
 

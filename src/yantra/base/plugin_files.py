@@ -8,11 +8,10 @@ is in `plugin_modules.py`.
 from __future__ import annotations
 
 import os
-import re
 import sys
-from typing import Any
 
 from yantra.base.errors import ConfigError
+from yantra.base.light import Any
 
 Named = str | type[Any]
 """How a plug-in is given: by its name, by the path of its file, or as the class itself."""
@@ -25,7 +24,11 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep
 
 def split_path(name: str) -> tuple[str, str] | None:
     """Return the path that a name is and what follows behind a colon, None if it is no path."""
-    match = re.fullmatch(_PATH, name) if ".py" in name else None
+    if ".py" not in name:
+        return None
+    import re
+
+    match = re.fullmatch(_PATH, name)
     return None if match is None else (match[1], match[2] or "")
 
 
@@ -42,6 +45,10 @@ def name_in(path: str) -> str:
 
 def name_said(source: str) -> str | None:
     """Return the name that a file's line PLUGIN_NAME gives its plug-in, None if it has no line."""
+    if "\nPLUGIN_NAME" not in f"\n{source}":
+        return None
+    import re
+
     named = re.search(_NAME_LINE, source)
     return named and named[1]
 

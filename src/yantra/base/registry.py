@@ -14,26 +14,24 @@ that an entry point repeats its name is reported when the names are listed.
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Iterable
-from functools import cache, cached_property
-from importlib import import_module
 from os import path as paths
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from yantra.base import plugin_files
 from yantra.base.errors import ConfigError, InternalError, did_you_mean, show
+from yantra.base.light import Generic, TypeVar, cache, cached_property, cast, import_module
 from yantra.base.plugin_files import Named
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from importlib.metadata import EntryPoint, EntryPoints
+    from typing import Any
 
 T = TypeVar("T")
 
-_PLUGIN_LINE = r"(?m)^PLUGIN\b"
+_PLUGIN = "PLUGIN"
 _GROUPS = "yantra."  # what the names of all groups of entry points begin with
-_NUMBERED = r"(?s)(.*[^0-9])([0-9]+)"
 
 
 _registries: dict[str, Registry[Any]] = {}
@@ -162,10 +160,10 @@ class Registry(Generic[T]):
         path = plugin_files.split_path(name)
         if path is not None:
             return path
-        numbered = re.fullmatch(_NUMBERED, name) if name[-1:].isdecimal() else None
-        if numbered is None or name in self.names():
+        base = name.rstrip("0123456789")
+        if not base or base == name or name in self.names():
             return name, ""
-        return numbered[1], numbered[2]
+        return base, name[len(base) :]
 
     def shown(self, name: Named) -> str:
         """Return what texts call a plug-in: its name, that of its file, or that of the class."""
@@ -296,9 +294,15 @@ def _name_given(path: str, module: str) -> str | None:
             text = file.read()
     except OSError:
         return None
-    if not re.search(_PLUGIN_LINE, text):
+    if not any(map(_gives_plugin, text.split("\n"))):
         return None
     return plugin_files.name_said(text) or module
+
+
+def _gives_plugin(line: str) -> bool:
+    """Return whether a line of source begins with the word PLUGIN."""
+    behind = line[len(_PLUGIN) :][:1]
+    return line.startswith(_PLUGIN) and not (behind.isalnum() or behind == "_")
 
 
 @cache

@@ -9,7 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import BinaryIO, NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO, NoReturn
 
 _KINDS = (
     (stat.S_ISFIFO, "a pipe"),

@@ -8,10 +8,12 @@ the float nearest to 100 ns. Symbols follow the SI brochure (9th edition) and IE
 
 from __future__ import annotations
 
-import re
-from typing import Final, Literal
-
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.light import Literal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 Kind = Literal["bandwidth", "time", "size", "flops", "time_per_byte", "power", "price", "frequency"]
 
@@ -87,6 +89,8 @@ def parse(text: object, kind: Kind, to: str, where: str = "quantity") -> float:
     """
     if not isinstance(text, str):
         raise ConfigError(where, _no_unit(text, kind))
+    import re
+
     match = re.fullmatch(_QUANTITY, text.strip())
     if match is None or not (match[2] or match[3]):
         raise ConfigError(where, f"not a quantity; {_expectation(kind, text)}")

@@ -6,13 +6,15 @@ gzip is told by its first bytes and not by the file's name, as the field's reade
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable
-from contextlib import nullcontext
-from typing import BinaryIO, cast
 
 from yantra.base.errors import ConfigError, TraceError, did_you_mean
+from yantra.base.light import cast
 from yantra.base.regular import read_regular
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import BinaryIO
 
 GZIP = b"\x1f\x8b"
 _OTHER_PACKERS = {
@@ -62,6 +64,8 @@ def save(data: bytes, path: str | os.PathLike[str]) -> None:
 
 def save_pieces(pieces: Iterable[bytes], path: str | os.PathLike[str]) -> None:
     """Write `pieces` one after the other, as `save` does; they are asked for one at a time."""
+    from contextlib import nullcontext
+
     from yantra.base.output import whole_file
 
     packed = os.fspath(path).endswith(".gz")
@@ -91,9 +95,11 @@ def save_text(pieces: Iterable[str], path: str | os.PathLike[str]) -> None:
 def is_json(data: bytes) -> bool:
     """Whether `data` is the text of a JSON object and not an .et file, which may begin alike."""
     head = data[:4096]
-    if head.lstrip(b" \t\r\n\xef\xbb\xbf")[:1] != b"{" or not re.match(_JSON_OBJECT, head):
+    if head.lstrip(b" \t\r\n\xef\xbb\xbf")[:1] != b"{":
         return False
-    return not re.search(_BINARY, head)
+    import re
+
+    return re.match(_JSON_OBJECT, head) is not None and not re.search(_BINARY, head)
 
 
 def what_it_is(data: bytes) -> str:
@@ -120,7 +126,7 @@ def _packing(file: BinaryIO) -> BinaryIO:
     """gzip without a time or a name, so that equal traces make equal files."""
     import gzip
 
-    return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0))
+    return cast("BinaryIO", gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0))
 
 
 def near(path: str) -> str:

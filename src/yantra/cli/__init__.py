@@ -10,12 +10,17 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
 from contextvars import ContextVar
 
 from yantra import __version__
 from yantra.base.errors import ConfigError, YantraError, as_json, internal_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable, Sequence
+else:
+    import _signal as signal  # `signal` imports `enum`, to give its numbers names
 
 _JSON = frozenset({"--json", "--json=true", "--json=1"})
 COMPLETING = "_YANTRA_COMPLETE"  # set by a shell that asks what may follow
@@ -92,15 +97,15 @@ class _TerminatedError(KeyboardInterrupt):
 
 
 def _end_on_sigterm() -> None:
-    import signal
-
     def end(_signal: int, _frame: object) -> None:
         raise _TerminatedError
 
     # A handler that is not the default is somebody's own, as is a process that runs us in a thread.
-    with suppress(ValueError):
-        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+    try:
+        if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
             signal.signal(signal.SIGTERM, end)
+    except ValueError:
+        return
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from yantra.astra_sim import flags as options
 from yantra.astra_sim import from_flags
@@ -15,7 +13,10 @@ from yantra.scenario import Scenario
 from yantra.scenario.quirks import ASTRA_SIM
 from yantra.scenario.quirks import parse as parse_quirks
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from yantra.compile import Model
     from yantra.result import Result
     from yantra.scenario.types import Fold

@@ -11,12 +11,15 @@ and HalvingDoubling.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise, repeat
 
 from yantra.base.tuples import NamedTuple
 from yantra.collectives.program import Side
 from yantra.collectives.schedule import Kind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class HandOvers(NamedTuple):

@@ -11,10 +11,12 @@ n.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from yantra.collectives.program import GraphProgram, Op
 from yantra.collectives.schedule import Kind, Move, Schedule, Symmetry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
 
 
 def lower(schedule: Schedule) -> GraphProgram:

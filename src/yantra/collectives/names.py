@@ -6,8 +6,6 @@ dimension.
 
 from __future__ import annotations
 
-import re
-
 from yantra.base.errors import ConfigError, did_you_mean
 from yantra.base.plugin_files import Named
 from yantra.base.tuples import NamedTuple
@@ -58,10 +56,10 @@ def spelled_for_astra_sim(name: str) -> str:
 
 def split_window(text: str, where: str) -> tuple[str, int | None]:
     """Split `direct4` into `direct` and 4; no digits at the end mean no window."""
-    match = re.fullmatch(r"(.*[^0-9])([0-9]+)", text)
-    if match is None:
+    name = text.rstrip("0123456789")
+    digits = text[len(name) :]
+    if not name or not digits:
         return text, None
-    name, digits = match.groups()
     return name, window_of(text, name, digits, where)
 
 

@@ -10,11 +10,14 @@ the program rounds up, so that nothing is lost. Programs are plain frozen values
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal, TypeAlias
-
+from yantra.base.light import Literal
 from yantra.base.tuples import NamedTuple
 from yantra.collectives.schedule import Symmetry, shifted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TypeAlias
 
 Side = Literal["z", "nz"]
 RingKind = Literal["usual", "group"]

@@ -24,11 +24,12 @@ owner. In an all-to-all, block (s * n + d) * c + i is the i-th of c blocks that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from enum import StrEnum
-from typing import Literal
-
+from yantra.base.light import Literal, StrEnum
 from yantra.base.tuples import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 Symmetry = Literal["none", "add", "xor"]
 

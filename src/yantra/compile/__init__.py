@@ -6,9 +6,6 @@ lowered once, so that cost follows the number of different ranks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
-
 from yantra import _core
 from yantra.base.callable_module import make_callable
 from yantra.base.errors import ConfigError, UnsupportedError
@@ -37,7 +34,10 @@ from yantra.network import level_of
 from yantra.scenario import Scenario
 from yantra.scenario.quirks import ASTRA_SIM, Quirk, parse
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from yantra.chakra import Trace
     from yantra.compile.fabric import OnFabric
 

@@ -6,15 +6,15 @@ keeps a layout and a lowest rank for each, and no lists of members.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING
-
 from yantra import _core
 from yantra.base.errors import UnsupportedError
 from yantra.base.tuples import NamedTuple
 from yantra.scenario import Resources
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
     from yantra.workloads.templates.rules import Family
 
 _TAGS = 500_000_000  # ASTRA-sim takes stream numbers modulo this for tags

@@ -7,7 +7,9 @@ all bytes, for which the first is read once more.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SMALL = 1 << 18
 """Bytes of a content that is kept."""

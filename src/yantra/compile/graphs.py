@@ -7,11 +7,7 @@ reading them. Large files are decoded on all cores, while the next ones are read
 from __future__ import annotations
 
 import os
-from array import array
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from yantra import _core
 from yantra.base.at_once import in_order
@@ -23,11 +19,18 @@ from yantra.scenario import Templates, Traces, TrainingStep, WorkloadFile
 from yantra.scenario.quirks import Quirk
 from yantra.scenario.types import DeviceOf, Workload
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Iterator, Mapping, MutableSequence, Sequence
+
     from yantra.chakra.trace import Trace
 
 _WORTH_A_THREAD = 1 << 18
 """Bytes of a trace file that is decoded beside others, a quarter of a millisecond."""
+
+_WORTH_AN_ARRAY = 1000
+"""Ranks from which on `array` is faster, with what its import takes."""
 
 
 class Graphs:
@@ -53,11 +56,22 @@ class Graphs:
         self.launches = launches
         self.distinct: list[_core.Graph] = []
         self.sources: list[str] = []
-        self.by_rank = array("I")
+        self.by_rank: MutableSequence[int] = []
         self.warnings: list[str] = []
         self.device_of: list[int] = []
-        self.device_of_rank = array("I")
+        self.device_of_rank: Sequence[int] = []
         self.arriving: dict[str, list[tuple[int, _core.Graph]]] = {}
+
+    def column(self) -> array[int] | memoryview[int]:
+        """Return `by_rank` as the core takes it, 32 bits for each."""
+        if len(self.by_rank) >= _WORTH_AN_ARRAY:
+            from array import array
+
+            return array("I", self.by_rank)
+        column = memoryview(bytearray(4 * len(self.by_rank))).cast("I")
+        for rank, at in enumerate(self.by_rank):
+            column[rank] = at
+        return column
 
     def of(self, rank: int) -> _core.Graph:
         """Return the graph of a rank."""
@@ -73,6 +87,8 @@ class Graphs:
         Those of jobs that may arrive follow, each once for its rank. With `device` only what its
         ranks run.
         """
+        from collections import Counter
+
         ranks = Counter(self.by_rank)
         for at, (graph, source) in enumerate(zip(self.distinct, self.sources, strict=True)):
             if device is None or not self.device_of or self.device_of[at] == device:
@@ -96,15 +112,15 @@ class Graphs:
         """Give ranks with a device of their own graphs of their own, which are the same objects."""
         if not devices:
             return
-        self.device_of_rank = array("I", [0]) * len(self.by_rank)
+        self.device_of_rank = device_of_rank = [0] * len(self.by_rank)
         for at, part in enumerate(devices, 1):
             for rank in part.ranks:
-                self.device_of_rank[rank] = at
+                device_of_rank[rank] = at
         pairs = list(zip(self.by_rank, self.device_of_rank, strict=True))
         places = {pair: at for at, pair in enumerate(dict.fromkeys(pairs))}
         self._take([graph for graph, _ in places])
         self.device_of = [device for _, device in places]
-        self.by_rank = array("I", [places[pair] for pair in pairs])
+        self.by_rank = [places[pair] for pair in pairs]
 
     def _take(self, graphs: Sequence[int]) -> None:
         """Make the distinct graphs those at some of their places, which may stand several times."""
@@ -226,6 +242,8 @@ def _of_objects(graphs: Graphs, workload: Traces, ranks: int, quirks: frozenset[
         where = f"trace of rank {rank}"
         graph = graphs.made_of(traces[rank], where, merge_duplicates=merge)
         graphs.add(graph, where, quirks)
+    from array import array
+
     one = array("I", [0])
     graphs.by_rank = one * ranks if shared else array("I", [places[name] for name in names])
 

@@ -46,7 +46,7 @@ def lower_jobs(
     for lowered, graph, source in zip(all_lowered, graphs.distinct, graphs.sources, strict=True):
         refuse(lowered.problems, graph, source)
         jobs.append(order.of(lowered.job, graph))
-    builder.set_jobs(jobs, graphs.by_rank)
+    builder.set_jobs(jobs, graphs.column())
     found = builder.check_ranks()
     if found is not None:
         at = graphs.by_rank[found.rank]

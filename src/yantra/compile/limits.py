@@ -8,12 +8,14 @@ What only a run can find (a message over a slow link, the sum of all times) ends
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from yantra import _core
 from yantra.base.errors import ConfigError, TraceError
 from yantra.compile.graphs import Graphs
 from yantra.scenario import Device, Scenario
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SLOWEST = 1.0
 """The lowest rate that is not 0, in bytes or operations a second."""

@@ -6,11 +6,9 @@ harm until a collective needs it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from functools import cache, lru_cache
-
 from yantra import _core
 from yantra.base.errors import ConfigError, TraceError, UnsupportedError
+from yantra.base.light import cache
 from yantra.base.plugin_files import Named
 from yantra.base.tuples import NamedTuple
 from yantra.chakra import files
@@ -29,6 +27,10 @@ from yantra.fabric.topologies import topologies
 from yantra.scenario import Collectives, Custom, Scenario
 from yantra.scenario.quirks import Quirk
 from yantra.scenario.types import COLLECTIVE_TYPES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
 
 KINDS = tuple(Kind)
 _OF_COMM_TYPE = (
@@ -507,6 +509,6 @@ def _operation(op: Op) -> _core.Operation:
     )
 
 
-@lru_cache(maxsize=1024)
+@cache
 def _share(num: int, den: int) -> _core.Share:
     return _core.Share(num, den)

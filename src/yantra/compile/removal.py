@@ -12,13 +12,16 @@ The idea is the limit study of architecture research: make one resource ideal an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from math import inf
-from typing import Literal, get_args
 
 from yantra import _core
 from yantra.base.errors import ConfigError, hint
+from yantra.base.light import Literal, get_args
 from yantra.scenario import Dimension, Scenario
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Cause = Literal[
     "bandwidth",

@@ -7,10 +7,10 @@ touched, so runs without one cost what they cost before.
 from __future__ import annotations
 
 from math import log2
-from typing import TYPE_CHECKING
 
 from yantra.base.tuples import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.compute.model import Estimates, Kernels
     from yantra.scenario import Scenario

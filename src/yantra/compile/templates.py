@@ -6,9 +6,6 @@ Simulating the templates gives, to the bit, what simulating the expanded traces 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from yantra import _core
 from yantra.base.errors import ConfigError
 from yantra.chakra.graphs import read_graph
@@ -16,7 +13,10 @@ from yantra.compile.graphs import Graphs
 from yantra.scenario.quirks import Quirk
 from yantra.scenario.training import templates_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from yantra.chakra.relative import Names
     from yantra.scenario import Templates, TrainingStep, WorkloadFile
     from yantra.workloads.templates import Workload
@@ -67,7 +67,7 @@ class TemplateGraphs(Graphs):
             )
             for (groups, peers), graph in zip(self.rules, self.distinct, strict=True)
         ]
-        assignment = builder.assign(uses, self.by_rank)
+        assignment = builder.assign(uses, self.column())
         if assignment.faulty is not None:
             rank = assignment.faulty
             self.workload.meaning(rank, names_of(self.of(rank)))

@@ -11,7 +11,6 @@ Source: ASTRA-sim 2 (master of 2026-03), observed on its binaries.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 from yantra import _core
 from yantra._core import NodeClass
@@ -21,6 +20,10 @@ from yantra.compile.kernels import roofline_of
 from yantra.result import Result
 from yantra.result.codes import NEVER, NODE_TYPES
 from yantra.scenario import COLLECTIVE_TYPES, Custom
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _CLASSES = {
     NodeClass.GPU: "GPU",

@@ -7,10 +7,13 @@ to ten (spdlog's rotating file sink, as upstream sets it up).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from itertools import pairwise
 
 from yantra.base.errors import ConfigError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _LARGEST_BYTES = 10 * 1024 * 1024
 _KEPT = 10

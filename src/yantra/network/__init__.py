@@ -7,10 +7,6 @@ options. ASTRA-sim's names of two levels are understood, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from typing import TYPE_CHECKING, Any
-
 from yantra.base.errors import ConfigError, YantraError, did_you_mean
 from yantra.base.fields import (
     Number,
@@ -23,12 +19,17 @@ from yantra.base.fields import (
     named,
     options_of,
 )
+from yantra.base.light import cache
 from yantra.base.plugin_files import Named, what_was_raised
 from yantra.base.records import Record
 from yantra.base.registry import Registry
 from yantra.base.tuples import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from yantra import _core
     from yantra.network.model import Fabric, NetworkModel
 

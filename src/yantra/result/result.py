@@ -6,15 +6,16 @@ says when the ranks finished costs nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
-
 from yantra import _core
 from yantra.base.errors import UnsupportedError
+from yantra.base.light import cached_property
 from yantra.result.table_names import RECORDED_TABLES, TABLES, check_table_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
     import numpy as np
 
     from yantra.base.output import Path

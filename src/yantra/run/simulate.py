@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
 from yantra import _core
 from yantra.base.documents import Path
 from yantra.base.errors import DeadlockError, UnsupportedError
@@ -17,17 +14,20 @@ from yantra.scenario import Scenario, load
 from yantra.scenario.quirks import Quirk
 from yantra.scenario.types import Fold
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from yantra.result.bound import Bound
     from yantra.result.disturbed import Disturbed
     from yantra.result.figures import Interval
     from yantra.result.recording import Recording
 
+    Progress = Callable[[int, int], None]
+    """Called now and then with the nodes done and the nodes in all."""
+
 _EVENTS_PER_SLICE = 1_000_000
 _AnySimulation = _core.Simulation | _core.RecordedSimulation
-
-Progress = Callable[[int, int], None]
-"""Called now and then with the nodes done and the nodes in all."""
 
 
 def simulate(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from yantra import _core
 from yantra.base import memory
 from yantra.base.errors import UnsupportedError
 from yantra.base.tuples import NamedTuple
 from yantra.base.units import format_size
 from yantra.compile import Model
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _MOST_QUEUES = 2**32 - 1
 _SURELY_FREE = 16 * 2**20  # bytes; to ask the system for less takes as long as a small run

@@ -8,8 +8,6 @@ collective algorithms exist is found by `compile`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from yantra import compute as computes
 from yantra import memory as memories
 from yantra.base.errors import ConfigError, expected_got, show
@@ -20,7 +18,10 @@ from yantra.scenario.layout import DEVICE, IN_CLUSTER, IN_SCENARIO, MEMORY
 from yantra.scenario.training import ranks_of
 from yantra.schedulers import class_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from yantra.base.fields import Section
     from yantra.base.plugin_files import Named
     from yantra.base.records import Record

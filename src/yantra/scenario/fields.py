@@ -6,10 +6,8 @@ All others are kinds of `yantra.base.fields`. What relates several fields is the
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from os import path as paths
-from typing import Any
 
 from yantra.base.documents import parse_json, parse_yaml, read_text
 from yantra.base.errors import ConfigError, expected_got
@@ -18,6 +16,10 @@ from yantra.base.fields.plugin_names import read_name, write_name
 from yantra.base.plugin_files import Named
 from yantra.base.registry import Registry
 from yantra.scenario.types import Algorithms, Custom, Topology
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _SPANS = "[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*"
 _MOST_RANKS = 10_000_000
@@ -79,13 +81,19 @@ class AlgorithmName(PluginName):
         return algorithms
 
 
+def _is_spans(text: str) -> bool:
+    import re
+
+    return re.fullmatch(_SPANS, text) is not None
+
+
 class Ranks(Field):
     """Ranks as a text of numbers and spans such as `0-7,12`, or as a list; held in order."""
 
     expected = "ranks such as 0-7,12, or a list of ranks"
 
     def read(self, tree: Any, where: str, folder: str) -> tuple[int, ...]:
-        if isinstance(tree, str) and re.fullmatch(_SPANS, tree):
+        if isinstance(tree, str) and _is_spans(tree):
             ends = [[int(end) for end in span.split("-")] for span in tree.split(",")]
             if any(span[-1] - span[0] > _MOST_RANKS for span in ends):
                 raise ConfigError(where, expected_got(self.expected, tree))

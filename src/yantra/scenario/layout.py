@@ -8,8 +8,6 @@ follow from it.
 
 from __future__ import annotations
 
-from typing import Any
-
 from yantra import compute as computes
 from yantra import memory as memories
 from yantra import network as networks
@@ -43,6 +41,10 @@ from yantra.scenario.failure_fields import FAILURES
 from yantra.scenario.fields import AlgorithmList, Dimensions, GroupTable, Ranks, TopologyName
 from yantra.scenario.training import STEP
 from yantra.schedulers import FIELD as SCHEDULER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Cluster(Record):

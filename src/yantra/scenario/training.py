@@ -9,16 +9,18 @@ not make them anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from os import path as paths
-from typing import TYPE_CHECKING, Any
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.fields import Field, Schema, Section, Whole
+from yantra.base.light import cache
 from yantra.scenario.types import Templates, TrainingStep, WorkloadFile
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
     from yantra.workloads.job_file import TrainingJob
     from yantra.workloads.templates import Workload
 
@@ -170,12 +172,19 @@ def templates_of(workload: WorkloadFile | Templates | TrainingStep) -> Workload:
         return load(workload.path)
     if isinstance(workload, TrainingStep):
         is_known_by_name = not any(files_of_step(workload))
-        return _trained(workload) if is_known_by_name else _trained.__wrapped__(workload)
+        return _kept()(workload) if is_known_by_name else _trained(workload)
     templates: Workload = workload.workload
     return templates
 
 
-@lru_cache(maxsize=_STEPS_KEPT)
+@cache
+def _kept() -> Callable[[TrainingStep], Workload]:
+    """Return `_trained`, which keeps its last answers."""
+    from functools import lru_cache
+
+    return lru_cache(maxsize=_STEPS_KEPT)(_trained)
+
+
 def _trained(step: TrainingStep) -> Workload:
     from yantra.workloads.training.train import train
 

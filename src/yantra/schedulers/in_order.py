@@ -5,10 +5,9 @@ Right for traces whose ids follow the order in which a program issued its work, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from yantra.schedulers.scheduler import Nodes, Scheduler
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray

@@ -8,17 +8,18 @@ it came from, `write` turns a value into a tree that reads back as an equal valu
 
 from __future__ import annotations
 
-import re
 import sys
 from math import inf
 from os import path as paths
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from yantra.base import units
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.light import Any, get_args
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fractions import Fraction
+    from typing import ClassVar
 
 Schema = dict[str, Any]
 
@@ -90,6 +91,8 @@ def factor_of(value: object) -> Fraction | None:
 
     `RELATIVE` is their spelling.
     """
+    import re
+
     match = re.fullmatch(RELATIVE, value) if isinstance(value, str) else None
     if match is None:
         return None
@@ -328,6 +331,8 @@ class File(Text):
     def schema(self) -> Schema:
         if not self._ending:
             return super().schema()
+        import re
+
         return {
             "type": "string",
             "pattern": f"{re.escape(self._ending)}$",

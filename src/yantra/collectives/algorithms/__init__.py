@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from yantra.base.registry import Registry
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.collectives.algorithm import CollectiveAlgorithm
 

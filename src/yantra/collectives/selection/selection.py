@@ -9,11 +9,13 @@ size.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
-
 from yantra.base.fields import Section
 from yantra.base.tuples import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, ClassVar
 
 
 class Group(NamedTuple):

@@ -6,10 +6,13 @@ numbers; what software reaches stands beside the nominal rate where someone publ
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Literal
-
+from yantra.base.light import Literal
 from yantra.base.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 Basis = Literal["published", "derived", "estimate"]
 """Whether a source states the number, it follows from stated ones, or it is an informed guess."""

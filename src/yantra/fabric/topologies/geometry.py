@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import cache
 from math import isqrt
 
+from yantra.base.light import cache
 from yantra.fabric.topologies.topology import Link
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 
 def both_ways(pairs: Iterable[Link]) -> Iterator[Link]:

@@ -87,7 +87,7 @@ def convert_upstream(
 
 def _read(source: Path) -> _Input:
     where = str(source)
-    text = read_text(source, encoding="utf-8")
+    text = read_text(source, keep_mark=True)
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
