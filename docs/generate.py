@@ -21,7 +21,8 @@ from yantra.fabric.clusters import Number, describe
 from yantra.fabric.clusters.types import DTYPES
 from yantra.fabric.topologies import topologies
 from yantra.memory import models as memory_models
-from yantra.scenario.layout import DOCUMENT, NAMED, TEMPLATES, MemorySection
+from yantra.scenario.layout import DOCUMENT, TEMPLATES, MemorySection
+from yantra.scenario.named_layout import NAMED
 from yantra.scenario.quirk_stories import STORIES
 from yantra.scenario.training import STEP
 from yantra.schedulers import schedulers

@@ -59,12 +59,12 @@ __all__ = ["__version__", *_HOMES, *_MODULES]
 
 
 def __getattr__(name: str) -> object:
-    from importlib import import_module
+    if name not in _MODULES and name not in _HOMES:
+        raise AttributeError(f"module 'yantra' has no attribute '{name}'")
+    from yantra.base.light import import_module
 
     if name in _MODULES:
         return import_module(f"yantra.{_MODULES[name]}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'yantra' has no attribute '{name}'")
     value = getattr(import_module(f"yantra.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

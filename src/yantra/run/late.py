@@ -7,7 +7,6 @@ from yantra.base.errors import UnsupportedError
 from yantra.base.units import format_time
 from yantra.compile import Model
 from yantra.compile.limits import how_long, longest_ns
-from yantra.run.deadlock import named
 
 NOTABLE_TICKS = 2**60
 """A run that ends so late is told of: it is right, and seldom meant."""
@@ -18,6 +17,8 @@ def too_late(model: Model, late: _core.Late | None) -> UnsupportedError:
     assert late is not None  # the core says where before it throws
     where = f"at {format_time(late.tick / model.ticks_per_ns)}"
     if late.rank is not None and late.node is not None:
+        from yantra.run.deadlock import named
+
         where += f", rank {late.rank}, node {named(model, late.rank, late.node)}"
     lasts = how_long(model.ticks_per_ns)
     return UnsupportedError(

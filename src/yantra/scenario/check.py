@@ -15,7 +15,6 @@ from yantra.base.fields import kind_of, named
 from yantra.base.plugin_files import split_path
 from yantra.scenario import types
 from yantra.scenario.layout import DEVICE, IN_CLUSTER, IN_SCENARIO, MEMORY
-from yantra.scenario.training import ranks_of
 from yantra.schedulers import class_of
 
 TYPE_CHECKING = False
@@ -244,6 +243,8 @@ def _workload(scenario: Scenario) -> None:
     if isinstance(workload, types.WorkloadFile):
         return
     if isinstance(workload, types.TrainingStep):
+        from yantra.scenario.training import ranks_of
+
         needed = ranks_of(workload)
         if needed != ranks:
             raise ConfigError("workload.plan", f"has {needed} ranks, the cluster {ranks}")

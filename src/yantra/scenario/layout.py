@@ -3,7 +3,8 @@
 The file nests what the types keep flat (`cluster` holds topology, device and memory), and gives
 files where the types hold their parts. This table is all there is to say about one field: its key,
 its kind with unit and range, and what it means. Reader, checks, JSON Schema and reference page
-follow from it.
+follow from it. The mapping of a named cluster, which is replaced before a scenario is read, is in
+`named_layout.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from yantra import memory as memories
 from yantra import network as networks
 from yantra.base.errors import ConfigError, UnsupportedError, expected_got, hint
 from yantra.base.fields import (
-    Changes,
     Choice,
     Entry,
     File,
@@ -30,16 +30,13 @@ from yantra.base.fields import (
     Text,
     Whole,
 )
-from yantra.base.fields.named_file import COLLECTIVES_FILE, PROFILE, NamedFile
 from yantra.base.records import Record
 from yantra.collectives.selection import FIELD as SELECTION
-from yantra.fabric.clusters.types import Speeds
 from yantra.scenario import types
 from yantra.scenario.disturbances import Failure
 from yantra.scenario.fabric_fields import FabricField, PlacementField, RoutingField
 from yantra.scenario.failure_fields import FAILURES
 from yantra.scenario.fields import AlgorithmList, Dimensions, GroupTable, Ranks, TopologyName
-from yantra.scenario.training import STEP
 from yantra.schedulers import FIELD as SCHEDULER
 
 TYPE_CHECKING = False
@@ -63,28 +60,6 @@ class Cluster(Record):
     reroute_delay_ns: float = 0.0
 
 
-class NamedCluster(Record):
-    """The mapping `cluster` with a `name`: a cluster of `yantra.clusters`, and what differs."""
-
-    name: str
-    ranks: int | None = None
-    dtype: str | None = None
-    speeds: Speeds = "achievable"
-    profile: str | None = None
-    collectives: str | None = None
-    topology: types.Topology | None = None
-    device: types.Device = types.Device()
-    devices: tuple[types.DeviceOf, ...] = ()
-    memory: types.RemoteMemory = types.RemoteMemory()
-    machine: types.Machine = types.Machine()
-    fabric: Plugin | None = None
-    routing: PluginChoice | None = None
-    placement: types.Placement = types.Placement()
-    link_changes: str | None = None
-    failures: tuple[Failure, ...] = ()
-    reroute_delay_ns: float = 0.0
-
-
 _OF_A_NAMED_ONE = ("name", "ranks", "dtype", "speeds", "profile", "collectives")
 
 
@@ -95,10 +70,14 @@ class ClusterSection(Section):
         whole = {"name": tree} if isinstance(tree, str) else tree
         is_named = isinstance(whole, dict) and "name" in whole
         if path and (is_named or path[0] in _OF_A_NAMED_ONE):
+            from yantra.scenario.named_layout import NAMED
+
             return NAMED.put(whole, path, value, where, folder)
         return super().put(whole, path, value, where, folder)
 
     def schema(self) -> Schema:
+        from yantra.scenario.named_layout import NAMED
+
         return {"anyOf": [super().schema(), NAMED.schema(), Text().schema()]}
 
 
@@ -133,6 +112,12 @@ TEMPLATES = Section(
 )
 
 
+def _step() -> Section:
+    from yantra.scenario.training import STEP
+
+    return STEP
+
+
 class WorkloadSection(Section):
     """The mapping `workload`: traces and groups, a workload file that holds both, or a model."""
 
@@ -157,7 +142,7 @@ class WorkloadSection(Section):
         return section.put(tree, path, value, where, folder)
 
     def _sections(self) -> tuple[Section, ...]:
-        return (TEMPLATES, STEP, self)
+        return (TEMPLATES, _step(), self)
 
     def _section_of(self, tree: dict[str, Any]) -> Section:
         """Return the form of the workload: the first of which a key is there."""
@@ -165,14 +150,14 @@ class WorkloadSection(Section):
         return next(found, self)
 
     def _known(self, key: str) -> str:
-        known = [name for one in (self, TEMPLATES, STEP) for name in one.entries]
+        known = [name for one in (self, TEMPLATES, _step()) for name in one.entries]
         return hint(key, known)
 
     def check(self, value: Any, where: str) -> None:
         if isinstance(value, types.WorkloadFile):
             TEMPLATES.check(value, where)
         elif isinstance(value, types.TrainingStep):
-            STEP.check(value, where)
+            _step().check(value, where)
         elif isinstance(value, types.ChakraFiles):
             super().check(value, where)
         elif isinstance(value, types.Traces):
@@ -182,12 +167,12 @@ class WorkloadSection(Section):
             raise ConfigError(where, expected_got(expected, value))
 
     def write(self, value: Record, folder: str) -> dict[str, Any]:
-        sections = {types.WorkloadFile: TEMPLATES, types.TrainingStep: STEP}
+        sections = {types.WorkloadFile: TEMPLATES, types.TrainingStep: _step()}
         section = sections.get(type(value))
         return section.write(value, folder) if section else super().write(value, folder)
 
     def schema(self) -> Schema:
-        return {"anyOf": [super().schema(), TEMPLATES.schema(), STEP.schema()]}
+        return {"anyOf": [super().schema(), TEMPLATES.schema(), _step().schema()]}
 
 
 _GROUPS = GroupTable()
@@ -198,7 +183,7 @@ WORKLOAD = WorkloadSection(
         "groups": ("groups", _GROUPS, "communicator groups: id to ranks in ring order"),
     },
 )
-_DIMENSION = Section(
+DIMENSION = Section(
     types.Dimension,
     {
         "kind": ("kind", TopologyName(), "how the members are linked"),
@@ -292,21 +277,6 @@ MEMORY = MemorySection(
 )
 
 
-class LevelChanges(Dimensions):
-    """In a named cluster: all dimensions, or the keys of some that differ, by level."""
-
-    expected = "a list with one mapping per dimension, or {NVLink: {bandwidth: x2}}"
-
-    def __init__(self, item: Section) -> None:
-        super().__init__(item)
-        self.changes = Changes(item)
-
-    def schema(self) -> Schema:
-        by_name = {"type": "object", "additionalProperties": self.changes.schema()}
-        return {"anyOf": [super().schema(), by_name]}
-
-
-LEVELS = LevelChanges(_DIMENSION)
 MACHINE = Section(
     types.Machine,
     {
@@ -326,7 +296,7 @@ MACHINE = Section(
         ),
     },
 )
-_FABRIC: dict[str, Entry] = {
+FABRIC: dict[str, Entry] = {
     "fabric": (
         "fabric",
         FabricField(),
@@ -349,41 +319,12 @@ _FABRIC: dict[str, Entry] = {
 CLUSTER = ClusterSection(
     Cluster,
     {
-        "topology": ("topology", Dimensions(_DIMENSION), "dimensions, innermost first"),
+        "topology": ("topology", Dimensions(DIMENSION), "dimensions, innermost first"),
         "device": ("device", DEVICE, "what computes"),
         "devices": ("devices", Many(DEVICE_OF), "what computes on some ranks instead"),
         "memory": ("memory", MEMORY, "memory beyond the device"),
         "machine": ("machine", MACHINE, "its name, data sheet and price; changes no time"),
-        **_FABRIC,
-    },
-)
-NAMED = Section(
-    NamedCluster,
-    {
-        "name": ("name", Text(), "a named cluster, or the path of its file"),
-        "ranks": ("ranks", Whole(), "how many ranks; else as many as there are traces"),
-        "dtype": ("dtype", Text(), "the data type whose peak rate the roofline uses"),
-        "speeds": ("speeds", Choice(Speeds), "what software reaches, or the data sheet's"),
-        "profile": (
-            "profile",
-            NamedFile("yantra.compute.profiles", PROFILE),
-            "kernels measured on the very machine: a name or a file; speeds are then measured",
-        ),
-        "collectives": (
-            "collectives",
-            NamedFile("yantra.collectives.selection.own", COLLECTIVES_FILE),
-            "a file of collectives measured on the very machine; speeds are then measured",
-        ),
-        "topology": (
-            "topology",
-            LEVELS,
-            "another network, then without ranks; or what differs, by the name of the level",
-        ),
-        "device": ("device", Changes(DEVICE), "keys that differ"),
-        "devices": ("devices", Many(DEVICE_OF), "what computes on some ranks instead"),
-        "memory": ("memory", Changes(MEMORY), "keys that differ"),
-        "machine": ("machine", Changes(MACHINE), "keys that differ"),
-        **_FABRIC,
+        **FABRIC,
     },
 )
 _SHARED_BUS = Section(

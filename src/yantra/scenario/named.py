@@ -18,7 +18,8 @@ from yantra.base.fields import Changes
 from yantra.fabric import clusters
 from yantra.fabric.clusters import Cluster
 from yantra.fabric.clusters.types import Speeds
-from yantra.scenario.layout import CLUSTER, COLLECTIVES, LEVELS, NAMED, WORKLOAD, NamedCluster
+from yantra.scenario.layout import CLUSTER, COLLECTIVES, WORKLOAD
+from yantra.scenario.named_layout import LEVELS, NAMED, NamedCluster
 from yantra.scenario.training import STEP, ranks_of
 
 if TYPE_CHECKING:

@@ -1,0 +1,85 @@
+"""The layout of `cluster` where it names a cluster of `yantra.clusters`, and says what differs.
+
+Most of its keys are those of `layout.py`. It is a file of its own as a scenario has none of it once
+it is read: `named.py` puts the parts of the cluster in its place.
+"""
+
+from __future__ import annotations
+
+from yantra.base.fields import Changes, Choice, Many, Schema, Section, Text, Whole
+from yantra.base.fields.named_file import COLLECTIVES_FILE, PROFILE, NamedFile
+from yantra.base.fields.plugin import Plugin, PluginChoice
+from yantra.base.records import Record
+from yantra.fabric.clusters.types import Speeds
+from yantra.scenario import types
+from yantra.scenario.disturbances import Failure
+from yantra.scenario.fields import Dimensions
+from yantra.scenario.layout import DEVICE, DEVICE_OF, DIMENSION, FABRIC, MACHINE, MEMORY
+
+
+class NamedCluster(Record):
+    """The mapping `cluster` with a `name`: a cluster of `yantra.clusters`, and what differs."""
+
+    name: str
+    ranks: int | None = None
+    dtype: str | None = None
+    speeds: Speeds = "achievable"
+    profile: str | None = None
+    collectives: str | None = None
+    topology: types.Topology | None = None
+    device: types.Device = types.Device()
+    devices: tuple[types.DeviceOf, ...] = ()
+    memory: types.RemoteMemory = types.RemoteMemory()
+    machine: types.Machine = types.Machine()
+    fabric: Plugin | None = None
+    routing: PluginChoice | None = None
+    placement: types.Placement = types.Placement()
+    link_changes: str | None = None
+    failures: tuple[Failure, ...] = ()
+    reroute_delay_ns: float = 0.0
+
+
+class LevelChanges(Dimensions):
+    """In a named cluster: all dimensions, or the keys of some that differ, by level."""
+
+    expected = "a list with one mapping per dimension, or {NVLink: {bandwidth: x2}}"
+
+    def __init__(self, item: Section) -> None:
+        super().__init__(item)
+        self.changes = Changes(item)
+
+    def schema(self) -> Schema:
+        by_name = {"type": "object", "additionalProperties": self.changes.schema()}
+        return {"anyOf": [super().schema(), by_name]}
+
+
+LEVELS = LevelChanges(DIMENSION)
+NAMED = Section(
+    NamedCluster,
+    {
+        "name": ("name", Text(), "a named cluster, or the path of its file"),
+        "ranks": ("ranks", Whole(), "how many ranks; else as many as there are traces"),
+        "dtype": ("dtype", Text(), "the data type whose peak rate the roofline uses"),
+        "speeds": ("speeds", Choice(Speeds), "what software reaches, or the data sheet's"),
+        "profile": (
+            "profile",
+            NamedFile("yantra.compute.profiles", PROFILE),
+            "kernels measured on the very machine: a name or a file; speeds are then measured",
+        ),
+        "collectives": (
+            "collectives",
+            NamedFile("yantra.collectives.selection.own", COLLECTIVES_FILE),
+            "a file of collectives measured on the very machine; speeds are then measured",
+        ),
+        "topology": (
+            "topology",
+            LEVELS,
+            "another network, then without ranks; or what differs, by the name of the level",
+        ),
+        "device": ("device", Changes(DEVICE), "keys that differ"),
+        "devices": ("devices", Many(DEVICE_OF), "what computes on some ranks instead"),
+        "memory": ("memory", Changes(MEMORY), "keys that differ"),
+        "machine": ("machine", Changes(MACHINE), "keys that differ"),
+        **FABRIC,
+    },
+)
