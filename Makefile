@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src native -type f -not -name '*.so' -not -path '*/__pycache__/*' 2>/dev/null)
+SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src native scripts -type f -not -name '*.so' -not -path '*/__pycache__/*' 2>/dev/null)
 WORKERS ?= $(shell nproc)
 SECONDS ?= 600
 COUNT ?= 200
