@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 from yantra.chakra import CollectiveType, TraceBuilder
@@ -10,17 +11,43 @@ from yantra.chakra import CollectiveType, TraceBuilder
 MEBIBYTE = 1 << 20
 
 
-def all_reduce(folder: Path, blocks: list[tuple[str, int]], algorithm: str) -> None:
-    """Write a 1 MiB all-reduce in 4 chunks over a product of (block, size) dimensions."""
+def all_reduce(
+    folder: Path, blocks: list[tuple[str, int]], algorithm: str, latest_us: int = 0
+) -> None:
+    """Write a 1 MiB all-reduce in 4 chunks over a product of (block, size) dimensions.
+
+    With `latest_us` each rank computes before it, for a time of its own up to that.
+    """
+    draw = random.Random(1)
+    for rank in range(_cluster(folder, blocks, algorithm)):
+        builder = TraceBuilder()
+        before = []
+        if latest_us:
+            before = [builder.compute(duration_micros=draw.randint(1, latest_us))]
+        builder.collective(CollectiveType.ALL_REDUCE, MEBIBYTE, name="all-reduce", after=before)
+        (folder / f"workload.{rank}.et").write_bytes(builder.build().to_bytes())
+
+
+def messages(folder: Path, blocks: list[tuple[str, int]], count: int) -> None:
+    """Write messages between random ranks, of random tags and sizes, none waiting for another."""
+    draw = random.Random(1)
+    builders = [TraceBuilder() for _ in range(_cluster(folder, blocks, "ring"))]
+    for _ in range(count):
+        src = draw.randrange(len(builders))
+        dst = (src + 1 + draw.randrange(len(builders) - 1)) % len(builders)
+        size, tag = draw.choice([1024, 4096, 16384, 65536]), draw.randrange(64)
+        builders[src].send(dst, size, tag=tag)
+        builders[dst].recv(src, size, tag=tag)
+    for rank, builder in enumerate(builders):
+        (folder / f"workload.{rank}.et").write_bytes(builder.build().to_bytes())
+
+
+def _cluster(folder: Path, blocks: list[tuple[str, int]], algorithm: str) -> int:
+    """Write the network, the system and the memory; return the number of ranks."""
     folder.mkdir(parents=True, exist_ok=True)
     ranks = 1
     for _, size in blocks:
         ranks *= size
-    builder = TraceBuilder()
-    builder.collective(CollectiveType.ALL_REDUCE, MEBIBYTE, name="all-reduce")
-    content = builder.build().to_bytes()
-    for rank in range(ranks):
-        (folder / f"workload.{rank}.et").write_bytes(content)
     network = {
         "topology": [block for block, _ in blocks],
         "npus_count": [size for _, size in blocks],
@@ -42,3 +69,4 @@ def all_reduce(folder: Path, blocks: list[tuple[str, int]], algorithm: str) -> N
     }
     (folder / "system.json").write_text(json.dumps(system, indent=1))
     (folder / "memory.json").write_text('{"memory-type": "NO_MEMORY_EXPANSION"}\n')
+    return ranks

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.inputs import all_reduce
+from benchmarks.inputs import all_reduce, messages
 from yantra.astra_sim import from_files
 from yantra.compile import compile
 from yantra.run.simulate import run_native
@@ -43,15 +43,34 @@ class Case(NamedTuple):
 def cases(folder: Path) -> Iterator[Case]:
     """Write the inputs below `folder` and yield them."""
     both = ("unaware", "aware")
-    for name, blocks, algorithm, backends, goal in (
-        ("ring all-reduce, Ring 256", [("Ring", 256)], "ring", both, 20.0),
-        ("ring all-reduce, Ring 1024", [("Ring", 1024)], "ring", both, 20.0),
-        ("direct all-reduce, FullyConnected 256", [("FullyConnected", 256)], "direct", both, 30.0),
-        ("ring per dimension, torus 16x16x16", [("Ring", 16)] * 3, "ring", ("unaware",), 20.0),
+    for name, blocks, algorithm, latest_us, backends, goal in (
+        ("ring all-reduce, Ring 256", [("Ring", 256)], "ring", 0, both, 40.0),
+        ("ring all-reduce, Ring 1024", [("Ring", 1024)], "ring", 0, both, 60.0),
+        (
+            "direct all-reduce, FullyConnected 256",
+            [("FullyConnected", 256)],
+            "direct",
+            0,
+            both,
+            120.0,
+        ),
+        ("ring per dimension, torus 16x16x16", [("Ring", 16)] * 3, "ring", 0, ("unaware",), 100.0),
+        ("Ring 256, random starts", [("Ring", 256)], "ring", 1000, both, 20.0),
+        (
+            "FullyConnected 256, random starts",
+            [("FullyConnected", 256)],
+            "direct",
+            1000,
+            both,
+            20.0,
+        ),
     ):
         at = folder / name.replace(", ", "-").replace(" ", "-")
-        all_reduce(at, blocks, algorithm)
+        all_reduce(at, blocks, algorithm, latest_us)
         yield Case(name, at, backends, goal)
+    at = folder / "messages"
+    messages(at, [("Ring", 8), ("Ring", 16)], 128 * 1024)
+    yield Case("128k messages, 128 ranks", at, both, 25.0, command_goal=25.0)
     yield from _transformer(folder)
 
 
@@ -67,7 +86,7 @@ def _transformer(folder: Path) -> Iterator[Case]:
     )
     (at / "memory.json").write_text('{"memory-type": "NO_MEMORY_EXPANSION"}\n')
     (at / "system.json").write_text((folder / SHARED_SYSTEM).read_text())
-    yield Case("16-rank transformer trace", at, ("unaware", "aware"), 20.0, "workload.json", 4.0)
+    yield Case("16-rank transformer trace", at, ("unaware", "aware"), 40.0, "workload.json", 4.0)
 
 
 def simulate_seconds(case: Case, backend: str) -> float:
