@@ -2,6 +2,8 @@
 // component's own kinds; nobody else reads the kind.
 #pragma once
 
+#include <type_traits>
+
 #include "base/types.hpp"
 #include "base/variant.hpp"
 #include "record/recorder.hpp"
@@ -78,6 +80,28 @@ struct EventRun {
     EventKind kind(u32 at) const { return first_kind.moved(at * kind_stride); }
     u32 index(u32 at) const { return first + at * stride; }
     Event event(u32 at) const { return {time, kind(at), index(at), trail}; }
+
+    // Takes an event of the same time as the next of the run, if it is one. Two of one owner always are.
+    // A recorded run keeps a trail per event, so there every event is a run of its own.
+    bool goes_on(EventKind next_kind, u32 next) {
+        if constexpr (!std::is_empty_v<Trail>) {
+            return false;
+        }
+        if (count == 1 && next_kind.owner() == owner()) {
+            kind_stride = next_kind.packed() - first_kind.packed();
+            stride = next - first;
+        } else if (count == 1 || next != index(count) || next_kind != kind(count)) {
+            return false;
+        }
+        ++count;
+        return true;
+    }
+    // Forgets the first events. Precondition: there are more.
+    void leave_out(u32 events) {
+        first_kind = kind(events);
+        first += events * stride;
+        count -= events;
+    }
 };
 
 }  // namespace YANTRA_RUN

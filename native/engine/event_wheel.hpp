@@ -1,0 +1,161 @@
+// EventWheel: the events of the near future, a list for each tick.
+//
+// A tick's list is found by the lowest bits of its number, the next tick that has one in a bitmap of two
+// levels (Varghese and Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 4). So an event
+// costs the same however many are pending. The price: the wheel holds a range of ticks as long as it has
+// lists; whoever uses it keeps to that.
+#pragma once
+
+#include <array>
+#include <bit>
+
+#include "base/growing.hpp"
+#include "base/types.hpp"
+#include "base/variant.hpp"
+#include "engine/event.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+class EventWheel {
+public:
+    static constexpr u32 tick_bits = 11;
+    static constexpr u64 ticks = u64{1} << tick_bits;
+
+    bool empty() const { return filled_ == 0; }
+    bool empty_at(u64 time) const { return lists_[slot_of(time)].first == none; }
+
+    // Appends an event to the list of its tick, as part of the list's last run if it goes on it.
+    void append(u64 time, EventKind kind, u32 index, const Trail& trail) {
+        const u32 slot = slot_of(time);
+        const List& list = lists_[slot];
+        if (list.first == none || !entries_[list.last].run.goes_on(kind, index)) {
+            push({time, kind, index, 1, 0, 0, trail}, slot);
+        }
+    }
+    void append(EventRun run) {
+        append(run.time, run.first_kind, run.first, run.trail);
+        if (run.count == 1) {
+            return;
+        }
+        const u32 slot = slot_of(run.time);
+        EventRun& last = entries_[lists_[slot].last].run;
+        if (last.count == 1 || (last.kind_stride == run.kind_stride && last.stride == run.stride)) {
+            last.kind_stride = run.kind_stride;
+            last.stride = run.stride;
+            last.count += run.count - 1;
+            return;
+        }
+        run.leave_out(1);
+        push(run, slot);
+    }
+
+    // Puts a run before all others of its tick.
+    void put_first(const EventRun& run) {
+        const u32 slot = slot_of(run.time);
+        List& list = lists_[slot];
+        const u32 entry = fresh(run);
+        entries_[entry].next = list.first;
+        if (list.first == none) {
+            list.last = entry;
+            fill(slot);
+        }
+        list.first = entry;
+    }
+
+    // Removes and returns the first run of a tick. Precondition: there is one.
+    EventRun take_first(u64 time) {
+        const u32 slot = slot_of(time);
+        List& list = lists_[slot];
+        const u32 entry = list.first;
+        Entry& taken = entries_[entry];
+        list.first = taken.next;
+        if (list.first == none) {
+            drain(slot);
+        }
+        taken.next = free_;
+        free_ = entry;
+        return taken.run;
+    }
+
+    // The first tick with events, of those that begin with `from`. Precondition: not empty().
+    u64 next(u64 from) const {
+        const u32 slot = slot_of(from);
+        const u64 rest_of_word = filled_in_[slot / 64] & ~u64{0} << slot % 64;
+        if (rest_of_word != 0) {
+            return from + static_cast<u32>(std::countr_zero(rest_of_word)) - slot % 64;
+        }
+        const u64 behind = filled_ & ~u64{1} << slot / 64;
+        const auto word = static_cast<u32>(std::countr_zero(behind != 0 ? behind : filled_));
+        const u32 found = word * 64 + static_cast<u32>(std::countr_zero(filled_in_[word]));
+        return from + ((found - slot) & (ticks - 1));
+    }
+
+    // Calls visit(run) for all runs, those of a tick in their order.
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (const List& list : lists_) {
+            for (u32 entry = list.first; entry != none; entry = entries_[entry].next) {
+                visit(entries_[entry].run);
+            }
+        }
+    }
+    void clear() { *this = {}; }
+
+private:
+    static constexpr u32 words = ticks / 64;
+    static_assert(words <= 64, "one word tells which words are filled");
+
+    struct Entry {
+        EventRun run;
+        u32 next = none;
+    };
+    struct List {
+        u32 first = none;
+        u32 last = none;
+    };
+
+    static u32 slot_of(u64 time) { return static_cast<u32>(time) & (ticks - 1); }
+
+    void fill(u32 slot) {
+        filled_in_[slot / 64] |= u64{1} << slot % 64;
+        filled_ |= u64{1} << slot / 64;
+    }
+    void drain(u32 slot) {
+        filled_in_[slot / 64] &= ~(u64{1} << slot % 64);
+        if (filled_in_[slot / 64] == 0) {
+            filled_ &= ~(u64{1} << slot / 64);
+        }
+    }
+
+    u32 fresh(const EventRun& run) {
+        if (free_ == none) [[unlikely]] {
+            entries_.push({run, none});
+            return static_cast<u32>(entries_.size() - 1);
+        }
+        const u32 entry = free_;
+        free_ = entries_[entry].next;
+        entries_[entry].run = run;
+        return entry;
+    }
+
+    void push(const EventRun& run, u32 slot) {
+        const u32 entry = fresh(run);
+        entries_[entry].next = none;
+        List& list = lists_[slot];
+        if (list.first == none) {
+            list.first = entry;
+            fill(slot);
+        } else {
+            entries_[list.last].next = entry;
+        }
+        list.last = entry;
+    }
+
+    u64 filled_ = 0;   // of these words, those that are not 0
+    std::array<u64, words> filled_in_{};
+    std::array<List, ticks> lists_;
+    Growing<Entry> entries_;
+    u32 free_ = none;
+};
+
+}  // namespace yantra
