@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from yantra.chakra import Trace
     from yantra.compile.fabric import OnFabric
+    from yantra.network.traffic.generator import Flows
 
 _GROUP_HAND_OVER_NS = 10
 _RUN_QUIRKS = {
@@ -68,7 +69,8 @@ class Model:
     words. `work` estimates what all ranks do. `lacks_memory` says which ranks need more memory than
     a device has; it is empty if all fit, or if workload or machine do not say. `failures` are what
     fails, those by a rate drawn until `drawn_ns`, or as long as was chosen where that is None,
-    `changed_at_ns` when links change by the file that states it.
+    `changed_at_ns` when links change by the file that states it. `background` are the flows of
+    nobody's job, None where there are none.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class Model:
         self.rests_on = rests_on
         self.failures = NO_FAILURES
         self.changed_at_ns: tuple[float, ...] = ()
+        self.background: Flows | None = None
         self.drawn_ns: float | None = None
         self.groups = graphs.groups
         self.lacks_memory = _lack_of_memory(scenario, graphs)
@@ -231,6 +234,7 @@ def _compile(
     builder = _core.ModelBuilder(scale)
     on_fabric = _set_cluster(builder, scenario, quirks, without, scale.ticks_per_ns)
     failures = _failures(builder, scenario, on_fabric, scale.ticks_per_ns, drawn_ns)
+    background = _background(builder, scenario, on_fabric, without, scale.ticks_per_ns)
     communicators = Communicators(
         builder, scenario.topology.ranks, scenario.topology.dimensions[0].size
     )
@@ -264,7 +268,7 @@ def _compile(
     rests_on = tuple(planner.rests_on)
     timed = kernels.timed
     model = Model(scenario, quirks, graphs, native, work, without, arriving, timed, rests_on)
-    model.failures, model.drawn_ns = failures, drawn_ns
+    model.failures, model.drawn_ns, model.background = failures, drawn_ns, background
     model.changed_at_ns = () if on_fabric is None else on_fabric.changed_at_ns
     return model
 
@@ -291,6 +295,20 @@ def _set_cluster(
     set_memory(builder, scenario, without)
     builder.set_system(_system(scenario, ticks_per_ns, without))
     return on_fabric
+
+
+def _background(
+    builder: _core.ModelBuilder,
+    scenario: Scenario,
+    on_fabric: OnFabric | None,
+    without: Without,
+    ticks_per_ns: int,
+) -> Flows | None:
+    if not scenario.background or "contention" in without:
+        return None  # without contention nobody is slower for what others send
+    from yantra.compile.background import set_background
+
+    return set_background(builder, scenario, on_fabric, ticks_per_ns)
 
 
 def _failures(

@@ -47,8 +47,10 @@ class Level(NamedTuple):
     `model` is the class of one in Python, None for a level of the core. `charges_latency`: a
     message alone takes the latency of its hops. `has_links`: it keeps the use of every link.
     `on_fabric`: it can run over a graph of devices and links, too. `links_change`: whose links may
-    fail or change their rate meanwhile. `detail`: of two levels of the core, the one with more
-    models more of a real network; 0 for a bound, and for those of Python, which do not say.
+    fail or change their rate meanwhile. `takes_background`: it carries traffic of nobody's job.
+    `takes_tiers`: some of its tiers may go by formula. `detail`: of two levels of the core, the one
+    with more models more of a real network; 0 for a bound, and for those of Python, which do not
+    say.
     """
 
     name: str
@@ -58,6 +60,8 @@ class Level(NamedTuple):
     has_links: bool
     on_fabric: bool
     links_change: bool
+    takes_background: bool
+    takes_tiers: bool
     model: type[NetworkModel] | None
     detail: int = 0
 
@@ -143,6 +147,8 @@ def _native() -> dict[str, Level]:
             level.has_links,
             level.on_fabric,
             level.links_change,
+            level.takes_background,
+            level.takes_tiers,
             None,
             level.detail,
         )
@@ -174,6 +180,7 @@ def _field(option: _core.NetworkOption) -> Number | Quantity:
 
 def _in_python(kind: type[NetworkModel]) -> Level:
     help_line = (kind.__doc__ or "").strip().partition("\n")[0]
+    charges = kind.charges_latency
     return Level(
-        kind.__name__, help_line, kind.options, kind.charges_latency, False, False, False, kind
+        kind.__name__, help_line, kind.options, charges, False, False, False, False, False, kind
     )

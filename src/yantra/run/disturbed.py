@@ -18,10 +18,11 @@ def disturbed(result: Result) -> Disturbed | None:
     """Return what disturbed a run and what that cost; None if nothing did."""
     model, scenario = result.model, result.model.scenario
     fails = bool(scenario.failures) or scenario.link_changes is not None
-    if not fails:
+    if not fails and model.background is None:
         return None
     makespan = result.makespan_ns
-    native = result.outcome.disturbance
+    native, flows = result.outcome.disturbance, model.background
+    sizes: list[int] = [] if flows is None else flows.bytes[flows.start_ns < makespan].tolist()
     calm = scenario.replace(failures=(), link_changes=None, reroute_delay_ns=0.0)
     return Disturbed(
         makespan_ns=makespan,
@@ -30,7 +31,12 @@ def disturbed(result: Result) -> Disturbed | None:
         rerouted=native.rerouted,
         waited=native.waited,
         waiting_ns=native.waited_ticks / model.ticks_per_ns,
+        background_flows=len(sizes),
+        background_bytes=sum(sizes),
         without_failures_ns=_without(result, calm) if fails else None,
+        without_background_ns=_without(result, scenario.replace(background=()))
+        if flows is not None
+        else None,
     )
 
 

@@ -16,19 +16,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from yantra import _core
-from yantra.base.errors import ConfigError, UnsupportedError, expected_got
+from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.compile.fabric import native
 from yantra.fabric.graphs.graph import Graph
-from yantra.fabric.graphs.link_changes import LinkChange, table_of
+from yantra.fabric.graphs.link_changes import LinkChange
 from yantra.network.traffic.generator import Flows
+from yantra.network.traffic.reading import COLUMNS, read
 from yantra.result.table import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-COLUMNS = ("src", "dst", "bytes", "start_ns")
+__all__ = ["Choice", "FlowResult", "read", "simulate"]
+
 PERCENTILES = (50, 95, 99)
-_LARGEST = 2**53  # whole numbers that a double keeps
 
 
 class Choice(NamedTuple):
@@ -141,23 +142,3 @@ def _check(flows: Flows, graph: Graph) -> None:
             else f"is of a rank that the fabric does not have; its ranks are 0 to {graph.ranks - 1}"
         )
         raise ConfigError(f"flow {at}", f"{flows.src[at]} to {flows.dst[at]} {problem}")
-
-
-def read(path: str) -> Flows:
-    """Read a list of flows, CSV with the columns src, dst, bytes, start_ns in any order.
-
-    `start_ns` is 0 where there is no such column. Raises ConfigError with line and column.
-    """
-    header, rows = table_of(path, COLUMNS, optional=("start_ns",))
-    places = {name: header.index(name) for name in header}
-    found: dict[str, list[int]] = {name: [] for name in COLUMNS}
-    for line, row in rows:
-        for name, at in places.items():
-            text = row[at].strip()
-            if not text.isascii() or not text.isdigit() or int(text) > _LARGEST:
-                problem = expected_got("a whole number, 0 or more and at most 2^53", text)
-                raise ConfigError(f"{path}, line {line}, {name}", problem)
-            found[name].append(int(text))
-    count = len(found["src"])
-    found["start_ns"] = found["start_ns"] or [0] * count
-    return Flows(*(np.array(found[name], dtype=np.int64) for name in COLUMNS))

@@ -112,7 +112,7 @@ def _verdict(result: Result) -> Bound:
 
 def _disturbed(result: Result) -> Disturbed | None:
     scenario = result.model.scenario
-    if not scenario.failures and scenario.link_changes is None:
+    if not scenario.failures and scenario.link_changes is None and not scenario.background:
         return None
     from yantra.run.disturbed import disturbed
 

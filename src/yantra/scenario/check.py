@@ -67,6 +67,8 @@ def _fabric(scenario: Scenario) -> None:
 
 
 def _failures(scenario: Scenario) -> None:
+    if scenario.background and scenario.semantics != "yantra":
+        raise ConfigError("background", f"only with semantics yantra; got {scenario.semantics}")
     if scenario.failures and scenario.semantics != "yantra":
         problem = f"only with semantics yantra; got {scenario.semantics}"
         raise ConfigError("cluster.failures", problem)

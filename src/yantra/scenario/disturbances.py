@@ -49,7 +49,7 @@ class BackgroundTraffic(Record):
     kind: Named
     options: tuple[tuple[str, Any], ...] = ()
     hosts: tuple[int, ...] | None = None
-    at_ns: float = 0.0
-    every_ns: float | None = None
+    at_ns: int = 0
+    every_ns: int | None = None
     times: int = 1
     seed: int = 0

@@ -33,7 +33,8 @@ from yantra.base.fields import (
 from yantra.base.records import Record
 from yantra.collectives.selection import FIELD as SELECTION
 from yantra.scenario import types
-from yantra.scenario.disturbances import Failure
+from yantra.scenario.background_fields import BackgroundField
+from yantra.scenario.disturbances import BackgroundTraffic, Failure
 from yantra.scenario.fabric_fields import FabricField, PlacementField, RoutingField
 from yantra.scenario.failure_fields import FAILURES
 from yantra.scenario.fields import AlgorithmList, Dimensions, GroupTable, Ranks, TopologyName
@@ -88,6 +89,7 @@ class Document(Record):
     cluster: Cluster
     semantics: str = types.Scenario.semantics
     network: PluginChoice = types.Scenario.network
+    background: tuple[BackgroundTraffic, ...] = ()
     collectives: types.Collectives = types.Collectives()
     resources: types.Resources = types.Resources()
     scheduler: PluginChoice = types.Scenario.scheduler
@@ -481,6 +483,7 @@ DOCUMENT = Section(
         "workload": ("workload", WORKLOAD, "what runs"),
         "cluster": ("cluster", CLUSTER, "what it runs on"),
         "network": ("network", networks.FIELD, "how messages interact"),
+        "background": ("background", BackgroundField(), "traffic of nobody's job beside it"),
         "collectives": ("collectives", COLLECTIVES, "how collectives run"),
         "resources": ("resources", _RESOURCES, "what a rank does at once"),
         "scheduler": ("scheduler", SCHEDULER, "which ready node starts first"),

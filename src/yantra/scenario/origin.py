@@ -182,6 +182,7 @@ def _plugins(scenario: Scenario) -> Iterator[str | None]:
     from yantra.collectives.selection import selections
     from yantra.fabric.topologies import topologies
     from yantra.network import networks
+    from yantra.scenario.background_fields import BackgroundField
     from yantra.scenario.fabric_fields import FabricField
     from yantra.schedulers import schedulers
 
@@ -189,6 +190,7 @@ def _plugins(scenario: Scenario) -> Iterator[str | None]:
     if scenario.fabric is not None:
         yield from FabricField().files(scenario.fabric)
         yield scenario.link_changes
+    yield from BackgroundField().files(scenario.background)
     yield schedulers.file_of(kind_of(scenario.scheduler))
     yield memory.models.file_of(kind_of(scenario.memory.kind))
     for device in scenario.all_devices():

@@ -14,7 +14,7 @@ from yantra.base.light import Literal
 from yantra.base.plugin_files import Named
 from yantra.base.records import Amount, Record, amount
 from yantra.base.tuples import NamedTuple
-from yantra.scenario.disturbances import Failure
+from yantra.scenario.disturbances import BackgroundTraffic, Failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -331,8 +331,8 @@ class Scenario(Record):
     `routing` says which way messages go over it, `placement` which of its devices each rank is.
     `link_changes` is a file that says when links fail, return or change their rate, `failures` what
     fails and which ranks are slow; ways avoid a link that is down, and use one that is back,
-    `reroute_delay_ns` later. With `run_undisturbed` a run that anything disturbs is made without
-    that, too, to say what it cost.
+    `reroute_delay_ns` later. The `background` is traffic of nobody's job. With `run_undisturbed` a
+    run that anything disturbs is made without that, too, to say what it cost.
     With a `host` nothing starts before the host of its rank has launched it, in place of the least
     time of a kernel that the stack has.
     """
@@ -350,6 +350,7 @@ class Scenario(Record):
     failures: tuple[Failure, ...] = ()
     reroute_delay_ns: float = 0.0
     network: PluginChoice = "analytical"
+    background: tuple[BackgroundTraffic, ...] = ()
     collectives: Collectives = Collectives()
     resources: Resources = Resources()
     scheduler: PluginChoice = "in_order"

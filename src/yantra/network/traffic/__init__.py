@@ -31,12 +31,16 @@ def generate(kind: str, options: Mapping[str, Any], hosts: int, seed: int, where
     `options` are as a file states them. Raises ConfigError for one that cannot be, and for a list
     that would be too long.
     """
+    found = generators.get(kind, where)
+    return flows_by(found, found.options.read(dict(options), where, ""), hosts, seed, where)
+
+
+def flows_by(found: type[Traffic], given: Any, hosts: int, seed: int, where: str) -> Flows:
+    """Return the flows of a generator by its options, a record of what it says it takes."""
     from yantra.network.traffic.generator import ordered
 
-    found = generators.get(kind, where)
     if hosts < 2:
         raise ConfigError(f"{where}.hosts", f"must be at least 2; got {hosts}")
-    given = found.options.read(dict(options), where, "")
     try:
         generator = found(given)
     except ConfigError as error:

@@ -1,0 +1,32 @@
+"""Lists of flows read from CSV: src,dst,bytes,start_ns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from yantra.base.errors import ConfigError, expected_got
+from yantra.fabric.graphs.link_changes import table_of
+from yantra.network.traffic.generator import Flows
+
+COLUMNS = ("src", "dst", "bytes", "start_ns")
+_LARGEST = 2**53  # whole numbers that a double keeps
+
+
+def read(path: str) -> Flows:
+    """Read a list of flows, CSV with the columns src, dst, bytes, start_ns in any order.
+
+    `start_ns` is 0 where there is no such column. Raises ConfigError with line and column.
+    """
+    header, rows = table_of(path, COLUMNS, optional=("start_ns",))
+    places = {name: header.index(name) for name in header}
+    found: dict[str, list[int]] = {name: [] for name in COLUMNS}
+    for line, row in rows:
+        for name, at in places.items():
+            text = row[at].strip()
+            if not text.isascii() or not text.isdigit() or int(text) > _LARGEST:
+                problem = expected_got("a whole number, 0 or more and at most 2^53", text)
+                raise ConfigError(f"{path}, line {line}, {name}", problem)
+            found[name].append(int(text))
+    count = len(found["src"])
+    found["start_ns"] = found["start_ns"] or [0] * count
+    return Flows(*(np.array(found[name], dtype=np.int64) for name in COLUMNS))
