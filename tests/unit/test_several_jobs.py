@@ -225,6 +225,50 @@ def test_the_command_prints_the_times_of_each_job(
     assert form["end_ns"] == 1_224_000
 
 
+def test_files_and_the_report_have_the_slowdown_of_each_job(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a", "b"):
+        _write_job(tmp_path, name, 4, 4 * MB)
+    file = _tenants(tmp_path, '[{scenario: a.yaml, ranks: "0,2,4,6"}, b.yaml]')
+    written, page = tmp_path / "jobs.json", tmp_path / "jobs.html"
+    assert main(["run", str(file), "-o", str(written), "--report", str(page)]) == 0
+    capsys.readouterr()
+    assert main(["run", str(file), "--json"]) == 0
+    form = json.loads(written.read_text())
+    assert form == json.loads(capsys.readouterr().out)
+    assert [job["slowdown"] for job in form["jobs"]] == [1_224_000 / 624_000] * 2
+    carried = sum(use["bytes"] for use in form["dimensions"])
+    assert carried == 2 * 4 * 6 * 4 * MB  # two rings of 4, 6 steps of 1 MB over 4 links
+    text = page.read_text()
+    assert text.startswith("<!doctype html>")
+    assert "a is slowed down most: 1.962 times its time alone" in text
+    assert text.count("624.000 us") >= 2
+
+
+def test_jobs_beside_failures_and_background_say_what_those_cost_all(tmp_path: Path) -> None:
+    """Each has the uplink at 5 GB/s; a quarter of it for 4 ms, less what the incast takes."""
+    for name in ("a", "b"):
+        _write_job(tmp_path, name, 4, [(0, 1, 4 * MB)])
+    jobs = '[{scenario: a.yaml, ranks: "0,2,4,6"}, b.yaml]'
+    failing = _pod() + "failures: [{switch: spine 0, at: 104 us, keeps: 0.5}]\n"
+    done = simulate(load(_tenants(tmp_path, jobs, pod=failing)))
+    # 0.5 MB each in 100 us, 3.5 MB at 2.5 GB/s; without 800 us.
+    assert done.end_ns == pytest.approx(ACROSS + 100 * US + 1400 * US)
+    assert done.disturbed is not None
+    assert done.disturbed.without_failures_ns == pytest.approx(ACROSS + 800 * US)
+    rest = REST + "background: {kind: incast, size: 8 MB, hosts: '0,2'}\n"
+    beside = simulate(load(_tenants(tmp_path, jobs, rest)))
+    # 2 sends 8 MB to 0: the other way. Alone and together nothing changes.
+    assert beside.end_ns == pytest.approx(ACROSS + 800 * US)
+    rest = REST + "background: {kind: incast, size: 8 MB, hosts: '2,4'}\n"
+    crossed = simulate(load(_tenants(tmp_path, jobs, rest)))
+    # 4 sends 8 MB to 2, whose leaf takes the messages of both jobs: a third each.
+    assert crossed.end_ns == pytest.approx(ACROSS + 1200 * US)
+    assert crossed.disturbed is not None
+    assert crossed.disturbed.without_background_ns == pytest.approx(ACROSS + 800 * US)
+
+
 @pytest.mark.parametrize(
     ("jobs", "rest", "where", "problem"),
     [

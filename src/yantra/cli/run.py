@@ -175,7 +175,7 @@ def command(
     from yantra.export import local_memory
 
     if file is not None and workload is None and _is_list_of_jobs(file):
-        return _run_jobs(context, file, options, as_json)
+        return _run_jobs(context, file, options, as_json=as_json, output=output, html=html)
     timeline_options.check(trace, trace_ranks, trace_messages)
     model = _model(context, file, workload, options)
     if not as_json:
@@ -217,11 +217,11 @@ def _is_list_of_jobs(file: str) -> bool:
     return recognise(file).kind == "jobs"
 
 
-def _run_jobs(context: click.Context, file: str, options: dict[str, Any], as_json: bool) -> int:
+def _run_jobs(context: click.Context, file: str, options: dict[str, Any], **given: Any) -> int:
     from yantra.cli import together
 
     settings, ignored = read_settings(options["settings"]), options["ignore_memory"]
-    return together.command(context, file, settings, as_json=as_json, ignore_memory=ignored)
+    return together.command(context, file, settings, ignore_memory=ignored, **given)
 
 
 def _model(

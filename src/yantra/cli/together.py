@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,16 +11,23 @@ from yantra.cli import warn
 from yantra.cli.command import print_json
 from yantra.scenario.settings import Settings
 
-_ALLOWED = ("file", "settings", "as_json", "ignore_memory", "plugin")
+if TYPE_CHECKING:
+    from yantra.run.together import Together
+
+_ALLOWED = ("file", "settings", "as_json", "ignore_memory", "plugin", "output", "html")
 
 
 def command(
-    context: click.Context, file: str, settings: Settings, *, as_json: bool, ignore_memory: bool
+    context: click.Context,
+    file: str,
+    settings: Settings,
+    *,
+    as_json: bool,
+    ignore_memory: bool,
+    output: str | None = None,
+    html: str | None = None,
 ) -> int:
     """Run the jobs of a file and print what they do to each other."""
-    from yantra.base.fields import named
-    from yantra.base.text import rank_list, table
-    from yantra.base.units import format_time
     from yantra.run.together import simulate
     from yantra.scenario.jobs import load
 
@@ -28,20 +36,25 @@ def command(
     done = simulate(jobs, ignore_memory=ignore_memory)
     if not as_json:
         warn([*jobs.warnings, *done.result.model.warnings])
-    if as_json:
-        rows = [
-            {
-                "name": one.job.name,
-                "ranks": list(one.job.ranks),
-                "at_ns": one.job.at_ns,
-                "together_ns": one.together_ns,
-                "alone_ns": one.alone_ns,
-                "slowdown": one.slowdown,
-            }
-            for one in done.times
-        ]
-        print_json({"network": named(jobs.shared.network), "end_ns": done.end_ns, "jobs": rows})
-        return 0
+    if output or html or as_json:
+        from yantra.export import together
+
+        if output:
+            together.write_json(done, output)
+        if html:
+            together.write_report(done, html)
+        if as_json:
+            print_json(together.document(done))
+            return 0
+    sys.stdout.write(_text(done))
+    return 0
+
+
+def _text(done: Together) -> str:
+    from yantra.base.fields import named
+    from yantra.base.text import rank_list, table
+    from yantra.base.units import format_time
+
     cells = [
         (
             one.job.name,
@@ -54,12 +67,14 @@ def command(
         for one in done.times
     ]
     head = ("job", "ranks", "begins", "together", "alone", "slowdown")
+    network = named(done.result.model.scenario.network)
     last = format_time(done.end_ns)
-    sys.stdout.write(
-        f"{len(cells)} jobs on {named(jobs.shared.network)}, the last ends at {last}\n"
-    )
-    sys.stdout.write("\n".join(table(head, cells, left=2)) + "\n")
-    return 0
+    lines = [
+        f"{len(cells)} jobs on {network}, the last ends at {last}",
+        *table(head, cells, left=2),
+        *([] if done.disturbed is None else done.disturbed.sentences()),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _refuse_options(context: click.Context, file: str) -> None:

@@ -6,6 +6,8 @@ about as much as the run. `run_undisturbed: false` in the scenario spares them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from yantra.base.errors import DeadlockError, UnsupportedError
 from yantra.compile import Model, compile_like, compile_until
 from yantra.compile.what_fails import in_words
@@ -13,9 +15,15 @@ from yantra.result import Result
 from yantra.result.disturbed import Disturbed
 from yantra.scenario import Scenario
 
+Again = Callable[[Model], float]
+"""Runs a model as the run was made, and returns its makespan in ns."""
 
-def disturbed(result: Result) -> Disturbed | None:
-    """Return what disturbed a run and what that cost; None if nothing did."""
+
+def disturbed(result: Result, again: Again | None = None) -> Disturbed | None:
+    """Return what disturbed a run and what that cost; None if nothing did.
+
+    `again` makes a run like this one of a calmer model; by default it runs the model.
+    """
     model, scenario = result.model, result.model.scenario
     fails = bool(scenario.failures) or scenario.link_changes is not None
     if not fails and model.background is None:
@@ -24,6 +32,7 @@ def disturbed(result: Result) -> Disturbed | None:
     native, flows = result.outcome.disturbance, model.background
     sizes: list[int] = [] if flows is None else flows.bytes[flows.start_ns < makespan].tolist()
     calm = scenario.replace(failures=(), link_changes=None, reroute_delay_ns=0.0)
+    quiet = scenario.replace(background=())
     return Disturbed(
         makespan_ns=makespan,
         failures=tuple(in_words(one) for one in model.failures.events if one.at_ns < makespan),
@@ -33,23 +42,25 @@ def disturbed(result: Result) -> Disturbed | None:
         waiting_ns=native.waited_ticks / model.ticks_per_ns,
         background_flows=len(sizes),
         background_bytes=sum(sizes),
-        without_failures_ns=_without(result, calm) if fails else None,
-        without_background_ns=_without(result, scenario.replace(background=()))
-        if flows is not None
-        else None,
+        without_failures_ns=_without(model, calm, again or _run) if fails else None,
+        without_background_ns=None if flows is None else _without(model, quiet, again or _run),
     )
 
 
-def _without(result: Result, scenario: Scenario) -> float | None:
+def _without(model: Model, scenario: Scenario, again: Again) -> float | None:
     """Return the makespan of a calmer scenario; None where it is not asked for or does not run."""
     if not scenario.run_undisturbed:
         return None
-    from yantra.run.simulate import run
-
     try:
-        return run(compile_like(result.model, scenario)).makespan_ns
+        return again(compile_like(model, scenario))
     except (DeadlockError, UnsupportedError):
         return None
+
+
+def _run(model: Model) -> float:
+    from yantra.run.simulate import run
+
+    return run(model).makespan_ns
 
 
 def drawn_further(model: Model, makespan_ns: float) -> Model:

@@ -13,6 +13,8 @@ from typing import NamedTuple
 from yantra.chakra import Trace
 from yantra.compile import Model, compile
 from yantra.result import Result
+from yantra.result.disturbed import Disturbed
+from yantra.run.disturbed import disturbed, drawn_further
 from yantra.run.job_traces import place
 from yantra.run.live import LiveRun
 from yantra.scenario.jobs import Job, Jobs
@@ -33,11 +35,15 @@ class JobTimes(NamedTuple):
 
 
 class Together(NamedTuple):
-    """What several jobs did. `alone` has the result of each job by itself."""
+    """What several jobs did. `alone` has the result of each job by itself.
+
+    `disturbed` is what failures and background did to all of them; None if there were none.
+    """
 
     times: tuple[JobTimes, ...]
     result: Result
     alone: tuple[Result, ...]
+    disturbed: Disturbed | None = None
 
     @property
     def end_ns(self) -> float:
@@ -71,12 +77,16 @@ def simulate(jobs: Jobs, *, ignore_memory: bool = False) -> Together:
     """
     model = compiled(jobs, ignore_memory=ignore_memory)
     result, together = _run(model, jobs.jobs)
+    while result.makespan_ns > model.failures.known_until_ns:
+        model = drawn_further(model, result.makespan_ns)
+        result, together = _run(model, jobs.jobs)
     alone = [_run(model, [job]) for job in jobs.jobs]
     times = [
         JobTimes(job, mine, own)
         for job, mine, (_, (own,)) in zip(jobs.jobs, together, alone, strict=True)
     ]
-    return Together(tuple(times), result, tuple(one for one, _ in alone))
+    told = disturbed(result, lambda calm: _run(calm, jobs.jobs)[0].makespan_ns)
+    return Together(tuple(times), result, tuple(one for one, _ in alone), told)
 
 
 def _run(model: Model, jobs: Sequence[Job]) -> tuple[Result, list[float]]:
