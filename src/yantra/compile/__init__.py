@@ -235,6 +235,10 @@ def _compile(
     on_fabric = _set_cluster(builder, scenario, quirks, without, scale.ticks_per_ns)
     failures = _failures(builder, scenario, on_fabric, scale.ticks_per_ns, drawn_ns)
     background = _background(builder, scenario, on_fabric, without, scale.ticks_per_ns)
+    if scenario.tier_networks and "contention" not in without:
+        from yantra.compile.tiers import set_tiers
+
+        set_tiers(builder, scenario, on_fabric, failures)
     communicators = Communicators(
         builder, scenario.topology.ranks, scenario.topology.dimensions[0].size
     )

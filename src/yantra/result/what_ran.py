@@ -89,7 +89,7 @@ def what_ran(model: Model) -> WhatRan:
         cluster=scenario.machine.name,
         topology=" x ".join(map(linked, scenario.topology.dimensions)),
         ranks=model.ranks,
-        network=describe(scenario.network),
+        network=_network(scenario),
         semantics=scenario.semantics,
         yantra_version=__version__,
         fabric=_fabric(scenario),
@@ -173,3 +173,9 @@ def _load(about: Mapping[str, Any]) -> str | None:
         return f"{batch} sequences and {whole(about, 'prompts') or 0} prompts of {prompt} tokens"
     before = f" after {context}" if context else ""
     return f"{batch} x {prompt} tokens{before}" if prompt else None
+
+
+def _network(scenario: Scenario) -> str:
+    """Return the network, and the tiers that go by another."""
+    tiers = [f"{name} {network}" for name, network in scenario.tier_networks]
+    return ", ".join([describe(scenario.network), *tiers])

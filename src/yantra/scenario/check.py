@@ -67,6 +67,8 @@ def _fabric(scenario: Scenario) -> None:
 
 
 def _failures(scenario: Scenario) -> None:
+    if scenario.tier_networks and scenario.semantics != "yantra":
+        raise ConfigError("tier_networks", f"only with semantics yantra; got {scenario.semantics}")
     if scenario.background and scenario.semantics != "yantra":
         raise ConfigError("background", f"only with semantics yantra; got {scenario.semantics}")
     if scenario.failures and scenario.semantics != "yantra":

@@ -29,7 +29,7 @@ from yantra.scenario.settings import Settings, with_settings
 from yantra.scenario.types import Scenario, Workload
 
 _SHARED = ("semantics", "network", "collectives", "resources", "scheduler", "replay_only")
-_HERE_ONLY = ("stack", "host", "background", "run_undisturbed")
+_HERE_ONLY = ("stack", "host", "tier_networks", "background", "run_undisturbed")
 _OF_ONE_JOB = ("quirks", "track_local_memory", "local_memory_trace", "trace_nodes", "fold")
 _NOT_SHARED = "only with one job on the cluster; leave it out"
 _KEYS = ("jobs", "cluster", *_SHARED, *_HERE_ONLY)

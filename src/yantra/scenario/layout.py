@@ -38,6 +38,7 @@ from yantra.scenario.disturbances import BackgroundTraffic, Failure
 from yantra.scenario.fabric_fields import FabricField, PlacementField, RoutingField
 from yantra.scenario.failure_fields import FAILURES
 from yantra.scenario.fields import AlgorithmList, Dimensions, GroupTable, Ranks, TopologyName
+from yantra.scenario.tier_fields import TierField
 from yantra.schedulers import FIELD as SCHEDULER
 
 TYPE_CHECKING = False
@@ -89,6 +90,7 @@ class Document(Record):
     cluster: Cluster
     semantics: str = types.Scenario.semantics
     network: PluginChoice = types.Scenario.network
+    tier_networks: tuple[tuple[str, str], ...] = ()
     background: tuple[BackgroundTraffic, ...] = ()
     collectives: types.Collectives = types.Collectives()
     resources: types.Resources = types.Resources()
@@ -483,6 +485,11 @@ DOCUMENT = Section(
         "workload": ("workload", WORKLOAD, "what runs"),
         "cluster": ("cluster", CLUSTER, "what it runs on"),
         "network": ("network", networks.FIELD, "how messages interact"),
+        "tier_networks": (
+            "tier_networks",
+            TierField(),
+            "tiers whose links go by formula, whatever the network",
+        ),
         "background": ("background", BackgroundField(), "traffic of nobody's job beside it"),
         "collectives": ("collectives", COLLECTIVES, "how collectives run"),
         "resources": ("resources", _RESOURCES, "what a rank does at once"),

@@ -331,10 +331,11 @@ class Scenario(Record):
     `routing` says which way messages go over it, `placement` which of its devices each rank is.
     `link_changes` is a file that says when links fail, return or change their rate, `failures` what
     fails and which ranks are slow; ways avoid a link that is down, and use one that is back,
-    `reroute_delay_ns` later. The `background` is traffic of nobody's job. With `run_undisturbed` a
-    run that anything disturbs is made without that, too, to say what it cost.
-    With a `host` nothing starts before the host of its rank has launched it, in place of the least
-    time of a kernel that the stack has.
+    `reroute_delay_ns` later. Links of some tiers go by another network: `tier_networks` are pairs
+    of a label, or the number of a dimension, and its name. The `background` is traffic of nobody's
+    job. With `run_undisturbed` a run that anything disturbs is made without that, too, to say what
+    it cost. With a `host` nothing starts before the host of its rank has launched it, in place of
+    the least time of a kernel that the stack has.
     """
 
     workload: Workload
@@ -350,6 +351,7 @@ class Scenario(Record):
     failures: tuple[Failure, ...] = ()
     reroute_delay_ns: float = 0.0
     network: PluginChoice = "analytical"
+    tier_networks: tuple[tuple[str, str], ...] = ()
     background: tuple[BackgroundTraffic, ...] = ()
     collectives: Collectives = Collectives()
     resources: Resources = Resources()

@@ -1,0 +1,65 @@
+"""The tiers of a scenario that go by formula -> groups of links of the core.
+
+A message crosses such links with the latency and the rate of each, as if it were alone; it shares
+only the others of its way.
+"""
+
+from __future__ import annotations
+
+from yantra import _core
+from yantra import network as networks
+from yantra.base.errors import ConfigError, did_you_mean
+from yantra.compile.fabric import OnFabric
+from yantra.compile.what_fails import Failures
+from yantra.scenario import Scenario
+
+
+def set_tiers(
+    builder: _core.ModelBuilder, scenario: Scenario, on: OnFabric | None, failures: Failures
+) -> None:
+    """Tell a model which groups of links go by formula.
+
+    Raises ConfigError for a tier that is not there, for links that fail, and where the network has
+    one level for all.
+    """
+    level = networks.level_of(scenario.network)
+    if not level.takes_tiers:
+        able = [name for name in networks.names() if networks.find(name).takes_tiers]
+        problem = f"the network {level.name} has one level for all tiers; take one of"
+        raise ConfigError("tier_networks", f"{problem} {', '.join(able)}")
+    groups: list[int] = []
+    for name, _ in scenario.tier_networks:
+        found = _of_dimensions(scenario, name) if on is None else _of_labels(on, name)
+        _refuse_failing(name, found, on, failures)
+        groups += found
+    builder.set_formula_groups(sorted(set(groups)))
+
+
+def _of_labels(on: OnFabric, name: str) -> list[int]:
+    labels = on.graph.labels
+    found = [at for at, one in enumerate(labels) if one == name or one.startswith(f"{name} ")]
+    if found:
+        return found
+    tiers = sorted({*labels, *(one.rpartition(" ")[0] or one for one in labels)})
+    hint = did_you_mean(name, tiers) or f"; expected one of {', '.join(tiers)}"
+    raise ConfigError(f"tier_networks.{name}", f"no links of the fabric are called so{hint}")
+
+
+def _of_dimensions(scenario: Scenario, name: str) -> list[int]:
+    count = len(scenario.topology.dimensions)
+    if not name.isascii() or not name.isdigit() or int(name[:9]) >= count:
+        problem = f"expected the number of a dimension, from 0 to {count - 1}; there is no fabric"
+        raise ConfigError(f"tier_networks.{name}", problem)
+    return [int(name)]
+
+
+def _refuse_failing(name: str, groups: list[int], on: OnFabric | None, failures: Failures) -> None:
+    if on is None:
+        return
+    changed = {change.link for change in on.changes}
+    changed |= {link for event in failures.events for link in event.part.links}
+    for link in sorted(changed):
+        if int(on.graph.links.label[link]) in groups:
+            ends = (on.graph.name_of(int(end[link])) for end in on.graph.links[:2])
+            problem = f"its link from {' to '.join(ends)} fails, which no formula knows"
+            raise ConfigError(f"tier_networks.{name}", f"{problem}; leave the tier to the network")

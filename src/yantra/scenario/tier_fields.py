@@ -1,0 +1,58 @@
+"""The field `tier_networks`: which tiers of the network go by another network than `network`.
+
+    network: flow
+    tier_networks: {box: analytical}
+
+A tier is the links of one label of the fabric, or of all labels that begin with its name (`box` is
+`box up` and `box down`); without a fabric it is the number of a dimension.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from yantra.base.errors import ConfigError, expected_got
+from yantra.base.fields import Choice, Field, Schema, Text
+
+TierNetwork = Literal["analytical"]
+
+
+class TierField(Field):
+    """Names of tiers with the network of each; held as sorted pairs."""
+
+    expected = "tiers with their network, such as {box: analytical}"
+    _name = Text()
+    _network = Choice(TierNetwork)
+
+    def read(self, tree: Any, where: str, folder: str) -> tuple[tuple[str, str], ...]:
+        if not isinstance(tree, dict):
+            raise ConfigError(where, expected_got(self.expected, tree))
+        pairs = {
+            self._name.read(str(key), where, folder): self._network.read(
+                value, f"{where}.{key}", folder
+            )
+            for key, value in tree.items()
+        }
+        return tuple(sorted(pairs.items()))
+
+    def check(self, value: Any, where: str) -> None:
+        if not isinstance(value, tuple):
+            raise ConfigError(where, expected_got("a tuple of pairs", value))
+        for pair in value:
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise ConfigError(where, expected_got("a pair", pair))
+            self._name.check(pair[0], where)
+            self._network.check(pair[1], f"{where}.{pair[0]}")
+
+    def write(self, value: tuple[tuple[str, str], ...], folder: str) -> dict[str, str]:
+        return dict(value)
+
+    def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
+        if not path:
+            return value
+        if tree is not None and not isinstance(tree, dict):
+            raise ConfigError(where, expected_got(self.expected, tree))
+        return (tree or {}) | {path[0]: value}
+
+    def schema(self) -> Schema:
+        return {"type": "object", "additionalProperties": self._network.schema()}
