@@ -6,7 +6,6 @@ from random import Random
 
 from tests.oracles.folded_jobs import folded_case
 from yantra.base.fields import Plugin
-
 from yantra.scenario import Scenario
 from yantra.scenario.types import Placement
 

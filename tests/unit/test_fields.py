@@ -28,7 +28,8 @@ from yantra.base.fields import (
 from yantra.base.records import Record
 from yantra.scenario import Scenario
 from yantra.scenario.fields import Dimensions
-from yantra.scenario.layout import DOCUMENT, IN_CLUSTER, IN_SCENARIO, NAMED
+from yantra.scenario.layout import DOCUMENT, IN_CLUSTER, IN_SCENARIO
+from yantra.scenario.named_layout import NAMED
 
 
 class Buffer(Record):

@@ -17,6 +17,7 @@ from yantra.scenario.types import Fold
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from yantra.result.bound import Bound
     from yantra.result.disturbed import Disturbed
@@ -125,7 +126,11 @@ def _drawn_further(model: Model, makespan_ns: float) -> Model:
     return drawn_further(model, makespan_ns)
 
 
-_LATER: Any = {"verdict": _verdict, "interval": _interval, "disturbed": _disturbed}
+_LATER: dict[str, Any] = {
+    "verdict": _verdict,
+    "interval": _interval,
+    "disturbed": _disturbed,
+}
 """What a result asks for when somebody wants to know."""
 
 
