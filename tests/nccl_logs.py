@@ -17,15 +17,21 @@ _COLUMNS = """#
 
 def log(
     program: str, times: Sequence[tuple[int, float]], ranks: int = 8, nodes: int = 1,
-    *, names: bool = True,
+    *, names: bool = True, suffix: str = "", hosts: bool = True,
 ) -> str:  # fmt: skip
-    """Return the output of a program for (bytes, microseconds); `names` tells the program."""
+    """Return the output of a program for (bytes, microseconds).
+
+    `names` tells the program, with a `suffix` as builds for MPI have; `hosts` those of ranks.
+    """
     each = ranks // nodes
-    lines = [f"# Collective test starting: {program}_perf\n"] if names else []
+    called = f"{program}_perf{suffix}"
+    lines = ["# nccl-tests version 2.18.3 nccl-headers=23004 nccl-library=23004\n"]
+    lines += [f"# Collective test starting: {called}\n"] if names else []
     lines.append(_HEADER.format(each=each))
     lines += [
-        f"#  Rank {rank:2d} Group  0 Pid  {900 + rank} on   host-{rank // each} device "
-        f"{rank % each} [0x{rank + 10:x}] NVIDIA H100 80GB HBM3\n"
+        f"#  Rank {rank:2d} Group  0 Pid  {900 + rank} "
+        + (f"on   host-{rank // each} " if hosts else "")
+        + f"device {rank % each} [0x{rank + 10:x}] NVIDIA H100 80GB HBM3\n"
         for rank in range(ranks)
     ]
     lines.append(_COLUMNS)
@@ -34,9 +40,11 @@ def log(
         f"{us * 1.01:9.2f}   10.00   17.50      0\n"
         for size, us in times
     ]
-    return "".join([*lines, "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 17.5\n#\n"])
+    lines.append("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 17.5\n#\n")
+    lines += [f"# Collective test concluded: {called}\n"] if names else []
+    return "".join(lines)
 
 
-def prefixed(text: str) -> str:
-    """Return a log as mpirun --tag-output has it."""
-    return "".join(f"[1,0]<stdout>:{line}\n" for line in text.splitlines())
+def prefixed(text: str, prefix: str = "[1,0]<stdout>:") -> str:
+    """Return a log as mpirun --tag-output has it, or with another prefix."""
+    return "".join(f"{prefix}{line}\n" for line in text.splitlines())

@@ -43,6 +43,9 @@ class Fake:
     def notes(self) -> Iterator[str]:
         yield "a fake GPU"
 
+    def warm_up(self) -> None:
+        pass
+
     def us(self, one: script.Case) -> float:
         if one.dtype == "fp8":
             raise script.Skip("this device has no FP8")

@@ -110,11 +110,40 @@ def test_the_program_may_be_named_by_a_command_or_by_the_file() -> None:
     assert parse(bare, "logs/all_gather_perf.txt").runs[0].collective == "all_gather"
 
 
+@pytest.mark.parametrize(
+    "prefix",
+    ["", "    ", "3: ", "[1,0]<stdout>:", "[1,0]<stdout>: ", "[prterun-node-1-123@1,0]<stdout>: "],
+)
+def test_logs_are_read_with_the_prefixes_of_launchers_and_indented(prefix: str) -> None:
+    # Names as builds with MPI have them since version 2.17, with the line at the end.
+    text = log("all_reduce", times(), ranks=16, nodes=2, suffix="_mpi") * 2
+    found = parse(prefixed(text, prefix), "nccl.log")
+    assert [(one.collective, one.ranks, one.nodes) for one in found.runs] == [
+        ("all_reduce", 16, 2)
+    ] * 2
+    assert [one.size for one in found.runs[1].timings] == SIZES
+
+
+def test_ranks_that_name_no_host_are_on_one_node() -> None:
+    (found,) = parse(log("alltoall", times(), hosts=False), "nccl.log").runs
+    assert (found.collective, found.ranks, found.nodes) == ("all_to_all", 8, 1)
+
+
+def test_what_nccl_and_the_loader_say_in_between_is_no_data() -> None:
+    noise = (
+        "node-1:42:42 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.1<0>\n"
+        "/nccl-tests/build/all_reduce_perf: libnl-3.so.200: no version information available\n"
+    )
+    first, rest = log("all_reduce", times()).split("# Using devices\n")
+    found = parse(f"{noise}{first}# Using devices\n{noise}{rest}{noise}", "nccl.log")
+    assert [len(one.timings) for one in found.runs] == [len(SIZES)]
+
+
 def test_other_programs_are_passed_over_and_told() -> None:
     found = parse(log("sendrecv", times()) + log("all_reduce", times()), "nccl.log")
     assert [run.collective for run in found.runs] == ["all_reduce"]
     assert found.notes[0].startswith(
-        "nccl.log:17: sendrecv_perf is passed over; read are all_reduce"
+        "nccl.log:18: sendrecv_perf is passed over; read are all_reduce"
     )
 
 
@@ -129,14 +158,14 @@ GOOD = log("all_reduce", times())
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (GOOD.replace("    20.01", "     fast", 1), r"nccl.log:17: time: expected microseconds"),
-        (GOOD.replace("    20.01", "      nan", 1), r"nccl.log:17: time: expected microseconds"),
-        (GOOD[: GOOD.index("float") + 8], r"nccl.log:17: expected \d+ columns, got 3: cut off\?"),
-        (GOOD.replace("#  Rank", "#  rank"), r"nccl.log:17: expected two or more lines '# Rank 0"),
-        (log("all_reduce", times(), names=False), r"nccl.log:16: expected the name of a program"),
+        (GOOD.replace("    20.01", "     fast", 1), r"nccl.log:18: time: expected microseconds"),
+        (GOOD.replace("    20.01", "      nan", 1), r"nccl.log:18: time: expected microseconds"),
+        (GOOD[: GOOD.index("float") + 8], r"nccl.log:18: expected \d+ columns, got 3: cut off\?"),
+        (GOOD.replace("#  Rank", "#  rank"), r"nccl.log:18: expected two or more lines '# Rank 0"),
+        (log("all_reduce", times(), names=False), r"nccl.log:17: expected the name of a program"),
         ("hello\n", "nccl.log: expected lines of nccl-tests"),
         ("", "nccl.log: expected lines of nccl-tests"),
-        (GOOD.replace("        1024 ", "9" * 30 + " ", 1), r"nccl.log:17: size: expected bytes"),
+        (GOOD.replace("        1024 ", "9" * 30 + " ", 1), r"nccl.log:18: size: expected bytes"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(text: str, expected: str) -> None:
@@ -241,4 +270,4 @@ def test_too_few_sizes_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture
     (tmp_path / "nccl.log").write_text(log("all_reduce", times()[:4]))
     assert main(["calibrate", str(tmp_path / "nccl.log"), "--cluster", "n"]) == 2
     said = capsys.readouterr().err
-    assert "nccl.log:17: expected 6 or more sizes above 0 of all_reduce in a node, got 4" in said
+    assert "nccl.log:18: expected 6 or more sizes above 0 of all_reduce in a node, got 4" in said

@@ -8,8 +8,10 @@ are products of matrices as training has them (forward, both gradients), attenti
 backward, experts, kernels bound by memory, an empty kernel, and copies to the host.
 
 A time is the median of several rounds of equal kernels one behind the other, so launches are hidden
-behind the kernel before; small ones are replayed from a CUDA graph. Trade-off: operands are the
-same each round, so small ones stay in the cache, and the clock is that of a busy GPU.
+behind the kernel before; small ones are replayed from a CUDA graph. What cannot be replayed and is
+shorter than its launch is left out, and so is what fails. Products run for some seconds before, so
+the clock is that of a busy GPU. Trade-off: operands are the same each round, so small ones stay in
+the cache.
 """
 
 from __future__ import annotations
@@ -30,6 +32,9 @@ _MOST_CALLS = 400
 _GRAPH_BELOW_US = 60.0
 _TINY = 1000  # empty kernels in a graph
 _ROOM = 0.6  # of the free memory that a case may take
+_WARM_SECONDS = 2.0
+_WARM_SIZE = 8192  # of the products that warm up
+_HOST_BOUND = 0.8  # of a time: what the host needs to launch it
 
 # (n, k) of weights: of models of 1 to 400 billion parameters, whole and cut by tensor parallelism.
 _WEIGHTS = (
@@ -162,6 +167,17 @@ class Bench:
         is_autograd = one.op == "attention" and one.phase == "dgrad"
         return self.time(call, may_replay=not is_autograd and one.op != "host_copy")
 
+    def warm_up(self, seconds: float = _WARM_SECONDS) -> None:
+        """Keep the GPU busy until its clock has settled."""
+        if self.device != "cuda":
+            return
+        left, right = (self._random(_WARM_SIZE, _WARM_SIZE) for _ in range(2))
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for _ in range(10):
+                self.torch.mm(left, right)
+            self.torch.cuda.synchronize()
+
     def time(self, call: Call, *, may_replay: bool = True) -> float:
         """Return the median microseconds of a call behind others."""
         for _ in range(3):
@@ -169,9 +185,26 @@ class Bench:
         once = self._round(call, 1)
         count = int(max(3, min(_MOST_CALLS, _ROUND_SECONDS * 1e6 / max(once, 0.1))))
         repeated = self._repeated(call, count)
-        if may_replay and self.device == "cuda" and once < _GRAPH_BELOW_US:
+        on_gpu = self.device == "cuda"
+        if is_replayed := may_replay and on_gpu and once < _GRAPH_BELOW_US:
             repeated = self._replayed(repeated)
-        return median(self._round(repeated, 1) / count for _ in range(_ROUNDS))
+        found = median(self._round(repeated, 1) / count for _ in range(_ROUNDS))
+        if not found > 0.0:
+            raise Skip("the clock of the device did not move")
+        if on_gpu and not is_replayed:
+            launched = self._launching(repeated) / count
+            if launched > found * _HOST_BOUND:
+                raise Skip(f"the host needs {launched:.3g} us to launch it, it takes {found:.3g}")
+        return found
+
+    def _launching(self, call: Call) -> float:
+        """Return the microseconds until the host has launched a call."""
+        self.torch.cuda.synchronize()
+        start = time.perf_counter()
+        call()
+        took = time.perf_counter() - start
+        self.torch.cuda.synchronize()
+        return took * 1e6
 
     def _repeated(self, call: Call, count: int) -> Call:
         def repeated() -> None:
@@ -342,6 +375,7 @@ def measured(
     end = clock() + seconds
     yield from (f"# {note}" for note in bench.notes())
     yield HEAD
+    bench.warm_up()
     late = 0
     for one in chosen:
         if clock() > end:
@@ -349,8 +383,8 @@ def measured(
             continue
         try:
             yield one.line(bench.us(one))
-        except (Skip, RuntimeError, NotImplementedError, TypeError) as error:
-            why = str(error).split("\n")[0][:100]
+        except Exception as error:  # whatever a PyTorch lacks, the other kernels are measured
+            why = str(error).split("\n")[0][:100] or type(error).__name__
             yield f"# without {one.line(0).rpartition(',')[0]}: {why}"
     if late:
         yield f"# {late} more kernels did not fit into {seconds:g} s"

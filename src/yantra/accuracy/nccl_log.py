@@ -6,10 +6,12 @@
               8             2     float     sum      -1    25.53    0.00    0.00      0  ...
 
 A file may hold several runs, of other collectives and numbers of ranks; a run begins with its
-line `# nThread`. The collective is the program's name (`all_reduce_perf`), in a line of the run or
-before it, or in the name of the file. Prefixes of mpirun (`[1,0]<stdout>:`) and of srun (`0: `)
-are taken off. Sizes are bytes as nccl-tests count them: of an all-gather what all ranks have
-together, else what one has. The out-of-place time counts, in microseconds.
+line `# nThread`. The collective is the program's name (`all_reduce_perf`, built for MPI
+`all_reduce_perf_mpi`), in a line of the run or before it, or in the name of the file. Prefixes of
+mpirun (`[1,0]<stdout>:`, `[prterun-node-1@1,0]<stdout>:`) and of srun (`0: `) are taken off, and
+what a log is indented by. Ranks that name no host are on one node. Sizes are bytes as nccl-tests
+count them: of an all-gather what all ranks have together, else what one has. The out-of-place time
+counts, in microseconds.
 
 Trade-off: columns are found by their names, so that old and new versions are read alike; other
 collectives than the four that a training step has are passed over, and told.
@@ -33,9 +35,9 @@ COLLECTIVES = {
     "reduce_scatter": "reduce_scatter",
     "alltoall": "all_to_all",
 }
-_PREFIX = re.compile(r"^(?:\[\d+,\d+\]<std(?:out|err)>:|\d{1,6}: ?)\s?(?=.)")
-_PROGRAM = re.compile(r"\b([a-z_]+)_perf\b")
-_RANK = re.compile(r"#\s+Rank\s+(\d+)\s.*?\bon\s+(\S+)\s+device\s+\d+")
+_PREFIX = re.compile(r"^(?:\[[^\[\]\s]{1,200},\d+\]<std(?:out|err)>:|\d{1,6}: ?)\s?(?=.)")
+_PROGRAM = re.compile(r"\b([a-z_]+?)_perf(?:_mpi)?\b")
+_RANK = re.compile(r"#\s+Rank\s+(\d+)\s.*?(?:\bon\s+(\S+)\s+)?\bdevice\s+\d+")
 _BEGINS = re.compile(r"#\s*nThread\b")
 _LONGEST_US = 1e12
 _MOST_BYTES = 2**53
@@ -111,7 +113,7 @@ def parse(text: str, name: str) -> Log:
 def _blocks(text: str, name: str) -> Iterator[_Block]:
     block = _Block(None)
     for at, whole in enumerate(text.split("\n"), 1):
-        line = _PREFIX.sub("", whole.rstrip("\r"))
+        line = _PREFIX.sub("", whole.rstrip("\r")).lstrip()
         if _BEGINS.match(line) or (block.timings and _program(line)):
             # Of some logs the program is named above its first line, of others below.
             yield block
@@ -121,7 +123,7 @@ def _blocks(text: str, name: str) -> Iterator[_Block]:
             block.program = program
         rank = _RANK.match(line)
         if rank is not None:
-            block.ranks[int(rank[1][:7])] = rank[2]
+            block.ranks[int(rank[1][:7])] = rank[2] or ""
         elif line.startswith("#"):
             words = line.lstrip("# ").split()
             if "size" in words[:1] and "time" in words:
