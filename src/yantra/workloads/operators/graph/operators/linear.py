@@ -48,18 +48,10 @@ def linear(
     """
     feature, k = x.sizes[-1]
     needed = _needed(g, x, feature, split, axis)
-    base = Placement(tuple(pair for pair in needed.shards if pair[0] != feature))
-    made = []
-    for dimension, size in outputs.items():
-        whole = {**dict(x.sizes[:-1]), dimension: size}
-        if split == "out":
-            placement = g.split(base, dimension, axis)
-        else:
-            placement = g.partial(base, axis) if split == "in" else base
-        made.append(g.tensor(f"{name}.{dimension}", whole, placement, x.width))
+    made = _outputs(g, x, name, outputs, needed, split, axis)
     local_k = g.local_dimension(x, feature, needed)
     pairs = zip(made, outputs, strict=True)
-    local_n = sum(g.local_dimension(tensor, name, tensor.placement) for tensor, name in pairs)
+    columns = [g.local_dimension(tensor, name, tensor.placement) for tensor, name in pairs]
     m = g.local(x, needed) // local_k
     ways = g.setting.ways(axis) if split else 1
     with g.scope(name):
@@ -73,22 +65,49 @@ def linear(
         if bias:
             _add_bias(g, copies * sum(outputs.values()), split, ways, domain)
     dtype = g.setting.precise_dtype if precise else g.setting.dtype
-    shape = m, local_n, local_k
+    shape = m, sum(columns), local_k
     forward, dgrad, wgrad = _programs(g, shape, copies, bias, dtype, sizes)
     wanted = g.partial(needed, axis) if split == "out" else needed
     of_all = tuple(range(len(made)))
     of_weight = Gradient((wgrad,), of_all, needs=(Use(x, needed),))
     of_input = () if is_first else (Gradient((dgrad,), of_all, gives=((0, wanted),)),)
     gradients = (*of_input, of_weight)
-    # Grouped products are not of the kind that PyTorch's policy keeps.
-    again = g.every_second(len(made)) if copies == 1 else tuple(range(len(made)))
-    seconds = [made[at] for at in again]
-    part = sum(g.local_dimension(one, one.sizes[-1][0], one.placement) for one in seconds)
-    anew = (_programs(g, (m, part, local_k), copies, bias, dtype, sizes)[0],) if again else ()
-    g.add(
-        name, (Use(x, needed),), tuple(made), (forward,), gradients, again=again, again_program=anew
-    )
+    again = _again(g, made, copies)
+    part = m, sum(columns[at] for at in again), local_k
+    anew = _programs(g, part, copies, bias, dtype, sizes)[:1] if again else ()
+    uses = (Use(x, needed),)
+    g.add(name, uses, tuple(made), (forward,), gradients, again=again, again_program=anew)
     return tuple(made)
+
+
+def _outputs(
+    g: Graph,
+    x: Tensor,
+    name: str,
+    outputs: Mapping[str, int],
+    needed: Placement,
+    split: Split,
+    axis: str,
+) -> list[Tensor]:
+    feature = x.sizes[-1][0]
+    base = Placement(tuple(pair for pair in needed.shards if pair[0] != feature))
+    made = []
+    for dimension, size in outputs.items():
+        whole = {**dict(x.sizes[:-1]), dimension: size}
+        if split == "out":
+            placement = g.split(base, dimension, axis)
+        else:
+            placement = g.partial(base, axis) if split == "in" else base
+        made.append(g.tensor(f"{name}.{dimension}", whole, placement, x.width))
+    return made
+
+
+def _again(g: Graph, made: list[Tensor], copies: int) -> tuple[int, ...]:
+    """Return the outputs that recomputation by operators makes again.
+
+    Grouped products are not of the kind that PyTorch's policy keeps.
+    """
+    return g.every_second(len(made)) if copies == 1 else tuple(range(len(made)))
 
 
 def _needed(g: Graph, x: Tensor, feature: str, split: Split, axis: str) -> Placement:
