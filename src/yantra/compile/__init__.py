@@ -148,7 +148,7 @@ def _lack_of_memory(scenario: Scenario, graphs: Graphs) -> str:
         return ""
     from yantra.workloads.templates.room import lack_of_memory
 
-    return lack_of_memory(graphs.workload, scenario.machine.memory_bytes, scenario.machine.name)
+    return lack_of_memory(graphs.workload, *scenario.machine.room)
 
 
 def quirks_of(scenario: Scenario) -> frozenset[Quirk]:

@@ -34,6 +34,7 @@ from yantra.result.bound import union_length
 from yantra.result.tables import NEVER, NODE_TYPES, nanoseconds
 from yantra.result.what_ran import about_of, plan_of, whole
 from yantra.scenario.types import Machine
+from yantra.workloads.templates.room import in_communicators
 
 _J_PER_KWH = 3.6e6
 _NS_PER_H = 3.6e12
@@ -153,7 +154,9 @@ def _memory(model: Model, about: Mapping[str, Any], machine: Machine) -> dict[st
     found: dict[str, Any] = {"memory_need_bytes": peaks[worst]}
     if machine.memory_bytes:
         found["memory_bytes"] = machine.memory_bytes
-        found["memory_headroom_bytes"] = machine.memory_bytes - peaks[worst]
+        kept = machine.reserve_bytes or 0
+        kept += in_communicators(graphs.workload, worst, machine.communicator_bytes)
+        found["memory_headroom_bytes"] = machine.memory_bytes - kept - peaks[worst]
     parts = [graphs.workload.memory[name] for name in peaks]
     return found | _cache(parts, plan_of(about), machine.memory_bytes)
 

@@ -41,7 +41,7 @@ def place(job: Job, ranks: int, first_group: int, machine: Machine | None = None
     except ConfigError as error:
         raise ConfigError(f"{job.name}: {error.where}", error.problem) from None
     if machine is not None and not isinstance(job.workload, ChakraFiles | Traces):
-        lack = lack_of_memory(templates_of(job.workload), machine.memory_bytes, machine.name)
+        lack = lack_of_memory(templates_of(job.workload), *machine.room)
         if lack:
             raise CapacityError(job.name, f"{lack}, or run it all the same with --ignore-memory")
     numbers = {group: first_group + 1 + at for at, (group, _) in enumerate(own)}

@@ -292,6 +292,16 @@ MACHINE = Section(
             "dense rate of a device on its data sheet, of which MFU is a share",
         ),
         "memory": ("memory_bytes", Quantity("size", "B", whole=True, above=0), "of a device"),
+        "reserve": (
+            "reserve_bytes",
+            Quantity("size", "B", whole=True, at_least=0),
+            "of it, not there for a job: the driver's context, what an allocator loses",
+        ),
+        "communicator": (
+            "communicator_bytes",
+            Quantity("size", "B", whole=True, at_least=0),
+            "of it, the buffers of each communicator that a rank is in",
+        ),
         "power": ("power_w", Quantity("power", "W", above=0), "that a device draws"),
         "price": (
             "price_usd_per_h",

@@ -74,7 +74,7 @@ def on_cluster(
     if not ignore_memory and isinstance(scenario.workload, WorkloadFile | TrainingStep):
         machine = scenario.machine
         workload_made = templates_of(scenario.workload)
-        if lack := lack_of_memory(workload_made, machine.memory_bytes, machine.name):
+        if lack := lack_of_memory(workload_made, *machine.room):
             raise CapacityError("--cluster", f"{lack}, or run it all the same with --ignore-memory")
     if scenario.semantics == "astra-sim" and not any(one.startswith("resources") for one in given):
         return scenario.replace(resources=ASTRA_SIM_RESOURCES)

@@ -79,7 +79,9 @@ class Machine(Record):
     """What a machine is called and what its data sheet states; no time depends on it.
 
     The figures of a result are made of it: MFU of the dense `peak_flops` of `dtype`, headroom of
-    `memory_bytes`, cost of `price_usd_per_h` and energy of `power_w`, each of one device. What is
+    `memory_bytes`, cost of `price_usd_per_h` and energy of `power_w`, each of one device. Of the
+    memory `reserve_bytes` are not there for a job, nor `communicator_bytes` for each communicator
+    of a rank. What is
     None is not stated.
     """
 
@@ -87,8 +89,15 @@ class Machine(Record):
     dtype: str | None = None
     peak_flops: float | None = None
     memory_bytes: int | None = None
+    reserve_bytes: int | None = None
+    communicator_bytes: int | None = None
     power_w: float | None = None
     price_usd_per_h: float | None = None
+
+    @property
+    def room(self) -> tuple[int | None, str | None, int | None, int | None]:
+        """What `lack_of_memory` asks: memory, name, reserve, bytes of each communicator."""
+        return self.memory_bytes, self.name, self.reserve_bytes, self.communicator_bytes
 
 
 class DeviceOf(Record):
