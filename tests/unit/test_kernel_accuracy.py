@@ -60,7 +60,7 @@ def test_what_a_formula_gets_wrong_holds_on_its_own_gpu_and_fades_with_distance(
         ("gemm", 0.08),
         ("prefill", 0.08),
         ("decode", 0.12),
-        ("moe", 0.2),
+        ("moe", 0.15),
         ("memory_bound", 0.15),
         ("transfer", 0.15),
         ("transfer_one_constant", 0.08),

@@ -142,34 +142,25 @@ def moe_held_out(gpu: Gpu, name: str) -> tuple[Reals, Reals]:
     """Return estimated and measured microseconds of layers by skew, layer and tokens.
 
     Each model (hidden size, width, top_k, experts) is estimated from the others: there are too few
-    for folds. Measured is the fastest kernel, whether its first product makes two halves or one.
+    for folds. Measured is the fastest kernel.
     """
     arrays = table("moe", gpu.name)
     machine = Machine(gpu, gpu.peaks, gpu.memory_bytes_per_s, True)
     names = [str(one) for one in arrays["variants"]]
     own = [at for at, one in enumerate(names) if one.startswith(f"{name}|")]
     models = [tuple(layer[:4]) for layer in arrays["layers"].tolist()]
-    shape = arrays["us"].shape[1:]
-    made, measured = np.full(shape, np.nan), np.full(shape, np.nan)
-    for gates in (1.0, 2.0):
-        alike = [at for at in own if ("nongated" in names[at]) == (gates == 1.0)]
-        if not alike:
+    measured = np.exp(np.fmin.reduce([unpacked(arrays["us"][at]) for at in own]))
+    layers = grouped_gemm.table_layers(arrays, arrays["gates"][own].min(axis=0).astype(float))
+    made = np.full(measured.shape, np.nan)
+    for model in sorted(set(models)):
+        out = np.array([one == model for one in models])
+        found = [grouped_gemm.smooth(gpu, arrays, at, ~out) for at in own]
+        known = tuple(one for one in found if one is not None)
+        if not known or not np.isfinite(measured[:, out]).any():
             continue
-        fastest = np.exp(np.fmin.reduce([unpacked(arrays["us"][at]) for at in alike]))
-        measured = np.fmin(fastest, measured)
-        layers = grouped_gemm.table_layers(arrays, gates)
-        for model in sorted(set(models)):
-            out = np.array([one == model for one in models])
-            found = [grouped_gemm.smooth(gpu, arrays, at, ~out) for at in alike]
-            known = tuple(one for one in found if one is not None)
-            if not known or not np.isfinite(fastest[:, out]).any():
-                continue
-            layer = grouped_gemm.Layer(*(part[:, out].reshape(-1) for part in layers))
-            us, _ = grouped_gemm.fastest_us(known, layer, name, gpu, machine)
-            where = np.isfinite(fastest[:, out])
-            made[:, out] = np.where(
-                where, np.fmin(us.reshape(where.shape), made[:, out]), made[:, out]
-            )
+        layer = grouped_gemm.Layer(*(part[:, out].reshape(-1) for part in layers))
+        us, _ = grouped_gemm.fastest_us(known, layer, name, gpu, machine)
+        made[:, out] = us.reshape(made[:, out].shape)
     return made, measured
 
 

@@ -1,19 +1,22 @@
 """Products of a mixture of experts, by what a whole layer took: both products and permutations.
 
-With rows R on a device, spread over E experts of which A have any, T tokens to route, hidden size h
-and width i between the products, each product (n, k) takes the p-norm (p = 3) of
+With T tokens sent to k experts each, R rows on the busiest device, r_q those of its E
+experts by quantile (`spread.py`), A of which have any, hidden size h and width i between the
+products, each product (n, k) takes the p-norm (p = 3) of
 
-    arithmetic = max(A ceil(R / A t_m) ceil(n / 128) / units, 1) 2 t_m 128 (k + fill) units / (peak
-                 share (t_m / 128)^taper),  t_m the rows of a tile, from `least` to 128
+    arithmetic = max(E mean_q ceil(r_q / t_m) ceil(n / 128) / units, 1) 2 t_m 128 (k + fill) units /
+                 (peak share (t_m / 128)^taper),  t_m the rows of a tile, from `least` to 128
     traffic    = (w (A n k + R k) + 2 R n) / (bandwidth reach)
 
-and a layer the sum of both, 2 h (a R + b T) / bandwidth for rows that are moved, c T k for indices,
-a little an expert and a launch. Constants are fitted for each kernel; what the formula gets wrong
-is corrected by a surface: linear in log2 of the rows an expert has, and between layers by
-regression over their sizes. The fastest kernel that is measured with layers like these is taken.
-A kernel's share of its layer is that of its operations. A trace has the permutations and the
-activation between the products as kernels of their own, so what the measured layer moves besides
-operands is left out, down to one dense product of all rows.
+and a layer the sum of both, 2 h (a R + b T + d T k) / bandwidth for rows that are moved (the last
+where a kernel has a place for each row of all devices), c T k for indices, a little an expert and a
+launch. Constants are fitted for each kernel; what the formula gets wrong is corrected by a surface:
+linear in log2 of the rows an expert has, and between layers by regression over their sizes. The
+fastest kernel that is measured with layers like these is taken: one that two fifths of the layers
+were measured with, by how near their experts a token are. A kernel's share of its layer is that of
+its operations. A trace has the permutations and the activation between the products as kernels of
+their own, so what the measured layer moves besides operands is left out, down to one dense product
+of all rows.
 
 The tables end near a thousand rows an expert. There experts one after the other are taken where
 that is faster, as frameworks for training run them: each a dense product (`gemm`). Of 60 grouped
@@ -35,6 +38,7 @@ from numpy.typing import NDArray
 from yantra.compute.families.family import Family, within
 from yantra.compute.families.gemm import TABLES, WIDTHS, accumulation_us, kind_of, products
 from yantra.compute.families.machine import GPUS, SCALED, Gpu, Machine, table, with_table
+from yantra.compute.families.spread import SKEWS, busiest, law, loads
 from yantra.compute.families.surface import (
     Reals,
     interpolated,
@@ -45,12 +49,6 @@ from yantra.compute.families.surface import (
 )
 from yantra.compute.model import Estimates, Kernels
 
-SKEWS = (0, 101, 120)
-"""Hundredths of the exponents of the tables: balanced, power laws of 1.01 and 1.2."""
-
-LOADS = (0.0, 0.25, 0.4)
-"""The busiest of d devices has the mean of all times d to the power of these, by skew."""
-
 DGRAD = 1.04
 """The gradient of the input over the forward: median of 24 grouped products on B200 and A100."""
 
@@ -60,9 +58,11 @@ FEW, MANY = 256, 1024
 NOISE = 0.38
 ROWS = np.arange(-8.0, 13.01, 0.5)
 """Where surfaces have points: log2 of the rows an expert has on average."""
-_ERROR, _BACKWARD_ERROR, _OCTAVE, _NO_LAYER = 0.46, 0.25, 0.05, 0.3
+_ERROR, _BACKWARD_ERROR, _OCTAVE, _NO_LAYER = 0.52, 0.25, 0.05, 0.3
 _POWER = 3.0
 _SPIKE = 0.26
+_MEASURED = 0.4
+_TOP_K = 4
 
 
 class Constants(NamedTuple):
@@ -78,6 +78,7 @@ class Constants(NamedTuple):
     per_token: float
     index_ns: float
     least: float
+    per_pair: float
 
 
 class Layer(NamedTuple):
@@ -101,41 +102,55 @@ class Layer(NamedTuple):
         return Layer(*(part[rows] for part in self))
 
 
-def loaded(layer: Layer) -> Reals:
-    """Return the rows of the busiest device: at most those that every token may send it."""
+class Load(NamedTuple):
+    """What the busiest device has: rows, those of its experts by quantile, experts with any."""
+
+    rows: Reals
+    each: list[Reals]
+    active: Reals
+
+
+def load_of(layer: Layer) -> Load:
+    """Return the load of the busiest device: at most the rows that every token may send it."""
     devices = np.maximum(layer.tokens * layer.top_k / np.maximum(layer.rows, 1e-9), 1)
-    busiest = layer.rows * devices ** np.interp(layer.skew, SKEWS, LOADS)
-    made: Reals = np.minimum(busiest, layer.tokens * np.minimum(layer.top_k, layer.experts))
-    return made
+    of = law(layer.tokens * layer.top_k, layer.tokens, layer.experts * devices, layer.skew)
+    most = layer.tokens * np.minimum(layer.top_k, layer.experts)
+    rows = np.minimum(layer.rows * busiest(of, layer.experts, devices), most)
+    each = [rows / layer.experts * one for one in loads(of, layer.experts)]
+    active = layer.experts * np.mean([np.minimum(one, 1) for one in each], axis=0)
+    return Load(rows, each, active)
 
 
-def moves_us(constants: Constants, layer: Layer, bandwidth: float) -> Reals:
+def moves_us(constants: Constants, layer: Layer, rows: Reals, bandwidth: float) -> Reals:
     """Return the formula's microseconds of what is no product: rows that are moved, and indices."""
-    rows = constants.per_row * loaded(layer) + constants.per_token * layer.tokens
-    indices = constants.index_ns * 1e-9 * layer.tokens * layer.top_k
-    made: Reals = 1e6 * (2 * layer.hidden * rows / bandwidth + indices)
+    pairs = layer.tokens * layer.top_k
+    moved = (
+        constants.per_row * rows + constants.per_token * layer.tokens + constants.per_pair * pairs
+    )
+    made: Reals = 1e6 * (2 * layer.hidden * moved / bandwidth + constants.index_ns * 1e-9 * pairs)
     return made
 
 
 def formula_us(
-    constants: Constants, layer: Layer, *, peak: float, bandwidth: float, units: int, width: float
-) -> Reals:
+    constants: Constants, layer: Layer, load: Load, *, peak: float, bandwidth: float, units: int,
+    width: float,
+) -> Reals:  # fmt: skip
     """Return the formula's microseconds of whole layers."""
-    busiest = loaded(layer)
-    busy = np.minimum(layer.experts, np.maximum(busiest, 1))
-    each = np.maximum(busiest / busy, 1)
-    tile = np.exp2(np.ceil(np.log2(np.clip(each, constants.least, 128))))
-    deep = busy * np.ceil(each / tile)
+    rows, active = load.rows, load.active
+    mean = np.maximum(rows / active, 1)
+    tile = np.exp2(np.ceil(np.log2(np.clip(mean, constants.least, 128))))
+    tiles = [np.where(one < 1, one, np.ceil(one / tile)) for one in load.each]
+    deep = layer.experts * np.mean(tiles, axis=0)
     rate = peak * constants.share * (tile / 128) ** constants.taper / units
     first = layer.gates * layer.inner, layer.hidden
     made: Any = 0.0
     for n, k in (first, (layer.hidden, layer.inner)):
         waves = np.maximum(deep * np.ceil(n / 128) / units, 1)
         arithmetic = waves * 256 * tile * (k + constants.fill) / rate
-        moved = width * (busy * n * k + busiest * k) + 2 * busiest * n
+        moved = width * (active * n * k + rows * k) + 2 * rows * n
         traffic = moved / (bandwidth * constants.reach)
         made = made + (arithmetic**_POWER + traffic**_POWER) ** (1 / _POWER)
-    whole: Reals = 1e6 * made + moves_us(constants, layer, bandwidth)
+    whole: Reals = 1e6 * made + moves_us(constants, layer, rows, bandwidth)
     return whole + constants.launch_us + constants.expert_us * layer.experts
 
 
@@ -157,25 +172,40 @@ def covariance(first: Reals, second: Reals) -> Reals:
     return made
 
 
+def measured_near(found: tuple[Surface, ...], near: Reals) -> list[Reals]:
+    """Return for each kernel what share of known layers like those of `near` it was measured with.
+
+    Layers count by how near their experts a token are, in octaves: frameworks have a kernel for
+    some ways of routing only.
+    """
+    known = np.unique(np.concatenate([surface.features for surface in found]), axis=0)
+    weight = matern(np.abs(near[:, None, _TOP_K] - known[None, :, _TOP_K]), 1.0)
+    weight /= weight.sum(axis=1, keepdims=True)
+    shares = []
+    for surface in found:
+        has = (known[:, None] == surface.features[None]).all(axis=2).any(axis=1)
+        shares.append(np.asarray(weight[:, has].sum(axis=1), np.float64))
+    return shares
+
+
 class Surface(NamedTuple):
     """A kernel's table made smooth: a line over log2 of rows an expert, for each layer and skew."""
 
     constants: Constants
     features: Reals
-    gates: float
     log_ratio: Reals
 
 
-def table_layers(arrays: Any, gates: float) -> Layer:
-    """Return the layers of a table: skews x configurations x tokens."""
+def table_layers(arrays: Any, gates: NDArray[np.float64]) -> Layer:
+    """Return the layers of a table: skews x configurations x tokens; `gates` by configuration."""
     columns = [column[None, :, None].astype(float) for column in arrays["layers"].T]
     hidden, inner, top_k, experts, tp, ep = columns
     tokens = arrays["tokens"][None, None].astype(float)
     skew = np.array(SKEWS, float)[:, None, None]
     shape = (len(SKEWS), hidden.shape[1], tokens.shape[2])
     whole = (
-        hidden, inner / tp, experts / ep, top_k, tokens * top_k / ep, tokens, hidden * 0 + gates,
-        skew,
+        hidden, inner / tp, experts / ep, top_k, tokens * top_k / ep, tokens,
+        gates[None, :, None], skew,
     )  # fmt: skip
     return Layer(*(np.broadcast_to(part, shape) for part in whole))
 
@@ -184,33 +214,22 @@ def smooth(
     gpu: Gpu, arrays: Any, at: int, chosen: NDArray[np.bool_] | None = None
 ) -> Surface | None:
     """Return the surface of one kernel from the chosen layers, None where it has none of them."""
-    name, source = str(arrays["variants"][at]).split("|")
-    gates = 1.0 if "nongated" in source else 2.0
+    name = str(arrays["variants"][at]).split("|")[0]
     constants = Constants(*(float(one) for one in arrays["constants"][at]))
-    layer = table_layers(arrays, gates)
-    logs = unpacked(arrays["us"][at])
+    layer = table_layers(arrays, arrays["gates"][at].astype(float))
     formula = formula_us(
-        constants, layer, peak=gpu.peaks[kind_of(name)], bandwidth=gpu.memory_bytes_per_s,
-        units=gpu.units, width=WIDTHS[name],
+        constants, layer, load_of(layer), peak=gpu.peaks[kind_of(name)],
+        bandwidth=gpu.memory_bytes_per_s, units=gpu.units, width=WIDTHS[name],
     )  # fmt: skip
-    ratio = logs - np.log(formula)
-    use = np.asarray(np.isfinite(ratio).any(axis=2).all(axis=0))
+    ratio = without_spikes(unpacked(arrays["us"][at]) - np.log(formula))
+    use = np.asarray(np.isfinite(ratio).any(axis=(0, 2)))
     use &= np.ones(len(use), bool) if chosen is None else chosen
     if not use.any():
         return None
-    ratio = without_spikes(ratio)
-    use &= np.asarray(np.isfinite(ratio).any(axis=2).all(axis=0))
-    if not use.any():
-        return None
     each = np.log2(layer.rows / layer.experts)
-    grid = np.stack(
-        [
-            [_line(each[skew, row], ratio[skew, row]) for skew in range(len(SKEWS))]
-            for row in np.flatnonzero(use)
-        ]
-    )
+    grid = np.stack([_lines(each[:, row], ratio[:, row]) for row in np.flatnonzero(use)])
     first = Layer(*(part[0, use, 0] for part in layer))
-    return Surface(constants, features(first), gates, grid)
+    return Surface(constants, features(first), grid)
 
 
 def without_spikes(ratio: Reals) -> Reals:
@@ -225,9 +244,15 @@ def without_spikes(ratio: Reals) -> Reals:
     return made
 
 
-def _line(each: Reals, ratio: Reals) -> Reals:
-    known = np.isfinite(ratio)
-    made: Reals = np.interp(ROWS, each[known], ratio[known])
+def _lines(each: Reals, ratio: Reals) -> Reals:
+    """Return a layer's line for each skew; one that was not measured is the mean of the others."""
+    made = np.full((len(SKEWS), len(ROWS)), np.nan)
+    for skew in range(len(SKEWS)):
+        known = np.isfinite(ratio[skew])
+        if known.any():
+            made[skew] = np.interp(ROWS, each[skew][known], ratio[skew][known])
+    some = np.isfinite(made[:, 0])
+    made[~some] = made[some].mean(axis=0)
     return made
 
 
@@ -244,7 +269,7 @@ def surfaces(gpu: str, name: str) -> tuple[Surface, ...]:
 def fastest_us(
     found: tuple[Surface, ...], layer: Layer, name: str, gpu: Gpu, machine: Machine
 ) -> tuple[Reals, Reals]:
-    """Return microseconds of the fastest kernels for layers with so many gates.
+    """Return microseconds of the fastest kernels for layers.
 
     Second are those of their products alone, without what is moved: another kernel may be fastest
     at that, but nobody runs half of one.
@@ -255,17 +280,19 @@ def fastest_us(
     alone = np.full(len(layer.rows), np.inf)
     rows = place_on(ROWS, np.log2(np.maximum(layer.rows / layer.experts, 2.0**-8)))
     power = place_on(np.array(SKEWS, float), layer.skew)
-    peak = machine.peak(kind_of(name))
-    for surface in found:
+    load, bandwidth = load_of(layer), machine.memory_bytes_per_s
+    shares = measured_near(found, near)
+    least = np.minimum(_MEASURED, np.max(shares, axis=0))
+    for surface, share in zip(found, shares, strict=True):
         formula = formula_us(
-            surface.constants, layer, peak=peak, bandwidth=machine.memory_bytes_per_s,
+            surface.constants, layer, load, peak=machine.peak(kind_of(name)), bandwidth=bandwidth,
             units=gpu.units, width=WIDTHS[name],
         )  # fmt: skip
         known = covariance(surface.features, surface.features)
         grid = regressed(surface.log_ratio, known, covariance(near, surface.features), NOISE)
         made = formula * np.exp(interpolated(grid, which, [power, rows]))
-        moved = moves_us(surface.constants, layer, machine.memory_bytes_per_s)
-        better = (layer.gates == surface.gates) & (made < best)
+        moved = moves_us(surface.constants, layer, load.rows, bandwidth)
+        better = (share >= least)[which] & (made < best)
         best = np.where(better, made, best)
         alone = np.where(better, made * (1 - moved / formula), alone)
     return best, alone
@@ -327,7 +354,7 @@ def _products_alone(
     """
     nothing = np.zeros_like(kernels.accumulated)
     single = kernels.replace(batch=np.ones_like(kernels.batch), accumulated=nothing)
-    looped = products(single, dtype, machine)[0] * layer.experts * loaded(layer) / layer.rows
+    looped = products(single, dtype, machine)[0] * layer.experts * load_of(layer).rows / layer.rows
     at_once = products(_joined(single, kernels), dtype, machine)[0]
     few = np.minimum(np.maximum(alone, at_once), whole)
     many = np.minimum(looped, whole)
