@@ -12,6 +12,7 @@ from yantra.accuracy.predict import with_tables_attention
 from yantra.accuracy.rows import Row, rows
 from yantra.accuracy.splits import (
     judged,
+    nearest,
     residuals,
     shape_of,
     widths_by_plan,
@@ -67,6 +68,33 @@ def test_beside_a_profile_the_rest_alone_is_fitted_and_taken_whole() -> None:
     elsewhere = fitted(made, elsewhere=True)  # where nobody measured the kernels
     assert 1.0 < elsewhere.rest < 2.2
     assert fitted([one._replace(row=one.row._replace(profile="")) for one in made]) == elsewhere
+
+
+def test_beside_a_profile_communication_has_its_own_factor_where_rows_tell_it_apart() -> None:
+    made = [
+        Parts(row("m", p + a + 3.0 * m + 2.0 * c)._replace(profile="mine"), p, a, m + c, c)
+        for p, a, m, c in ((2, 1, 1, 0.1), (5, 1, 2, 3), (3, 0, 0.2, 1), (4, 1, 1, 1))
+    ]
+    found = fitted(made)
+    assert found.rest == pytest.approx(3.0, rel=0.05)
+    assert found.rest * found.communication == pytest.approx(2.0, rel=0.05)
+    alike = [one._replace(communication=0.5 * one.rest) for one in made]
+    assert fitted(alike).communication == pytest.approx(1.0, abs=0.01)
+
+
+def test_beside_a_profile_dense_models_and_experts_are_fitted_together() -> None:
+    dense, experts = (
+        [
+            Parts(
+                row(f"{name}{at}", 4.0 + at)._replace(profile="mine", plan=plan), 1.0 + at, 1.0, 1
+            )
+            for at in range(3)
+        ]
+        for name, plan in (("d", "{}"), ("e", '{"ep":8}'))
+    )
+    found = nearest(dense[0].row, [*dense[1:], *experts])
+    assert found == (fitted([*dense[1:], *experts]), "same stack and machine")
+    assert nearest(dense[0].row, experts)[1] == "same stack and machine, other kind"
 
 
 def test_rows_of_one_profile_are_one_pool_of_residuals() -> None:

@@ -67,8 +67,17 @@ def test_factors_of_one_change_nothing_and_equal_ones_multiply_the_time(speeds: 
 
 def test_each_factor_makes_its_own_part_longer() -> None:
     plain = time(Stack())
-    for name in ("products", "attention", "rest"):
+    for name in ("products", "attention", "rest", "communication"):
         assert plain < time(Stack(**{name: 1.5})) < 1.5 * plain
+
+
+@pytest.mark.parametrize("speeds", ["measured", "achievable"])
+def test_communication_is_the_part_of_the_rest_that_is_no_kernel(speeds: str) -> None:
+    kernels_alone = Stack(rest=1.5, communication=1 / 1.5)
+    both, sent = Stack(rest=1.5), Stack(communication=1.5)
+    plain = time(Stack(), speeds)
+    longer = (time(sent, speeds) - plain) + (time(kernels_alone, speeds) - plain)
+    assert longer == pytest.approx(time(both, speeds) - plain, rel=0.02)
 
 
 def test_no_kernel_is_shorter_than_its_launch() -> None:

@@ -21,7 +21,7 @@ from yantra.fabric import stacks
 BARS = {
     ("korthikanti", "dgx-a100-80gb 16 bits", "dense"): 0.05,
     ("ptdp", "dgx-a100-80gb 16 bits", "dense"): 0.05,
-    ("simumax_b200", "hgx-b200 16 bits", "dense"): 0.075,
+    ("simumax_b200", "hgx-b200 16 bits", "dense"): 0.045,
     ("simumax_b200", "hgx-b200 16 bits", "moe"): 0.075,
     ("bridge_dense", "hgx-h100 8 bits", "dense"): 0.085,
     ("bridge_dense", "gb200-nvl72 8 bits", "dense"): 0.15,

@@ -7,7 +7,8 @@ A step's time is a sum T = p P + a A + r R of times that grow with the factors o
 attention and of the rest, while its critical path stays the same: every duration on it is
 multiplied by one of the three. P, A and R are found by running the step once more with each factor
 a little larger. Where the path changes the sum is a lower bound, as the longest of many paths is
-convex in the factors; the tests compare it with full runs.
+convex in the factors; the tests compare it with full runs. Beside a profile of the machine, where
+kernels and communication have factors of their own, what R has of the second is found likewise.
 """
 
 from __future__ import annotations
@@ -88,8 +89,11 @@ def with_tables_attention(one: Parts) -> Parts:
     return one._replace(attention=one.attention / factor)
 
 
-def parts_of(model: Compiled) -> tuple[float, float, float]:
-    """Return the seconds of products, of attention and of the rest on a step's critical path."""
+def parts_of(model: Compiled, communication: bool = False) -> tuple[float, ...]:
+    """Return the seconds of products, of attention and of the rest on a step's critical path.
+
+    And, if asked for, those of communication in the rest.
+    """
     scenario = model.scenario
     stack = scenario.stack or Stack()
 
@@ -101,7 +105,11 @@ def parts_of(model: Compiled) -> tuple[float, float, float]:
     products = (longer(products=stack.products * (1.0 + STEP)) - whole) / STEP
     attention = (longer(attention=stack.attention * (1.0 + STEP)) - whole) / STEP
     products, attention = max(products, 0.0), max(attention, 0.0)
-    return products, attention, max(whole - products - attention, 0.0)
+    rest = max(whole - products - attention, 0.0)
+    if not communication:
+        return products, attention, rest
+    sent = (longer(communication=stack.communication * (1.0 + STEP)) - whole) / STEP
+    return products, attention, rest, min(max(sent, 0.0), rest)
 
 
 def predicted(
@@ -113,7 +121,7 @@ def predicted(
 
     Rows of one model, plan and machine are run once. `told` hears how many are done.
     """
-    known: dict[tuple[object, ...], tuple[float, float, float] | str] = {}
+    known: dict[tuple[object, ...], tuple[float, ...] | str] = {}
     for done, row in enumerate(rows):
         old = OLD_ATTENTION.get((row.stack, row.cluster))
         machine = row.cluster, row.profile, row.dtype, row.ranks
@@ -125,7 +133,7 @@ def predicted(
         yield Refused(row, found) if isinstance(found, str) else Parts(row, *found)
 
 
-def _predicted(row: Row, speeds: Speeds) -> tuple[float, float, float] | str:
+def _predicted(row: Row, speeds: Speeds) -> tuple[float, ...] | str:
     try:
         scenario = scenario_of(row, speeds)
         if speeds != "measured":
@@ -135,6 +143,6 @@ def _predicted(row: Row, speeds: Speeds) -> tuple[float, float, float] | str:
             launch_ns=LAUNCH_NS.get(row.stack, 0.0),
             straggling=STRAGGLING,
         )
-        return parts_of(compile(scenario.replace(stack=stack)))
+        return parts_of(compile(scenario.replace(stack=stack)), communication=bool(row.profile))
     except YantraError as error:
         return str(error)

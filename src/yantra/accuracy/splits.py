@@ -125,7 +125,12 @@ def nearest(row: Row, others: Sequence[Parts]) -> tuple[Factors, str]:
 
     Those of the very machine and kind are drawn to those of the kind on other machines, dense ones
     alone: dispatch libraries of mixtures of experts differ by machine. All else is drawn to 1.
+    Beside a profile both kinds are one, as what differs between them, their kernels, is measured.
     """
+    of_machine = [one for one in others if _any_kind(one.row) == _any_kind(row)]
+    if row.profile and of_machine:
+        has_kind = any(_exact(one.row) == _exact(row) for one in of_machine)
+        return fitted(of_machine), _KNOWN[0 if has_kind else 1][0]
     own = [one for one in others if _exact(one.row) == _exact(row)]
     rest = [one for one in others if _exact(one.row) != _exact(row)]
     prior, basis = Factors(), "nothing fitted"

@@ -117,7 +117,9 @@ def file_of(
     lines.append("machines:")
     for key, own in machines.items():
         width = _width(own, known)
-        factors = nearest(own[0].row, every)[0]._replace(rows=len(own))
+        factors = nearest(own[0].row, every)[0]
+        if not own[0].row.profile:  # beside one they rest on both kinds of models
+            factors = factors._replace(rows=len(own))
         lines += _terms(key, factors, width, own[0].row.stack, own[0].row.profile)
         lines += _plans([one.row for one in own], known)
     elsewhere = [one._replace(row=one.row._replace(profile="")) for one in parts]
@@ -153,15 +155,17 @@ def _plans(rows: Sequence[Row], known: Sequence[tuple[Row, float]]) -> list[str]
 
 def _terms(key: str, factors: Factors, width: float, stack: str, profile: str = "") -> list[str]:
     on = f"fitted to {factors.rows} steps of {factors.models} models [rows]"
-    if factors[:3] == Factors()[:3]:
+    if factors[:4] == Factors()[:4]:
         on = "nothing is fitted [rows]"
     lines = [f"  {key}:", f"    rows: {factors.rows}", f"    models: {factors.models}"]
     known = "its kernels were measured on this machine"
     if profile:
         lines.append(f"    profile: {profile}")
-    for name in ("products", "attention", "rest"):
+    for name in ("products", "attention", "rest", "communication"):
         value = getattr(factors, name)
-        source = known if profile and name != "rest" else on
+        if name == "communication" and value == 1.0:
+            continue
+        source = known if profile and name in ("products", "attention") else on
         lines.append(f'    {name}: {{value: {value:.3f}, basis: derived, source: "{source}"}}')
     launch = LAUNCH_NS.get(stack)
     if launch:

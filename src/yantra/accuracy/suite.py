@@ -6,7 +6,8 @@
                                                 with names of data sets, runs those alone
 
 What is recorded, in `rows/predicted.csv`, is our time of each row by products, attention and the
-rest; factors and intervals follow from it and the measured times alone, in the same way each time.
+rest, and what of that is communication where the machine has a profile; factors and intervals
+follow from it and the measured times alone, in the same way each time.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from yantra.base.documents import read_text
 from yantra.base.errors import ConfigError, did_you_mean
 
 RECORD = paths.join(paths.dirname(__file__), "rows", "predicted.csv")
-_HEAD = ("dataset", "name", "products_s", "attention_s", "rest_s")
+_HEAD = ("dataset", "name", "products_s", "attention_s", "rest_s", "communication_s")
 RANKED = "vtrain_one_node"
 _LEAST_PLANS = 5
 

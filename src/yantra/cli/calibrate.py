@@ -71,7 +71,12 @@ def _steps(file: str, name: str, path: str, as_json: bool) -> int:
     text, parts = stack_text(rows, f"{name}, from {len(rows)} measured steps")
     write_text(path, text)
     terms = stacks.load(path if "/" in path else f"./{path}").terms(parts[0].row.cluster)[1]
-    fitted = Factors(terms.products.value, terms.attention.value, terms.rest.value)
+    fitted = Factors(
+        terms.products.value,
+        terms.attention.value,
+        terms.rest.value,
+        terms.communication.value or 1.0,
+    )
     steps = [
         {
             "step": one.row.name,

@@ -288,7 +288,7 @@ def _set_cluster(
     for name, quirk in _RUN_QUIRKS.items():
         setattr(flags, name, quirk in quirks)
     builder.set_quirks(flags)
-    slower = slowdown_of(scenario).rest
+    slower = slowdown_of(scenario).communication
     add_dimensions(builder, scenario.topology, without, slower)
     set_network(builder, scenario, without, ticks_per_ns)
     on_fabric = None
@@ -327,7 +327,8 @@ def _failures(
     from yantra.compile.failures import failures_of, set_failures
 
     failures = failures_of(scenario, on_fabric, drawn_ns)
-    set_failures(builder, scenario, on_fabric, failures, ticks_per_ns, slowdown_of(scenario).rest)
+    slower = slowdown_of(scenario).communication
+    set_failures(builder, scenario, on_fabric, failures, ticks_per_ns, slower)
     return failures
 
 

@@ -94,7 +94,7 @@ class Planner:
     ) -> None:
         self.builder = builder
         self.without = without
-        self._slower = slowdown_of(scenario).rest
+        self._slower = slowdown_of(scenario).communication
         self._ticks_per_ns = ticks_per_ns
         self.scenario = scenario
         self.quirks = quirks

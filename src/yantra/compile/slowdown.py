@@ -31,17 +31,21 @@ def class_of(op_class: str) -> str:
 
 
 class Slowdown(NamedTuple):
-    """Factors of products, attention and the rest, stragglers included; least time of a kernel."""
+    """Factors of products, attention, other kernels (`rest`) and communication; least of a kernel.
+
+    Stragglers are in all of them.
+    """
 
     products: float = 1.0
     attention: float = 1.0
     rest: float = 1.0
+    communication: float = 1.0
     launch_ns: float = 0.0
 
     @property
     def changes_kernels(self) -> bool:
         """Return whether kernels take other times than without."""
-        return self != Slowdown()
+        return self._replace(communication=1.0) != Slowdown()
 
     def factor(self, op_class: str) -> float:
         """Return what multiplies the time of the kernels of a class."""
@@ -73,5 +77,6 @@ def slowdown_of(scenario: Scenario) -> Slowdown:
         products=stack.products * straggling,
         attention=stack.attention * straggling,
         rest=stack.rest * straggling,
+        communication=stack.rest * stack.communication * straggling,
         launch_ns=0.0 if scenario.host else stack.launch_ns * straggling,
     )

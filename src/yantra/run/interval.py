@@ -105,7 +105,9 @@ def rests_on(model: Model) -> str:
     if stack is not None:
         terms = f"{stack.products:.2f}, {stack.attention:.2f} and {stack.rest:.2f}"
         fitted = f"fitted factors {terms} of products, attention and the rest"
-        if {stack.products, stack.attention, stack.rest} == {1.0}:
+        if stack.communication != 1.0:
+            fitted += f", {stack.communication:.2f} of communication beside it"
+        if {stack.products, stack.attention, stack.rest, stack.communication} == {1.0}:
             fitted = "nothing fitted"
         said.append(f"stack {stack.name or 'without a name'}: {fitted}")
     return "; ".join(dict.fromkeys(said))

@@ -470,6 +470,11 @@ STACK = StackSection(
         "products": ("products", Number(above=0), "times of matrix products, times"),
         "attention": ("attention", Number(above=0), "times of attention, times"),
         "rest": ("rest", Number(above=0), "times of other kernels and communication, times"),
+        "communication": (
+            "communication",
+            Number(above=0),
+            "times of messages and collectives, times this beside `rest`",
+        ),
         "launch": (
             "launch_ns",
             Quantity("time", "ns", at_least=0),

@@ -298,7 +298,8 @@ class Stack(Record):
     """By how much software and a machine take longer than kernels and collectives were measured to.
 
     `products` multiplies the times of matrix products, `attention` those of attention, `rest` those
-    of other kernels, messages and collectives. No kernel takes less than `launch_ns`, what the host
+    of other kernels, messages and collectives, and `communication` those of the last two once more.
+    No kernel takes less than `launch_ns`, what the host
     needs for what it launches. All of it grows by `straggling` with each doubling of the nodes
     beyond 64, as the slowest of them counts. `interval` is half of the 90 % interval of the
     logarithm of a step's time; 0 where none is known. `plans` have their own: the one that says the
@@ -309,6 +310,7 @@ class Stack(Record):
     products: float = 1.0
     attention: float = 1.0
     rest: float = 1.0
+    communication: float = 1.0
     launch_ns: Amount[float] = amount(0.0)
     straggling: float = 0.0
     interval: float = 0.0

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from yantra.fabric.stacks.types import Stack, Terms
 
-HEAD = ("name", "machine", "products", "attention", "rest", "launch", "interval", "steps", "models")
+HEAD = (
+    "name",
+    "machine",
+    "products",
+    "attention",
+    "rest",
+    "communication",
+    "launch",
+    "interval",
+    "steps",
+    "models",
+)
 
 
 def rows_of(stack: Stack) -> Iterator[tuple[str, ...]]:
@@ -21,6 +32,7 @@ def rows_of(stack: Stack) -> Iterator[tuple[str, ...]]:
             f"{terms.products.value:.2f}",
             f"{terms.attention.value:.2f}",
             f"{terms.rest.value:.2f}",
+            f"{terms.communication.value:.2f}" if terms.communication.value else "-",
             terms.launch.written if terms.launch.value else "-",
             _interval(terms),
             str(terms.rows),

@@ -15,7 +15,7 @@ from yantra.fabric.stacks.types import ANY, PlanInterval, Stack, Terms
 
 _FILES = NamedFiles("stack", paths.join(paths.dirname(__file__), "files"))
 _FACTORS = ("products", "attention", "rest")
-_OTHERS = ("launch", "straggling", "interval")
+_OTHERS = ("communication", "launch", "straggling", "interval")
 _NONE = Number(value=0.0, unit="", written="0", source="none known")
 
 

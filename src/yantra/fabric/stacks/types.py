@@ -42,6 +42,7 @@ class Terms(Record):
     rest: Number
     interval: Number
     launch: Number
+    communication: Number
     straggling: Number
     rows: int
     models: int
@@ -50,7 +51,8 @@ class Terms(Record):
 
     def numbers(self) -> Iterator[tuple[str, Number]]:
         """Yield every number with its key."""
-        for key in ("products", "attention", "rest", "launch", "straggling", "interval"):
+        keys = "products", "attention", "rest", "communication", "launch", "straggling", "interval"
+        for key in keys:
             yield key, getattr(self, key)
         for one in self.plans:
             beside = "" if one.micro_batch is None else f" micro_batch {one.micro_batch}"
@@ -101,5 +103,6 @@ class Stack(Record):
             "rest": terms.rest.value,
             "launch": units.exact(terms.launch.value, "ns"),
             "straggling": terms.straggling.value,
+            "communication": terms.communication.value or 1.0,
             "interval": terms.interval.value,
         }
