@@ -1,6 +1,7 @@
 #include "collective/make.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/ensure.hpp"
@@ -30,11 +31,22 @@ void add_position(GraphProgram& program, const std::vector<Operation>& operation
     }
 }
 
+// Whether some peer gets messages of several sizes, as that of the first and the last step of halving and
+// doubling.
+bool returns(const std::vector<Run>& runs) {
+    std::map<std::pair<i32, bool>, std::pair<u64, u64>> size_for;
+    return std::any_of(runs.begin(), runs.end(), [&](const Run& run) {
+        const std::pair size{run.bytes.num, run.bytes.den};
+        return size_for.try_emplace({run.out, run.by_xor}, size).first->second != size;
+    });
+}
+
 }  // namespace
 
 ExchangeProgram make_exchange(std::vector<Run> runs, u64 window, u64 sends, const Barrier& barrier) {
     ExchangeProgram program;
-    program.neighbours_only = std::all_of(runs.begin(), runs.end(), [](const Run& run) {
+    program.returns = returns(runs);
+    program.neighbours_only = !program.returns && std::all_of(runs.begin(), runs.end(), [](const Run& run) {
         return !run.by_xor && (run.out == 1 || run.out == -1);
     });
     program.runs = std::move(runs);

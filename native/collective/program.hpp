@@ -53,7 +53,8 @@ struct ExchangeProgram {
     u64 barrier_at = 0;         // sends left from which on `barrier_receipts` must have arrived
     u64 barrier_receipts = 0;
     bool barrier_counts_hand_overs = false;  // they must have been handed over, too
-    bool neighbours_only = true;  // every peer is one position away
+    bool neighbours_only = true;  // every peer is one position away, and gets messages of one size
+    bool returns = false;         // some peer gets messages of several sizes
 
     // Which of a rank's counters is for the peer so far along its level of `size`.
     u32 counter_of(i32 offset, bool by_xor, u32 size) const {

@@ -2,7 +2,8 @@
 //
 // Matching by (tag, source, destination, size) costs a table of everything in flight. Within an
 // exchange the k-th message from a peer always belongs to the k-th receive posted for it, so one
-// counter per peer does: arrivals less receives posted. This is exact as long as all members run the
+// counter per peer does: arrivals less receives posted. (Where a peer gets messages of several sizes, the
+// exchange keeps a smaller one from overtaking.) This is exact as long as all members run the
 // same phases, which is what sharing a peer table stands for: same communicator, same number of the
 // chunk in it, same phases. Chunks that differ share no table and the run ends in a deadlock; upstream,
 // which pairs messages by tag and size alone, may let different collectives complete each other, so

@@ -83,7 +83,11 @@ inline void Exchange::send_counted(ChunkId chunk, Packets& x) {
     transport_.count(ranks);
     x.way.use->bytes += x.send_bytes * ranks;
     x.way.use->messages += ranks;
-    engine_.queue.schedule(engine_.now() + x.way.ticks, notice);
+    u64 arrives = engine_.now() + x.way.ticks;
+    if (x.machine->returns) [[unlikely]] {
+        arrives = in_order(x, arrives);
+    }
+    engine_.queue.schedule(arrives, notice);
 }
 
 inline void Exchange::post(ChunkId chunk, Packets& x) {
@@ -184,6 +188,10 @@ void Exchange::open_counters(ChunkId chunk, Packets& x) {
             x.counters = state_.free_counters[size].back();
             state_.free_counters[size].pop_back();
         }
+        if (x.machine->returns) {
+            state_.arrivals.resize(state_.counters.size());
+            std::fill_n(state_.arrivals.begin() + x.counters, size, u64{0});
+        }
     }
     x.started = x.phase;
     u32* link = &x.early;
@@ -200,6 +208,16 @@ void Exchange::open_counters(ChunkId chunk, Packets& x) {
             link = &tables_.early(at).next;
         }
     }
+}
+
+// A message that is smaller than the one before it to the same peer would come first, where nothing makes
+// either wait, and be taken for it. The receive of the second is posted after the first has come, so that
+// it comes with the first changes no time.
+u64 Exchange::in_order(const Packets& x, u64 arrives) {
+    const Run& run = x.machine->runs[x.sent.run];
+    const u32 peer = x.machine->counter_of(x.clockwise ? run.out : -run.out, run.by_xor, x.place.size);
+    u64& last = state_.arrivals[x.counters + peer];
+    return last = std::max(last, arrives);
 }
 
 // All counters are zero again: every message of the phase has met its receive.

@@ -78,6 +78,7 @@ public:
         std::vector<Packets> chunks;
         std::vector<i32> counters;
         std::vector<std::vector<u32>> free_counters;   // blocks given back, by size of the level
+        std::vector<u64> arrivals;   // beside `counters`: the tick at which the last message to a peer arrives
     };
 
     Exchange(const Model& model, const Actors& actors, Engine& engine, Transport& transport,
@@ -141,6 +142,7 @@ private:
 
     void open_counters(ChunkId chunk, Packets& x);
     void close_counters(Packets& x);
+    u64 in_order(const Packets& x, u64 arrives);
     void resolve_peer(Packets& x);
     void inject(ChunkId chunk, Packets& x);
     void hand_over_by_bus(ChunkId chunk, const Packets& x, u32 run);
