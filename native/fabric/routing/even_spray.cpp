@@ -22,24 +22,25 @@ public:
 
     void divide(const Flow& flow, Division& into) override {
         into = {};
-        if (flow.from == flow.to) {
-            return;
-        }
         Region& region = region_of(flow);
-        const u32 first = region.hangs_on(flow.from);
-        const u32 last = region.hangs_on(flow.to);
-        if (first != none) {
-            add(region.up_links(flow.from), 1.0, into);
+        u32 from = flow.from;
+        while (from != flow.to) {   // as long as there is one way on
+            const std::span<const u32> next = region.next(from, flow.to);
+            if (next.size() != 1) {
+                break;
+            }
+            add(next, 1.0, into);
+            from = graph_.to(next[0]);
         }
-        const u32 from = first == none ? flow.from : first;
         if (from == flow.to) {
             return;
         }
-        const Division& between = known(region, from, last == none ? flow.to : last);
-        into.links.insert(into.links.end(), between.links.begin(), between.links.end());
-        into.parts.insert(into.parts.end(), between.parts.begin(), between.parts.end());
+        const u32 last = region.last(from, flow.to);
+        const Division& middle = known(region, from, last == none ? flow.to : graph_.from(last));
+        into.links.insert(into.links.end(), middle.links.begin(), middle.links.end());
+        into.parts.insert(into.parts.end(), middle.parts.begin(), middle.parts.end());
         if (last != none) {
-            add(region.down_links(flow.to), 1.0, into);
+            add({&last, 1}, 1.0, into);
         }
     }
 
@@ -53,7 +54,7 @@ private:
         into.parts.insert(into.parts.end(), links.size(), part / static_cast<double>(links.size()));
     }
 
-    // Between devices that relay; many flows hang on the same two.
+    // Where ways part and meet again; many flows have that in common.
     const Division& known(Region& region, u32 from, u32 to) {
         if (remembered_ > most_remembered) {
             known_.clear();

@@ -18,17 +18,17 @@ class FieldCache {
 public:
     explicit FieldCache(std::size_t destinations = 0) : of_(destinations) {}
 
-    // The field of a destination, made by `make(destination)` if it is not there. It is kept until the
+    // The field of a destination, which may grow within the bytes that it says; made by `make(destination)` if it is not there. It is kept until the
     // next call at least.
     template <class Make>
-    const Field& get(u32 destination, Make&& make) {
-        std::unique_ptr<const Field>& of = of_[destination];
+    Field& get(u32 destination, Make&& make) {
+        std::unique_ptr<Field>& of = of_[destination];
         if (of == nullptr) {
-            of = std::make_unique<const Field>(make(destination));
+            of = std::make_unique<Field>(make(destination));
             bytes_ += of->bytes();
             order_.push_back(destination);
             while (bytes_ > most_bytes && order_.size() > 1) {
-                std::unique_ptr<const Field>& oldest = of_[order_.front()];
+                std::unique_ptr<Field>& oldest = of_[order_.front()];
                 bytes_ -= oldest->bytes();
                 oldest.reset();
                 order_.pop_front();
@@ -40,7 +40,7 @@ public:
 private:
     static constexpr std::size_t most_bytes = std::size_t{256} << 20U;
 
-    std::vector<std::unique_ptr<const Field>> of_;
+    std::vector<std::unique_ptr<Field>> of_;
     std::deque<u32> order_;
     std::size_t bytes_ = 0;
 };

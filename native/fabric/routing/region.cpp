@@ -76,6 +76,12 @@ void Region::join() {
         out_begin_[at + 1] = static_cast<u32>(out_.size());
         in_begin_[at + 1] = static_cast<u32>(in_.size());
     }
+    const auto is_switch = [this](const Hop& hop) { return graph_.kind(relays_[hop.device]) != DeviceKind::rank; };
+    for (u32 at = 0; at < relays(); ++at) {
+        const std::span<const Hop> before = in(at);
+        follows_.push_back(graph_.kind(relays_[at]) == DeviceKind::rank && before.size() <= most_before &&
+                           std::all_of(before.begin(), before.end(), is_switch));
+    }
     fields_ = FieldCache<Field>(relays_.size());
 }
 
@@ -87,33 +93,34 @@ u32 Region::number(u32 device) const {
     return found == relays_.end() || *found != device ? none : static_cast<u32>(found - relays_.begin());
 }
 
-const Region::Field& Region::field(u32 number) {
+Region::Field& Region::field(u32 number) {
     return fields_.get(number, [this](u32 to) {
-        return graph_.has_one_weight() ? in_breadth(to) : by_weight(to);
+        if (!graph_.has_one_weight()) {
+            return by_weight(to);
+        }
+        Field field;
+        field.hops.assign(relays_.size(), far);
+        field.hops[to] = 0;
+        field.frontier.assign(1, to);
+        return field;
     });
 }
 
-Region::Field Region::in_breadth(u32 to) {
-    Field field;
-    field.hops.assign(relays_.size(), far);
-    field.hops[to] = 0;
-    frontier_.assign(1, to);
-    for (u16 hops = 1; !frontier_.empty(); ++hops) {
-        if (hops == far) {
-            throw Unsupported("the fabric: a route of more than 65,534 hops; give its links weights that differ");
-        }
-        found_.clear();
-        for (u32 at : frontier_) {
-            for (const Hop& hop : in(at)) {
-                if (field.hops[hop.device] == far) {
-                    field.hops[hop.device] = hops;
-                    found_.push_back(hop.device);
-                }
+// By one hop.
+void Region::grow(Field& field) {
+    if (++field.grown == far) {
+        throw Unsupported("the fabric: a route of more than 65,534 hops; give its links weights that differ");
+    }
+    found_.clear();
+    for (u32 at : field.frontier) {
+        for (const Hop& hop : in(at)) {
+            if (field.hops[hop.device] == far) {
+                field.hops[hop.device] = field.grown;
+                found_.push_back(hop.device);
             }
         }
-        frontier_.swap(found_);
     }
-    return field;
+    field.frontier.assign(found_.begin(), found_.end());
 }
 
 Region::Field Region::by_weight(u32 to) const {
@@ -140,12 +147,32 @@ Region::Field Region::by_weight(u32 to) const {
     return field;
 }
 
-double Region::distance(u32 from, u32 to) {
-    const Field& of = field(to);
+// The distance by the field of `to`; no way where it is more than `most`, and nobody needs to know.
+double Region::to_field(u32 from, u32 to, double most) {
+    Field& of = field(to);
     if (!of.weight.empty()) {
         return of.weight[from];
     }
-    return of.hops[from] == far ? no_way : of.hops[from] * graph_.weight(0);
+    const double each = graph_.weight(0);
+    while (of.hops[from] == far && !of.frontier.empty() && (of.grown + 1) * each <= most) {
+        grow(of);
+    }
+    return of.hops[from] == far ? no_way : of.hops[from] * each;
+}
+
+double Region::distance(u32 from, u32 to) {
+    if (from == to) {
+        return 0.0;
+    }
+    if (!follows_[to]) {
+        return to_field(from, to, no_way);
+    }
+    double least = no_way;
+    for (const Hop& hop : in(to)) {
+        const double weight = graph_.weight(hop.link);
+        least = std::min(least, weight + to_field(from, hop.device, least - weight));
+    }
+    return least;
 }
 
 double Region::cost(u32 from, u32 to) {
@@ -164,14 +191,6 @@ double Region::cost(u32 from, u32 to) {
     return from == to ? sum : sum + distance(number(from), number(to));
 }
 
-bool Region::is_next(const Field& field, u32 at, const Hop& hop) const {
-    if (field.weight.empty()) {
-        return field.hops[hop.device] + 1 == field.hops[at];
-    }
-    const double left = field.weight[hop.device];
-    return left < field.weight[at] && is_same(left + graph_.weight(hop.link), field.weight[at]);
-}
-
 std::span<const u32> Region::next(u32 from, u32 to) {
     if (hangs_on(from) != none) {
         return up_links(from);
@@ -185,16 +204,39 @@ std::span<const u32> Region::next(u32 from, u32 to) {
     }
     links_.clear();
     const u32 at = number(from);
-    const Field& of = field(number(target));
-    if (of.weight.empty() ? of.hops[at] == far : of.weight[at] == no_way) {
+    const u32 end = number(target);
+    const double whole = distance(at, end);
+    if (whole == no_way) {
         return links_;
     }
     for (const Hop& hop : out(at)) {
-        if (is_next(of, at, hop)) {
+        const double left = distance(hop.device, end);
+        if (left < whole && is_same(left + graph_.weight(hop.link), whole)) {
             links_.push_back(hop.link);
         }
     }
     return links_;
+}
+
+u32 Region::last(u32 from, u32 to) {
+    if (hangs_on(to) != none) {
+        const std::span<const u32> links = down_links(to);
+        return links.size() == 1 ? links[0] : none;
+    }
+    const u32 end = number(to);
+    if (!follows_[end]) {
+        return none;
+    }
+    const u32 at = number(hangs_on(from) != none ? hangs_on(from) : from);
+    double least = no_way;
+    u32 found = none;
+    for (const Hop& hop : in(end)) {
+        const double cost = graph_.weight(hop.link) + to_field(at, hop.device, least);
+        const bool ties = cost < no_way && least < no_way && is_same(cost, least) && is_same(least, cost);
+        found = ties ? none : cost < least ? hop.link : found;
+        least = std::min(least, cost);
+    }
+    return found;
 }
 
 std::span<const u32> Region::cheapest(std::span<const u32> links) {

@@ -3,8 +3,10 @@
 // The cost of a way is the sum of its links' weights. How far every device is from one destination is a
 // field; it is made when somebody asks, by a search backwards from the destination (in breadth where all
 // links weigh the same, else Dijkstra's, Numerische Mathematik 1959), and kept until newer ones need the
-// room. A rank with one neighbour relays nothing, so fields leave such ranks out and all that hang on a
-// switch share its field: 100,000 hosts of a fat tree need 2,700 fields of 7,000 numbers, no table of pairs.
+// room. In breadth a field grows only as far as somebody asks. A rank with one neighbour relays nothing, so fields
+// leave such ranks out and all that hang on a switch share its field: 100,000 hosts of a fat tree need 2,700 fields of
+// 7,000 numbers, no table of pairs. A rank with a few neighbours, all of them switches, needs no field either: its
+// distances follow from theirs.
 #pragma once
 
 #include <memory>
@@ -34,6 +36,8 @@ public:
     // The links of `from` that begin a cheapest way to `to`, ascending; until the next call. None where
     // there is no way. Precondition: the two differ.
     std::span<const u32> next(u32 from, u32 to);
+    // The link by which every cheapest way ends; none where there are several, or no way. Precondition: as above.
+    u32 last(u32 from, u32 to);
 
     // The same for searches of other kinds. Devices that relay, by a number of the region's own; none for
     // those that do not, which hang on one that does.
@@ -49,11 +53,16 @@ public:
 
 private:
     struct Field {
-        std::vector<u16> hops;       // where all links weigh the same
+        std::vector<u16> hops;       // where all links weigh the same, as far as was asked
+        std::vector<u32> frontier;   // devices at `grown` hops; empty when all are found
+        u16 grown = 0;
         std::vector<double> weight;  // else
-        std::size_t bytes() const { return hops.size() * sizeof(u16) + weight.size() * sizeof(double); }
+        std::size_t bytes() const {
+            return hops.size() * (sizeof(u16) + sizeof(u32)) + weight.size() * sizeof(double);
+        }
     };
     static constexpr u16 far = 0xffff;
+    static constexpr u32 most_before = 8;
 
     template <class Of>
     static std::span<const Of> part(const std::vector<u32>& begin, const std::vector<Of>& of, u32 number) {
@@ -61,11 +70,11 @@ private:
     }
     void find_what_hangs();
     void join();
-    const Field& field(u32 number);
-    Field in_breadth(u32 number);
+    Field& field(u32 number);
+    void grow(Field& field);
     Field by_weight(u32 number) const;
+    double to_field(u32 from, u32 to, double most);
     double distance(u32 from, u32 to);
-    bool is_next(const Field& field, u32 at, const Hop& hop) const;
     std::span<const u32> cheapest(std::span<const u32> links);
 
     const FabricGraph& graph_;
@@ -76,8 +85,8 @@ private:
     std::vector<Hop> out_;
     std::vector<u32> in_begin_;
     std::vector<Hop> in_;
+    std::vector<bool> follows_;    // by number: whether its distances follow from those of devices before it
     FieldCache<Field> fields_;
-    std::vector<u32> frontier_;
     std::vector<u32> found_;
     std::vector<u32> links_;
 };

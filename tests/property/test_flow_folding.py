@@ -1,0 +1,134 @@
+"""Folding changes no result where messages share links max-min fairly, on dimensions and fabrics.
+
+A folded run sums rates and times in another order than that of all ranks, so their last digits
+differ; ticks do not, for what falls on one or the next is drawn beside the times that are likely.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.cases import ALL_GATHER, ALL_REDUCE, cluster, scenario
+from tests.oracles.fabric_jobs import fabric_case
+from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.base.fields import Plugin
+from yantra.chakra import TraceBuilder
+from yantra.compile import Model, compile
+from yantra.result import Result
+from yantra.run.fold import explain, find
+from yantra.run.simulate import run
+from yantra.scenario import Scenario
+
+CASES, BLOCK = 1000, 250
+LEAST = 100
+"""Of each block so many are folded; more may be."""
+
+
+def tables(result: Result) -> dict[str, Any]:
+    """Return all that a result says, by rank, by node and by link."""
+    names = ("ranks", "nodes", "collectives", "dimensions", "links")
+    return {name: getattr(result, name).as_dict() for name in names} | {
+        "messages": result.messages,
+        "warnings": result.warnings,
+    }
+
+
+def is_alike(model: Model) -> bool:
+    """Run a model both ways and compare all tables; False where it is not folded."""
+    try:
+        once = run(model, fold="require")
+    except UnsupportedError:
+        return False
+    got, wanted = tables(once), tables(run(model, fold="off"))
+    assert got == wanted
+    return True
+
+
+@pytest.mark.parametrize("first", range(0, CASES, BLOCK))
+def test_a_folded_run_gives_every_rank_node_and_link_what_the_whole_run_gives(first: int) -> None:
+    folded = 0
+    for seed in range(first, first + BLOCK):
+        try:
+            model = compile(fabric_case(seed))
+        except ConfigError:  # names of algorithms of the other semantics
+            continue
+        folded += is_alike(model)
+    assert folded >= LEAST
+
+
+def all_reduce(ranks: int, fabric: Plugin, routing: str, **parts: Any) -> Scenario:
+    """All ranks add 1 MB, and gather it among halves."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        first = trace.collective(ALL_REDUCE, 1 << 20)
+        trace.collective(ALL_GATHER, 1 << 18, after=first)
+
+    one = scenario(cluster(("switch", ranks, 50.0, 500.0)), write, **parts)
+    return one.replace(network="flow", fabric=fabric, routing=routing)
+
+
+def leaf_spine(leaves: int, per_leaf: int, spines: int, uplink: float) -> Plugin:
+    """Return the fabric with links of 50 GB/s and 500 ns."""
+    return Plugin(
+        kind="leaf_spine",
+        options=(
+            ("leaves", leaves),
+            ("ranks_per_leaf", per_leaf),
+            ("spines", spines),
+            ("bytes_per_ns", 50.0),
+            ("latency_ns", 500.0),
+            ("uplink_bytes_per_ns", uplink),
+        ),
+    )
+
+
+@given(
+    leaves=st.integers(1, 4),
+    per_leaf=st.integers(2, 6),
+    spines=st.integers(1, 5),
+    uplink=st.sampled_from((1.0, 12.5, 50.0)),
+)
+def test_a_ring_over_leaves_has_a_class_for_each_place_on_a_leaf(
+    leaves: int, per_leaf: int, spines: int, uplink: float
+) -> None:
+    fabric = leaf_spine(leaves, per_leaf, spines, uplink)
+    model = compile(all_reduce(leaves * per_leaf, fabric, "even_spray"))
+    wanted = [leaves] * per_leaf if leaves > 1 else [per_leaf]
+    assert list(find(model, 1).count) == wanted
+    assert is_alike(model)
+
+
+def test_ways_drawn_by_a_hash_are_named_as_what_stands_in_the_way() -> None:
+    model = compile(all_reduce(16, leaf_spine(4, 4, 4, 25.0), "ecmp"))
+    (told, *_) = explain(model, find(model))
+    assert told.startswith("not folded: there are fewer than 2 ranks to a class; the routing ecmp")
+    assert "even_spray" in told
+
+
+@pytest.mark.parametrize(
+    ("routing", "reason"),
+    [("spray", "draws ways by a hash"), ("adaptive", "looks at the load of links")],
+)
+def test_routings_by_packet_and_by_load_are_not_folded(routing: str, reason: str) -> None:
+    model = compile(all_reduce(16, leaf_spine(4, 4, 4, 25.0), routing))
+    assert reason in find(model).refusal
+
+
+def test_a_recorded_folded_run_uses_every_link_as_the_whole_run_does() -> None:
+    model = compile(all_reduce(8, leaf_spine(2, 4, 3, 12.5), "even_spray"))
+    once, whole = (run(model, fold=how, record=True) for how in ("require", "off"))
+    assert once.outcome.folded
+    assert not whole.outcome.folded
+    for name in ("utilisation", "link_utilisation"):
+        got, wanted = (
+            getattr(result.recording, name)(bins=20).as_dict() for result in (once, whole)
+        )
+        assert got.keys() == wanted.keys()
+        for column, values in wanted.items():
+            for one, other in zip(got[column], values, strict=True):
+                assert one == other or math.isclose(one, other, rel_tol=1e-9), (name, column)
