@@ -160,9 +160,13 @@ void bind_plans(nb::class_<ModelBuilder>& builder) {
                 {make_exchange(std::move(runs), window, sends, barrier), result, round_up});
         }, nb::kw_only(), "runs"_a, "window"_a, "sends"_a, "barrier"_a, "result"_a, "round_up"_a)
         .def("add_graph", [](ModelBuilder& self, const std::vector<std::vector<Operation>>& positions,
-                             Symmetry symmetry, Share result, bool round_up) {
-            return self.add_program({make_graph(positions, symmetry), result, round_up});
-        }, nb::kw_only(), "positions"_a, "symmetry"_a, "result"_a, "round_up"_a)
+                             Symmetry symmetry, Share result, bool round_up, std::vector<u32> switches,
+                             std::vector<u32> hosts) {
+            return self.add_program(
+                {make_graph(positions, symmetry, std::move(switches), std::move(hosts)), result, round_up});
+        }, nb::kw_only(), "positions"_a, "symmetry"_a, "result"_a, "round_up"_a,
+           "switches"_a = std::vector<u32>{}, "hosts"_a = std::vector<u32>{})
+        .def("add_switch", &ModelBuilder::add_switch, "device"_a)
         .def("add_timed", [](ModelBuilder& self, const std::vector<std::pair<u64, u64>>& points) {
             TimedProgram program;
             for (const auto& [bytes, ticks] : points) {

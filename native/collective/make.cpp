@@ -58,9 +58,18 @@ ExchangeProgram make_exchange(std::vector<Run> runs, u64 window, u64 sends, cons
     return program;
 }
 
-GraphProgram make_graph(const std::vector<std::vector<Operation>>& positions, Symmetry symmetry) {
+GraphProgram make_graph(const std::vector<std::vector<Operation>>& positions, Symmetry symmetry,
+                        std::vector<u32> switches, std::vector<u32> hosts) {
+    ensure(switches.size() == hosts.size() && switches.size() <= positions.size() &&
+               (switches.empty() || symmetry == Symmetry::none),
+           "graph program: a switch without a host, or in a symmetry");
+    for (u32 host : hosts) {
+        ensure(host < positions.size() - switches.size(), "graph program: a switch hosted by no rank");
+    }
     GraphProgram program;
     program.symmetry = symmetry;
+    program.switches = std::move(switches);
+    program.hosts = std::move(hosts);
     for (const std::vector<Operation>& operations : positions) {
         add_position(program, operations);
     }

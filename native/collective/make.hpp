@@ -29,6 +29,8 @@ struct Barrier {
 ExchangeProgram make_exchange(std::vector<Run> runs, u64 window, u64 sends, const Barrier& barrier);
 
 // One list of operations for each position, or that of position 0 where there is a symmetry.
-GraphProgram make_graph(const std::vector<std::vector<Operation>>& positions, Symmetry symmetry);
+// The last positions may be `switches`, with the positions that host them.
+GraphProgram make_graph(const std::vector<std::vector<Operation>>& positions, Symmetry symmetry,
+                        std::vector<u32> switches = {}, std::vector<u32> hosts = {});
 
 }  // namespace yantra

@@ -91,6 +91,10 @@ struct GraphProgram {
     std::vector<u32> first_op;  // of each position; one more at the end
     std::vector<GraphOp> ops;   // successors are numbered from the position's first op
     std::vector<u32> successors;
+    // Positions behind those of ranks are switches of the fabric. Of each: the number under which it sends and
+    // receives, and the position of the rank that begins its operations with its own.
+    std::vector<u32> switches;
+    std::vector<u32> hosts;
 };
 
 // A phase of which the time alone is known, as it was measured, and no message: all members end together,

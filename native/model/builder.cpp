@@ -110,6 +110,18 @@ void ModelBuilder::set_link_changes(std::vector<LinkChange> changes, u64 reroute
     model().reroute_delay = reroute_delay;
 }
 
+u32 ModelBuilder::add_switch(u32 device) {
+    ensure(model().fabric != nullptr && device >= model().fabric->ranks() && device < model().fabric->devices(),
+           "model builder: a switch that is not there");
+    std::vector<u32>& placement = model().placement;
+    const auto known = std::find(placement.begin() + model().ranks(), placement.end(), device);
+    const u32 number = static_cast<u32>(known - placement.begin());
+    if (known == placement.end()) {
+        placement.push_back(device);
+    }
+    return number;
+}
+
 void ModelBuilder::set_formula_groups(const std::vector<u32>& groups) {
     const std::size_t there =
         model().fabric != nullptr ? model().fabric->labels().size() : model().dimensions.size();

@@ -85,6 +85,8 @@ public:
     // Links of the fabric that change their rate, fail or return at ticks, and how long ways take to follow.
     // std::invalid_argument for a link that is not there, or times out of order.
     void set_link_changes(std::vector<LinkChange> changes, u64 reroute_delay);
+    // The number under which a device that is no rank sends and receives in programs; the fabric comes first.
+    u32 add_switch(u32 device);
     void set_formula_groups(const std::vector<u32>& groups);
     // Between ranks of the fabric, or of the dimensions where there is none.
     void set_background(std::vector<BackgroundFlow> flows);

@@ -71,7 +71,7 @@ struct Model {
     // The physical graph that messages cross, in place of the links of the dimensions; or null.
     std::shared_ptr<const FabricGraph> fabric;
     RoutingChoice routing;           // over the fabric
-    std::vector<u32> placement;      // by rank: its device of the fabric
+    std::vector<u32> placement;      // by rank, then by switch that programs name: its device of the fabric
     std::vector<LinkChange> link_changes;   // of the fabric, in order of time
     u64 reroute_delay = 0;           // ticks from a failure, or a return, until ways avoid or use the link
     // By dimension, or label of the fabric: whether its links are crossed by formula, shared with nobody; or empty.

@@ -20,7 +20,7 @@ void check_network(const Model& model) {
         ranks *= size;
         ensure(ranks < none, "model: more ranks than 32 bits count");
     }
-    ensure(model.fabric == nullptr || model.placement.size() == ranks, "model: a place in the fabric by rank");
+    ensure(model.fabric == nullptr || model.placement.size() >= ranks, "model: a place in the fabric by rank");
     ensure(model.memory.ranks_per_node > 0, "model: a node without ranks");
     if (model.memory.kind == RemoteMemoryKind::pipeline) {
         ensure(model.memory.chunk_bytes > 0.0 && !model.memory.hops.empty(),

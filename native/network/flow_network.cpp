@@ -143,7 +143,7 @@ u32 FlowNetwork::add_route(const Way& way) {
     }
     if (!links.empty()) {
         if (route.bytes_per_ns < shared_bytes_per_ns) {
-            throw Unsupported("tiers: a message crosses a link by formula that is slower than all links it shares, so "
+            throw Unsupported("tier_networks: a message crosses a link by formula that is slower than all links it shares, so "
                               "the formula would not hold; take a tier that is at least as fast as those beyond it");
         }
         const bool weighs = options_.rtt_fairness && way.latency_ns > 0.0;

@@ -15,7 +15,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "add-a-collective-algori
 
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (source,) = (block.text for block in pages.blocks(GUIDE) if block.language == "python")
+    source = next(block.text for block in pages.blocks(GUIDE) if block.language == "python")
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "bidirectional_ring.py"
     path.write_text(source, encoding="utf-8")
@@ -27,7 +27,7 @@ def test_the_guide_prints_what_it_shows(tmp_path: Path, monkeypatch: pytest.Monk
     folder.mkdir()
     monkeypatch.chdir(folder)
     outputs = list(pages.run(GUIDE, folder))
-    assert len(outputs) == 6
+    assert len(outputs) == 7
     for where, printed, shown in outputs:
         assert printed == shown, where
 

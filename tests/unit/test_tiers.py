@@ -152,5 +152,7 @@ def test_tiers_are_refused_where_the_formula_would_not_hold(tmp_path: Path) -> N
     )
     assert _ends(simulate(load(file))) == [104_000]
     file.write_text(file.read_text().replace("rank up: analytical", "rank: analytical"))
-    with pytest.raises(UnsupportedError, match="tiers: a message crosses a link by formula"):
+    with pytest.raises(
+        UnsupportedError, match="tier_networks: a message crosses a link by formula"
+    ):
         simulate(load(file))

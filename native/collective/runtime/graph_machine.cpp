@@ -20,7 +20,7 @@ u32 written_position(const GraphProgram& graph, u32 position) {
 
 const GraphOp& GraphMachine::op_of(const Phase& phase, u32 op) const {
     const GraphProgram& graph = graph_of(*phase.program);
-    return graph.ops[graph.first_op[written_position(graph, phase.place.position)] + op];
+    return graph.ops[graph.first_op[phase.position] + op];
 }
 
 void GraphMachine::start(ChunkId chunk, const PhaseInput& input) {
@@ -28,13 +28,25 @@ void GraphMachine::start(ChunkId chunk, const PhaseInput& input) {
         phases_of_chunks_.resize(chunk.index() + 1);
     }
     const GraphProgram& graph = graph_of(input.program);
-    const u32 written = written_position(graph, input.place.position);
-    const u32 first = graph.first_op[written];
-    const u32 count = graph.first_op[written + 1] - first;
-    Phase& phase = of(chunk);
+    set_up(of(chunk), input, written_position(graph, input.place.position), actors_.rank(input.actor));
+    probe_.starts(chunk, of(chunk).waiting.size());
+    if (!graph.switches.empty()) [[unlikely]] {
+        start_switches(graph, input);
+    }
+    if (of(chunk).waiting.empty()) {
+        engine_.of_ranks.schedule(input.actor, 0, {Owner::graph, nothing_to_do}, chunk.index());
+        return;
+    }
+    run_roots(chunk);
+}
+
+void GraphMachine::set_up(Phase& phase, const PhaseInput& input, u32 position, RankId as) {
+    const GraphProgram& graph = graph_of(input.program);
+    const u32 first = graph.first_op[position];
     phase.program = &input.program;
     phase.actor = input.actor;
-    phase.rank = actors_.rank(input.actor);
+    phase.rank = as;
+    phase.position = position;
     phase.data = input.data;
     phase.serial = ++serials_;
     phase.tag = input.tag;
@@ -42,20 +54,46 @@ void GraphMachine::start(ChunkId chunk, const PhaseInput& input) {
     phase.fixed_hand_over = input.fixed_hand_over;
     phase.place = input.place;
     phase.done = 0;
-    phase.waiting.resize(count);
-    for (u32 op = 0; op < count; ++op) {
+    phase.waiting.resize(graph.first_op[position + 1] - first);
+    for (u32 op = 0; op < phase.waiting.size(); ++op) {
         phase.waiting[op] = graph.ops[first + op].dependencies;
     }
-    probe_.starts(chunk, count);
-    if (count == 0) {
-        engine_.of_ranks.schedule(input.actor, 0, {Owner::graph, nothing_to_do}, chunk.index());
-        return;
+}
+
+// Those that the position hosts. They only receive at first, which ends nothing at once.
+void GraphMachine::start_switches(const GraphProgram& graph, const PhaseInput& input) {
+    for (u32 at = 0; at < graph.switches.size(); ++at) {
+        if (graph.hosts[at] != input.place.position) {
+            continue;
+        }
+        if (free_phases_.empty()) {
+            free_phases_.push_back(static_cast<u32>(phases_of_switches_.size()));
+            phases_of_switches_.emplace_back();
+        }
+        const ChunkId phase(first_of_switches + free_phases_.back());
+        free_phases_.pop_back();
+        set_up(of(phase), input, input.place.size + at, RankId(graph.switches[at]));
+        run_roots(phase);
     }
+}
+
+void GraphMachine::run_roots(ChunkId chunk) {
+    const GraphProgram& graph = graph_of(*of(chunk).program);
+    const u32 first = graph.first_op[of(chunk).position];
+    const u32 count = static_cast<u32>(of(chunk).waiting.size());
     for (u32 op = 0; op < count; ++op) {
         if (graph.ops[first + op].dependencies == 0) {
             run(chunk, op);
         }
     }
+}
+
+// The end of messages that a position is.
+RankId GraphMachine::peer_of(const Phase& phase, u32 position) const {
+    const GraphProgram& graph = graph_of(*phase.program);
+    const u32 peer = peer_position(graph, phase.place, position);
+    return RankId(peer < phase.place.size || graph.switches.empty() ? phase.place.rank_at(peer)
+                                                                   : graph.switches[peer - phase.place.size]);
 }
 
 void GraphMachine::handle(const RankEvent& event) {
@@ -88,13 +126,16 @@ void GraphMachine::completed(const Completion& completion) {
 
 void GraphMachine::run(ChunkId chunk, u32 op_index) {
     const Phase& phase = of(chunk);
-    const GraphProgram& graph = graph_of(*phase.program);
     const GraphOp& op = op_of(phase, op_index);
     if (op.kind == GraphOp::local) {
-        run_local(chunk, op_index);
+        if (is_of_switch(chunk)) [[unlikely]] {
+            op_ends(chunk, op_index);
+        } else {
+            run_local(chunk, op_index);
+        }
         return;
     }
-    const RankId peer(phase.place.rank_at(peer_position(graph, phase.place, op.peer)));
+    const RankId peer = peer_of(phase, op.peer);
     const u64 bytes = op.bytes.of(phase.data, phase.program->round_up);
     probe_.posts(phase.node);
     if (op.kind == GraphOp::send) {
@@ -176,6 +217,10 @@ void GraphMachine::op_ends(ChunkId chunk, u32 op_index) {
         const Recorder::Scope scope(engine_.recorder());
         probe_.phase_ends(chunk, of(chunk).node, engine_.now());
         of(chunk).serial = 0;
+        if (is_of_switch(chunk)) [[unlikely]] {
+            free_phases_.push_back(chunk.index() - first_of_switches);
+            return;
+        }
         phases_.phase_ends(chunk);
     }
 }

@@ -1,7 +1,11 @@
 // GraphMachine: phases given as sends, receives and local work with dependencies. Trees and algorithms
 // that users add run here (astra-sim-semantics 5.6).
+//
+// A position may be a switch of the fabric. Its operations run as a phase of their own, which begins with that of
+// its host, the rank whose data comes to it first, and holds up nobody. What it adds and hands on takes no time.
 #pragma once
 
+#include <deque>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -42,7 +46,8 @@ private:
     struct Phase {
         const Program* program = nullptr;
         ActorId actor;
-        RankId rank;
+        RankId rank;                // or the number of a switch
+        u32 position = 0;           // whose operations are written out
         u64 data = 0;
         u64 serial = 0;             // unlike that of any other phase; 0 when it has ended
         u32 tag = 0;
@@ -53,7 +58,18 @@ private:
         u32 done = 0;
     };
 
-    Phase& of(ChunkId chunk) { return phases_of_chunks_[chunk.index()]; }
+    // Phases of switches have numbers from here on.
+    static constexpr u32 first_of_switches = u32{1} << 31U;
+
+    static bool is_of_switch(ChunkId phase) { return phase.index() >= first_of_switches; }
+    Phase& of(ChunkId phase) {
+        return is_of_switch(phase) ? phases_of_switches_[phase.index() - first_of_switches]
+                                   : phases_of_chunks_[phase.index()];
+    }
+    void set_up(Phase& phase, const PhaseInput& input, u32 position, RankId as);
+    void start_switches(const GraphProgram& graph, const PhaseInput& input);
+    void run_roots(ChunkId phase);
+    RankId peer_of(const Phase& phase, u32 position) const;
     const GraphOp& op_of(const Phase& phase, u32 op) const;
     void run(ChunkId chunk, u32 op);
     void run_local(ChunkId chunk, u32 op);
@@ -70,6 +86,8 @@ private:
     PhaseEnd& phases_;
     GraphProbe probe_;
     std::vector<Phase> phases_of_chunks_;
+    std::deque<Phase> phases_of_switches_;
+    std::vector<u32> free_phases_;   // of switches
     u64 serials_ = 0;
 };
 

@@ -47,7 +47,7 @@ def run(
     from yantra.base.units import format_size
     from yantra.run.simulate import run as simulated
 
-    if wanted is not None or needs is False:
+    if wanted is not None or needs is False or (model.has_switches and needs is not True):
         return simulated(model, progress=progress, fold=fold, record=bool(wanted))
     try:
         return simulated(model, progress=progress, fold=fold, record=needs)

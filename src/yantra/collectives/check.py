@@ -3,6 +3,7 @@
 Every position holds, per block, the set of positions whose data is summed in it. A copy replaces
 the set, a reduction unites two sets that must not overlap (else a value would be added twice; a
 barrier may). The schedule is right when every position ends with the sets its collective promises.
+A switch begins with no sets, keeps the first that it is to add, and promises nothing.
 
 Trade-off: every position and block is written out, so proofs are for tests and new algorithms at n
 up to a few hundred; nothing here runs when a scenario does.
@@ -29,7 +30,7 @@ def find_violation(schedule: Schedule) -> str | None:
         return wrong
     held = [
         [_at_first(schedule, position, block) for block in range(schedule.blocks)]
-        for position in range(schedule.n)
+        for position in range(schedule.members)
     ]
     for number, round_ in enumerate(schedule.rounds):
         wrong = _play(schedule, round_, held)
@@ -39,6 +40,8 @@ def find_violation(schedule: Schedule) -> str | None:
 
 
 def _at_first(schedule: Schedule, position: int, block: int) -> int:
+    if position >= schedule.n:
+        return 0
     if schedule.kind in _SUMS:
         return 1 << position
     source = _source(schedule, block)
@@ -73,12 +76,26 @@ def _malformed(schedule: Schedule) -> Iterator[str]:
             wrong = _malformed_move(schedule, round_, move)
             if wrong:
                 yield f"round {number}: {wrong}"
+    yield from _malformed_switches(schedule)
+
+
+def _malformed_switches(schedule: Schedule) -> Iterator[str]:
+    if not schedule.switches:
+        return
+    if len(set(schedule.switches)) < len(schedule.switches):
+        yield f"a switch stands twice in {', '.join(schedule.switches)}"
+    if any(round_.symmetry != "none" for round_ in schedule.rounds):
+        yield "a round is symmetric, but switches take part, which have no symmetry"
+    reached = {move.dst for round_ in schedule.rounds for move in round_.moves}
+    for position in range(schedule.n, schedule.members):
+        if position not in reached:
+            yield f"nobody sends to {schedule.called(position)}"
 
 
 def _malformed_move(schedule: Schedule, round_: Round, move: Move) -> str | None:
-    what = f"the move from position {move.src} to position {move.dst}"
-    if not (0 <= move.src < schedule.n and 0 <= move.dst < schedule.n):
-        return f"{what} leaves the positions 0..{schedule.n - 1}"
+    what = f"the move from {schedule.called(move.src)} to {schedule.called(move.dst)}"
+    if not (0 <= move.src < schedule.members and 0 <= move.dst < schedule.members):
+        return f"{what} leaves the positions 0..{schedule.members - 1}"
     if move.src == move.dst:
         return f"{what} goes nowhere"
     if round_.symmetry != "none" and move.src != 0:
@@ -113,14 +130,15 @@ def _write(
     content: int,
 ) -> str | None:
     here = held[move.dst]
-    what = f"position {move.src} sends block {block} to position {move.dst}"
+    to = schedule.called(move.dst)
+    what = f"{schedule.called(move.src)} sends block {block} to {to}"
     if not content:
         return f"{what} but does not hold it"
     if (move.dst, block) in written and not (move.reduce and written[move.dst, block]):
         return f"{what} while another move of the round writes it too"
     written[move.dst, block] = move.reduce
-    if move.reduce and not here[block]:
-        return f"{what} to be added, but position {move.dst} has nothing to add it to"
+    if move.reduce and not here[block] and move.dst < schedule.n:
+        return f"{what} to be added, but {to} has nothing to add it to"
     twice = here[block] & content if move.reduce and schedule.kind is not Kind.BARRIER else 0
     if twice:
         return f"{what}, adding {_names(twice)} a second time"

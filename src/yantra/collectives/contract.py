@@ -69,9 +69,12 @@ def every_send_has_its_receive(algorithm: CollectiveAlgorithm, kind: Kind, n: in
 def every_added_byte_is_charged_once(
     algorithm: CollectiveAlgorithm, kind: Kind, n: int
 ) -> str | None:
-    """At every position the plain program charges reductions of what the schedule adds there."""
+    """At every position the plain program charges reductions of what the schedule adds there.
+
+    Switches add at no cost.
+    """
     schedule = algorithm.schedule(kind, n)
-    added = [Fraction(0)] * n
+    added = [Fraction(0)] * schedule.members
     for round_ in schedule.rounds:
         for move in schedule.moves(round_):
             if move.reduce:

@@ -6,7 +6,8 @@ handed over. Otherwise a message waits for the data it carries, and messages to 
 order. A message that waits for no received data is handed over first, as its own data.
 
 A schedule whose rounds are all symmetric in the same way becomes one list of operations, whatever
-n.
+n. A switch that takes part has a list, too; its host is the rank whose data comes to it first, by
+way of other switches or not. Its operations begin with the host's.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def lower(schedule: Schedule) -> GraphProgram:
     """Return the program of a schedule, sizes rounded up."""
     symmetry = _common_symmetry(schedule)
-    count = schedule.n if symmetry == "none" else 1
+    count = schedule.members if symmetry == "none" else 1
     pace = _Lockstep if schedule.lockstep else _Dataflow
     writers = [pace(schedule.parts) for _ in range(count)]
     for round_ in schedule.rounds:
@@ -37,7 +38,17 @@ def lower(schedule: Schedule) -> GraphProgram:
             writer.play_round(sends, receives)
     num, den = final_fraction(schedule.kind, schedule.n)
     ops = tuple(_mark_back(writer.ops) for writer in writers)
-    return GraphProgram(schedule.n, ops, symmetry, num, den, round_up=True)
+    hosts = _hosts(schedule)
+    return GraphProgram(schedule.n, ops, symmetry, num, den, True, schedule.switches, hosts)
+
+
+def _hosts(schedule: Schedule) -> tuple[int, ...]:
+    """Return for each switch the position whose data comes to it first."""
+    hosts = {position: position for position in range(schedule.n)} if schedule.switches else {}
+    for round_ in schedule.rounds if schedule.switches else ():
+        for move in round_.moves:
+            hosts.setdefault(move.dst, hosts[move.src])
+    return tuple(hosts[position] for position in range(schedule.n, schedule.members))
 
 
 def final_fraction(kind: Kind, n: int) -> tuple[int, int]:

@@ -121,7 +121,8 @@ class GraphProgram(NamedTuple):
     position 0, and position p does the same with peer + p mod n ("add") or peer ^ p ("xor").
     An operation that is done starts those it makes ready at once, in the order of the list. The
     k-th receive of one size from a peer gets that peer's k-th send of that size. The phase ends on
-    a position when all of its are done.
+    a position when all of its are done. Positions from n on are `switches`, by the names of
+    devices; `hosts[k]` is the position with whose operations those of the k-th begin.
     """
 
     n: int
@@ -130,6 +131,8 @@ class GraphProgram(NamedTuple):
     final_num: int
     final_den: int
     round_up: bool
+    switches: tuple[str, ...] = ()
+    hosts: tuple[int, ...] = ()
 
     def messages(self, data_bytes: int) -> Iterator[tuple[int, int, int]]:
         """Yield source, destination and bytes of every message."""
@@ -142,7 +145,7 @@ class GraphProgram(NamedTuple):
             yield peer, position, scaled(data_bytes, op.num, op.den, self.round_up)
 
     def _transfers(self, kind: str) -> Iterator[tuple[int, Op, int]]:
-        for position in range(self.n):
+        for position in range(self.n + len(self.switches)):
             for op in self.ops[0 if self.symmetry != "none" else position]:
                 if op.kind == kind:
                     yield position, op, shifted(op.peer, position, self.n, self.symmetry)

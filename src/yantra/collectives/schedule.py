@@ -20,6 +20,10 @@ What `data` means (the size a program scales), how blocks divide it, and what a 
 
 The blocks of a position are consecutive: c blocks for each of n positions make block // c the
 owner. In an all-to-all, block (s * n + d) * c + i is the i-th of c blocks that s has for d.
+
+Switches of the fabric may take part, named as the fabric names them: they are the positions from n
+on. A switch holds nothing at first and need hold nothing at last. What it is first sent to add it
+keeps; what it sends to several is a message to each, and links below it carry it once.
 """
 
 from __future__ import annotations
@@ -75,7 +79,7 @@ class Schedule(NamedTuple):
     Blocks have owners when their number is a multiple of n (n * n in an all-to-all); otherwise a
     symmetric round moves the same block numbers at every position. `lockstep` says how a position
     is paced: True: it enters a round when it has finished its earlier ones; False: a message goes
-    as soon as the data it carries is there.
+    as soon as the data it carries is there. `switches` are positions n, n + 1 and so on.
     """
 
     kind: Kind
@@ -83,6 +87,17 @@ class Schedule(NamedTuple):
     blocks: int
     rounds: tuple[Round, ...]
     lockstep: bool = True
+    switches: tuple[str, ...] = ()
+
+    @property
+    def members(self) -> int:
+        """The positions, those of switches included."""
+        return self.n + len(self.switches)
+
+    def called(self, position: int) -> str:
+        """Return how errors call a position."""
+        is_switch = self.n <= position < self.members
+        return f"switch {self.switches[position - self.n]}" if is_switch else f"position {position}"
 
     @property
     def parts(self) -> int:

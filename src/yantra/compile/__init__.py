@@ -70,7 +70,8 @@ class Model:
     a device has; it is empty if all fit, or if workload or machine do not say. `failures` are what
     fails, those by a rate drawn until `drawn_ns`, or as long as was chosen where that is None,
     `changed_at_ns` when links change by the file that states it. `background` are the flows of
-    nobody's job, None where there are none.
+    nobody's job, None where there are none. `has_switches` says whether switches of the fabric take
+    part in a collective.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class Model:
         self.failures = NO_FAILURES
         self.changed_at_ns: tuple[float, ...] = ()
         self.background: Flows | None = None
+        self.has_switches = False
         self.drawn_ns: float | None = None
         self.groups = graphs.groups
         self.lacks_memory = _lack_of_memory(scenario, graphs)
@@ -242,7 +244,9 @@ def _compile(
     communicators = Communicators(
         builder, scenario.topology.ranks, scenario.topology.dimensions[0].size
     )
-    planner = Planner(builder, scenario, quirks, communicators, scale.ticks_per_ns, without)
+    planner = Planner(
+        builder, scenario, quirks, communicators, scale.ticks_per_ns, without, on_fabric
+    )
     kernels = KernelTimes(scenario, graphs, quirks, without, scale)
     if isinstance(graphs, TemplateGraphs):
         communicators.add_families(graphs.workload.families(), len(graphs.groups))
@@ -273,6 +277,7 @@ def _compile(
     timed = kernels.timed
     model = Model(scenario, quirks, graphs, native, work, without, arriving, timed, rests_on)
     model.failures, model.drawn_ns, model.background = failures, drawn_ns, background
+    model.has_switches = planner.has_switches
     model.changed_at_ns = () if on_fabric is None else on_fabric.changed_at_ns
     return model
 

@@ -7,7 +7,7 @@ harm until a collective needs it.
 from __future__ import annotations
 
 from yantra import _core
-from yantra.base.errors import ConfigError, TraceError, UnsupportedError
+from yantra.base.errors import ConfigError, TraceError, UnsupportedError, did_you_mean
 from yantra.base.light import cache
 from yantra.base.plugin_files import Named
 from yantra.base.tuples import NamedTuple
@@ -31,6 +31,8 @@ from yantra.scenario.types import COLLECTIVE_TYPES
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
+
+    from yantra.compile.fabric import OnFabric
 
 KINDS = tuple(Kind)
 _OF_COMM_TYPE = (
@@ -78,7 +80,7 @@ class Planner:
 
     After `plan`: `offered` are the kinds that have a plan, `by_traces` those of them that traces
     give over all ranks, `covered[kind]` the dimensions the all-rank plan covers,
-    `rests_on` says what measured times rest on,
+    `rests_on` says what measured times rest on, `has_switches` whether switches take part,
     `impossible[kind, dimension, is_last]` why an algorithm cannot run there as the last dimension
     visited or before it, and `custom_by_node` the custom collectives of single nodes.
     """
@@ -91,8 +93,11 @@ class Planner:
         communicators: Communicators,
         ticks_per_ns: int,
         without: Without = NOTHING,
+        on_fabric: OnFabric | None = None,
     ) -> None:
         self.builder = builder
+        self.on_fabric = on_fabric
+        self.has_switches = False
         self.without = without
         self._slower = slowdown_of(scenario).communication
         self._ticks_per_ns = ticks_per_ns
@@ -407,7 +412,35 @@ class Planner:
         made = algorithm.programs(kind, n, faithful=faithful, ring_kind=ring_kind)
         if len(made) > 2:
             return f"{len(made)} programs that take turns; at most two can"
-        return tuple(add_program(self.builder, program) for program in made)
+        named = {switch for one in made for switch in getattr(one, "switches", ())}
+        lack = self._lack_of_switches(n) if named else None
+        if lack is not None:
+            return lack
+        numbers = self._numbers_of(named, f"collectives.{kind.value}")
+        return tuple(add_program(self.builder, program, numbers) for program in made)
+
+    def _lack_of_switches(self, n: int) -> str | None:
+        """Return why no switch can take part in a collective over n positions; None if some can."""
+        ranks = self.scenario.topology.ranks
+        if self.on_fabric is None:
+            return "switches take part in it, so it needs cluster.fabric, which has them"
+        if n != ranks:
+            return f"switches take part in collectives of all {ranks} ranks; this is over {n}"
+        return None
+
+    def _numbers_of(self, named: set[str], where: str) -> dict[str, int]:
+        """Return the numbers under which switches send and receive."""
+        if not named:
+            return {}
+        assert self.on_fabric is not None
+        graph = self.on_fabric.graph
+        devices = {graph.name_of(at): at for at in range(graph.ranks, graph.devices)}
+        for switch in sorted(named):
+            if switch not in devices:
+                problem = f"no device of the fabric passes bytes on and is called {switch!r}"
+                raise ConfigError(where, f"{problem}{did_you_mean(switch, devices)}")
+        self.has_switches = True
+        return {name: self.builder.add_switch(devices[name]) for name in sorted(named)}
 
     def _add_custom(self, prefix: str, layout: Layout) -> _core.CustomId:
         """Load a collective given by traces for communicators of a layout, one per position."""
@@ -459,8 +492,10 @@ def _level(place: _Place, fixed_hand_over: bool, made: _LevelPrograms) -> _core.
     )
 
 
-def add_program(builder: _core.ModelBuilder, program: Program) -> _core.ProgramId:
-    """Add a program to a model; return its id."""
+def add_program(
+    builder: _core.ModelBuilder, program: Program, switches: Mapping[str, int] | None = None
+) -> _core.ProgramId:
+    """Add a program to a model; return its id. `switches` are the numbers of those it names."""
     result = _share(program.final_num, program.final_den)
     if isinstance(program, ExchangeProgram):
         return builder.add_exchange(
@@ -480,6 +515,8 @@ def add_program(builder: _core.ModelBuilder, program: Program) -> _core.ProgramI
         symmetry=_core.Symmetry[program.symmetry.upper()],
         result=result,
         round_up=program.round_up,
+        switches=[(switches or {})[name] for name in program.switches],
+        hosts=list(program.hosts),
     )
 
 

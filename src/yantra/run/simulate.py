@@ -207,6 +207,11 @@ def _simulation(
     match_by_tag: bool = False,
     folding: _core.Folding | None = None,
 ) -> _AnySimulation:
+    if record and model.has_switches:
+        raise UnsupportedError(
+            "recordings do not follow messages of switches, which take part in a collective here; "
+            "run it without --record"
+        )
     if not record:
         plain = _core.Simulation(model.native, match_by_tag, folding)
         plain.note(_notes(model))
