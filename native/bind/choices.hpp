@@ -20,6 +20,7 @@
 #include "fold/rank_classes.hpp"
 #include "model/model.hpp"
 #include "trace/graph.hpp"
+#include "trace/launches.hpp"
 
 namespace yantra {
 
@@ -116,6 +117,7 @@ YANTRA_CHOICE(yantra::Happening::What, "Happening.What");
 YANTRA_CHOICE(yantra::IntColumn::Kind, "IntColumn.Kind");
 YANTRA_CHOICE(yantra::InterDimension, "InterDimension");
 YANTRA_CHOICE(yantra::IntraDimension, "IntraDimension");
+YANTRA_CHOICE(yantra::Launches::Of, "LaunchOf");
 YANTRA_CHOICE(yantra::MemoryLevel, "MemoryLevel");
 YANTRA_CHOICE(yantra::NodeClass, "NodeClass");
 YANTRA_CHOICE(yantra::Notes, "Notes");

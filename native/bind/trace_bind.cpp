@@ -18,6 +18,7 @@
 
 #include "base/ensure.hpp"
 #include "base/wire.hpp"
+#include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/parts.hpp"
 #include "trace/tools/check.hpp"
@@ -215,7 +216,7 @@ void register_trace_class(nb::module_& module) {
 
 void register_trace(nb::module_& module) {
     nb::exception<TraceFault>(module, "TraceFault");
-    nb::enum_<Launches::Of>(module, "LaunchOf")
+    Choices<Launches::Of>(module, "LaunchOf")
         .value("KERNEL", Launches::Of::kernel)
         .value("PASS", Launches::Of::pass)
         .value("JOB", Launches::Of::job);

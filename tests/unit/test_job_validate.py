@@ -237,7 +237,7 @@ def test_only_so_many_findings_of_a_kind_are_listed() -> None:
 
 def test_every_code_of_the_core_has_advice() -> None:
     native = Path(__file__).parents[2] / "native" / "trace"
-    text = "".join((native / name).read_text() for name in ("check.cpp", "graph.cpp"))
+    text = "".join((native / name).read_text() for name in ("tools/check.cpp", "graph.cpp"))
     for code in ("dangling-dependency", "missing-attribute", "attribute-value", "no-nodes"):
         assert f'"{code}"' in text and code in ADVICE
 

@@ -39,9 +39,9 @@ CASES: list[tuple[str, str]] = [
     ),
     (
         with_line("speed: 1"),
-        "speed: unknown key; expected one of semantics, workload, cluster, network, collectives, "
-        "resources, scheduler, quirks, replay_only, track_local_memory, local_memory_trace, "
-        "trace_nodes, stack, host, fold",
+        "speed: unknown key; expected one of semantics, workload, cluster, network, "
+        "tier_networks, background, collectives, resources, scheduler, quirks, replay_only, "
+        "track_local_memory, local_memory_trace, trace_nodes, stack, run_undisturbed, host, fold",
     ),
     (
         changed("kind: ring", "kind: rng"),
