@@ -6,10 +6,9 @@ that looks at a run sees them: slots, folding, timelines, what-if runs. No launc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from yantra import _core
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yantra.scenario import Scenario
 

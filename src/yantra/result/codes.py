@@ -1,4 +1,4 @@
-"""What the numbers in an outcome of the core mean: types of nodes, kinds of collectives."""
+"""What the numbers in an outcome of the core mean: types of nodes, kinds of collectives, times."""
 
 from __future__ import annotations
 
@@ -27,3 +27,11 @@ COLLECTIVE_KINDS = (
     "reduce_scatter_block",
     "barrier",
 )
+
+
+def nanoseconds(ticks: int, ticks_per_ns: int) -> int | float | None:
+    """Return a time of the core in ns, whole where it is; None for what never happened."""
+    if ticks == NEVER:
+        return None
+    whole, rest = divmod(ticks, ticks_per_ns)
+    return ticks / ticks_per_ns if rest else whole

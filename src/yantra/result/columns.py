@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Union
 
 from yantra import _core
 from yantra.result.codes import NEVER as NEVER
+from yantra.result.codes import nanoseconds as nanoseconds
 
 Kind = Literal["whole", "id", "real", "text"]
 """What a column holds: whole numbers, ids up to 2^64, real numbers or text."""
@@ -121,14 +122,6 @@ def numbered(begins: Sequence[int]) -> Gathered:
         alike=lengths,
         meaning=lambda at: (at,),
     )
-
-
-def nanoseconds(ticks: int, ticks_per_ns: int) -> int | float | None:
-    """Return a time of the core in ns, whole where it is; None for what never happened."""
-    if ticks == NEVER:
-        return None
-    whole, rest = divmod(ticks, ticks_per_ns)
-    return ticks / ticks_per_ns if rest else whole
 
 
 def part_of(column: Any, start: int, stop: int) -> Part:

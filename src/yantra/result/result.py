@@ -9,6 +9,7 @@ from __future__ import annotations
 from yantra import _core
 from yantra.base.errors import UnsupportedError
 from yantra.base.light import cached_property
+from yantra.result.codes import nanoseconds
 from yantra.result.table_names import RECORDED_TABLES, TABLES, check_table_name
 
 TYPE_CHECKING = False
@@ -80,8 +81,6 @@ class Result:
     @cached_property
     def makespan_ns(self) -> float:
         """The time at which the last rank finishes."""
-        from yantra.result.columns import nanoseconds
-
         return nanoseconds(max(self.outcome.finish), self.model.ticks_per_ns) or 0
 
     @property

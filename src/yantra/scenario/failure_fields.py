@@ -10,14 +10,15 @@ failures:
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 from yantra.base import units
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.fields import Field, Many, Number, Quantity, Schema, Section, Text, Whole
 from yantra.scenario.disturbances import Failure
 from yantra.scenario.fields import Ranks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _WHATS = ("switch", "nic", "link", "ranks")
 _LARGEST_SEED = 2**63 - 1
@@ -28,17 +29,16 @@ class RateField(Field):
 
     expected = "a rate such as 1 per 1000 h"
     _time = Quantity("time", "ns", above=0)
-    _form = re.compile(r"\s*([0-9.eE+-]+)\s+per\s+(.*)")
 
     def read(self, tree: Any, where: str, folder: str) -> float:
-        match = self._form.fullmatch(tree) if isinstance(tree, str) else None
+        words = tree.split(None, 2) if isinstance(tree, str) else []
         try:
-            count = float(match[1]) if match else 0.0
+            count = float(words[0]) if len(words) == 3 and words[1] == "per" else 0.0
         except ValueError:
             count = 0.0
-        if match is None or not 0.0 < count < float("inf"):
+        if not 0.0 < count < float("inf"):
             raise ConfigError(where, expected_got(self.expected, tree))
-        time = match[2] if match[2][:1].isdigit() else f"1 {match[2]}"
+        time = words[2] if words[2][:1].isdigit() else f"1 {words[2]}"
         mean_ns = self._time.read(time, where, folder) / count
         self.check(mean_ns, where)
         return mean_ns
