@@ -224,6 +224,27 @@ def test_latent_attention_is_within_a_fifth_of_another_labs(
         assert of(rows, device, gpu=gpu).middle[0] / 1e3 == pytest.approx(us, rel=0.2)
 
 
+@pytest.mark.parametrize(
+    ("tokens", "phase", "us"),
+    [
+        # SimuMax's B200 (NOTICE): 64 heads, queries and keys of 192, values of 128.
+        (32768, "forward", 24065),
+        (32768, "dgrad", 75310),
+        (131072, "forward", 457324),
+        (131072, "dgrad", 1188210),
+    ],
+)
+def test_the_interval_of_long_latent_attention_holds_what_was_measured(
+    tokens: int, phase: str, us: float
+) -> None:
+    sizes = {"batch": 1, "queries": tokens, "keys": tokens, "heads": 64, "kv_heads": 64}
+    device = Device(GPUS["b200_sxm"].peaks["bf16"], GPUS["b200_sxm"].memory_bytes_per_s)
+    rows = attention(phase=phase, **sizes, head_dim=192, value_dim=128)
+    low, middle, high = of(rows, device, gpu="b200_sxm")
+    assert low[0] / 1e3 < us < high[0] / 1e3
+    assert high[0] / middle[0] < 3
+
+
 def test_attention_without_a_mask_takes_nearly_twice() -> None:
     rows = attention(queries=8192, keys=8192)
     whole = rows.replace(flops=2 * rows.flops)

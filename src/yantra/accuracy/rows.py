@@ -31,8 +31,9 @@ PROFILES: Mapping[tuple[str, str], str] = {("megatron-simumax", "hgx-b200"): "si
 """Profiles of the very machines that steps were measured on, by stack and cluster."""
 
 _OLD_RELEASE = (
-    "releases before 26.02.01 ran this model far slower than the next: one plan took 51.3 s on 16 "
-    "H100s in 26.02 and 28.9 s in its first patch"
+    "a regression that its makers state (NVIDIA-NeMo/Megatron-Bridge, issue 1998: 25.11 ran this "
+    "model half as fast as 25.09), mended in 26.02.01: one plan took 51.3 s on 16 H100s in 26.02 "
+    "and 28.9 s in its first patch"
 )
 LEFT_OUT: Mapping[tuple[str, str], str] = {
     ("bridge_moe", "226 26.02 Qwen3_30B_a3B DGX-B200 8 MXFP8 s4096"): _OLD_RELEASE,

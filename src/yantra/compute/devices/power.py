@@ -4,8 +4,8 @@ Dynamic power alone, of arrays, vector units, buffers and memory at their full r
 leakage, clock trees, links and losses of supply are not in it, so a real device draws more.
 Energies are those of 7 nm, also for its neighbours.
 Source: Jouppi et al., "Ten Lessons From Three Generations Shaped Google's TPUv4i", ISCA 2021, table
-2 (7 nm): multiplication and addition in FP16 and FP32, SRAM of 32 KiB and 1 MiB and HBM2 per 64
-bits.
+2 (7 nm): multiplication and addition in FP16 and FP32, SRAM of 32 KiB and 1 MiB, HBM2 and DDR4 per
+64 bits; the last two stand for HBM2e and DDR5.
 """
 
 from __future__ import annotations

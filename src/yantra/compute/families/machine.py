@@ -68,7 +68,7 @@ GPUS = {
         Gpu("p4", "P4", 20, 0.192e12, _P4, "NVIDIA P4 data sheet"),
         Gpu("h100_sxm", "H100 SXM", 132, 3.35e12, _H100, "NVIDIA H100 white paper V1.04"),
         Gpu("h200_sxm", "H200 SXM", 132, 4.8e12, _H100, "NVIDIA H200 data sheet"),
-        Gpu("b200_sxm", "B200 SXM", 148, 8e12, _B200, "NVIDIA HGX B200 data sheet"),
+        Gpu("b200_sxm", "B200 SXM", 148, 8e12, _B200, "NVIDIA HGX and DGX B200 data sheets"),
         Gpu("gb200", "GB200", 152, 8e12, _GB200, "NVIDIA GB200 NVL72 data sheet"),
     )
 }
