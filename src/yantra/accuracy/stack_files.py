@@ -12,7 +12,7 @@ from math import isfinite
 from os import path as paths
 
 from yantra.accuracy.fit import Factors, Parts, fitted, half_width, residual
-from yantra.accuracy.predict import LAUNCH_NS, STRAGGLING, with_tables_attention
+from yantra.accuracy.predict import STRAGGLING, launch_ns, with_tables_attention
 from yantra.accuracy.rows import Row
 from yantra.accuracy.splits import (
     ENOUGH,
@@ -83,7 +83,7 @@ def unknown(parts: Sequence[Parts]) -> str:
     plain = [(one.row, residual(Factors(), one)) for one in own]
     models = len({(row.fold, row.cluster) for row, _ in plain})
     none = Factors(rows=len(plain), models=models)
-    return "\n".join(lines + _terms("any", none, balanced(plain), "")) + "\n"
+    return "\n".join(lines + _terms("any", none, balanced(plain), 0.0)) + "\n"
 
 
 def file_of(
@@ -120,11 +120,14 @@ def file_of(
         factors = nearest(own[0].row, every)[0]
         if not own[0].row.profile:  # beside one they rest on both kinds of models
             factors = factors._replace(rows=len(own))
-        lines += _terms(key, factors, width, own[0].row.stack, own[0].row.profile)
+        row = own[0].row
+        launch = launch_ns(row.stack, row.kind, row.cluster)
+        lines += _terms(key, factors, width, launch, row.profile)
         lines += _plans([one.row for one in own], known)
     elsewhere = [one._replace(row=one.row._replace(profile="")) for one in parts]
     width = _width(elsewhere, strange)
-    lines += _terms("any", fitted(parts, elsewhere=True), width, parts[0].row.stack)
+    launch = max(launch_ns(one.row.stack, one.row.kind, one.row.cluster) for one in parts)
+    lines += _terms("any", fitted(parts, elsewhere=True), width, launch)
     return "\n".join(lines) + "\n"
 
 
@@ -153,7 +156,7 @@ def _plans(rows: Sequence[Row], known: Sequence[tuple[Row, float]]) -> list[str]
     return lines
 
 
-def _terms(key: str, factors: Factors, width: float, stack: str, profile: str = "") -> list[str]:
+def _terms(key: str, factors: Factors, width: float, launch: float, profile: str = "") -> list[str]:
     on = f"fitted to {factors.rows} steps of {factors.models} models [rows]"
     if factors[:4] == Factors()[:4]:
         on = "nothing is fitted [rows]"
@@ -167,9 +170,8 @@ def _terms(key: str, factors: Factors, width: float, stack: str, profile: str = 
             continue
         source = known if profile and name in ("products", "attention") else on
         lines.append(f'    {name}: {{value: {value:.3f}, basis: derived, source: "{source}"}}')
-    launch = LAUNCH_NS.get(stack)
     if launch:
-        best = "of 0 to 100 us the one of least error over [rows]"
+        best = "of 0 to 100 us the one of least error over the steps of Megatron-DeepSpeed"
         lines.append(
             f'    launch: {{value: {launch / 1000:g} us, basis: derived, source: "{best}"}}'
         )
