@@ -15,8 +15,7 @@ from yantra.base.fields import Plugin
 from yantra.chakra import TraceBuilder
 from yantra.compile import compile
 from yantra.compile.accesses import ordered
-from yantra.memory.migration import MOST_BLOCKS, migrated
-from yantra.memory.model import Touch
+from yantra.memory.migration import MOST_BLOCKS, Touch, migrated
 from yantra.memory.placement import Data, Tier
 from yantra.run.simulate import simulate
 from yantra.scenario import RemoteMemory, Scenario, Templates, cluster_parts

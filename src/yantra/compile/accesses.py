@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from yantra import _core
 from yantra.chakra.schema import NodeType
-from yantra.memory.model import Touch
+from yantra.memory.migration import Touch
 
 _INTEGER = 1
 """The kind of an attribute that is a whole number (native/trace/graph.hpp)."""

@@ -10,10 +10,12 @@ import numpy as np
 from yantra.base.columns import not_a_duration
 from yantra.base.errors import ConfigError, YantraError
 from yantra.base.plugin_files import what_was_raised
-from yantra.memory.model import Accesses, MemoryModel, Pipeline, Sharing, Speeds, Touch
+from yantra.memory.model import Accesses, MemoryModel, Pipeline, Sharing, Speeds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from yantra.memory.migration import Touch
 
 
 def ask(

@@ -19,10 +19,17 @@ from typing import NamedTuple
 
 from yantra.base.errors import ConfigError
 from yantra.base.text import format_bytes
-from yantra.memory.model import Touch
 
 MOST_BLOCKS = 4_000_000
 """Accesses of blocks that are simulated: some seconds."""
+
+
+class Touch(NamedTuple):
+    """An access of a rank: to which data, how many of its bytes, and whether they are stored."""
+
+    data: int
+    size_bytes: int
+    is_store: bool
 
 
 class Moved(NamedTuple):

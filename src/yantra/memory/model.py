@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from yantra.memory.migration import Touch
+
 Sharing = Literal["rank", "node", "pool"]
 """Each rank has a memory of its own, each node of `ranks_per_node` ranks has one, or all have."""
 
@@ -51,14 +53,6 @@ class Pipeline(NamedTuple):
     chunk_bytes: float
     hops: tuple[Hop, ...]
     ranks_per_node: int = 1
-
-
-class Touch(NamedTuple):
-    """An access of a rank: to which data, how many of its bytes, and whether they are stored."""
-
-    data: int
-    size_bytes: int
-    is_store: bool
 
 
 class Accesses(Record):

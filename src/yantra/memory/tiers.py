@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from yantra.base.errors import ConfigError
 from yantra.base.fields import Choice, Many, Number, Quantity, Section, Text
 from yantra.base.records import Record
-from yantra.memory.migration import blocks_of, migrated
-from yantra.memory.model import Accesses, MemoryModel, Speeds, Touch
+from yantra.memory.migration import Touch, blocks_of, migrated
+from yantra.memory.model import Accesses, MemoryModel, Speeds
 from yantra.memory.placement import Data, Tier, does_not_fit, place, shares
 
 if TYPE_CHECKING:
