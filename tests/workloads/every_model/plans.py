@@ -35,7 +35,7 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "reshard_after_forward": (True, False),
     "prefetch": (1, 2),
     "micro_batch": (1, 2),
-    "recompute": ("none", "selective", "full"),
+    "recompute": ("none", "selective", "operators", "full"),
     "dtype": ("bf16", "fp16", "fp32", "fp8"),
     "gradient_dtype": ("fp32", "bf16"),
     "optimizer": ("adam", "sgd"),

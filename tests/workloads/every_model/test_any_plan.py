@@ -54,7 +54,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "schedule": st.sampled_from(
         ["1f1b", "gpipe", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe", "dualpipev", "none"]
     ),
-    "recompute": st.sampled_from(["none", "selective", "full", "half"]),
+    "recompute": st.sampled_from(["none", "selective", "operators", "full", "half"]),
     "dtype": st.sampled_from(["bf16", "fp8", "fp32"]),
     "optimizer": st.sampled_from(["adam", "sgd"]),
     "cp_kind": st.sampled_from(["p2p", "all_gather", "a2a"]),

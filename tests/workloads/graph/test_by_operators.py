@@ -80,7 +80,7 @@ def test_what_is_kept_is_between_full_and_none_and_all_of_it_is_freed(
 def test_attention_that_is_not_fused_has_no_result_to_keep() -> None:
     plan = Plan(recompute="operators", flash_attention=False)
     (broken,) = plan_problems(plan)
-    assert broken.field == "recompute"
+    assert broken.field == "flash_attention"
 
 
 def test_torchtitans_option_has_its_name() -> None:

@@ -61,7 +61,7 @@ PLANS = st.builds(
     etp=AXIS,
     sequence_parallel=st.sampled_from([None, False]),
     micro_batch=st.integers(1, 2),
-    recompute=st.sampled_from(["none", "selective", "full"]),
+    recompute=st.sampled_from(["none", "selective", "operators", "full"]),
 )
 
 

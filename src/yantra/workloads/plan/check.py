@@ -210,7 +210,7 @@ def _sharding(plan: Plan) -> Iterator[Broken]:
 
 def _recompute(plan: Plan) -> Iterator[Broken]:
     if plan.recompute == "operators" and not plan.flash_attention:
-        yield Broken("recompute", "operators keeps what fused attention gives; switch it on")
+        yield Broken("flash_attention", "recompute = operators keeps what it gives; switch it on")
 
 
 def _order(plan: Plan) -> Iterator[Broken]:

@@ -31,6 +31,7 @@ _OFF: Mapping[str, Any] = {
     "capacity_factor": None,
     "reshard_after_forward": True,
     "prefetch": 1,
+    "flash_attention": True,
     "order": "-".join(AXES),
 }
 
