@@ -143,6 +143,23 @@ def test_traces_with_host_operations_are_refused_as_they_have_launches() -> None
         compile(scenario(TWO, write, **host(1_000)))
 
 
+def test_jobs_that_arrive_are_launched_too() -> None:
+    idle = scenario(TWO, lambda trace, rank: None, **host(1_000))
+    builder = TraceBuilder()
+    chain([3, 4])(builder, 0)
+    made = compile(idle, {"late": {0: builder.build()}})
+    ((_, graph),) = made.graphs.arriving["late"]
+    assert len(graph) == 4
+    assert (
+        len(
+            compile(idle.replace(host=None), {"late": {0: builder.build()}}).graphs.arriving[
+                "late"
+            ][0][1]
+        )
+        == 2
+    )
+
+
 def test_nodes_of_no_pass_are_refused_where_passes_are_graphs() -> None:
     with pytest.raises(TraceError, match=r"node 0 .* says no phase.*host\.graphs: job"):
         compile(scenario(TWO, chain([3]), **host(1_000, "pass")))
