@@ -52,13 +52,13 @@ public:
     // A chunk enters a queue, `behind` all that wait there or not. `strict`: the order of those that
     // run counts, too.
     void enters(u32 actor, u64 tick, u32 queue, bool behind, bool strict) {
-        if (visit(at(actor, tick), {event_, queue, true, behind}) && strict) {
+        if (visit(at(actor, tick), {event_, queue, true, behind, false}) && strict) {
             note("two chunks move in one queue in one tick", actor);
         }
     }
 
     void leaves(u32 actor, u64 tick, u32 queue) {
-        visit(at(actor, tick), {event_, queue, false, true});
+        visit(at(actor, tick), {event_, queue, false, true, false});
     }
 
     // A collective starts; those of one `counter` take their numbers and queues in order.
@@ -152,11 +152,16 @@ private:
         u64 slots;
         u32 node;
     };
+    // Visits of one kind to one queue: a collective may bring a million chunks in one tick.
     struct Visit {
         u64 event;
         u32 queue;
         bool enters;
         bool behind;
+        bool several = false;   // events, of which this is the first
+        bool is_like(const Visit& other) const {
+            return queue == other.queue && enters == other.enters && behind == other.behind;
+        }
     };
     struct Post {
         u64 event;
@@ -194,18 +199,24 @@ private:
     // True if the order of this visit and an earlier one may count.
     bool visit(Touched& t, const Visit& now) {
         bool contested = false;
-        for (const Visit& before : t.visits) {
+        Visit* alike = nullptr;
+        for (Visit& before : t.visits) {
+            alike = before.is_like(now) ? &before : alike;
             const bool both_enter = now.enters && before.enters;
             const bool passes = now.enters != before.enters && !(now.behind && before.behind);
             // Which of the last chunks of a collective ends it, and so starts the next in its own
             // event, is open: what enters may pass what leaves in one event as in two.
-            const bool apart = before.event != now.event;
-            if (before.queue == now.queue && (passes || (both_enter && apart))) {
-                t.contested_queues.push_back(now.queue);
-                contested = true;
-            }
+            const bool apart = before.several || before.event != now.event;
+            contested |= before.queue == now.queue && (passes || (both_enter && apart));
         }
-        t.visits.push_back(now);
+        if (contested && std::ranges::find(t.contested_queues, now.queue) == t.contested_queues.end()) {
+            t.contested_queues.push_back(now.queue);
+        }
+        if (alike == nullptr) {
+            t.visits.push_back(now);
+        } else {
+            alike->several |= alike->event != now.event;
+        }
         return contested;
     }
 

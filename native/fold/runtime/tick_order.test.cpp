@@ -91,8 +91,9 @@ public:
                     }
                     open.slots |= a.number & b.number;
                 }
-                if (moves_past(a, b)) {
-                    open.queues.push_back(static_cast<u32>(b.number));
+                const u32 queue = static_cast<u32>(b.number);
+                if (moves_past(a, b) && std::ranges::find(open.queues, queue) == open.queues.end()) {
+                    open.queues.push_back(queue);
                 }
             }
         }
