@@ -23,9 +23,9 @@ ChunkQueues::ChunkQueues(const Model& model, const Grid& grid, const Actors& act
 
 void ChunkQueues::enter(ChunkId id) {
     const Chunk& chunk = chunks_[id];
-    std::vector<ChunkId>& queue = state_.queues[chunk.actor][chunk.queue].chunks;
+    ChunkLine& queue = state_.queues[chunk.actor][chunk.queue].chunks;
     const std::size_t at = insertion_point(queue, chunk);
-    queue.insert(queue.begin() + static_cast<std::ptrdiff_t>(at), id);
+    queue.insert(at, id);
     probe_.enters(id);
     if (watcher_ != nullptr) [[unlikely]] {
         watcher_->chunk_enters(chunk.actor, chunk.queue, queue.back() == id);
@@ -36,7 +36,7 @@ void ChunkQueues::leave(ActorId actor, u32 queue, ChunkId chunk) {
     if (watcher_ != nullptr) [[unlikely]] {
         watcher_->chunk_leaves(actor, queue);
     }
-    std::vector<ChunkId>& chunks = state_.queues[actor][queue].chunks;
+    ChunkLine& chunks = state_.queues[actor][queue].chunks;
     chunks.erase(std::find(chunks.begin(), chunks.end(), chunk));
 }
 
@@ -111,14 +111,14 @@ ChunkQueues::PhaseStart& ChunkQueues::phase_to_start(const Chunk& head, Queue& q
     return order.coming[q.next_start - order.passed];
 }
 
-std::size_t ChunkQueues::insertion_point(const std::vector<ChunkId>& queue, const Chunk& chunk) const {
+std::size_t ChunkQueues::insertion_point(const ChunkLine& queue, const Chunk& chunk) const {
     const bool by_policy = model_.system.intra_dimension != IntraDimension::fifo &&
                            chunk.custom == none && gathers_or_scatters(chunks_.phase_of(chunk).kind);
     return by_policy ? policy_point(queue, chunk) : priority_point(queue, chunk);
 }
 
 // Behind everything that runs or has at least the same priority.
-std::size_t ChunkQueues::priority_point(const std::vector<ChunkId>& queue, const Chunk& chunk) const {
+std::size_t ChunkQueues::priority_point(const ChunkLine& queue, const Chunk& chunk) const {
     if (model_.system.intra_dimension == IntraDimension::fifo) {
         // The waiting part is sorted, so look from the back, where the point usually is.
         std::size_t at = queue.size();
@@ -144,7 +144,7 @@ u64 ChunkQueues::largest_side(const Chunk& chunk) const {
 
 // Where a reduce-scatter or all-gather phase waits under the other intra-dimension policies
 // (astra-sim-semantics 4.7; Themis, ISCA 2022, section 4.3 for smallest chunk first).
-std::size_t ChunkQueues::policy_point(const std::vector<ChunkId>& queue, const Chunk& chunk) const {
+std::size_t ChunkQueues::policy_point(const ChunkLine& queue, const Chunk& chunk) const {
     auto phases_after = [](const Chunk& c) { return c.end_phase - c.phase - 1; };
     std::size_t at = 0;
     switch (model_.system.intra_dimension) {
@@ -175,7 +175,7 @@ std::size_t ChunkQueues::policy_point(const std::vector<ChunkId>& queue, const C
 
 // RG: keeps reduce-scatters and all-gathers alternating. A pair of both kinds that ends with the
 // element looked at is left in one piece.
-std::size_t ChunkQueues::alternating_point(const std::vector<ChunkId>& queue,
+std::size_t ChunkQueues::alternating_point(const ChunkLine& queue,
                                            const Chunk& chunk) const {
     CollectiveKind before = CollectiveKind::barrier;
     CollectiveKind current = CollectiveKind::barrier;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "collective/runtime/chunk_line.hpp"
 #include "collective/runtime/chunks.hpp"
 #include "collective/runtime/queue_probe.hpp"
 #include "engine/actors.hpp"
@@ -20,7 +21,7 @@ namespace yantra::inline YANTRA_RUN {
 class ChunkQueues {
 public:
     struct Queue {
-        std::vector<ChunkId> chunks;   // those that run first
+        ChunkLine chunks;              // those that run first
         u64 next_start = 0;            // of the phase to start next, in the order of the communicator
         u32 running = 0;
     };
@@ -68,10 +69,10 @@ public:
     State& state() { return state_; }
 
 private:
-    std::size_t insertion_point(const std::vector<ChunkId>& queue, const Chunk& chunk) const;
-    std::size_t priority_point(const std::vector<ChunkId>& queue, const Chunk& chunk) const;
-    std::size_t policy_point(const std::vector<ChunkId>& queue, const Chunk& chunk) const;
-    std::size_t alternating_point(const std::vector<ChunkId>& queue, const Chunk& chunk) const;
+    std::size_t insertion_point(const ChunkLine& queue, const Chunk& chunk) const;
+    std::size_t priority_point(const ChunkLine& queue, const Chunk& chunk) const;
+    std::size_t policy_point(const ChunkLine& queue, const Chunk& chunk) const;
+    std::size_t alternating_point(const ChunkLine& queue, const Chunk& chunk) const;
     u64 largest_side(const Chunk& chunk) const;
     bool move_next_to_front(ActorId actor, Queue& queue);
     PhaseStart& phase_to_start(const Chunk& head, Queue& queue, PhaseOrder& order, u32 of_class);

@@ -43,10 +43,10 @@ public:
     template <class T>
     void elsewhere(const T&) {}
 
-    template <class T, class Visit>
-    void each(std::vector<T>& items, Visit&& visit) {
+    template <class Items, class Visit>
+    void each(Items& items, Visit&& visit) {
         self().word(items.size());
-        for (T& item : items) {
+        for (auto& item : items) {
             visit(item);
         }
     }
