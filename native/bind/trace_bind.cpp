@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/content_hash.hpp"
 #include "base/ensure.hpp"
 #include "base/wire.hpp"
 #include "bind/choices.hpp"
@@ -229,6 +230,10 @@ void register_trace(nb::module_& module) {
     module.def("decode_graph", &decode_graph, nb::arg("source"), nb::arg("merge_duplicates"),
                nb::arg("tensors"), nb::arg("kernels") = false,
                nb::arg("collectives_in_order") = false, nb::arg("launches").none() = nb::none());
+    module.def("content_hash", [](const nb::bytes& content) {
+        const nb::gil_scoped_release without_lock;
+        return content_hash({content.c_str(), content.size()});
+    }, nb::arg("content"));
 }
 
 }  // namespace yantra

@@ -1,11 +1,14 @@
 """Which files hold the same, without keeping large ones in memory.
 
-Contents are told apart by a few hundred of their bytes. Where another has the same ones, small
-contents are compared whole: they are kept. Large ones are not; both are told apart by a digest of
-all bytes, for which the first is read once more.
+Small contents are told apart by a few hundred of their bytes; where another has the same ones, they
+are compared whole, as they are kept. Large ones are not: they are told apart by a hash of all their
+bytes, as the traces of two ranks may differ in the names of a few groups alone. Where another has
+the same hash, it is read once more and compared.
 """
 
 from __future__ import annotations
+
+from yantra import _core
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,17 +27,16 @@ class Contents:
         self._load = load
         self._first: dict[tuple[int, bytes], tuple[bytes, int]] = {}
         self._small: dict[bytes, int] = {}
-        self._sampled: dict[tuple[int, bytes], tuple[int, str]] = {}
-        self._digested: dict[tuple[int, bytes], dict[bytes, int]] = {}
+        self._hashed: dict[int, list[tuple[int, str]]] = {}
         self._count = 0
 
     def number(self, content: bytes, path: str) -> tuple[int, bool]:
         """Return the number of a content, and whether it is new."""
-        sample = len(content), content[:: len(content) // _SAMPLED + 1]
         if len(content) <= SMALL:
-            number = self._of_small(content, sample)
+            sample = content[:: len(content) // _SAMPLED + 1]
+            number = self._of_small(content, (len(content), sample))
         else:
-            number = self._of_large(content, sample, path)
+            number = self._of_large(content, path)
         is_new = number == self._count
         self._count += is_new
         return number, is_new
@@ -46,18 +48,10 @@ class Contents:
             return number
         return self._small.setdefault(content, self._count)
 
-    def _of_large(self, content: bytes, sample: tuple[int, bytes], path: str) -> int:
-        if sample not in self._sampled:
-            self._sampled[sample] = self._count, path
-            return self._count
-        digested = self._digested.get(sample)
-        if digested is None:
-            number, first = self._sampled[sample]
-            digested = self._digested[sample] = {_digest(self._load(first)): number}
-        return digested.setdefault(_digest(content), self._count)
-
-
-def _digest(content: bytes) -> bytes:
-    import hashlib
-
-    return hashlib.sha256(content).digest()
+    def _of_large(self, content: bytes, path: str) -> int:
+        alike = self._hashed.setdefault(_core.content_hash(content), [])
+        for number, first in alike:
+            if self._load(first) == content:
+                return number
+        alike.append((self._count, path))
+        return self._count

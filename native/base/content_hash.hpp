@@ -1,0 +1,47 @@
+// A hash of the content of a file, to tell many apart at the speed of memory.
+//
+// Four lanes multiply 16 bytes each to 128 bits and fold them (as wyhash does: Wang Yi, 2019,
+// github.com/wangyi-fudan/wyhash, in the public domain). Trade-off: anybody can make two contents of one
+// hash, so who finds equal hashes compares the contents.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include "base/types.hpp"
+
+namespace yantra {
+
+inline u64 folded_product(u64 one, u64 other) {
+    const unsigned __int128 product = static_cast<unsigned __int128>(one) * other;
+    return static_cast<u64>(product) ^ static_cast<u64>(product >> 64U);
+}
+
+inline u64 content_hash(std::string_view content) {
+    constexpr std::size_t lanes = 4;
+    constexpr std::size_t block = 16 * lanes;
+    constexpr u64 odd = 0x9e3779b97f4a7c15;   // 2^64 over the golden ratio
+    std::array<u64, lanes> lane{odd, 3 * odd, 5 * odd, 7 * odd};
+    const auto mix = [&lane](const char* from) {
+        std::array<u64, 2 * lanes> words;
+        std::memcpy(words.data(), from, block);
+        for (std::size_t at = 0; at < lanes; ++at) {
+            lane[at] = folded_product(words[2 * at] ^ lane[at], words[2 * at + 1] ^ odd);
+        }
+    };
+    std::size_t at = 0;
+    for (; at + block <= content.size(); at += block) {
+        mix(content.data() + at);
+    }
+    std::array<char, block> rest{};
+    content.copy(rest.data(), block, at);
+    mix(rest.data());
+    u64 all = content.size();
+    for (const u64 one : lane) {
+        all = folded_product(all ^ one, odd);
+    }
+    return all;
+}
+
+}  // namespace yantra
