@@ -17,6 +17,7 @@ from benchmarks import (
     bench_compute,
     bench_export,
     bench_flow,
+    bench_many_files,
     bench_scale,
     bench_trace_decode,
     bench_workloads,
@@ -42,6 +43,7 @@ REPORTS: dict[str, Callable[[Path], bool]] = {
     "export": bench_export.report,
     "compute": bench_compute.report,
     "flow": bench_flow.report,
+    "many files": bench_many_files.report,
 }
 
 
