@@ -20,7 +20,7 @@ from yantra.accuracy.predict import Refused, predicted
 from yantra.accuracy.rows import Row
 from yantra.accuracy.splits import judged, residuals
 from yantra.base.documents import Path, read_text
-from yantra.base.errors import ConfigError, expected_got
+from yantra.base.errors import ConfigError, expected_got, hint
 from yantra.compute import profiles
 from yantra.fabric import clusters
 
@@ -46,6 +46,8 @@ def read_steps(path: Path, stack: str) -> list[Row]:
 def _row(line: dict[str, str], where: str, stack: str) -> Row:
     from yantra.workloads.models.catalogue import find
 
+    if any(cell is None for pair in line.items() for cell in pair):  # csv has no cells for some
+        raise ConfigError(where, "expected as many cells as the first line has")
     model = find(line["model"])
     cluster = clusters.load(line["cluster"], where=where, folder=paths.dirname(where))
     plan = _plan(line["plan"], where)
@@ -74,17 +76,24 @@ def _row(line: dict[str, str], where: str, stack: str) -> Row:
         seconds=seconds,
         profile=profile,
     )
-    return row._replace(ranks=row.made_plan().ranks)
+    try:
+        return row._replace(ranks=row.made_plan().ranks)
+    except ConfigError as error:
+        raise ConfigError(where, f"plan: {error}") from None
 
 
 def _plan(text: str, where: str) -> dict[str, object]:
     from yantra.base.documents import parse_yaml
+    from yantra.workloads.plan.plan import Plan
 
     plan: dict[str, object] = {}
     for part in text.split():
         field, equals, value = part.partition("=")
         if not equals:
             problem = expected_got("fields such as tp=8 dp=2", part)
+            raise ConfigError(where, f"plan: {problem}")
+        if field not in Plan.field_names:
+            problem = f"no field is called '{field}'{hint(field, Plan.field_names)}"
             raise ConfigError(where, f"plan: {problem}")
         plan[field] = parse_yaml(value, where)
     return plan
