@@ -20,6 +20,7 @@ struct Share {
     u64 of(u64 data, bool round_up) const {
         return num * ((data + (round_up ? den - 1 : 0)) / den);
     }
+    bool operator==(const Share&) const = default;
 };
 
 // The partner so far away among `size` positions: position xor distance, where the size is a power of

@@ -24,6 +24,8 @@ struct RankEvent {
 
 class RankEvents {
 public:
+    static constexpr EventKind batch_begins{Owner::rank_events, 0};
+
     RankEvents(EventQueue& queue, u32 actors) : queue_(queue), actors_(actors), own_(actors) {}
 
     // Registers an event of an actor `delay` ticks from now.
@@ -31,7 +33,7 @@ public:
         Own& own = own_[actor];
         if (own.batch.tick == nothing && own.newest == none && delay > 0) [[likely]] {
             fill(own.batch, queue_.now() + delay, {kind, a, b, queue_.recorder().trail});
-            queue_.schedule(own.batch.tick, {Owner::rank_events, 0}, actor.index());
+            queue_.schedule(own.batch.tick, batch_begins, actor.index());
             return;
         }
         schedule_beside(actor, delay, {kind, a, b, queue_.recorder().trail});
@@ -68,6 +70,31 @@ public:
             return false;
         }
         running_ = ActorId::none;
+        return true;
+    }
+
+    // For who runs events of many actors in step, if each is all that its actor has pending: the event of
+    // a batch, or null where there is more to it; then either it is taken, or it becomes another one.
+    // And one for an actor that has none. What is to come at a tick, the caller tells the queue.
+    const RankEvent* only_event(u32 batch) const {
+        if (batch >= actors_) [[unlikely]] {
+            return nullptr;
+        }
+        const Own& own = own_[ActorId(batch)];
+        return own.batch.more == none && own.newest == none ? &own.batch.first : nullptr;
+    }
+    void take_only(ActorId actor) { own_[actor].batch.tick = nothing; }
+    void turn_only(ActorId actor, u64 tick, EventKind into) {
+        Batch& batch = own_[actor].batch;
+        batch.tick = tick;
+        batch.first.kind = into;
+    }
+    bool put_only(ActorId actor, u64 tick, EventKind kind, u32 a, u32 b) {
+        Own& own = own_[actor];
+        if (own.batch.tick != nothing || own.newest != none) [[unlikely]] {
+            return false;
+        }
+        fill(own.batch, tick, {kind, a, b, queue_.recorder().trail});
         return true;
     }
     bool is_running() const { return !running_.is_none(); }
@@ -148,14 +175,14 @@ private:
             append(batch->more, batch->last, event);
         } else if (own.batch.tick == nothing) {
             fill(own.batch, tick, event);
-            queue_.schedule(tick, {Owner::rank_events, 0}, actor.index());
+            queue_.schedule(tick, batch_begins, actor.index());
         } else {
             const u32 fresh = batches_.take_as_left();
             fill(batches_[fresh].batch, tick, event);
             batches_[fresh].actor = actor;
             batches_[fresh].older = own.newest;
             own.newest = fresh;
-            queue_.schedule(tick, {Owner::rank_events, 0}, actors_ + fresh);
+            queue_.schedule(tick, batch_begins, actors_ + fresh);
         }
     }
 

@@ -6,6 +6,7 @@
 // implementations are the fidelity ladder.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "base/ensure.hpp"
@@ -59,6 +60,15 @@ struct NetworkCapabilities {
     bool is_its_events = false;         // pending events and what was carried are all its state
 };
 
+// One of several messages alike, each over a link that is all its way, and of whose arrival an event tells
+// that has this index.
+struct OverLink {
+    u32 link;
+    u32 index;
+    RankId src;
+    RankId dst;
+};
+
 inline namespace YANTRA_RUN {
 
 class NetworkModel {
@@ -86,6 +96,13 @@ public:
     // Sends over the link that only_link() told for the ends of the message.
     virtual void send_over(u32 /*link*/, const Message&, Notice /*arrived*/) {
         fail("a network that told of no link");
+    }
+
+    // The same of many, in their order: each carries `bytes` and arrives with an event of a kind.
+    virtual void send_over_links(std::span<const OverLink> many, u64 bytes, EventKind arrived) {
+        for (const OverLink& one : many) {
+            send_over(one.link, {one.src, one.dst, bytes}, {arrived, one.index});
+        }
     }
 
     // With `messages_never_wait`: the ticks of a message, and in `use`, by dimension, `times` of it.

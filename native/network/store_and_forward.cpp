@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ensure.hpp"
+#include "engine/event_row.hpp"
 #include "network/fabric_queues.hpp"
 #include "network/level.hpp"
 
@@ -102,6 +103,31 @@ void StoreAndForwardNetwork::send_over(u32 link, const Message& message, Notice 
         return;
     }
     send(message, arrived, {});
+}
+
+// Messages over idle links that take the same time: their arrivals are a run for the queue, and so are
+// the moments in which the links are free again. Any other is sent as single ones are. Where both come
+// in one tick, single ones keep their order.
+void StoreAndForwardNetwork::send_over_links(std::span<const OverLink> many, u64 bytes,
+                                             EventKind arrived) {
+    const u64 now = queue_.now();
+    EventRow arrivals(queue_);
+    EventRow freed(queue_);
+    for (const OverLink& one : many) {
+        const Times times = times_of(links_[one.link].dimension, bytes);
+        if (links_[one.link].busy || times.hop == times.busy) [[unlikely]] {
+            arrivals.flush();
+            freed.flush();
+            send_over(one.link, {one.src, one.dst, bytes}, {arrived, one.index});
+            continue;
+        }
+        occupy(one.link, bytes);
+        probe_.crosses_at_once(one.link);
+        arrivals.schedule(now + times.hop, arrived, one.index);
+        freed.schedule(now + times.busy, {Owner::network, link_free}, one.link);
+    }
+    arrivals.flush();
+    freed.flush();
 }
 
 // A message takes a link that is idle and its whole way.

@@ -5,6 +5,8 @@
 // posted (5.9). Messages whose receiver counts arrivals by itself (peer_tables.hpp) only pass through.
 #pragma once
 
+#include <span>
+
 #include "base/pool.hpp"
 #include "engine/actors.hpp"
 #include "engine/completion.hpp"
@@ -83,6 +85,11 @@ public:
     void pass_over(u32 link, const Message& message, Notice arrived) {
         count(message.ranks);
         network_.send_over(link, message, arrived);
+    }
+
+    void pass_over_links(std::span<const OverLink> many, u64 bytes, EventKind arrived) {
+        count(many.size());
+        network_.send_over_links(many, bytes, arrived);
     }
 
     // The same, of who schedules and counts its messages itself; see FixedWay.

@@ -10,17 +10,6 @@ namespace yantra {
 
 namespace {
 
-// Moves a cursor one packet on; true if that led to another run.
-bool advance(Exchange::Cursor& cursor, const ExchangeProgram& machine) {
-    if (--cursor.left > 0) [[likely]] {
-        return false;
-    }
-    if (++cursor.run < machine.runs.size()) {
-        cursor.left = static_cast<u32>(machine.runs[cursor.run].count);
-    }
-    return true;
-}
-
 Exchange::Cursor first_of(const ExchangeProgram& machine) {
     return {machine.runs.empty() ? 0 : static_cast<u32>(machine.runs.front().count), 0};
 }
@@ -47,7 +36,7 @@ inline void Exchange::inject(ChunkId chunk, Packets& x) {
         watcher_->packet_handed_over(x.actor, chunk, x.hand_over_ticks, reduction);
     }
     ++x.pending;
-    advance(x.injected, *x.machine);
+    x.injected.advance(*x.machine);
     if (x.by_bus) [[unlikely]] {
         hand_over_by_bus(chunk, x, run);
         return;
@@ -114,7 +103,7 @@ inline void Exchange::send(ChunkId chunk, Packets& x) {
         send_counted(chunk, x);
         post(chunk, x);
     }
-    if (advance(x.sent, *x.machine) && x.left > 0) {
+    if (x.sent.advance(*x.machine) && x.left > 0) {
         resolve_peer(x);
     }
 }
@@ -231,7 +220,10 @@ void Exchange::close_counters(Packets& x) {
 // Settles whom the next sends of the run go to, and where they and the receives are counted.
 void Exchange::resolve_peer(Packets& x) {
     const Run& run = x.machine->runs[x.sent.run];
-    x.send_bytes = run.bytes.of(x.data, x.round_up);
+    // The same share of the same data, as of most runs, needs no division.
+    if (x.sent.run == 0 || run.bytes != (&run)[-1].bytes) {
+        x.send_bytes = run.bytes.of(x.data, x.round_up);
+    }
     const u32 to = x.place.position_at(run.out, run.by_xor, x.clockwise);
     x.to_rank = x.place.rank_at(to);
     if (!counts_arrivals(x.table)) {
@@ -248,6 +240,9 @@ void Exchange::resolve_peer(Packets& x) {
     x.to_mark = x.phase << counter_bits | machine.counter_of(-out, run.by_xor, x.place.size);
     x.from_counter = machine.counter_of(into, run.by_xor, x.place.size);
     x.way = transport_.fixed_way({RankId(x.rank), RankId(x.to_rank), x.send_bytes});
+    if (x.way.ticks == 0) [[unlikely]] {
+        x.way = {};   // what takes no time comes in the present tick, between other events
+    }
     x.link = x.way.use == nullptr ? transport_.only_link(RankId(x.rank), RankId(x.to_rank)) : none;
 }
 
@@ -267,36 +262,9 @@ void Exchange::handle(const Event& event) {
     }
 }
 
-u32 Exchange::handle_arrivals(const EventRun& run, u32 at, u32 until) {
-    constexpr u32 base = EventKind(Owner::exchange, 0).packed();
-    for (; at < until; ++at) {
-        const Event event = run.event(at);
-        const u32 mark = event.kind.packed() - base;
-        if (mark >= early_arrival) [[unlikely]] {
-            return at;
-        }
-        const ChunkId chunk(event.index);
-        probe_.arrived(event, of(chunk).node);
-        arrive(chunk, mark);
-    }
-    return at;
-}
-
-u32 Exchange::handle_of_ranks(const EventRun& run, u32 at, u32 until) {
-    RankEvents& events = engine_.of_ranks;
-    phase_ended_ = false;
-    for (; at < until && !phase_ended_ && events.begins_with(run.index(at), Owner::exchange); ++at) {
-        step(events.begin(ActorId(run.index(at))));
-        if (!events.is_over()) [[unlikely]] {
-            return at;
-        }
-    }
-    return at;
-}
-
 void Exchange::handle(const RankEvent& event) { step(event); }
 
-inline void Exchange::step(const RankEvent& event) {
+void Exchange::step(const RankEvent& event) {
     const ChunkId chunk(event.a);
     if (event.kind.kind() == handed_over) {
         probe_.handed_over(event, engine_.now(), of(chunk).node);
@@ -355,7 +323,12 @@ inline void Exchange::hand_over_ends(ChunkId chunk, u32 run) {
 
 [[gnu::noinline]] void Exchange::settle_reduction(Packets& x, u32 run) const {
     const Run& packet = x.machine->runs[run];
+    const bool is_alike =
+        x.reduce_run != none && packet.reduce == x.machine->runs[x.reduce_run].reduce;
     x.reduce_run = run;
+    if (is_alike) {
+        return;
+    }
     x.reduce_ticks = packet.reduce.num == 0 ? not_reduced
                      : local_.enabled()     ? shares_memory
                                             : reduction_ticks(model_, packet.reduce.of(x.data, x.round_up));

@@ -29,6 +29,17 @@ public:
     struct Cursor {
         u32 left = 0;   // packets of the run
         u32 run = 0;
+
+        // Moves on by a packet; true if that led to another run.
+        bool advance(const ExchangeProgram& machine) {
+            if (--left > 0) [[likely]] {
+                return false;
+            }
+            if (++run < machine.runs.size()) {
+                left = static_cast<u32>(machine.runs[run].count);
+            }
+            return true;
+        }
     };
     // Of a chunk. What every packet touches comes first.
     struct alignas(64) Packets {
@@ -113,7 +124,7 @@ public:
 
     // Handle the events of a run from `at` on, and return how far they came: up to `until`, or to an
     // event that needs another handler, or in the second to where a phase has ended. The second leaves a
-    // batch that has further events running.
+    // batch that has further events running. (exchange_in_step.cpp)
     u32 handle_arrivals(const EventRun& run, u32 at, u32 until);
     u32 handle_of_ranks(const EventRun& run, u32 at, u32 until);
     [[gnu::noinline]] void handle(const Event& event);
@@ -139,6 +150,9 @@ private:
     i32& counter(Packets& x, u32 slot) {
         return x.counters == none ? x.near[slot] : state_.counters[x.counters + slot];
     }
+    i32 counter(const Packets& x, u32 slot) const {
+        return x.counters == none ? x.near[slot] : state_.counters[x.counters + slot];
+    }
 
     void open_counters(ChunkId chunk, Packets& x);
     void close_counters(Packets& x);
@@ -157,6 +171,12 @@ private:
     void send_counted(ChunkId chunk, Packets& x);
     void post(ChunkId chunk, Packets& x);
     void step(const RankEvent& event);
+    u32 arrive_in_step(const EventRun& run, u32 at, u32 until);
+    u32 reduce_in_step(const EventRun& run, u32 at, u32 until);
+    u32 send_in_step(const EventRun& run, u32 at, u32 until);
+    u32 send_over_links(const EventRun& run, u32 at, u32 until);
+    bool sends_in_step(const RankEvent* event) const;
+    void sent_in_step(ActorId actor, Packets& x);
     void arrive(ChunkId chunk, u32 mark);
     void arrive_early(u32 early);
     void receive(ChunkId chunk, Packets& x);
@@ -172,6 +192,7 @@ private:
     OrderWatcher* watcher_;
     ExchangeProbe probe_;
     State state_;
+    std::vector<OverLink> over_links_;   // of send_over_links(), kept for its memory
     bool phase_ended_ = false;   // since whoever asks last made it false
 };
 

@@ -1,0 +1,198 @@
+// The exchange of ranks that do the same at the same time: loops over the events of a run.
+//
+// Most packets neither begin nor end anything: they are counted, handed over, reduced and sent on. For
+// them these loops do what exchange.cpp does for one event, with everything left out that is settled once
+// for all, and their events go to the queue as runs. Any other event ends a loop and is handled as single
+// ones are. Trade-off: the path of a usual packet is written down twice. A run that is recorded has no
+// runs of events, so no probe is told anything here, and neither is a watcher, of whom there must be none.
+#include "base/ensure.hpp"
+#include "collective/runtime/exchange.hpp"
+#include "engine/event_row.hpp"
+
+namespace yantra {
+
+namespace {
+
+constexpr u32 few = 4;   // events; where a loop comes no further, the ranks are not in step
+
+}  // namespace
+
+u32 Exchange::handle_arrivals(const EventRun& run, u32 at, u32 until) {
+    constexpr EventKind first_early(Owner::exchange, early_arrival);
+    bool in_step = run.kind_stride == 0 && watcher_ == nullptr && !model_.system.bus.enabled;
+    for (; at < until; ++at) {
+        if (run.kind(at).packed() >= first_early.packed()) [[unlikely]] {
+            return at;
+        }
+        if (in_step && until - at > few) {
+            const u32 from = at;
+            at = arrive_in_step(run, at, until);
+            if (at == until) {
+                return at;
+            }
+            in_step = at - from > few;
+        }
+        handle(run.event(at));
+    }
+    return at;
+}
+
+// Messages for which receives are posted: of each rank another packet is handed over.
+u32 Exchange::arrive_in_step(const EventRun& run, u32 at, u32 until) {
+    RankEvents& events = engine_.of_ranks;
+    Packets* const packets = state_.chunks.data();
+    const u64 now = engine_.now();
+    const u32 phase = run.first_kind.kind() >> counter_bits;
+    const u32 slot = run.first_kind.kind() & counter_mask;
+    EventRow row(engine_.queue);
+    for (u32 chunk = run.index(at); at < until; ++at, chunk += run.stride) {
+        Packets& x = packets[chunk];
+        if (x.started != phase) [[unlikely]] {
+            break;
+        }
+        i32& arrived = counter(x, slot);
+        if (arrived >= 0) [[unlikely]] {
+            ++arrived;
+            continue;
+        }
+        const u64 tick = now + x.hand_over_ticks;
+        if (tick == now ||
+            !events.put_only(x.actor, tick, {Owner::exchange, handed_over}, chunk, x.injected.run))
+            [[unlikely]] {
+            break;
+        }
+        ++arrived;
+        ++x.receipts;
+        ++x.pending;
+        x.injected.advance(*x.machine);
+        row.schedule(tick, RankEvents::batch_begins, x.actor.index());
+    }
+    row.flush();
+    return at;
+}
+
+u32 Exchange::handle_of_ranks(const EventRun& run, u32 at, u32 until) {
+    RankEvents& events = engine_.of_ranks;
+    bool in_step = true;
+    phase_ended_ = false;
+    for (; at < until && !phase_ended_; ++at) {
+        if (in_step && until - at > few) {
+            const u32 from = at;
+            at = reduce_in_step(run, at, until);
+            at = send_in_step(run, at, until);
+            at = send_over_links(run, at, until);
+            in_step = at - from > few;
+        }
+        if (at == until || !events.begins_with(run.index(at), Owner::exchange)) {
+            return at;
+        }
+        step(events.begin(ActorId(run.index(at))));
+        if (!events.is_over()) [[unlikely]] {
+            return at;
+        }
+    }
+    return at;
+}
+
+// Packets that are handed over and will be reduced.
+u32 Exchange::reduce_in_step(const EventRun& run, u32 at, u32 until) {
+    constexpr EventKind is_handed_over(Owner::exchange, handed_over);
+    RankEvents& events = engine_.of_ranks;
+    Packets* const packets = state_.chunks.data();
+    const u64 now = engine_.now();
+    EventRow row(engine_.queue);
+    for (u32 batch = run.index(at); at < until; ++at, batch += run.stride) {
+        const RankEvent* const event = events.only_event(batch);
+        if (event == nullptr || event->kind != is_handed_over) {
+            break;
+        }
+        const Packets& x = packets[event->a];
+        const u64 ticks = x.reduce_ticks;
+        if (x.reduce_run != event->b || ticks == not_reduced || ticks == 0) {
+            break;
+        }
+        events.turn_only(ActorId(batch), now + ticks, {Owner::exchange, reduced});
+        row.schedule(now + ticks, RankEvents::batch_begins, batch);
+    }
+    row.flush();
+    return at;
+}
+
+// Whether an event lets a packet go, with one arrival and one receive to follow and nothing else.
+inline bool Exchange::sends_in_step(const RankEvent* event) const {
+    constexpr EventKind is_handed_over(Owner::exchange, handed_over);
+    constexpr EventKind is_reduced(Owner::exchange, reduced);
+    if (event == nullptr || (event->kind != is_reduced && event->kind != is_handed_over)) {
+        return false;
+    }
+    const Packets& x = state_.chunks[event->a];
+    const bool is_free = event->kind == is_reduced ||
+                         (x.reduce_run == event->b && x.reduce_ticks == not_reduced);
+    return is_free && x.left > 1 && x.left > x.barrier_at && x.pending > 0 && x.sent.left > 1 &&
+           !x.to_chunk.is_none() && counter(x, x.from_counter) <= 0;
+}
+
+inline void Exchange::sent_in_step(ActorId actor, Packets& x) {
+    engine_.of_ranks.take_only(actor);
+    --counter(x, x.from_counter);
+    --x.left;
+    --x.pending;
+    --x.sent.left;
+}
+
+u32 Exchange::send_in_step(const EventRun& run, u32 at, u32 until) {
+    RankEvents& events = engine_.of_ranks;
+    const u64 now = engine_.now();
+    EventRow row(engine_.queue);
+    u64 messages = 0;
+    for (u32 batch = run.index(at); at < until; ++at, batch += run.stride) {
+        const RankEvent* const event = events.only_event(batch);
+        if (!sends_in_step(event)) {
+            break;
+        }
+        Packets& x = state_.chunks[event->a];
+        LinkUse* const use = x.way.use;
+        if (use == nullptr) {
+            break;
+        }
+        sent_in_step(ActorId(batch), x);
+        messages += x.ranks;
+        use->bytes += x.send_bytes * x.ranks;
+        use->messages += x.ranks;
+        row.schedule(now + x.way.ticks, {Owner::exchange, x.to_mark}, x.to_chunk.index());
+    }
+    row.flush();
+    transport_.count(messages);
+    return at;
+}
+
+// The same over links on which messages may wait. They are messages of one size, which count at one
+// counter of their receivers.
+u32 Exchange::send_over_links(const EventRun& run, u32 at, u32 until) {
+    RankEvents& events = engine_.of_ranks;
+    u64 bytes = 0;
+    u32 mark = none;
+    over_links_.clear();
+    for (u32 batch = run.index(at); at < until; ++at, batch += run.stride) {
+        const RankEvent* const event = events.only_event(batch);
+        if (!sends_in_step(event)) {
+            break;
+        }
+        Packets& x = state_.chunks[event->a];
+        if (over_links_.empty()) {
+            bytes = x.send_bytes;
+            mark = x.to_mark;
+        }
+        if (x.link == none || x.send_bytes != bytes || x.to_mark != mark) {
+            break;
+        }
+        sent_in_step(ActorId(batch), x);
+        over_links_.push_back({x.link, x.to_chunk.index(), RankId(x.rank), RankId(x.to_rank)});
+    }
+    if (!over_links_.empty()) {
+        transport_.pass_over_links(over_links_, bytes, {Owner::exchange, mark});
+    }
+    return at;
+}
+
+}  // namespace yantra
