@@ -26,7 +26,7 @@ class Contents:
     def __init__(self, load: Callable[[str], bytes]) -> None:
         self._load = load
         self._first: dict[tuple[int, bytes], tuple[bytes, int]] = {}
-        self._small: dict[bytes, int] = {}
+        self._small: dict[int, list[tuple[bytes, int]]] = {}
         self._hashed: dict[int, list[tuple[int, str]]] = {}
         self._count = 0
 
@@ -46,7 +46,12 @@ class Contents:
         first, number = self._first.setdefault(sample, (content, self._count))
         if first == content:
             return number
-        return self._small.setdefault(content, self._count)
+        alike = self._small.setdefault(_core.content_hash(content), [])
+        for known, number in alike:
+            if known == content:
+                return number
+        alike.append((content, self._count))
+        return self._count
 
     def _of_large(self, content: bytes, path: str) -> int:
         alike = self._hashed.setdefault(_core.content_hash(content), [])
