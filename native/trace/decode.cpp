@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -246,6 +247,7 @@ private:
         Attribute& out = trace_.add_attribute();
         std::string_view name;
         std::uint64_t name_end = in.offset();
+        std::uint32_t known = Interner::absent;
         while (!in.at_end()) {
             const std::uint64_t at = in.offset();
             const WireTag tag = in.tag();
@@ -255,9 +257,12 @@ private:
                 expect(tag, WireType::block, at, "attr.name");
                 name = in.block();
                 name_end = in.offset();
-                if (reading_ != Reading::everything && !is_wanted(name, name_end)) {
-                    trace_.drop_attribute();
-                    return;
+                if (reading_ != Reading::everything) {
+                    known = attribute_name(name, name_end);
+                    if (!is_wanted(known)) {
+                        trace_.drop_attribute();
+                        return;
+                    }
                 }
             } else if (tag.field == field::attribute_doc) {
                 trace_.set_doc(text(in, tag, at, "attr.doc_string"));
@@ -265,11 +270,10 @@ private:
                 unknown(in, tag, at);
             }
         }
-        out.name = attribute_name(name, name_end);
+        out.name = known != Interner::absent ? known : attribute_name(name, name_end);
     }
 
-    bool is_wanted(std::string_view name, std::uint64_t end) {
-        const std::uint32_t known = attribute_name(name, end);
+    bool is_wanted(std::uint32_t known) {
         while (wanted_.size() <= known) {
             const std::string& next = trace_.attribute_names.names()[wanted_.size()];
             wanted_.push_back(among(execution_attributes, next) ||
@@ -283,14 +287,45 @@ private:
         return wanted_[known];
     }
 
-    // Only a name not seen before needs to be looked at byte by byte.
+    // Nodes are alike, so a name mostly comes behind the one that it came behind before.
     std::uint32_t attribute_name(std::string_view name, std::uint64_t end) {
+        Following& guess = following_[last_name_ % following_.size()];
+        if (guess.name == Interner::absent || !is_same(guess.text, name)) [[unlikely]] {
+            const std::uint32_t known = looked_up(name, end);
+            guess = {trace_.attribute_names.names()[known], known};
+        }
+        last_name_ = guess.name;
+        return guess.name;
+    }
+
+    // Only a name not seen before needs to be looked at byte by byte.
+    std::uint32_t looked_up(std::string_view name, std::uint64_t end) {
         const std::uint32_t known = trace_.attribute_names.find(name);
         if (known != Interner::absent) [[likely]] {
             return known;
         }
         check_utf8(name, end, "attr.name");
         return trace_.attribute_names.intern(name);
+    }
+
+    // Names are short: a call to compare them would cost more than they do. The last word overlaps the one
+    // before it.
+    static bool is_same(const std::string& text, std::string_view name) {
+        const std::size_t size = name.size();
+        if (text.size() != size) {
+            return false;
+        }
+        const char* const a = text.data();
+        const char* const b = name.data();
+        if (size < 8) {
+            return std::equal(a, a + size, b);
+        }
+        for (std::size_t at = 0; at + 8 < size; at += 8) {
+            if (std::memcmp(a + at, b + at, 8) != 0) {
+                return false;
+            }
+        }
+        return std::memcmp(a + size - 8, b + size - 8, 8) == 0;
     }
 
     // The value is a oneof: the last one counts, but a list given in parts is put together.
@@ -360,7 +395,14 @@ private:
 
     Reading reading_;
     bool told_;  // the layout is known, not guessed
-    std::vector<bool> wanted_;  // by attribute name
+    // Which name came behind another, by its number.
+    struct Following {
+        std::string text;
+        std::uint32_t name = Interner::absent;
+    };
+    std::array<Following, 64> following_;
+    std::uint32_t last_name_ = 0;
+    std::vector<char> wanted_;  // by attribute name
     bool begun_ = false;
     Trace trace_;
 };
