@@ -172,6 +172,7 @@ private:
     void post(ChunkId chunk, Packets& x);
     void step(const RankEvent& event);
     u32 arrive_in_step(const EventRun& run, u32 at, u32 until);
+    u32 step_in_step(const EventRun& run, u32 at, u32 until);
     u32 reduce_in_step(const EventRun& run, u32 at, u32 until);
     u32 send_in_step(const EventRun& run, u32 at, u32 until);
     u32 send_over_links(const EventRun& run, u32 at, u32 until);

@@ -76,11 +76,9 @@ u32 Exchange::handle_of_ranks(const EventRun& run, u32 at, u32 until) {
     bool in_step = true;
     phase_ended_ = false;
     for (; at < until && !phase_ended_; ++at) {
-        if (in_step && until - at > few) {
+        while (in_step && until - at > few) {
             const u32 from = at;
-            at = reduce_in_step(run, at, until);
-            at = send_in_step(run, at, until);
-            at = send_over_links(run, at, until);
+            at = step_in_step(run, at, until);
             in_step = at - from > few;
         }
         if (at == until || !events.begins_with(run.index(at), Owner::exchange)) {
@@ -92,6 +90,19 @@ u32 Exchange::handle_of_ranks(const EventRun& run, u32 at, u32 until) {
         }
     }
     return at;
+}
+
+// The loop that the first event asks for.
+inline u32 Exchange::step_in_step(const EventRun& run, u32 at, u32 until) {
+    const RankEvent* const event = engine_.of_ranks.only_event(run.index(at));
+    if (event == nullptr || event->kind.owner() != Owner::exchange) {
+        return at;
+    }
+    const Packets& x = of(ChunkId(event->a));
+    if (event->kind.kind() == handed_over && x.reduce_ticks != not_reduced) {
+        return reduce_in_step(run, at, until);
+    }
+    return x.way.use != nullptr ? send_in_step(run, at, until) : send_over_links(run, at, until);
 }
 
 // Packets that are handed over and will be reduced.
