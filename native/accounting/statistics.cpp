@@ -56,15 +56,28 @@ std::vector<Interval> intervals_of(const Model& model, const Outcome& outcome, u
     return intervals;
 }
 
-// The nodes that ran, as upstream's hash map of statistics walks them.
-std::vector<u32> in_upstream_order(const Graph& graph, const Outcome& outcome, u32 rank) {
-    const u64 first = outcome.first_node[rank];
+std::vector<u32> nodes_that_ran(const Graph& graph, const Outcome& outcome, u32 rank) {
     std::vector<u32> issued;
     for (u32 node = 0; node < graph.size(); ++node) {
-        if (ran(outcome, first + node)) {
+        if (ran(outcome, outcome.first_node[rank] + node)) {
             issued.push_back(node);
         }
     }
+    return issued;
+}
+
+// Whether it matters in which order nodes are walked: of classes the first to come is told first, and sums
+// of fractions depend on it.
+bool has_an_order(const std::vector<u32>& nodes, const Job& job, const Roofline& roofline) {
+    return roofline.enabled || std::any_of(nodes.begin(), nodes.end(), [&](u32 node) {
+               return job.ops[node].node_class != job.ops[nodes.front()].node_class;
+           });
+}
+
+// The nodes that ran, as upstream's hash map of statistics walks them.
+std::vector<u32> in_upstream_order(std::vector<u32> issued, const Graph& graph,
+                                   const Outcome& outcome, u32 rank) {
+    const u64 first = outcome.first_node[rank];
     std::stable_sort(issued.begin(), issued.end(), [&](u32 a, u32 b) {
         return outcome.start[first + a] < outcome.start[first + b];
     });
@@ -127,7 +140,10 @@ RankStatistics rank_statistics(const Model& model, const Outcome& outcome, u32 r
                                const Roofline& roofline) {
     RankStatistics statistics;
     const Job& job = model.job(rank);
-    const std::vector<u32> order = in_upstream_order(*job.graph, outcome, rank);
+    std::vector<u32> order = nodes_that_ran(*job.graph, outcome, rank);
+    if (has_an_order(order, job, roofline)) {
+        order = in_upstream_order(std::move(order), *job.graph, outcome, rank);
+    }
     for (u32 node : order) {
         const NodeClass node_class = job.ops[node].node_class;
         if (std::find(statistics.classes.begin(), statistics.classes.end(), node_class) ==
