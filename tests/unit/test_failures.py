@@ -295,11 +295,14 @@ def test_failures_are_refused_where_nothing_would_come_of_them(tmp_path: Path) -
     spine = "[{switch: spine 0, at: 1 us}]"
     with pytest.raises(ConfigError, match="links of the network store_and_forward do not change"):
         compile(_scenario(tmp_path, spine, network="store_and_forward"))
-    with pytest.raises(DeadlockError):
+    with pytest.raises(DeadlockError, match=r"NIC of rank 2 down from 1\.000 us, for ever"):
         simulate(_scenario(tmp_path, "[{nic: 2, at: 1 us}]"))
     with pytest.raises(UnsupportedError, match="more than 100000 failures by rate"):
         scenario = _scenario(tmp_path, "[{ranks: 1, slower: 2, rate: 1 per ns, for: 1 ns}]")
         failures_of(scenario, None, until_ns=1e9)
+    flapping = "[{switch: leaf, at: 0 s, for: 1 ns, every: 2 ns, times: 1000000}]"
+    with pytest.raises(UnsupportedError, match="32000000 changes of links and ranks"):
+        compile(_scenario(tmp_path, flapping))
     file = _write(tmp_path, spine)
     file.write_text(file.read_text().replace(f"  fabric: {SPINES}\n  routing: shortest\n", ""))
     with pytest.raises(ConfigError, match="only ranks can fail without cluster"):

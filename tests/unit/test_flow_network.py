@@ -179,5 +179,5 @@ def test_changes_of_links_are_refused_where_nothing_would_come_of_them(tmp_path:
         load(_scenario(tmp_path, [(0, 2, MB)], "flow", "  link_changes: changes.csv\n"))
     with pytest.raises(ConfigError, match="only with link_changes or failures"):
         load(_scenario(tmp_path, [(0, 2, MB)], "flow", _over(STAR) + "  reroute_delay: 1 us\n"))
-    with pytest.raises(DeadlockError):
+    with pytest.raises(DeadlockError, match="does link_changes let each of them return"):
         _changing(tmp_path, "50000,0,leaf 0,0 GB/s\n")

@@ -24,6 +24,8 @@ from yantra.scenario.disturbances import Failure
 
 DRAWN_AT_FIRST = 256
 MOST_DRAWN = 100_000
+MOST_CHANGES = 2_000_000
+"""Changes of links, and of the speed of ranks, that failures at stated times may make."""
 _PURPOSES = {"switch": 1, "nic": 2, "link": 3, "ranks": 4}
 
 
@@ -46,6 +48,14 @@ def failures_of(scenario: Scenario, on: OnFabric | None, until_ns: float | None 
         raise UnsupportedError(
             f"cluster.failures: more than {MOST_DRAWN} failures by rate; take a lower rate"
         )
+    stated = sum(
+        one.times * sum(max(len(part.links), 1) for part in of)
+        for one, of in both
+        if one.mean_ns is None
+    )
+    if 2 * stated > MOST_CHANGES:
+        problem = f"{2 * stated} changes of links and ranks; expected at most {MOST_CHANGES}"
+        raise UnsupportedError(f"cluster.failures: {problem}; let less of it flap, or less often")
     before: dict[tuple[str, int], int] = {}
     events: list[FailureEvent] = []
     for failure, of in both:

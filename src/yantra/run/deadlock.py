@@ -5,18 +5,22 @@ One line for a rank, the causes first: where, since when, what it waits for and 
 
 from __future__ import annotations
 
+from math import inf
+
 from yantra import _core
 from yantra.base.units import format_size, format_time
 from yantra.compile import Model
+from yantra.compile.what_fails import in_words
 from yantra.scenario.quirks import Quirk
 
+_LOST_SHOWN = 4
 _TANGLED = "which all its ranks entered but whose chunks wait for each other"
 
 
 def explain(model: Model, outcome: _core.Outcome) -> str:
     """Return a head line, a line for each of up to ten unfinished ranks, and how many are left."""
     unfinished = model.ranks - len(outcome.finish_order)
-    lines = [f"deadlock: {unfinished} of {model.ranks} ranks cannot finish"]
+    lines = [f"deadlock: {unfinished} of {model.ranks} ranks cannot finish", *lost(model, outcome)]
     finished = set(outcome.finish_order)
     lines += [_line(model, entry, finished) for entry in outcome.waiting]
     if unfinished > len(outcome.waiting):
@@ -24,6 +28,26 @@ def explain(model: Model, outcome: _core.Outcome) -> str:
     if Quirk.PHASES_AS_READY in model.quirks and any(_TANGLED in line for line in lines):
         lines.append(f"ASTRA-sim hangs here, too, by its quirk {Quirk.PHASES_AS_READY.value}")
     return "\n".join(lines)
+
+
+def lost(model: Model, outcome: _core.Outcome) -> list[str]:
+    """Return lines that name what failed for ever, where messages waited for links."""
+    if not outcome.disturbance.waited:
+        return []
+    of_links = [event for event in model.failures.events if event.part.links and not event.keeps]
+    for_ever = [in_words(event) for event in of_links if event.until_ns == inf]
+    lines = [
+        f"{text}, for ever: messages that no other way is left for never arrive; say how long it "
+        "lasts (for), or give the fabric another way"
+        for text in for_ever[:_LOST_SHOWN]
+    ]
+    if len(for_ever) > _LOST_SHOWN:
+        lines.append(f"and {len(for_ever) - _LOST_SHOWN} more that never return")
+    if not lines and model.changed_at_ns:
+        lines = [
+            "messages wait for links that are down; does link_changes let each of them return?"
+        ]
+    return lines
 
 
 def named(model: Model, rank: int, node: int) -> str:

@@ -19,7 +19,7 @@ from yantra.chakra import Trace
 from yantra.compile import Model, compile
 from yantra.compile.limits import longest_ns
 from yantra.result import Result
-from yantra.run.deadlock import explain
+from yantra.run.deadlock import explain, lost
 from yantra.run.late import too_late
 from yantra.run.work import check_work
 from yantra.scenario import Scenario
@@ -124,7 +124,8 @@ class LiveRun:
                     over = False
         outcome = self._simulation.outcome()
         if not outcome.finished and self._waiting:
-            raise DeadlockError(_never_ends([job.name for job, _ in self._waiting.values()]))
+            names = [job.name for job, _ in self._waiting.values()]
+            raise DeadlockError("\n".join([_never_ends(names), *lost(self.model, outcome)]))
         if not outcome.finished:
             raise DeadlockError(explain(self.model, outcome))
         return Result(self.model, outcome)
