@@ -24,7 +24,8 @@ constexpr double nudge_bytes = 1.0 / 1024.0;
 std::unique_ptr<NetworkModel> flow_over(const Model& model, Engine& engine, std::unique_ptr<Ways> ways) {
     const double parts = model.network.option("parts", default_parts);
     const FlowNetwork::Options options{model.network.option("rtt_fairness", 0.0) != 0.0,
-                                       static_cast<u32>(std::min(parts, double{most_parts}))};
+                                       static_cast<u32>(std::min(parts, double{most_parts})),
+                                       model.network.option("in_order", 0.0) != 0.0};
     return std::make_unique<FlowNetwork>(model, engine, std::move(ways), options);
 }
 
@@ -46,6 +47,8 @@ const RegisteredNetwork registered_flow({
     .links_change = true,
     .knows_lowest_dimension_only = false,
     .options = {{"rtt_fairness", "", 0.0, 0.0, "1: shares in proportion to 1 / round trip, 0: equal shares"},
+                {"in_order", "", 0.0, 0.0,
+                 "1: messages between two ranks follow each other, as over one connection; 0: they share"},
                 {"parts", "", default_parts, 1.0,
                  "of a message, each on its way, where the routing goes by packets; at most 4096"}},
 });
@@ -278,6 +281,12 @@ void FlowNetwork::enter_all() {
 }
 
 void FlowNetwork::enter(u32 number, double start_ns) {
+    if (!options_.in_order || parts_[number].is_in_line || !waits_in_line(number)) {
+        begin(number, start_ns);
+    }
+}
+
+void FlowNetwork::begin(u32 number, double start_ns) {
     Part& part = parts_[number];
     part.entered = queue_.now();
     if (is_cut(part.route)) {
@@ -322,6 +331,9 @@ void FlowNetwork::arrive(u32 number) {
     parts_[number].is_over = true;
     parts_[number].flow = none;
     note_carried(number, parts_[number].bytes);
+    if (parts_[number].is_in_line) {
+        next_in_line(number);
+    }
     const u32 transit_number = parts_[number].transit;
     Transit& transit = transits_[transit_number];
     if (--transit.parts_left > 0) {
@@ -377,6 +389,9 @@ void FlowNetwork::answer(u32 number) {
     double leaves_ns = 0.0;
     for (u32 at = transit.first_part; at != none; at = parts_[at].next) {
         const Part& part = parts_[at];
+        if (options_.in_order && !part.is_over && !part.is_in_line) {
+            return;   // it waits for others and asks again when it begins
+        }
         if (!part.is_over && part.flow != none) {
             leaves_ns = std::max(leaves_ns, sharing_.end_ns(part.flow) - routes_[part.route].way.latency_ns);
         }

@@ -11,6 +11,7 @@
 // what it can reach; no queue ever delays a message, and the latency is that of the links.
 #pragma once
 
+#include <deque>
 #include <limits>
 #include <memory>
 #include <unordered_map>
@@ -33,6 +34,7 @@ public:
     struct Options {
         bool rtt_fairness = false;
         u32 parts = 1;   // of a message, where the routing goes by packets
+        bool in_order = false;   // messages between two places follow each other, as over one connection
     };
 
     FlowNetwork(const Model& model, Engine& engine, std::unique_ptr<Ways> ways, Options options);
@@ -72,6 +74,12 @@ private:
         u64 entered = 0;       // tick
         u64 waits_since = never;   // tick, for a link that is down
         bool is_over = false;
+        bool is_in_line = false;   // others between the same two places wait for it
+    };
+    // What goes between two places, in order.
+    struct Line {
+        bool is_taken = false;
+        std::deque<u32> waiting;   // parts
     };
     // A way, and the class of flows over its links; none where all are infinitely fast.
     struct Route {
@@ -106,6 +114,11 @@ private:
     bool is_cut(u32 route) const { return crosses(route, is_avoided_); }
     void enter_all();
     void enter(u32 part, double start_ns);
+    void begin(u32 part, double start_ns);
+    // Of flow_network_order.cpp.
+    bool waits_in_line(u32 part);
+    void next_in_line(u32 part);
+    u64 line_of(const Part& part) const;
     void end(double until_ns);
     void arrive(u32 part);
     void ask(u32 transit);
@@ -138,6 +151,7 @@ private:
     std::vector<Route> routes_;
     std::unordered_map<u64, u32> route_of_pair_;
     std::unordered_multimap<u64, u32> route_of_hash_;
+    std::unordered_map<u64, Line> lines_;
     Pool<Transit> transits_;
     Pool<Part> parts_;
     u32 parts_made_ = 0;

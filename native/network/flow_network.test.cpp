@@ -62,10 +62,11 @@ Model two_ranks(u32 switches, const std::vector<Change>& changes, u64 delay_ns) 
 Disturbance disturbance;   // of the last run
 
 // When messages of `bytes` from rank 0 to rank 1 arrive, in ns, that are sent at some times.
-std::vector<u64> arrivals(const Model& model, const std::vector<u64>& sent_ns, u64 step) {
+std::vector<u64> arrivals(const Model& model, const std::vector<u64>& sent_ns, u64 step,
+                          FlowNetwork::Options options = {}) {
     const Grid grid(model.dimensions, model.tables);
     Engine engine(1);
-    FlowNetwork network(model, engine, std::make_unique<Ways>(model, grid), {});
+    FlowNetwork network(model, engine, std::make_unique<Ways>(model, grid), options);
     std::vector<u64> arrived(sent_ns.size(), never_arrived);
     std::vector<u64> departed(sent_ns.size(), never_arrived);
     for (u32 at = 0; at < sent_ns.size(); ++at) {
@@ -222,6 +223,24 @@ void links_by_formula_are_shared_by_nobody() {
     check(arrivals(model, {0}, 202) == std::vector<u64>{100'200}, "a message alone misses its formula", 202);
 }
 
+void messages_in_order_follow_each_other() {
+    FlowNetwork::Options options;
+    options.in_order = true;
+    Model model = two_ranks(1, {}, 0);
+    const std::vector<u64> one_after_the_other{100'200, 200'200, 300'200};
+    check(arrivals(model, {0, 0, 0}, 300, options) == one_after_the_other, "messages in order share", 300);
+    check(arrivals(model, {0, 150'000}, 301, options) == std::vector<u64>{100'200, 250'200},
+          "a message waits for one that is through", 301);
+    check(arrivals(model, {0, 40'000, 50'000}, 302, options) == one_after_the_other,
+          "messages overtake each other", 302);
+    model.formula_groups = {true, true};
+    check(arrivals(model, {0, 0, 0}, 303, options) == one_after_the_other, "by formula they do not wait", 303);
+    // Down for 30 us while the first is under way, and for 50 while the second is.
+    model = two_ranks(1, {{20'200, 0, 0.0}, {50'200, 0, 10.0}, {140'200, 0, 0.0}, {190'200, 0, 10.0}}, 0);
+    check(arrivals(model, {0, 0}, 304, options) == std::vector<u64>{130'200, 280'200}, "a failure in between", 304);
+    check(disturbance.waited == 2 && disturbance.waited_ticks == 80'000'000, "what waits in line waits twice", 304);
+}
+
 }  // namespace
 
 int main() {
@@ -236,4 +255,5 @@ int main() {
     }
     background_shares_links_and_delays_nothing_else();
     links_by_formula_are_shared_by_nobody();
+    messages_in_order_follow_each_other();
 }

@@ -321,3 +321,30 @@ def test_failures_are_written_as_they_were_read(tmp_path: Path) -> None:
     again = tmp_path / "again.yaml"
     again.write_text(to_yaml(scenario, tmp_path))
     assert load(again).failures == scenario.failures
+
+
+@pytest.mark.parametrize("in_order", [0, 1])
+def test_in_order_a_ring_that_is_late_once_is_late_by_that_and_no_more(
+    tmp_path: Path, in_order: int
+) -> None:
+    """Sharing, the late rank passes all it has on at once, and each of it is slow from there on."""
+    for rank in range(8):
+        trace = TraceBuilder(rank=rank)
+        trace.collective("all_reduce", 8 * MB, after=[trace.compute(duration_micros=100)])
+        trace.build().write(str(tmp_path / f"job.{rank}.et"))
+    file = tmp_path / "job.yaml"
+    file.write_text(
+        'workload: {traces: "job.{rank}.et"}\n'
+        f"network: {{kind: flow, options: {{in_order: {in_order}}}}}\n"
+        "collectives: {all_reduce: [ring], endpoint_delay: 0 ns}\ncluster:\n"
+        "  topology: [{kind: switch, size: 8, bandwidth: 10 GB/s, latency: 1 us}]\n"
+        "  fabric: {kind: switch, ranks: 8, bandwidth: 10 GB/s, latency: 1 us}\n"
+        "  failures: [{ranks: 3, slower: 6, at: 0 s}]\n"
+    )
+    result = simulate(load(file))
+    assert result.disturbed is not None
+    alone = result.disturbed.without_failures_ns
+    assert alone == 100_000 + 14 * 102_000
+    late = result.makespan_ns - alone
+    assert late == 500_000 if in_order else late > 500_000
+    identities.hold(run(result.model, record=True))

@@ -1,0 +1,58 @@
+// Messages between two places, one after the other: what one connection does.
+//
+// Where messages of one pair share links instead, a rank that is late sends all it has to pass on at once, each
+// message at a part of the rate, and the ranks behind it wait for all of them. So a ring that is late once would
+// stay late by many times that. In order, the first of them arrives as early as it would alone.
+#include <algorithm>
+#include <utility>
+
+#include "base/hash.hpp"
+#include "network/flow_network.hpp"
+
+namespace yantra {
+
+// The parts of one number go in one line, where a message is cut for its ways.
+u64 FlowNetwork::line_of(const Part& part) const {
+    return mix(u64{part.from} << 32U | part.to, part.packet);
+}
+
+// Whether a part has to wait for others; else it has the line for itself until it arrives.
+bool FlowNetwork::waits_in_line(u32 number) {
+    Part& part = parts_[number];
+    if (part.bytes == 0 || is_background(transits_[part.transit])) {
+        return false;
+    }
+    Line& line = lines_[line_of(part)];
+    if (line.is_taken) {
+        line.waiting.push_back(number);
+        return true;
+    }
+    line.is_taken = true;
+    part.is_in_line = true;
+    return false;
+}
+
+// A part is through: the next one begins where it ended.
+void FlowNetwork::next_in_line(u32 number) {
+    parts_[number].is_in_line = false;
+    const auto found = lines_.find(line_of(parts_[number]));
+    Line& line = found->second;
+    if (line.waiting.empty()) {
+        lines_.erase(found);
+        return;
+    }
+    const u32 next = line.waiting.front();
+    line.waiting.pop_front();
+    Part& part = parts_[next];
+    part.is_in_line = true;
+    part.enters_ns = std::max(now_ns() - 0.5 / ticks_per_ns_, sharing_.now_ns());
+    Transit& transit = transits_[part.transit];
+    if (!transit.departed.kind.is_none() && !std::exchange(transit.is_asking, true)) {
+        const double through_ns = static_cast<double>(part.bytes) / routes_[part.route].bytes_per_ns;
+        queue_.schedule(queue_.now() + scale_.ticks(through_ns), {Owner::network, leaves}, part.transit);
+    }
+    entering_.push_back(next);
+    settle_later();
+}
+
+}  // namespace yantra
