@@ -397,7 +397,9 @@ void FlowNetwork::answer(u32 number) {
         }
     }
     if (leaves_ns <= now_ns() + 1.0 / ticks_per_ns_) {
+        probe_.arrives(number);   // it is the sender's doing, too
         depart(transit);
+        probe_.arrival_scheduled();
     } else if (std::isfinite(leaves_ns)) {   // else when it arrives
         transit.is_asking = true;
         queue_.schedule(tick_of(leaves_ns), {Owner::network, leaves}, number);

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests import identities
@@ -348,3 +348,58 @@ def test_in_order_a_ring_that_is_late_once_is_late_by_that_and_no_more(
     late = result.makespan_ns - alone
     assert late == 500_000 if in_order else late > 500_000
     identities.hold(run(result.model, record=True))
+
+
+_PARTS = (
+    "switch: spine 0",
+    "switch: leaf 1",
+    "nic: 2",
+    "link: [leaf 0, spine 1]",
+    "link: [leaf, spine]",
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    failing=st.lists(
+        st.tuples(
+            st.sampled_from(_PARTS),
+            st.integers(0, 150),
+            st.integers(1, 60),
+            st.sampled_from([0, 0.5]),
+        ),
+        max_size=4,
+    ),
+    sent=st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), min_size=1, max_size=6),
+    routing=st.sampled_from(["ecmp", "adaptive", "spray", "valiant"]),
+    in_order=st.sampled_from([0, 1]),
+)
+def test_whatever_fails_and_returns_all_bytes_arrive_once(
+    tmp_path: Path,
+    failing: list[tuple[str, int, int, float]],
+    sent: list[tuple[int, int]],
+    routing: str,
+    in_order: int,
+) -> None:
+    failures = ["{ranks: 0, slower: 2, at: 0 s}"] + [
+        f"{{{part}, at: {at} us, for: {lasts} us, keeps: {keeps}}}"
+        for part, at, lasts, keeps in failing
+    ]
+    file = _write(tmp_path, f"[{', '.join(failures)}]")
+    text = file.read_text().replace("routing: shortest", f"routing: {routing}")
+    network = f"network: {{kind: flow, options: {{in_order: {in_order}}}}}"
+    file.write_text(text.replace("network: flow", network))
+    traces = [TraceBuilder(rank=rank) for rank in range(4)]
+    for tag, (source, ahead) in enumerate(sent):
+        traces[source].send((source + ahead) % 4, MB, tag=tag)
+        traces[(source + ahead) % 4].recv(source, MB, tag=tag)
+    for rank, trace in enumerate(traces):
+        trace.build().write(str(tmp_path / f"job.{rank}.et"))
+    result = run(compile(load(file)), record=True)
+    up, down, *_ = (use.bytes for use in result.dimension_uses)
+    assert up == down == len(sent) * MB
+    identities.hold(result)
+    told = result.outcome.disturbance
+    assert told.waited <= len(sent)
+    assert told.rerouted <= len(sent)
+    assert (told.waited_ticks == 0) == (told.waited == 0)

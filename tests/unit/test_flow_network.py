@@ -181,3 +181,12 @@ def test_changes_of_links_are_refused_where_nothing_would_come_of_them(tmp_path:
         load(_scenario(tmp_path, [(0, 2, MB)], "flow", _over(STAR) + "  reroute_delay: 1 us\n"))
     with pytest.raises(DeadlockError, match="does link_changes let each of them return"):
         _changing(tmp_path, "50000,0,leaf 0,0 GB/s\n")
+
+
+def test_a_recording_knows_whose_messages_leave_late(tmp_path: Path) -> None:
+    """The second is sent when the first has left, which is the doing of its sender."""
+    posts = [(1, 3, MB), (1, 3, MB)]
+    result = run(compile(load(_scenario(tmp_path, posts, "flow", _over(STAR)))), record=True)
+    identities.hold(result)
+    assert _ends(result) == [102_000, 202_000]
+    assert _ends(result, "send") == [100_000, 200_000]

@@ -209,8 +209,8 @@ def _simulation(
 ) -> _AnySimulation:
     if record and model.has_switches:
         raise UnsupportedError(
-            "recordings do not follow messages of switches, which take part in a collective here; "
-            "run it without --record"
+            "recordings do not follow messages of switches, which take part in a collective here, "
+            "so there is no critical path; yantra run does without (--no-record)"
         )
     if not record:
         plain = _core.Simulation(model.native, match_by_tag, folding)
