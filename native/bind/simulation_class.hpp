@@ -58,9 +58,8 @@ public:
         if (folding == nullptr) {
             whole_ = std::make_unique<Simulation>(model, match_by_tag);
         } else {
-            auto classes = std::make_shared<const Folding>(*folding);
-            auto spared = shortcuts ? shortcuts_of(model, *classes) : nullptr;
-            folded_ = std::make_unique<FoldedRun>(model, std::move(classes), std::move(spared));
+            classes_ = std::make_shared<const Folding>(*folding);
+            folded_ = std::make_unique<FoldedRun>(model, classes_, shortcuts ? shortcuts_of(model, *classes_) : nullptr);
         }
     }
 
@@ -75,7 +74,7 @@ public:
     }
     bool run_for(u64 events) {
         return watched([this, events] {
-            return whole_ ? whole_->run_for(events) : folded_->run_for(events);
+            return whole_ ? whole_->run_for(events) : run_folded(events);
         });
     }
     // Where the clock would have passed what it counts; TooLong was thrown there.
@@ -125,6 +124,16 @@ private:
             throw;
         }
     }
+    // Begins again where shortcuts turn out to have left out too much.
+    bool run_folded(u64 events) {
+        const bool is_over = folded_->run_for(events);
+        if (!folded_->has_met()) {
+            return is_over;
+        }
+        folded_ = std::make_unique<FoldedRun>(model_, classes_, nullptr);
+        folded_->start();
+        return folded_->run_for(events);
+    }
     Simulation& whole() {
         ensure(whole_ != nullptr, "jobs cannot arrive where one rank stands for many");
         return *whole_;
@@ -132,6 +141,7 @@ private:
 
     const Model& model_;
     std::unique_ptr<Simulation> whole_;
+    std::shared_ptr<const Folding> classes_;   // of a folded run
     std::unique_ptr<FoldedRun> folded_;
     std::optional<Late> late_;
 };

@@ -83,6 +83,9 @@ FlowNetwork::FlowNetwork(const Model& model, Engine& engine, std::unique_ptr<Way
       flows_over_(ways_->links()),
       busy_since_(ways_->links()),
       is_parted_(ways_->by_packet() && !ways_->divides()),
+      is_over_classes_(ways_->class_of() != nullptr),
+      under_way_over_(is_over_classes_ ? ways_->links() : 0),
+      held_until_(under_way_over_.size()),
       next_end_ns_(no_end_ns) {
     probe_.keeps(ways_->links(), ways_->groups());
     probe_.stand_for(ways_->class_of());
@@ -130,14 +133,16 @@ u32 FlowNetwork::known_route(const Way& way) {
 u32 FlowNetwork::add_route(const Way& way) {
     Route route;
     route.way = way;
-    route.bytes_per_ns = std::numeric_limits<double>::infinity();
+    route.bytes_per_ns = route.alike_bytes_per_ns = std::numeric_limits<double>::infinity();
     std::vector<u32> links;
     std::vector<double> shares;
     double shared_bytes_per_ns = no_end_ns;
     for (std::size_t at = 0; at < way.links.size(); ++at) {
         const u32 link = way.links[at];
         const double rate = ways_->bytes_per_ns(link) / way.part(at).carried;
+        const double alike_rate = ways_->bytes_per_ns(link) / way.part(at).shared;
         route.bytes_per_ns = std::min(route.bytes_per_ns, rate);
+        route.alike_bytes_per_ns = std::min(route.alike_bytes_per_ns, alike_rate);
         if (std::isfinite(rate) && !goes_by_formula(link)) {
             links.push_back(link);
             shares.push_back(way.part(at).shared);
@@ -146,8 +151,8 @@ u32 FlowNetwork::add_route(const Way& way) {
     }
     if (!links.empty()) {
         if (route.bytes_per_ns < shared_bytes_per_ns) {
-            throw Unsupported("tier_networks: a message crosses a link by formula that is slower than all links it shares, so "
-                              "the formula would not hold; take a tier that is at least as fast as those beyond it");
+            throw Unsupported("tier_networks: a message crosses a link by formula that is slower than all links it "
+                              "shares, so the formula would not hold; take a tier that is at least as fast as those beyond it");
         }
         const bool weighs = options_.rtt_fairness && way.latency_ns > 0.0;
         route.of_class = sharing_.add_class(links, weighs ? 0.5 / way.latency_ns : 1.0, shares);
@@ -226,7 +231,41 @@ void FlowNetwork::send_part(const Part& sent) {
     part.next = std::exchange(transits_[sent.transit].first_part, number);
     part.enters_ns = now_ns() + route.way.latency_ns;
     carry(part.route, static_cast<i64>(part.bytes), 1);
+    for (std::size_t at = 0; is_over_classes_ && at < route.way.links.size(); ++at) {
+        ++under_way_over_[route.way.links[at]];
+        has_met_ = has_met_ || held_until_[route.way.links[at]] > queue_.now();
+    }
     queue_.schedule(tick_of(part.enters_ns), {Owner::network, enters}, number);
+}
+
+u64 FlowNetwork::alone_ticks(u32 number, u64 bytes) const {
+    const Route& route = routes_[number];
+    return scale_.ticks(route.way.latency_ns + static_cast<double>(bytes) / route.alike_bytes_per_ns + nudge_ns_);
+}
+
+u64 FlowNetwork::undisturbed(const Message& message) {
+    return alone_ticks(route_of(message.src, message.dst, 0), message.bytes);
+}
+
+bool FlowNetwork::hold(std::span<const MessagesInTurn> messages, u64 ticks) {
+    for (const auto& [message, times] : messages) {
+        for (u32 link : routes_[route_of(message.src, message.dst, 0)].way.links) {
+            if (under_way_over_[link] > 0 || held_until_[link] > queue_.now()) {
+                return false;
+            }
+        }
+    }
+    for (const auto& [message, times] : messages) {
+        const u32 number = route_of(message.src, message.dst, 0);
+        const Way& way = routes_[number].way;
+        const u64 entered = scale_.ticks(way.latency_ns + nudge_ns_);
+        carry(number, static_cast<i64>(message.bytes * times), static_cast<u32>(times));
+        for (u32 link : way.links) {
+            held_until_[link] = queue_.now() + ticks;
+            use_[link].busy_ticks += times * (alone_ticks(number, message.bytes) - entered);
+        }
+    }
+    return true;
 }
 
 void FlowNetwork::handle(const Event& event) {
@@ -334,6 +373,9 @@ void FlowNetwork::arrive(u32 number) {
     if (parts_[number].is_in_line) {
         next_in_line(number);
     }
+    for (std::size_t at = 0; is_over_classes_ && at < routes_[parts_[number].route].way.links.size(); ++at) {
+        --under_way_over_[routes_[parts_[number].route].way.links[at]];
+    }
     const u32 transit_number = parts_[number].transit;
     Transit& transit = transits_[transit_number];
     if (--transit.parts_left > 0) {
@@ -416,7 +458,9 @@ void FlowNetwork::settle_later() {
 
 void FlowNetwork::settle() {
     enter_all();
-    end(now_ns() + 0.5 / ticks_per_ns_);
+    while (sharing_.next_end_ns() != no_end_ns && tick_of(sharing_.next_end_ns()) <= queue_.now()) {
+        end(sharing_.next_end_ns());
+    }
     for (u32 transit : asking_) {
         answer(transit);
     }

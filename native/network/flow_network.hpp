@@ -41,6 +41,14 @@ public:
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override;
+    NetworkCapabilities capabilities() const override {
+        NetworkCapabilities found;
+        found.holds_links = is_over_classes_;
+        return found;
+    }
+    u64 undisturbed(const Message& message) override;
+    bool hold(std::span<const MessagesInTurn> messages, u64 ticks) override;
+    bool has_met() const override { return has_met_; }
     std::vector<LinkRecord> links() const override { return ways_->records(rounded_use()); }
     std::vector<LinkUse> dimensions() const override { return ways_->uses(rounded_use()); }
     std::vector<u64> busiest() const override { return ways_->busiest(use_); }
@@ -86,6 +94,7 @@ private:
         Way way;
         u32 of_class = none;
         double bytes_per_ns = 0.0;   // where it is narrowest
+        double alike_bytes_per_ns = 0.0;   // and of each of the flows alike
     };
 
     double load(u32 link) const override;
@@ -98,6 +107,7 @@ private:
     u32 add_route(const Way& way);
     void carry(u32 route, i64 bytes, u32 messages);
     std::vector<LinkUse> rounded_use() const;
+    u64 alone_ticks(u32 route, u64 bytes) const;
     void send_part(const Part& part);
     // Of flow_network_background.cpp.
     void start_background();
@@ -171,6 +181,10 @@ private:
     Disturbance disturbance_;
     bool is_settling_ = false;
     const bool is_parted_;                 // messages go in parts, each its way
+    const bool is_over_classes_;           // links stand for classes
+    std::vector<u32> under_way_over_;           // by link, over classes alone: messages
+    std::vector<u64> held_until_;          // the same: ticks
+    bool has_met_ = false;
     double next_end_ns_;                   // as rates were solved last
 };
 

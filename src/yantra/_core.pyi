@@ -203,7 +203,6 @@ def decode_graph(
     collectives_in_order: bool = False,
     launches: Launches | None = None,
 ) -> Graph: ...
-def content_hash(content: bytes) -> int: ...
 
 class TraceRecorder:
     """Grows a Trace record by record."""

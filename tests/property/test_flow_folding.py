@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.cases import ALL_GATHER, ALL_REDUCE, cluster, scenario
 from tests.oracles.fabric_jobs import fabric_case
+from yantra import _core
 from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.base.fields import Plugin
 from yantra.chakra import TraceBuilder
@@ -132,3 +133,37 @@ def test_a_recorded_folded_run_uses_every_link_as_the_whole_run_does() -> None:
         for column, values in wanted.items():
             for one, other in zip(got[column], values, strict=True):
                 assert one == other or math.isclose(one, other, rel_tol=1e-9), (name, column)
+
+
+def with_messages(micros: int) -> Scenario:
+    """Boxes of two add 1 MB in a ring, while some messages leave them after a while."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        trace.collective(ALL_REDUCE, 1 << 20, group=str(rank // 2 + 1))
+        work = trace.compute(duration_micros=micros)
+        trace.send((rank + 2) % 8, 5000, tag=1, after=work)
+        trace.recv((rank - 2) % 8, 5000, tag=1)
+
+    groups = tuple((at + 1, (2 * at, 2 * at + 1)) for at in range(4))
+    one = scenario(cluster(("switch", 8, 50.0, 500.0)), write, groups=groups)
+    fabric = leaf_spine(4, 2, 2, 25.0)
+    return one.replace(network="flow", fabric=fabric, routing="even_spray")
+
+
+@pytest.mark.parametrize(("micros", "is_played"), [(3, True), (11, True), (9000, False)])
+def test_a_phase_is_one_event_unless_other_messages_meet_it_on_its_links(
+    micros: int, is_played: bool
+) -> None:
+    """What is not played is held against what is: met too late, all is played again."""
+    model = compile(with_messages(micros))
+    classes = find(model)
+    outcomes = []
+    for shortcuts in (True, False):
+        simulation = _core.Simulation(model.native, folding=classes, shortcuts=shortcuts)
+        simulation.start()
+        assert simulation.run_for(1 << 40)
+        outcomes.append(simulation.outcome())
+    short, played = outcomes
+    assert (short.events == played.events) == is_played
+    assert short.end.tolist() == played.end.tolist()
+    assert is_alike(model)

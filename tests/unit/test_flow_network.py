@@ -57,6 +57,15 @@ def test_one_message_takes_the_latency_of_its_links_and_its_bytes_over_the_narro
     assert _ends(result, "send") == [200_000]
 
 
+@pytest.mark.parametrize("size", [10_000, 10_004, 10_005, 10_006, 10_009])
+def test_a_message_that_ends_anywhere_within_a_nanosecond_ends_in_whole_ones(
+    tmp_path: Path, size: int
+) -> None:
+    file = _scenario(tmp_path, [(0, 1, size)], "flow", "")
+    file.write_text("semantics: astra-sim\n" + file.read_text())
+    assert _ends(simulate(load(file))) == [1_000 + size // 10]
+
+
 def test_even_spray_divides_a_message_among_all_spines(tmp_path: Path) -> None:
     """Four uplinks of 2.5 GB/s carry 10 for one message, and 5 for each of two. All are as busy."""
     over = _over(

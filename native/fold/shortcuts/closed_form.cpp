@@ -21,8 +21,9 @@ struct Steps {
 };
 
 // Empty where messages may wait for each other.
-std::vector<Steps> settle(const LonePhase& phase, const NetworkModel& network, ClosedForm& form) {
-    if (!network.capabilities().messages_never_wait) {
+std::vector<Steps> settle(const LonePhase& phase, NetworkModel& network, ClosedForm& form) {
+    const NetworkCapabilities network_can = network.capabilities();
+    if (!network_can.messages_never_wait && !network_can.holds_links) {
         return {};
     }
     std::vector<Steps> settled;
@@ -47,7 +48,12 @@ std::vector<Steps> settle(const LonePhase& phase, const NetworkModel& network, C
             const u32 to = place.position_at(run.out, run.by_xor, phase.clockwise);
             const Message message{RankId(place.rank_at(place.position)), RankId(place.rank_at(to)),
                                   run.bytes.of(phase.data, phase.round_up)};
-            steps.message = network.alone(message, steps.sends, form.use);
+            if (network_can.messages_never_wait) {
+                steps.message = network.alone(message, steps.sends, form.use);
+            } else {
+                steps.message = network.undisturbed(message);
+                form.on_links.push_back({message, steps.sends});
+            }
         }
         steps.to = counter(-run.out, run.by_xor);
         steps.from = counter(run.into, run.by_xor);
@@ -182,7 +188,7 @@ private:
 
 }  // namespace
 
-std::optional<ClosedForm> closed_form(const LonePhase& phase, const NetworkModel& network) {
+std::optional<ClosedForm> closed_form(const LonePhase& phase, NetworkModel& network) {
     ClosedForm form;
     const ExchangeProgram& machine = phase.machine;
     const std::vector<Steps> steps = settle(phase, network, form);
@@ -192,6 +198,9 @@ std::optional<ClosedForm> closed_form(const LonePhase& phase, const NetworkModel
     const bool one_at_a_time =
         machine.window == 1 && machine.barrier_at == 0 &&
         std::all_of(steps.begin(), steps.end(), [](const Steps& s) { return s.to == s.from; });
+    if (!one_at_a_time && !form.on_links.empty()) {
+        return std::nullopt;
+    }
     form.ticks = one_at_a_time ? sum(steps) : Clocked(machine, steps, phase.place.size).play();
     return form.ticks <= longest ? std::optional(std::move(form)) : std::nullopt;
 }

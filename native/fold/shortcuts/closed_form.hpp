@@ -25,6 +25,7 @@ struct ClosedForm {
     u64 ticks = 0;
     u64 messages = 0;            // that one rank sends
     std::vector<LinkUse> use;    // of those, by dimension
+    std::vector<MessagesInTurn> on_links;   // where it holds only as long as no others meet them
 };
 
 // A phase as one rank sees it.
@@ -39,8 +40,9 @@ struct LonePhase {
 };
 
 // None where the order of two events of one tick decides, or where the sum is no tick: the run of events
-// finds that and says so. Precondition: messages of the network never wait for each other.
-std::optional<ClosedForm> closed_form(const LonePhase& phase, const NetworkModel& network);
+// finds that and says so. None either where messages may wait for others, unless they come in turn and the network
+// holds their links for them.
+std::optional<ClosedForm> closed_form(const LonePhase& phase, NetworkModel& network);
 
 // Whether `alike(rank)` holds for all that a member of a level sends to or hears from in a program. It hears
 // from those that are as far behind it as it sends ahead, and either way round may be ahead.

@@ -242,7 +242,8 @@ std::optional<ClosedForm> of_length(u64 sends, u64 window, u64 hand_over, bool w
     machine.sends = sends;
     machine.window = window;
     const Place place{.size = 3};
-    return closed_form({machine, place, 0, true, true, hand_over, reduction_ticks}, OddNetwork(waits));
+    OddNetwork network(waits);
+    return closed_form({machine, place, 0, true, true, hand_over, reduction_ticks}, network);
 }
 
 // Messages of so many bytes, and then a packet that is handed over in no time and not sent.
@@ -254,7 +255,8 @@ std::optional<ClosedForm> of_messages(u64 bytes) {
     ExchangeProgram machine;
     machine.runs = {run, run};
     machine.sends = 1;
-    return closed_form({machine, {.size = 3}, bytes, true, true, 0, reduction_ticks}, OddNetwork(false));
+    OddNetwork network(false);
+    return closed_form({machine, {.size = 3}, bytes, true, true, 0, reduction_ticks}, network);
 }
 
 bool takes(const std::optional<ClosedForm>& form, u64 ticks) { return form && form->ticks == ticks; }

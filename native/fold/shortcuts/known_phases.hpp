@@ -14,7 +14,7 @@ namespace yantra {
 class KnownPhases final : public PhaseTimes {
 public:
     KnownPhases(const Model& model, const ActorClasses& classes) : model_(model), classes_(classes) {}
-    void ask(const NetworkModel& network, const Exchange& exchange) {
+    void ask(NetworkModel& network, const Exchange& exchange) {
         network_ = &network;
         exchange_ = &exchange;
     }
@@ -27,7 +27,7 @@ public:
             forms_.of({input.data, input.actor.index(), input.plan, input.communicator, input.level,
                        program_number(input), input.clockwise},
                       [&] { return find(input); });
-        if (!used.form) {
+        if (!used.form || (!used.form->on_links.empty() && !network_->hold(used.form->on_links, used.form->ticks))) {
             return std::nullopt;
         }
         ++used.times;
@@ -69,7 +69,7 @@ private:
 
     const Model& model_;
     const ActorClasses& classes_;
-    const NetworkModel* network_ = nullptr;
+    NetworkModel* network_ = nullptr;
     const Exchange* exchange_ = nullptr;
     ClosedForms forms_;
 };

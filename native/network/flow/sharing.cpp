@@ -116,7 +116,7 @@ void FlowSharing::end_next(std::vector<u32>& ended) {
             end_front(owner, ended);
         }
         schedule(link);
-        if (!ends_.empty() && ends_.top() == link && ends_.key(link) <= now_ns_) {
+        if (!ends_.empty() && ends_.top() == link && ends_.key(link) <= last_ns) {
             end_front(owner, ended);   // clock or count are too coarse to come nearer
             schedule(link);
         }
