@@ -201,7 +201,7 @@ ExchangeProgram any_machine(test::Random& random, u32 size) {
 }
 
 void forms_are_what_all_ranks_take() {
-    const OddNetwork network(false);
+    OddNetwork network(false);
     u64 found = 0;
     u64 refused = 0;
     for (u32 seed = 0; seed < 20'000; ++seed) {
@@ -306,7 +306,7 @@ void forms_are_found_once_and_repeated() {
     ClosedForms forms;
     const ClosedForms::Key key{1, 2, 3, 4, 5, 6, true};
     u64 asked = 0;
-    const auto find = [&] { return ++asked, std::optional(ClosedForm{10, 2, {}}); };
+    const auto find = [&] { return ++asked, std::optional(ClosedForm{10, 2, {}, {}}); };
     forms.of(key, find).times += 3;
     forms.mark();
     forms.of(key, find).times += 4;
