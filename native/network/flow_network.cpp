@@ -244,19 +244,19 @@ u64 FlowNetwork::alone_ticks(u32 number, u64 bytes) const {
 }
 
 u64 FlowNetwork::undisturbed(const Message& message) {
-    return alone_ticks(route_of(message.src, message.dst, 0), message.bytes);
+    return alone_ticks(route_of(ways_->place(message.src), ways_->place(message.dst), 0), message.bytes);
 }
 
 bool FlowNetwork::hold(std::span<const MessagesInTurn> messages, u64 ticks) {
     for (const auto& [message, times] : messages) {
-        for (u32 link : routes_[route_of(message.src, message.dst, 0)].way.links) {
+        for (u32 link : routes_[route_of(ways_->place(message.src), ways_->place(message.dst), 0)].way.links) {
             if (under_way_over_[link] > 0 || held_until_[link] > queue_.now()) {
                 return false;
             }
         }
     }
     for (const auto& [message, times] : messages) {
-        const u32 number = route_of(message.src, message.dst, 0);
+        const u32 number = route_of(ways_->place(message.src), ways_->place(message.dst), 0);
         const Way& way = routes_[number].way;
         const u64 entered = scale_.ticks(way.latency_ns + nudge_ns_);
         carry(number, static_cast<i64>(message.bytes * times), static_cast<u32>(times));

@@ -21,6 +21,7 @@ from yantra.base.fields import Plugin
 from yantra.chakra import TraceBuilder
 from yantra.compile import Model, compile
 from yantra.result import Result
+from yantra.run import work
 from yantra.run.fold import explain, find
 from yantra.run.simulate import run
 from yantra.scenario import Scenario
@@ -109,6 +110,22 @@ def test_ways_drawn_by_a_hash_are_named_as_what_stands_in_the_way() -> None:
     (told, *_) = explain(model, find(model))
     assert told.startswith("not folded: there are fewer than 2 ranks to a class; the routing ecmp")
     assert "even_spray" in told
+
+
+def test_a_long_run_of_all_ranks_says_before_why_it_is_not_folded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[str] = []
+    model = compile(all_reduce(16, leaf_spine(4, 4, 4, 25.0), "ecmp"))
+    run(model, tell=told.append)
+    assert told == []
+    monkeypatch.setattr(work, "_MANY_MESSAGES", 100)
+    run(model, fold="off", tell=told.append)
+    assert told == []
+    run(model, tell=told.append)
+    (sentence,) = told
+    assert sentence.startswith("not folded, so all 16 ranks are run, about ")
+    assert "the routing ecmp draws ways by a hash" in sentence
 
 
 @pytest.mark.parametrize(

@@ -47,10 +47,13 @@ def run(
     from yantra.base.units import format_size
     from yantra.run.simulate import run as simulated
 
+    def tell(sentence: str) -> None:
+        warn([sentence])
+
     if wanted is not None or needs is False or (model.has_switches and needs is not True):
-        return simulated(model, progress=progress, fold=fold, record=bool(wanted))
+        return simulated(model, progress=progress, fold=fold, record=bool(wanted), tell=tell)
     try:
-        return simulated(model, progress=progress, fold=fold, record=needs)
+        return simulated(model, progress=progress, fold=fold, record=needs, tell=tell)
     except UnsupportedError as error:
         bound = f"it takes more than {format_size(needs)}; --record keeps it all the same"
         why = str(error) if needs is True else bound

@@ -9,7 +9,7 @@ from yantra.base.units import format_size
 from yantra.compile import Model, compile
 from yantra.result.result import Result
 from yantra.run.late import finishes_late, too_late
-from yantra.run.work import check_work
+from yantra.run.work import check_work, long_work
 from yantra.scenario import Scenario, load
 from yantra.scenario.quirks import Quirk
 from yantra.scenario.types import Fold
@@ -50,6 +50,7 @@ def run(
     fold: Fold | None = None,
     record: bool | int = False,
     like: Result | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> Result:
     """Run a compiled scenario. Any number of runs may share one model.
 
@@ -64,6 +65,9 @@ def run(
 
     `like` is a run of the same traces, of whose model this one was compiled without some causes
     (`compile_without`): its classes of ranks are taken where they are those of this model, too.
+
+    `tell` is called with a sentence before all ranks are run where folding was wanted and that is
+    long work.
     """
     while True:
         result = _run_model(model, progress, fold, record, like)
@@ -92,6 +96,8 @@ def _run_model(
             return Result(model, outcome, late, "", recording, classes, **_LATER)
     if wanted == "require":
         raise UnsupportedError(f"fold: require, but the run cannot be folded: {reason}")
+    if reason and tell is not None and (text := long_work(model)):
+        tell(f"not folded, so {text}: {reason}")
     warnings: list[str] = []
     outcome, recording = _run_whole(model, progress, warnings, record)
     return Result(model, outcome, tuple(warnings), reason, recording, **_LATER)

@@ -17,6 +17,7 @@ _MOST_QUEUES = 2**32 - 1
 _SURELY_FREE = 16 * 2**20  # bytes; to ask the system for less takes as long as a small run
 _SHOWN = (("trillion", 1e12), ("billion", 1e9), ("million", 1e6), ("thousand", 1e3))
 _EXACT_BELOW = 10_000
+_MANY_MESSAGES = 50_000_000  # a minute of a small machine, or more
 
 
 class Work(NamedTuple):
@@ -43,6 +44,14 @@ class Work(NamedTuple):
 def estimate(model: Model, ranks: Sequence[int] = ()) -> Work:
     """Return the work of some ranks of a model, of all if none are named."""
     return _of(_native(model, ranks))
+
+
+def long_work(model: Model) -> str:
+    """Return what running all ranks would take, as part of a sentence; empty if that is little."""
+    messages = estimate(model).messages
+    if messages < _MANY_MESSAGES:
+        return ""
+    return f"all {model.ranks} ranks are run, about {_about(messages)} messages"
 
 
 def check_work(model: Model, ranks: Sequence[int] = ()) -> Work:
