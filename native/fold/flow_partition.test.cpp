@@ -184,7 +184,7 @@ bool rates_are_equal_in_a_class(test::Random& random, u64 step) {
                 FlowClass& of = flows[key];
                 of.of_all.push_back(static_cast<u32>(whole.routes.size()));
                 Way way;
-                ways.find(RankId(rank), RankId(to), 0, nullptr, way);
+                ways.find(ways.place(RankId(rank)), ways.place(RankId(to)), 0, nullptr, way);
                 add(whole, way, active);
                 if (divided.first[key.first] == rank) {
                     of.of_one = static_cast<u32>(one.routes.size());
