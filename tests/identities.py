@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from yantra.network import describe
 from yantra.result import Result
 from yantra.result.accounting import COLLECTIVE_PARTS
 from yantra.result.critical_path import KINDS
@@ -26,6 +27,7 @@ def hold(result: Result, where: str = "", bins: int = 7) -> None:
     slack_is_what_is_left(result, where)
     collectives_add_up(result, where)
     bytes_add_up(result, where, bins)
+    rates_add_up(result, where)
     messages_take_their_time(result, where)
     for rank in result.ranks.rows():
         row = dict(zip(result.ranks.columns, rank, strict=True))
@@ -72,6 +74,36 @@ def bytes_add_up(result: Result, where: str, bins: int) -> None:
     of_links = native.link_utilisation(result.model.native, outcome, bins).bytes
     sums = np.asarray(of_links).reshape(-1, bins).sum(axis=1)
     assert sums.tolist() == [link.use.bytes for link in outcome.links], where
+
+
+def rates_add_up(result: Result, where: str) -> None:
+    """A link's rate over time is its bytes, and never more than it can carry; so are its flows."""
+    outcome, rates = result.outcome, result.recording.link_rates
+    lengths = rates["to_ns"] - rates["from_ns"]
+    assert (lengths > 0).all(), where
+    links = np.asarray(rates["link"], np.int64)
+    carried = np.bincount(links, rates["bytes_per_ns"] * lengths, len(outcome.links))
+    expected = np.array([link.use.bytes for link in outcome.links], float)
+    after = links[1:] == links[:-1]
+    assert (rates["from_ns"][1:][after] >= rates["to_ns"][:-1][after]).all(), where
+    flows = result.recording.link_flows
+    crossed, sizes = np.asarray(flows["link"], np.int64), flows["bytes"].astype(float)
+    told = np.unique(crossed) if outcome.folded else np.arange(len(expected))
+    of_flows = np.bincount(crossed, sizes, len(expected))
+    if result.model.background is None:
+        assert of_flows[told].tolist() == expected[told].tolist(), where
+    else:  # which has no messages
+        assert (of_flows[told] <= expected[told]).all(), where
+    assert (flows["end_ns"] >= flows["start_ns"]).all(), where
+    took_none = flows["end_ns"] == flows["start_ns"]  # as a crossing may of ticks of 1 ns
+    at_once = np.bincount(crossed, sizes * took_none, len(expected))
+    if result.model.ticks_per_ns > 1:
+        assert not at_once.any(), where
+    scenario = result.model.scenario  # on others a crossing is whole ticks, and without tiers
+    if describe(scenario.network) == "flow" and not scenario.tier_networks:
+        assert (rates["utilisation"] <= 1 + 1e-9).all(), where
+    if result.model.ticks_per_ns > 1 or not outcome.folded:
+        np.testing.assert_allclose(carried, expected - at_once, rtol=1e-9, atol=1e-3, err_msg=where)
 
 
 def messages_take_their_time(result: Result, where: str) -> None:

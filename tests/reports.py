@@ -9,6 +9,7 @@ from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.result import Result
 from yantra.run.simulate import simulate
 from yantra.scenario import Device, Scenario, Templates, Topology, Traces, cluster_parts
+from yantra.scenario.fabric_fields import FabricField
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.train import train
 
@@ -71,7 +72,30 @@ def many(ranks: int = 131_072) -> Result:
     )
 
 
+@cache
+def shared() -> Result:
+    """Eight ranks on a leaf-spine whose links they share; both leaves have two spines."""
+    traces = []
+    for rank in range(8):
+        trace = TraceBuilder(rank=rank)
+        work = trace.compute("work", duration_micros=5 + rank)
+        trace.collective(ALL_REDUCE, 10**6, after=work)
+        traces.append(trace.build())
+    tree = {"kind": "leaf_spine", "leaves": 2, "ranks_per_leaf": 4, "spines": 2}
+    speeds = {"bandwidth": "50 GB/s", "latency": "500 ns", "uplink_bandwidth": "25 GB/s"}
+    return simulate(
+        Scenario(
+            workload=Traces(traces=tuple(traces)),
+            topology=cluster(("switch", 8, 50.0, 500.0)),
+            fabric=FabricField().read(tree | speeds, "fabric", ""),
+            collectives=collectives("ring"),
+            network="flow",
+        ),
+        record=True,
+    )
+
+
 def forget() -> None:
     """Let go of all runs, so that none is alive when the interpreter ends."""
-    for made in (uneven, step, many):
+    for made in (uneven, step, many, shared):
         made.cache_clear()

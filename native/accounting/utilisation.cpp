@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "accounting/delays.hpp"
+#include "accounting/link_load.hpp"
 #include "accounting/steps.hpp"
 
 namespace yantra {
@@ -63,25 +64,70 @@ void for_each_hop(const Model& model, const Recording& recording, const Delays& 
     }
 }
 
+// Bytes of rows of real rates in stretches, as whole bytes that add up to the row's.
+class RealBins {
+public:
+    RealBins(const Model& model, Bins&& edges, std::size_t rows)
+        : result_(edges.take()), sums_(result_.bytes.size()), whole_(rows) {
+        for (u64 edge : result_.edges) {
+            edges_ns_.push_back(static_cast<double>(edge) / static_cast<double>(model.scale.ticks_per_ns()));
+        }
+        bins_ = result_.edges.size() - 1;
+    }
+
+    void add(std::size_t row, const LinkStretch& of) {
+        const auto found = std::upper_bound(edges_ns_.begin(), edges_ns_.end() - 1, of.from_ns) - edges_ns_.begin();
+        double from_ns = of.from_ns;
+        for (auto bin = static_cast<std::size_t>(found) - 1; from_ns < of.to_ns; ++bin) {
+            const double to_ns = bin + 1 >= bins_ ? of.to_ns : std::min(of.to_ns, edges_ns_[bin + 1]);
+            sums_[row * bins_ + bin] += of.bytes_per_ns * (to_ns - from_ns);
+            from_ns = to_ns;
+        }
+    }
+    void carries(std::size_t row, u64 bytes) { whole_[row] += bytes; }
+
+    Utilisation take() {
+        for (std::size_t row = 0; row < whole_.size(); ++row) {
+            share_out(row);
+        }
+        return std::move(result_);
+    }
+
+private:
+    void share_out(std::size_t row) {
+        double all = 0.0;
+        for (std::size_t bin = 0; bin < bins_; ++bin) {
+            all += sums_[row * bins_ + bin];
+        }
+        const auto whole = static_cast<double>(whole_[row]);
+        double so_far = 0.0;
+        u64 given = 0;
+        for (std::size_t bin = 0; bin < bins_; ++bin) {
+            so_far += sums_[row * bins_ + bin];
+            const bool is_all = so_far == all;
+            const auto part = all > 0.0 ? static_cast<u64>(whole * (so_far / all)) : 0;
+            const u64 up_to = is_all ? whole_[row] : std::clamp(part, given, whole_[row]);
+            result_.bytes[row * bins_ + bin] = up_to - given;
+            given = up_to;
+        }
+    }
+
+    Utilisation result_;
+    std::vector<double> sums_;
+    std::vector<u64> whole_;
+    std::vector<double> edges_ns_;
+    std::size_t bins_ = 0;
+};
+
 // How many links each one stands for.
 std::vector<u64> links_alike(const Recording& recording) {
-    std::vector<u64> alike(recording.span_links, recording.link_class.empty() ? 1 : 0);
+    std::vector<u64> alike(recording.span_group.size(), recording.link_class.empty() ? 1 : 0);
     for (u32 of_class : recording.link_class) {
         if (of_class != none) {
             ++alike[of_class];
         }
     }
     return alike;
-}
-
-Utilisation group_spans(const Outcome& outcome, const Recording& recording, u32 bins) {
-    const std::vector<u64> alike = links_alike(recording);
-    Bins filled(makespan(outcome), bins, recording.span_groups);
-    for (std::size_t at = 0; at < recording.spans.size(); ++at) {
-        const LinkSpan& span = recording.spans[at];
-        filled.add(span.group, span.start, span.end, span.bytes, alike[span.link]);
-    }
-    return filled.take();
 }
 
 // The row of its class for every link that has one.
@@ -97,22 +143,40 @@ Utilisation by_every_link(const Utilisation& by_class, const std::vector<u32>& c
     return by_link;
 }
 
-Utilisation link_spans(const Outcome& outcome, const Recording& recording, u32 bins) {
-    std::vector<u32> row(recording.span_links, none);
-    for (std::size_t at = 0; at < recording.spans.size(); ++at) {
-        row[recording.spans[at].link] = 0;
-    }
-    u32 rows = 0;
-    for (u32& of_link : row) {
-        of_link = of_link == none ? none : rows++;
-    }
+// By row_of(link), a group or the link's own row, each link times_of(link) over.
+template <class RowOf, class TimesOf>
+Utilisation of_spans(const Model& model, const Outcome& outcome, const Recording& recording, u32 bins,
+                     std::size_t rows, const RowOf& row_of, const TimesOf& times_of) {
+    const LinkSeries& series = recording.series;
     Bins filled(makespan(outcome), bins, rows);
-    for (std::size_t at = 0; at < recording.spans.size(); ++at) {
-        const LinkSpan& span = recording.spans[at];
-        filled.add(row[span.link], span.start, span.end, span.bytes, 1);
+    if (series.is_empty()) {
+        for_each_crossing(model, recording, [&](u32 link, u32, u64 start, u64 end, u64 bytes) {
+            filled.add(row_of(link), start, end, bytes, times_of(link));
+        });
+        return filled.take();
     }
-    return recording.link_class.empty() ? filled.take()
-                                        : by_every_link(filled.take(), recording.link_class, row, bins);
+    RealBins real(model, std::move(filled), rows);
+    std::vector<bool> has_rate(series.links());
+    for (std::size_t at = 0; at < series.stretches().size(); ++at) {
+        LinkStretch stretch = series.stretches()[at];
+        stretch.bytes_per_ns *= static_cast<double>(times_of(stretch.link));
+        has_rate[stretch.link] = true;
+        if (row_of(stretch.link) != none) {   // else what it carried has not arrived
+            real.add(row_of(stretch.link), stretch);
+        }
+    }
+    // A link without limit is shared by nobody, so its rates are not kept.
+    const auto ticks_per_ns = static_cast<double>(model.scale.ticks_per_ns());
+    for_each_crossing(model, recording, [&](u32 link, u32, u64 start, u64 end, u64 bytes) {
+        const u64 all = bytes * times_of(link);
+        real.carries(row_of(link), all);
+        if (!has_rate[link] && bytes > 0) {
+            const double from_ns = static_cast<double>(start) / ticks_per_ns;
+            const double to_ns = static_cast<double>(std::max(end, start + 1)) / ticks_per_ns;
+            real.add(row_of(link), {link, from_ns, to_ns, static_cast<double>(all) / (to_ns - from_ns)});
+        }
+    });
+    return real.take();
 }
 
 }  // namespace
@@ -120,7 +184,10 @@ Utilisation link_spans(const Outcome& outcome, const Recording& recording, u32 b
 Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
                                   const Recording& recording, u32 bins) {
     if (recording.by_span) {
-        return group_spans(outcome, recording, bins);
+        const std::vector<u64> alike = links_alike(recording);
+        return of_spans(model, outcome, recording, bins, recording.span_groups,
+                        [&](u32 link) { return recording.span_group[link]; },
+                        [&](u32 link) { return alike[link]; });
     }
     const Delays delays(model, recording);
     const Grid& grid = delays.grid();
@@ -153,7 +220,12 @@ Utilisation dimension_utilisation(const Model& model, const Outcome& outcome,
 Utilisation link_utilisation(const Model& model, const Outcome& outcome, const Recording& recording,
                              u32 bins) {
     if (recording.by_span) {
-        return link_spans(outcome, recording, bins);
+        std::vector<u32> row = numbers_in_use(model, recording);
+        row.resize(std::max<std::size_t>(row.size(), recording.series.links()), none);
+        const auto rows = std::count_if(row.begin(), row.end(), [](u32 of) { return of != none; });
+        Utilisation found = of_spans(model, outcome, recording, bins, static_cast<std::size_t>(rows),
+                                     [&](u32 link) { return row[link]; }, [](u32) { return 1; });
+        return recording.link_class.empty() ? found : by_every_link(found, recording.link_class, row, bins);
     }
     const Delays delays(model, recording);
     const std::vector<u32>& classes = recording.link_class;

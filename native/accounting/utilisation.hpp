@@ -1,7 +1,7 @@
 // Utilisation: how many bytes each dimension or link carried in each of equal stretches of a run.
 //
-// The bytes of a message are spread evenly over the time they take. Whole bytes are given to each
-// stretch such that every sum over stretches is exact.
+// Where messages share links, by the rates they had; else the bytes of a message are spread evenly over the time
+// they take. Whole bytes are given to each stretch such that every sum over stretches is exact.
 #pragma once
 
 #include <vector>

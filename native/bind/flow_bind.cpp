@@ -1,13 +1,16 @@
-// Python's view of lists of flows at max-min fair rates.
+// Python's view of lists of flows, which are simulated alone.
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
 #include <vector>
 
 #include "bind/arrays.hpp"
 #include "bind/columns.hpp"
 #include "bind/parts.hpp"
 #include "network/flow/flow_list.hpp"
+#include "network/flow/queued_list.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -16,20 +19,47 @@ namespace yantra {
 
 namespace {
 
+struct Stretches {
+    std::vector<u32> link;
+    std::vector<double> from_ns;
+    std::vector<double> to_ns;
+    std::vector<double> bytes_per_ns;
+};
+
+struct Ended {
+    std::vector<u32> flow;
+};
+
 template <class Value>
 std::vector<Value> values_of(const Array<Value>& array) {
     return {array.data(), array.data() + array.size()};
 }
 
-FlowTimes simulate_columns(const Array<u64>& first_hop, const Array<u32>& hops, const Array<double>& bytes,
-                           const Array<double>& start_ns, const Array<double>& bytes_per_ns,
-                           const Array<double>& latency_ns, bool rtt_fairness,
-                           const std::vector<RateChange>& changes) {
-    const FlowList flows{values_of(first_hop), values_of(hops), values_of(bytes), values_of(start_ns)};
-    const std::vector<double> rates = values_of(bytes_per_ns);
-    const std::vector<double> latencies = values_of(latency_ns);
-    const nb::gil_scoped_release unlocked;
-    return simulate_flows(flows, rates, latencies, rtt_fairness, changes);
+std::unique_ptr<FlowRun> shared(const Array<u64>& first_hop, const Array<u32>& hops, const Array<double>& bytes,
+                                const Array<double>& start_ns, const Array<double>& bytes_per_ns,
+                                const Array<double>& latency_ns, bool rtt_fairness,
+                                const std::vector<RateChange>& changes, bool keeps_series) {
+    return share_flows({values_of(first_hop), values_of(hops), values_of(bytes), values_of(start_ns)},
+                       {values_of(bytes_per_ns), values_of(latency_ns)}, rtt_fairness, changes, keeps_series);
+}
+
+std::unique_ptr<FlowRun> queued(const Array<u64>& first_hop, const Array<u32>& hops, const Array<double>& bytes,
+                                const Array<double>& start_ns, const Array<double>& bytes_per_ns,
+                                const Array<double>& latency_ns, bool keeps_series) {
+    return queue_flows({values_of(first_hop), values_of(hops), values_of(bytes), values_of(start_ns)},
+                       {values_of(bytes_per_ns), values_of(latency_ns)}, keeps_series);
+}
+
+Stretches in_columns(const LinkSeries& series) {
+    Stretches columns;
+    for (std::size_t at = 0; at < series.stretches().size(); ++at) {
+        const LinkStretch& stretch = series.stretches()[at];
+        columns.link.push_back(stretch.link);
+        columns.from_ns.push_back(stretch.from_ns);
+        columns.to_ns.push_back(stretch.to_ns);
+        columns.bytes_per_ns.push_back(stretch.bytes_per_ns);
+    }
+    return columns;
 }
 
 }  // namespace
@@ -37,12 +67,25 @@ FlowTimes simulate_columns(const Array<u64>& first_hop, const Array<u32>& hops, 
 void register_flows(nb::module_& module) {
     nb::class_<RateChange>(module, "RateChange")
         .def(nb::init<double, u32, double>(), nb::kw_only(), "at_ns"_a, "link"_a, "bytes_per_ns"_a);
-    nb::class_<FlowTimes> times(module, "FlowTimes");
-    column(times, "end_ns", &FlowTimes::end_ns);
-    times.def_ro("solves", &FlowTimes::solves);
-    module.def("simulate_flows", &simulate_columns, nb::kw_only(), "first_hop"_a, "hops"_a, "bytes"_a,
-               "start_ns"_a, "bytes_per_ns"_a, "latency_ns"_a, "rtt_fairness"_a = false,
-               "changes"_a = std::vector<RateChange>{});
+    nb::class_<Stretches> stretches(module, "LinkStretches");
+    column(stretches, "link", &Stretches::link);
+    column(stretches, "from_ns", &Stretches::from_ns);
+    column(stretches, "to_ns", &Stretches::to_ns);
+    column(stretches, "bytes_per_ns", &Stretches::bytes_per_ns);
+    nb::class_<Ended> ended(module, "EndedFlows");
+    column(ended, "flow", &Ended::flow);
+    nb::class_<FlowRun>(module, "FlowRun")
+        .def("run_for", &FlowRun::run_for, "steps"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def("take_ended", [](FlowRun& run) { return Ended{run.take_ended()}; })
+        .def_prop_ro("ended", &FlowRun::ended)
+        .def_prop_ro("solves", &FlowRun::solves)
+        .def_prop_ro("end_ns", [](const FlowRun& run) { return view(run.end_ns(), run); })
+        .def("link_stretches", [](const FlowRun& run) { return in_columns(run.series()); });
+    module.def("share_flows", &shared, nb::kw_only(), "first_hop"_a, "hops"_a, "bytes"_a, "start_ns"_a,
+               "bytes_per_ns"_a, "latency_ns"_a, "rtt_fairness"_a = false,
+               "changes"_a = std::vector<RateChange>{}, "keeps_series"_a = false);
+    module.def("queue_flows", &queued, nb::kw_only(), "first_hop"_a, "hops"_a, "bytes"_a, "start_ns"_a,
+               "bytes_per_ns"_a, "latency_ns"_a, "keeps_series"_a = false);
 }
 
 }  // namespace yantra

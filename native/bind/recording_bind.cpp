@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "accounting/collectives.hpp"
+#include "accounting/link_load.hpp"
 #include "accounting/messages.hpp"
 #include "accounting/slack.hpp"
 #include "accounting/steps.hpp"
@@ -92,6 +93,17 @@ void bind_columns(nb::module_& module) {
     nb::class_<Utilisation> utilisation(module, "Utilisation");
     column(utilisation, "edges", &Utilisation::edges);
     column(utilisation, "bytes", &Utilisation::bytes);
+    nb::class_<LinkRates> rates(module, "LinkRates");
+    column(rates, "row", &LinkRates::row);
+    column(rates, "from_ns", &LinkRates::from_ns);
+    column(rates, "to_ns", &LinkRates::to_ns);
+    column(rates, "bytes_per_ns", &LinkRates::bytes_per_ns);
+    nb::class_<LinkCrossings> crossings(module, "LinkCrossings");
+    column(crossings, "row", &LinkCrossings::row);
+    column(crossings, "message", &LinkCrossings::message);
+    column(crossings, "start", &LinkCrossings::start);
+    column(crossings, "end", &LinkCrossings::end);
+    column(crossings, "bytes", &LinkCrossings::bytes);
     nb::class_<Slack> slacks(module, "Slack");
     column(slacks, "ticks", &Slack::ticks);
 }
@@ -127,10 +139,17 @@ void register_recording(nb::module_& module) {
         .def("link_utilisation", [](const Recording& r, const Model& model, const Outcome& outcome,
                                     u32 bins) {
             return link_utilisation(model, outcome, r, bins);
-        }, "model"_a, "outcome"_a, "bins"_a, unlocked);
+        }, "model"_a, "outcome"_a, "bins"_a, unlocked)
+        .def("link_rates", [](const Recording& r, const Model& model) { return link_rates(model, r); },
+             "model"_a, unlocked)
+        .def("link_crossings", [](const Recording& r, const Model& model, const std::vector<u32>& rows) {
+            return link_crossings(model, r, rows);
+        }, "model"_a, "rows"_a, unlocked);
     bind_simulation_class(module, "RecordedSimulation")
         .def("limit", [](AnyRun& s, u64 bytes) { s.recorder().most_bytes = bytes; }, "bytes"_a)
         .def("recording", [](AnyRun& s) {
+            const auto ticks_per_ns = static_cast<double>(s.ticks_per_ns());
+            s.recorder().recording().series.finish(static_cast<double>(s.now()) / ticks_per_ns);
             return std::make_shared<Recording>(std::move(s.recorder().recording()));
         });
 }

@@ -95,6 +95,7 @@ public:
         return Tie{order.found(), order.actor(), order.node(), order.other()};
     }
     u64 now() const { return whole_ ? whole_->now() : folded_->now(); }
+    u64 ticks_per_ns() const { return model_.scale.ticks_per_ns(); }
     u64 nodes_done() const { return whole_ ? whole_->nodes_done() : folded_->nodes_done(); }
     u64 nodes_skipped() const { return whole_ ? 0 : folded_->nodes_skipped(); }
     Recorder& recorder() { return whole_ ? whole_->recorder() : folded_->recorder(); }

@@ -11,7 +11,7 @@ FabricQueues::FabricQueues(const Model& model, const Grid& grid, Engine& engine)
       probe_(engine.recorder()),
       queues_(ways_.links()),
       use_(ways_.links()) {
-    probe_.keeps(ways_.links(), ways_.groups());
+    probe_.keeps(ways_.links(), ways_.groups(), [this](u32 link) { return ways_.group(link); });
 }
 
 void FabricQueues::send(const Message& message, Notice arrived, Notice departed) {
@@ -75,7 +75,7 @@ void FabricQueues::transmit(u32 link, u32 number) {
     use_[link].bytes += transit.bytes;
     use_[link].messages += 1;
     use_[link].busy_ticks += busy;
-    probe_.carried(link, ways_.group(link), now, now + busy, transit.bytes);
+    probe_.carried(number, link, now, now + busy, transit.bytes);
     ++transit.hop;
     if (!transit.departed.kind.is_none()) {
         queue_.schedule(now + busy, transit.departed);

@@ -87,8 +87,9 @@ FlowNetwork::FlowNetwork(const Model& model, Engine& engine, std::unique_ptr<Way
       under_way_over_(is_over_classes_ ? ways_->links() : 0),
       held_until_(under_way_over_.size()),
       next_end_ns_(no_end_ns) {
-    probe_.keeps(ways_->links(), ways_->groups());
+    probe_.keeps(ways_->links(), ways_->groups(), [this](u32 link) { return ways_->group(link); });
     probe_.stand_for(ways_->class_of());
+    sharing_.note_in(probe_.shared(ways_->links()));
     if (!changes_.empty()) {
         is_down_.resize(ways_->links());
         is_avoided_.resize(ways_->links());
@@ -236,36 +237,6 @@ void FlowNetwork::send_part(const Part& sent) {
         has_met_ = has_met_ || held_until_[route.way.links[at]] > queue_.now();
     }
     queue_.schedule(tick_of(part.enters_ns), {Owner::network, enters}, number);
-}
-
-u64 FlowNetwork::alone_ticks(u32 number, u64 bytes) const {
-    const Route& route = routes_[number];
-    return scale_.ticks(route.way.latency_ns + static_cast<double>(bytes) / route.alike_bytes_per_ns + nudge_ns_);
-}
-
-u64 FlowNetwork::undisturbed(const Message& message) {
-    return alone_ticks(route_of(ways_->place(message.src), ways_->place(message.dst), 0), message.bytes);
-}
-
-bool FlowNetwork::hold(std::span<const MessagesInTurn> messages, u64 ticks) {
-    for (const auto& [message, times] : messages) {
-        for (u32 link : routes_[route_of(ways_->place(message.src), ways_->place(message.dst), 0)].way.links) {
-            if (under_way_over_[link] > 0 || held_until_[link] > queue_.now()) {
-                return false;
-            }
-        }
-    }
-    for (const auto& [message, times] : messages) {
-        const u32 number = route_of(ways_->place(message.src), ways_->place(message.dst), 0);
-        const Way& way = routes_[number].way;
-        const u64 entered = scale_.ticks(way.latency_ns + nudge_ns_);
-        carry(number, static_cast<i64>(message.bytes * times), static_cast<u32>(times));
-        for (u32 link : way.links) {
-            held_until_[link] = queue_.now() + ticks;
-            use_[link].busy_ticks += times * (alone_ticks(number, message.bytes) - entered);
-        }
-    }
-    return true;
 }
 
 void FlowNetwork::handle(const Event& event) {
@@ -495,7 +466,7 @@ void FlowNetwork::note_carried(u32 number, u64 bytes) {
         const u32 link = way.links[at];
         const double share = way.part(at).shared;
         const u64 here = share == 1.0 ? bytes : static_cast<u64>(std::llround(static_cast<double>(bytes) * share));
-        probe_.carried(link, ways_->group(link), part.entered, queue_.now(), here);
+        probe_.carried(part.transit, link, part.entered, queue_.now(), here);
     }
 }
 

@@ -39,6 +39,7 @@ void FlowNetwork::send_in_background(const BackgroundFlow& flow) {
     const u32 parts = is_parted_ ? static_cast<u32>(std::min<u64>(options_.parts, most)) : 1;
     transits_[number] = {};
     transits_[number].parts_left = parts;
+    probe_.sent_by_nobody(number);
     ++under_way_;
     for (u32 packet = 0; packet < parts; ++packet) {
         Part part;

@@ -2,6 +2,7 @@
 // arrival, whatever woke the network in between.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,13 @@ public:
     // What is scheduled until arrival_scheduled() is the sender's doing.
     void arrives(u32 message) { present_ = std::exchange(recorder_.trail, sender_[message]); }
     void arrival_scheduled() { recorder_.trail = present_; }
+
+protected:
+    u32 number_of(u32 message) const { return sender_[message].detail; }
+    void forget(u32 message) {
+        sender_.resize(std::max<std::size_t>(sender_.size(), message + std::size_t{1}));
+        sender_[message] = {};
+    }
 
 private:
     Recorder& recorder_;

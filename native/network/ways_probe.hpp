@@ -1,5 +1,5 @@
 // What a recorded run notes of messages that share links: who sent each, how long an empty one would take, and
-// when its bytes held which links. Whoever sent a message is the cause of its arrival, whatever slowed it down.
+// when its bytes held which links, how fast if they share them. Whoever sent a message is the cause of its arrival, whatever slowed it down.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,11 @@ namespace yantra::inline YANTRA_RUN {
 
 struct WaysProbe : OutsideProbe {
     using OutsideProbe::OutsideProbe;
-    void keeps(u32, u32) {}
+    template <class Group>
+    void keeps(u32, u32, const Group&) {}
     void stand_for(const std::vector<u32>*) {}
+    LinkSeries* shared(u32) { return nullptr; }
+    void sent_by_nobody(u32) {}
     void takes(u64) {}
     void carried(u32, u32, u64, u64, u64) {}
 };
@@ -27,11 +30,21 @@ class WaysProbe : public OutsideProbe {
 public:
     explicit WaysProbe(Recorder& recorder) : OutsideProbe(recorder), recorder_(recorder) {}
 
-    // So many links, in groups.
-    void keeps(u32 links, u32 groups) {
-        recorder_.recording().by_span = true;
-        recorder_.recording().span_links = links;
-        recorder_.recording().span_groups = groups;
+    // So many links, in groups; group(link) is that of one.
+    template <class Group>
+    void keeps(u32 links, u32 groups, const Group& group) {
+        Recording& recording = recorder_.recording();
+        recording.by_span = true;
+        recording.span_groups = groups;
+        recording.span_group.resize(links);
+        for (u32 link = 0; link < links; ++link) {
+            recording.span_group[link] = group(link);
+        }
+    }
+    // Where the rates of so many links are noted, which messages share.
+    LinkSeries* shared(u32 links) {
+        recorder_.recording().series = LinkSeries(links);
+        return &recorder_.recording().series;
     }
     // The class of every link, where one of each class is kept; or null.
     void stand_for(const std::vector<u32>* class_of) {
@@ -39,14 +52,16 @@ public:
             recorder_.recording().link_class = *class_of;
         }
     }
+    // What no job sent has no message.
+    void sent_by_nobody(u32 number) { forget(number); }
     // The latency of the way of the message that is sent now.
     void takes(u64 ticks) {
         std::vector<u64>& latency = recorder_.recording().way_latency;
         latency.resize(std::max<std::size_t>(latency.size(), recorder_.trail.detail + std::size_t{1}));
         latency[recorder_.trail.detail] = ticks;
     }
-    void carried(u32 link, u32 group, u64 start, u64 end, u64 bytes) {
-        recorder_.recording().spans.push_back({start, end, bytes, link, group});
+    void carried(u32 message, u32 link, u64 start, u64 end, u64 bytes) {
+        recorder_.recording().spans.push_back({start, end, bytes, link, number_of(message)});
     }
 
 private:

@@ -16,6 +16,7 @@
 
 #include "base/blocks.hpp"
 #include "base/types.hpp"
+#include "record/link_series.hpp"
 
 namespace yantra {
 
@@ -77,21 +78,22 @@ struct HopLog {
     u32 other;       // and of the earlier; none if the link had carried nothing
 };
 
-// Bytes that held a link, evenly over a time.
+// Bytes of a message that held a link over a time; evenly, unless `Recording::series` says how fast.
 struct LinkSpan {
     u64 start;
     u64 end;
     u64 bytes;
     u32 link;
-    u32 group;       // its dimension, or its label in a fabric
+    u32 message;
 };
 
 struct Recording {
     bool by_hop = false;           // subjects of messages are hops
     bool by_span = false;          // what links carried is in `spans`
-    u32 span_links = 0;
     u32 span_groups = 0;
+    std::vector<u32> span_group;   // by link: its dimension, or its label in a fabric
     Blocks<LinkSpan> spans;
+    LinkSeries series;             // of links that messages share; else empty
     std::vector<u64> way_latency;  // by message, with spans: ticks
     Blocks<Moment> moments;
     Blocks<Edge> edges;            // by `to`
@@ -115,7 +117,9 @@ struct Recording {
         return static_cast<u32>(after - first_node.begin()) - 1;
     }
     u32 source_of(const MessageLog& message) const { return rank[actor_of(message.node)]; }
-    u64 bytes() const { return moments.bytes() + edges.bytes() + messages.bytes() + hops.bytes() + spans.bytes(); }
+    u64 bytes() const {
+        return moments.bytes() + edges.bytes() + messages.bytes() + hops.bytes() + spans.bytes() + series.bytes();
+    }
 };
 
 }  // namespace yantra

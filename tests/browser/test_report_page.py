@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.browser.chromium import Chromium, Page, find_chromium
-from tests.reports import EVIL, forget, many, step, uneven
+from tests.reports import EVIL, forget, many, shared, step, uneven
 from yantra.export.report import html
 
 pytestmark = pytest.mark.skipif(
@@ -26,6 +26,7 @@ MADE = {
     "queueing": lambda: uneven("store_and_forward"),
     "step": step,
     "many": many,
+    "shared": shared,
 }
 
 
@@ -335,3 +336,24 @@ def test_131072_ranks_are_one_class_and_any_rank_is_found(opened: Any) -> None:
     )
     page.click(at["x"] + 200, row(page, "compute"))
     assert "on rank 99999 of ranks 0-131071" in details(page)
+
+
+@pytest.mark.parametrize("name", ["shared", "queueing"])
+def test_a_slider_shows_the_load_of_links_in_a_stretch_of_the_run(opened: Any, name: str) -> None:
+    page = opened(name)
+    colours = "[...document.querySelectorAll('#topology .link')].map(e => e.classList[1])"
+    said = "document.querySelector('.load-time output').textContent"
+    slide = """(at => {
+        const input = document.getElementById('load-time');
+        input.value = at;
+        input.dispatchEvent(new Event('input'));
+    })"""
+    whole = page.evaluate(colours)
+    assert page.evaluate(said) == "the whole run" and "load-none" not in whole[-1:]
+    page.evaluate(f"{slide}(1)")
+    assert page.evaluate(said).startswith("0 ns to ")
+    assert set(page.evaluate(colours)) == {"load-none"}, "all ranks compute first"
+    page.evaluate(f"{slide}(30)")
+    assert set(page.evaluate(colours)) - {"load-none"}
+    page.evaluate(f"{slide}(0)")
+    assert page.evaluate(colours) == whole

@@ -47,6 +47,7 @@ TEXTS = {
     "--max-position-embeddings 256 --vocab-size 1000 --tensor-model-parallel-size 2\n",
     "job.yaml": "model: llama3-8b\nplan: {tp: 2}\n",
     "pod.csv": "from,to,bandwidth,latency\n0,leaf,50 GB/s,500 ns\n1,leaf,50 GB/s,500 ns\n",
+    "links.csv": "source,destination,from_ns,to_ns,bytes_per_ns\n0,leaf,500,520,50\n",
     "flows.csv": "src,dst,bytes,start_ns\n0,1,1000,0\n1,0,1000,500\n",
     "failures.csv": "at_ns,from,to,bandwidth\n100,0,leaf,0 GB/s\n900,0,leaf,50 GB/s\n",
     "key.txt": "secret\n",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from pathlib import Path
 
@@ -62,6 +63,28 @@ def test_a_sweep_prints_and_keeps_what_is_done(folder: Path) -> None:
     assert "step.yaml " in seen.terminal and "Traceback" not in seen.terminal
     assert (folder / "results" / "step.json").exists()
     assert not (folder / "results" / "long.json").exists() and not unfinished(folder)
+
+
+def test_a_list_of_flows_keeps_those_that_were_through(tmp_path: Path) -> None:
+    poisson = "network generate poisson --hosts 64 --load 0.9 --set sizes=hadoop"
+    rates = "--set bandwidth=100Gb/s --set duration=20ms -o flows.csv"
+    flows = tmp_path / "flows.csv"
+    assert main([*poisson.split(), *rates.split()[:-1], str(flows)]) == 0
+    fabric = "--topology leaf_spine --set leaves=4 --set ranks_per_leaf=16 --set spines=2"
+    line = f"network flows flows.csv {fabric} --set bandwidth=100Gb/s --set latency=1us -o fct.csv"
+    seen = see(line.split(), tmp_path, at="simulating")
+    assert seen.status == 130 and "Traceback" not in seen.terminal
+    assert "fct.partial.csv has the " in seen.terminal
+    assert seen.terminal.rstrip().endswith("error: interrupted")
+    assert not (tmp_path / "fct.csv").exists() and not unfinished(tmp_path)
+    head, *rows = (tmp_path / "fct.partial.csv").read_text().splitlines()
+    said = re.search(r"([\d,]+) of ([\d,]+) flows that were through", seen.terminal)
+    assert said is not None
+    through, total = (int(number.replace(",", "")) for number in said.groups())
+    assert 0 < through == len(rows) < total
+    assert {row.count(",") for row in rows} == {head.count(",")}, "no row is torn"
+    numbers = [int(row.split(",")[0]) for row in rows]
+    assert numbers == sorted(set(numbers))
 
 
 def test_an_expansion_leaves_whole_traces(folder: Path) -> None:

@@ -21,7 +21,7 @@ def test_eight_gpus_reach_the_sum_of_four_planes() -> None:
             to = (links.start == links.end[up]) & (links.end == (rank + 1) % 8)
             routes.append([int(up), int(np.flatnonzero(to)[0])])
     assert len(routes) == 32
-    times = _core.simulate_flows(
+    times = _core.share_flows(
         first_hop=np.arange(0, 65, 2, dtype=np.uint64),
         hops=np.array(routes, dtype=np.uint32).ravel(),
         bytes=np.full(32, 1e6),
@@ -29,6 +29,7 @@ def test_eight_gpus_reach_the_sum_of_four_planes() -> None:
         bytes_per_ns=links.bytes_per_ns,
         latency_ns=links.latency_ns,
     )
+    assert times.run_for(2**63)
     assert np.asarray(times.end_ns) == pytest.approx(1e6 / 50, rel=1e-12)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests import identities
 from yantra import scenario
 from yantra.base.errors import ConfigError
 from yantra.base.fields import Plugin
@@ -18,11 +20,13 @@ from yantra.fabric.graphs import builders, graph_of
 from yantra.fabric.graphs import read as built
 from yantra.fabric.graphs.files import read
 from yantra.fabric.graphs.graph import NO_BOX, DeviceKind, Graph
-from yantra.fabric.infragraph import LinkSpeed
+from yantra.fabric.infragraph import LinkSpeed, blueprints
 from yantra.fabric.infragraph.blueprints import BLUEPRINTS
 from yantra.fabric.infragraph.writing import document
+from yantra.result import Result
 from yantra.run.simulate import simulate
 from yantra.scenario import Dimension
+from yantra.scenario.on_cluster import on_cluster
 
 EVERY = (("*", LinkSpeed(bytes_per_ns=10.0, latency_ns=100.0)),)
 POD = """infrastructure:
@@ -254,6 +258,78 @@ def test_every_blueprint_runs_an_all_reduce(name: str) -> None:
     # A rank of a ring sends 2 (n - 1) parts one after the other.
     fastest = graph.links.bytes_per_ns.max()
     assert result.makespan_ns >= 2 * (ranks - 1) * (1_000_000 / ranks) / fastest
+
+
+def _step_on(name: str, folder: Path, network: str) -> Result:
+    """Run a step of two layers, tensor parallel over pairs, on a blueprint; recorded."""
+    ranks = read(f"infragraph:{name}", EVERY).ranks
+    file = str(folder / "step.yw")
+    plan = f"--model llama3-8b --num-layers 2 --seq 512 --tp 2 --dp {ranks // 2}".split()
+    assert main(["workload", "train", *plan, "-o", file]) == 0
+    speeds = {f"cluster.fabric.links.*.{key}": value for key, value in SPEEDS.items()}
+    device = {f"cluster.device.{key}": value for key, value in DEVICE.items()}
+    asked = on_cluster(
+        file,
+        f"infragraph:{name}",
+        network=network,
+        algorithms=dict.fromkeys(("all_reduce", "all_gather", "reduce_scatter"), ("ring",)),
+        settings=speeds | device,
+    )
+    return simulate(asked.replace(fold="off"), record=True)
+
+
+SPEEDS = {"bandwidth": "10 GB/s", "latency": "100 ns"}
+DEVICE = {"compute": "roofline", "peak": "400 TFLOP/s", "memory_bandwidth": "2 TB/s"}
+
+
+@pytest.mark.parametrize("name", sorted(BLUEPRINTS))
+@pytest.mark.parametrize(
+    "network", ["flow", pytest.param("store_and_forward", marks=pytest.mark.slow)]
+)
+def test_every_blueprint_runs_a_training_step(name: str, network: str, tmp_path: Path) -> None:
+    """All is accounted for, and no link carries in less time than its rate allows."""
+    result = _step_on(name, tmp_path, network)
+    identities.hold(result)
+    bytes_per_ns = max(link.bytes_per_ns for link in result.outcome.links)
+    assert result.makespan_ns >= max(result.links["bytes"]) / bytes_per_ns
+    busy = max(result.outcome.compute_busy) / result.model.ticks_per_ns
+    assert result.makespan_ns > busy > 0
+    # What ranks send leaves them, whatever is between: rings send the same from every rank.
+    graph = result.model.graph
+    assert graph is not None
+    sent = np.bincount(
+        [link.source for link in result.outcome.links],
+        [link.use.bytes for link in result.outcome.links],
+        graph.devices,
+    )[: graph.ranks]
+    messages = result.recording.messages
+    own = np.bincount(messages["source"], messages["bytes"].astype(float), graph.ranks)
+    assert (sent >= own).all(), "a rank may pass on what others send, too"
+
+
+@pytest.mark.parametrize("name", sorted(BLUEPRINTS))
+def test_every_blueprint_written_by_us_and_read_back_is_equal(name: str, tmp_path: Path) -> None:
+    graph = read(f"infragraph:{name}", EVERY)
+    path = tmp_path / "ours.infragraph.json"
+    path.write_text(json.dumps(document(graph, name)))
+    assert same(read(path), graph)
+
+
+def test_every_blueprint_of_the_package_that_has_ranks_is_known() -> None:
+    """Of 3.1.0: the others are parts, which have no rank of their own."""
+    import infragraph.blueprints
+
+    found = set()
+    for folder in infragraph.blueprints.__path__:
+        for path in Path(folder).rglob("*.py"):
+            text = path.read_text()
+            found |= set(
+                re.findall(r"^class (\w+)\((?:Device|Infrastructure)\)", text, re.MULTILINE)
+            )
+    parts = {"OSFP", "QSFP", "SFP", "Switch", "Cx5"}
+    ours = Path(blueprints.__file__).read_text()
+    assert len(found) >= 16
+    assert {name for name in found - parts if f'"{name}"' not in ours} == set()
 
 
 def test_a_training_step_runs_on_a_description(

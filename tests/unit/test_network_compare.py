@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +14,9 @@ from yantra.base.errors import TraceError, UnsupportedError
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.cli import main
 from yantra.network import names
+from yantra.result import Result
 from yantra.run.networks import Networks, compare
-from yantra.run.simulate import simulate
+from yantra.run.simulate import run, simulate
 from yantra.scenario import Collectives, Dimension, Scenario, Topology, Traces, load
 from yantra.scenario.one_collective import all_reduce_on
 
@@ -198,3 +200,40 @@ WRONG = {
 def test_wrong_lines_say_what_is_expected(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["network", "compare", *line.split()]) == 2
     assert capsys.readouterr().err.startswith(f"error: {WRONG[line]}")
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_an_interrupted_comparison_prints_the_rows_that_are_complete(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    as_json: bool,
+) -> None:
+    def interrupted(model: Any, **options: Any) -> Result:
+        if model.scenario.network == "store_and_forward":
+            raise KeyboardInterrupt
+        return run(model, **options)
+
+    file = str(_file(tmp_path))
+    monkeypatch.setattr("yantra.run.networks.run", interrupted)
+    assert main(["network", "compare", file, *(["--json"] if as_json else [])]) == 130
+    said = capsys.readouterr().out
+    if as_json:
+        form = json.loads(said)
+        assert form["partial"] and form["not_run"] == ["store_and_forward", "flow"]
+        assert [row["network"] for row in form["networks"]] == ["ideal", "analytical"]
+        assert form["finest"] == "analytical"
+    else:
+        assert "analytical" in said and "\nflow" not in said
+        assert said.endswith("interrupted before the end of store_and_forward, flow\n")
+
+
+def test_a_comparison_that_is_interrupted_before_its_first_row_prints_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> Result:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("yantra.run.networks.run", interrupted)
+    assert main(["network", "compare", str(_file(tmp_path))]) == 130
+    assert capsys.readouterr().out == ""

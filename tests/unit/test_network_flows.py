@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
+from tests.unit.test_flow_network import _ends, _over, _scenario
 from yantra.cli import main
+from yantra.fabric.graphs.drawing import heat
+from yantra.run.flows import Simulation
+from yantra.run.simulate import simulate as simulate_job
+from yantra.scenario import load
 
 STAR = ["--topology", "switch", "--set", "ranks=4", "--set", "bandwidth=10GB/s"]
 LINE = [*STAR, "--set", "latency=1us"]
@@ -96,6 +106,10 @@ def test_a_bad_list_is_refused_with_its_line(
         (["--routing", "dimension_ordered"], 2, "needs the coordinates of a grid"),
         (["-o", "fct.txt"], 2, "--output: expected .csv, .csv.gz or .parquet, got fct.txt"),
         (["--network", "packet"], 2, "--network"),
+        (["--network", "analytical", "--rtt-fairness"], 2, "goes with the network flow"),
+        (["--network", "store_and_forward", "--changes", "c.csv"], 2, "--changes: goes with the"),
+        (["--network", "analytical", "--links", "l.csv"], 2, "--links: the network analytical"),
+        (["--links", "l.txt"], 2, "--links: expected .csv, .csv.gz or .parquet, got l.txt"),
         (["--changes", "a.csv"], 2, "line 2, to: no device is called 'switch 9'"),
         (["--changes", "b.csv"], 2, "line 2: no link leads from 0 to 1"),
         (["--changes", "c.csv"], 3, "flow 0, from 0 to 2, never ends"),
@@ -122,3 +136,127 @@ def test_what_cannot_be_is_refused(
         (tmp_path / f"{name}.csv").write_text(f"{head}{row}\n")
     assert main(["network", "flows", "flows.csv", *LINE, *more]) == status
     assert said in capsys.readouterr().err
+
+
+POSTS = [(0, 2, 1_000_000), (1, 2, 500_000), (3, 2, 700_000), (2, 0, 300_000), (0, 1, 400_000)]
+FLOWS = "src,dst,bytes\n" + "".join(f"{src},{dst},{size}\n" for src, dst, size in POSTS)
+
+
+@pytest.mark.parametrize("network", ["store_and_forward", "flow"])
+def test_a_list_ends_when_a_job_of_the_same_messages_does(tmp_path: Path, network: str) -> None:
+    over = _over("{kind: switch, ranks: 4, bandwidth: 10 GB/s, latency: 1 us}")
+    posts = POSTS[:4]  # a rank of a job sends one message at a time
+    result = simulate_job(load(_scenario(tmp_path, posts, network, over)))
+    rows = _run(tmp_path, "\n".join(FLOWS.split("\n")[:5]), "--network", network)
+    assert [row["end_ns"] for row in rows] == pytest.approx(_ends(result), abs=0.002)
+
+
+def test_without_contention_every_flow_is_alone(tmp_path: Path) -> None:
+    rows = _run(tmp_path, FLOWS, "--network", "analytical")
+    assert [row["fct_ns"] for row in rows] == [2_000 + size / 10 for _, _, size in POSTS]
+    assert {row["slowdown"] for row in rows} == {1}
+    whole = _run(tmp_path, FLOWS, "--network", "store_and_forward")
+    assert [row["alone_ns"] for row in whole] == [2_000 + 2 * size / 10 for _, _, size in POSTS]
+
+
+@pytest.mark.parametrize("network", ["store_and_forward", "flow"])
+def test_the_rates_of_a_link_over_time_are_the_bytes_of_its_flows(
+    tmp_path: Path, network: str
+) -> None:
+    links = tmp_path / "links.csv"
+    _run(tmp_path, FLOWS, "--network", network, "--links", str(links))
+    carried: dict[str, float] = {}
+    with links.open() as file:
+        for row in csv.DictReader(file):
+            length = float(row["to_ns"]) - float(row["from_ns"])
+            assert length > 0 and 0 < float(row["utilisation"]) <= 1 + 1e-12
+            name = f"{row['source']} to {row['destination']}"
+            carried[name] = carried.get(name, 0) + float(row["bytes_per_ns"]) * length
+    expected: dict[str, float] = {}
+    for src, dst, size in POSTS:
+        for name in (f"rank {src} to switch 0", f"switch 0 to rank {dst}"):
+            expected[name] = expected.get(name, 0) + size
+    assert carried == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_busiest_link_is_named_with_its_largest_flows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _run(tmp_path, FLOWS, "--hot-links", "1", "--json")
+    [link] = json.loads(capsys.readouterr().out)["hot_links"]
+    assert (link["source"], link["destination"], link["flows"]) == ("switch 0", "rank 2", 3)
+    # From the first byte after 2 us to the last all of it is used.
+    assert link["utilisation"] == pytest.approx(220_000 / 222_000)
+    assert [share["who"] for share in link["largest"]] == [
+        "flow 0: 0 to 2",
+        "flow 2: 3 to 2",
+        "flow 1: 1 to 2",
+    ]
+    _run(tmp_path, FLOWS, "--hot-links", "2")
+    said = capsys.readouterr().out
+    assert "switch 0 to rank 2 (down)" in said and "flow 2: 3 to 2" in said
+
+
+def test_the_drawing_has_a_line_for_each_direction_in_the_colour_of_its_load(
+    tmp_path: Path,
+) -> None:
+    picture = tmp_path / "loads.svg"
+    _run(tmp_path, FLOWS, "--svg", str(picture))
+    tree = ElementTree.parse(picture).getroot()
+    name = "{http://www.w3.org/2000/svg}"
+    lines = {str(line[0].text): line.get("stroke") for line in tree.iter(f"{name}path")}
+    assert len(lines) == 8
+    full = next(text for text in lines if text.startswith("switch 0 to rank 2"))
+    idle = next(text for text in lines if text.startswith("switch 0 to rank 3"))
+    assert "99.1 % in use" in full and "0.0 % in use" in idle
+    assert lines[idle] == heat(0.0) and lines[full] == heat(220 / 222)
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
+def test_an_interrupted_run_keeps_the_flows_that_were_through(
+    tmp_path: Path,
+    ending: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    (tmp_path / "flows.csv").write_text(FLOWS)
+    whole = Simulation.ended
+
+    def interrupted(self: Simulation) -> Iterator[Any]:
+        for ended in whole(self):
+            yield ended
+            if np.isfinite(self.result.end_ns).sum() >= 2:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(Simulation, "ended", interrupted)
+    monkeypatch.setattr("yantra.run.flows._STEPS_PER_SLICE", {"flow": 1})
+    out = tmp_path / f"fct.{ending}"
+    line = ["network", "flows", str(tmp_path / "flows.csv"), *LINE, "-o", str(out)]
+    assert main(line) == 130
+    said = capsys.readouterr()
+    kept = tmp_path / f"fct.partial.{ending}"
+    assert f"interrupted: {kept} has the 2 of 5 flows that were through" in said.err
+    assert said.out.startswith("2 of 5 flows, the last through at ")
+    assert {path.name for path in tmp_path.iterdir()} == {"flows.csv", kept.name}
+    if ending == "parquet":
+        from pyarrow import parquet
+
+        numbers = parquet.read_table(kept)["flow"].to_pylist()
+    else:
+        opened = gzip.open if ending == "csv.gz" else open
+        with opened(kept, "rt") as file:
+            numbers = [int(row["flow"]) for row in csv.DictReader(file)]
+    assert numbers == [3, 4]
+
+
+def test_a_long_run_says_its_work_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yantra.run.flows._LONG", 20)
+    _run(tmp_path, FLOWS, "--network", "store_and_forward")
+    said = capsys.readouterr().err
+    assert said == "5 flows over 10 links in all, at most 25 steps\n"
+    _run(tmp_path, FLOWS)
+    assert capsys.readouterr().err == ""

@@ -18,11 +18,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cases import ALL_REDUCE, cluster, collectives
-from tests.reports import EVIL, forget, many, step, uneven
+from tests.reports import EVIL, forget, many, shared, step, uneven
 from yantra.chakra import TraceBuilder
 from yantra.cli import main
 from yantra.export import local_memory
-from yantra.export.report import html, kernels, memory, network, page, path, shell, timeline, waits
+from yantra.export.report import (
+    html,
+    kernels,
+    link_drawing,
+    memory,
+    network,
+    page,
+    path,
+    shell,
+    timeline,
+    waits,
+)
 from yantra.export.report.classes import mean_parts
 from yantra.export.report.columns import Columns
 from yantra.export.report.communication import rows
@@ -262,6 +273,47 @@ def test_every_topology_can_be_drawn(kind: str, network_model: str) -> None:
     assert ends <= set(drawing.places)
     carried = sum(result.links.values("bytes"))
     assert not carried or sum(link.bytes for link in drawing.links) == carried
+
+
+def test_a_fabric_is_drawn_with_its_devices_and_the_load_of_each_direction() -> None:
+    result = shared()
+    (drawing,) = network.drawings(Run(result))
+    assert len(drawing.places) == 8 + 2 + 2
+    assert len(drawing.links) == 2 * (8 + 4)
+    assert sum(link.bytes for link in drawing.links) == sum(result.links.values("bytes"))
+    assert [drawing.names[device] for device in (0, 8, 10)] == ["rank 0", "leaf 0", "spine 0"]
+    of_ranks = [link for link in drawing.links if link.source == 0]
+    assert len(of_ranks) == 1 and of_ranks[0].load == pytest.approx(
+        of_ranks[0].bytes / (50 * result.makespan_ns)
+    )
+
+
+@pytest.mark.parametrize("made", [shared, lambda: uneven("store_and_forward")])
+def test_the_load_of_a_link_over_time_has_the_mean_of_the_run(made: Any) -> None:
+    run = Run(made())
+    data = network.as_data(run)
+    frames = data["over_time"]["frames"]
+    shares = unpacked(run.columns)["load.share"]
+    links = [link for drawing in data["drawings"] for link in drawing["links"]]
+    places = [at for *_, at in links if at >= 0]
+    assert places == list(range(len(shares) // frames)) and places
+    for _, _, _, load, _, at in links:
+        if at >= 0:
+            mean = sum(shares[at * frames : (at + 1) * frames]) / frames / 1000
+            assert mean == pytest.approx(load, abs=0.001)
+
+
+def test_a_fabric_too_large_to_draw_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link_drawing, "MOST_DEVICES", 11)
+    run = Run(shared())
+    assert network.drawings(run) == [] and network.as_data(run)["over_time"] is None
+    assert "12 devices and 24 links are too many to draw" in network.section(run)
+
+
+def test_the_busiest_links_name_who_sends_over_them() -> None:
+    text = network.section(Run(shared()))
+    assert "Who sends over the busiest links" in text
+    assert "rank 3 to rank 4" in text and "(leaf up)" in text
 
 
 def test_a_large_network_is_drawn_by_one_group_of_each_dimension() -> None:

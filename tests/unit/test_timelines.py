@@ -18,6 +18,7 @@ from yantra.export.timeline import shown
 from yantra.result import Result
 from yantra.run.simulate import run, simulate
 from yantra.scenario import Resources
+from yantra.scenario.fabric_fields import FabricField
 
 ENDS = ("dimension", "source", "destination")
 
@@ -131,15 +132,37 @@ def test_counters_of_the_network_are_the_tables_of_the_recording(
     result = simulate(question, record=True)
     result.to_perfetto(tmp_path / "t.pftrace")
     counters = read(tmp_path / "t.pftrace").counters
-    expected = [("network: dimension 0 (Ring 4) (%)", result.recording.utilisation(), 0)]
-    for at, row in enumerate(zip(*(result.links.values(n) for n in ENDS), strict=True)):
-        name = f"network: link {row[1]} to {row[2]} of dimension {row[0]} (%)"
-        expected.append((name, result.recording.link_utilisation(), 200 * at))
-    assert set(counters) == {(4, name) for name, _, _ in expected}
-    for name, table, first in expected:
-        rows = list(zip(table.values("from_ns"), table.values("utilisation"), strict=True))
-        told = [(int(start), 100 * share) for start, share in rows[first : first + 200]]
-        assert counters[4, name] == [*told, (int(result.makespan_ns), 0.0)]
+    table = result.recording.utilisation()
+    rows = zip(table.values("from_ns"), table.values("utilisation"), strict=True)
+    told = [(int(start), 100 * share) for start, share in rows]
+    name = "network: dimension 0 (Ring 4) (%)"
+    assert counters.pop((4, name)) == [*told, (int(result.makespan_ns), 0.0)]
+    expected: dict[Any, list[tuple[int, float]]] = {}
+    ends = list(zip(*(result.links.values(n) for n in ENDS), strict=True))
+    for link, *_, start, end, _, share in result.recording.link_rates.rows():
+        name = "network: link {1} to {2} of dimension {0} (%)".format(*ends[link])
+        points = expected.setdefault((4, name), [(-1, 0.0)])
+        if points[-1][0] == int(start):
+            points.pop()
+        points += [(int(start), 100 * share), (int(end), 0.0)]
+    assert counters == {name: points[1:] for name, points in expected.items()}
+
+
+def test_links_of_a_fabric_have_counters_by_their_names(tmp_path: Path) -> None:
+    fabric = {"leaves": 2, "ranks_per_leaf": 1, "spines": 1, "bandwidth": "50 GB/s"}
+    trace = TraceBuilder()
+    trace.collective(CollectiveType.ALL_REDUCE, 1 << 20)
+    tree = {"kind": "leaf_spine", "latency": "1 us", **fabric}
+    question = scenario([trace] * 2, dimension(size=2), network="flow")
+    over = FabricField().read(tree, "fabric", "")
+    result = simulate(question.replace(fabric=over), record=True)
+    result.to_perfetto(tmp_path / "t.pftrace")
+    counters = read(tmp_path / "t.pftrace").counters
+    names = {name for _, name in counters}
+    assert "network: links rank up (%)" in names
+    assert "network: link leaf 0 to spine 0 (leaf up) (%)" in names
+    most = max(value for _, value in counters[2, "network: links rank up (%)"])
+    assert 99 < most <= 100.1, "bytes of a stretch are whole"
 
 
 @pytest.fixture

@@ -100,3 +100,42 @@ def test_what_cannot_be_shown_is_refused(
     words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert refused(capsys, *words).startswith(f"error: {problem}")
+
+
+def test_a_drawing_has_the_load_that_a_list_of_flows_wrote(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same picture as that of the flows themselves, but for its title."""
+    (tmp_path / "flows.csv").write_text("src,dst,bytes\n0,2,1000000\n1,2,500000\n3,0,100000\n")
+    fabric = [word for key in ("ranks=4", "bandwidth=10GB/s") for word in ("--set", key)]
+    fabric += ["--set", "latency=1us"]
+    links, ours, theirs = (str(tmp_path / name) for name in ("l.csv.gz", "a.svg", "b.svg"))
+    line = ["network", "flows", str(tmp_path / "flows.csv"), "--topology", "switch", *fabric]
+    assert main([*line, "--links", links, "--svg", theirs]) == 0
+    shown(capsys, "switch", *fabric, "--svg", ours, "--load", links)
+    lines = [
+        [
+            (path.getAttribute("stroke"), path.getAttribute("d"), path.firstChild.firstChild.data)
+            for path in parseString(Path(svg).read_text()).getElementsByTagName("path")
+        ]
+        for svg in (ours, theirs)
+    ]
+    assert lines[0] == lines[1] and len({colour for colour, _, _ in lines[0]}) > 2
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("rank 0,switch 9,0,1,1", "line 2, destination: no device is called 'switch 9'; did you"),
+        ("rank 0,rank 1,0,1,1", "line 2: no link leads from rank 0 to rank 1; is it the table"),
+        ("rank 0,switch 0,0,1,fast", "line 2, bytes_per_ns: expected a number, 0 or more, got"),
+    ],
+)
+def test_loads_of_another_fabric_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], row: str, said: str
+) -> None:
+    links, svg = tmp_path / "links.csv", tmp_path / "a.svg"
+    links.write_text(f"source,destination,from_ns,to_ns,bytes_per_ns\n{row}\n")
+    assert said in refused(capsys, "switch", "--svg", str(svg), "--load", str(links))
+    assert not svg.exists()
+    assert "--load goes with --svg" in refused(capsys, "switch", "--load", str(links))

@@ -1,13 +1,12 @@
 #include "network/flow/flow_list.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 #include <span>
 #include <stdexcept>
-#include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "base/hash.hpp"
 #include "network/flow/sharing.hpp"
@@ -18,95 +17,60 @@ namespace {
 
 constexpr double never_ns = std::numeric_limits<double>::infinity();
 
-[[noreturn]] void refuse(std::size_t flow, const std::string& what) {
-    throw std::invalid_argument("flow " + std::to_string(flow) + ": " + what);
-}
-
-class Simulated {
+class SharedFlows final : public FlowRun {
 public:
-    Simulated(const FlowList& flows, const std::vector<double>& bytes_per_ns,
-              const std::vector<double>& latency_ns, bool rtt_fairness)
-        : flows_(flows), latency_ns_(latency_ns), rtt_fairness_(rtt_fairness), sharing_(bytes_per_ns) {
-        check();
-        times_.end_ns.assign(flows.bytes.size(), never_ns);
-        for (std::size_t flow = 0; flow < flows.bytes.size(); ++flow) {
-            enters_ns_.push_back(flows.start_ns[flow] + latency_of(route(flow)));
+    SharedFlows(FlowList flows, LinkSpeeds links, bool rtt_fairness, std::vector<RateChange> changes,
+                bool keeps_series)
+        : FlowRun(std::move(flows), std::move(links), keeps_series),
+          changes_(std::move(changes)),
+          rtt_fairness_(rtt_fairness),
+          sharing_(links_.bytes_per_ns) {
+        sharing_.note_in(keeps_series ? &series_ : nullptr);
+        const std::size_t count = flows_.bytes.size();
+        for (std::size_t flow = 0; flow < count; ++flow) {
+            enters_ns_.push_back(flows_.start_ns[flow] + latency_of(flows_.route(flow)));
         }
-        classes_.reserve(flows.bytes.size());
-        order_.resize(flows.bytes.size());
+        classes_.reserve(count);
+        order_.resize(count);
         std::iota(order_.begin(), order_.end(), 0);
         std::stable_sort(order_.begin(), order_.end(),
                          [this](u32 a, u32 b) { return enters_ns_[a] < enters_ns_[b]; });
     }
 
-    FlowTimes run(const std::vector<RateChange>& changes) {
-        std::size_t changed = 0;
-        for (std::size_t entered = 0;;) {
-            const double enters = entered < order_.size() ? enters_ns_[order_[entered]] : never_ns;
-            const double changes_ns = changed < changes.size() ? changes[changed].at_ns : never_ns;
+    // A step is all that begins, ends or changes at one time.
+    bool run_for(u64 steps) override {
+        for (; steps > 0; --steps) {
+            const double enters = entered_ < order_.size() ? enters_ns_[order_[entered_]] : never_ns;
+            const double changes_ns = changed_ < changes_.size() ? changes_[changed_].at_ns : never_ns;
             const double ends = sharing_.next_end_ns();
             const double next = std::min({enters, changes_ns, ends});
             if (next == never_ns) {
-                break;
+                series_.finish(sharing_.now_ns());
+                return true;
             }
             if (ends == next) {
                 end();
             } else if (changes_ns == next) {
-                sharing_.set_capacity(changes[changed].link, changes[changed].bytes_per_ns, next);
-                ++changed;
+                sharing_.set_capacity(changes_[changed_].link, changes_[changed_].bytes_per_ns, next);
+                ++changed_;
             } else {
-                for (; entered < order_.size() && enters_ns_[order_[entered]] == next; ++entered) {
-                    enter(order_[entered]);
+                for (; entered_ < order_.size() && enters_ns_[order_[entered_]] == next; ++entered_) {
+                    enter(order_[entered_]);
                 }
             }
         }
-        times_.solves = sharing_.rates().solves();
-        return std::move(times_);
+        return false;
     }
+    u64 solves() const override { return sharing_.rates().solves(); }
 
 private:
-    std::span<const u32> route(std::size_t flow) const {
-        return {flows_.hops.data() + flows_.first_hop[flow], flows_.first_hop[flow + 1] - flows_.first_hop[flow]};
-    }
-    double latency_of(std::span<const u32> links) const {
-        double sum = 0.0;
-        for (u32 link : links) {
-            sum += latency_ns_[link];
-        }
-        return sum;
-    }
-
-    void check() const {
-        const std::size_t count = flows_.bytes.size();
-        if (flows_.start_ns.size() != count || flows_.first_hop.size() != count + 1 ||
-            flows_.first_hop.front() != 0 || flows_.first_hop.back() != flows_.hops.size() || count >= none) {
-            throw std::invalid_argument("flows: columns of different lengths");
-        }
-        std::vector<u32> last_flow(latency_ns_.size(), none);
-        for (std::size_t flow = 0; flow < count; ++flow) {
-            if (!(flows_.bytes[flow] >= 0.0) || !std::isfinite(flows_.bytes[flow]) ||
-                !(flows_.start_ns[flow] >= 0.0) || !std::isfinite(flows_.start_ns[flow])) {
-                refuse(flow, "bytes and start must be 0 or more");
-            }
-            if (flows_.first_hop[flow + 1] < flows_.first_hop[flow] ||
-                flows_.first_hop[flow + 1] > flows_.hops.size()) {
-                refuse(flow, "a route that ends before it begins");
-            }
-            for (u32 link : route(flow)) {
-                if (link >= latency_ns_.size() || last_flow[link] == flow) {
-                    refuse(flow, "link " + std::to_string(link) + " of its route is not there, or there twice");
-                }
-                last_flow[link] = static_cast<u32>(flow);
-            }
-        }
-    }
-
     void enter(u32 flow) {
-        if (flows_.bytes[flow] == 0.0 || route(flow).empty()) {
-            times_.end_ns[flow] = enters_ns_[flow];
+        const std::span<const u32> route = flows_.route(flow);
+        if (flows_.bytes[flow] == 0.0 || route.empty()) {
+            is_through(flow, enters_ns_[flow]);
             return;
         }
-        const u32 number = sharing_.start(class_of(route(flow)), flows_.bytes[flow], enters_ns_[flow]);
+        const u32 number = sharing_.start(class_of(route), flows_.bytes[flow], enters_ns_[flow]);
         if (flow_of_.size() <= number) {
             flow_of_.resize(number + std::size_t{1});
         }
@@ -114,11 +78,11 @@ private:
     }
 
     void end() {
-        ended_.clear();
+        through_.clear();
         const double now = sharing_.next_end_ns();
-        sharing_.end_next(ended_);
-        for (u32 number : ended_) {
-            times_.end_ns[flow_of_[number]] = now;
+        sharing_.end_next(through_);
+        for (u32 number : through_) {
+            is_through(flow_of_[number], now);
         }
     }
 
@@ -142,34 +106,32 @@ private:
         return made;
     }
 
-    const FlowList& flows_;
-    const std::vector<double>& latency_ns_;
+    const std::vector<RateChange> changes_;
     const bool rtt_fairness_;
     FlowSharing sharing_;
     std::vector<double> enters_ns_;
     std::vector<u32> order_;
     std::vector<u32> flow_of_;
-    std::vector<u32> ended_;
+    std::vector<u32> through_;
     std::unordered_multimap<u64, u32> classes_;
-    FlowTimes times_;
+    std::size_t entered_ = 0;
+    std::size_t changed_ = 0;
 };
 
 }  // namespace
 
-FlowTimes simulate_flows(const FlowList& flows, const std::vector<double>& bytes_per_ns,
-                         const std::vector<double>& latency_ns, bool rtt_fairness,
-                         const std::vector<RateChange>& changes) {
-    if (latency_ns.size() != bytes_per_ns.size()) {
-        throw std::invalid_argument("flows: columns of links of different lengths");
-    }
+std::unique_ptr<FlowRun> share_flows(FlowList flows, LinkSpeeds links, bool rtt_fairness,
+                                     std::vector<RateChange> changes, bool keeps_series) {
     double before_ns = 0.0;
     for (const RateChange& change : changes) {
-        if (!(change.at_ns >= before_ns) || change.link >= bytes_per_ns.size() || !(change.bytes_per_ns >= 0.0)) {
+        if (!(change.at_ns >= before_ns) || change.link >= links.bytes_per_ns.size() ||
+            !(change.bytes_per_ns >= 0.0)) {
             throw std::invalid_argument("flows: changes of links that are there, in order of time, are expected");
         }
         before_ns = change.at_ns;
     }
-    return Simulated(flows, bytes_per_ns, latency_ns, rtt_fairness).run(changes);
+    return std::make_unique<SharedFlows>(std::move(flows), std::move(links), rtt_fairness, std::move(changes),
+                                         keeps_series);
 }
 
 }  // namespace yantra

@@ -7,19 +7,12 @@
 // simulation in the SimGrid framework", SIMUTools 2009).
 #pragma once
 
+#include <memory>
 #include <vector>
 
-#include "base/types.hpp"
+#include "network/flow/flow_run.hpp"
 
 namespace yantra {
-
-// Columns by flow; routes are links one behind the other, those of flow f from first_hop[f] to first_hop[f + 1].
-struct FlowList {
-    std::vector<u64> first_hop;
-    std::vector<u32> hops;
-    std::vector<double> bytes;
-    std::vector<double> start_ns;
-};
 
 // A link of another rate from a time on: 0 where it fails.
 struct RateChange {
@@ -28,15 +21,9 @@ struct RateChange {
     double bytes_per_ns = 0.0;
 };
 
-struct FlowTimes {
-    std::vector<double> end_ns;     // by flow; infinite if it never is through
-    u64 solves = 0;
-};
-
-// `bytes_per_ns` and `latency_ns` by link. std::invalid_argument for a flow that is none. Flows without links, or
-// without bytes, take the latency of their route.
-FlowTimes simulate_flows(const FlowList& flows, const std::vector<double>& bytes_per_ns,
-                         const std::vector<double>& latency_ns, bool rtt_fairness,
-                         const std::vector<RateChange>& changes = {});
+// The run of a list. Flows without links, or without bytes, take the latency of their route. `changes` are in the
+// order of time. std::invalid_argument for a flow that is none.
+std::unique_ptr<FlowRun> share_flows(FlowList flows, LinkSpeeds links, bool rtt_fairness,
+                                     std::vector<RateChange> changes = {}, bool keeps_series = false);
 
 }  // namespace yantra

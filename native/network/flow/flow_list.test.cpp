@@ -1,7 +1,7 @@
 // Flows are through when a simulation step by step says, in which all rates are filled from nothing after every
 // change; one alone takes its latency and its bytes over the narrowest link; a link that is down carries nothing.
 //
-// needs: network/flow/max_min.cpp, network/flow/sharing.cpp
+// needs: network/flow/flow_run.cpp, network/flow/max_min.cpp, network/flow/sharing.cpp
 #include "network/flow/flow_list.hpp"
 
 #include <cmath>
@@ -40,7 +40,10 @@ struct Case {
             list.hops.insert(list.hops.end(), route.begin(), route.end());
             list.first_hop.push_back(list.hops.size());
         }
-        return simulate_flows(list, bytes_per_ns, latency_ns, rtt_fairness, changes).end_ns;
+        const auto run = share_flows(list, {bytes_per_ns, latency_ns}, rtt_fairness, changes);
+        while (!run->run_for(7)) {
+        }
+        return run->end_ns();
     }
 };
 

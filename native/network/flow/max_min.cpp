@@ -200,12 +200,16 @@ void MaxMin::flush() {
             heap_.set(number, key);
         }
     }
+    if (keeps_touched_) {
+        touched_links_.insert(touched_links_.end(), dirty_.begin(), dirty_.end());
+    }
     dirty_.clear();
 }
 
 void MaxMin::solve() {
     ++solves_;
     begin_changes();
+    touched_links_.clear();
     const u64 usual = 100 + 100 * u64{links()};
     if (!run(usual)) {
         start_again();   // rounding made two links disagree for ever

@@ -48,6 +48,14 @@ public:
     // How many flows use a link.
     u64 flows_over(u32 link) const { return links_[link].flows; }
     double capacity(u32 link) const { return links_[link].capacity; }
+    // What all flows over a link have together.
+    double carried(u32 link) const {
+        const Link& of = links_[link];
+        return of.flows == 0 ? 0.0 : of.fixed + (of.own > 0.0 ? of.own * of.level : 0.0);
+    }
+    // Keeps the links whose carried() may be another since the solve before the last; see touched_links().
+    void keep_touched() { keeps_touched_ = true; }
+    std::span<const u32> touched_links() const { return touched_links_; }
     std::span<const u32> links_of(u32 of_class) const {
         return {&link_of_[classes_[of_class].first], classes_[of_class].hops};
     }
@@ -117,9 +125,11 @@ private:
     std::vector<u32> dirty_;
     std::vector<u32> changed_classes_;
     std::vector<u32> changed_links_;
+    std::vector<u32> touched_links_;   // some more than once
     double now_ = 0.0;             // all levels below are final
     u64 solves_ = 0;
     bool is_solved_ = false;
+    bool keeps_touched_ = false;
 };
 
 }  // namespace yantra

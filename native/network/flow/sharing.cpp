@@ -30,6 +30,13 @@ u32 FlowSharing::add_class(std::span<const u32> links, double weight, std::span<
     return rates_.add_class(links, weight, shares);
 }
 
+void FlowSharing::note_in(LinkSeries* series) {
+    series_ = series;
+    if (series != nullptr) {
+        rates_.keep_touched();
+    }
+}
+
 u32 FlowSharing::start(u32 of_class, double bytes, double now_ns) {
     ensure(bytes > 0.0 && now_ns >= now_ns_, "a flow of no bytes, or in the past");
     if (now_ns > now_ns_) {
@@ -147,6 +154,11 @@ void FlowSharing::settle() {
         return;
     }
     rates_.solve();
+    if (series_ != nullptr) [[unlikely]] {
+        for (u32 link : rates_.touched_links()) {
+            series_->set(link, now_ns_, rates_.carried(link));
+        }
+    }
     concerned_.assign(rates_.changed_links().begin(), rates_.changed_links().end());
     for (u32 of_class : rates_.changed_classes()) {
         for (u32 link : {owner_of_[of_class], rates_.owner(of_class)}) {

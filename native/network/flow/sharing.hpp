@@ -13,6 +13,7 @@
 #include "base/indexed_heap.hpp"
 #include "base/pool.hpp"
 #include "network/flow/max_min.hpp"
+#include "record/link_series.hpp"
 
 namespace yantra {
 
@@ -24,6 +25,8 @@ public:
     // As in MaxMin.
     u32 add_class(std::span<const u32> links, double weight = 1.0, std::span<const double> shares = {});
     const MaxMin& rates() const { return rates_; }
+    // From now on notes what links carry; nothing for null.
+    void note_in(LinkSeries* series);
 
     // A flow of bytes, more than 0, from a time on; returns its number, which is used again when it is over.
     // No time may be before an earlier one, here and below.
@@ -87,6 +90,7 @@ private:
     double now_ns_ = 0.0;
     u64 started_ = 0;
     bool is_settled_ = true;
+    LinkSeries* series_ = nullptr;
 };
 
 }  // namespace yantra

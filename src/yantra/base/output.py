@@ -26,10 +26,18 @@ _MODE = 0o666  # less what the user's mask takes away, as of any new file
 _UNFINISHED = re.compile(r"(.+)\.[0-9a-f]{8}\.tmp", re.DOTALL)
 
 
+def partial_name(path: Path) -> str:
+    """Return the name for what an interrupted command wrote: `fct.partial.csv` of `fct.csv`."""
+    folder, name = os.path.split(os.fspath(path))
+    stem, dot, ending = name.partition(".")
+    return os.path.join(folder, f"{stem}.partial{dot}{ending}")
+
+
 @contextmanager
-def whole_file(path: Path) -> Iterator[str]:
+def whole_file(path: Path, *, keeps_partial: bool = False) -> Iterator[str]:
     """Yield the name to write to; `path` gets what was written there when the block ends well.
 
+    With `keeps_partial` what was written when the block is interrupted is kept as `partial_name`.
     Raises ConfigError when the file cannot be written; the block may raise what it likes.
     """
     where = os.fspath(path)
@@ -43,6 +51,10 @@ def whole_file(path: Path) -> Iterator[str]:
         yield unfinished
         if not in_place:
             os.replace(unfinished, where)
+    except KeyboardInterrupt:
+        if keeps_partial and not in_place:
+            os.replace(unfinished, partial_name(where))
+        raise
     except OSError as error:
         raise ConfigError(where, f"cannot be written: {error.strerror or error}") from None
     finally:
@@ -86,13 +98,13 @@ def _try_lock(file: int) -> bool:
 
 
 @contextmanager
-def whole_bytes(path: Path, level: int = 6) -> Iterator[IO[bytes]]:
+def whole_bytes(path: Path, level: int = 6, *, keeps_partial: bool = False) -> Iterator[IO[bytes]]:
     """Yield a file for bytes; `path` gets what was written there when the block ends well.
 
-    Packed with gzip at `level` where `path` ends in `.gz`; equal content gives equal bytes. Raises
-    as `whole_file` does.
+    Packed with gzip at `level` where `path` ends in `.gz`; equal content gives equal bytes. Else as
+    `whole_file`, and raises as it does.
     """
-    with whole_file(path) as name, open(name, "wb") as file:
+    with whole_file(path, keeps_partial=keeps_partial) as name, open(name, "wb") as file:
         if not os.fspath(path).endswith(".gz"):
             yield file
             return

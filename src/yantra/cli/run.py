@@ -54,6 +54,7 @@ def _form_and_file(text: str) -> tuple[str, str]:
         "yantra run step.yaml --set 'cluster.topology[0].bandwidth=x2'",
         "yantra run step.yaml --report report.html",
         "yantra run step.yaml --trace run.pftrace",
+        "yantra run step.yaml --set network=flow --hot-links 3",
         "yantra run --workload step.yw --cluster hgx-h100 --explain-folding",
         "yantra run tenants.yaml",
     ],
@@ -144,6 +145,12 @@ def _form_and_file(text: str) -> tuple[str, str]:
     show_default=True,
     help=f"The table for --csv and --parquet: {', '.join(ALL_TABLES)}.",
 )
+@click.option(
+    "--hot-links",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Tell the N busiest links and whose messages crossed them; runs and records all ranks.",
+)
 @plugin_option
 @memory_option
 @recording.option
@@ -167,16 +174,20 @@ def command(
     trace_ranks: str | None,
     trace_messages: int | None,
     html: str | None,
+    hot_links: int | None,
     **options: Any,
 ) -> int:
     """Run FILE and show where the time of its ranks goes."""
     from yantra.cli.progress import progress
     from yantra.cli.show import show
-    from yantra.export import local_memory
 
     if file is not None and workload is None and _is_list_of_jobs(file):
         return _run_jobs(context, file, options, as_json=as_json, output=output, html=html)
     timeline_options.check(trace, trace_ranks, trace_messages)
+    if hot_links is not None and as_json:
+        raise click.UsageError(
+            "--hot-links is text; with --json write --csv and --table link_flows"
+        )
     model = _model(context, file, workload, options)
     if not as_json:
         warn(model.warnings)
@@ -184,12 +195,40 @@ def command(
         if csv or parquet:
             _warn_of_no_links(model, table)
             record = True if table in RECORDED_TABLES and record is None else record
+        if hot_links is not None:
+            _check_links(model, record, fold)
+            record, fold = True, "off"
         needs = True if html else recording.MOST_BYTES if as_json or output or trace else False
         result = recording.run(model, record, needs, progress=report, fold=fold)
     if explain_folding:
         _explain(model, result, fold)
     if not as_json:
         warn(result.run_warnings)
+    _write(result, output, csv, parquet, table, exports)
+    if trace:
+        timeline_options.write(result, trace, trace_ranks, trace_messages)
+    if html:
+        result.to_report(html)
+    if as_json:
+        sys.stdout.writelines(json_pieces(result, _SHOWN_AS_JSON))
+        return 0
+    show(result)
+    if hot_links is not None:
+        _show_hot_links(result, hot_links)
+    return 0
+
+
+def _write(
+    result: Result,
+    output: str | None,
+    csv: str | None,
+    parquet: str | None,
+    table: str,
+    exports: list[tuple[str, str]],
+) -> None:
+    """Write the files that are asked for; `table` is that of `csv` and `parquet`."""
+    from yantra.export import local_memory
+
     if output:
         result.to_json(output)
     if csv:
@@ -198,17 +237,14 @@ def command(
         result.to_parquet(parquet, table)
     for form, path in exports:
         warn(result.export(form, path))
-    if trace:
-        timeline_options.write(result, trace, trace_ranks, trace_messages)
-    if html:
-        result.to_report(html)
-    if model.scenario.track_local_memory:
+    if result.model.scenario.track_local_memory:
         local_memory.write_traces(result)
-    if as_json:
-        sys.stdout.writelines(json_pieces(result, _SHOWN_AS_JSON))
-    else:
-        show(result)
-    return 0
+
+
+def _show_hot_links(result: Result, most: int) -> None:
+    from yantra.result.hot_links import hot_links, lines
+
+    sys.stdout.write("\n" + "\n".join(lines(hot_links(result, most))) + "\n")
 
 
 def _is_list_of_jobs(file: str) -> bool:
@@ -244,12 +280,27 @@ def _model(
     return model
 
 
+def _check_links(model: Model, record: bool | None, fold: Fold | None) -> None:
+    """Refuse --hot-links where no links are kept, or not the messages of all ranks."""
+    if record is False:
+        raise click.UsageError("--hot-links needs a recorded run; leave out --no-record")
+    if fold == "require":
+        raise click.UsageError("--hot-links runs all ranks; leave out --fold require")
+    if not model.keeps_links:
+        problem = f"this network keeps no links; {_having_links()} does"
+        raise ConfigError("--hot-links", problem)
+
+
+def _having_links() -> str:
+    from yantra.network import level_of, names
+
+    return ", ".join(name for name in names() if level_of(name).has_links)
+
+
 def _warn_of_no_links(model: Model, table: str) -> None:
     if table == "links" and not model.keeps_links:
-        from yantra.network import level_of, names
-
-        having = ", ".join(name for name in names() if level_of(name).has_links)
-        warn([f"--table links: empty, for this network keeps no links; {having} does"])
+        problem = f"this network keeps no links; {_having_links()} does"
+        warn([f"--table links: empty, for {problem}"])
 
 
 def _warn_of_changes(file: str | None) -> None:

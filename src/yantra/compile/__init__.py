@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from yantra.chakra import Trace
     from yantra.compile.fabric import OnFabric
+    from yantra.fabric.graphs.graph import Graph
     from yantra.network.traffic.generator import Flows
 
 _GROUP_HAND_OVER_NS = 10
@@ -66,12 +67,13 @@ class Model:
     `arrivals` the jobs that may arrive while it runs (`yantra.run.live`). `kernels` has, for each
     device whose compute model the core does not compute itself, the kernels that differ and the
     model's low, middle and high estimate of each, `rests_on` what measured collectives rest on, in
-    words. `work` estimates what all ranks do. `lacks_memory` says which ranks need more memory than
-    a device has; it is empty if all fit, or if workload or machine do not say. `failures` are what
-    fails, those by a rate drawn until `drawn_ns`, or as long as was chosen where that is None,
-    `changed_at_ns` when links change by the file that states it. `background` are the flows of
-    nobody's job, None where there are none. `has_switches` says whether switches of the fabric take
-    part in a collective.
+    words. `graph` is the fabric that messages cross, with the names of its devices, None where they
+    cross the dimensions of the topology. `work` estimates what all ranks do. `lacks_memory` says
+    which ranks need more memory than a device has; it is empty if all fit, or if workload or
+    machine do not say. `failures` are what fails, those by a rate drawn until `drawn_ns`, or as
+    long as was chosen where that is None, `changed_at_ns` when links change by the file that states
+    it. `background` are the flows of nobody's job, None where there are none. `has_switches` says
+    whether switches of the fabric take part in a collective.
     """
 
     def __init__(
@@ -100,6 +102,7 @@ class Model:
         self.background: Flows | None = None
         self.has_switches = False
         self.drawn_ns: float | None = None
+        self.graph: Graph | None = None
         self.groups = graphs.groups
         self.lacks_memory = _lack_of_memory(scenario, graphs)
         lack = [f"workload: {self.lacks_memory}"] if self.lacks_memory else []
@@ -279,6 +282,7 @@ def _compile(
     model.failures, model.drawn_ns, model.background = failures, drawn_ns, background
     model.has_switches = planner.has_switches
     model.changed_at_ns = () if on_fabric is None else on_fabric.changed_at_ns
+    model.graph = None if on_fabric is None else on_fabric.graph
     return model
 
 

@@ -7,7 +7,7 @@ its messages go to real ranks, and each stands for `alike` of them.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -18,6 +18,7 @@ from yantra.base.memory import left_bytes
 from yantra.compile import Model
 from yantra.result.columns import Kind, Ticks
 from yantra.result.critical_path import CriticalPath, Step, steps_of
+from yantra.result.link_load import flow_table, rate_table
 from yantra.result.network import capacities, dimension_uses, link_rates
 from yantra.result.table import Column, Table
 from yantra.result.tables import nanoseconds
@@ -129,6 +130,20 @@ class Recording:
             "destination": ("real", [link.destination for link in links]),
         }
         return self._binned("link_utilisation", names, capacity, columns)
+
+    @cached_property
+    def link_rates(self) -> Table:
+        """The rate of every link from change to change; see `yantra.result.link_load`."""
+        return rate_table(self._model, self._outcome, self.native)
+
+    @cached_property
+    def link_flows(self) -> Table:
+        """One row per link and message that crossed it; see `yantra.result.link_load`."""
+        return flow_table(self._model, self._outcome, self.native)
+
+    def flows_over(self, links: Sequence[int]) -> Table:
+        """Return the same of some rows of `Result.links`."""
+        return flow_table(self._model, self._outcome, self.native, links)
 
     def _binned(
         self,

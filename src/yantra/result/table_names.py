@@ -7,7 +7,14 @@ from yantra.base.errors import ConfigError, did_you_mean
 TABLES = ("ranks", "nodes", "collectives", "dimensions", "links")
 """The tables of every result."""
 
-RECORDED_TABLES = ("messages", "utilisation", "link_utilisation", "critical_path")
+RECORDED_TABLES = (
+    "messages",
+    "utilisation",
+    "link_utilisation",
+    "link_rates",
+    "link_flows",
+    "critical_path",
+)
 """Those of a recorded run alone."""
 
 ALL_TABLES = TABLES + RECORDED_TABLES

@@ -1,27 +1,32 @@
 """A list of flows over a fabric, simulated alone: when each is through, and how much slower it is
 than alone.
 
-A flow waits for the latency of its route and then shares all its links max-min fairly with the
-others (`native/network/flow`). Alone it takes latency + bytes / narrowest link; its slowdown is
-what it takes over that, as in studies of congestion control (Alizadeh et al., "pFabric", SIGCOMM
-2013, section 5). Links may change their rate, or fail, at stated times; flows keep their routes and
-wait.
+How flows meet is that of the networks of these names. `flow`: a flow waits for the latency of its
+route and then shares all its links max-min fairly with the others; alone it takes latency + bytes /
+narrowest link. `analytical`: every flow takes that. `store_and_forward`: a flow is one message that
+crosses each link whole, after those that came before it; alone it takes latency + bytes / rate of
+each link. The slowdown is what a flow takes over what it would take alone on the same network, as
+in studies of congestion control (Alizadeh et al., "pFabric", SIGCOMM 2013, section 5). On `flow`
+links may change their rate, or fail, at stated times; flows keep their routes and wait.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from yantra import _core
-from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.base.errors import ConfigError, UnsupportedError, expected_got
 from yantra.compile.fabric import native
 from yantra.fabric.graphs.graph import Graph
 from yantra.fabric.graphs.link_changes import LinkChange
 from yantra.network.traffic.generator import Flows
 from yantra.network.traffic.reading import COLUMNS, read
+from yantra.result.hot_links import HotLink, Share, busiest
+from yantra.result.link_load import LinkName
 from yantra.result.table import Table
 
 if TYPE_CHECKING:
@@ -29,24 +34,78 @@ if TYPE_CHECKING:
 
 __all__ = ["Choice", "FlowResult", "read", "simulate"]
 
+NETWORKS = ("analytical", "store_and_forward", "flow")
+"""The networks that run lists of flows, from the coarsest to the finest."""
 PERCENTILES = (50, 95, 99)
+Percentiles = tuple[float, ...]
+_STEPS_PER_SLICE = {"store_and_forward": 100_000, "flow": 50}  # some milliseconds
+_LONG = 200_000  # steps; a second or so
 
 
 class Choice(NamedTuple):
-    """How flows are routed and share: a routing, its seed, and whether by 1 / round trip."""
+    """How flows are routed and meet: routing, its seed, network; and shares by 1 / round trip."""
 
     routing: str = "ecmp"
     seed: int = 0
     rtt_fairness: bool = False
+    network: str = "flow"
+
+
+class Work(NamedTuple):
+    """What a list takes: crossings of links by flows, and steps of the simulation at most."""
+
+    flows: int
+    crossings: int
+    steps: int
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it may take more than a second or so."""
+        return self.steps > _LONG
+
+    def text(self) -> str:
+        """Return it as one line."""
+        return (
+            f"{self.flows:,} flows over {self.crossings:,} links in all, at most {self.steps:,} "
+            "steps"
+        )
+
+
+class Routed(NamedTuple):
+    """The links of each flow, one behind the other: those of flow f from first[f] to first[f+1]."""
+
+    first: NDArray[np.uint64]
+    hops: NDArray[np.uint32]
+
+    def flows_by_hop(self) -> NDArray[np.int64]:
+        """Return the flow of every hop."""
+        lengths = self.first[1:].astype(np.int64) - self.first[:-1].astype(np.int64)
+        return np.repeat(np.arange(len(lengths)), lengths)
 
 
 class FlowResult(NamedTuple):
-    """When each flow is through, and what it would take alone, in ns; `solves` of shares."""
+    """When each flow is through, and what it would take alone, in ns; `solves` of shares.
 
+    `end_ns` is infinite for flows that were not through when the simulation was left.
+    """
+
+    graph: Graph
     flows: Flows
+    routed: Routed
     end_ns: NDArray[np.float64]
     alone_ns: NDArray[np.float64]
     solves: int
+    stretches: _core.LinkStretches | None = None
+
+    @property
+    def through(self) -> NDArray[np.int64]:
+        """The flows that are through."""
+        return np.flatnonzero(np.isfinite(self.end_ns))
+
+    @property
+    def makespan_ns(self) -> float:
+        """When the last of those that are through was."""
+        return float(self.end_ns[self.through].max(initial=0.0))
 
     @property
     def fct_ns(self) -> NDArray[np.float64]:
@@ -59,45 +118,239 @@ class FlowResult(NamedTuple):
         alone = np.where(self.alone_ns > 0, self.alone_ns, 1.0)
         return np.where(self.alone_ns > 0, self.fct_ns / alone, 1.0)
 
-    def table(self) -> Table:
-        """Return a row for each flow, in the order of the list."""
+    def table(self, chosen: NDArray[np.int64] | None = None) -> Table:
+        """Return a row for each flow, or for those chosen, with its number in the list."""
+        rows = np.arange(len(self.end_ns)) if chosen is None else chosen
+        end_ns, alone_ns = self.end_ns[rows], self.alone_ns[rows]
+        flows = Flows(*(column[rows] for column in self.flows))
+        of = self._replace(flows=flows, end_ns=end_ns, alone_ns=alone_ns)
 
-        def column(values: Any) -> Any:
-            return lambda: values.tolist()
+        def column(name: str, holder: Any) -> Any:
+            return lambda: getattr(holder, name).tolist()
 
-        columns: dict[str, Any] = {
-            name: ("whole", column(getattr(self.flows, name))) for name in COLUMNS
-        }
+        columns: dict[str, Any] = {"flow": ("whole", rows.tolist)}
+        columns |= {name: ("whole", column(name, flows)) for name in COLUMNS}
         for name in ("end_ns", "fct_ns", "alone_ns", "slowdown"):
-            columns[name] = ("real", column(getattr(self, name)))
-        return Table("flows", len(self.end_ns), columns)
+            columns[name] = ("real", column(name, of))
+        return Table("flows", len(rows), columns)
 
-    def by_size(self) -> Iterator[tuple[int | None, int, tuple[float, ...]]]:
-        """Yield the power of ten below a size, its flows and the percentiles of their slowdown.
+    def by_size(self) -> Iterator[tuple[int | None, int, Percentiles, Percentiles]]:
+        """Yield the power of ten below a size, its flows, percentiles of slowdown and time in ns.
 
-        A last row with None is all flows.
+        A last row with None is all flows. Only those that are through count.
         """
-        sizes = np.maximum(self.flows.bytes, 1)
-        decade = np.floor(np.log10(sizes)).astype(int)
-        for power in np.unique(decade).tolist():
-            chosen = self.slowdown[decade == power]
-            yield power, len(chosen), tuple(np.percentile(chosen, PERCENTILES).tolist())
+        through = self.through
+        slowdown, fct_ns = self.slowdown[through], self.fct_ns[through]
+        decade = np.floor(np.log10(np.maximum(self.flows.bytes, 1))).astype(int)[through]
+        rows = [(power, decade == power) for power in np.unique(decade).tolist()]
         if len(decade):
-            yield None, len(decade), tuple(np.percentile(self.slowdown, PERCENTILES).tolist())
+            rows.append((None, np.ones(len(decade), np.bool_)))
+        for power, chosen in rows:
+            both = (np.percentile(of[chosen], PERCENTILES) for of in (slowdown, fct_ns))
+            yield power, int(chosen.sum()), *(tuple(of.tolist()) for of in both)
+
+    def link_bytes(self) -> NDArray[np.float64]:
+        """Return what each link of the graph carried of the flows that are through."""
+        crossed = self.routed.flows_by_hop()
+        done = np.isfinite(self.end_ns[crossed])
+        sizes = self.flows.bytes[crossed[done]].astype(np.float64)
+        links = len(self.graph.links.start)
+        return np.bincount(self.routed.hops[done], sizes, links).astype(np.float64)
+
+    def link_loads(self) -> NDArray[np.float64]:
+        """Return the share of each link's capacity, up to the last end, that was used."""
+        capacity = self.graph.links.bytes_per_ns * self.makespan_ns
+        return np.divide(
+            self.link_bytes(), capacity, where=capacity > 0, out=np.zeros(len(capacity))
+        )
+
+    def link_table(self) -> Table:
+        """Return a row for each link and stretch in which it carried at one rate.
+
+        `link` is the number of the link in the graph. Rate times time is what it carried. Raises
+        UnsupportedError where the simulation was not asked to keep them.
+        """
+        if self.stretches is None:
+            raise UnsupportedError("rates of links were not kept; ask for them before the run")
+        columns = {name: np.asarray(getattr(self.stretches, name)) for name in _STRETCH}
+        order = np.lexsort((columns["from_ns"], columns["link"]))
+        columns = {name: values[order] for name, values in columns.items()}
+        links = columns["link"]
+        names = {link: link_name(self.graph, link) for link in np.unique(links).tolist()}
+
+        def named(part: int) -> Any:
+            return lambda: [names[link][part] for link in links.tolist()]
+
+        share = columns["bytes_per_ns"] / self.graph.links.bytes_per_ns[links]
+        makers: dict[str, Any] = {"link": ("whole", links.tolist)}
+        makers |= {name: ("text", named(part)) for part, name in enumerate(LinkName._fields)}
+        makers |= {name: ("real", columns[name].tolist) for name in _STRETCH[1:]}
+        makers["utilisation"] = ("real", share.tolist)
+        return Table("link_rates", len(links), makers)
+
+    def hot_links(self, most: int, flows_of_each: int = 5) -> list[HotLink]:
+        """Return the busiest links, and of each the flows that are through with most bytes."""
+        carried, loads = self.link_bytes(), self.link_loads()
+        crossed = self.routed.flows_by_hop()
+        found = []
+        for link in busiest(loads, carried, most):
+            own = crossed[self.routed.hops == link]
+            own = own[np.isfinite(self.end_ns[own])]
+            own = own[np.argsort(-self.flows.bytes[own], kind="stable")]
+            shares = [self._share(flow) for flow in own[:flows_of_each].tolist()]
+            name = link_name(self.graph, link)
+            found.append(HotLink(name, int(carried[link]), float(loads[link]), len(own), shares))
+        return found
+
+    def _share(self, flow: int) -> Share:
+        src, dst, size, start = (int(column[flow]) for column in self.flows)
+        return Share(f"flow {flow}: {src} to {dst}", size, start, float(self.end_ns[flow]))
+
+
+_STRETCH = ("link", "from_ns", "to_ns", "bytes_per_ns")
+
+
+def link_name(graph: Graph, link: int) -> LinkName:
+    """Return what a link of a graph is called."""
+    links = graph.links
+    ends = (graph.name_of(int(column[link])) for column in (links.start, links.end))
+    return LinkName(graph.labels[int(links.label[link])], *ends)
+
+
+class Simulation:
+    """A list of flows under way. `ended()` goes on with it; `result` may be asked for at any time.
+
+    `keeps_rates` keeps what links carry over time, too.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        flows: Flows,
+        choice: Choice,
+        changes: list[LinkChange] | None = None,
+        *,
+        keeps_rates: bool = False,
+    ) -> None:
+        """Route the flows. Raises as `simulate` does."""
+        _check(flows, graph)
+        _check_choice(choice, bool(changes), keeps_rates)
+        self.graph, self.flows, self.choice = graph, flows, choice
+        self.routed = _routed(graph, flows, choice)
+        self._keeps_rates = keeps_rates
+        self._end_ns: NDArray[np.float64] | None = None
+        self._is_over = False
+        self._run = None if choice.network == "analytical" else self._native(changes or [])
+
+    @cached_property
+    def work(self) -> Work:
+        """Return an estimate of what the simulation takes."""
+        flows, crossings = len(self.flows.src), len(self.routed.hops)
+        steps = {
+            "analytical": 0,
+            "store_and_forward": flows + 2 * crossings,
+            "flow": 2 * flows,  # each begins and ends, some of them together
+        }
+        return Work(flows, crossings, steps[self.choice.network])
+
+    def ended(self) -> Iterator[NDArray[np.int64]]:
+        """Go on to the end; yield now and then the flows that are through since."""
+        if self._run is None:
+            self._end_ns = self.flows.start_ns + self._alone_ns
+            yield np.arange(len(self.flows.src))
+            return
+        try:
+            over = False
+            while not over:
+                over = self._run.run_for(_STEPS_PER_SLICE[self.choice.network])
+                yield np.asarray(self._run.take_ended().flow).astype(np.int64)
+        except _core.TooLong:
+            raise UnsupportedError("flows: some take longer than the clock counts") from None
+        self._is_over = True
+
+    @property
+    def result(self) -> FlowResult:
+        """What is known by now. Raises UnsupportedError where all is done and a flow never ends."""
+        run = self._run
+        end_ns = self._end_ns if run is None else np.asarray(run.end_ns)
+        if end_ns is None:
+            end_ns = np.full(len(self.flows.src), np.inf)
+        keeps = run is not None and self._keeps_rates and self._is_over
+        stretches = run.link_stretches() if run is not None and keeps else None
+        solves = 0 if run is None else run.solves
+        return FlowResult(
+            self.graph, self.flows, self.routed, end_ns, self._alone_ns, solves, stretches
+        )
+
+    def check_all_end(self) -> None:
+        """Raise UnsupportedError if all is done and a flow is not through."""
+        end_ns = self.result.end_ns
+        if not np.isfinite(end_ns).all():
+            stuck = int(np.argmax(~np.isfinite(end_ns)))
+            raise UnsupportedError(
+                f"flow {stuck}, from {self.flows.src[stuck]} to {self.flows.dst[stuck]}, never "
+                "ends: a link of its route is down and does not return"
+            )
+
+    def _native(self, changes: list[LinkChange]) -> _core.FlowRun:
+        links = self.graph.links
+        columns: dict[str, Any] = {
+            "first_hop": self.routed.first,
+            "hops": self.routed.hops,
+            "bytes": self.flows.bytes.astype(np.float64),
+            "start_ns": self.flows.start_ns.astype(np.float64),
+            "bytes_per_ns": np.ascontiguousarray(links.bytes_per_ns, np.float64),
+            "latency_ns": np.ascontiguousarray(links.latency_ns, np.float64),
+            "keeps_series": self._keeps_rates,
+        }
+        if self.choice.network == "store_and_forward":
+            return _core.queue_flows(**columns)
+        return _core.share_flows(
+            **columns,
+            rtt_fairness=self.choice.rtt_fairness,
+            changes=[_core.RateChange(**change._asdict()) for change in changes],
+        )
+
+    @cached_property
+    def _alone_ns(self) -> NDArray[np.float64]:
+        count = len(self.flows.src)
+        if not count:
+            return np.zeros(0)
+        links, hops = self.graph.links, self.routed.hops
+        starts = self.routed.first[:-1].astype(np.int64)
+        alone = np.add.reduceat(links.latency_ns[hops], starts)
+        rates = links.bytes_per_ns[hops]
+        if self.choice.network == "store_and_forward":
+            return alone + self.flows.bytes * np.add.reduceat(1 / rates, starts)
+        narrowest: NDArray[np.float64] = alone + self.flows.bytes / np.minimum.reduceat(
+            rates, starts
+        )
+        return narrowest
 
 
 def simulate(
-    graph: Graph, flows: Flows, choice: Choice, changes: list[LinkChange] | None = None
+    graph: Graph,
+    flows: Flows,
+    choice: Choice,
+    changes: list[LinkChange] | None = None,
+    *,
+    keeps_rates: bool = False,
 ) -> FlowResult:
-    """Simulate flows between the ranks of a graph.
+    """Simulate flows between the ranks of a graph to their end.
 
     Raises ConfigError for a flow of a rank that is not there, or to itself, and for a routing that
     the graph does not allow; UnsupportedError where there is no way, or a flow never ends.
     """
-    _check(flows, graph)
-    of = native(graph)
+    simulation = Simulation(graph, flows, choice, changes, keeps_rates=keeps_rates)
+    for _ in simulation.ended():
+        pass
+    simulation.check_all_end()
+    return simulation.result
+
+
+def _routed(graph: Graph, flows: Flows, choice: Choice) -> Routed:
     try:
-        router = _core.Router(of, choice.routing, seed=choice.seed)
+        router = _core.Router(native(graph), choice.routing, seed=choice.seed)
     except ValueError as error:
         raise ConfigError("--routing", str(error)) from None
     sources, destinations = flows.src.astype(np.int32), flows.dst.astype(np.int32)
@@ -105,31 +358,20 @@ def simulate(
         paths = router.paths(sources, destinations, np.arange(len(sources), dtype=np.int64))
     except _core.Unsupported as error:
         raise UnsupportedError(str(error)) from None
-    first, hops = np.asarray(paths.first), np.asarray(paths.links)
-    rates, latency = graph.links.bytes_per_ns, graph.links.latency_ns
-    times = _core.simulate_flows(
-        first_hop=first,
-        hops=hops,
-        bytes=flows.bytes.astype(np.float64),
-        start_ns=flows.start_ns.astype(np.float64),
-        bytes_per_ns=np.ascontiguousarray(rates, np.float64),
-        latency_ns=np.ascontiguousarray(latency, np.float64),
-        rtt_fairness=choice.rtt_fairness,
-        changes=[_core.RateChange(**change._asdict()) for change in changes or []],
-    )
-    end_ns = np.array(times.end_ns)
-    if not np.isfinite(end_ns).all():
-        stuck = int(np.argmax(~np.isfinite(end_ns)))
-        raise UnsupportedError(
-            f"flow {stuck}, from {flows.src[stuck]} to {flows.dst[stuck]}, never ends: a link of "
-            "its route is down and does not return"
+    return Routed(np.asarray(paths.first), np.asarray(paths.links))
+
+
+def _check_choice(choice: Choice, has_changes: bool, keeps_rates: bool) -> None:
+    if choice.network not in NETWORKS:
+        problem = expected_got(f"one of {', '.join(NETWORKS)}", choice.network)
+        raise ConfigError("--network", problem)
+    if choice.network != "flow" and (has_changes or choice.rtt_fairness):
+        where = "--changes" if has_changes else "--rtt-fairness"
+        raise ConfigError(where, f"goes with the network flow; this is {choice.network}")
+    if choice.network == "analytical" and keeps_rates:
+        raise ConfigError(
+            "--links", "the network analytical keeps no links; take another --network"
         )
-    alone = np.zeros(len(end_ns))
-    if len(end_ns):
-        starts = first[:-1].astype(np.int64)
-        alone = np.add.reduceat(latency[hops], starts)
-        alone += flows.bytes / np.minimum.reduceat(rates[hops], starts)
-    return FlowResult(flows, end_ns, alone, times.solves)
 
 
 def _check(flows: Flows, graph: Graph) -> None:

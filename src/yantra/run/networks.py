@@ -59,6 +59,7 @@ class Networks(NamedTuple):
     """A row for each network, the coarsest of the core first and those of Python last.
 
     `chosen` is the network that the scenario names, `what` the job and the machine in words.
+    `not_run` are those that an interruption left no time for.
     """
 
     rows: tuple[Row, ...]
@@ -66,6 +67,15 @@ class Networks(NamedTuple):
     chosen: str
     ranks: int
     what: str
+    not_run: tuple[str, ...] = ()
+
+
+class PartlyComparedError(KeyboardInterrupt):
+    """A comparison was interrupted; `networks` has the rows that are complete, one at least."""
+
+    def __init__(self, networks: Networks) -> None:
+        super().__init__()
+        self.networks = networks
 
 
 Refusal = ConfigError | UnsupportedError | DeadlockError
@@ -78,10 +88,33 @@ def compare(
 
     Raises CapacityError where its devices lack memory, as `yantra run` does; TraceError; and where
     no network runs it, what the finest says: it runs what others cannot, so the fault is elsewhere.
+    If it is interrupted, PartlyComparedError with the rows that are complete, from what interrupted
+    it.
     """
     choices = tuple(_choices(scenario))
     rows: list[Row] = []
     refusals: list[tuple[int, Refusal]] = []
+    try:
+        _run_all(choices, scenario, fold, progress, rows, refusals)
+    except KeyboardInterrupt as error:
+        if not any(row.cost for row in rows):
+            raise
+        left = tuple(describe(choice) for choice in choices[len(rows) :])
+        raise PartlyComparedError(_told(scenario, rows, left)) from error
+    if not any(row.cost for row in rows):
+        raise max(refusals, key=lambda refusal: refusal[0])[1]
+    return _told(scenario, rows)
+
+
+def _run_all(
+    choices: tuple[PluginChoice, ...],
+    scenario: Scenario,
+    fold: Fold | None,
+    progress: Progress | None,
+    rows: list[Row],
+    refusals: list[tuple[int, Refusal]],
+) -> None:
+    """Add a row for each network, one after the other."""
     for number, choice in enumerate(choices):
         name = describe(choice)
 
@@ -98,13 +131,15 @@ def compare(
         except (ConfigError, UnsupportedError, DeadlockError) as error:
             refusals.append((level.detail, error))
             rows.append(Row(name, level.detail, refused=str(error)))
-    ran = [row for row in rows if row.makespan_ns is not None]
-    if not ran:
-        raise max(refusals, key=lambda refusal: refusal[0])[1]
-    finest = max(ran, key=lambda row: row.detail)
+
+
+def _told(scenario: Scenario, rows: list[Row], not_run: tuple[str, ...] = ()) -> Networks:
+    """Return the rows with their differences from the finest of them."""
+    finest = max((row for row in rows if row.cost), key=lambda row: row.detail)
     told = tuple(row._replace(difference=_difference(row, finest)) for row in rows)
     chosen = describe(scenario.network)
-    return Networks(told, finest.network, chosen, scenario.topology.ranks, finest.what)
+    ranks = scenario.topology.ranks
+    return Networks(told, finest.network, chosen, ranks, finest.what, not_run)
 
 
 def _choices(scenario: Scenario) -> Iterator[PluginChoice]:

@@ -70,10 +70,10 @@ def run(
     long work.
     """
     while True:
-        result = _run_model(model, progress, fold, record, like)
+        result = _run_model(model, progress, fold, record, like, tell)
         if result.makespan_ns <= model.failures.known_until_ns:
             return result
-        model = _drawn_further(model, result.makespan_ns)
+        model, tell = _drawn_further(model, result.makespan_ns), None
 
 
 def _run_model(
@@ -82,6 +82,7 @@ def _run_model(
     fold: Fold | None,
     record: bool | int,
     like: Result | None,
+    tell: Callable[[str], None] | None,
 ) -> Result:
     wanted = fold or model.scenario.fold
     reason = ""

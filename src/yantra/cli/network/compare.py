@@ -63,25 +63,32 @@ def command(
     """Run FILE, which yantra run takes, on every network, and print a row for each.
 
     The difference is that of the time from the time on the finest network that runs the file. A
-    network that refuses it is told with its reason.
+    network that refuses it is told with its reason. Ctrl-C keeps the rows that are complete.
     """
     from yantra.base.errors import ConfigError
     from yantra.cli.progress import progress
-    from yantra.run.networks import compare
+    from yantra.run.networks import PartlyComparedError, compare
     from yantra.scenario.text import placed
 
     scenario = _scenario(file, all_reduce, ranks, cluster, settings)
-    with progress("networks", counted=True) as report:
-        try:
+    try:
+        with progress("networks", counted=True) as report:
             networks = compare(scenario, fold=fold, progress=report)
-        except ConfigError as error:
-            raise placed(error, file) from None
+    except ConfigError as error:
+        raise placed(error, file) from None
+    except PartlyComparedError as partly:
+        _tell(partly.networks, as_json)
+        raise (partly.__cause__ or partly) from None
+    _tell(networks, as_json)
+    return 0
+
+
+def _tell(networks: Networks, as_json: bool) -> None:
     if as_json:
         print_json(_form(networks))
     else:
         _warn(networks)
         _print(networks)
-    return 0
 
 
 def _scenario(
@@ -116,7 +123,8 @@ def _scenario(
 
 
 def _form(networks: Networks) -> dict[str, Any]:
-    return {
+    partial = {"partial": True, "not_run": networks.not_run} if networks.not_run else {}
+    return partial | {
         "what": networks.what,
         "ranks": networks.ranks,
         "finest": networks.finest,
@@ -158,6 +166,8 @@ def _print(networks: Networks) -> None:
     for row in networks.rows:
         if row.refused:
             sys.stdout.write(f"{row.network} does not run it: {row.refused}\n")
+    if networks.not_run:
+        sys.stdout.write(f"interrupted before the end of {', '.join(networks.not_run)}\n")
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import fabrics
 from yantra.cli.plugin_option import option as plugin_option
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from yantra.run.flows import FlowResult, Simulation
+
+_ROWS_AT_ONCE, _SECONDS = 20_000, 1.0
+_ENDINGS = (".csv", ".csv.gz", ".parquet")
+
+
+def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str | None:
+    from yantra.base.errors import ConfigError
+
+    if path is not None and not path.startswith("/dev/") and not path.endswith(_ENDINGS):
+        name = f"--{option.name}"
+        raise ConfigError(name, f"expected .csv, .csv.gz or .parquet, got {path}")
+    return path
 
 
 @click.command(
@@ -19,9 +40,12 @@ from yantra.cli.plugin_option import option as plugin_option
         "    --set latency=1us -o fct.csv",
         "yantra network flows flows.csv --topology pod.csv --routing shortest --json",
         "yantra network flows flows.csv --topology pod.csv --changes failures.csv",
+        "yantra network flows flows.csv --topology pod.csv \\\n    --network store_and_forward",
+        "yantra network flows flows.csv --topology pod.csv --hot-links 3 \\\n"
+        "    --links links.csv --svg loads.svg",
     ],
     epilog="The list has the columns src, dst, bytes and start_ns. What is printed and written is "
-    "in the reference, docs/reference/traffic.md.",
+    "in the reference, docs/reference/traffic.md. Ctrl-C keeps the flows that are through.",
 )
 @click.argument("flows", metavar="FLOWS", type=click.Path())
 @click.option(
@@ -36,10 +60,12 @@ from yantra.cli.plugin_option import option as plugin_option
 )
 @click.option(
     "--network",
-    type=click.Choice(["flow"]),
+    type=click.Choice(["analytical", "store_and_forward", "flow"]),
+    metavar="NAME",
     default="flow",
     show_default=True,
-    help="How flows share links: max-min fairly.",
+    help="How flows meet: not at all (analytical), whole and one after the other "
+    "(store_and_forward), or sharing links max-min fairly (flow).",
 )
 @click.option("--routing", default="ecmp", show_default=True, help="Which way flows go.")
 @click.option(
@@ -59,8 +85,22 @@ from yantra.cli.plugin_option import option as plugin_option
     "-o",
     "--output",
     type=click.Path(),
+    callback=_table_file,
     help="A row for each flow: a file .csv, .csv.gz or .parquet.",
 )
+@click.option(
+    "--links",
+    type=click.Path(),
+    callback=_table_file,
+    help="A row for each change of a link's rate: such a file, too.",
+)
+@click.option(
+    "--hot-links",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Print the N busiest links and the largest flows of each.",
+)
+@click.option("--svg", type=click.Path(), metavar="FILE", help="Draw the fabric with its load.")
 @plugin_option
 @json_option("Print the summary as JSON.")
 def command(
@@ -73,45 +113,167 @@ def command(
     rtt_fairness: bool,
     changes: str | None,
     output: str | None,
+    links: str | None,
+    hot_links: int | None,
+    svg: str | None,
     as_json: bool,
 ) -> None:
     """Simulate the flows of a list, and print how much slower they are than alone."""
     from yantra.base.errors import ConfigError
-    from yantra.base.text import table
-    from yantra.base.units import format_time
     from yantra.fabric.graphs import link_changes
     from yantra.fabric.graphs.describe import shown
+    from yantra.fabric.graphs.drawing import check_size, drawing
     from yantra.network import routings
-    from yantra.run.flows import PERCENTILES, Choice, read, simulate
+    from yantra.run.flows import Choice, Simulation, read
     from yantra.scenario.settings import parsed
 
-    if output is not None and not output.endswith((".csv", ".csv.gz", ".parquet")):
-        raise ConfigError("--output", f"expected .csv, .csv.gz or .parquet, got {output}")
     if routings.find(routing, "--routing").by_packet:
         raise ConfigError("--routing", f"{routing} parts a flow, which lists of flows do not")
     graph = shown(topology, parsed(settings)).graph
+    if svg is not None:
+        check_size(graph)
     change_list = None if changes is None else link_changes.read(changes, graph)
-    result = simulate(graph, read(flows), Choice(routing, seed, rtt_fairness), change_list)
+    choice = Choice(routing, seed, rtt_fairness, network)
+    simulation = Simulation(graph, read(flows), choice, change_list, keeps_rates=links is not None)
+    if simulation.work.is_long and not as_json:
+        sys.stderr.write(f"{simulation.work.text()}\n")
+    try:
+        _simulate(simulation, output)
+    except KeyboardInterrupt:
+        _tell_partial(simulation, output)
+        _print(simulation.result, network, hot_links, as_json, is_partial=True)
+        raise
+    result = simulation.result
+    if links is not None:
+        table = result.link_table()
+        (table.to_parquet if links.endswith(".parquet") else table.to_csv)(links)
+    if svg is not None:
+        from yantra.base.output import write_text
+
+        write_text(svg, drawing(graph, f"{flows} on {topology}", result.link_loads()))
+    _print(result, network, hot_links, as_json)
+
+
+def _simulate(simulation: Simulation, output: str | None) -> None:
+    """Simulate to the end; write the rows of flows in the order of the list, as they are known."""
+    from yantra.cli.interruption import held
+    from yantra.cli.progress import progress
+    from yantra.export.growing import growing_table
+
+    total = simulation.work.flows
+    rows = _Rows(total)
+    file = nullcontext() if output is None else growing_table(output, simulation.result.table())
+    with file as add, progress("simulating flows") as report:
+        try:
+            for ended in simulation.ended():
+                known = rows.take(ended)
+                if add is not None and len(known):
+                    with held():
+                        add(simulation.result.table(known))
+                        rows.written(known)
+                if report is not None:
+                    report(rows.done, total)
+            simulation.check_all_end()
+        finally:
+            if add is not None:
+                with held():
+                    result = simulation.result
+                    add(result.table(rows.rest(result.through)))
+
+
+class _Rows:
+    """Which flows can be written: those that are through, as all before them are."""
+
+    def __init__(self, total: int) -> None:
+        import numpy as np
+
+        self._is_through: NDArray[np.bool_] = np.zeros(total, np.bool_)
+        self._next = 0
+        self._last = monotonic()
+        self.done = 0
+
+    def take(self, ended: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Note flows that are through; return those to be written by now, often none."""
+        import numpy as np
+
+        self._is_through[ended] = True
+        self.done += len(ended)
+        behind = ~self._is_through[self._next :]
+        ready = int(np.argmax(behind)) if behind.any() else len(behind)
+        if ready < _ROWS_AT_ONCE and monotonic() - self._last < _SECONDS:
+            ready = 0
+        return np.arange(self._next, self._next + ready)
+
+    def written(self, flows: NDArray[np.int64]) -> None:
+        """Note that these are in the file."""
+        self._next += len(flows)
+        self._last = monotonic()
+
+    def rest(self, through: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of all flows that are through that are not written."""
+        return through[through >= self._next]
+
+
+def _tell_partial(simulation: Simulation, output: str | None) -> None:
+    from yantra.base.output import partial_name
+    from yantra.cli import warn
+
+    through = f"{len(simulation.result.through):,} of {simulation.work.flows:,} flows"
     if output is not None:
-        kept = result.table()
-        (kept.to_parquet if output.endswith(".parquet") else kept.to_csv)(output)
+        warn([f"interrupted: {partial_name(output)} has the {through} that were through"])
+    else:
+        warn([f"interrupted: {through} were through"])
+
+
+def _print(
+    result: FlowResult,
+    network: str,
+    hot_links: int | None,
+    as_json: bool,
+    *,
+    is_partial: bool = False,
+) -> None:
+    """Print the summary of all flows, or of those that were through."""
+    import numpy as np
+
+    from yantra.base.text import count as counted
+    from yantra.base.text import table
+    from yantra.base.units import format_time
+    from yantra.result.hot_links import as_form, lines
+    from yantra.run.flows import PERCENTILES
+
+    through, total = len(result.through), len(result.end_ns)
     rows = list(result.by_size())
-    makespan = float(result.end_ns.max()) if len(result.end_ns) else 0.0
+    hot = [] if hot_links is None else result.hot_links(hot_links)
     if as_json:
         names = [f"p{percentile}" for percentile in PERCENTILES]
         slowdowns = [
             {"from_bytes": None if power is None else 10**power, "flows": count}
-            | dict(zip(names, values, strict=True))
-            for power, count, values in rows
+            | dict(zip(names, slowdown, strict=True))
+            | {f"fct_{name}_ns": ns for name, ns in zip(names, fct, strict=True)}
+            for power, count, slowdown, fct in rows
         ]
-        form = {"flows": len(result.end_ns), "network": network, "end_ns": makespan}
+        form: dict[str, Any] = {"flows": total, "network": network, "end_ns": result.makespan_ns}
+        if is_partial:
+            form |= {"partial": True, "through": through}
+        if hot_links is not None:
+            form["hot_links"] = as_form(hot)
         print_json(form | {"slowdown": slowdowns})
         return
     cells = [
-        ("all" if power is None else f"10^{power} B", f"{count}", *(f"{v:.3f}" for v in values))
-        for power, count, values in rows
+        (
+            "all" if power is None else f"10^{power} B",
+            f"{count}",
+            *(f"{value:.3f}" for value in slowdown),
+            *(format_time(float(np.round(ns))) for ns in fct),
+        )
+        for power, count, slowdown, fct in rows
     ]
-    head = ("size from", "flows", *(f"p{percentile}" for percentile in PERCENTILES))
-    sys.stdout.write(f"{len(result.end_ns)} flows, the last through at {format_time(makespan)}\n")
-    sys.stdout.write("slowdown against alone\n")
-    sys.stdout.write("\n".join(table(head, cells)) + "\n")
+    head = [f"p{percentile}" for percentile in PERCENTILES]
+    said = counted(total, "flow") if through == total else f"{through} of {total} flows"
+    sys.stdout.write(f"{said}, the last through at {format_time(result.makespan_ns)}\n")
+    sys.stdout.write("slowdown against alone, and time to completion\n")
+    columns = ("size from", "flows", *head, *(f"time {name}" for name in head))
+    sys.stdout.write("\n".join(table(columns, cells)) + "\n")
+    if hot_links is not None:
+        sys.stdout.write("\n" + "\n".join(lines(hot)) + "\n")

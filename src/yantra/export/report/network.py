@@ -2,21 +2,35 @@
 
 A small network is drawn whole: ranks stand in rows and columns, even dimensions to the right, odd
 ones downwards, each block of lower dimensions apart from the next (a single dimension is a circle);
-switches are bars beside what they link. A large one is drawn by one group of each dimension. On the
-store-and-forward network each link has the load it carried; on the other, which keeps no links, all
-links of a dimension have its `busy`.
+switches are bars beside what they link. A large one is drawn by one group of each dimension. A
+fabric is drawn as its graph (`link_drawing.py`). On a network that keeps links each has the load it
+carried, over time, too, where the run was recorded; on others all links of a dimension have its
+`busy`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from math import cos, pi, prod, sin
-from typing import Any, NamedTuple
+from typing import Any
 
 from yantra.base.units import format_bandwidth, format_size, format_time
+from yantra.export.report.link_drawing import (
+    Device,
+    Drawing,
+    Link,
+    Place,
+    fabric_drawing,
+    load_over_time,
+    loads,
+    too_large,
+)
 from yantra.export.report.markup import Cell, Head, Html, element, join, table
 from yantra.export.report.run import Run
 from yantra.fabric.topologies import find
+from yantra.result.hot_links import hot_links
+from yantra.result.link_load import link_names
 from yantra.result.network import DimensionUse, capacities
 from yantra.scenario import Dimension
 
@@ -28,30 +42,7 @@ _GAP = 0.7  # between blocks, in the distance of neighbours
 _ABOVE = 0.46  # of a switch from what it links
 _BARS_APART = 0.13
 _LINK_ROWS = 200
-
-Device = int | tuple[int, int, int]
-"""A rank, or a switch: its dimension, its group (the lowest rank) and its number."""
-
-Place = tuple[float, float, float, float]
-"""Where a device is drawn: left, top, right, bottom; a rank is a point, a switch may be a bar."""
-
-
-class Link(NamedTuple):
-    """A directed link as it is drawn; `busy` is a share of the run, None if it carried nothing."""
-
-    source: Device
-    destination: Device
-    dimension: int
-    busy: float | None
-    bytes: int
-
-
-class Drawing(NamedTuple):
-    """Devices with their places, and links between them; `title` says what is drawn."""
-
-    title: str
-    places: dict[Device, Place]
-    links: list[Link]
+_HOT_LINKS = 10
 
 
 def section(run: Run) -> Html:
@@ -63,10 +54,9 @@ def section(run: Run) -> Html:
         else element("p", "Bandwidth over time needs a recorded run.", class_="note")
     )
     aware = result.model.keeps_links
-    load = (
-        "A fabric is drawn by `yantra topology show`, not here."
-        if result.model.fabric is not None
-        else "Each link is coloured by the share of the run in which it carried bytes."
+    graph = result.model.graph
+    load = (too_large(graph) if graph is not None else "") or (
+        "Each link is coloured by what it carried over what it could have carried in the time."
         if aware
         else "The analytical network keeps no links: all links of a dimension have the "
         "colour of its busy share."
@@ -80,30 +70,35 @@ def section(run: Run) -> Html:
             element("p", load, class_="note"),
             element("div", id="topology", class_="drawings"),
             _link_table(run) if aware else None,
+            _flow_table(run) if aware and result.recorded and not result.outcome.folded else None,
         ]
     )
 
 
 def as_data(run: Run) -> dict[str, Any]:
-    """Embed bandwidth over time; return it and the drawings."""
+    """Embed bandwidth and load over time; return them and the drawings."""
+    found = drawings(run)
+    first = count()
     return {
         "utilisation": _utilisation(run) if run.result.recorded else None,
-        "dimensions": [use.linked for use in run.result.dimension_uses],
-        "drawings": [_drawn(drawing) for drawing in drawings(run)],
+        "labels": [use.label for use in run.result.dimension_uses],
+        "drawings": [_drawn(drawing, first) for drawing in found],
+        "over_time": load_over_time(run, found),
     }
 
 
 def drawings(run: Run) -> list[Drawing]:
-    """Return the network as one drawing, or as one group of each dimension; no fabric is drawn."""
+    """Return the network as one drawing, or one group of each dimension; none of a large fabric."""
     scenario = run.result.model.scenario
-    if run.result.model.fabric is not None:
-        return []
+    graph = run.result.model.graph
+    if graph is not None:
+        return [] if too_large(graph) else [fabric_drawing(run, graph)]
     dimensions = scenario.topology.dimensions
     uses = run.result.dimension_uses
     links = sum(use.links for use in uses)
     if scenario.topology.ranks <= _MOST_RANKS and links <= _MOST_LINKS:
         made = _measured(run) if run.result.model.keeps_links else _nominal(dimensions, uses)
-        return [Drawing("all ranks and links", *_placed(dimensions, made))]
+        return [Drawing("all ranks and links", *_placed(dimensions, made), {})]
     return [_one_group(dimension, use) for dimension, use in zip(dimensions, uses, strict=True)]
 
 
@@ -123,16 +118,16 @@ def _measured(run: Run) -> list[Link]:
     dimensions = run.result.model.scenario.topology.dimensions
     ranks = run.result.model.ranks
     found: dict[tuple[int, Device, Device], Link] = {}
-    rows: list[Any] = list(run.result.links.rows())
-    for d, source, destination, size, _, _, busy in rows:
+    rows: Iterator[Any] = zip(run.result.links.rows(), loads(run), strict=True)
+    for row, ((d, source, destination, size, *_), load) in enumerate(rows):
         ends = [None if end is None else int(end) for end in (source, destination)]
         a, b = _devices(dimensions, d, ends, ranks)
-        found[d, a, b] = Link(a, b, d, busy, size)
+        found[d, a, b] = Link(a, b, d, load, size, (row,))
     if any(isinstance(end, tuple) and end[1] < 0 for _, a, b in found for end in (a, b)):
         return list(found.values())
     for link in _nominal(dimensions, run.result.dimension_uses):
         key = link.dimension, link.source, link.destination
-        found.setdefault(key, link._replace(busy=None, bytes=0))
+        found.setdefault(key, link._replace(load=None, bytes=0))
     return list(found.values())
 
 
@@ -284,21 +279,33 @@ def _one_group(dimension: Dimension, use: DimensionUse) -> Drawing:
         title += f"; drawn with {size} of {dimension.size:,} members"
     small = dimension.replace(size=size)
     links = _nominal((small,), [use._replace(dimension=0)])
-    return Drawing(title, *_placed((small,), links))
+    return Drawing(title, *_placed((small,), links), {})
 
 
-def _drawn(drawing: Drawing) -> dict[str, Any]:
-    """Return a drawing as plain values; devices by their place in a list."""
+def _drawn(drawing: Drawing, first: Iterator[int]) -> dict[str, Any]:
+    """Return a drawing as plain values; devices by their place in a list.
+
+    A link that has load over time has the place of that, taken from `first`; -1 else.
+    """
     number = {device: at for at, device in enumerate(drawing.places)}
+    ranks = [isinstance(device, int) and device < drawing.ranks for device in drawing.places]
     devices = [
-        [device if isinstance(device, int) else -1, *(round(value, 3) for value in place)]
-        for device, place in drawing.places.items()
+        [device if is_rank else -1, *(round(value, 3) for value in place)]
+        for is_rank, (device, place) in zip(ranks, drawing.places.items(), strict=True)
     ]
     links = [
-        [number[a], number[b], d, None if busy is None else round(busy, 5), size]
-        for a, b, d, busy, size in drawing.links
+        [
+            number[a],
+            number[b],
+            d,
+            None if load is None else round(load, 5),
+            size,
+            next(first) if rows else -1,
+        ]
+        for a, b, d, load, size, rows in drawing.links
     ]
-    return {"title": drawing.title, "devices": devices, "links": links}
+    names = [drawing.names[device] for device in drawing.places] if drawing.names else None
+    return {"title": drawing.title, "devices": devices, "links": links, "names": names}
 
 
 def _dimension_table(run: Run) -> Html:
@@ -341,20 +348,22 @@ def _link_table(run: Run) -> Html:
     heads = [
         Head("from", False),
         Head("to", False),
-        Head("dimension"),
+        Head("label" if run.result.model.graph else "dimension", False),
         Head("bytes"),
         Head("messages"),
         Head("busy for"),
         Head("busy"),
     ]
-    busiest = sorted(run.result.links.rows(), key=lambda row: -float(row[6] or 0))
+    names = link_names(run.result.model, run.result.outcome.links)
+    each = zip(names, run.result.links.rows(), strict=True)
+    busiest = sorted(each, key=lambda link: -float(link[1][6] or 0))
     rows = []
-    for d, source, destination, size, messages, busy_ns, busy in busiest[:_LINK_ROWS]:
+    for name_of, (_, _, _, size, messages, busy_ns, busy) in busiest[:_LINK_ROWS]:
         rows.append(
             [
-                _end(run, source),
-                _end(run, destination),
-                Cell(f"{d}", d),
+                name_of.source,
+                name_of.destination,
+                name_of.label,
                 Cell(format_size(int(size or 0)), size),
                 Cell(f"{messages:,}", messages),
                 Cell(format_time(float(busy_ns or 0)), busy_ns),
@@ -367,8 +376,24 @@ def _link_table(run: Run) -> Html:
     return table(name, heads, rows)
 
 
-def _end(run: Run, device: Any) -> str:
-    if device is None:
-        return "switch"
-    number = int(device)
-    return f"rank {number}" if number < run.result.model.ranks else f"switch {number}"
+def _flow_table(run: Run) -> Html:
+    """Return who sent over the busiest links, the largest first."""
+    heads = [
+        Head("link", False),
+        Head("messages", False, "of one rank to another, together"),
+        Head("bytes"),
+        Head("first at"),
+        Head("last at"),
+    ]
+    rows = [
+        [
+            link.name.text,
+            share.who,
+            Cell(format_size(share.bytes), share.bytes),
+            Cell(format_time(share.start_ns), share.start_ns),
+            Cell(format_time(share.end_ns), share.end_ns),
+        ]
+        for link in hot_links(run.result, _HOT_LINKS)
+        for share in link.largest
+    ]
+    return table("Who sends over the busiest links", heads, rows)

@@ -11,6 +11,7 @@ from yantra.export.timeline.messages import no_messages
 from yantra.export.timeline.sink import Sink
 from yantra.export.timeline.tracks import ABSENT, REAL, TEXT, WHOLE, Wholes
 from yantra.result import Result, Table
+from yantra.result.link_load import link_names
 
 _MOST_LINKS = 32
 _BINS, _FEWEST_BINS, _MOST_CELLS = 200, 20, 1_000_000
@@ -75,30 +76,50 @@ def _critical_path(result: Result, sink: Sink, process: int) -> None:
 
 
 def _links(result: Result, sink: Sink, process: int) -> list[str]:
-    """Write counters for the links that carried most; return what is said of the others."""
+    """Write counters for the links that carried most; return what is said of the others.
+
+    From change to change where these are not too many, else in equal stretches.
+    """
     count = len(result.links)
     if not count:
         return []
     if count * _FEWEST_BINS > _MOST_CELLS:
         return [f"no link over time, for {count} links are too many to follow"]
-    bins = min(_BINS, _MOST_CELLS // count)
-    table = result.recording.link_utilisation(bins)
     order = np.argsort(-result.links["bytes"], kind="stable")[:_MOST_LINKS].tolist()
-    names = list(zip(*(result.links.values(name) for name in _ENDS), strict=True))
+    names = _link_names(result)
+    exact = int(result.links["messages"].sum()) <= _MOST_CELLS
+    bins = min(_BINS, _MOST_CELLS // count)
+    recording = result.recording
+    table = recording.link_rates if exact else recording.link_utilisation(bins)
+    row_of = table["link"] if exact else np.arange(len(table)) // bins
     for link in order:
-        dimension, source, destination = names[link]
-        ends = " to ".join("switch" if end is None else f"{end}" for end in (source, destination))
-        rows = np.zeros(len(table), bool)
-        rows[link * bins : (link + 1) * bins] = True
-        _counter(sink, process, f"network: link {ends} of dimension {dimension}", table, rows)
+        _counter(sink, process, f"network: link {names[link]}", table, row_of == link)
     rest = count - len(order)
     return [f"{rest} links that carried less have no counter"] if rest else []
 
 
+def _link_names(result: Result) -> list[str]:
+    """Return how links are called: `leaf 0 to spine 1 (leaf up)`, `0 to 1 of dimension 0`."""
+    if result.model.graph is not None:
+        return [name.text for name in link_names(result.model, result.outcome.links)]
+    ends = list(zip(*(result.links.values(name) for name in _ENDS), strict=True))
+    return [
+        f"{' to '.join('switch' if end is None else f'{end}' for end in pair)} of dimension {at}"
+        for at, *pair in ends
+    ]
+
+
 def _counter(sink: Sink, process: int, name: str, table: Table, rows: Any) -> None:
-    """Write the utilisation in some rows, in percent; it is 0 from the end of the run on."""
+    """Write the utilisation in some rows, in percent; it is 0 from the end of each until the next.
+
+    Of what is within one nanosecond the last counts.
+    """
     begins, ends = table["from_ns"][rows], table["to_ns"][rows]
-    times = np.floor(np.append(begins, ends[-1:])).astype(np.uint64)
-    values = np.append(100 * table["utilisation"][rows], [0.0] * len(ends[-1:]))
+    values = 100 * table["utilisation"][rows]
+    stops = np.append(begins[1:] > ends[:-1], True) if len(ends) else np.zeros(0, bool)
+    times = np.append(begins, ends[stops])
+    order = np.argsort(times, kind="stable")
+    times = np.floor(times[order]).astype(np.uint64)
+    values = np.append(values, np.zeros(int(stops.sum())))[order]
     kept = np.append(times[1:] != times[:-1], True) if len(times) else np.zeros(0, bool)
     sink.writer.values(sink.counter(process, name, "%"), times[kept], values[kept])

@@ -54,10 +54,7 @@ class Dragonfly(Builder):
     example: ClassVar = {"p": 2, "a": 4, "h": 2, "bandwidth": "25 GB/s", "latency": "500 ns"}
 
     def refuses(self) -> tuple[str, str] | None:
-        most = self.given.a * self.given.h + 1
-        if self._groups > most:
-            return "g", f"expected at most a h + 1 = {most} groups, got {self._groups}"
-        return None
+        return group_links.refusal(self._groups, self._ports, "a h")
 
     def size(self) -> Size:
         p, a, groups = self.given.p, self.given.a, self._groups
@@ -88,12 +85,16 @@ class Dragonfly(Builder):
 
     @property
     def _groups(self) -> int:
-        g: int | None = self.given.g
-        return self.given.a * self.given.h + 1 if g is None else g
+        return group_links.groups_of(self.given.g, self._ports)
+
+    @property
+    def _ports(self) -> int:
+        ports: int = self.given.a * self.given.h
+        return ports
 
     @property
     def _rounds(self) -> int:
-        return group_links.rounds(self._groups, self.given.a * self.given.h)
+        return group_links.rounds(self._groups, self._ports)
 
 
 PLUGIN = Dragonfly

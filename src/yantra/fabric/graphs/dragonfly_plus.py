@@ -62,15 +62,12 @@ class DragonflyPlus(Builder):
     }
 
     def refuses(self) -> tuple[str, str] | None:
-        most = self.given.spines * self.given.h + 1
-        if self._groups > most:
-            return "g", f"expected at most spines h + 1 = {most} groups, got {self._groups}"
-        return None
+        return group_links.refusal(self._groups, self._ports, "spines h")
 
     def size(self) -> Size:
         given, groups = self.given, self._groups
         ranks = groups * given.leaves * given.ranks_per_leaf
-        times = group_links.rounds(groups, given.spines * given.h)
+        times = group_links.rounds(groups, self._ports)
         local = groups * given.leaves * given.spines
         cables = ranks + local + groups * (groups - 1) // 2 * times
         return Size(ranks, ranks + groups * (given.leaves + given.spines), 2 * cables)
@@ -90,8 +87,12 @@ class DragonflyPlus(Builder):
 
     @property
     def _groups(self) -> int:
-        g: int | None = self.given.g
-        return self.given.spines * self.given.h + 1 if g is None else g
+        return group_links.groups_of(self.given.g, self._ports)
+
+    @property
+    def _ports(self) -> int:
+        ports: int = self.given.spines * self.given.h
+        return ports
 
 
 PLUGIN = DragonflyPlus

@@ -1,13 +1,14 @@
 """A drawing of a graph as SVG: ranks below, switches above them by their distance, cables between.
 
 Graphs without switches are drawn as points of their grid, or around a circle. A cable is as wide as
-its rate, its colour is that of its label. What cannot be told apart any more is refused.
+its rate, its colour is that of its label; or, where loads are given, each direction is drawn for
+itself with the colour of its load. What cannot be told apart any more is refused.
 """
 
 from __future__ import annotations
 
 from math import cos, log2, pi, sin
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -23,6 +24,8 @@ MOST_DEVICES, MOST_CABLES = 3000, 20_000
 """The largest graph that is drawn."""
 
 _STEP, _EDGE, _RADIUS = 36.0, 40.0, 7.0
+_LEGEND = 360.0  # the width of its texts
+_HEAT = ((196, 200, 204), (240, 214, 96), (240, 150, 40), (214, 60, 40), (120, 0, 40))
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666")
 _STYLE = """text{font:11px sans-serif;fill:#222}.rank{fill:#fff;stroke:#222}
 .switch{fill:#222}.nic{fill:#999}svg{background:#fff}
@@ -30,26 +33,47 @@ _STYLE = """text{font:11px sans-serif;fill:#222}.rank{fill:#fff;stroke:#222}
 .switch{fill:#ddd}svg{background:#111}}"""
 
 
-def drawing(graph: Graph, title: str) -> str:
-    """Return the SVG of a graph. Raises ConfigError if it is too large to be read."""
-    cables = _cables(graph)
-    labels = list(dict.fromkeys(label for _, _, label in cables))
-    if graph.devices > MOST_DEVICES or len(cables) > MOST_CABLES:
-        problem = f"{graph.devices} devices and {len(cables)} cables are too many to draw"
+def check_size(graph: Graph) -> None:
+    """Raise ConfigError if a graph is too large to be read."""
+    cables = len(_pairs(graph, directed=False)[0])
+    if graph.devices > MOST_DEVICES or cables > MOST_CABLES:
+        problem = f"{graph.devices} devices and {cables} cables are too many to draw"
         limit = f"expected at most {MOST_DEVICES} and {MOST_CABLES}"
         raise ConfigError("--svg", f"{problem}; {limit}, so draw a smaller one of the kind")
-    points = _points(graph)
+
+
+def drawing(graph: Graph, title: str, loads: NDArray[np.float64] | None = None) -> str:
+    """Return the SVG of a graph. Raises ConfigError if it is too large to be read.
+
+    `loads` are shares of what each link can carry, by link.
+    """
+    check_size(graph)
+    points = places(graph)
     points = points - points.min(axis=0) + _EDGE
     width, height = points.max(axis=0) + _EDGE
-    legend = len(labels) * 16.0 + 10
+    if loads is None:
+        cables = _cables(graph)
+        labels = list(dict.fromkeys(label for _, _, label in cables))
+        lines, keys = _lines(graph, cables, labels, points), _legend(labels, height)
+    else:
+        lines, keys = _loaded(graph, loads, points), _scale(height)
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" '
-        f'height="{height + legend:.0f}" role="img" aria-label={quoteattr(title)}>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{max(width, _LEGEND):.0f}" '
+        f'height="{height + 16.0 * len(keys) + 10:.0f}" role="img" aria-label={quoteattr(title)}>'
         f"<title>{escape(title)}</title><style>{_STYLE}</style>"
     )
-    parts = [head, *_lines(graph, cables, labels, points), *_marks(graph, points)]
-    parts += _legend(labels, height)
-    return "\n".join(parts) + "\n</svg>\n"
+    return "\n".join([head, *lines, *_marks(graph, points), *keys]) + "\n</svg>\n"
+
+
+def _pairs(graph: Graph, directed: bool) -> tuple[Any, Any, Any]:
+    """Return a link, the pair of each link and how many it has, for every two devices joined."""
+    start, end = graph.links.start.astype(np.int64), graph.links.end.astype(np.int64)
+    if not directed:
+        start, end = np.minimum(start, end), np.maximum(start, end)
+    found = np.unique(
+        start * graph.devices + end, return_index=True, return_inverse=True, return_counts=True
+    )
+    return found[1], found[2], found[3]
 
 
 def _cables(graph: Graph) -> list[tuple[int, int, str]]:
@@ -66,7 +90,8 @@ def _cables(graph: Graph) -> list[tuple[int, int, str]]:
     return found
 
 
-def _points(graph: Graph) -> NDArray[np.float64]:
+def places(graph: Graph) -> NDArray[np.float64]:
+    """Return where each device is drawn: across and down, in units of the picture."""
     if graph.devices > graph.ranks:
         return _rows(graph)
     grid = graph.coordinates
@@ -131,6 +156,62 @@ def _lines(
             f"{rate_said}, {latency}, {number} directed</title></path>"
         )
     return lines
+
+
+def _loaded(graph: Graph, loads: NDArray[np.float64], points: NDArray[np.float64]) -> list[str]:
+    """Return a line for each direction between two devices, the busiest on top."""
+    first, pair, number = _pairs(graph, directed=True)
+    most = np.zeros(len(first))
+    np.maximum.at(most, pair, loads)
+    total = np.bincount(pair, loads, len(first))
+    lines = []
+    for at in np.argsort(most, kind="stable").tolist():
+        link = int(first[at])
+        start, end = int(graph.links.start[link]), int(graph.links.end[link])
+        load = f"{100 * most[at]:.1f} % in use"
+        if number[at] > 1:
+            load += f", {number[at]} links with {100 * total[at] / number[at]:.1f} % on average"
+        rate = units.format_bandwidth(float(graph.links.bytes_per_ns[link]) * 1e9)
+        ends = f"{graph.name_of(start)} to {graph.name_of(end)}"
+        label = graph.labels[int(graph.links.label[link])]
+        wide = 1.2 + 2.8 * min(most[at], 1.0)
+        lines.append(
+            f'<path d="{_beside(points[start], points[end])}" stroke="{heat(most[at])}" '
+            f'stroke-width="{wide:.1f}" fill="none"><title>{escape(ends)} ({escape(label)}): '
+            f"{load}, {rate}</title></path>"
+        )
+    return lines
+
+
+def heat(load: float) -> str:
+    """Return the colour of a load: from grey over yellow and orange to dark red."""
+    at = min(max(load, 0.0), 1.0) * (len(_HEAT) - 1)
+    low = min(int(at), len(_HEAT) - 2)
+    mixed = (
+        round(one + (at - low) * (other - one))
+        for one, other in zip(_HEAT[low], _HEAT[low + 1], strict=True)
+    )
+    return "#" + "".join(f"{part:02x}" for part in mixed)
+
+
+def _beside(start: NDArray[np.float64], end: NDArray[np.float64]) -> str:
+    """Return a bow to the left of the way, so that both directions show."""
+    (x1, y1), (x2, y2) = start, end
+    long = float(np.hypot(x2 - x1, y2 - y1)) or 1.0
+    aside = min(4 + 0.02 * long, 14.0) * np.array([y2 - y1, x1 - x2]) / long
+    x, y = (start + end) / 2 + aside
+    return f"M{x1:.1f} {y1:.1f}Q{x:.1f} {y:.1f} {x2:.1f} {y2:.1f}"
+
+
+def _scale(top: float) -> list[str]:
+    """Return the legend of loads, as two lines."""
+    boxes = [
+        f'<rect x="{10 + 12 * at}" y="{top - 8:.0f}" width="12" height="10" '
+        f'fill="{heat(at / 10)}"/>'
+        for at in range(11)
+    ]
+    text = f'<text x="150" y="{top:.0f}">0 to 100 % of what a link can carry</text>'
+    return ["".join(boxes), text]
 
 
 def _way(start: NDArray[np.float64], end: NDArray[np.float64], is_grid: bool) -> str:

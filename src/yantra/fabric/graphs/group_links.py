@@ -19,6 +19,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def groups_of(said: int | None, ports: int) -> int:
+    """Return how many groups there are: as said, or the most that have a cable to all others.
+
+    `ports` are those of a group to other groups.
+    """
+    return ports + 1 if said is None else said
+
+
+def refusal(groups: int, ports: int, words: str) -> tuple[str, str] | None:
+    """Return the key and the problem where groups have too few ports; `words` say what has them."""
+    if groups <= ports + 1:
+        return None
+    return "g", f"expected at most {words} + 1 = {ports + 1} groups, got {groups}"
+
+
 def rounds(groups: int, ports: int) -> int:
     """Return how many cables join any two groups."""
     return ports // (groups - 1) if groups > 1 else 0

@@ -1,4 +1,4 @@
-// Bandwidth over time: for each dimension of the network, the share of its links in use.
+// Bandwidth over time: for each dimension of the network, or label of its links, the share in use.
 
 import { drawnToFit, legendOf, stepChart } from "./chart.js";
 import { byId, el } from "./dom.js";
@@ -9,8 +9,8 @@ const HEIGHT = 130;
 export function drawBandwidth(page, columns) {
   const box = byId("bandwidth");
   if (box === null || page.network.utilisation === null) return;
-  const series = page.network.dimensions.map((name, at) => ({
-    name: `dimension ${at}: ${name}`,
+  const series = page.network.labels.map((name, at) => ({
+    name,
     series: `s${at % 10}`,
     points: [],
   }));

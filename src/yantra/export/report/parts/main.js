@@ -34,7 +34,7 @@ async function start() {
   }
   drawBandwidth(page, columns);
   drawRoofline(page, columns);
-  drawTopology(page);
+  drawTopology(page, columns);
   drawMemory(page, columns);
   document.documentElement.dataset.ready = "yes";
 }

@@ -1,0 +1,61 @@
+"""A table that is written while it grows: CSV, packed where the name ends in .gz, or Parquet.
+
+The file appears whole under its name at the end. Until then it has a temporary name; if the command
+is interrupted, the rows that are complete are kept under `yantra.base.output.partial_name`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from yantra import _core
+from yantra.base.output import Path, whole_bytes, whole_file
+from yantra.export.texts import Texts
+from yantra.result import Table
+from yantra.result.columns import as_cells
+from yantra.result.frames import batches, needed, schema_of
+
+Add = Callable[[Table], None]
+"""Adds the rows of a table, which has the columns of the first one."""
+
+
+@contextmanager
+def growing_table(path: Path, first: Table) -> Iterator[Add]:
+    """Yield what adds rows to a file; `first` says which columns it has, and is not added.
+
+    Raises ConfigError where the file cannot be written, UnsupportedError where Parquet lacks its
+    package.
+    """
+    if str(path).endswith(".parquet"):
+        with _parquet(path, first) as add:
+            yield add
+        return
+    writer = _core.TableWriter(json=False)
+    texts = Texts(writer)
+    with whole_bytes(path, keeps_partial=True) as file:
+        file.write((",".join(first.columns) + "\r\n").encode())
+
+        def add_rows(table: Table) -> None:
+            for parts in table.parts():
+                file.write(writer.rows([as_cells(part, texts) for part in parts]))
+            file.flush()
+
+        yield add_rows
+
+
+@contextmanager
+def _parquet(path: Path, first: Table) -> Iterator[Add]:
+    pyarrow = needed("pyarrow", "parquet", "tables")
+    from pyarrow import parquet  # type: ignore[import-untyped]
+
+    with (
+        whole_file(path, keeps_partial=True) as name,
+        parquet.ParquetWriter(name, schema_of(first, pyarrow)) as writer,
+    ):
+
+        def add_rows(table: Table) -> None:
+            for batch in batches(table, pyarrow):
+                writer.write_batch(batch)
+
+        yield add_rows

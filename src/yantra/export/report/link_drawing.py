@@ -1,0 +1,135 @@
+"""What the drawings of the network are made of; a fabric as a drawing, and the load of its links.
+
+Load over time is the share of what a link can carry in each of equal stretches of the run, in
+thousandths, for the links that are drawn.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from yantra.export.report.run import Run
+from yantra.fabric.graphs.drawing import places
+from yantra.fabric.graphs.graph import Graph
+from yantra.result.network import link_rates
+
+MOST_DEVICES, MOST_LINKS = 600, 4000
+"""The largest fabric that is drawn: devices, and pairs of devices with a link."""
+FRAMES = 60
+"""Stretches of the run in which load is shown."""
+
+_PIXELS = 36.0  # between neighbours in a drawing of a fabric
+
+Device = int | tuple[int, int, int]
+"""A rank, or a switch: its dimension, its group (the lowest rank) and its number. Of a fabric the
+number of the device."""
+
+Place = tuple[float, float, float, float]
+"""Where a device is drawn: left, top, right, bottom; a rank is a point, a switch may be a bar."""
+
+
+class Link(NamedTuple):
+    """A directed link as it is drawn, with its load in the whole run, None if it carried nothing.
+
+    `rows` are those of `Result.links` that it stands for; without, the load is that of its
+    dimension.
+    """
+
+    source: Device
+    destination: Device
+    dimension: int
+    load: float | None
+    bytes: int
+    rows: tuple[int, ...] = ()
+
+
+class Drawing(NamedTuple):
+    """Devices with their places, and links between them; `title` says what is drawn.
+
+    `names` are those of all devices, empty where ranks are called by number. Devices of a number
+    from `ranks` on are no ranks.
+    """
+
+    title: str
+    places: dict[Device, Place]
+    links: list[Link]
+    names: dict[Device, str]
+    ranks: int = 2**32
+
+
+def too_large(graph: Graph) -> str:
+    """Return why a fabric is not drawn; empty if it is."""
+    links = len(np.unique(_pairs(graph)))
+    if graph.devices <= MOST_DEVICES and links <= MOST_LINKS:
+        return ""
+    return (
+        f"{graph.devices:,} devices and {links:,} links are too many to draw; the busiest links "
+        "are in the table."
+    )
+
+
+def fabric_drawing(run: Run, graph: Graph) -> Drawing:
+    """Return a fabric, each direction between two devices as one link.
+
+    Links between the same two devices are drawn as one: its load is that of the busiest, its bytes
+    are those of all.
+    """
+    points = places(graph) / _PIXELS
+    points = points.round(3)
+    pair, first = np.unique(_pairs(graph), return_index=True)
+    start, end, label = graph.links.start, graph.links.end, graph.links.label
+    found = {
+        int(at): Link(int(start[link]), int(end[link]), int(label[link]), None, 0)
+        for at, link in zip(pair, first, strict=True)
+    }
+    links = run.result.outcome.links
+    for row, (link, load) in enumerate(zip(links, loads(run), strict=True)):
+        at = int(link.source or 0) * graph.devices + int(link.destination or 0)
+        known = found[at]
+        found[at] = known._replace(
+            load=max(known.load or 0.0, load),
+            bytes=known.bytes + link.use.bytes,
+            rows=(*known.rows, row),
+        )
+    where: dict[Device, Place] = {
+        device: (float(x), float(y), float(x), float(y)) for device, (x, y) in enumerate(points)
+    }
+    named: dict[Device, str] = {device: graph.name_of(device) for device in range(graph.devices)}
+    title = f"{graph.ranks:,} ranks, {graph.devices - graph.ranks:,} switches and network cards"
+    return Drawing(title, where, list(found.values()), named, graph.ranks)
+
+
+def loads(run: Run) -> list[float]:
+    """Return, by row of `Result.links`, what a link carried over what it could have in the run."""
+    result = run.result
+    rates = link_rates(result.model, result.outcome.links)
+    sizes = (link.use.bytes for link in result.outcome.links)
+    return [
+        size / (rate * result.makespan_ns) if result.makespan_ns else 0.0
+        for size, rate in zip(sizes, rates, strict=True)
+    ]
+
+
+def _pairs(graph: Graph) -> Any:
+    return graph.links.start.astype(np.int64) * graph.devices + graph.links.end
+
+
+def load_over_time(run: Run, drawings: list[Drawing]) -> dict[str, Any] | None:
+    """Embed the load of all drawn links that carried something, one link after the other.
+
+    They are counted in the order of the drawings and their links. None where no link is known, or
+    the run was not recorded.
+    """
+    drawn = [link.rows for drawing in drawings for link in drawing.links if link.rows]
+    if not drawn or not run.result.recorded:
+        return None
+    table = run.result.recording.link_utilisation(bins=FRAMES)
+    rates = np.array(link_rates(run.result.model, run.result.outcome.links))
+    share = table["utilisation"].reshape(len(rates), FRAMES)
+    rates = np.where(np.isfinite(rates), rates, 1.0)
+    means = [np.average(share[list(rows)], axis=0, weights=rates[list(rows)]) for rows in drawn]
+    thousandths = np.rint(1000 * np.array(means)).astype(np.int64)
+    run.columns.add("load.share", thousandths.ravel())
+    return {"frames": FRAMES}

@@ -1,0 +1,155 @@
+"""What each link of a recorded run carried, from change to change, and whose bytes they were.
+
+`link_rates` has a row for each stretch in which a link carried at one rate: rate times time, summed
+up over a link, is what it carried. Where messages share links they are the rates of the solver;
+where a link carries one message at a time, its own. `link_flows` has a row for each time that bytes
+of a message held a link. Both name links by their row in `Result.links`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from yantra.base.errors import UnsupportedError
+from yantra.result.columns import Coded, Reals, Ticks
+from yantra.result.network import link_rates as full_rates
+from yantra.result.table import Column, Table
+
+if TYPE_CHECKING:
+    from yantra import _core
+    from yantra.compile import Model
+
+_MOST_ROWS = 10_000_000
+
+
+class LinkName(NamedTuple):
+    """How a link is called: by its label or dimension, and by what it leads from and to."""
+
+    label: str
+    source: str
+    destination: str
+
+    @property
+    def text(self) -> str:
+        """Return it in words."""
+        return f"{self.source} to {self.destination} ({self.label})"
+
+
+def link_names(model: Model, links: list[_core.LinkRecord]) -> list[LinkName]:
+    """Return the names of links: devices by theirs in the fabric, else ranks and switches."""
+    graph = model.graph
+    if graph is not None:
+        return [
+            LinkName(
+                graph.labels[link.dimension],
+                _device(graph, link.source),
+                _device(graph, link.destination),
+            )
+            for link in links
+        ]
+    ranks = model.ranks
+    return [
+        LinkName(
+            f"dimension {link.dimension}", _end(link.source, ranks), _end(link.destination, ranks)
+        )
+        for link in links
+    ]
+
+
+def _device(graph: Any, device: int | None) -> str:
+    assert device is not None  # of a fabric all ends are devices
+    name: str = graph.name_of(device)
+    return name
+
+
+def _end(end: int | None, ranks: int) -> str:
+    if end is None:
+        return "switch"
+    return f"rank {end}" if end < ranks else f"switch {end - ranks}"
+
+
+def rate_table(model: Model, outcome: _core.Outcome, recording: _core.Recording) -> Table:
+    """One row per link and stretch of one rate, by link and then in the order of time.
+
+    `link` is the row of `Result.links`; a link that carries nothing has no row for that time.
+    `utilisation` is the rate over what the link can carry, 0 where that is without limit.
+    """
+    links = outcome.links if model.keeps_links else []
+    rates = recording.link_rates(model.native)
+    names = link_names(model, links)
+    capacity = full_rates(model, links)
+
+    def utilisation() -> list[float]:
+        each = zip(rates.row, rates.bytes_per_ns, strict=True)
+        return [rate / capacity[row] for row, rate in each]
+
+    columns: dict[str, Column] = {
+        "link": ("whole", lambda: rates.row),
+        **_named(rates.row, names),
+        "from_ns": ("real", lambda: _reals(rates.from_ns)),
+        "to_ns": ("real", lambda: _reals(rates.to_ns)),
+        "bytes_per_ns": ("real", lambda: _reals(rates.bytes_per_ns)),
+        "utilisation": ("real", utilisation),
+    }
+    return Table("link_rates", len(rates.row), columns)
+
+
+def flow_table(
+    model: Model,
+    outcome: _core.Outcome,
+    recording: _core.Recording,
+    rows: Sequence[int] | None = None,
+) -> Table:
+    """One row per link and message that crossed it, of some rows of `Result.links`, or of all.
+
+    `sender` and `receiver` are ranks, `node` the id of the node that sent the message. Between
+    `start_ns` and `end_ns` its bytes held the link. By link and then in the order of starts. Of a
+    folded run it has one link of each class of links that are alike, and one rank of each class of
+    ranks. Raises UnsupportedError for some rows of a folded run, and for more than ten million.
+    """
+    if outcome.folded and rows is not None:
+        raise UnsupportedError(
+            "the run was folded, so it does not say which messages crossed a link; run all ranks "
+            "(yantra run --fold off)"
+        )
+    links = outcome.links if model.keeps_links else []
+    wanted = list(range(len(links)) if rows is None else rows)
+    crossed = sum(links[row].use.messages for row in wanted)
+    if crossed > _MOST_ROWS:
+        raise UnsupportedError(f"{crossed} messages crossed links, more than ten million rows")
+    found = recording.link_crossings(model.native, wanted)
+    messages = recording.messages(model.native)
+    names = link_names(model, links)
+
+    def of_message(column: memoryview[int]) -> Callable[[], array[int]]:
+        return lambda: array("Q", (column[at] for at in found.message))
+
+    def times(ticks: memoryview[int]) -> Column:
+        return "real", lambda: Ticks(ticks, model.ticks_per_ns)
+
+    columns: dict[str, Column] = {
+        "link": ("whole", lambda: found.row),
+        **_named(found.row, names),
+        "sender": ("whole", of_message(messages.source)),
+        "receiver": ("whole", of_message(messages.destination)),
+        "node": ("id", of_message(messages.node)),
+        "bytes": ("whole", lambda: found.bytes),
+        "start_ns": times(found.start),
+        "end_ns": times(found.end),
+    }
+    return Table("link_flows", len(found.row), columns)
+
+
+def _named(rows: memoryview[int], names: list[LinkName]) -> dict[str, Column]:
+    """Return the columns with the names of links."""
+
+    def column(part: int) -> Column:
+        return "text", lambda: Coded(array("Q", rows), [name[part] for name in names])
+
+    return {name: column(part) for part, name in enumerate(LinkName._fields)}
+
+
+def _reals(values: memoryview[Any]) -> Reals:
+    return Reals(values.cast("B").cast("Q"))
