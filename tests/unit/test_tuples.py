@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import typing
 from collections.abc import Callable
@@ -55,6 +56,9 @@ USES: dict[str, Callable[[Any], Any]] = {
     "words": lambda kind: repr(kind(1)).replace(kind.__name__, ""),
     "no dictionary": lambda kind: hasattr(kind(1), "__dict__"),
     "help": lambda kind: kind.__doc__,
+    "signature": lambda kind: [
+        (one.name, one.default) for one in inspect.signature(kind).parameters.values()
+    ],
 }
 
 

@@ -31,6 +31,24 @@ else:
             body |= {"_fields": fields, "_field_defaults": defaults}
             return super().__new__(kind, name, bases, body)
 
+        @property
+        def __signature__(cls) -> Any:
+            """What `inspect` and `help` show of the constructor, before it is made, too."""
+            if "_fields" not in cls.__dict__:
+                raise AttributeError("__signature__")
+            from inspect import Parameter, Signature
+
+            kind, default = Parameter.POSITIONAL_OR_KEYWORD, cls._field_defaults
+            return Signature(
+                Parameter(
+                    name,
+                    kind,
+                    default=default.get(name, Parameter.empty),
+                    annotation=cls.__annotations__[name],
+                )
+                for name in cls._fields
+            )
+
     class NamedTuple(tuple, metaclass=_Kind):
         """See `typing.NamedTuple`."""
 
