@@ -35,6 +35,11 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     assert device.is_char_device()
 
 
+def test_what_no_file_can_be_called_is_an_error_of_the_user() -> None:
+    with pytest.raises(ConfigError, match="cannot be written: not a path"):
+        write_text("a\0b", "text")
+
+
 def test_a_folder_is_an_error_of_the_user(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be written"):
         write_text(tmp_path, "text")

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import IO, cast
 
-from yantra.base.errors import ConfigError
+from yantra.base.errors import ConfigError, show
 
 Path = str | os.PathLike[str]
 
@@ -41,6 +41,8 @@ def whole_file(path: Path, *, keeps_partial: bool = False) -> Iterator[str]:
     Raises ConfigError when the file cannot be written; the block may raise what it likes.
     """
     where = os.fspath(path)
+    if "\0" in where:
+        raise ConfigError(show(where), "cannot be written: not a path")
     in_place = os.path.exists(where) and not os.path.isfile(where) and not os.path.isdir(where)
     unfinished = where if in_place else f"{where}.{os.urandom(4).hex()}.tmp"
     lock = None
