@@ -99,7 +99,7 @@ inline u32 Exchange::step_in_step(const EventRun& run, u32 at, u32 until) {
         return at;
     }
     const Packets& x = of(ChunkId(event->a));
-    if (event->kind.kind() == handed_over && x.reduce_ticks != not_reduced) {
+    if (event->kind.kind() == handed_over && x.reduce_ticks < shares_memory) {
         return reduce_in_step(run, at, until);
     }
     return x.way.use != nullptr ? send_in_step(run, at, until) : send_over_links(run, at, until);
@@ -119,7 +119,7 @@ u32 Exchange::reduce_in_step(const EventRun& run, u32 at, u32 until) {
         }
         const Packets& x = packets[event->a];
         const u64 ticks = x.reduce_ticks;
-        if (x.reduce_run != event->b || ticks == not_reduced || ticks == 0) {
+        if (x.reduce_run != event->b || ticks >= shares_memory || ticks == 0) {
             break;
         }
         events.turn_only(ActorId(batch), now + ticks, {Owner::exchange, reduced});

@@ -65,6 +65,13 @@ public:
         }
     }
     template <class Visit>
+    void each(ChunkLine& items, Visit&& visit) {
+        note(items);
+        for (ChunkId item : items) {
+            visit(item);
+        }
+    }
+    template <class Visit>
     void each_membership(Visit&&) {}
 
     // All fields of an object were handed over. Of `completions` among them, their fields were, and so
