@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, ClassVar, get_args, get_type_hints
 
 from yantra.base.documents import parse_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got, show
@@ -127,7 +127,8 @@ def _check_types(fields: Mapping[str, Any], spelling: Mapping[str, str], where: 
 
 
 def _words(field: str) -> tuple[str, ...]:
-    return get_args(get_type_hints(Transformer)[field])
+    # `ClassVar` is imported for type checkers only where records are made.
+    return get_args(get_type_hints(Transformer, localns={"ClassVar": ClassVar})[field])
 
 
 def _all(value: Any, kind: type) -> bool:
