@@ -1,0 +1,175 @@
+"""nccl: what NCCL's tuner takes for a collective, for as long as the tuner expects it to take.
+
+    selection: {kind: nccl, options: {gpu: ampere, cpu: amd, graphs: [
+      {algorithm: Ring, channels: 24, intra: 10 GB/s},
+      {algorithm: Tree, channels: 24, intra: 10 GB/s},
+      {algorithm: Ring, nodes: several, channels: 16, intra: 12 GB/s, inter: 12 GB/s}]}}
+
+`graphs` are those that NCCL prints with `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH`: "Pattern 4 ...
+nChannels 16, bw 24.0/24.0" (inside a node, between nodes) is a ring, 1 to 3 a tree, 5 NVLS, 6
+CollNetDirect. NCCL searches them for each communicator, so `local` may restrict one to groups with
+so many ranks in a node.
+
+A collective then is one phase without messages, as with `measured`. Trade-off: nothing that shares
+a link slows it down; and NCCL made the tuner to choose, so its times are off by tens of percent.
+All-to-alls are sends to NCCL, and keep the algorithm of the scenario. Source:
+yantra.collectives.nccl.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Literal
+
+from yantra.base.errors import ConfigError
+from yantra.base.fields import Choice as Name
+from yantra.base.fields import Flag, Many, Quantity, Section, Whole
+from yantra.base.records import Record
+from yantra.collectives.nccl.constants import Algorithm, Cpu, Gpu
+from yantra.collectives.nccl.system import Graph, System
+from yantra.collectives.nccl.table import KINDS, Table, tuner_table
+from yantra.collectives.nccl.tuner import chosen, segments
+from yantra.collectives.selection.selection import Choice, Group, Selection, Timed
+
+Nodes = Literal["one", "several"]
+_MOST_BYTES = 1 << 43
+_GATHERED = "all_gather"  # traces state the part of one rank, NCCL counts all of them
+
+
+class GraphLine(Record):
+    """A graph of an algorithm, and the groups that have it; bandwidths per channel."""
+
+    algorithm: Algorithm
+    channels: int
+    intra_bytes_per_ns: float
+    inter_bytes_per_ns: float = 0.0
+    nodes: Nodes = "one"
+    local: int = 0
+    nvlink: bool = True
+
+
+class Options(Record):
+    """The options of `nccl`."""
+
+    gpu: Gpu
+    cpu: Cpu
+    graphs: tuple[GraphLine, ...]
+    adapter_latency_ns: float = 0.0
+    ll128: bool = True
+    nvls: bool = False
+    collnet: bool = False
+
+
+_GRAPH = Section(
+    GraphLine,
+    {
+        "algorithm": ("algorithm", Name(Algorithm), "of which algorithm"),
+        "nodes": ("nodes", Name(Nodes), "for groups on one node, or on several"),
+        "local": ("local", Whole(at_least=0), "for groups with so many ranks in a node; 0: any"),
+        "channels": ("channels", Whole(at_least=1, at_most=64), "how many channels"),
+        "intra": (
+            "intra_bytes_per_ns",
+            Quantity("bandwidth", "GB/s", above=0),
+            "of a channel inside a node",
+        ),
+        "inter": (
+            "inter_bytes_per_ns",
+            Quantity("bandwidth", "GB/s", at_least=0),
+            "of a channel between nodes; by default as inside",
+        ),
+        "nvlink": ("nvlink", Flag(), "paths inside a node are NVLink, else PCI"),
+    },
+)
+
+
+class Nccl(Selection):
+    """What NCCL's tuner takes, and the time that it expects."""
+
+    options = Section(
+        Options,
+        {
+            "gpu": ("gpu", Name(Gpu), "the oldest GPU of a group"),
+            "cpu": ("cpu", Name(Cpu), "the CPUs, which LL and rings over nodes depend on"),
+            "graphs": ("graphs", Many(_GRAPH), "the last for a group and an algorithm counts"),
+            "adapter_latency": (
+                "adapter_latency_ns",
+                Quantity("time", "ns", at_least=0),
+                "of a network adapter",
+            ),
+            "ll128": ("ll128", Flag(), "LL128 is on, as between nodes over PXB or, on Hopper, PXN"),
+            "nvls": ("nvls", Flag(), "NVLink SHARP is on"),
+            "collnet": ("collnet", Flag(), "in-network reduction is on"),
+        },
+    )
+
+    def choices(self, kind: str, group: Group) -> Sequence[Choice]:
+        """Return the time of a collective by its size; nothing for kinds that NCCL has no tuner of.
+
+        Raises ConfigError for a group without a graph of Ring.
+        """
+        if kind not in KINDS or group.ranks < 2:
+            return []
+        table = tuner_table(self._system(group), kind)
+        return [Choice(0, Timed(_points(table), self._basis(table)))]
+
+    def _system(self, group: Group) -> System:
+        given: Options = self.given
+        local = max(1, min(group.local, group.ranks))
+        nodes = ceil(group.ranks / local)
+        where: Nodes = "one" if nodes == 1 else "several"
+        lines = [g for g in given.graphs if g.nodes == where and g.local in (0, local)]
+        graphs: dict[str, Graph] = {
+            line.algorithm: _graph(line, given.adapter_latency_ns) for line in lines
+        }
+        if "Ring" not in graphs:
+            raise ConfigError(
+                "collectives.selection.options.graphs",
+                f"no graph of Ring for {_placed(group.ranks, nodes)}; add one with "
+                f"nodes: {where}, and local: {local} or none",
+            )
+        for name in ("NVLS", "NVLSTree"):
+            if name in graphs and not graphs[name].nvlink:
+                raise ConfigError(
+                    "collectives.selection.options.graphs", f"{name} runs over NVLink alone"
+                )
+        return System(
+            ranks=group.ranks,
+            nodes=nodes,
+            gpu=given.gpu,
+            cpu=given.cpu,
+            graphs=graphs,
+            ll128=given.ll128,
+            nvls=given.nvls,
+            collnet=given.collnet,
+        )
+
+    def _basis(self, table: Table) -> str:
+        system = table.system
+        placed = _placed(system.ranks, system.nodes)
+        return f"what NCCL's tuner expects of {placed} with {system.gpu} GPUs"
+
+
+def _placed(ranks: int, nodes: int) -> str:
+    return f"{ranks} ranks on {nodes} {'node' if nodes == 1 else 'nodes'}"
+
+
+def _graph(line: GraphLine, latency_ns: float) -> Graph:
+    return Graph(
+        channels=line.channels,
+        intra=line.intra_bytes_per_ns,
+        inter=line.inter_bytes_per_ns or line.intra_bytes_per_ns,
+        nvlink=line.nvlink,
+        inter_latency_us=latency_ns / 1000.0,
+    )
+
+
+def _points(table: Table) -> tuple[tuple[int, float], ...]:
+    """Return (bytes as traces state them, ns) where the time is not a straight line."""
+    counted = table.system.ranks if table.kind == _GATHERED else 1
+    ends = (end // counted for end in segments(table, _MOST_BYTES))
+    stated = sorted({size for end in ends for size in (end, end + 1)})
+    return tuple((size, chosen(table, size * counted).time_us * 1000.0) for size in stated)
+
+
+PLUGIN = Nccl
