@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from yantra import _core
 from yantra.base.documents import Path
 from yantra.base.errors import DeadlockError, UnsupportedError
@@ -71,7 +73,8 @@ def run(
     """
     while True:
         result = _run_model(model, progress, fold, record, like, tell)
-        if result.makespan_ns <= model.failures.known_until_ns:
+        until_ns = model.failures.known_until_ns
+        if until_ns == inf or result.makespan_ns <= until_ns:
             return result
         model, tell = _drawn_further(model, result.makespan_ns), None
 
