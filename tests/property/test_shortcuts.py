@@ -67,6 +67,13 @@ def test_shortcuts_of_folded_runs_change_nothing_and_save_what_they_did(
     assert now[0] > runs or now[2] <= events
 
 
+def test_dimensions_take_turns_where_collectives_have_fewer_levels_than_others() -> None:
+    """Round robin, with an all-to-all of one level among collectives of three."""
+    for name, case in cases("repeated", range(3_000_320, 3_000_321)):
+        assert case.collectives.inter_dimension == "round_robin"
+        assert compared(compile(case), name) is not None
+
+
 def test_trees_that_take_turns_with_their_mirrors_are_skipped_by_two() -> None:
     """Every second all-reduce of ASTRA-sim's double tree runs from the other end."""
 

@@ -71,9 +71,11 @@ void Planner::order_levels(const CollectiveRequest& request, const Plan& plan) {
         std::reverse(order_.begin(), order_.end());
     }
     if (model_.system.inter_dimension == InterDimension::round_robin && plan.shared_load) {
+        // A collective before may have had more levels than this one.
         u32& rotation = state_.actors[request.actor].rotation;
-        std::rotate(order_.begin(), order_.begin() + rotation, order_.end());
-        rotation = (rotation + 1) % static_cast<u32>(order_.size());
+        const auto levels = static_cast<u32>(order_.size());
+        std::rotate(order_.begin(), order_.begin() + rotation % levels, order_.end());
+        rotation = (rotation + 1) % levels;
     }
 }
 
