@@ -195,33 +195,37 @@ void FlowNetwork::send(const Message& message, Notice arrived, Notice departed) 
         schedule_background();
     }
     const u32 number = transits_.take();
-    const u64 most = std::max<u64>(message.bytes, 1);
-    const u32 parts = is_parted_ ? static_cast<u32>(std::min<u64>(options_.parts, most)) : 1;
-    transits_[number] = {none, parts, arrived, departed, !departed.kind.is_none(), false};
+    transits_[number] = {none, parts_of(message.bytes), arrived, departed, !departed.kind.is_none(), false};
     probe_.sent(number);
-    const u32 from = ways_->place(message.src);
-    const u32 to = ways_->place(message.dst);
-    double alone_ns = 0.0;
-    double latency_ns = 0.0;
+    const Alone alone = send_parts(number, ways_->place(message.src), ways_->place(message.dst), message.bytes);
+    probe_.takes(scale_.ticks(alone.latency_ns));
+    if (!departed.kind.is_none()) {
+        queue_.schedule(queue_.now() + scale_.ticks(alone.transfer_ns), {Owner::network, leaves}, number);
+    }
+}
+
+u32 FlowNetwork::parts_of(u64 bytes) const {
+    return is_parted_ ? static_cast<u32>(std::min<u64>(options_.parts, std::max<u64>(bytes, 1))) : 1;
+}
+
+// Sends as many parts as are left of a transit.
+FlowNetwork::Alone FlowNetwork::send_parts(u32 transit, u32 from, u32 to, u64 bytes) {
+    const u32 parts = transits_[transit].parts_left;
+    Alone alone;
     for (u32 packet = 0; packet < parts; ++packet) {
-        const u32 number_of_route = route_of(from, to, packet);
-        const Route& route = routes_[number_of_route];
-        const u64 bytes = message.bytes / parts + (packet < message.bytes % parts ? 1 : 0);
-        alone_ns = std::max(alone_ns, static_cast<double>(bytes) / route.bytes_per_ns);
-        latency_ns = std::max(latency_ns, route.way.latency_ns);
         Part part;
-        part.transit = number;
+        part.transit = transit;
         part.from = from;
         part.to = to;
         part.packet = packet;
-        part.route = number_of_route;
-        part.bytes = bytes;
+        part.route = route_of(from, to, packet);
+        part.bytes = bytes / parts + (packet < bytes % parts ? 1 : 0);
+        const Route& route = routes_[part.route];
+        alone.transfer_ns = std::max(alone.transfer_ns, static_cast<double>(part.bytes) / route.bytes_per_ns);
+        alone.latency_ns = std::max(alone.latency_ns, route.way.latency_ns);
         send_part(part);
     }
-    probe_.takes(scale_.ticks(latency_ns));
-    if (!departed.kind.is_none()) {
-        queue_.schedule(queue_.now() + scale_.ticks(alone_ns), {Owner::network, leaves}, number);
-    }
+    return alone;
 }
 
 void FlowNetwork::send_part(const Part& sent) {

@@ -97,6 +97,12 @@ private:
         double alike_bytes_per_ns = 0.0;   // and of each of the flows alike
     };
 
+    // How long a message takes if it shares no link.
+    struct Alone {
+        double transfer_ns = 0.0;
+        double latency_ns = 0.0;
+    };
+
     double load(u32 link) const override;
     // Whether messages cross a link without sharing it.
     bool goes_by_formula(u32 link) const {
@@ -108,6 +114,8 @@ private:
     void carry(u32 route, i64 bytes, u32 messages);
     std::vector<LinkUse> rounded_use() const;
     u64 alone_ticks(u32 route, u64 bytes) const;
+    u32 parts_of(u64 bytes) const;
+    Alone send_parts(u32 transit, u32 from, u32 to, u64 bytes);
     void send_part(const Part& part);
     // Of flow_network_background.cpp.
     void start_background();

@@ -35,22 +35,11 @@ void FlowNetwork::start_background() {
 
 void FlowNetwork::send_in_background(const BackgroundFlow& flow) {
     const u32 number = transits_.take();
-    const u64 most = std::max<u64>(flow.bytes, 1);
-    const u32 parts = is_parted_ ? static_cast<u32>(std::min<u64>(options_.parts, most)) : 1;
     transits_[number] = {};
-    transits_[number].parts_left = parts;
+    transits_[number].parts_left = parts_of(flow.bytes);
     probe_.sent_by_nobody(number);
     ++under_way_;
-    for (u32 packet = 0; packet < parts; ++packet) {
-        Part part;
-        part.transit = number;
-        part.from = flow.from;
-        part.to = flow.to;
-        part.packet = packet;
-        part.route = route_of(flow.from, flow.to, packet);
-        part.bytes = flow.bytes / parts + (packet < flow.bytes % parts ? 1 : 0);
-        send_part(part);
-    }
+    send_parts(number, flow.from, flow.to, flow.bytes);
 }
 
 }  // namespace yantra

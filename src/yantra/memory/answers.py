@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
@@ -25,13 +26,8 @@ def ask(
 
     Raises ConfigError at `where` with the model's `name` and the row, where the answer is none.
     """
-    try:
-        with np.errstate(all="ignore"):
-            ns = np.ascontiguousarray(model.access(accesses, speeds), np.float64)
-    except YantraError:
-        raise
-    except Exception as error:
-        raise ConfigError(where, f"{name} failed: {what_was_raised(error)}") from error
+    with _told(name, where), np.errstate(all="ignore"):
+        ns = np.ascontiguousarray(model.access(accesses, speeds), np.float64)
     if ns.shape != (len(accesses),):
         problem = f"{name}: expected {len(accesses)} durations, one a row, got {ns.shape}"
         raise ConfigError(where, problem)
@@ -53,12 +49,8 @@ def ask_in_order(
 
     Raises ConfigError at `where` with the model's `name`, where the answer is none.
     """
-    try:
+    with _told(name, where):
         ns = np.array(model.in_order(touches, names, speeds), np.float64)
-    except YantraError:
-        raise
-    except Exception as error:
-        raise ConfigError(where, f"{name} failed: {what_was_raised(error)}") from error
     if ns.shape != (len(touches),):
         problem = f"{name}: expected {len(touches)} durations, one an access, got {ns.shape}"
         raise ConfigError(where, problem)
@@ -75,12 +67,8 @@ def hops_of(
 
     Raises ConfigError at `where` with the model's `name` where they cannot be.
     """
-    try:
+    with _told(name, where):
         pipeline = model.pipeline(speeds)
-    except YantraError:
-        raise
-    except Exception as error:
-        raise ConfigError(where, f"{name} failed: {what_was_raised(error)}") from error
     if pipeline is None:
         return None
     if not pipeline.hops or not 0.0 < pipeline.chunk_bytes < float("inf"):
@@ -95,3 +83,14 @@ def hops_of(
         problem = f"{name}: expected at least one rank per node, got {pipeline.ranks_per_node}"
         raise ConfigError(where, problem)
     return pipeline
+
+
+@contextmanager
+def _told(name: str, where: str) -> Iterator[None]:
+    """Tell what a model raises as an error at `where`; what Yantra raises stays as it is."""
+    try:
+        yield
+    except YantraError:
+        raise
+    except Exception as error:
+        raise ConfigError(where, f"{name} failed: {what_was_raised(error)}") from error
