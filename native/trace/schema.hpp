@@ -89,16 +89,18 @@ constexpr bool is_integer(AttributeKind kind) {
     return kind >= AttributeKind::int32 && kind <= AttributeKind::boolean && !is_list(kind);
 }
 
+// Outside of the function, which would copy the table each time.
+inline constexpr const char* kind_names[] = {
+    "none",        "",            "",           "double",        "double_list",  "float",
+    "float_list",  "int32",       "int32_list", "int64",         "int64_list",   "uint32",
+    "uint32_list", "uint64",      "uint64_list", "sint32",       "sint32_list",  "sint64",
+    "sint64_list", "fixed32",     "fixed32_list", "fixed64",     "fixed64_list", "sfixed32",
+    "sfixed32_list", "sfixed64",  "sfixed64_list", "bool",       "bool_list",    "string",
+    "string_list", "bytes",       "bytes_list"};
+
 // The name protobuf gives the kind, without its `_val`.
 constexpr const char* kind_name(AttributeKind kind) {
-    constexpr const char* names[] = {
-        "none",        "",            "",           "double",        "double_list",  "float",
-        "float_list",  "int32",       "int32_list", "int64",         "int64_list",   "uint32",
-        "uint32_list", "uint64",      "uint64_list", "sint32",       "sint32_list",  "sint64",
-        "sint64_list", "fixed32",     "fixed32_list", "fixed64",     "fixed64_list", "sfixed32",
-        "sfixed32_list", "sfixed64",  "sfixed64_list", "bool",       "bool_list",    "string",
-        "string_list", "bytes",       "bytes_list"};
-    return names[static_cast<std::uint8_t>(kind)];
+    return kind_names[static_cast<std::uint8_t>(kind)];
 }
 
 namespace field {  // field numbers of the messages
