@@ -29,6 +29,7 @@
 #include "trace/launches.hpp"
 #include "trace/tools/relative.hpp"
 #include "trace/trace.hpp"
+#include "trace/usual.hpp"
 
 namespace nb = nanobind;
 
@@ -149,6 +150,11 @@ std::shared_ptr<Graph> decode_graph(const nb::bytes& source, bool merge_duplicat
                                     const Launches* launches) {
     const std::string_view bytes(source.c_str(), source.size());
     const nb::gil_scoped_release unlocked;
+    if (!tensors && !collectives_in_order && launches == nullptr) {
+        if (std::optional<Graph> graph = usual_graph(bytes, kernels)) {
+            return std::make_shared<Graph>(*std::move(graph));
+        }
+    }
     Trace trace = decode(bytes, (tensors ? Reading::execution_and_tensors : Reading::execution) |
                                     (kernels ? Reading::execution_and_kernels : Reading::execution) |
                                     (launches ? Reading::execution_and_passes : Reading::execution));

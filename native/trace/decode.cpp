@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "trace/fields.hpp"
 #include "trace/kernel_sizes.hpp"
 #include "trace/legacy.hpp"
+#include "trace/name_order.hpp"
 
 namespace yantra {
 
@@ -287,45 +287,15 @@ private:
         return wanted_[known];
     }
 
-    // Nodes are alike, so a name mostly comes behind the one that it came behind before.
-    std::uint32_t attribute_name(std::string_view name, std::uint64_t end) {
-        Following& guess = following_[last_name_ % following_.size()];
-        if (guess.name == Interner::absent || !is_same(guess.text, name)) [[unlikely]] {
-            const std::uint32_t known = looked_up(name, end);
-            guess = {trace_.attribute_names.names()[known], known};
-        }
-        last_name_ = guess.name;
-        return guess.name;
-    }
-
     // Only a name not seen before needs to be looked at byte by byte.
-    std::uint32_t looked_up(std::string_view name, std::uint64_t end) {
-        const std::uint32_t known = trace_.attribute_names.find(name);
-        if (known != Interner::absent) [[likely]] {
-            return known;
-        }
-        check_utf8(name, end, "attr.name");
-        return trace_.attribute_names.intern(name);
-    }
-
-    // Names are short: a call to compare them would cost more than they do. The last word overlaps the one
-    // before it.
-    static bool is_same(const std::string& text, std::string_view name) {
-        const std::size_t size = name.size();
-        if (text.size() != size) {
-            return false;
-        }
-        const char* const a = text.data();
-        const char* const b = name.data();
-        if (size < 8) {
-            return std::equal(a, a + size, b);
-        }
-        for (std::size_t at = 0; at + 8 < size; at += 8) {
-            if (std::memcmp(a + at, b + at, 8) != 0) {
-                return false;
+    std::uint32_t attribute_name(std::string_view name, std::uint64_t end) {
+        return order_of_names_.number(name, [this, end](std::string_view text) {
+            const std::uint32_t known = trace_.attribute_names.find(text);
+            if (known == Interner::absent) {
+                check_utf8(text, end, "attr.name");
             }
-        }
-        return std::memcmp(a + size - 8, b + size - 8, 8) == 0;
+            return trace_.attribute_names.intern(text);
+        });
     }
 
     // The value is a oneof: the last one counts, but a list given in parts is put together.
@@ -395,13 +365,7 @@ private:
 
     Reading reading_;
     bool told_;  // the layout is known, not guessed
-    // Which name came behind another, by its number.
-    struct Following {
-        std::string text;
-        std::uint32_t name = Interner::absent;
-    };
-    std::array<Following, 64> following_;
-    std::uint32_t last_name_ = 0;
+    NameOrder order_of_names_;
     std::vector<char> wanted_;  // by attribute name
     bool begun_ = false;
     Trace trace_;

@@ -4,12 +4,8 @@
 #include "trace/graph.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstring>
-#include <functional>
-#include <limits>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -17,36 +13,16 @@
 #include "base/ensure.hpp"
 #include "base/wire.hpp"
 #include "trace/cycle.hpp"
+#include "trace/graph_parts.hpp"
 #include "trace/id_index.hpp"
 #include "trace/node_order.hpp"
+#include "trace/roles.hpp"
 
 namespace yantra {
 
 namespace {
 
-constexpr std::size_t max_count = std::numeric_limits<std::uint32_t>::max() - 1;
-constexpr std::size_t remembered_names = 4096;
-constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
-
 std::uint32_t narrow(std::size_t count) { return static_cast<std::uint32_t>(count); }
-
-// "comm_size" and the like: where the column of an attribute name lies in the graph.
-struct IntRole {
-    const char* name;
-    IntColumn Graph::* column;
-};
-constexpr std::array<IntRole, 12> int_roles{{{"is_cpu_op", &Graph::is_cpu_op},
-                                            {"comm_type", &Graph::comm_type},
-                                            {"comm_size", &Graph::comm_size},
-                                            {"comm_priority", &Graph::comm_priority},
-                                            {"comm_src", &Graph::comm_src},
-                                            {"comm_dst", &Graph::comm_dst},
-                                            {"comm_tag", &Graph::comm_tag},
-                                            {"num_ops", &Graph::num_ops},
-                                            {"tensor_size", &Graph::tensor_size},
-                                            {"duration_ns", &Graph::duration_ns},
-                                            {"msg_chunk_cnt", &Graph::msg_chunk_cnt},
-                                            {"total_chunk_cnt", &Graph::total_chunk_cnt}}};
 
 // A size as generators write it: "262144", or "262144.0" from floating-point arithmetic, cut to bytes.
 std::optional<std::uint64_t> whole_number(std::string_view digits) {
@@ -61,8 +37,6 @@ std::optional<std::uint64_t> whole_number(std::string_view digits) {
         std::all_of(stop + 1, end, [](char digit) { return digit >= '0' && digit <= '9'; });
     return fraction_is_digits ? std::optional(value) : std::nullopt;
 }
-
-enum class Role : std::uint8_t { none, integer, group, peer, involved, inputs, outputs, op_class, dtype, phase };
 
 class Builder {
 public:
@@ -80,7 +54,7 @@ public:
         duplicates();
         file_order();
         parents();
-        children();
+        add_children(graph_);
         attributes();
         cycles();
         graph_.diagnostics = std::move(findings_).take();
@@ -102,36 +76,11 @@ private:
         }
     }
 
-    // Micro-batches and layers give the same names again and again, so in large traces a name is looked
-    // for where one of its hash was put last.
     void names() {
-        graph_.name_at.reserve(size());
-        if (size() < 2 * remembered_names) {
-            for (std::uint32_t node = 0; node < size(); ++node) {
-                graph_.name_at.push_back(put(trace_.name(order_.last(node))));
-            }
-            return;
-        }
-        std::vector<std::uint32_t> last_put(remembered_names, nowhere);
+        NamePool pool(graph_, size());
         for (std::uint32_t node = 0; node < size(); ++node) {
-            const std::string_view name = trace_.name(order_.last(node));
-            std::uint32_t& at = last_put[std::hash<std::string_view>()(name) % remembered_names];
-            if (at == nowhere || graph_.name_there(at) != name) {
-                at = put(name);
-            }
-            graph_.name_at.push_back(at);
+            pool.add(trace_.name(order_.last(node)));
         }
-    }
-
-    std::uint32_t put(std::string_view name) {
-        const std::size_t at = graph_.name_bytes.size();
-        if (at + sizeof(std::uint32_t) + name.size() > max_count) {
-            throw TraceFault(0, "more than 4 GiB of names in one trace");
-        }
-        const auto length = static_cast<std::uint32_t>(name.size());
-        graph_.name_bytes.append(reinterpret_cast<const char*>(&length), sizeof(length));
-        graph_.name_bytes.append(name);
-        return static_cast<std::uint32_t>(at);
     }
 
     void duplicates() {
@@ -196,22 +145,6 @@ private:
         });
     }
 
-    void children() {
-        graph_.child_begin.assign(size() + 1U, 0);
-        for (const std::uint32_t parent : graph_.parent) {
-            ++graph_.child_begin[parent + 1];
-        }
-        std::partial_sum(graph_.child_begin.begin(), graph_.child_begin.end(),
-                         graph_.child_begin.begin());
-        graph_.child.resize(graph_.parent.size());
-        std::vector<std::uint32_t> next(graph_.child_begin.begin(), graph_.child_begin.end() - 1);
-        for (const std::uint32_t child : graph_.file_order) {
-            for (std::uint32_t i = graph_.parent_begin[child]; i < graph_.parent_begin[child + 1]; ++i) {
-                graph_.child[next[graph_.parent[i]]++] = child;
-            }
-        }
-    }
-
     void attributes() {
         graph_.pg_name.assign(size(), Graph::group_absent);
         learn_roles();
@@ -232,38 +165,7 @@ private:
 
     void learn_roles() {
         for (const std::string& name : trace_.attribute_names.names()) {
-            Role role = name == "pg_name"        ? Role::group
-                        : name == "comm_peer"    ? Role::peer
-                        : name == "involved_dim" ? Role::involved
-                        : name == "inputs"       ? Role::inputs
-                        : name == "outputs"      ? Role::outputs
-                                                 : Role::none;
-            IntColumn* column = nullptr;
-            for (const IntRole& known : int_roles) {
-                if (name == known.name) {
-                    role = Role::integer;
-                    column = &(graph_.*known.column);
-                }
-            }
-            roles_.push_back({role, column});
-            if (kernels_) {
-                learn_kernel_role(name);
-            }
-        }
-    }
-
-    void learn_kernel_role(const std::string& name) {
-        const Role label = name == "op_class" ? Role::op_class
-                           : name == "dtype"  ? Role::dtype
-                           : name == "phase"  ? Role::phase
-                                              : Role::none;
-        if (label != Role::none) {
-            roles_.back() = {label, nullptr};
-        }
-        const auto size = std::find(kernel_sizes.begin(), kernel_sizes.end(), name);
-        if (size != kernel_sizes.end()) {
-            const auto at = static_cast<std::size_t>(size - kernel_sizes.begin());
-            roles_.back() = {Role::integer, &graph_.kernel_size[at]};
+            roles_.push_back(role_of(name, graph_, kernels_));
         }
     }
 
@@ -428,7 +330,7 @@ private:
     Graph graph_;
     NodeOrder order_;
     DiagnosticList findings_;
-    std::vector<std::pair<Role, IntColumn*>> roles_;  // by attribute name index
+    std::vector<AttributeRole> roles_;  // by attribute name index
     Interner groups_;
     Interner peers_;
     Interner op_classes_;
@@ -456,16 +358,12 @@ bool Graph::has_errors() const {
     });
 }
 
-namespace {
-
 bool says_complete_order(const Trace& trace) {
     return std::ranges::any_of(trace.metadata_attributes(), [&](const Attribute& item) {
         return item.kind == AttributeKind::boolean && item.value != 0 &&
                trace.attribute_name(item) == complete_order_name;
     });
 }
-
-}  // namespace
 
 Graph build_graph(const Trace& trace, bool merge_duplicates, bool kernels) {
     Graph graph = Builder(trace, merge_duplicates, kernels).run();

@@ -111,4 +111,7 @@ struct Graph {
 // Throws TraceFault when the trace has 2^32 - 1 or more nodes or dependencies.
 Graph build_graph(const Trace& trace, bool merge_duplicates, bool kernels = false);
 
+// Whether the metadata of a trace say that its dependencies hold every order.
+bool says_complete_order(const Trace& trace);
+
 }  // namespace yantra

@@ -32,7 +32,7 @@ def build(target: str) -> Path:
     BUILD.mkdir(parents=True, exist_ok=True)
     guided = ["-O1", *CHECKS, "-fsanitize-coverage=trace-pc"]
     jobs = [
-        *((source, guided) for source in sorted((ROOT / "native" / "trace").glob("*.cpp"))),
+        *((source, guided) for source in sorted((ROOT / "native" / "trace").rglob("*.cpp"))),
         (HERE / f"{target}_target.cpp", guided),
         (HERE / "driver.cpp", ["-O2"]),
     ]

@@ -15,9 +15,11 @@
 #include "trace/decode.hpp"
 #include "trace/tools/encode.hpp"
 #include "trace/graph.hpp"
+#include "trace/roles.hpp"
 #include "trace/tools/relative.hpp"
 #include "trace/tools/stamp.hpp"
 #include "trace/tools/totals.hpp"
+#include "trace/usual.hpp"
 
 namespace {
 
@@ -108,6 +110,26 @@ std::string seed(bool every_kind, std::uint64_t nodes) {
     return encode(trace);
 }
 
+// As generators write them, ids in no order.
+std::string usual_seed() {
+    Trace trace;
+    add(trace, "complete_order", AttributeKind::boolean).value = 1;
+    trace.add_metadata();
+    for (const std::uint64_t id : {4U, 2U, 3U, 9U}) {
+        if (id != 4) {
+            trace.data_dep.push_back(4);
+            trace.ctrl_dep.push_back(2);
+        }
+        add(trace, "is_cpu_op", AttributeKind::boolean).value = id % 2;
+        add(trace, "comm_size", AttributeKind::int64).value = id << 20U;
+        add(trace, "m", AttributeKind::uint64).value = id;
+        add_text(trace, "pg_name", AttributeKind::string, id % 2 == 0 ? "tp" : "dp");
+        add_text(trace, "dtype", AttributeKind::string, id % 3 == 0 ? "bf16" : "fp8");
+        trace.add_node({id, "mb0.attention", static_cast<std::int32_t>(id % 8), 0, id, 0});
+    }
+    return encode(trace);
+}
+
 // Files of the layouts before 0.0.4, every field of which is there once.
 std::string old_number(std::uint32_t field, std::uint64_t value) {
     std::string out;
@@ -173,6 +195,7 @@ std::vector<std::string> seeds() {
     return {seed(false, 1),
             seed(true, 2),
             seed(false, 12),
+            usual_seed(),
             old_properties(),
             old_attributes("fisfis", false),
             old_attributes("bfisbfis", false),
@@ -195,6 +218,38 @@ void check_reading_for_a_run(std::string_view bytes, Layout layout, const Graph&
             "other attributes");
     require(run.inputs.size_bytes == whole.inputs.size_bytes, "tensors");
     decode(bytes, Reading::execution);
+}
+
+bool is_same(const IntColumn& a, const IntColumn& b) { return a.value == b.value && a.kind == b.kind; }
+
+// What is read straight from bytes is what the decoder and the builder make of them, and they do not refuse.
+void check_usual(std::string_view bytes, bool kernels) {
+    const std::optional<Graph> usual = usual_graph(bytes, kernels);
+    if (!usual) {
+        return;
+    }
+    const Reading reading = kernels ? Reading::execution_and_kernels : Reading::execution;
+    const Graph whole = build_graph(decode(bytes, reading), false, kernels);
+    require(whole.diagnostics.empty(), "a usual file has nothing to report");
+    require(usual->id == whole.id && usual->type == whole.type &&
+                usual->duration_micros == whole.duration_micros && usual->parent == whole.parent &&
+                usual->parent_begin == whole.parent_begin && usual->child == whole.child &&
+                usual->file_order == whole.file_order && usual->complete_order == whole.complete_order,
+            "usual nodes and dependencies");
+    for (const IntegerAttribute& known : integer_attributes) {
+        require(is_same((*usual).*known.column, whole.*known.column), "usual integers");
+    }
+    require(std::equal(usual->kernel_size.begin(), usual->kernel_size.end(), whole.kernel_size.begin(),
+                       is_same),
+            "usual sizes of kernels");
+    require(usual->pg_name == whole.pg_name && usual->pg_names == whole.pg_names &&
+                usual->comm_peer == whole.comm_peer && usual->peer_names == whole.peer_names &&
+                usual->dtype == whole.dtype && usual->dtypes == whole.dtypes &&
+                usual->involved_mask == whole.involved_mask && usual->involved_len == whole.involved_len,
+            "usual labels");
+    for (std::uint32_t node = 0; node < whole.size(); ++node) {
+        require(usual->name(node) == whole.name(node), "usual names");
+    }
 }
 
 // What is told to be of a layout is refused or read as that one.
@@ -244,6 +299,12 @@ void check_template(const Trace& trace) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
     check_layouts(bytes);
+    try {
+        check_usual(bytes, false);
+        check_usual(bytes, true);
+    } catch (const TraceFault&) {
+        require(false, "a usual file is not refused");
+    }
     try {
         const Trace trace = decode(bytes);
         const std::string written = encode(trace);

@@ -1,0 +1,79 @@
+// Parts of a graph that are put together alike, from a Trace or straight from bytes: names and children.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+#include "base/wire.hpp"
+#include "trace/graph.hpp"
+
+namespace yantra {
+
+// Nodes and dependencies have numbers of 32 bits, of which one means none.
+inline constexpr std::size_t max_count = std::numeric_limits<std::uint32_t>::max() - 1;
+
+// Gives the nodes of a graph their names, one node after the other.
+//
+// Micro-batches and layers give the same names again and again, so in large traces a name is looked for
+// where one of its hash was put last.
+class NamePool {
+public:
+    NamePool(Graph& graph, std::size_t nodes) : graph_(graph) {
+        graph_.name_at.reserve(nodes);
+        if (nodes >= 2 * remembered) {
+            last_put_.assign(remembered, nowhere);
+        }
+    }
+
+    void add(std::string_view name) {
+        if (last_put_.empty()) {
+            graph_.name_at.push_back(put(name));
+            return;
+        }
+        std::uint32_t& at = last_put_[std::hash<std::string_view>()(name) % remembered];
+        if (at == nowhere || graph_.name_there(at) != name) {
+            at = put(name);
+        }
+        graph_.name_at.push_back(at);
+    }
+
+private:
+    static constexpr std::size_t remembered = 4096;
+    static constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
+
+    std::uint32_t put(std::string_view name) {
+        const std::size_t at = graph_.name_bytes.size();
+        if (at + sizeof(std::uint32_t) + name.size() > max_count) {
+            throw TraceFault(0, "more than 4 GiB of names in one trace");
+        }
+        const auto length = static_cast<std::uint32_t>(name.size());
+        graph_.name_bytes.append(reinterpret_cast<const char*>(&length), sizeof(length));
+        graph_.name_bytes.append(name);
+        return static_cast<std::uint32_t>(at);
+    }
+
+    Graph& graph_;
+    std::vector<std::uint32_t> last_put_;
+};
+
+// Adds the children of each node, in the order of the file, to a graph that has parents.
+inline void add_children(Graph& graph) {
+    graph.child_begin.assign(graph.size() + std::size_t{1}, 0);
+    for (const std::uint32_t parent : graph.parent) {
+        ++graph.child_begin[parent + 1];
+    }
+    std::partial_sum(graph.child_begin.begin(), graph.child_begin.end(), graph.child_begin.begin());
+    graph.child.resize(graph.parent.size());
+    std::vector<std::uint32_t> next(graph.child_begin.begin(), graph.child_begin.end() - 1);
+    for (const std::uint32_t child : graph.file_order) {
+        for (std::uint32_t i = graph.parent_begin[child]; i < graph.parent_begin[child + 1]; ++i) {
+            graph.child[next[graph.parent[i]]++] = child;
+        }
+    }
+}
+
+}  // namespace yantra

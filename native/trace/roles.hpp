@@ -1,0 +1,69 @@
+// What a graph does with an attribute of a node, by its name: the columns that an executor reads.
+//
+// Trade-off: one table for both ways to make a graph, from a Trace and straight from bytes.
+// Source: the attribute names that MLCommons Chakra's converters write.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "trace/graph.hpp"
+#include "trace/kernel_sizes.hpp"
+
+namespace yantra {
+
+enum class Role : std::uint8_t { none, integer, group, peer, involved, inputs, outputs, op_class, dtype, phase };
+
+struct AttributeRole {
+    Role role = Role::none;
+    IntColumn* column = nullptr;  // of an integer
+};
+
+struct IntegerAttribute {
+    std::string_view name;
+    IntColumn Graph::* column;
+};
+
+inline constexpr std::array<IntegerAttribute, 12> integer_attributes{
+    {{"is_cpu_op", &Graph::is_cpu_op},
+     {"comm_type", &Graph::comm_type},
+     {"comm_size", &Graph::comm_size},
+     {"comm_priority", &Graph::comm_priority},
+     {"comm_src", &Graph::comm_src},
+     {"comm_dst", &Graph::comm_dst},
+     {"comm_tag", &Graph::comm_tag},
+     {"num_ops", &Graph::num_ops},
+     {"tensor_size", &Graph::tensor_size},
+     {"duration_ns", &Graph::duration_ns},
+     {"msg_chunk_cnt", &Graph::msg_chunk_cnt},
+     {"total_chunk_cnt", &Graph::total_chunk_cnt}}};
+
+// `kernels`: with what tells kernels apart, which else has no role.
+inline AttributeRole role_of(std::string_view name, Graph& graph, bool kernels) {
+    for (const IntegerAttribute& known : integer_attributes) {
+        if (name == known.name) {
+            return {Role::integer, &(graph.*known.column)};
+        }
+    }
+    if (kernels) {
+        const auto size = std::find(kernel_sizes.begin(), kernel_sizes.end(), name);
+        if (size != kernel_sizes.end()) {
+            return {Role::integer, &graph.kernel_size[static_cast<std::size_t>(size - kernel_sizes.begin())]};
+        }
+    }
+    const Role role = name == "pg_name"                  ? Role::group
+                      : name == "comm_peer"              ? Role::peer
+                      : name == "involved_dim"           ? Role::involved
+                      : name == "inputs"                 ? Role::inputs
+                      : name == "outputs"                ? Role::outputs
+                      : kernels && name == "op_class"    ? Role::op_class
+                      : kernels && name == "dtype"       ? Role::dtype
+                      : kernels && name == "phase"       ? Role::phase
+                                                         : Role::none;
+    return {role, nullptr};
+}
+
+}  // namespace yantra

@@ -1,0 +1,97 @@
+"""A graph straight from bytes is the one made by way of a trace, which asking for tensors gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yantra import _core
+from yantra.chakra import Attribute, Kind, Metadata, Node, Trace
+
+INTEGERS = ("is_cpu_op", "comm_type", "comm_size", "comm_priority", "comm_src", "comm_dst")
+LISTS = ("id", "type", "duration_micros", "parent_count", "parent_begin", "parent")
+MORE_LISTS = ("child_begin", "child", "file_order", "pg_name", "involved_mask", "involved_len")
+SIZE = st.integers(0, 2**63 - 1)
+LABEL = st.sampled_from(["tp", "dp", "pp", "ü", ""])
+USUAL = st.one_of(
+    st.builds(Attribute, st.sampled_from(INTEGERS), SIZE, st.just(Kind.INT64)),
+    st.builds(Attribute, st.sampled_from(INTEGERS), st.booleans(), st.just(Kind.BOOL)),
+    st.builds(Attribute, st.just("comm_tag"), st.integers(-9, 9), st.just(Kind.INT32)),
+    st.builds(Attribute, st.just("num_ops"), st.integers(-9, 9), st.just(Kind.SINT64)),
+    st.builds(Attribute, st.sampled_from(["pg_name", "comm_peer"]), LABEL, st.just(Kind.STRING)),
+    st.builds(
+        Attribute,
+        st.just("involved_dim"),
+        st.lists(st.booleans(), min_size=1, max_size=4),
+        st.just(Kind.BOOL_LIST),
+    ),
+    st.builds(Attribute, st.sampled_from(["op_type", "größe"]), LABEL, st.just(Kind.STRING)),
+)
+UNUSUAL = st.one_of(
+    st.builds(Attribute, st.sampled_from(INTEGERS), LABEL, st.just(Kind.STRING)),
+    st.builds(Attribute, st.just("comm_size"), st.none(), st.just(Kind.NONE)),
+    st.builds(Attribute, st.just("comm_tag"), SIZE, st.just(Kind.INT64), st.just("a doc")),
+    st.builds(Attribute, st.just("involved_dim"), st.just([]), st.just(Kind.BOOL_LIST)),
+)
+
+
+@st.composite
+def traces(draw: st.DrawFn, attribute: st.SearchStrategy[Attribute]) -> Trace:
+    ids = draw(st.lists(st.integers(0, 40) | st.just(2**64 - 1), unique=True, max_size=9))
+    some = st.lists(st.sampled_from(ids), max_size=3) if ids else st.just([])
+    nodes = [
+        Node(
+            id_,
+            draw(LABEL),
+            draw(st.integers(-1, 9)),
+            draw(st.integers(0, 9)),
+            draw(some),
+            draw(some),
+            draw(st.lists(attribute, max_size=4, unique_by=lambda item: item.name)),
+        )
+        for id_ in ids
+    ]
+    order = Attribute("complete_order", draw(st.booleans()), Kind.BOOL)
+    return Trace(nodes, Metadata("1", (order,)))
+
+
+def told(graph: _core.Graph) -> dict[str, object]:
+    """Return all that a graph tells, but for tensors."""
+    lists: Sequence[str] = (*LISTS, *MORE_LISTS)
+    told: dict[str, object] = {name: list(getattr(graph, name)) for name in lists}
+    for name in (*INTEGERS, "comm_tag", "num_ops"):
+        column: _core.IntColumn = getattr(graph, name)
+        told[name] = list(column.value), list(column.kind)
+    told["labels"] = graph.pg_names, graph.peer_names
+    told["names"] = [graph.name(node) for node in range(len(graph))]
+    told["findings"] = [(finding.code, finding.text) for finding in graph.diagnostics]
+    told["complete_order"] = graph.complete_order
+    return told
+
+
+@given(traces(USUAL) | traces(USUAL | UNUSUAL))
+def test_both_ways_to_a_graph_give_the_same(trace: Trace) -> None:
+    content = trace.to_bytes()
+    assert told(_core.decode_graph(content, False, False)) == told(
+        _core.decode_graph(content, False, True)
+    )
+
+
+@given(traces(USUAL), st.data())
+def test_both_ways_refuse_a_damaged_file_with_the_same_words(
+    trace: Trace, data: st.DataObject
+) -> None:
+    content = bytearray(trace.to_bytes())
+    at = data.draw(st.integers(0, len(content) - 1))
+    content[at] ^= data.draw(st.integers(1, 255))
+    try:
+        whole = told(_core.decode_graph(bytes(content), False, True))
+    except _core.TraceFault as fault:
+        with pytest.raises(_core.TraceFault) as refused:
+            _core.decode_graph(bytes(content), False, False)
+        assert str(refused.value) == str(fault)
+    else:
+        assert told(_core.decode_graph(bytes(content), False, False)) == whole
