@@ -14,6 +14,7 @@ void register_templates(nanobind::module_& module);
 void register_parameters(nanobind::module_& module);
 void register_fabric(nanobind::module_& module);
 void register_flows(nanobind::module_& module);
+void register_packets(nanobind::module_& module);
 void register_networks(nanobind::module_& module);
 void register_jobs(nanobind::module_& module);
 void register_schedules(nanobind::module_& module);

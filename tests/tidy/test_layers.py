@@ -45,6 +45,8 @@ NATIVE_LAYERS = [
     ("base",),
     ("record", "fabric", "trace", "export"),
     ("trace/tools", "fabric/routing", "network/flow", "engine", "collective"),
+    ("network/packet",),
+    ("network/packet/cc",),
     ("memory", "workload"),
     ("model",),
     ("network",),

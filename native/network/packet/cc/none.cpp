@@ -1,0 +1,28 @@
+// No congestion control: a flow sends at the rate of its line, within its window if it has one.
+//
+// Only pauses and the window hold it. With a window of one bandwidth-delay product this is "static window".
+#include "network/packet/congestion_control.hpp"
+
+namespace yantra::packet {
+
+namespace {
+
+class NoControl final : public CongestionControl {
+public:
+    using CongestionControl::CongestionControl;
+    void begin(u32) override {}
+    void acknowledged(u32, const Feedback&) override {}
+};
+
+const RegisteredScheme registered_none({
+    "none",
+    "the rate of the line; only the window and pauses hold it",
+    [](Senders& senders) -> std::unique_ptr<CongestionControl> { return std::make_unique<NoControl>(senders); },
+    TelemetryKind::none,
+    false,
+    {},
+});
+
+}  // namespace
+
+}  // namespace yantra::packet

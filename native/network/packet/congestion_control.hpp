@@ -1,0 +1,70 @@
+// CongestionControl: how fast a flow may send, from what its ACKs tell.
+//
+// Each scheme registers itself in its own file of network/packet/cc (`const RegisteredScheme`), so a new one is a file
+// and nothing else. It keeps its state by sender; `begin` is called when a place is used by a new flow. It is called
+// after an ACK has moved the window and before the NIC looks for work.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "network/packet/sender.hpp"
+
+namespace yantra::packet {
+
+// What a scheme adds to each packet, and what switches write in it.
+enum class TelemetryKind : u8 { none, stamp, hops, power };
+
+class CongestionControl {
+public:
+    explicit CongestionControl(Senders& senders) : senders_(senders) {}
+    CongestionControl(const CongestionControl&) = delete;
+    CongestionControl& operator=(const CongestionControl&) = delete;
+    virtual ~CongestionControl() = default;
+
+    virtual void begin(u32 sender) = 0;
+    virtual void acknowledged(u32 sender, const Feedback& feedback) = 0;
+    virtual void timer(u32 /*sender*/, u32 /*own*/) {}
+    // Its silence was taken for a loss, and it goes back to the last byte that was acknowledged.
+    virtual void timed_out(u32 /*sender*/) {}
+    virtual void end(u32 /*sender*/) {}
+    // The receiver of a marked packet: whether its ACK says so now.
+    virtual bool tells_mark(u32 /*sender*/, bool is_marked) { return is_marked; }
+    // Bytes that it adds to each data packet and ACK; `links` is the most that a flow crosses.
+    virtual u32 header_bytes(u32 /*links*/) const { return 0; }
+
+protected:
+    Senders& senders_;
+};
+
+struct SchemeOption {
+    std::string name;
+    std::string unit;      // "ns", "bit/s", "B" or "" for a plain number
+    double fallback = 0.0;
+    double least = 0.0;
+    std::string help;
+};
+
+struct Scheme {
+    using Make = std::unique_ptr<CongestionControl> (*)(Senders&);
+
+    std::string name;
+    std::string help;      // one line
+    Make make = nullptr;
+    TelemetryKind telemetry = TelemetryKind::none;
+    bool needs_window = false;
+    std::vector<SchemeOption> options;
+};
+
+// All schemes, by name.
+const std::vector<Scheme>& schemes();
+// Null if there is none of that name.
+const Scheme* find_scheme(std::string_view name);
+
+struct RegisteredScheme {
+    explicit RegisteredScheme(Scheme scheme);
+};
+
+}  // namespace yantra::packet

@@ -1,0 +1,169 @@
+// What the two ends of a flow do: packets made, received, answered; losses found.
+#include <algorithm>
+
+#include "network/packet/simulator.hpp"
+
+namespace yantra::packet {
+
+namespace {
+
+constexpr double nack_again_ns = 500000.0;
+
+}  // namespace
+
+u32 Simulator::next_packet(u32 number) {
+    Sender& sender = senders_[number];
+    const u32 made = packets_.take_as_left();
+    if (made >= packets_made_) {
+        packets_made_ = made + 1;
+        if (scheme_->telemetry == TelemetryKind::hops) {
+            telemetry_.resize(std::size_t{packets_made_} * telemetry_hops_);
+        }
+    }
+    Packet& packet = packets_[made];
+    packet.route = sender.data_route + 1;
+    packet.sender = number;
+    packet.serial = sender.serial;
+    packet.kind = PacketKind::data;
+    packet.is_marked = false;
+    packet.hops = 0;
+    packet.stamp = scheme_->telemetry == TelemetryKind::power ? 0 : now();
+    if (!sender.lost.empty()) {
+        packet.sequence = sender.lost.back();
+        sender.lost.pop_back();
+        packet.payload = static_cast<u32>(std::min<u64>(settings_.payload_bytes, sender.size - packet.sequence));
+    } else {
+        packet.sequence = sender.next;
+        packet.payload = static_cast<u32>(std::min<u64>(settings_.payload_bytes, sender.left()));
+        sender.next += packet.payload;
+    }
+    packet.bytes = packet.payload + data_header_;
+    sender.last_bytes = packet.bytes;
+    if (sender.retransmission == none && !settings_.has(Quirk::no_retransmission_timer)) {
+        expect_answer(number);
+    }
+    return made;
+}
+
+void Simulator::receive_data(u32 packet) {
+    Packet& of = packets_[packet];
+    Sender& to = senders_[of.sender];
+    if (to.serial != of.serial || to.has_ended) {
+        packets_.give_back(packet);
+        return;
+    }
+    if (of.sequence == to.expected) {
+        to.expected += of.payload;
+        const bool is_all = to.expected >= to.size;
+        const u32 flow = to.flow;
+        answer(to, packet, PacketKind::ack);
+        if (is_all && !settings_.has(Quirk::late_receiver)) {
+            observer_.received(flow);
+        }
+        return;
+    }
+    if (of.sequence > to.expected) {
+        if (now() >= to.nacks_again_at || to.last_nack != to.expected) {
+            to.nacks_again_at = now() + senders_.ticks(nack_again_ns);
+            to.last_nack = to.expected;
+            answer(to, packet, PacketKind::nack);
+            return;
+        }
+    } else if (!settings_.has(Quirk::no_retransmission_timer)) {
+        answer(to, packet, PacketKind::ack);   // its ACK was lost
+        return;
+    }
+    packets_.give_back(packet);
+}
+
+// The packet goes back as the answer.
+void Simulator::answer(Sender& to, u32 packet, PacketKind kind) {
+    Packet& of = packets_[packet];
+    of.kind = kind;
+    of.is_marked = control_->tells_mark(of.sender, of.is_marked);
+    of.sequence = to.expected;
+    of.bytes = ack_bytes_;
+    of.route = to.ack_route + 1;
+    ++(kind == PacketKind::ack ? totals_.acks : totals_.nacks);
+    totals_.marked_acks += of.is_marked ? 1 : 0;
+    const u32 port = routes_[to.ack_route];
+    enqueue(port, packet, is_control(of, true) ? ports_[port].control : ports_[port].waits);
+}
+
+// First the window, then the end of the flow, what was lost, the congestion control, and at last the NIC.
+void Simulator::receive_ack(u32 packet) {
+    const Packet of = packets_[packet];
+    Sender& sender = senders_[of.sender];
+    packets_.give_back(packet);
+    if (sender.serial != of.serial || sender.has_ended) {
+        return;
+    }
+    Feedback feedback;
+    feedback.acknowledged = of.sequence;
+    feedback.stamp = of.stamp;
+    feedback.is_marked = of.is_marked;
+    feedback.is_nack = of.kind == PacketKind::nack;
+    feedback.hop_count = of.hops;
+    if (of.sequence > sender.acknowledged) {
+        feedback.newly = of.sequence - sender.acknowledged;
+        sender.acknowledged = of.sequence;
+        sender.next = std::max(sender.next, sender.acknowledged);
+        last_progress_ = now();
+        drops_at_progress_ = totals_.drops;
+    }
+    const u32 port = sender.port;
+    if (sender.acknowledged >= sender.size) {
+        complete(of.sender);
+    }
+    if (feedback.is_nack) {
+        sender.resent += sender.next - sender.acknowledged;
+        sender.next = sender.acknowledged;
+    }
+    if (scheme_->telemetry == TelemetryKind::hops) {
+        const u32 hops = std::min<u32>(of.hops, telemetry_hops_);
+        feedback.hops = {telemetry_.data() + std::size_t{packet} * telemetry_hops_, hops};
+    }
+    control_->acknowledged(of.sender, feedback);
+    transmit(port);
+}
+
+void Simulator::complete(u32 number) {
+    Sender& sender = senders_[number];
+    sender.has_ended = true;
+    --active_;
+    --unfinished_;
+    control_->end(number);
+    senders_.stop_timer(sender.retransmission);
+    if (settings_.has(Quirk::late_receiver)) {
+        observer_.received(sender.flow);
+    }
+    observer_.completed(sender.flow);
+}
+
+// Silence is counted from a first packet; it doubles with each that was a loss.
+void Simulator::expect_answer(u32 number) {
+    Sender& sender = senders_[number];
+    const u64 silence = senders_.ticks(settings_.retransmission_ns) << std::min<u32>(sender.timeouts, 6);
+    sender.acknowledged_before = sender.acknowledged;
+    sender.retransmission = senders_.start_timer(TimerKind::retransmits, number, silence);
+}
+
+void Simulator::time_out(u32 number) {
+    Sender& sender = senders_[number];
+    sender.retransmission = none;
+    if (sender.acknowledged > sender.acknowledged_before) {
+        sender.timeouts = 0;
+    } else if (sender.under_way() > 0) {
+        ++sender.timeouts;
+        ++totals_.timeouts;
+        sender.resent += sender.under_way();
+        sender.next = sender.acknowledged;
+        control_->timed_out(number);
+        expect_answer(number);
+        transmit(sender.port);
+        return;
+    }
+    expect_answer(number);
+}
+
+}  // namespace yantra::packet

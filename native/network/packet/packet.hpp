@@ -1,0 +1,58 @@
+// A packet, and the queue of packets that it waits in.
+//
+// A data packet becomes its own acknowledgement where it is received, so telemetry need not be copied. Queues are
+// lists through the packets themselves: memory is that of the packets under way.
+#pragma once
+
+#include "base/pool.hpp"
+#include "base/types.hpp"
+
+namespace yantra::packet {
+
+enum class PacketKind : u8 { data, ack, nack, pause, resume };
+
+struct Packet {
+    u32 next = none;      // of its queue
+    u32 route = 0;        // into the hops of routes: the next link
+    u32 link = none;      // that it crosses, or came by
+    u32 bytes = 0;        // with headers
+    u32 sender = none;
+    u32 serial = 0;       // of the sender, as places of senders are used again
+    u32 payload = 0;
+    PacketKind kind = PacketKind::data;
+    bool is_marked = false;   // of an ACK: that its data was
+    u16 hops = 0;         // with telemetry
+    u64 sequence = 0;     // of its first byte; of an ACK, the next that is expected
+    u64 stamp = 0;        // tick at which its data was sent, or what schemes write in it
+};
+
+struct PacketQueue {
+    u32 first = none;
+    u32 last = none;
+
+    bool empty() const { return first == none; }
+    void push(Pool<Packet>& packets, u32 packet) {
+        packets[packet].next = none;
+        if (first == none) {
+            first = packet;
+        } else {
+            packets[last].next = packet;
+        }
+        last = packet;
+    }
+    u32 pop(Pool<Packet>& packets) {
+        const u32 packet = first;
+        first = packets[packet].next;
+        return packet;
+    }
+};
+
+// What a switch writes in a packet as it leaves.
+struct Telemetry {
+    u64 tick = 0;
+    u64 sent_bytes = 0;   // by the port, before this packet
+    u32 queue_bytes = 0;
+    u32 link = none;
+};
+
+}  // namespace yantra::packet

@@ -1,0 +1,48 @@
+// A list of flows as packets: when each is through, and what queues, pauses and marks it met.
+//
+// The rules of network/packet/simulator.hpp. A flow may begin when another has ended, some time later. Flows of the same
+// start begin in the order of the list. A step is an event.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "network/flow/flow_run.hpp"
+#include "network/packet/simulator.hpp"
+
+namespace yantra::packet {
+
+// Columns by flow that a list of packets has beyond those of FlowList; empty for none.
+struct PacketColumns {
+    std::vector<u64> first_ack_hop;
+    std::vector<u32> ack_hops;
+    std::vector<u32> after;       // flow whose end at its sender this one waits for; none
+    std::vector<double> delay_ns; // from then on
+};
+
+// Of a queue over time: bytes that wait at a port, at every multiple of an interval.
+struct QueueSamples {
+    u32 link = none;
+    double every_ns = 0.0;
+    std::vector<u64> bytes;
+};
+
+class PacketRun : public FlowRun {
+public:
+    using FlowRun::FlowRun;
+    virtual const Simulator& simulator() const = 0;
+    // By flow: when it began, and when its sender had the last ACK.
+    virtual const std::vector<double>& start_ns() const = 0;
+    virtual const std::vector<double>& completed_ns() const = 0;
+    virtual const QueueSamples& samples() const = 0;
+    // Why flows have not ended, where the run is over and some have not, or it went on for long without progress.
+    virtual const std::optional<Stuck>& stuck() const = 0;
+};
+
+// std::invalid_argument for a flow, a link or settings that are none.
+std::unique_ptr<PacketRun> send_packets(FlowList flows, PacketColumns columns, LinkSpeeds links,
+                                        const FabricSpec& fabric, const Settings& settings, QueueSamples samples);
+
+}  // namespace yantra::packet

@@ -1,0 +1,63 @@
+// A port: the queue and transmitter that feed a directed link, and the account of what came over it.
+//
+// Two priorities: control, which is never paused, and data. `waits` is data that a device passes on; at a host,
+// which has flows of its own, its ACKs are in `waits` and what it relays is in `relayed`.
+#pragma once
+
+#include "base/types.hpp"
+#include "network/packet/packet.hpp"
+
+namespace yantra::packet {
+
+struct Port {
+    // What the transmitter reads for each packet.
+    PacketQueue control;
+    PacketQueue waits;
+    PacketQueue relayed;
+    bool is_busy = false;
+    bool is_paused = false;
+    bool is_host = false;      // it is a NIC's
+    bool to_host = false;
+    bool relays_next = false;  // whose turn it is at a host, of what it relays and its own flows
+    u32 of_rate = 0;           // table of transmission times
+    u64 delay = 0;
+    u64 queue_bytes = 0;       // that wait, of all priorities
+    u64 data_bytes = 0;        // that wait, of the data's
+    u64 sent_bytes = 0;
+    u32 from = none;
+    u32 to = none;
+    u32 twin = none;           // the port back; none if there is none
+    u32 nic = none;            // of the host it is at
+
+    // Marks.
+    u64 kmin = 0;
+    u64 kmax = 0;
+    double pmax = 0.0;
+
+    // What came over its link and is still in the device at its end.
+    u64 ingress_bytes = 0;
+    u64 headroom_used = 0;
+    u64 headroom = 0;
+    u32 threshold_shift = 0;
+    bool has_paused = false;   // it told the other end to pause
+
+    u64 bits_per_s = 0;
+    u64 last_tick = 0;         // at which the last packet left the queue
+    u32 last_bytes = 0;
+    u32 pause_timer = none;    // that ends the pause
+    double utilisation = 0.0;  // of PINT
+
+    // Counts.
+    u64 packets = 0;
+    u64 busy_ticks = 0;
+    u64 queue_max = 0;
+    u64 pauses = 0;            // that it obeyed
+    u64 resumes = 0;
+    u64 paused_since = 0;
+    u64 paused_ticks = 0;
+    u64 marks = 0;
+    u64 drops = 0;             // of what came over its link
+    u64 queue_byte_ticks = 0;
+};
+
+}  // namespace yantra::packet

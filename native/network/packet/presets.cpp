@@ -1,0 +1,137 @@
+#include "network/packet/presets.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace yantra::packet {
+
+namespace {
+
+constexpr double base_gbps = 25.0;   // for which the generator's numbers are
+constexpr double megabit = 1e6;
+
+void mark_between(Settings& to, double gbps, double kmin_kb, double kmax_kb, double pmax) {
+    to.limits = {{gbps, kmin_kb * 1000.0, kmax_kb * 1000.0, pmax}};
+}
+
+void use_dcqcn(Settings& to, double gbps, double alpha_us, double decrease_us, double increase_us) {
+    const double scale = gbps / base_gbps;
+    to.congestion_control = "dcqcn";
+    to.options = {{"alpha_interval", alpha_us * 1000.0},
+                  {"decrease_interval", decrease_us * 1000.0},
+                  {"increase_interval", increase_us * 1000.0},
+                  {"gain", 1.0 / 256},
+                  {"additive_increase", 5.0 * scale * megabit},
+                  {"hyper_increase", 50.0 * scale * megabit}};
+    mark_between(to, gbps, 100.0 * scale, 400.0 * scale, 0.2);
+}
+
+void without_window(Settings& to) {
+    to.has_window = false;
+    to.acks_first = true;
+}
+
+void with_variable_window(Settings& to) {
+    to.has_window = true;
+    to.variable_window = true;
+}
+
+void use_timely(Settings& to, double gbps) {
+    to.congestion_control = "timely";
+    to.options = {{"additive_increase", gbps * megabit}, {"hyper_increase", 5.0 * gbps * megabit}};
+}
+
+void use_hpcc(Settings& to, double gbps, const char* scheme) {
+    to.congestion_control = scheme;
+    to.options = {{"additive_increase", 10.0 * gbps / base_gbps * megabit}, {"target_utilisation", 0.95}};
+    with_variable_window(to);
+}
+
+std::vector<Preset> made_presets() {
+    return {
+        {"dcqcn", "DCQCN as NICs have it, no window",
+         [](Settings& to, double gbps) {
+             use_dcqcn(to, gbps, 1.0, 4.0, 300.0);
+             without_window(to);
+         }},
+        {"dcqcn_paper", "DCQCN as NICs have it with the timers of its paper, no window",
+         [](Settings& to, double gbps) {
+             use_dcqcn(to, gbps, 50.0, 50.0, 55.0);
+             without_window(to);
+         }},
+        {"dcqcn_paper_vwin", "the same with a window in proportion to the rate",
+         [](Settings& to, double gbps) {
+             use_dcqcn(to, gbps, 50.0, 50.0, 55.0);
+             with_variable_window(to);
+         }},
+        {"dcqcn_published", "DCQCN as its paper has it: cuts at once, CNPs 50 us apart, a byte counter",
+         [](Settings& to, double gbps) {
+             use_dcqcn(to, gbps, 55.0, 50.0, 55.0);
+             to.options["by_timer"] = 0.0;
+             to.options["cnp_interval"] = 50000.0;
+             to.options["fast_recovery_steps"] = 5.0;
+             to.options["byte_counter"] = 1e7;
+             to.options["additive_increase"] = 40.0 * megabit;
+             to.options["hyper_increase"] = 200.0 * megabit;
+             without_window(to);
+         }},
+        {"dcqcn_vwin", "DCQCN as NICs have it with a window in proportion to the rate",
+         [](Settings& to, double gbps) {
+             use_dcqcn(to, gbps, 1.0, 4.0, 300.0);
+             with_variable_window(to);
+         }},
+        {"dctcp", "DCTCP as a rate, marks in one step",
+         [](Settings& to, double gbps) {
+             to.congestion_control = "dctcp";
+             to.options = {{"gain", 1.0 / 16}, {"additive_increase", 615.0 * megabit}};
+             with_variable_window(to);
+             mark_between(to, gbps, 3.0 * gbps, 3.0 * gbps, 1.0);
+         }},
+        {"hpcc95", "HPCC with a target of 95 %",
+         [](Settings& to, double gbps) {
+             use_hpcc(to, gbps, "hpcc");
+             to.options["telemetry_units"] = std::max(1.0, gbps / base_gbps);
+         }},
+        {"hpcc_pint", "HPCC of one byte per packet, base 1.01",
+         [](Settings& to, double gbps) {
+             use_hpcc(to, gbps, "hpcc_pint");
+             to.options["log_base"] = 1.01;
+         }},
+        {"none", "the rate of the line; only pauses hold it", [](Settings& to, double) { to.has_window = false; }},
+        {"static_window", "the rate of the line and a window of one bandwidth-delay product",
+         [](Settings&, double) {}},
+        {"timely", "TIMELY, no window",
+         [](Settings& to, double gbps) {
+             use_timely(to, gbps);
+             without_window(to);
+         }},
+        {"timely_vwin", "TIMELY with a window in proportion to the rate",
+         [](Settings& to, double gbps) {
+             use_timely(to, gbps);
+             with_variable_window(to);
+             to.acks_first = true;
+         }},
+    };
+}
+
+}  // namespace
+
+const std::vector<Preset>& presets() {
+    static const std::vector<Preset> all = made_presets();
+    return all;
+}
+
+Settings settings_of(std::string_view preset, double host_gbps) {
+    const std::vector<Preset>& all = presets();
+    const auto found = std::find_if(all.begin(), all.end(), [preset](const Preset& p) { return p.name == preset; });
+    if (found == all.end()) {
+        throw std::invalid_argument("no preset is named '" + std::string(preset) + "'");
+    }
+    Settings made;
+    // 16 MB at 50 Gb/s, as the generator has it.
+    made.buffer_bytes = static_cast<u64>(16.0 * host_gbps / 50.0 * 1024.0 * 1024.0);
+    found->make(made, host_gbps);
+    return made;
+}
+
+}  // namespace yantra::packet

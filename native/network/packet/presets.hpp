@@ -1,0 +1,28 @@
+// Presets: settings by name, as studies of congestion control use them, for hosts of a rate.
+//
+// Most are those of the HPCC authors' generator of configurations (Li et al., SIGCOMM 2019, its published simulator,
+// simulation/run.py): rates and marks in proportion to the rate of a host's link.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "network/packet/settings.hpp"
+
+namespace yantra::packet {
+
+struct Preset {
+    using Make = void (*)(Settings&, double host_gbps);
+
+    std::string name;
+    std::string help;   // one line
+    Make make = nullptr;
+};
+
+// All, by name.
+const std::vector<Preset>& presets();
+// std::invalid_argument for a name that there is not. `host_gbps` is the rate of a host's link.
+Settings settings_of(std::string_view preset, double host_gbps);
+
+}  // namespace yantra::packet

@@ -1,0 +1,80 @@
+#include "network/packet/sender.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace yantra::packet {
+
+u32 Senders::add() {
+    const u32 made = senders_.take_as_left();
+    places_ = std::max(places_, std::size_t{made} + 1);
+    Sender& sender = senders_[made];
+    std::vector<Stretch> beyond = std::move(sender.beyond);
+    std::vector<u64> lost = std::move(sender.lost);
+    beyond.clear();
+    lost.clear();
+    sender = Sender{};
+    sender.beyond = std::move(beyond);
+    sender.lost = std::move(lost);
+    sender.serial = ++serials_;
+    sender.has_ended = false;
+    return made;
+}
+
+void Senders::end(u32 sender) { senders_.give_back(sender); }
+
+u64 Senders::window_at(const Sender& sender) const {
+    if (!settings.variable_window || sender.window == 0) {
+        return sender.window;
+    }
+    const auto scaled = static_cast<unsigned __int128>(sender.window) * sender.rate / sender.line_rate;
+    return std::max<u64>(static_cast<u64>(scaled), 1);
+}
+
+void Senders::set_rate(u32 number, u64 rate) {
+    Sender& sender = senders_[number];
+    sender.rate = rate;
+    sender.window_now = window_at(sender);
+}
+
+void Senders::change_rate(u32 number, u64 rate) {
+    Sender& sender = senders_[number];
+    const u64 before = transmission.ticks(sender.last_bytes, sender.rate);
+    const u64 after = transmission.ticks(sender.last_bytes, rate);
+    const u64 available = sender.next_available + after;
+    sender.next_available = available > before ? available - before : 0;
+    const u32 port = sender.port;
+    if (wake_timers[port] != none && sender.next_available < wake_ticks[port]) {
+        stop_timer(wake_timers[port]);
+        wake(port, std::max(sender.next_available, now()));
+    }
+    set_rate(number, rate);
+}
+
+u32 Senders::start_timer(TimerKind kind, u32 index, u64 delay, u32 own) {
+    const u32 timer = timers_.take({kind, index, own, false});
+    wheel.schedule(now() + delay, event(EventKind::timer, timer));
+    return timer;
+}
+
+void Senders::stop_timer(u32& timer) {
+    if (timer != none) {
+        timers_[timer].is_void = true;
+        timer = none;
+    }
+}
+
+bool Senders::take_timer(u32 timer, Timer& into) {
+    into = timers_[timer];
+    timers_.give_back(timer);
+    return !into.is_void;
+}
+
+void Senders::wake(u32 port, u64 tick) {
+    if (wake_timers[port] == none) {
+        wake_timers[port] = start_timer(TimerKind::nic, port, tick - now());
+        wake_ticks[port] = tick;
+    }
+}
+
+}  // namespace yantra::packet

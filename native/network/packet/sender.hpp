@@ -1,0 +1,139 @@
+// Senders: the flows under way, their windows and rates, and what a congestion control may do to them.
+//
+// A message is one queue pair: it begins at the rate of the line with a fresh state, and nothing is kept for the next
+// message between the same two hosts. Both ends are here, as one run sees both. A place is used again when its flow has
+// ended; `serial` tells flows of one place apart.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "base/pool.hpp"
+#include "base/types.hpp"
+#include "network/packet/packet.hpp"
+#include "network/packet/settings.hpp"
+#include "network/packet/transmission.hpp"
+#include "network/packet/wheel.hpp"
+
+namespace yantra::packet {
+
+enum class EventKind : u32 { sent, arrived, timer, begins, created, starts, samples };
+inline constexpr u32 event_index_bits = 28;
+
+constexpr u32 event(EventKind kind, u32 index) {
+    return static_cast<u32>(kind) << event_index_bits | index;
+}
+
+// Who a timer wakes. Kinds from `of_scheme` on are the congestion control's own.
+enum class TimerKind : u32 { nic, pause_ends, retransmits, of_scheme };
+
+struct Timer {
+    TimerKind kind = TimerKind::nic;
+    u32 index = none;      // a port or a sender
+    u32 own = 0;           // kind, of a scheme's
+    bool is_void = false;
+};
+
+// Part of a flow that the receiver has beyond what it expects next, or the sender knows of; ends are exclusive.
+struct Stretch {
+    u64 from = 0;
+    u64 to = 0;
+};
+
+struct Sender {
+    u64 size = 0;
+    u64 acknowledged = 0;      // bytes
+    u64 next = 0;              // byte to be sent
+    u64 next_available = 0;    // tick, by pacing
+    u64 rate = 0;              // bit/s
+    u64 line_rate = 0;
+    u64 window = 0;            // bytes; 0 for none
+    u64 window_now = 0;        // in force
+    u64 base_rtt = 0;          // ticks
+    u32 port = none;           // of its NIC
+    u32 flow = none;           // as the caller numbers it
+    u32 serial = 0;
+    u32 data_route = 0;
+    u32 ack_route = 0;
+    u32 data_links = 0;
+    u32 last_bytes = 0;        // of its last packet, with headers
+    u32 retransmission = none; // timer
+    u64 acknowledged_before = 0;   // when that began
+    u32 timeouts = 0;          // in a row
+    u64 resent = 0;            // bytes
+    bool has_ended = true;
+
+    // The other end.
+    u64 expected = 0;
+    u64 last_nack = 0;
+    u64 nacks_again_at = 0;
+    std::vector<Stretch> beyond;   // with selective repeat: received out of order, ascending
+    std::vector<u64> lost;         // with selective repeat: where packets to be sent again begin, the next last
+
+    u64 left() const { return next < size ? size - next : 0; }
+    u64 under_way() const { return next - acknowledged; }
+    bool is_blocked() const { return window_now != 0 && under_way() >= window_now; }
+    bool can_send() const { return (next < size && !is_blocked()) || !lost.empty(); }
+};
+
+// What an ACK tells.
+struct Feedback {
+    u64 acknowledged = 0;      // it says; may be old
+    u64 newly = 0;             // bytes that were not, before
+    u64 stamp = 0;             // tick at which the data was sent; of PINT, the power
+    bool is_marked = false;
+    bool is_nack = false;
+    std::span<const Telemetry> hops;
+    u32 hop_count = 0;
+};
+
+class Senders {
+public:
+    explicit Senders(const Settings& settings)
+        : settings(settings), transmission(settings.ticks_per_ns()), ticks_per_ns(settings.ticks_per_ns()) {}
+
+    Sender& operator[](u32 sender) { return senders_[sender]; }
+    const Sender& operator[](u32 sender) const { return senders_[sender]; }
+    u64 now() const { return wheel.now(); }
+    u64 ticks(double ns) const { return static_cast<u64>(ns * static_cast<double>(ticks_per_ns) + 0.5); }
+    double ns(u64 ticks) const { return static_cast<double>(ticks) / static_cast<double>(ticks_per_ns); }
+
+    u64 line_rate_of(u32 link) const { return line_rates[link]; }
+    u32 add();
+    void end(u32 sender);
+    u32 count() const { return static_cast<u32>(places_); }
+
+    // The pause that is under way stays.
+    void set_rate(u32 sender, u64 rate);
+    // The pause becomes what it would be at this rate.
+    void change_rate(u32 sender, u64 rate);
+    // Bytes that may be under way, whatever the rate.
+    void set_window(u32 sender, u64 bytes) { senders_[sender].window_now = bytes; }
+
+    u32 start_timer(TimerKind kind, u32 index, u64 delay, u32 own = 0);
+    void stop_timer(u32& timer);
+    // The timer of an event; false if it was stopped. It is given back.
+    bool take_timer(u32 timer, Timer& into);
+
+    // Wakes a NIC at a tick, unless it is to wake earlier.
+    void wake(u32 port, u64 tick);
+
+    const Settings& settings;
+    const Transmission transmission;
+    const u64 ticks_per_ns;
+    Wheel wheel;
+    std::vector<u64> line_rates;    // by link
+    std::vector<u32> wake_timers;   // by port
+    std::vector<u64> wake_ticks;
+
+private:
+    u64 window_at(const Sender& sender) const;
+
+    Pool<Sender> senders_;
+    Pool<Timer> timers_;
+    std::size_t places_ = 0;
+    u32 serials_ = 0;
+};
+
+}  // namespace yantra::packet

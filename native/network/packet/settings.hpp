@@ -1,0 +1,86 @@
+// Settings: what a packet network is told: sizes, windows, buffers, marks, and the quirks of the ns-3 fork.
+//
+// Sizes are those of RoCE v2 as the fork has them. Rates are whole bits per second and times are ticks, of which
+// there are `ticks_per_ns`.
+#pragma once
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/types.hpp"
+#include "network/packet/quirks.hpp"
+
+namespace yantra::packet {
+
+// Marks of a port of a rate; those of other rates are those of the nearest entry, in proportion to the rate.
+struct MarkLimits {
+    double gbps = 0.0;
+    double kmin_bytes = 0.0;
+    double kmax_bytes = 0.0;
+    double pmax = 0.0;
+};
+
+struct Settings {
+    std::string congestion_control = "none";
+    std::map<std::string, double> options;   // of the congestion control; those that are given
+    u32 quirks = 0;
+    u64 seed = 0;
+
+    u32 payload_bytes = 1000;
+    bool has_window = true;          // a window of one bandwidth-delay product; or what the congestion control says
+    bool variable_window = false;    // in proportion to the rate
+    bool one_window = false;         // all have the largest window and round trip of the network
+    bool paces_at_rate = true;       // else at the rate of the line
+    bool acks_first = false;         // ACKs overtake data and are never paused
+    bool selective_repeat = false;   // only what is lost is sent again; else all from there on
+    u64 buffer_bytes = u64{32} << 20;   // of a switch, where its links do not say
+    bool pauses = true;              // PFC
+    bool marks = true;               // ECN
+    std::vector<MarkLimits> limits;
+    double retransmission_ns = 1e6;  // after which silence is a loss
+    double pause_ns = 1e6;           // after which a pause is over, unless it is said again
+    double max_rtt_ns = 0.0;         // of the network, for PINT; 0: the largest of its flows
+
+    bool has(Quirk quirk) const { return (quirks & static_cast<u32>(quirk)) != 0; }
+    u64 ticks_per_ns() const { return has(Quirk::nanosecond_rounding) ? 1 : 1000; }
+    double option(const std::string& name, double fallback) const {
+        const auto found = options.find(name);
+        return found == options.end() ? fallback : found->second;
+    }
+    MarkLimits limits_of(u64 bits_per_s) const;
+};
+
+inline MarkLimits Settings::limits_of(u64 bits_per_s) const {
+    const double gbps = static_cast<double>(bits_per_s) / 1e9;
+    const MarkLimits* nearest = nullptr;
+    for (const MarkLimits& entry : limits) {
+        if (nearest == nullptr ||
+            std::abs(std::log(entry.gbps / gbps)) < std::abs(std::log(nearest->gbps / gbps))) {
+            nearest = &entry;
+        }
+    }
+    if (nearest == nullptr) {
+        return {gbps, 0.0, 0.0, 0.0};
+    }
+    const double scale = gbps / nearest->gbps;
+    return {gbps, nearest->kmin_bytes * scale, nearest->kmax_bytes * scale, nearest->pmax};
+}
+
+// A directed link, and the port that feeds it.
+struct LinkSpec {
+    u32 from = 0;   // devices
+    u32 to = 0;
+    u64 bits_per_s = 0;
+    u64 delay = 0;  // ticks
+    u32 twin = none;   // the link back
+};
+
+struct FabricSpec {
+    std::vector<bool> is_host;          // by device
+    std::vector<u64> buffer_bytes;      // by device: 0 for that of the settings
+    std::vector<LinkSpec> links;
+};
+
+}  // namespace yantra::packet

@@ -1,0 +1,271 @@
+#include "network/packet/simulator.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace yantra::packet {
+
+namespace {
+
+constexpr u64 frame_bytes = 31;   // of a pause
+constexpr u64 most_bytes = 65535;   // of a packet
+
+}  // namespace
+
+Simulator::Simulator(const FabricSpec& fabric, const Settings& settings, Observer& observer)
+    : settings_(settings), observer_(observer), senders_(settings_), is_host_(fabric.is_host) {
+    scheme_ = find_scheme(settings_.congestion_control);
+    if (scheme_ == nullptr) {
+        throw std::invalid_argument("no congestion control is named '" + settings_.congestion_control + "'");
+    }
+    if (settings_.payload_bytes == 0 || settings_.payload_bytes + 1000 > most_bytes) {
+        throw std::invalid_argument("a payload of 1 to 64,000 bytes is expected, not " +
+                                    std::to_string(settings_.payload_bytes));
+    }
+    if (scheme_->needs_window && !settings_.has_window) {
+        throw std::invalid_argument(scheme_->name + " needs a window; leave it on");
+    }
+    control_ = scheme_->make(senders_);
+    const u32 added = control_->header_bytes(telemetry_hops_);
+    data_header_ += added;
+    ack_bytes_ = 2 + std::max<u32>(46, 32 + added);
+    add_ports(fabric);
+    add_buffers(fabric);
+    senders_.wake_timers.assign(ports_.size(), none);
+    senders_.wake_ticks.assign(ports_.size(), 0);
+}
+
+Simulator::~Simulator() = default;
+
+void Simulator::add_ports(const FabricSpec& fabric) {
+    ports_of_.resize(fabric.is_host.size());
+    for (u32 link = 0; link < fabric.links.size(); ++link) {
+        const LinkSpec& spec = fabric.links[link];
+        Port port;
+        port.from = spec.from;
+        port.to = spec.to;
+        port.twin = spec.twin;
+        port.delay = spec.delay;
+        port.bits_per_s = spec.bits_per_s;
+        port.is_host = fabric.is_host[spec.from];
+        port.to_host = fabric.is_host[spec.to];
+        port.of_rate = table_of(spec.bits_per_s);
+        const MarkLimits limits = settings_.limits_of(spec.bits_per_s);
+        const bool marks = settings_.marks && !settings_.limits.empty();
+        port.kmin = marks ? static_cast<u64>(limits.kmin_bytes) : ~u64{0};
+        port.kmax = marks ? static_cast<u64>(limits.kmax_bytes) : ~u64{0};
+        port.pmax = limits.pmax;
+        if (port.is_host) {
+            port.nic = static_cast<u32>(nics_.size());
+            nics_.emplace_back();
+        }
+        ports_of_[spec.from].push_back(link);
+        ports_.push_back(port);
+        senders_.line_rates.push_back(port.bits_per_s);
+        random_.emplace_back(settings_.seed, u64{0x7061636b6574}, link);
+    }
+}
+
+u32 Simulator::table_of(u64 bits_per_s) {
+    for (u32 table = 0; table < tables_.size(); ++table) {
+        if (table_rates_[table] == bits_per_s) {
+            return table;
+        }
+    }
+    std::vector<u32> ticks(settings_.payload_bytes + std::size_t{600});
+    for (std::size_t bytes = 0; bytes < ticks.size(); ++bytes) {
+        const u64 exact = senders_.transmission.ticks(bytes, bits_per_s);
+        if (exact >= none) {
+            throw std::invalid_argument("a link of " + std::to_string(bits_per_s) +
+                                        " bit/s takes longer than 4 ms for a packet; take a faster one");
+        }
+        ticks[bytes] = static_cast<u32>(exact);
+    }
+    tables_.push_back(std::move(ticks));
+    table_rates_.push_back(bits_per_s);
+    return static_cast<u32>(tables_.size() - 1);
+}
+
+// The head room of a port takes what is under way when it tells its neighbour to pause.
+void Simulator::add_buffers(const FabricSpec& fabric) {
+    buffers_.resize(fabric.is_host.size());
+    std::vector<std::vector<u32>> incoming(fabric.is_host.size());
+    for (u32 link = 0; link < ports_.size(); ++link) {
+        incoming[ports_[link].to].push_back(link);
+    }
+    for (u32 device = 0; device < buffers_.size(); ++device) {
+        if (!incoming[device].empty()) {
+            const u64 own = fabric.buffer_bytes.empty() ? 0 : fabric.buffer_bytes[device];
+            add_buffer(device, own == 0 ? settings_.buffer_bytes : own, incoming[device]);
+        }
+    }
+}
+
+void Simulator::add_buffer(u32 device, u64 buffer, const std::vector<u32>& incoming) {
+    u64 nic_rate = 0;   // of the first host: the shift of alpha counts from it
+    for (const Port& port : ports_) {
+        if (port.is_host) {
+            nic_rate = port.bits_per_s;
+            break;
+        }
+    }
+    const bool is_thin = settings_.has(Quirk::thin_headroom);
+    u64 needed = 0;
+    for (u32 link : incoming) {
+        Port& port = ports_[link];
+        const auto bits = static_cast<unsigned __int128>(port.bits_per_s) * port.delay;
+        const u64 flight = static_cast<u64>(bits / 8 / (u64{1000000000} * senders_.ticks_per_ns));
+        // Twice the flight of a bit, a packet under way at either end, and the frame itself.
+        port.headroom = is_thin ? 3 * flight : 3 * flight + 2 * (u64{settings_.payload_bytes} + data_header_) + frame_bytes;
+        port.threshold_shift = 3;
+        for (u64 rate = port.bits_per_s; rate > nic_rate && port.threshold_shift > 0; rate /= 2) {
+            --port.threshold_shift;
+        }
+        needed += port.headroom + reserve_bytes;
+    }
+    SharedBuffer& made = buffers_[device];
+    made.ports = static_cast<u32>(incoming.size());
+    made.wraps = settings_.has(Quirk::headroom_wraps);
+    if (!made.wraps && !is_host_[device]) {
+        check_buffer(device, buffer, needed);
+    }
+    made.sharable = made.wraps ? static_cast<u32>(buffer - needed) : std::max(buffer, needed) - needed;
+}
+
+void Simulator::check_buffer(u32 device, u64 buffer, u64 needed) const {
+    if (settings_.pauses && buffer <= needed) {
+        throw std::invalid_argument(
+            "switch " + std::to_string(device) + " has a buffer of " + std::to_string(buffer) + " bytes, and its " +
+            std::to_string(buffers_[device].ports) + " ports need " + std::to_string(needed) +
+            " for head room alone, so PFC could never act; give it a buffer of more than " + std::to_string(needed) +
+            " bytes, or turn PFC off");
+    }
+}
+
+u32 Simulator::add_route(std::span<const u32> links) {
+    const u32 at = static_cast<u32>(routes_.size());
+    routes_.insert(routes_.end(), links.begin(), links.end());
+    routes_.push_back(none);
+    most_links_ = std::max(most_links_, static_cast<u32>(links.size()));
+    if (scheme_->telemetry == TelemetryKind::hops && !settings_.has(Quirk::narrow_telemetry) &&
+        most_links_ > telemetry_hops_ + 1) {
+        std::vector<Telemetry> wider(std::size_t{packets_made_} * (most_links_ - 1));
+        for (u32 packet = 0; packet < packets_made_; ++packet) {
+            std::copy_n(telemetry_.begin() + std::size_t{packet} * telemetry_hops_, telemetry_hops_,
+                        wider.begin() + std::size_t{packet} * (most_links_ - 1));
+        }
+        telemetry_ = std::move(wider);
+        telemetry_hops_ = most_links_ - 1;
+        const u32 added = control_->header_bytes(telemetry_hops_);
+        data_header_ = 36 + added;
+        ack_bytes_ = 2 + std::max<u32>(46, 32 + added);
+    }
+    largest_rtt_ = std::max(largest_rtt_, base_rtt(at));
+    largest_window_ = std::max(largest_window_, window_of(at));
+    return at;
+}
+
+u64 Simulator::base_rtt(u32 route) const {
+    u64 delay = 0;
+    u64 sending = 0;
+    for (u32 at = route; routes_[at] != none; ++at) {
+        const Port& port = ports_[routes_[at]];
+        delay += port.delay;
+        sending += static_cast<u64>(static_cast<unsigned __int128>(settings_.payload_bytes) * 8 * 1000000000u *
+                                    senders_.ticks_per_ns / port.bits_per_s);
+    }
+    return 2 * delay + sending;
+}
+
+u64 Simulator::window_of(u32 route) const {
+    u64 slowest = ~u64{0};
+    for (u32 at = route; routes_[at] != none; ++at) {
+        slowest = std::min(slowest, ports_[routes_[at]].bits_per_s);
+    }
+    const auto bits = static_cast<unsigned __int128>(base_rtt(route)) * slowest;
+    return static_cast<u64>(bits / (u64{1000000000} * senders_.ticks_per_ns) / 8);
+}
+
+// Two events lie between "send" and the first packet, as an application is made and started: they decide which of
+// the flows that start in the same tick comes first.
+void Simulator::send(const FlowSpec& flow, u64 tick) {
+    senders_.wheel.schedule(tick, event(EventKind::begins, waiting_.take(flow)));
+    ++unfinished_;
+}
+
+void Simulator::start(u32 number) {
+    const FlowSpec spec = waiting_[number];
+    waiting_.give_back(number);
+    const u32 made = senders_.add();
+    Sender& sender = senders_[made];
+    sender.size = spec.bytes;
+    sender.flow = spec.flow;
+    sender.data_route = spec.data_route;
+    sender.ack_route = spec.ack_route;
+    sender.port = routes_[spec.data_route];
+    sender.rate = ports_[sender.port].bits_per_s;
+    sender.line_rate = sender.rate;
+    sender.base_rtt = settings_.one_window ? largest_rtt_ : base_rtt(spec.data_route);
+    sender.window = !settings_.has_window ? 0 : settings_.one_window ? largest_window_ : window_of(spec.data_route);
+    sender.window_now = sender.window;
+    sender.next_available = now();
+    for (u32 at = spec.data_route; routes_[at] != none; ++at) {
+        ++sender.data_links;
+    }
+    if (active_++ == 0) {
+        last_progress_ = now();
+        drops_at_progress_ = totals_.drops;
+    }
+    control_->begin(made);
+    nics_[ports_[sender.port].nic].add(made);
+    transmit(senders_[made].port);
+}
+
+void Simulator::step() {
+    const u32 what = senders_.wheel.next();
+    const u32 index = what & ((1u << event_index_bits) - 1);
+    switch (static_cast<EventKind>(what >> event_index_bits)) {
+        case EventKind::sent:
+            ports_[index].is_busy = false;
+            transmit(index);
+            break;
+        case EventKind::arrived: arrive(index); break;
+        case EventKind::timer: fire(index); break;
+        case EventKind::begins: senders_.wheel.schedule(now(), event(EventKind::created, index)); break;
+        case EventKind::created: senders_.wheel.schedule(now(), event(EventKind::starts, index)); break;
+        case EventKind::starts: start(index); break;
+        case EventKind::samples: note_sample(); break;
+    }
+}
+
+void Simulator::sample(u32 link, u64 every, std::vector<u64>& into) {
+    sampled_ = link;
+    sample_every_ = every;
+    samples_ = &into;
+    senders_.wheel.schedule(now() + every, event(EventKind::samples, 0));
+}
+
+void Simulator::note_sample() {
+    if (unfinished_ > 0) {
+        samples_->push_back(ports_[sampled_].queue_bytes);
+        senders_.wheel.schedule(now() + sample_every_, event(EventKind::samples, 0));
+    }
+}
+
+void Simulator::fire(u32 number) {
+    Timer timer;
+    if (!senders_.take_timer(number, timer)) {
+        return;
+    }
+    switch (timer.kind) {
+        case TimerKind::nic:
+            senders_.wake_timers[timer.index] = none;
+            transmit(timer.index);
+            break;
+        case TimerKind::pause_ends: end_pause(timer.index); break;
+        case TimerKind::retransmits: time_out(timer.index); break;
+        case TimerKind::of_scheme: control_->timer(timer.index, timer.own); break;
+    }
+}
+
+}  // namespace yantra::packet

@@ -1,0 +1,179 @@
+// Simulator: packets over switches with shared buffers, from NICs with a queue pair for each message.
+//
+// The rules are those of the ns-3 fork of the HPCC authors (Li et al., "HPCC: High precision congestion control",
+// SIGCOMM 2019, and its published simulator), in docs/concepts/packet-network.md; what the fork does wrong is a quirk
+// (network/packet/settings.hpp). It has a clock of its own, so it runs alone or beside an engine that asks when its
+// next event is. Two events a packet and hop; memory is that of ports, flows and packets under way.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/rng.hpp"
+#include "network/packet/congestion_control.hpp"
+#include "network/packet/nic.hpp"
+#include "network/packet/packet.hpp"
+#include "network/packet/port.hpp"
+#include "network/packet/sender.hpp"
+#include "network/packet/settings.hpp"
+#include "network/packet/shared_buffer.hpp"
+
+namespace yantra::packet {
+
+// Who wants to know of flows.
+class Observer {
+public:
+    // The receiver has all of it.
+    virtual void received(u32 flow) = 0;
+    // The sender has the last ACK.
+    virtual void completed(u32 flow) = 0;
+
+protected:
+    ~Observer() = default;
+};
+
+struct FlowSpec {
+    u32 flow = none;       // the caller's number
+    u64 bytes = 0;
+    u32 data_route = 0;
+    u32 ack_route = 0;
+};
+
+struct Totals {
+    u64 packets = 0;       // sent by any port
+    u64 data_packets = 0;
+    u64 acks = 0;
+    u64 nacks = 0;
+    u64 marked_acks = 0;
+    u64 drops = 0;
+    u64 timeouts = 0;
+};
+
+// Why a run cannot go on.
+struct Stuck {
+    std::vector<u32> cycle;     // links whose ports pause each other; else
+    u64 drops = 0;              // since a byte was acknowledged last: packets are lost again and again; else
+    u32 flow = none;            // one that waits for ever,
+    u64 acknowledged = 0;       // and what of it was acknowledged
+    u64 bytes = 0;
+    u32 dropped_on = none;      // the link behind which most are dropped
+    u64 since = 0;              // tick of the last progress
+    u32 flows = 0;              // that have not ended
+};
+
+class Simulator {
+public:
+    // std::invalid_argument for settings that cannot be, with the number that could.
+    Simulator(const FabricSpec& fabric, const Settings& settings, Observer& observer);
+    Simulator(const Simulator&) = delete;
+    Simulator& operator=(const Simulator&) = delete;
+    ~Simulator();
+
+    // Remembers links one behind the other, for as many flows as one likes.
+    u32 add_route(std::span<const u32> links);
+    // Sends at a tick, not before now.
+    void send(const FlowSpec& flow, u64 tick);
+
+    // Notes the bytes that wait at a port at every multiple of `every` ticks, as long as flows are under way.
+    void sample(u32 link, u64 every, std::vector<u64>& into);
+
+    bool empty() const { return senders_.wheel.empty(); }
+    u64 now() const { return senders_.now(); }
+    u64 next_time() const { return senders_.wheel.next_time(); }
+    void advance_to(u64 tick) { senders_.wheel.advance_to(tick); }
+    // Handles the next event. Precondition: not empty().
+    void step();
+    u64 events() const { return senders_.wheel.processed(); }
+
+    // Of flows of which some have not ended, with no event left or no progress for long.
+    std::optional<Stuck> stuck() const;
+
+    const std::vector<Port>& ports() const { return ports_; }
+    const Totals& totals() const { return totals_; }
+    u32 flows_under_way() const { return active_; }
+    const Senders& senders() const { return senders_; }
+    // What a flow over a route, and ACKs over another, has as round trip (ticks) and window (bytes).
+    u64 base_rtt(u32 data_route) const;
+    u64 window_of(u32 data_route) const;
+    u64 buffer_used(u32 device) const { return buffers_[device].used; }
+
+private:
+    // Of simulator.cpp.
+    void add_ports(const FabricSpec& fabric);
+    void add_buffers(const FabricSpec& fabric);
+    void check_buffer(u32 device, u64 buffer, u64 needed) const;
+    void add_buffer(u32 device, u64 buffer, const std::vector<u32>& incoming);
+    u32 table_of(u64 bits_per_s);
+    void start(u32 spec);
+    void fire(u32 timer);
+    void note_sample();
+
+    // Of switching.cpp.
+    void transmit(u32 port);
+    void transmit_host(u32 port);
+    void begin_transmission(u32 port, u32 packet);
+    void enqueue(u32 port, u32 packet, PacketQueue& queue);
+    void take_off(Port& port, const Packet& packet);
+    void depart(u32 port, u32 packet);
+    bool draws_mark(const Port& port, u32 number);
+    void write_telemetry(u32 port, u32 packet);
+    void write_power(Port& port, Packet& packet);
+    void arrive(u32 packet);
+    void forward(u32 packet);
+    void send_pause(u32 port, PacketKind kind);
+    void obey(u32 port, PacketKind kind);
+    void end_pause(u32 port);
+    bool is_control(const Packet& packet, bool at_host) const;
+
+    // Of ends.cpp.
+    u32 next_packet(u32 sender);
+    void receive_data(u32 packet);
+    bool takes_data(Sender& to, Packet& packet);
+    void answer(Sender& to, u32 packet, PacketKind kind);
+    void receive_ack(u32 packet);
+    void complete(u32 sender);
+    void expect_answer(u32 sender);
+    void time_out(u32 sender);
+
+    // Of diagnosis.cpp.
+    std::vector<u32> pause_cycle() const;
+    bool follow(u32 port, std::vector<u8>& seen, std::vector<u32>& path) const;
+
+    const Settings settings_;
+    Observer& observer_;
+    Senders senders_;
+    const Scheme* scheme_ = nullptr;
+    std::unique_ptr<CongestionControl> control_;
+    std::vector<Port> ports_;              // by link
+    std::vector<std::vector<u32>> ports_of_;   // by device: those that leave it
+    std::vector<bool> is_host_;
+    std::vector<SharedBuffer> buffers_;    // by device
+    std::vector<Nic> nics_;
+    Pool<Packet> packets_;
+    u32 packets_made_ = 0;
+    std::vector<std::vector<u32>> tables_; // transmission times, by rate, by bytes
+    std::vector<u64> table_rates_;
+    std::vector<u32> routes_;              // links, each route ended by none
+    std::vector<Telemetry> telemetry_;     // by packet, `telemetry_hops_` of each
+    u32 telemetry_hops_ = 5;
+    u32 most_links_ = 0;
+    Pool<FlowSpec> waiting_;               // flows to be sent
+    std::vector<Rng> random_;              // by port
+    Totals totals_;
+    u32 data_header_ = 36;
+    u32 ack_bytes_ = 48;
+    u32 active_ = 0;
+    u32 unfinished_ = 0;                   // sent, and not ended
+    u32 sampled_ = none;                   // link
+    u64 sample_every_ = 0;
+    std::vector<u64>* samples_ = nullptr;
+    u64 last_progress_ = 0;
+    u64 drops_at_progress_ = 0;
+    u64 largest_rtt_ = 0;
+    u64 largest_window_ = 0;
+};
+
+}  // namespace yantra::packet

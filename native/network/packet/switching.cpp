@@ -1,0 +1,260 @@
+// What ports and switches do with packets: queues, marks, pauses, telemetry.
+#include <cmath>
+
+#include "network/packet/simulator.hpp"
+
+namespace yantra::packet {
+
+namespace {
+
+constexpr u32 pause_frame_bytes = 31;
+
+}  // namespace
+
+bool Simulator::is_control(const Packet& packet, bool at_host) const {
+    if (packet.kind == PacketKind::pause || packet.kind == PacketKind::resume) {
+        return true;
+    }
+    return packet.kind != PacketKind::data && settings_.acks_first &&
+           (at_host || !settings_.has(Quirk::acks_among_data));
+}
+
+// Behind what waits in a queue of the port.
+void Simulator::enqueue(u32 number, u32 packet, PacketQueue& queue) {
+    Port& port = ports_[number];
+    queue.push(packets_, packet);
+    port.queue_bytes += packets_[packet].bytes;
+    port.queue_max = std::max(port.queue_max, port.queue_bytes);
+    transmit(number);
+}
+
+// The next packet of a port that is free: control, then data if it is not paused.
+void Simulator::transmit(u32 number) {
+    Port& port = ports_[number];
+    if (port.is_busy) {
+        return;
+    }
+    u32 packet = none;
+    if (!port.control.empty()) {
+        packet = port.control.pop(packets_);
+    } else if (!port.is_paused && !port.waits.empty()) {
+        packet = port.waits.pop(packets_);
+    } else if (port.is_host) {
+        transmit_host(number);
+        return;
+    } else {
+        return;
+    }
+    port.is_busy = true;
+    port.queue_bytes -= packets_[packet].bytes;
+    if (!port.is_host) {
+        depart(number, packet);
+    }
+    begin_transmission(number, packet);
+}
+
+// At a host, what it relays and its own flows take turns.
+void Simulator::transmit_host(u32 number) {
+    Port& port = ports_[number];
+    const bool relays = !port.is_paused && !port.relayed.empty();
+    u32 sender = none;
+    if (!relays || !port.relays_next) {
+        sender = nics_[port.nic].next(senders_, port.is_paused, [this](u32 ended) { senders_.end(ended); });
+    }
+    if (sender != none) {
+        port.relays_next = true;
+        port.is_busy = true;
+        begin_transmission(number, next_packet(sender));
+        Sender& of = senders_[sender];
+        const u64 rate = settings_.paces_at_rate ? of.rate : of.line_rate;
+        of.next_available = now() + senders_.transmission.ticks(of.last_bytes, rate);
+        return;
+    }
+    if (relays) {
+        const u32 packet = port.relayed.pop(packets_);
+        port.relays_next = false;
+        port.is_busy = true;
+        port.queue_bytes -= packets_[packet].bytes;
+        depart(number, packet);
+        begin_transmission(number, packet);
+        return;
+    }
+    const bool is_stale = settings_.has(Quirk::stale_wake_up);
+    const u64 next = nics_[port.nic].next_available(senders_, is_stale);
+    if (next == ~u64{0} || next <= now() || (!is_stale && port.is_paused)) {
+        return;
+    }
+    if (!is_stale && senders_.wake_timers[number] != none && next < senders_.wake_ticks[number]) {
+        senders_.stop_timer(senders_.wake_timers[number]);
+    }
+    senders_.wake(number, next);
+}
+
+void Simulator::begin_transmission(u32 number, u32 packet) {
+    Port& port = ports_[number];
+    Packet& of = packets_[packet];
+    const u64 ticks = tables_[port.of_rate][of.bytes];
+    of.link = number;
+    ++port.packets;
+    port.busy_ticks += ticks;
+    port.sent_bytes += of.bytes;
+    port.last_bytes = of.bytes;
+    port.last_tick = now();
+    totals_.data_packets += of.kind == PacketKind::data ? 1 : 0;
+    ++totals_.packets;
+    senders_.wheel.schedule(now() + ticks, event(EventKind::sent, number));
+    senders_.wheel.schedule(now() + ticks + port.delay, event(EventKind::arrived, packet));
+}
+
+// A packet leaves the queue of a switch: its buffer is free, it is marked, its neighbour may go on.
+void Simulator::depart(u32 number, u32 packet) {
+    Port& port = ports_[number];
+    Packet& of = packets_[packet];
+    if (!is_control(of, false)) {
+        port.data_bytes -= of.bytes;
+        Port& in = ports_[of.link];
+        SharedBuffer& buffer = buffers_[port.from];
+        buffer.leave(in, of.bytes);
+        if (port.data_bytes > port.kmin && draws_mark(port, number)) {
+            ++port.marks;
+            of.is_marked = of.is_marked || of.kind == PacketKind::data;
+        }
+        if (in.has_paused && buffer.should_resume(in)) {
+            in.has_paused = false;
+            send_pause(in.twin, PacketKind::resume);
+        }
+    }
+    if (of.kind == PacketKind::data && scheme_->telemetry >= TelemetryKind::hops) {
+        write_telemetry(number, packet);
+    }
+}
+
+// By what is left in the queue: random early detection (Floyd and Jacobson, 1993) on the present length.
+bool Simulator::draws_mark(const Port& port, u32 number) {
+    if (port.data_bytes > port.kmax) {
+        return true;
+    }
+    const double share = static_cast<double>(port.data_bytes - port.kmin) / static_cast<double>(port.kmax - port.kmin);
+    return random_[number].uniform() < port.pmax * share;
+}
+
+void Simulator::write_telemetry(u32 number, u32 packet) {
+    Port& port = ports_[number];
+    Packet& of = packets_[packet];
+    if (scheme_->telemetry == TelemetryKind::power) {
+        write_power(port, of);
+        return;
+    }
+    const std::size_t at = std::size_t{packet} * telemetry_hops_ + of.hops % telemetry_hops_;
+    telemetry_[at] = {now(), port.sent_bytes, static_cast<u32>(std::min<u64>(port.queue_bytes, none - 1)), number};
+    ++of.hops;
+}
+
+// PINT (Ben Basat et al., SIGCOMM 2020): the largest utilisation of the hops, as a power of a base, in a few bits.
+// `stamp` has power + 1, and 0 where no switch has written.
+void Simulator::write_power(Port& port, Packet& of) {
+    const double base = settings_.option("log_base", 1.05);
+    const double rtt = senders_.ns(largest_rtt_ == 0 ? 1 : largest_rtt_);
+    const double most = settings_.max_rtt_ns > 0.0 ? settings_.max_rtt_ns : rtt;
+    const double since = std::min(senders_.ns(now() - port.last_tick), most);
+    const double bytes_per_ns = static_cast<double>(port.bits_per_s) / 8e9;
+    const double waiting = static_cast<double>(port.queue_bytes >> 8 << 8);
+    port.utilisation = port.utilisation * (most - since) / most + waiting * since / (bytes_per_ns * most * most) +
+                       port.last_bytes / (bytes_per_ns * most);
+    constexpr double scale = 512.0;   // flows at once that the encoding allows for
+    const double whole = std::max(1.0, std::ceil(port.utilisation * scale));
+    const double exact = std::log(whole) / std::log(base);
+    const double lower = std::floor(exact);
+    const double from = std::pow(base, lower);
+    const bool rounds_up = random_[port.twin].uniform() < (whole - from) / (from * base - from);
+    of.stamp = std::max(of.stamp, static_cast<u64>(lower) + (rounds_up ? 1 : 0) + 1);
+}
+
+void Simulator::arrive(u32 packet) {
+    Packet& of = packets_[packet];
+    if (of.kind >= PacketKind::pause) {
+        const u32 port = ports_[of.link].twin;
+        const PacketKind kind = of.kind;
+        packets_.give_back(packet);
+        obey(port, kind);
+    } else if (routes_[of.route] != none) {
+        forward(packet);
+    } else if (of.kind == PacketKind::data) {
+        receive_data(packet);
+    } else {
+        receive_ack(packet);
+    }
+}
+
+// A switch, or a host on the way, passes a packet on.
+void Simulator::forward(u32 packet) {
+    Packet& of = packets_[packet];
+    const u32 in_link = of.link;
+    const u32 out_link = routes_[of.route++];
+    Port& out = ports_[out_link];
+    if (is_control(of, false)) {
+        enqueue(out_link, packet, out.control);
+        return;
+    }
+    Port& in = ports_[in_link];
+    SharedBuffer& buffer = buffers_[in.to];
+    if (!buffer.admit(in, of.bytes)) {
+        ++in.drops;
+        ++totals_.drops;
+        packets_.give_back(packet);
+        return;
+    }
+    out.data_bytes += of.bytes;
+    if (settings_.pauses && in.twin != none && buffer.should_pause(in)) {
+        in.has_paused = true;
+        send_pause(in.twin, PacketKind::pause);
+    }
+    enqueue(out_link, packet, out.is_host ? out.relayed : out.waits);
+}
+
+void Simulator::send_pause(u32 port, PacketKind kind) {
+    const u32 packet = packets_.take_as_left();
+    packets_made_ = std::max(packets_made_, packet + 1);
+    if (scheme_->telemetry == TelemetryKind::hops) {
+        telemetry_.resize(std::size_t{packets_made_} * telemetry_hops_);
+    }
+    Packet& frame = packets_[packet];
+    frame = Packet{};
+    frame.kind = kind;
+    frame.bytes = pause_frame_bytes;
+    enqueue(port, packet, ports_[port].control);
+}
+
+void Simulator::obey(u32 number, PacketKind kind) {
+    Port& port = ports_[number];
+    if (kind == PacketKind::pause) {
+        ++port.pauses;
+        port.paused_since = port.is_paused ? port.paused_since : now();
+        port.is_paused = true;
+        if (!settings_.has(Quirk::pause_for_ever) && port.pause_timer == none) {
+            port.pause_timer = senders_.start_timer(TimerKind::pause_ends, number, senders_.ticks(settings_.pause_ns));
+        }
+        return;
+    }
+    ++port.resumes;
+    port.paused_ticks += port.is_paused ? now() - port.paused_since : 0;
+    port.is_paused = false;
+    senders_.stop_timer(port.pause_timer);
+    transmit(number);
+}
+
+// Whoever asked for a pause says so again as long as it wants one.
+void Simulator::end_pause(u32 number) {
+    Port& port = ports_[number];
+    port.pause_timer = none;
+    if (port.has_paused && !buffers_[port.to].should_resume(port)) {
+        port.pause_timer = senders_.start_timer(TimerKind::pause_ends, number, senders_.ticks(settings_.pause_ns));
+        return;
+    }
+    port.has_paused = false;
+    port.paused_ticks += now() - port.paused_since;
+    port.is_paused = false;
+    transmit(number);
+}
+
+}  // namespace yantra::packet
