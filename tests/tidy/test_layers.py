@@ -25,6 +25,7 @@ PYTHON_LAYERS = [
     ("run",),
     ("export", "demo"),
     ("explain", "accuracy"),
+    ("explore",),
     ("kinds",),
     ("cli",),
     ("collect", "__main__"),
