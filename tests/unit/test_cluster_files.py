@@ -117,7 +117,7 @@ CASES: list[tuple[str, str, str]] = [
     (
         "basis: estimate",
         "basis: guess",
-        'host.latency.basis: expected one of published, derived, estimate, got "guess"',
+        'host.latency.basis: expected one of published, derived, estimate, yours, got "guess"',
     ),
     ("1 us,", "0.1 ns,", 'host.latency.value: expected a whole number of ns, got "0.1 ns"'),
     ("kind: ring", "kind: rong", "network[0].kind: no topology is named 'rong'"),

@@ -15,7 +15,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-Kind = Literal["bandwidth", "time", "size", "flops", "time_per_byte", "power", "price", "frequency"]
+Kind = Literal[
+    "bandwidth",
+    "time",
+    "size",
+    "flops",
+    "time_per_byte",
+    "power",
+    "price",
+    "frequency",
+    "money",
+    "energy_price",
+]
 
 _DECIMAL: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
 _BINARY: Final = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
@@ -44,7 +55,8 @@ _PER_SECOND: Final = {"B/s": (1, 1), "Bps": (1, 1), "b/s": (1, 8), "bps": (1, 8)
 _PER_NS: Final = {"B/ns": (10**9, 1)}
 _OPERATIONS: Final = {"FLOP/s": (1, 1), "FLOPS": (1, 1), "flop/s": (1, 1)}
 
-# kind -> unit -> (numerator, denominator) of that unit in s, B, B/s, FLOP/s, s/B, W, USD/h or Hz
+# kind -> unit -> (numerator, denominator) of that unit in s, B, B/s, FLOP/s, s/B, W, USD/h, Hz,
+# USD or USD/kWh
 _UNITS: Final[dict[Kind, dict[str, tuple[int, int]]]] = {
     "time": _SECONDS,
     "size": _scaled({"B": (1, 1), "b": (1, 8), "bit": (1, 8)}),
@@ -53,6 +65,8 @@ _UNITS: Final[dict[Kind, dict[str, tuple[int, int]]]] = {
     "time_per_byte": {f"{unit}/B": ratio for unit, ratio in _SECONDS.items()},
     "power": {"W": (1, 1), "kW": (1000, 1), "MW": (10**6, 1)},
     "price": {"USD/h": (1, 1)},
+    "money": {"USD": (1, 1)},
+    "energy_price": {"USD/kWh": (1, 1)},
     "frequency": _scaled({"Hz": (1, 1)}),
 }
 _EXAMPLE: Final[dict[Kind, str]] = {
@@ -63,7 +77,15 @@ _EXAMPLE: Final[dict[Kind, str]] = {
     "time_per_byte": "0.01 ns/B",
     "power": "700 W",
     "price": "2.50 USD/h",
+    "money": "30000 USD",
+    "energy_price": "0.08 USD/kWh",
     "frequency": "1.41 GHz",
+}
+_SPOKEN: Final[dict[Kind, str]] = {
+    "flops": "rate of operations",
+    "time_per_byte": "time per byte",
+    "money": "sum of money",
+    "energy_price": "price of energy",
 }
 _ENDINGS: Final[tuple[tuple[str, Kind, str], ...]] = (
     ("ns_per_byte", "time_per_byte", "ns/B"),
@@ -236,4 +258,4 @@ def _is_number(got: object) -> bool:
 
 
 def _spoken(kind: Kind) -> str:
-    return {"flops": "rate of operations", "time_per_byte": "time per byte"}.get(kind, kind)
+    return _SPOKEN.get(kind, kind)

@@ -25,6 +25,7 @@ from yantra.collectives import find
 from yantra.collectives.names import spelled_for_astra_sim
 from yantra.collectives.schedule import Kind
 from yantra.fabric.clusters.fit import sizes_of
+from yantra.fabric.clusters.ownership import rates_of
 from yantra.fabric.clusters.types import Speeds
 
 if TYPE_CHECKING:
@@ -120,8 +121,9 @@ def _stated(cluster: Cluster, dtype: str, peak: Number) -> dict[str, str]:
     }
     if cluster.power is not None:
         stated["power"] = units.exact(cluster.power.value, "W")
-    if cluster.price is not None:
-        stated["price"] = units.exact(cluster.price.value, "USD/h")
+    hourly = rates_of(cluster).usd_per_h
+    if hourly is not None:
+        stated["price"] = units.exact(hourly, "USD/h")
     return stated
 
 

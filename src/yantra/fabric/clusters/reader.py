@@ -23,6 +23,14 @@ _COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all")
 _MEASURED = ("measured", "measured_over_nodes")
 _COLLECTIVES_KEYS = ("chunks", "inter_dimension", *_MEASURED)
 _ORDERS = ("ascending", "round_robin", "themis")
+_STATED: dict[str, tuple[units.Kind, str]] = {
+    "power": ("power", "W"),
+    "idle_power": ("power", "W"),
+    "price": ("price", "USD/h"),
+    "capital": ("money", "USD"),
+    "mtbf": ("time", "s"),
+}
+_OWNERSHIP = ("years", "utilisation", "pue", "electricity", "running")
 _TOP = ("title", "sources", "device", "host", "network")
 _LEVEL = ("name", "kind", "links", "bandwidth", "latency", "algorithms")
 
@@ -30,14 +38,14 @@ _LEVEL = ("name", "kind", "links", "bandwidth", "latency", "algorithms")
 def cluster_of(tree: Any, path: str) -> Cluster:
     """Return the cluster of a parsed file, or raise ConfigError."""
     place = Place(path, "")
-    top = place.mapping(tree, _TOP, ("collectives",))
+    top = place.mapping(tree, _TOP, ("collectives", "ownership"))
     sources = place.key("sources").texts(top["sources"])
     place = place.with_sources(sources)
     where = place.key("device")
     device = where.mapping(
         top["device"],
         ("name", "dtype", "peak", "memory", "memory_bandwidth"),
-        ("achievable", "compute", "power", "price", "tables"),
+        ("achievable", "compute", "tables", *_STATED),
     )
     peak = _rates(where.key("peak"), device["peak"], DTYPES)
     if not peak:
@@ -66,12 +74,8 @@ def cluster_of(tree: Any, path: str) -> Cluster:
         memory_bandwidth=where.key("memory_bandwidth").quantity(
             device["memory_bandwidth"], "bandwidth", "B/s"
         ),
-        power=where.key("power").quantity(device["power"], "power", "W")
-        if "power" in device
-        else None,
-        price=where.key("price").quantity(device["price"], "price", "USD/h")
-        if "price" in device
-        else None,
+        **_stated(where, device),
+        ownership=_ownership(place.key("ownership"), top.get("ownership", {})),
         tables=where.key("tables").text(device["tables"]) if "tables" in device else None,
         host_bandwidth=host_at.key("bandwidth").quantity(host["bandwidth"], "bandwidth", "B/s"),
         host_latency=host_at.key("latency").quantity(host["latency"], "time", "ns", whole=True),
@@ -84,7 +88,7 @@ def cluster_of(tree: Any, path: str) -> Cluster:
     )
 
 
-def _texts(place: Place, tree: dict[str, Any], keys: tuple[str, ...]) -> dict[str, str]:
+def _texts(place: Place, tree: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     """Read those of some texts that are there."""
     return {key: place.key(key).text(tree[key]) for key in keys if key in tree}
 
@@ -96,6 +100,35 @@ def _rates(place: Place, tree: Any, dtypes: tuple[str, ...]) -> tuple[tuple[str,
         for name in dtypes
         if name in given
     )
+
+
+def _stated(place: Place, tree: dict[str, Any]) -> dict[str, Any]:
+    """Read what a device draws, costs, and how long it lasts, as far as it is there."""
+    return {
+        key: place.key(key).quantity(tree[key], *unit)
+        for key, unit in _STATED.items()
+        if key in tree
+    }
+
+
+def _ownership(place: Place, tree: Any) -> tuple[tuple[str, Number], ...]:
+    """Read what a bought machine costs beside its capital."""
+    given = place.mapping(tree, (), _OWNERSHIP)
+    read = []
+    for name in (name for name in _OWNERSHIP if name in given):
+        at = place.key(name)
+        if name == "electricity":
+            number = at.quantity(given[name], "energy_price", "USD/kWh")
+        elif name == "running":
+            number = at.quantity(given[name], "price", "USD/h")
+        else:
+            number = at.ratio(given[name])
+        wrong = {"utilisation": number.value > 1, "pue": number.value < 1}
+        if wrong.get(name, False):
+            bound = "at most 1" if name == "utilisation" else "at least 1"
+            raise at.key("value").error(expected_got(bound, number.value))
+        read.append((name, number))
+    return tuple(read)
 
 
 def _compute(place: Place, tree: Any) -> tuple[tuple[str, tuple[tuple[str, Number], ...]], ...]:
@@ -293,7 +326,7 @@ class Place:
 
     def quantity(self, tree: Any, kind: units.Kind, unit: str, whole: bool = False) -> Number:
         """Read a number with a unit and a source; its value is above 0 and in `unit`."""
-        stated = self.mapping(tree, ("value", "source"), ("basis",))
+        stated = self._stated(tree)
         where = self.key("value")
         value = units.parse(stated["value"], kind, unit, where.name)
         if value <= 0:
@@ -304,7 +337,7 @@ class Place:
 
     def ratio(self, tree: Any) -> Number:
         """Read a number above 0 without a unit, with a source."""
-        stated = self.mapping(tree, ("value", "source"), ("basis",))
+        stated = self._stated(tree)
         value = stated["value"]
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < 1e6:
             raise self.key("value").error(expected_got("a number above 0", value))
@@ -312,11 +345,17 @@ class Place:
 
     def count(self, tree: Any) -> Number:
         """Read a whole number with a source."""
-        stated = self.mapping(tree, ("value", "source"), ("basis",))
+        stated = self._stated(tree)
         return self._number(stated, self.key("value").whole(stated["value"]), "")
+
+    def _stated(self, tree: Any) -> dict[str, Any]:
+        """Read the mapping of a number; one of the user's own needs no source."""
+        is_yours = isinstance(tree, dict) and tree.get("basis") == "yours"
+        required, optional = (("value",), ("source",)) if is_yours else (("value", "source"), ())
+        return self.mapping(tree, required, ("basis", *optional))
 
     def _number(self, stated: dict[str, Any], value: float, unit: Any) -> Number:
         basis: Any = self.key("basis").choice(stated.get("basis", "published"), get_args(Basis))
-        source = self.key("source").source(stated["source"])
+        source = self.key("source").source(stated["source"]) if "source" in stated else basis
         written = str(stated["value"])
         return Number(value=value, unit=unit, written=written, source=source, basis=basis)

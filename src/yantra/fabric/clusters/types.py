@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-Basis = Literal["published", "derived", "estimate"]
-"""Whether a source states the number, it follows from stated ones, or it is an informed guess."""
+Basis = Literal["published", "derived", "estimate", "yours"]
+"""Whether a source states the number, it follows from stated ones, it is an informed guess, or
+it is the user's own."""
 
 Speeds = Literal["achievable", "nominal", "measured"]
 """Links and products at the rate that software reaches, where known, or at the data sheet's.
@@ -30,7 +31,7 @@ class Number(Record):
     """A number of a cluster: its value in `unit`, as it is written, and its source."""
 
     value: float
-    unit: Literal["B", "B/s", "FLOP/s", "ns", "W", "USD/h", ""]
+    unit: Literal["B", "B/s", "FLOP/s", "ns", "W", "USD/h", "USD", "USD/kWh", "s", ""]
     written: str
     source: str
     basis: Basis = "published"
@@ -85,7 +86,10 @@ class Cluster(Record):
 
     `achievable` has the rates, per dtype, that the best of large matrix products reach. `compute`
     has, for compute models by name, the counts that the device gives their options. `power` is what
-    a device draws and `price` what an hour of it costs, where the file states them. `tables` names
+    a device draws, `idle_power` what it draws without work, `price` what an hour of it costs,
+    `capital` what it costs to buy with its share of all around it, and `mtbf` the mean time after
+    which one interrupts a job, in s, where the file states them. `ownership` has what else a bought
+    machine costs: see `ownership.py`. `tables` names
     the measured kernels of the device, None if there are none.
     """
 
@@ -106,6 +110,10 @@ class Cluster(Record):
     compute: tuple[tuple[str, tuple[tuple[str, Number], ...]], ...] = ()
     power: Number | None = None
     price: Number | None = None
+    idle_power: Number | None = None
+    capital: Number | None = None
+    mtbf: Number | None = None
+    ownership: tuple[tuple[str, Number], ...] = ()
     tables: str | None = None
     measured: str | None = None
     measured_over_nodes: str | None = None
@@ -176,9 +184,11 @@ class Cluster(Record):
         for model, options in self.compute:
             for name, number in options:
                 yield f"device.compute.{model}.{name}", number
-        for key in ("power", "price"):
+        for key in ("power", "idle_power", "price", "capital", "mtbf"):
             if (stated := getattr(self, key)) is not None:
                 yield f"device.{key}", stated
+        for name, number in self.ownership:
+            yield f"ownership.{name}", number
         yield "host.bandwidth", self.host_bandwidth
         yield "host.latency", self.host_latency
         for at, level in enumerate(self.network):

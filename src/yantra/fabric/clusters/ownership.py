@@ -1,0 +1,86 @@
+"""What an hour of a device costs, and the energy of a step.
+
+A device is hired at a price an hour, or it is bought: then an hour costs
+
+    capital / (years x 8766 x utilisation) + power x PUE x electricity + running
+
+where the capital of a device includes its share of hosts, links and switches. Energy is that of
+devices, `(idle x time + (peak - idle) x busy time)` each, with the PUE of the building on top.
+
+Trade-off: a device that is busy draws its full power whatever it does, so energy is an upper bound.
+Hours of a year as in COMET's and LIBRA's cost models: 8766 (365.25 days).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from yantra.base.errors import ConfigError
+
+if TYPE_CHECKING:
+    from yantra.fabric.clusters.types import Cluster
+
+HOURS_OF_A_YEAR = 8766.0
+_J_PER_KWH = 3.6e6
+_NEEDED = ("years", "utilisation", "pue", "electricity")
+
+
+class Rates(NamedTuple):
+    """What a device costs in USD an hour, and draws in W at work and without; None: not stated.
+
+    `basis` says whose the price is: published, derived, estimate or yours.
+    """
+
+    usd_per_h: float | None = None
+    power_w: float | None = None
+    idle_w: float | None = None
+    pue: float = 1.0
+    mtbf_s: float | None = None
+    basis: str | None = None
+
+    def cost_usd(self, seconds: float, devices: int) -> float | None:
+        """Return what so many devices cost for a time."""
+        return None if self.usd_per_h is None else self.usd_per_h * devices * seconds / 3600.0
+
+    def energy_j(self, seconds: float, devices: int, busy_share: float = 1.0) -> float | None:
+        """Return the energy of so many devices for a time; they compute in a share of it."""
+        if self.power_w is None:
+            return None
+        idle = self.power_w if self.idle_w is None else self.idle_w
+        each = idle + (self.power_w - idle) * busy_share
+        return each * devices * seconds * self.pue
+
+
+def rates_of(cluster: Cluster) -> Rates:
+    """Return the rates of a cluster: its price an hour, or what owning it costs.
+
+    Raises ConfigError where a machine is bought and something about owning it is not stated.
+    """
+    owned = dict(cluster.ownership)
+    power = cluster.power.value if cluster.power else None
+    of = Rates(
+        power_w=power,
+        idle_w=cluster.idle_power.value if cluster.idle_power else None,
+        pue=owned["pue"].value if "pue" in owned else 1.0,
+        mtbf_s=cluster.mtbf.value if cluster.mtbf else None,
+    )
+    if cluster.price is not None:
+        return of._replace(usd_per_h=cluster.price.value, basis=cluster.price.basis)
+    if cluster.capital is None:
+        return of
+    for name in _NEEDED:
+        if name not in owned:
+            problem = f"{cluster.name} has a capital price; an hour of it needs this, too"
+            raise ConfigError(f"ownership.{name}", f"missing; {problem}")
+    if power is None:
+        raise ConfigError("device.power", f"missing; an hour of {cluster.name} needs it")
+    hours = owned["years"].value * HOURS_OF_A_YEAR * owned["utilisation"].value
+    energy = power / 1e3 * of.pue * owned["electricity"].value
+    running = owned["running"].value if "running" in owned else 0.0
+    hourly = cluster.capital.value / hours + energy + running
+    return of._replace(usd_per_h=hourly, basis=cluster.capital.basis)
+
+
+def kwh(joules: float) -> float:
+    """Return an energy in kWh."""
+    return joules / _J_PER_KWH
