@@ -28,13 +28,24 @@ namespace yantra::inline YANTRA_RUN {
 
 class Executor {
 public:
-    // A job of an actor.
-    struct Part {
-        std::shared_ptr<const Job> job;
-        std::optional<RankTables> tables;   // of a template
+    // A job of an actor. What is asked for every node stands first, in one line of a cache: on the way
+    // over the job and its graph it would be five.
+    struct alignas(64) Part {
+        const Op* ops = nullptr;
+        const u32* child_begin = nullptr;
+        const u32* child = nullptr;
+        const u32* position = nullptr;      // of each node; null where that is its number
         u32 first = 0;                      // number of its first node at the actor
         u32 first_place = 0;                // and among the nodes of all actors
         u32 arrival = none;                 // that brought it
+        bool is_template = false;
+        std::shared_ptr<const Job> job;
+        RankTables tables;                  // of a template
+
+        u32 place(NodeId node) const { return first_place + node.index() - first; }
+        const Op& op(NodeId node) const { return ops[node.index() - first]; }
+        u32 communicator(u32 name) const { return is_template ? tables.communicators[name] : name; }
+        RankId peer(u32 name) const { return RankId(is_template ? tables.peers[name] : name); }
     };
     struct OfActor {
         std::vector<Part> parts;
@@ -91,20 +102,21 @@ public:
     void message_begins(const Completion& completion);
 
     const Op& op(ActorId actor, NodeId node) const {
-        const Part& part = part_of(actor, node);
-        return part.job->ops[node.index() - part.first];
+        return part_of(actor, node).op(node);
     }
-    u32 communicator_of(ActorId actor, NodeId node) const;
-    RankId peer_of(ActorId actor, NodeId node) const;
+    u32 communicator_of(ActorId actor, NodeId node) const {
+        const Part& part = part_of(actor, node);
+        return part.communicator(part.op(node).communicator);
+    }
+    RankId peer_of(ActorId actor, NodeId node) const {
+        const Part& part = part_of(actor, node);
+        return part.peer(part.op(node).peer);
+    }
     const Part& part_of(ActorId actor, NodeId node) const {
-        const std::vector<Part>& parts = state_.actors[actor].parts;
-        return parts.size() == 1 ? parts.front() : later_part_of(parts, node);
+        return part_of(state_.actors[actor], node);
     }
     // Of a node, among those of all actors.
-    u32 place(ActorId actor, NodeId node) const {
-        const Part& part = part_of(actor, node);
-        return part.first_place + node.index() - part.first;
-    }
+    u32 place(ActorId actor, NodeId node) const { return part_of(actor, node).place(node); }
     u64 start_of(ActorId actor, NodeId node) const { return state_.start[place(actor, node)]; }
     u64 end_of(ActorId actor, NodeId node) const { return state_.end[place(actor, node)]; }
     bool slot_open(const OfActor& actor, u32 slot) const {
@@ -119,18 +131,23 @@ private:
     // read long ago. Of an actor's events, a: the node; of completions, a: the actor, b: the node.
     static EventKind done(u8 slot) { return {Owner::execution, slot}; }
 
+    static const Part& part_of(const OfActor& a, NodeId node) {
+        return a.parts.size() == 1 ? a.parts.front() : later_part_of(a.parts, node);
+    }
     static const Part& later_part_of(const std::vector<Part>& parts, NodeId node);
     void add_part(ActorId actor, std::shared_ptr<const Job> job, u32 arrival);
     void make_roots_ready(ActorId actor, const Part& part);
-    void make_ready(ActorId actor, NodeId node);
+    void make_ready(OfActor& a, const Part& part, NodeId node);
+    void make_ready(OfActor& a, std::vector<NodeId> nodes);
     void issue_ready(ActorId actor);
+    static void fetch_ahead(const OfActor& a, const Part& part, NodeId node);
     void issue(ActorId actor, NodeId node);
-    void skip(ActorId actor, NodeId node);
+    void skip(ActorId actor, const Part& part, NodeId node);
     [[gnu::noinline]] u64 slower(ActorId actor, const Op& op) const;
-    void enter_collective(ActorId actor, NodeId node, const Op& op);
-    void post_message(ActorId actor, NodeId node, const Op& op);
+    void enter_collective(ActorId actor, const Part& part, NodeId node, const Op& op);
+    void post_message(ActorId actor, const Part& part, NodeId node, const Op& op);
     void complete(ActorId actor, NodeId node, u8 slot);
-    void release_children(ActorId actor, NodeId node);
+    void release_children(OfActor& a, const Part& part, NodeId node);
     void node_of_arrival_ends(const Part& part);
     void finish_if_done(ActorId actor);
     [[gnu::noinline]] void note(ActorId actor, u32 node, Happening::What what);

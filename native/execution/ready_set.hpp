@@ -5,10 +5,12 @@
 //
 // Upstream walks every ready node at every completion; here a completion costs a few steps, however
 // many nodes wait for a busy slot. Nodes become ready nearly in their order: those that do stand in a
-// list as they came, and only one that comes behind its turn goes to a heap.
+// list as they came, and only one that comes behind its turn goes to a heap. A word tells which kinds of
+// slot are waited for, so those that nobody wants cost nothing.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <vector>
 
@@ -24,33 +26,42 @@ public:
     // No two nodes have one position.
     void insert(u32 slot, u32 node, u32 position) {
         slots_[slot].insert(u64{position} << 32U | node);
-        ++size_;
+        filled_ |= bit_of(slot);
     }
 
     // Removes and returns the node of the smallest position among the slot kinds for which
     // `open(slot)`; none if there is no such node.
     template <class Open>
     u32 take_first(Open&& open) {
-        if (size_ == 0) {
-            return none;
-        }
         u64 best = nobody;
         u32 from = 0;
-        for (u32 slot = 0; slot < slots_.size(); ++slot) {
-            const u64 first = slots_[slot].first();
-            if (first < best && open(slot)) {
-                best = first;
-                from = slot;
+        for (u64 left = filled_ & ~shut_; left != 0; left &= left - 1) {
+            for (u32 slot = lowest(left); slot < slots_.size(); slot += word_bits) {
+                const u64 first = slots_[slot].first();
+                if (first < best && open(slot)) {
+                    best = first;
+                    from = slot;
+                }
             }
         }
         if (best != nobody) {
             slots_[from].take(best);
-            --size_;
+            if (slots_[from].first() == nobody) {
+                drain(from);
+            }
         }
         return static_cast<u32>(best);
     }
 
-    bool empty() const { return size_ == 0; }
+    bool empty() const { return filled_ == 0; }
+
+    // For whoever knows: `open` says no of this kind, until it reopens.
+    void shut(u32 slot) {
+        if (slots_.size() <= word_bits) {
+            shut_ |= bit_of(slot);
+        }
+    }
+    void reopen(u32 slot) { shut_ &= ~bit_of(slot); }
 
     // The slot kinds among those for which `counts(slot)` that nodes wait for, as bits of their
     // numbers modulo 64.
@@ -58,7 +69,7 @@ public:
     u64 wanted(Counts&& counts) const {
         u64 slots = 0;
         for (u32 slot = 0; slot < slots_.size(); ++slot) {
-            slots |= u64{slots_[slot].first() != nobody && counts(slot)} << (slot % 64u);
+            slots |= slots_[slot].first() != nobody && counts(slot) ? bit_of(slot) : 0;
         }
         return slots;
     }
@@ -73,21 +84,32 @@ public:
     // All nodes are those so much further on, and so are their positions.
     void move_on(u32 by) {
         for (Slot& slot : slots_) {
-            slot.for_each([by](u64& waiting) { waiting += u64{by} << 32U | by; });
+            slot.move_on(u64{by} << 32U | by);
         }
     }
 
 private:
     static constexpr u64 nobody = ~u64{0};   // its lower half is none
+    static constexpr u32 word_bits = 64;
 
-    // What waits for a kind of slot: positions, their nodes below them.
-    class Slot {
+    static u64 bit_of(u32 slot) { return u64{1} << slot % word_bits; }
+    static u32 lowest(u64 bits) { return static_cast<u32>(std::countr_zero(bits)); }
+
+    // Kinds that share a bit leave it only together.
+    void drain(u32 drained) {
+        for (u32 slot = drained % word_bits; slot < slots_.size(); slot += word_bits) {
+            if (slots_[slot].first() != nobody) {
+                return;
+            }
+        }
+        filled_ &= ~bit_of(drained);
+    }
+
+    // What waits for a kind of slot: positions, their nodes below them. As wide as a line of a cache.
+    class alignas(64) Slot {
     public:
         void insert(u64 waiting) {
-            if (next_ == in_order_.size()) {
-                in_order_.clear();
-                next_ = 0;
-            }
+            first_ = std::min(first_, waiting);
             if (in_order_.empty() || waiting > in_order_.back()) {
                 in_order_.push_back(waiting);
                 return;
@@ -95,33 +117,42 @@ private:
             heap_.push_back(waiting);
             std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
         }
-        u64 first() const {
-            const u64 listed = next_ < in_order_.size() ? in_order_[next_] : nobody;
-            return heap_.empty() ? listed : std::min(listed, heap_.front());
-        }
+        u64 first() const { return first_; }
         void take(u64 first) {
             if (next_ < in_order_.size() && in_order_[next_] == first) {
                 leave_list();
-                return;
+            } else {
+                std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+                heap_.pop_back();
             }
-            std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-            heap_.pop_back();
+            find_first();
+        }
+        void move_on(u64 by) {
+            for (u64& waiting : in_order_) {
+                waiting += by;
+            }
+            for (u64& waiting : heap_) {
+                waiting += by;
+            }
+            find_first();
         }
         template <class Visit>
         void for_each(Visit&& visit) const {
             std::for_each(in_order_.begin() + next_, in_order_.end(), visit);
             std::for_each(heap_.begin(), heap_.end(), visit);
         }
-        template <class Visit>
-        void for_each(Visit&& visit) {
-            std::for_each(in_order_.begin() + next_, in_order_.end(), visit);
-            std::for_each(heap_.begin(), heap_.end(), visit);
-        }
 
     private:
+        void find_first() {
+            const u64 listed = next_ < in_order_.size() ? in_order_[next_] : nobody;
+            first_ = heap_.empty() ? listed : std::min(listed, heap_.front());
+        }
         // Those that were taken go when they are as many as the rest.
         void leave_list() {
-            if (++next_ >= few && u64{next_} * 2 >= in_order_.size()) {
+            if (++next_ == in_order_.size()) {
+                in_order_.clear();
+                next_ = 0;
+            } else if (next_ >= few && u64{next_} * 2 >= in_order_.size()) {
                 in_order_.erase(in_order_.begin(), in_order_.begin() + next_);
                 next_ = 0;
             }
@@ -129,13 +160,15 @@ private:
 
         static constexpr u32 few = 64;
 
+        u64 first_ = nobody;
         std::vector<u64> in_order_;   // ascending
         std::vector<u64> heap_;
         u32 next_ = 0;   // of the list
     };
 
     std::vector<Slot> slots_;
-    std::size_t size_ = 0;
+    u64 filled_ = 0;   // by number modulo 64: whether somebody waits for such a slot
+    u64 shut_ = 0;
 };
 
 }  // namespace yantra
