@@ -22,6 +22,7 @@
 #include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/parts.hpp"
+#include "trace/alike.hpp"
 #include "trace/tools/check.hpp"
 #include "trace/decode.hpp"
 #include "trace/tools/encode.hpp"
@@ -236,6 +237,16 @@ void register_trace(nb::module_& module) {
     module.def("decode_graph", &decode_graph, nb::arg("source"), nb::arg("merge_duplicates"),
                nb::arg("tensors"), nb::arg("kernels") = false,
                nb::arg("collectives_in_order") = false, nb::arg("launches").none() = nb::none());
+    module.def("count_alike", [](const std::vector<nb::bytes>& paths, const nb::bytes& content) {
+        std::vector<std::string> names;
+        names.reserve(paths.size());
+        for (const nb::bytes& path : paths) {
+            names.emplace_back(path.c_str(), path.size());
+        }
+        const std::string_view bytes(content.c_str(), content.size());
+        const nb::gil_scoped_release without_lock;
+        return count_alike(names, bytes);
+    }, nb::arg("paths"), nb::arg("content"));
     module.def("content_hash", [](const nb::bytes& content) {
         const nb::gil_scoped_release without_lock;
         return content_hash({content.c_str(), content.size()});

@@ -14,10 +14,10 @@ from yantra.base.at_once import in_order
 from yantra.base.errors import ConfigError, TraceError
 from yantra.chakra import files
 from yantra.chakra.graphs import graph_of, read_graph
-from yantra.compile.contents import Contents
+from yantra.compile.contents import SMALL, Contents
 from yantra.scenario import Templates, Traces, TrainingStep, WorkloadFile
 from yantra.scenario.quirks import Quirk
-from yantra.scenario.types import DeviceOf, Workload
+from yantra.scenario.types import ChakraFiles, DeviceOf, Workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -198,13 +198,16 @@ def load_graphs(
     contents = Contents(files.load)
 
     def distinct() -> Iterator[tuple[bytes, str]]:
-        for rank in range(ranks):
-            path = workload.path(rank)
+        while len(graphs.by_rank) < ranks:
+            path = workload.path(len(graphs.by_rank))
             content = _load(path, ranks)
             number, is_new = contents.number(content, path)
             graphs.by_rank.append(number)
             if is_new:
                 yield content, path
+            elif len(content) <= SMALL:
+                more = _alike(workload, len(graphs.by_rank), ranks, content)
+                graphs.by_rank.extend([number] * more)
 
     def decoded(file: tuple[bytes, str]) -> tuple[_core.Graph, str]:
         content, path = file
@@ -214,6 +217,19 @@ def load_graphs(
     for graph, path in in_order(decoded, distinct(), lambda file: len(file[0]) > _WORTH_A_THREAD):
         graphs.add(graph, path, quirks)
     return graphs
+
+
+def _alike(workload: ChakraFiles, first: int, ranks: int, content: bytes) -> int:
+    """Return how many ranks from `first` on have files with this content, one after the other."""
+    end, some = first, 8
+    while end < ranks:
+        asked = range(end, min(end + some, ranks))
+        found = _core.count_alike([os.fsencode(workload.path(rank)) for rank in asked], content)
+        end += found
+        if found < len(asked):
+            break
+        some *= 2
+    return end - first
 
 
 def _load(path: str, ranks: int) -> bytes:

@@ -1,7 +1,8 @@
 """Fat tree of switches with k ports in three tiers: edge, aggregation, core.
 
 k * k * k / 4 ranks with full bisection from one kind of switch; 5 k * k / 4 switches, and six links
-between ranks of different pods.
+between ranks of different pods. An oversubscribed tree has that many times the ranks on each edge
+switch, and the same switches above: 2:1 with k = 32 makes 16,384 ranks.
 
 Source: Al-Fares, Loukissas and Vahdat, "A scalable, commodity data center network architecture",
 SIGCOMM 2008, section 3.
@@ -26,17 +27,27 @@ class Options(Record):
     k: int
     bytes_per_ns: float
     latency_ns: float
+    oversubscription: int = 1
 
 
 class FatTree(Builder):
     """k pods of k / 2 edge and k / 2 aggregation switches; k * k / 4 core switches.
 
-    Rank r is on edge switch r / (k / 2). Core switch c is linked to aggregation switch c / (k / 2)
-    of every pod.
+    Rank r is on edge switch r / (k / 2), if the tree is not oversubscribed. Core switch c is linked
+    to aggregation switch c / (k / 2) of every pod.
     """
 
     options = Section(
-        Options, {"k": ("k", Whole(at_least=2, at_most=256), "ports of a switch, even"), **LINKS}
+        Options,
+        {
+            "k": ("k", Whole(at_least=2, at_most=256), "ports of a switch, even"),
+            **LINKS,
+            "oversubscription": (
+                "oversubscription",
+                Whole(at_least=1, at_most=64),
+                "ranks of an edge switch over its cables upwards; 1 where nothing is said",
+            ),
+        },
     )
     example: ClassVar = {"k": 4, "bandwidth": "50 GB/s", "latency": "500 ns"}
 
@@ -46,15 +57,17 @@ class FatTree(Builder):
 
     def size(self) -> Size:
         k = self.given.k
-        return Size(k**3 // 4, k**3 // 4 + 5 * k * k // 4, 6 * k**3 // 4)
+        ranks = k**3 // 4 * self.given.oversubscription
+        return Size(ranks, ranks + 5 * k * k // 4, 2 * ranks + k**3)
 
     def graph(self) -> Graph:
         half = self.given.k // 2
-        draft = Draft(self.given.k * half * half)
+        below = half * self.given.oversubscription
+        draft = Draft(self.given.k * half * below)
         edge = draft.switches("edge", self.given.k * half)
         aggregation = draft.switches("aggregation", self.given.k * half)
         core = draft.switches("core", half * half)
-        draft.cables(draft.ranks, np.repeat(edge, half), self.speed, "rank up", "rank down")
+        draft.cables(draft.ranks, np.repeat(edge, below), self.speed, "rank up", "rank down")
         pods = aggregation.reshape(-1, 1, half)
         draft.cables(edge.reshape(-1, half, 1), pods, self.speed, "edge up", "edge down")
         tops = core.reshape(1, half, half)
