@@ -33,7 +33,17 @@ def from_text(
 
     Raises ConfigError where file, ranks, dimensions and policy do not fit.
     """
-    layers = read(path)
+    return from_layers(read(path), ranks, dims, settings)
+
+
+def from_layers(
+    layers: Layers,
+    ranks: int,
+    dims: Sequence[int] | None = None,
+    settings: Settings | None = None,
+    source: str = "ASTRA-sim 1.0",
+) -> Workload:
+    """Make a workload of layers that were read, and say where they are from; see `from_text`."""
     split = _Named(layers, ranks, dims)
     made = trace(layers, split, 0, settings or Settings())
     nodes = list(made)
@@ -46,7 +56,7 @@ def from_text(
         groups,
         (Trace(nodes, made.metadata),),
         None,
-        {"source": "ASTRA-sim 1.0", "policy": layers.policy},
+        {"source": source, "policy": layers.policy},
         not_issued(layers, split),
     )
 

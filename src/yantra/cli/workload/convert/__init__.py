@@ -19,6 +19,7 @@ class _Sources(Commands):
         "stg": "Spreadsheets of STG and STAGE.",
         "simai": "Workloads of SimAI, as AICB writes them.",
         "text": "Text workloads of ASTRA-sim 1.0.",
+        "comet": "Text workloads of COMET, with columns for a roofline.",
     }
 
 

@@ -1,0 +1,77 @@
+"""What the network of a cluster costs, by COMET's rule: links, ports of switches, and adapters.
+
+Each dimension that a switch joins has `links` of some bandwidth from every device. A link costs its
+bandwidth times a price, a switch its radix (devices x links) times bandwidth times another, an
+adapter its bandwidth times a third. Prices are per GB/s as the artifact writes bandwidths (GiB/s in
+ASTRA-sim's files), in US dollars.
+
+Sources of prices: the cost model in the log of COMET's artifact (2022-07-13); LIBRA (Won et al.,
+ISPASS 2024), table of network cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Final, Literal, NamedTuple
+
+from yantra.base.errors import ConfigError, expected_got
+
+Tier = Literal["package", "pod"]
+
+
+class Price(NamedTuple):
+    """USD per GB/s of a link, of a port of a switch, and of an adapter."""
+
+    link: float
+    switch: float
+    adapter: float
+
+
+COMET: Final[dict[Tier, Price]] = {"package": Price(4.0, 13.0, 0.0), "pod": Price(7.4, 23.7, 47.8)}
+LIBRA: Final[dict[Tier, Price]] = {"package": Price(4.0, 13.0, 0.0), "pod": Price(7.8, 18.0, 31.6)}
+
+
+class SwitchedDimension(NamedTuple):
+    """Switches of `size` devices: `links` of `bandwidth` GB/s from each; `tier` has the prices."""
+
+    size: int
+    links: int
+    bandwidth: float
+    tier: Tier
+
+
+class Item(NamedTuple):
+    """A kind of part: how many there are, and what they cost together in USD."""
+
+    name: str
+    parts: int
+    usd: float
+
+
+def network_cost(
+    dimensions: Sequence[SwitchedDimension], prices: dict[Tier, Price] | None = None
+) -> tuple[Item, ...]:
+    """Return the parts of a network and their cost, innermost dimension first.
+
+    Raises ConfigError for a dimension with nothing in it.
+    """
+    prices = COMET if prices is None else prices
+    devices = prod(dimension.size for dimension in dimensions)
+    items = []
+    for at, one in enumerate(dimensions):
+        for name, value in (("size", one.size), ("links", one.links), ("bandwidth", one.bandwidth)):
+            if not value > 0:
+                raise ConfigError(f"dimensions[{at}].{name}", expected_got("above 0", value))
+        price = prices[one.tier]
+        # Every switch joins all devices of its dimension; the outermost joins all that are there.
+        radix = (devices if at and at == len(dimensions) - 1 else one.size) * one.links
+        switches = devices * one.links // radix
+        links = devices * one.links
+        items.append(Item(f"{one.tier} links", links, links * one.bandwidth * price.link))
+        ports = switches * radix * one.bandwidth * price.switch
+        items.append(Item(f"{one.tier} switches of radix {radix}", switches, ports))
+        if price.adapter:
+            adapters = links * one.bandwidth * price.adapter
+            items.append(Item(f"{one.tier} adapters", links, adapters))
+    return tuple(items)
