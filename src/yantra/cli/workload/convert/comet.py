@@ -14,7 +14,8 @@ from yantra.cli.typed import as_typed
 @click.command(
     cls=WithExamples,
     examples=[
-        'yantra workload convert comet transformer.txt --dims 4x4 --peak "125 TFLOP/s" -o t.yw',
+        "yantra workload convert comet transformer.txt --dims 4x4 \\\n"
+        '    --peak "125 TFLOP/s" -o transformer.yw',
     ],
 )
 @click.argument("workload", type=click.Path())

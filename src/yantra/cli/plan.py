@@ -1,0 +1,122 @@
+"""`yantra plan`: the best ways to split a training job over a cluster, and why others lose."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from yantra.base.errors import ConfigError, expected_got
+from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.complete import clusters as cluster_names
+
+if TYPE_CHECKING:
+    from yantra.fabric.clusters.types import Cluster
+
+_CHOICES = ("tp", "cp", "ep", "pp", "vpp", "zero", "micro-batch")
+
+
+def _choices(command: Any) -> Any:
+    """Add a flag for each field whose values a user may restrict."""
+    for name in reversed(_CHOICES):
+        help = f"Allowed values of {name}: one or several, such as 1,2,4."
+        command = click.option(f"--{name}", metavar="N,...", help=help)(command)
+    return command
+
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra plan --model llama3-8b --ranks 64 --cluster hgx-h100 \\\n    --global-batch 256",
+        "yantra plan --model llama3-8b --ranks 16 --cluster hgx-h100 \\\n"
+        '    --cluster hgx-b200 --global-batch 32 --price "2.50 USD/h" -o plans.html',
+    ],
+)
+@click.option("--model", required=True, help="A name such as llama3-70b, or a file of a model.")
+@click.option("--ranks", type=int, required=True, help="Devices of the job.")
+@click.option(
+    "--cluster",
+    "names",
+    multiple=True,
+    required=True,
+    shell_complete=cluster_names,
+    help="A named cluster, or the path of its file; several are compared.",
+)
+@click.option("--global-batch", type=int, required=True, help="Sequences per step.")
+@click.option("--seq", type=int, help="Tokens of a sequence; the model's usual number if left out.")
+@_choices
+@click.option(
+    "--top", type=click.IntRange(1, 50), default=5, show_default=True, help="Plans shown."
+)
+@click.option("--price", help="Of a device, such as 2.50 USD/h, in place of the cluster's.")
+@click.option("-o", "--output", type=click.Path(), help="Write a page (.html), or .json.")
+@json_option()
+def command(
+    model: str,
+    ranks: int,
+    names: tuple[str, ...],
+    global_batch: int,
+    seq: int | None,
+    top: int,
+    price: str | None,
+    output: str | None,
+    as_json: bool,
+    **chosen: str | None,
+) -> int:
+    """Judge every legal plan of a training job by closed forms, and simulate the best.
+
+    Each plan is a split over tensors, context, experts, pipeline and replicas, with ZeRO, a
+    micro-batch and recomputation. Differences to the best plan are given by cause and add up.
+    """
+    from yantra.base.output import write_text
+    from yantra.explore.best import best_plans
+    from yantra.explore.space import Space
+    from yantra.explore.words import as_dict, lines, page
+    from yantra.workloads.models.catalogue import find
+
+    if output is not None and not output.endswith((".html", ".json")):
+        raise ConfigError("--output", expected_got("a name that ends in .html or .json", output))
+    machines = [_priced(name, price) for name in names]
+    described = find(model)
+    given = {name: _numbers(name, text) for name, text in chosen.items() if text is not None}
+    space = Space(ranks=ranks, global_batch=global_batch, sequence=seq, **given)  # type: ignore[arg-type]
+    answers = []
+    for machine in machines:
+        answers.append(best_plans(described, machine, space, top=top))
+    title = f"{described.name} on {ranks} ranks, global batch {global_batch}"
+    form = {"title": title, "clusters": [as_dict(answer) for answer in answers]}
+    if output is not None:
+        import json
+
+        is_page = output.endswith(".html")
+        write_text(output, page(title, answers) if is_page else json.dumps(form, indent=1) + "\n")
+    if as_json:
+        print_json(form)
+        return 0
+    text = [title, *(line for answer in answers for line in lines(answer))]
+    sys.stdout.write("\n".join(text) + "\n")
+    return 0
+
+
+def _priced(name: str, price: str | None) -> Cluster:
+    from yantra.base import units
+    from yantra.fabric import clusters
+    from yantra.fabric.clusters.types import Number
+
+    machine = clusters.load(name)
+    if price is None:
+        return machine
+    value = units.parse(price, "price", "USD/h", "--price")
+    if not value > 0:
+        raise ConfigError("--price", expected_got("a price above 0 USD/h", price))
+    yours = Number(value=value, unit="USD/h", written=price, source="yours", basis="yours")
+    return machine.replace(price=yours)
+
+
+def _numbers(name: str, text: str) -> tuple[int, ...]:
+    words = text.split(",")
+    if not all(word.strip().isascii() and word.strip().isdigit() for word in words):
+        flag = f"--{name.replace('_', '-')}"
+        raise ConfigError(flag, expected_got("whole numbers such as 1,2,4", text))
+    return tuple(int(word) for word in words)

@@ -1,0 +1,98 @@
+"""A machine as a search sees it: times of kernels, of collectives of groups, and of messages.
+
+Kernels take the roofline's time. Collectives are simulated once per group and kind, alone on the
+cluster, at two sizes; others are on the line through both, as they are on the analytical network
+where algorithms are not chosen by size. A group is `size` ranks, `stride` apart.
+
+Trade-off: nothing contends here. What two groups cost each other is left to the simulation.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.run.simulate import simulate
+from yantra.scenario import Scenario, Templates, cluster_parts
+from yantra.workloads.templates import RankClass, Workload
+from yantra.workloads.templates.grid import Grid, Group
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yantra.workloads.operators.operations import Operation
+
+_SIZES = (1 << 26, 1 << 29)
+
+
+class Machine:
+    """The times of one cluster of so many ranks, in ns."""
+
+    def __init__(self, cluster: Any, ranks: int, dtype: str | None = None) -> None:
+        self.ranks = ranks
+        self._parts = cluster_parts(cluster, ranks, dtype)
+        device = self._parts["device"]
+        self._flops_per_ns = device.peak_flops / 1e9
+        self._bytes_per_ns = device.memory_bytes_per_s / 1e9
+        self._dimensions = self._parts["topology"].dimensions
+        self._lines: dict[tuple[CollectiveType, int, int], tuple[float, float]] = {}
+
+    def kernel_ns(self, operation: Operation) -> float:
+        """Return the roofline's time of a kernel."""
+        flops = operation.tensor_flops + operation.vector_flops
+        moved = operation.bytes_read + operation.bytes_written
+        return max(float(flops / self._flops_per_ns), float(moved / self._bytes_per_ns))
+
+    def bytes_ns(self, size_bytes: Any) -> Any:
+        """Return how long the memory of a device takes to move so many bytes."""
+        return size_bytes / self._bytes_per_ns
+
+    def collective_ns(self, kind: CollectiveType, size: int, stride: int, size_bytes: Any) -> Any:
+        """Return the time of a collective alone; `size_bytes` per rank, a number or an array."""
+        if size == 1:
+            return size_bytes * 0.0
+        start, slope = self.line_of(kind, size, stride)
+        amount = np.asarray(size_bytes, float)
+        return np.where(amount > 0, np.maximum(start + slope * amount, 0.0), 0.0)
+
+    def line_of(self, kind: CollectiveType, size: int, stride: int) -> tuple[float, float]:
+        """Return the time of a collective of no bytes in ns, and what each byte adds."""
+        if size == 1:
+            return 0.0, 0.0
+        key = kind, size, stride
+        if key not in self._lines:
+            low, high = self._measure(kind, size, stride)
+            slope = (high - low) / (_SIZES[1] - _SIZES[0])
+            self._lines[key] = low - slope * _SIZES[0], slope
+        return self._lines[key]
+
+    def message_ns(self, stride: int, size_bytes: Any) -> Any:
+        """Return the time of a message to the rank `stride` further, over the outer dimension."""
+        inner = 1
+        for dimension in self._dimensions:
+            inner *= dimension.size
+            if stride < inner:
+                break
+        hops = 2 if dimension.kind == "switch" else 1
+        return hops * dimension.latency_ns + size_bytes / dimension.bytes_per_ns
+
+    def _measure(self, kind: CollectiveType, size: int, stride: int) -> tuple[float, ...]:
+        outer = self.ranks // (size * stride)
+        axes = [("inner", stride), ("member", size), ("outer", outer)]
+        trace = TraceBuilder()
+        last: Any = []
+        for size_bytes in _SIZES:
+            last = trace.collective(kind, size_bytes, name="one", group="g", after=last)
+        workload = Workload(
+            grids=[Grid("all", views={"all": axes})],
+            groups={"g": Group("all", ("member",), grid="all")},
+            classes=[RankClass("all", {}, "one")],
+            templates={"one": trace.build()},
+        )
+        result = simulate(Scenario(workload=Templates(workload=workload), **self._parts))
+        outcome, first = result.outcome, result.outcome.first_node[0]
+        nodes = slice(first, first + len(_SIZES))
+        times = zip(outcome.start[nodes], outcome.end[nodes], strict=True)
+        return tuple((end - start) / result.model.ticks_per_ns for start, end in times)

@@ -1,0 +1,123 @@
+"""The plans of a model on so many ranks, as columns: one number of each field per plan.
+
+Every column is made by the rules of `yantra.workloads.plan.check`, as arrays: tp divides heads and
+widths, ep the experts, the sequence its halves, micro-batches the batch. The few plans that a
+search shows are checked by those rules themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from math import gcd
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from yantra.base.divisors import divisors
+from yantra.base.errors import ConfigError, expected_got
+from yantra.base.records import Record
+from yantra.workloads.plan.check import facts_of
+from yantra.workloads.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from yantra.workloads.plan.check import Facts
+
+RECOMPUTE = ("none", "selective", "full")
+FIELDS = ("tp", "cp", "ep", "pp", "vpp", "dp", "zero", "micro_batch", "recompute")
+Columns = dict[str, np.ndarray]
+
+
+class Space(Record):
+    """What a search may choose: ranges of fields, None for all that are legal.
+
+    `global_batch` is in sequences, `sequence` in tokens, `most_tp` ranks that tp may have, usually
+    those of a node.
+    """
+
+    ranks: int
+    global_batch: int
+    sequence: int | None = None
+    most_tp: int | None = None
+    tp: tuple[int, ...] | None = None
+    cp: tuple[int, ...] = (1,)
+    ep: tuple[int, ...] | None = None
+    pp: tuple[int, ...] | None = None
+    vpp: tuple[int, ...] | None = None
+    zero: tuple[int, ...] = (0, 1)
+    micro_batch: tuple[int, ...] | None = None
+    recompute: tuple[str, ...] = RECOMPUTE
+
+    def __post_init__(self) -> None:
+        """Check the sizes; what is legal together, `columns` says."""
+        for name in ("ranks", "global_batch"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise ConfigError(name, expected_got("a whole number of at least 1", value))
+        for name in ("tp", "cp", "ep", "pp", "vpp", "zero", "micro_batch", "recompute"):
+            if getattr(self, name) == ():
+                raise ConfigError(name, "an empty choice leaves no plan; expected a value")
+        for value in self.recompute:
+            if value not in RECOMPUTE:
+                known = f"one of {', '.join(RECOMPUTE)}"
+                raise ConfigError("recompute", expected_got(known, value))
+        for level in self.zero:
+            if level not in (0, 1):
+                problem = "0 or 1, for which there is a closed form"
+                raise ConfigError("zero", expected_got(problem, level))
+
+    def columns(self, model: Any) -> Columns:
+        """Return every legal plan for a model. Raises ConfigError where there is none."""
+        rows = np.array(list(self._rows(facts_of(model))), dtype=np.int64)
+        if not rows.size:
+            problem = f"no legal plan for {model.name} on {self.ranks} ranks"
+            raise ConfigError("space", f"{problem} with a global batch of {self.global_batch}")
+        return dict(zip(FIELDS, rows.T.copy(), strict=True))
+
+    def plan(self, columns: Columns, at: int, **more: Any) -> Plan:
+        """Return the plan of a row."""
+        of: dict[str, Any] = {name: int(columns[name][at]) for name in FIELDS}
+        of |= {"recompute": RECOMPUTE[of["recompute"]], "global_batch": self.global_batch}
+        return Plan(**(of | more))
+
+    def _rows(self, facts: Facts) -> Iterator[tuple[int, ...]]:
+        tokens = self.sequence or facts.sequence
+        recompute = [RECOMPUTE.index(name) for name in self.recompute]
+        splits = gcd(*facts.heads, *facts.kv_heads, *facts.widths) or 1
+        refused = {field for field, _ in facts.limits}
+        experts = gcd(*facts.experts) if facts.experts else 1
+        for tp in self._chosen("tp", splits if "tp" not in refused else 1):
+            if self.most_tp is not None and tp > self.most_tp:
+                continue
+            for cp, pp in product(self.cp, self._chosen("pp", self.ranks // tp, facts.layers)):
+                halves = 2 * cp if facts.is_causal and cp > 1 else cp
+                if tokens % (tp * cp) or tokens % halves or self.ranks % (tp * cp * pp):
+                    continue
+                dp = self.ranks // (tp * cp * pp)
+                for ep in self._chosen("ep", experts):
+                    if (tp * cp * dp) % ep == 0:
+                        yield from self._batched((tp, cp, ep, pp, dp), facts.layers, recompute)
+
+    def _batched(
+        self, split: tuple[int, ...], layers: int, recompute: list[int]
+    ) -> Iterator[tuple[int, ...]]:
+        tp, cp, ep, pp, dp = split
+        if self.global_batch % dp:
+            return
+        each = self.global_batch // dp
+        zeros = [level for level in self.zero if level == 0 or dp * cp > 1]
+        for micro_batch in self._chosen("micro_batch", each):
+            count = each // micro_batch
+            most = layers // pp if pp > 1 and count % pp == 0 else 1
+            for vpp in range(1, most + 1):
+                if self.vpp is not None and vpp not in self.vpp:
+                    continue
+                if vpp > 1 and layers % (pp * vpp):
+                    continue
+                for zero, again in product(zeros, recompute):
+                    yield tp, cp, ep, pp, vpp, dp, zero, micro_batch, again
+
+    def _chosen(self, name: str, of: int, most: int | None = None) -> list[int]:
+        given = getattr(self, name)
+        found = given if given is not None else tuple(divisors(of))
+        return [value for value in found if of % value == 0 and (most is None or value <= most)]

@@ -1,0 +1,130 @@
+"""The answer of a search over plans in words, as plain values, and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from yantra.base.text import format_bytes, table
+from yantra.base.units import format_time
+from yantra.explore.best import PARTS, Answer, Lost, Ranked
+from yantra.export.report.markup import Head, element
+from yantra.export.report.markup import table as html_table
+from yantra.export.report.shell import Page, Section, render
+
+_SPLIT = ("tp", "cp", "ep", "pp", "vpp", "dp", "zero", "micro_batch", "recompute")
+_CAUSES = {
+    "kernels": "kernels",
+    "communication": "communication in layers",
+    "bubble": "bubble and messages",
+    "behind": "gradients and optimizer",
+}
+HEAD = ("#", "time", "MFU", "tokens/s", "memory", "USD/Mtoken", *_SPLIT)
+
+
+def lines(answer: Answer) -> Iterator[str]:
+    """Yield the answer for a terminal."""
+    yield f"{answer.cluster}: {count_words(answer)}"
+    rows = [_row(number, one) for number, one in enumerate(answer.ranked, start=1)]
+    yield from (f"  {line}" for line in table(HEAD, rows))
+    yield from (f"  {text}" for text in why(answer))
+
+
+def count_words(answer: Answer) -> str:
+    """Return how many plans were judged, and how."""
+    judged = f"{answer.legal} legal plans judged in {answer.judged_s:.1f} s"
+    fit = f"{answer.fitting} fit into {format_bytes(answer.capacity_bytes)}"
+    exact = f"{answer.simulated} simulated; the closed form is at most {100 * answer.error:.1f} %"
+    return f"{judged}, {fit}, {exact} off on these"
+
+
+def why(answer: Answer) -> Iterator[str]:
+    """Yield why the next plans lose, by cause, and which faster ones do not fit."""
+    best = answer.ranked[0]
+    for number, one in enumerate(answer.ranked[1:], start=2):
+        lost = format_time(one.time_ns - best.time_ns)
+        yield f"{number} loses {lost}: {', '.join(_by(one, best))}"
+    yield from map(_lost_words, answer.lost)
+    if answer.rates.usd_per_h is None:
+        yield "no cost: the cluster states no price; give --price"
+    elif answer.rates.basis == "yours":
+        yield f"cost by your price of {answer.rates.usd_per_h:g} USD/h a device"
+
+
+def as_dict(answer: Answer) -> dict[str, Any]:
+    """Return the answer as plain values; times in ns, memory in bytes."""
+    return {
+        **answer._asdict(),
+        "rates": answer.rates._asdict(),
+        "ranked": [_plain(one) for one in answer.ranked],
+        "lost": [{**lost._asdict(), "plan": _split_of(lost)} for lost in answer.lost],
+    }
+
+
+def page(title: str, answers: Sequence[Answer]) -> str:
+    """Return the answers of one or more clusters as one HTML file that opens offline."""
+    fastest = min(answers, key=lambda answer: answer.ranked[0].time_ns)
+    best = fastest.ranked[0]
+    head = element(
+        "section",
+        element(
+            "p",
+            element("span", format_time(best.time_ns), class_="makespan"),
+            element("span", f" a step at best, on {fastest.cluster}", class_="unit"),
+        ),
+        *[element("p", f"{one.cluster}: {count_words(one)}", class_="note") for one in answers],
+        id="top",
+        aria_label="The answer",
+    )
+    heads = [Head(name, name not in ("recompute",)) for name in HEAD]
+    sections = [
+        Section(
+            f"cluster{at}",
+            answer.cluster,
+            " ".join(f"{text}." for text in why(answer)),
+            html_table(
+                f"plans{at}", heads, [_row(n, one) for n, one in enumerate(answer.ranked, 1)]
+            ),
+        )
+        for at, answer in enumerate(answers)
+    ]
+    return render(Page(title, head, sections, ("plain.js",), ("report.css",)))
+
+
+def _row(number: int, one: Ranked) -> tuple[str, ...]:
+    each = one.usd_per_million_tokens
+    return (
+        str(number),
+        format_time(one.time_ns),
+        "" if one.mfu is None else f"{100 * one.mfu:.1f} %",
+        f"{one.tokens_per_s:,.0f}",
+        format_bytes(one.memory_bytes),
+        "" if each is None else f"{each:.4g}",
+        *(str(value) for value in _split_of(one).values()),
+    )
+
+
+def _split_of(one: Ranked | Lost) -> dict[str, Any]:
+    return {name: getattr(one.plan, name) for name in _SPLIT}
+
+
+def _by(one: Ranked, best: Ranked) -> Iterator[str]:
+    """Yield the difference of two plans by cause, the largest first; they add up."""
+    differences = [
+        (theirs - own, _CAUSES[name])
+        for name, theirs, own in zip(PARTS, one.parts_ns, best.parts_ns, strict=True)
+    ]
+    for ns, cause in sorted(differences, key=lambda pair: -abs(pair[0])):
+        sign = "+" if ns >= 0 else "-"
+        yield f"{cause} {sign}{format_time(abs(ns))}"
+
+
+def _lost_words(lost: Lost) -> str:
+    split = " ".join(f"{name}={value}" for name, value in _split_of(lost).items())
+    lacks = format_bytes(lost.lacks_bytes)
+    return f"does not fit by {lacks}: {split}, {format_time(lost.closed_ns)} by closed form"
+
+
+def _plain(one: Ranked) -> dict[str, Any]:
+    parts = dict(zip(PARTS, one.parts_ns, strict=True))
+    return {**one._asdict(), "plan": dict(vars(one.plan)), "parts_ns": parts}
