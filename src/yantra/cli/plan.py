@@ -50,6 +50,7 @@ def _choices(command: Any) -> Any:
     "--top", type=click.IntRange(1, 50), default=5, show_default=True, help="Plans shown."
 )
 @click.option("--price", help="Of a device, such as 2.50 USD/h, in place of the cluster's.")
+@click.option("--sensitivity", is_flag=True, help="Say also what faster parts would give.")
 @click.option("-o", "--output", type=click.Path(), help="Write a page (.html), or .json.")
 @json_option()
 def command(
@@ -60,6 +61,7 @@ def command(
     seq: int | None,
     top: int,
     price: str | None,
+    sensitivity: bool,
     output: str | None,
     as_json: bool,
     **chosen: str | None,
@@ -71,6 +73,7 @@ def command(
     """
     from yantra.base.output import write_text
     from yantra.explore.best import best_plans
+    from yantra.explore.sensitivity import sensitivities, words
     from yantra.explore.space import Space
     from yantra.explore.words import as_dict, lines, page
     from yantra.workloads.models.catalogue import find
@@ -81,11 +84,12 @@ def command(
     described = find(model)
     given = {name: _numbers(name, text) for name, text in chosen.items() if text is not None}
     space = Space(ranks=ranks, global_batch=global_batch, sequence=seq, **given)  # type: ignore[arg-type]
-    answers = []
-    for machine in machines:
-        answers.append(best_plans(described, machine, space, top=top))
+    answers = [best_plans(described, machine, space, top=top) for machine in machines]
+    rates = [sensitivities(described, one, space) for one in machines] if sensitivity else []
     title = f"{described.name} on {ranks} ranks, global batch {global_batch}"
     form = {"title": title, "clusters": [as_dict(answer) for answer in answers]}
+    for told, of in zip(form["clusters"], rates, strict=False):
+        told["sensitivity"] = [one._asdict() for one in of]  # type: ignore[index]
     if output is not None:
         import json
 
@@ -95,6 +99,9 @@ def command(
         print_json(form)
         return 0
     text = [title, *(line for answer in answers for line in lines(answer))]
+    for machine, of in zip(machines, rates, strict=False):
+        text += [f"{machine.name}: step time by rate, at the best plan and with plans chosen again"]
+        text += [f"  {line}" for line in words(of)]
     sys.stdout.write("\n".join(text) + "\n")
     return 0
 

@@ -9,7 +9,7 @@ Trade-off: nothing contends here. What two groups cost each other is left to the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,16 +27,37 @@ if TYPE_CHECKING:
 _SIZES = (1 << 26, 1 << 29)
 
 
+class Scale(NamedTuple):
+    """Factors on the rates of a machine; `links` by dimension, innermost first, 1 beyond them.
+
+    `latency` is a rate, too: twice as much halves all fixed times.
+    """
+
+    peak: float = 1.0
+    memory: float = 1.0
+    latency: float = 1.0
+    links: tuple[float, ...] = ()
+
+
 class Machine:
     """The times of one cluster of so many ranks, in ns."""
 
-    def __init__(self, cluster: Any, ranks: int, dtype: str | None = None) -> None:
+    def __init__(self, cluster: Any, ranks: int, scale: Scale | None = None) -> None:
+        scale = scale or Scale()
         self.ranks = ranks
-        self._parts = cluster_parts(cluster, ranks, dtype)
+        self._parts = cluster_parts(cluster, ranks)
         device = self._parts["device"]
-        self._flops_per_ns = device.peak_flops / 1e9
-        self._bytes_per_ns = device.memory_bytes_per_s / 1e9
-        self._dimensions = self._parts["topology"].dimensions
+        self._flops_per_ns = device.peak_flops / 1e9 * scale.peak
+        self._bytes_per_ns = device.memory_bytes_per_s / 1e9 * scale.memory
+        self._latency = scale.latency
+        topology = self._parts["topology"]
+        given = topology.dimensions
+        factors = (*scale.links, *[1.0] * len(given))[: len(given)]
+        self._dimensions = tuple(
+            one.replace(bytes_per_ns=one.bytes_per_ns * factor)
+            for one, factor in zip(given, factors, strict=True)
+        )
+        self._parts["topology"] = topology.replace(dimensions=self._dimensions)
         self._lines: dict[tuple[CollectiveType, int, int], tuple[float, float]] = {}
 
     def kernel_ns(self, operation: Operation) -> float:
@@ -65,7 +86,7 @@ class Machine:
         if key not in self._lines:
             low, high = self._measure(kind, size, stride)
             slope = (high - low) / (_SIZES[1] - _SIZES[0])
-            self._lines[key] = low - slope * _SIZES[0], slope
+            self._lines[key] = (low - slope * _SIZES[0]) / self._latency, slope
         return self._lines[key]
 
     def message_ns(self, stride: int, size_bytes: Any) -> Any:
@@ -76,7 +97,7 @@ class Machine:
             if stride < inner:
                 break
         hops = 2 if dimension.kind == "switch" else 1
-        return hops * dimension.latency_ns + size_bytes / dimension.bytes_per_ns
+        return hops * dimension.latency_ns / self._latency + size_bytes / dimension.bytes_per_ns
 
     def _measure(self, kind: CollectiveType, size: int, stride: int) -> tuple[float, ...]:
         outer = self.ranks // (size * stride)
@@ -96,3 +117,8 @@ class Machine:
         nodes = slice(first, first + len(_SIZES))
         times = zip(outcome.start[nodes], outcome.end[nodes], strict=True)
         return tuple((end - start) / result.model.ticks_per_ns for start, end in times)
+
+    @property
+    def dimensions(self) -> int:
+        """How many dimensions the network of these ranks has."""
+        return len(self._dimensions)
