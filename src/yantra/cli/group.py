@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": "Tell what changed from one result to another, and why.",
     "sweep": "Run many scenario files on all cores, one line each.",
     "plan": "Find the best plans of a training job on clusters, and why others lose.",
+    "explore": "Study which cluster, of which size and speed, is best for a model.",
     "validate": "Check a scenario or ASTRA-sim inputs without running them.",
     "schema": "Print the JSON Schema of scenario files, for editors.",
     "workload": "Make, show and expand workloads: what a job computes and communicates.",

@@ -1,0 +1,58 @@
+"""Judging plans by the closed form, in plans a second on one core, the ten best that fit included.
+
+Goals: 1,000,000 a second for a dense model with its tables there, 50,000 for a mixture of experts,
+2,000 with tables to be made. The plans are those of a space, repeated until they take a while; with
+tables there a plan costs the same whether it was judged before. Processor time is counted.
+
+    python -m benchmarks.bench_explore
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from yantra.explore.closed_form import ClosedForm
+from yantra.explore.machine import Machine
+from yantra.explore.space import Columns, Space
+from yantra.workloads.models.catalogue import find
+
+CLUSTER = "hgx-h100"
+CASES = (
+    ("gpt3-175b", Space(ranks=1024, global_batch=2048, most_tp=8, cp=(1, 2, 4)), 1e6),
+    ("mixtral-8x7b", Space(ranks=256, global_batch=512, most_tp=8), 5e4),
+)
+COLD_GOAL = 2000.0
+LEAST = 400_000
+BEST = 10
+MEMORY = 80 << 30
+
+
+def best(form: ClosedForm, columns: Columns, batch: int) -> np.ndarray:
+    """Return the fastest rows that fit."""
+    judged = form.judge(columns, batch)
+    fits = np.flatnonzero(judged.memory_bytes <= MEMORY)
+    return fits[np.argpartition(judged.time_ns[fits], BEST)[:BEST]]
+
+
+def main() -> None:
+    """Print a line for each model."""
+    for name, space, goal in CASES:
+        model = find(name)
+        columns = space.columns(model)
+        count = len(columns["tp"])
+        form = ClosedForm(model, Machine(CLUSTER, space.ranks))
+        start = time.process_time()
+        best(form, columns, space.global_batch)
+        cold = count / (time.process_time() - start)
+        many = {field: np.tile(of, -(-LEAST // count)) for field, of in columns.items()}
+        start = time.process_time()
+        best(form, many, space.global_batch)
+        warm = len(many["tp"]) / (time.process_time() - start)
+        print(f"{name:14} {count:7,} plans  cold {cold:9,.0f}/s (goal {COLD_GOAL:,.0f})  ", end="")
+        print(f"warm {warm:11,.0f}/s (goal {goal:,.0f})")
+
+
+if __name__ == "__main__":
+    main()

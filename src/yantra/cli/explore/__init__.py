@@ -1,0 +1,19 @@
+"""`yantra explore`: studies over clusters, sizes and speeds, one file per command."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import click
+
+from yantra.cli.group import Commands
+
+
+class _Studies(Commands):
+    package = "yantra.cli.explore"
+    known: ClassVar = {"run": "Run a study, or what is not finished of it."}
+
+
+@click.command(cls=_Studies, examples=["yantra explore run study.yaml -o study"])
+def command() -> None:
+    """Study which cluster, of which size and speed, is best for a model."""

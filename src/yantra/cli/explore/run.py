@@ -1,0 +1,48 @@
+"""`yantra explore run`: runs a study, keeps what is finished, and shows what is on the front."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from yantra.cli.command import WithExamples, json_option, print_json
+
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra explore run study.yaml -o study",
+        "yantra explore run study.yaml -o again --workers 2 --json",
+    ],
+)
+@click.argument("study", type=click.Path())
+@click.option("-o", "--output", type=click.Path(), required=True, help="Folder of the trials.")
+@click.option("--resume", is_flag=True, help="Go on with the trials of the folder.")
+@click.option(
+    "--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes at a time."
+)
+@json_option()
+def command(study: str, output: str, resume: bool, workers: int, as_json: bool) -> int:
+    """Find the best plan for each cluster, size and scale of STUDY, and the Pareto front.
+
+    Each finished trial is a line of trials.jsonl in the folder, on the disk before the next. The
+    front is the same for any number of workers, and whether the study was interrupted or not.
+    """
+    from json import dumps
+    from os import path as paths
+
+    from yantra.base.output import write_text
+    from yantra.explore.study import run_study, table_of
+    from yantra.explore.study_file import read_study
+
+    read = read_study(study)
+    finished = run_study(read, output, resume=resume, workers=workers)
+    form = {"objectives": list(read.objectives), "front": finished.front}
+    form["trials"] = finished.trials
+    write_text(paths.join(output, "front.json"), dumps(form, indent=1) + "\n")
+    if as_json:
+        print_json(form)
+    else:
+        sys.stdout.write("\n".join(table_of(read, finished)) + "\n")
+    return 0

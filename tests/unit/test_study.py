@@ -1,0 +1,120 @@
+"""Studies: one front however they are run, interrupted or not, and one line for each mistake."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from yantra.base.errors import ConfigError
+from yantra.explore.study import TRIALS, front_of, run_study
+from yantra.explore.study_file import Study, read_study
+
+TEXT = """
+model: llama3-8b
+global_batch: 16
+sequence: 1024
+clusters: [hgx-h100, dgx-a100-80gb]
+ranks: [4]
+scale: {peak: [1, 1.5]}
+prices: {hgx-h100: 2.50 USD/h, dgx-a100-80gb: 1.50 USD/h}
+objectives: [step_time, usd_per_million_tokens, ranks]
+"""
+
+
+def study_of(folder: Path, text: str = TEXT) -> Study:
+    path = folder / "study.yaml"
+    path.write_text(text)
+    return read_study(str(path))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, object]], list[int]]:
+    folder = tmp_path_factory.mktemp("whole")
+    return tuple(run_study(study_of(folder), str(folder / "out")))  # type: ignore[return-value]
+
+
+def test_two_workers_and_a_study_cut_off_give_the_same_bits(tmp_path: Path, whole: object) -> None:
+    study = study_of(tmp_path)
+    out = tmp_path / "out"
+    assert tuple(run_study(study, str(out), workers=2)) == whole
+    trials = out / TRIALS
+    lines = trials.read_text().splitlines(keepends=True)
+    trials.write_text("".join(lines[:4]) + lines[4][:20])
+    assert tuple(run_study(study, str(out), resume=True)) == whole
+    assert trials.read_text().startswith("".join(lines[:4]))
+
+
+def test_a_killed_study_loses_nothing_that_was_finished(tmp_path: Path, whole: object) -> None:
+    study = study_of(tmp_path)
+    out = tmp_path / "out"
+    kept: list[str] = []
+    words = ["-m", "yantra", "explore", "run", str(tmp_path / "study.yaml"), "-o", str(out)]
+    chance = random.Random(3)
+    for _ in range(1):
+        command = [sys.executable, *words, "--resume"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline:
+            finished = (out / TRIALS).read_text().count("\n") if (out / TRIALS).exists() else 0
+            if finished >= len(kept) + 2:
+                break
+            time.sleep(0.01)
+        time.sleep(0.1 * chance.random())
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        lines = (out / TRIALS).read_text().splitlines(keepends=True)
+        assert lines[: len(kept)] == kept
+        kept = [line for line in lines if line.endswith("\n")]
+    assert tuple(run_study(study, str(out), resume=True)) == whole
+
+
+def test_the_front_leaves_out_what_breaks_a_bound_and_says_by_how_much(tmp_path: Path) -> None:
+    text = TEXT + "at_most: {usd_per_million_tokens: 1e-6}\n"
+    study = study_of(tmp_path, text.replace("[1, 1.5]", "[1]"))
+    found = run_study(study, str(tmp_path / "out"))
+    assert found.front == []
+    assert all("too much; at most 1e-06" in trial["broken"][0] for trial in found.trials)
+    assert front_of(study, found.trials) == []
+
+
+def test_a_study_without_a_price_says_what_is_missing(tmp_path: Path) -> None:
+    text = TEXT.replace("prices: {hgx-h100: 2.50 USD/h, ", "prices: {")
+    found = run_study(study_of(tmp_path, text), str(tmp_path / "out"))
+    broken = [trial["broken"] for trial in found.trials if trial["cluster"] == "hgx-h100"]
+    assert broken[0] == ["usd_per_million_tokens: hgx-h100 does not state what it takes"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("2.50 USD/h", "2.50", "prices.hgx-h100: a number needs its unit"),
+        ("ranks: [4]", "ranks: []", "ranks: expected a list of whole numbers"),
+        ("model: llama3-8b\n", "", "model: missing"),
+        ("scale:", "scales:", "scales: unknown key; did you mean 'scale'?"),
+        ("[1, 1.5]", "[0]", "scale.peak: expected a number above 0, got 0"),
+        ("[step_time,", "[step_tim,", "did you mean 'step_time'?"),
+        ("[step_time,", "[time_to_train,", "steps: missing; time_to_train needs it"),
+    ],
+)
+def test_a_mistake_is_one_line_at_its_key(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in TEXT
+    with pytest.raises(ConfigError) as raised:
+        study_of(tmp_path, TEXT.replace(old, new, 1))
+    assert said in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_a_folder_of_another_study_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / TRIALS).write_text(json.dumps({"study": "another"}) + "\n")
+    with pytest.raises(ConfigError, match="give --resume, or another folder"):
+        run_study(study_of(tmp_path), str(out))
+    with pytest.raises(ConfigError, match="trials of another study"):
+        run_study(study_of(tmp_path), str(out), resume=True)
