@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from yantra.workloads.operators.operations import Operation
 
 KEY = ("tp", "cp", "ep", "micro_batch", "recompute")
-_BLOCK = 1 << 13
+_BLOCK = 1 << 14
+_WIDEST = 1 << 18  # codes of rows that are looked up in a table and not sorted
 _BUCKET = 40e6
 _BUCKET_PER_RANK = 1e6
 
@@ -78,7 +79,8 @@ class ClosedForm:
         keys = np.stack([columns[name] for name in KEY], axis=1)
         first, back = _distinct(keys)
         table = np.stack([self._entry(tuple(map(int, keys[at]))) for at in first])
-        front, layer, tail = (Part(*table[back, at].T) for at in range(3))
+        fields = np.ascontiguousarray(table.transpose(1, 2, 0))
+        front, layer, tail = (Part(*(row[back] for row in part)) for part in fields)
         m = global_batch / (c["micro_batch"] * c["dp"])
         counts = _layer_counts(columns, len(self.model.layers))
         sizes = _Devices(front, layer, tail, counts, c["pp"] == 1)
@@ -132,18 +134,17 @@ class ClosedForm:
         """Return what comes on top of the passes: gradients, weights, the optimizer."""
         copies = columns["dp"] * columns["cp"]
         whole = copies * columns["tp"]
-        is_split = columns["ep"] > 1
-        domains = [
-            (sizes.dense, copies, columns["tp"]),
-            (sizes.expert, whole // columns["ep"], np.where(is_split, columns["ep"], 1)),
-        ]
+        domains = [(sizes.dense, copies, _groups(copies, columns["tp"]))]
+        if sizes.expert[0].any() or sizes.expert[2].any():
+            size = whole // columns["ep"]
+            domains.append((sizes.expert, size, _groups(size, columns["ep"])))
         sharded = columns["zero"] >= 1
         worst = np.zeros(len(copies))
         for device, is_first in ((0, True), (2, False)):
             exposed = optimizer = np.zeros(len(copies))
             # The last passes of a chunk hide what those before it reduce: p passes each.
             hides = sizes.backward[device] / c["vpp"] * (1 + (c["vpp"] - 1) * c["pp"])
-            for elements, size, stride in domains:
+            for elements, size, groups in domains:
                 own = elements[device]
                 if not own.any():
                     continue
@@ -151,7 +152,7 @@ class ClosedForm:
                     np.maximum(_BUCKET, _BUCKET_PER_RANK * copies) if is_first else own / c["vpp"]
                 )
                 last = np.minimum(1.0, limit / np.maximum(own, 1.0))
-                reduced, gathered = self._synchronised(own, size, stride, sharded)
+                reduced, gathered = self._synchronised(own, size, groups, sharded)
                 behind = np.maximum(reduced * last, reduced - hides * (1 - last))
                 exposed = np.maximum(exposed, behind + gathered * last)
                 updated = np.where(sharded, own / size, own)
@@ -162,29 +163,43 @@ class ClosedForm:
         return worst
 
     def _synchronised(
-        self, elements: np.ndarray, size: np.ndarray, stride: np.ndarray, sharded: np.ndarray
+        self, elements: np.ndarray, size: np.ndarray, groups: _Groups, sharded: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the times that gradients take to be reduced, and weights to be gathered."""
         reduced, gathered = np.zeros_like(elements), np.zeros_like(elements)
         for kind, rows, amount, times in (
-            (CollectiveType.ALL_REDUCE, ~sharded, 4 * elements, reduced),
-            (CollectiveType.REDUCE_SCATTER, sharded, 4 * elements, reduced),
-            (CollectiveType.ALL_GATHER, sharded, 2 * elements / size, gathered),
+            (CollectiveType.ALL_REDUCE, np.flatnonzero(~sharded), 4 * elements, reduced),
+            (CollectiveType.REDUCE_SCATTER, np.flatnonzero(sharded), 4 * elements, reduced),
+            (CollectiveType.ALL_GATHER, np.flatnonzero(sharded), 2 * elements / size, gathered),
         ):
-            if rows.any():
-                times[rows] = self._group(kind, size[rows], stride[rows], amount[rows])
+            if len(rows):
+                times[rows] = self._group(kind, groups, rows, amount[rows])
         return reduced, gathered
 
     def _group(
-        self, kind: CollectiveType, size: np.ndarray, stride: np.ndarray, amount: np.ndarray
+        self, kind: CollectiveType, groups: _Groups, rows: np.ndarray, amount: np.ndarray
     ) -> np.ndarray:
-        found, back = _distinct(np.stack([size, stride], axis=1))
-        lines = np.empty((len(found), 2))
-        for at, row in enumerate(found):
-            lines[at] = self.machine.line_of(kind, int(size[row]), int(stride[row]))
-        line = lines[back]
-        result: np.ndarray = np.maximum(line[:, 0] + line[:, 1] * amount, 0.0)
+        """Return the time of a collective of each row's group, for those rows."""
+        back = groups.back[rows]
+        lines = np.zeros((len(groups.size), 2))
+        for at in np.flatnonzero(np.bincount(back, minlength=len(lines))):
+            lines[at] = self.machine.line_of(kind, int(groups.size[at]), int(groups.stride[at]))
+        start, slope = lines[:, 0][back], lines[:, 1][back]
+        result: np.ndarray = np.maximum(start + slope * amount, 0.0)
         return result
+
+
+class _Groups(NamedTuple):
+    """The different groups of some rows, and which of them each row has."""
+
+    size: np.ndarray
+    stride: np.ndarray
+    back: np.ndarray
+
+
+def _groups(size: np.ndarray, stride: np.ndarray) -> _Groups:
+    first, back = _distinct(np.stack([size, stride], axis=1))
+    return _Groups(size[first], stride[first], back)
 
 
 class _Devices:
@@ -266,10 +281,17 @@ def _layer_counts(columns: Columns, layers: int) -> np.ndarray:
 
 
 def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where each distinct row stands first, and which of them every row is."""
+    """Return where each distinct row stands, and which of them every row is."""
     span = rows.max(axis=0) + 1
     code = np.zeros(len(rows), dtype=np.int64)
     for at in range(rows.shape[1]):
         code = code * span[at] + rows[:, at]
-    _, first, back = np.unique(code, return_index=True, return_inverse=True)
-    return first, back
+    if int(np.prod(span.astype(float))) > _WIDEST:
+        _, first, back = np.unique(code, return_index=True, return_inverse=True)
+        return first, back
+    place = np.full(int(span.prod()), -1, dtype=np.int64)
+    place[code] = np.arange(len(code))  # where a code stands last; any of its rows would do
+    met = np.flatnonzero(place >= 0)
+    first = place[met]
+    place[met] = np.arange(len(met))
+    return first, place[code]
