@@ -15,6 +15,7 @@
 #include "bind/columns.hpp"
 #include "bind/parts.hpp"
 #include "network/packet/fabric_spec.hpp"
+#include "network/packet/options.hpp"
 #include "network/packet/packet_list.hpp"
 #include "network/packet/presets.hpp"
 
@@ -120,7 +121,10 @@ void register_schemes(nb::module_& module) {
         .def_ro("name", &packet::Preset::name)
         .def_ro("help", &packet::Preset::help);
     module.def("packet_presets", &packet::presets);
-    module.def("packet_settings", &packet::settings_of, "preset"_a, "host_gbps"_a);
+    module.def("packet_preset_of", &packet::preset_of, "scheme"_a);
+    module.def("packet_options", &packet::network_options);
+    module.def("packet_settings", &packet::settings_of, "preset"_a, "host_gbps"_a, "scheme"_a = "",
+               "options"_a = std::map<std::string, double>{});
 }
 
 void register_counts(nb::module_& module) {

@@ -105,7 +105,7 @@ def test_a_bad_list_is_refused_with_its_line(
         (["--routing", "spray"], 2, "--routing: spray parts a flow"),
         (["--routing", "dimension_ordered"], 2, "needs the coordinates of a grid"),
         (["-o", "fct.txt"], 2, "--output: expected .csv, .csv.gz or .parquet, got fct.txt"),
-        (["--network", "packet"], 2, "--network"),
+        (["--network", "packets"], 2, "--network"),
         (["--network", "analytical", "--rtt-fairness"], 2, "goes with the network flow"),
         (["--network", "store_and_forward", "--changes", "c.csv"], 2, "--changes: goes with the"),
         (["--network", "analytical", "--links", "l.csv"], 2, "--links: the network analytical"),

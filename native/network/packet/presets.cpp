@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "network/packet/options.hpp"
+
 namespace yantra::packet {
 
 namespace {
@@ -121,7 +123,19 @@ const std::vector<Preset>& presets() {
     return all;
 }
 
-Settings settings_of(std::string_view preset, double host_gbps) {
+std::string preset_of(std::string_view scheme) {
+    for (const Preset& preset : presets()) {
+        Settings made;
+        preset.make(made, base_gbps);
+        if (made.congestion_control == scheme && preset.name != "none") {
+            return preset.name;
+        }
+    }
+    throw std::invalid_argument("no congestion control is named '" + std::string(scheme) + "'");
+}
+
+Settings settings_of(std::string_view preset, double host_gbps, const std::string& scheme,
+                     const std::map<std::string, double>& options) {
     const std::vector<Preset>& all = presets();
     const auto found = std::find_if(all.begin(), all.end(), [preset](const Preset& p) { return p.name == preset; });
     if (found == all.end()) {
@@ -131,6 +145,11 @@ Settings settings_of(std::string_view preset, double host_gbps) {
     // 16 MB at 50 Gb/s, as the generator has it.
     made.buffer_bytes = static_cast<u64>(16.0 * host_gbps / 50.0 * 1024.0 * 1024.0);
     found->make(made, host_gbps);
+    if (!scheme.empty() && scheme != made.congestion_control) {
+        made.congestion_control = scheme;
+        made.options.clear();
+    }
+    change(made, options);
     return made;
 }
 

@@ -4,6 +4,7 @@
 // simulation/run.py): rates and marks in proportion to the rate of a host's link.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +23,11 @@ struct Preset {
 
 // All, by name.
 const std::vector<Preset>& presets();
-// std::invalid_argument for a name that there is not. `host_gbps` is the rate of a host's link.
-Settings settings_of(std::string_view preset, double host_gbps);
+// std::invalid_argument for a name that there is not. `host_gbps` is the rate of a host's link. `scheme` is another
+// congestion control, with its own defaults, or empty; `options` are changes (network/packet/options.hpp).
+Settings settings_of(std::string_view preset, double host_gbps, const std::string& scheme = "",
+                     const std::map<std::string, double>& options = {});
+// The preset that stands for a congestion control where none is named: the first that has it.
+std::string preset_of(std::string_view scheme);
 
 }  // namespace yantra::packet

@@ -5,9 +5,11 @@ How flows meet is that of the networks of these names. `flow`: a flow waits for 
 route and then shares all its links max-min fairly with the others; alone it takes latency + bytes /
 narrowest link. `analytical`: every flow takes that. `store_and_forward`: a flow is one message that
 crosses each link whole, after those that came before it; alone it takes latency + bytes / rate of
-each link. The slowdown is what a flow takes over what it would take alone on the same network, as
-in studies of congestion control (Alizadeh et al., "pFabric", SIGCOMM 2013, section 5). On `flow`
-links may change their rate, or fail, at stated times; flows keep their routes and wait.
+each link. `packet`: a flow goes as packets (docs/concepts/packet-network.md) and is through when
+the receiver has its last byte; with the semantics ns3-fork, when the sender has the last ACK. The
+slowdown is what a flow takes over what it would take alone on the same network, as in studies of
+congestion control (Alizadeh et al., "pFabric", SIGCOMM 2013, section 5). On `flow` links may change
+their rate, or fail, at stated times; flows keep their routes and wait.
 """
 
 from __future__ import annotations
@@ -28,27 +30,36 @@ from yantra.network.traffic.reading import COLUMNS, read
 from yantra.result.hot_links import HotLink, Share, busiest
 from yantra.result.link_load import LinkName
 from yantra.result.table import Table
+from yantra.run import packets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Choice", "FlowResult", "read", "simulate"]
 
-NETWORKS = ("analytical", "store_and_forward", "flow")
+NETWORKS = ("analytical", "store_and_forward", "flow", "packet")
 """The networks that run lists of flows, from the coarsest to the finest."""
 PERCENTILES = (50, 95, 99)
 Percentiles = tuple[float, ...]
-_STEPS_PER_SLICE = {"store_and_forward": 100_000, "flow": 50}  # some milliseconds
+_STEPS_PER_SLICE = {
+    "store_and_forward": 100_000,
+    "flow": 50,
+    "packet": 200_000,
+}  # some milliseconds
 _LONG = 200_000  # steps; a second or so
 
 
 class Choice(NamedTuple):
-    """How flows are routed and meet: routing, its seed, network; and shares by 1 / round trip."""
+    """How flows are routed and meet: routing, its seed, network; and shares by 1 / round trip.
+
+    `packets` are the settings of the network `packet`.
+    """
 
     routing: str = "ecmp"
     seed: int = 0
     rtt_fairness: bool = False
     network: str = "flow"
+    packets: packets.PacketChoice = packets.PacketChoice()
 
 
 class Work(NamedTuple):
@@ -236,7 +247,8 @@ class Simulation:
         _check(flows, graph)
         _check_choice(choice, bool(changes), keeps_rates)
         self.graph, self.flows, self.choice = graph, flows, choice
-        self.routed = _routed(graph, flows, choice)
+        self._native_graph = native(graph)
+        self.routed = _routed(self._native_graph, flows, choice)
         self._keeps_rates = keeps_rates
         self._end_ns: NDArray[np.float64] | None = None
         self._is_over = False
@@ -250,6 +262,7 @@ class Simulation:
             "analytical": 0,
             "store_and_forward": flows + 2 * crossings,
             "flow": 2 * flows,  # each begins and ends, some of them together
+            "packet": self._packet_events if self.choice.network == "packet" else 0,
         }
         return Work(flows, crossings, steps[self.choice.network])
 
@@ -285,6 +298,8 @@ class Simulation:
     def check_all_end(self) -> None:
         """Raise UnsupportedError if all is done and a flow is not through."""
         end_ns = self.result.end_ns
+        if isinstance(self._run, _core.PacketRun):
+            packets.check_not_stuck(self._run, self.graph)
         if not np.isfinite(end_ns).all():
             stuck = int(np.argmax(~np.isfinite(end_ns)))
             raise UnsupportedError(
@@ -303,6 +318,12 @@ class Simulation:
             "latency_ns": np.ascontiguousarray(links.latency_ns, np.float64),
             "keeps_series": self._keeps_rates,
         }
+        if self.choice.network == "packet":
+            back = self.flows._replace(src=self.flows.dst, dst=self.flows.src)
+            ways = _routed(self._native_graph, back, self.choice)
+            return packets.start(
+                self.graph, self._native_graph, self.routed, ways, self.flows, self.choice.packets
+            )
         if self.choice.network == "store_and_forward":
             return _core.queue_flows(**columns)
         return _core.share_flows(
@@ -311,11 +332,28 @@ class Simulation:
             changes=[_core.RateChange(**change._asdict()) for change in changes],
         )
 
+    @property
+    def packet_run(self) -> _core.PacketRun | None:
+        """The run of packets; None on other networks."""
+        return self._run if isinstance(self._run, _core.PacketRun) else None
+
+    @property
+    def _payload(self) -> int:
+        return int(dict(self.choice.packets.options).get("payload", packets.PAYLOAD))
+
+    @property
+    def _packet_events(self) -> int:
+        """Two for each packet and link, and as many for ACKs."""
+        counts = -(-self.flows.bytes // self._payload)
+        return 4 * int(counts[self.routed.flows_by_hop()].sum())
+
     @cached_property
     def _alone_ns(self) -> NDArray[np.float64]:
         count = len(self.flows.src)
         if not count:
             return np.zeros(0)
+        if self.choice.network == "packet":
+            return packets.alone_ns(self.graph, self.routed, self.flows, self._payload)
         links, hops = self.graph.links, self.routed.hops
         starts = self.routed.first[:-1].astype(np.int64)
         alone = np.add.reduceat(links.latency_ns[hops], starts)
@@ -348,9 +386,9 @@ def simulate(
     return simulation.result
 
 
-def _routed(graph: Graph, flows: Flows, choice: Choice) -> Routed:
+def _routed(graph: _core.FabricGraph, flows: Flows, choice: Choice) -> Routed:
     try:
-        router = _core.Router(native(graph), choice.routing, seed=choice.seed)
+        router = _core.Router(graph, choice.routing, seed=choice.seed)
     except ValueError as error:
         raise ConfigError("--routing", str(error)) from None
     sources, destinations = flows.src.astype(np.int32), flows.dst.astype(np.int32)
@@ -368,10 +406,9 @@ def _check_choice(choice: Choice, has_changes: bool, keeps_rates: bool) -> None:
     if choice.network != "flow" and (has_changes or choice.rtt_fairness):
         where = "--changes" if has_changes else "--rtt-fairness"
         raise ConfigError(where, f"goes with the network flow; this is {choice.network}")
-    if choice.network == "analytical" and keeps_rates:
-        raise ConfigError(
-            "--links", "the network analytical keeps no links; take another --network"
-        )
+    if choice.network in ("analytical", "packet") and keeps_rates:
+        problem = f"the network {choice.network} keeps no rates of links; take another --network"
+        raise ConfigError("--links", problem)
 
 
 def _check(flows: Flows, graph: Graph) -> None:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from yantra.result.table import Table
     from yantra.run.flows import FlowResult, Simulation
+    from yantra.run.packets import PacketChoice, PacketRun
 
 _ROWS_AT_ONCE, _SECONDS = 20_000, 1.0
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
@@ -41,6 +43,8 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
         "yantra network flows flows.csv --topology pod.csv --routing shortest --json",
         "yantra network flows flows.csv --topology pod.csv --changes failures.csv",
         "yantra network flows flows.csv --topology pod.csv \\\n    --network store_and_forward",
+        "yantra network flows flows.csv --topology pod.csv --network packet \\\n"
+        "    --preset hpcc95 --ports ports.csv",
         "yantra network flows flows.csv --topology pod.csv --hot-links 3 \\\n"
         "    --links links.csv --svg loads.svg",
     ],
@@ -60,12 +64,39 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
 )
 @click.option(
     "--network",
-    type=click.Choice(["analytical", "store_and_forward", "flow"]),
+    type=click.Choice(["analytical", "store_and_forward", "flow", "packet"]),
     metavar="NAME",
     default="flow",
     show_default=True,
     help="How flows meet: not at all (analytical), whole and one after the other "
-    "(store_and_forward), or sharing links max-min fairly (flow).",
+    "(store_and_forward), sharing links max-min fairly (flow), or as packets (packet).",
+)
+@click.option(
+    "--preset",
+    default="static_window",
+    show_default=True,
+    metavar="NAME",
+    help="Of packets: the congestion control and all that goes with it.",
+)
+@click.option(
+    "--packet",
+    "packet_options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Of packets: change an option of the preset, such as buffer=16MiB.",
+)
+@click.option(
+    "--semantics",
+    type=click.Choice(["yantra", "ns3-fork"]),
+    default="yantra",
+    show_default=True,
+    help="Of packets: what one would want, or what the ns-3 fork does, to the ns.",
+)
+@click.option(
+    "--ports",
+    type=click.Path(),
+    callback=_table_file,
+    help="Of packets: a row for each port, its queue, pauses, marks: such a file.",
 )
 @click.option("--routing", default="ecmp", show_default=True, help="Which way flows go.")
 @click.option(
@@ -108,6 +139,10 @@ def command(
     topology: str,
     settings: tuple[str, ...],
     network: str,
+    preset: str,
+    packet_options: tuple[str, ...],
+    semantics: str,
+    ports: str | None,
     routing: str,
     seed: int,
     rtt_fairness: bool,
@@ -133,7 +168,8 @@ def command(
     if svg is not None:
         check_size(graph)
     change_list = None if changes is None else link_changes.read(changes, graph)
-    choice = Choice(routing, seed, rtt_fairness, network)
+    packets = _packets(network, preset, packet_options, semantics, seed, ports)
+    choice = Choice(routing, seed, rtt_fairness, network, packets)
     simulation = Simulation(graph, read(flows), choice, change_list, keeps_rates=links is not None)
     if simulation.work.is_long and not as_json:
         sys.stderr.write(f"{simulation.work.text()}\n")
@@ -143,15 +179,54 @@ def command(
         _tell_partial(simulation, output)
         _print(simulation.result, network, hot_links, as_json, is_partial=True)
         raise
+    finally:
+        _write_ports(simulation, ports)
     result = simulation.result
     if links is not None:
-        table = result.link_table()
-        (table.to_parquet if links.endswith(".parquet") else table.to_csv)(links)
+        _write(result.link_table(), links)
     if svg is not None:
         from yantra.base.output import write_text
 
         write_text(svg, drawing(graph, f"{flows} on {topology}", result.link_loads()))
-    _print(result, network, hot_links, as_json)
+    _print(result, network, hot_links, as_json, run=simulation.packet_run)
+
+
+def _packets(
+    network: str,
+    preset: str,
+    options: tuple[str, ...],
+    semantics: str,
+    seed: int,
+    ports: str | None,
+) -> PacketChoice:
+    """Return the settings of packets; ConfigError for some where nothing goes as packets."""
+    from yantra.base.errors import ConfigError
+    from yantra.run.packets import PacketChoice, read_options
+
+    if network != "packet":
+        given = {
+            "--preset": preset != "static_window",
+            "--packet": bool(options),
+            "--semantics": semantics != "yantra",
+            "--ports": ports is not None,
+        }
+        for name, is_given in given.items():
+            if is_given:
+                raise ConfigError(name, f"goes with the network packet; this is {network}")
+        return PacketChoice()
+    return PacketChoice(preset, read_options(options, preset), semantics, seed)
+
+
+def _write(table: Table, path: str) -> None:
+    (table.to_parquet if path.endswith(".parquet") else table.to_csv)(path)
+
+
+def _write_ports(simulation: Simulation, path: str | None) -> None:
+    """Write what ports did, of a run that cannot end as well: that is what one looks at then."""
+    from yantra.run.packets import port_table
+
+    if path is not None and simulation.packet_run is not None:
+        _write(port_table(simulation.packet_run, simulation.graph), path)
 
 
 def _simulate(simulation: Simulation, output: str | None) -> None:
@@ -232,14 +307,16 @@ def _print(
     as_json: bool,
     *,
     is_partial: bool = False,
+    run: PacketRun | None = None,
 ) -> None:
-    """Print the summary of all flows, or of those that were through."""
+    """Print the summary of all flows, or of those that were through; and of packets."""
     import numpy as np
 
     from yantra.base.text import count as counted
     from yantra.base.text import table
     from yantra.base.units import format_time
     from yantra.result.hot_links import as_form, lines
+    from yantra.run import packets
     from yantra.run.flows import PERCENTILES
 
     through, total = len(result.through), len(result.end_ns)
@@ -258,6 +335,8 @@ def _print(
             form |= {"partial": True, "through": through}
         if hot_links is not None:
             form["hot_links"] = as_form(hot)
+        if run is not None:
+            form |= {"packets": packets.summary(run)}
         print_json(form | {"slowdown": slowdowns})
         return
     cells = [
@@ -275,5 +354,7 @@ def _print(
     sys.stdout.write("slowdown against alone, and time to completion\n")
     columns = ("size from", "flows", *head, *(f"time {name}" for name in head))
     sys.stdout.write("\n".join(table(columns, cells)) + "\n")
+    if run is not None:
+        sys.stdout.write("\n".join(packets.lines(run, result.graph)) + "\n")
     if hot_links is not None:
         sys.stdout.write("\n" + "\n".join(lines(hot)) + "\n")

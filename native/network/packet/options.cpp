@@ -1,0 +1,122 @@
+#include "network/packet/options.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace yantra::packet {
+
+namespace {
+
+struct Setter {
+    SchemeOption option;
+    void (*set)(Settings&, double) = nullptr;
+};
+
+void each_limit(Settings& settings, double MarkLimits::* part, double value) {
+    if (settings.limits.empty()) {
+        settings.limits.push_back({100.0, 0.0, 0.0, 1.0});
+    }
+    const double gbps = settings.limits.front().gbps;
+    for (MarkLimits& limits : settings.limits) {
+        limits.*part = part == &MarkLimits::pmax ? value : value * limits.gbps / gbps;
+    }
+}
+
+const std::vector<Setter>& setters() {
+    static const std::vector<Setter> all = {
+        {{"payload", "B", 1000.0, 1.0, "Of a full packet."},
+         [](Settings& to, double value) { to.payload_bytes = static_cast<u32>(std::min(value, 1e6)); }},
+        {{"buffer", "B", 0.0, 1.0, "Of each switch; a link's own wins. By default the preset's."},
+         [](Settings& to, double value) { to.buffer_bytes = static_cast<u64>(value); }},
+        {{"window", "", 1.0, 0.0, "0: none; 1: one bandwidth-delay product; 2: that in proportion to the rate."},
+         [](Settings& to, double value) {
+             to.has_window = value >= 1.0;
+             to.variable_window = value >= 2.0;
+         }},
+        {{"one_window", "", 0.0, 0.0, "1: all flows have the largest window and round trip."},
+         [](Settings& to, double value) { to.one_window = value != 0.0; }},
+        {{"acks_first", "", 0.0, 0.0, "1: ACKs overtake data and are never paused."},
+         [](Settings& to, double value) { to.acks_first = value != 0.0; }},
+        {{"pauses", "", 1.0, 0.0, "0: no PFC; what finds no room is dropped."},
+         [](Settings& to, double value) { to.pauses = value != 0.0; }},
+        {{"marks", "", 1.0, 0.0, "0: no ECN."}, [](Settings& to, double value) { to.marks = value != 0.0; }},
+        {{"kmin", "B", 0.0, 0.0, "Waiting bytes above which a port of a host's rate may mark."},
+         [](Settings& to, double value) { each_limit(to, &MarkLimits::kmin_bytes, value); }},
+        {{"kmax", "B", 0.0, 0.0, "Waiting bytes above which it always marks."},
+         [](Settings& to, double value) { each_limit(to, &MarkLimits::kmax_bytes, value); }},
+        {{"pmax", "", 0.0, 0.0, "The probability of a mark just below kmax."},
+         [](Settings& to, double value) { each_limit(to, &MarkLimits::pmax, value); }},
+        {{"retransmission", "ns", 1e6, 1.0, "Silence that is a loss; doubled each time."},
+         [](Settings& to, double value) { to.retransmission_ns = value; }},
+        {{"pause", "ns", 1e6, 1.0, "After which a pause is looked at again."},
+         [](Settings& to, double value) { to.pause_ns = value; }},
+    };
+    return all;
+}
+
+std::string names_of(const Scheme* scheme) {
+    std::string names;
+    for (const Setter& setter : setters()) {
+        names += (names.empty() ? "" : ", ") + setter.option.name;
+    }
+    for (const SchemeOption& option : scheme->options) {
+        names += ", " + option.name;
+    }
+    return names;
+}
+
+void check_least(const SchemeOption& option, double value) {
+    if (!(value >= option.least) || !std::isfinite(value)) {
+        throw std::invalid_argument(option.name + ": at least " + std::to_string(option.least) +
+                                    (option.unit.empty() ? "" : " " + option.unit) + " is expected, not " +
+                                    std::to_string(value));
+    }
+}
+
+template <class List, class Of>
+auto named(const List& list, const std::string& name, Of&& of) {
+    return std::find_if(list.begin(), list.end(), [&](const auto& one) { return of(one) == name; });
+}
+
+}  // namespace
+
+const std::vector<SchemeOption>& network_options() {
+    static const std::vector<SchemeOption> all = [] {
+        std::vector<SchemeOption> options;
+        for (const Setter& setter : setters()) {
+            options.push_back(setter.option);
+        }
+        return options;
+    }();
+    return all;
+}
+
+void change(Settings& settings, const std::map<std::string, double>& options) {
+    const Scheme* scheme = find_scheme(settings.congestion_control);
+    if (scheme == nullptr) {
+        throw std::invalid_argument("no congestion control is named '" + settings.congestion_control + "'");
+    }
+    for (const auto& [name, value] : options) {
+        const auto own = named(setters(), name, [](const Setter& s) { return s.option.name; });
+        if (own != setters().end()) {
+            check_least(own->option, value);
+            own->set(settings, value);
+            continue;
+        }
+        const auto theirs = named(scheme->options, name, [](const SchemeOption& o) { return o.name; });
+        if (theirs == scheme->options.end()) {
+            throw std::invalid_argument(name + ": not an option of packets under " + scheme->name +
+                                        "; expected one of " + names_of(scheme));
+        }
+        check_least(*theirs, value);
+        settings.options[name] = value;
+    }
+    for (const MarkLimits& limits : settings.limits) {
+        if (limits.kmin_bytes > limits.kmax_bytes || limits.pmax > 1.0) {
+            throw std::invalid_argument("kmin, kmax and pmax: kmin up to kmax and pmax up to 1 are expected");
+        }
+    }
+}
+
+}  // namespace yantra::packet

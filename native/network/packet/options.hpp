@@ -1,0 +1,20 @@
+// Options: settings by name as numbers, those of the network and those of its congestion control.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "network/packet/congestion_control.hpp"
+#include "network/packet/settings.hpp"
+
+namespace yantra::packet {
+
+// Those of the network.
+const std::vector<SchemeOption>& network_options();
+
+// Settings with some of them changed, by name: of the network, or of the congestion control that is chosen.
+// std::invalid_argument for one that neither has, or below its least.
+void change(Settings& settings, const std::map<std::string, double>& options);
+
+}  // namespace yantra::packet

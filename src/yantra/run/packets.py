@@ -1,0 +1,228 @@
+"""A list of flows as packets: their settings, what their ports did, why they cannot end.
+
+The rules are in docs/concepts/packet-network.md. A preset says everything in proportion to the rate
+of a host's link; options change parts of it. What ends when is in `run/flows.py`, as for the other
+networks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from yantra import _core
+from yantra.base import units
+from yantra.base.errors import ConfigError, DeadlockError, did_you_mean, expected_got
+from yantra.base.units import format_size, format_time
+from yantra.result.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from yantra.fabric.graphs.graph import Graph
+    from yantra.network.traffic.generator import Flows
+    from yantra.run.flows import Routed
+
+SEMANTICS = ("yantra", "ns3-fork")
+"""Packets as one would want them, or as the ns-3 fork of ASTRA-sim has them, all quirks on."""
+DATA_HEADER, PAYLOAD = 36, 1000
+PacketRun = _core.PacketRun
+
+
+class PacketChoice(NamedTuple):
+    """How packets go: a preset, options of it by name, the semantics, the seed of marks."""
+
+    preset: str = "static_window"
+    options: tuple[tuple[str, float], ...] = ()
+    semantics: str = "yantra"
+    seed: int = 0
+
+
+def presets() -> dict[str, str]:
+    """Return what each preset is, by name."""
+    return {preset.name: preset.help for preset in _core.packet_presets()}
+
+
+def read_options(texts: Iterable[str], preset: str) -> tuple[tuple[str, float], ...]:
+    """Read options such as `buffer=16MiB`. Raises ConfigError for what a preset does not have."""
+    scheme_name = settings(PacketChoice(preset), 100.0).congestion_control
+    scheme = next(scheme for scheme in _core.schemes() if scheme.name == scheme_name)
+    known = {option.name: option for option in [*_core.packet_options(), *scheme.options]}
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if name not in known or not equals:
+            problem = expected_got(f"one of {', '.join(known)} and a value, NAME=VALUE", text)
+            raise ConfigError("--packet", problem + did_you_mean(name, known))
+        found[name] = _number(value, known[name].unit, f"--packet {name}")
+    return tuple(found.items())
+
+
+def _number(text: str, unit: str, where: str) -> float:
+    if unit == "ns":
+        return units.parse(text, "time", "ns", where)
+    if unit == "bit/s":
+        return units.parse(text, "bandwidth", "b/s", where)
+    if unit == "B":
+        return units.parse(text, "size", "B", where)
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigError(where, expected_got("a number", text)) from None
+
+
+def settings(choice: PacketChoice, host_gbps: float) -> _core.PacketSettings:
+    """Return the settings of a choice for hosts of a rate. Raises ConfigError."""
+    if choice.semantics not in SEMANTICS:
+        problem = expected_got(f"one of {', '.join(SEMANTICS)}", choice.semantics)
+        raise ConfigError("--semantics", problem)
+    if choice.preset not in presets():
+        problem = expected_got(f"one of {', '.join(presets())}", choice.preset)
+        raise ConfigError("--preset", problem + did_you_mean(choice.preset, presets()))
+    try:
+        made = _core.packet_settings(choice.preset, host_gbps, options=dict(choice.options))
+    except ValueError as error:
+        raise ConfigError("--packet", str(error)) from None
+    made.seed = choice.seed
+    if choice.semantics == "ns3-fork":
+        made.quirks = sum(quirk.bit for quirk in _core.packet_quirks())
+    return made
+
+
+def start(
+    graph: Graph,
+    native: _core.FabricGraph,
+    routed: Routed,
+    back: Routed,
+    flows: Flows,
+    choice: PacketChoice,
+) -> _core.PacketRun:
+    """Return the run of a list whose ACKs go the ways `back`. Raises ConfigError."""
+    try:
+        return _core.send_packets(
+            first_hop=routed.first,
+            hops=routed.hops,
+            first_ack_hop=back.first,
+            ack_hops=back.hops,
+            bytes=flows.bytes.astype(np.float64),
+            start_ns=flows.start_ns.astype(np.float64),
+            graph=native,
+            settings=settings(choice, host_gbps(graph)),
+        )
+    except ValueError as error:
+        raise ConfigError("--network packet", str(error)) from None
+
+
+def host_gbps(graph: Graph) -> float:
+    """Return the rate of the first link that leaves a rank, in Gb/s."""
+    links = graph.links
+    of_ranks = np.flatnonzero(links.start < graph.ranks)
+    if not len(of_ranks):
+        return 100.0
+    return float(links.bytes_per_ns[of_ranks[0]]) * 8
+
+
+def alone_ns(graph: Graph, routed: Routed, flows: Flows, payload: int) -> NDArray[np.float64]:
+    """Return how long flows take alone, until the receiver has the last byte, in ns.
+
+    The latencies, a packet on every link, and the others behind it on the narrowest, at the rate of
+    the line and without headers of a congestion control (docs/concepts/packet-network.md).
+    """
+    links, hops = graph.links, routed.hops
+    starts = routed.first[:-1].astype(np.int64)
+    rates = links.bytes_per_ns[hops]
+    full, last = np.divmod(flows.bytes.astype(np.float64), float(payload))
+    first = np.where(full > 0, payload, last) + DATA_HEADER
+    behind = np.maximum(full - 1, 0) * (payload + DATA_HEADER)
+    behind += np.where((full > 0) & (last > 0), last + DATA_HEADER, 0.0)
+    latency = np.add.reduceat(links.latency_ns[hops], starts)
+    every_link = first * np.add.reduceat(1 / rates, starts)
+    alone: NDArray[np.float64] = latency + every_link + behind / np.minimum.reduceat(rates, starts)
+    return alone
+
+
+def port_table(run: _core.PacketRun, graph: Graph) -> Table:
+    """Return a row for each port that sent anything: the link it feeds, and what it did."""
+    from yantra.run.flows import link_name
+
+    counts = run.ports()
+    used = np.flatnonzero(np.asarray(counts.packets)).tolist()
+    names = {link: link_name(graph, link) for link in used}
+
+    def named(part: int) -> Any:
+        return lambda: [names[link][part] for link in used]
+
+    def counted(name: str) -> Any:
+        return lambda: np.asarray(getattr(counts, name))[used].tolist()
+
+    columns: dict[str, Any] = {"link": ("whole", lambda: used)}
+    fields = ("label", "from", "to")
+    columns |= {name: ("text", named(part)) for part, name in enumerate(fields)}
+    wholes = ("packets", "bytes", "queue_max_bytes", "pauses", "marks", "drops")
+    columns |= {name: ("whole", counted(name)) for name in wholes}
+    columns |= {name: ("real", counted(name)) for name in ("paused_ns", "busy_ns")}
+    return Table("ports", len(used), columns)
+
+
+def summary(run: _core.PacketRun) -> dict[str, Any]:
+    """Return the counts of a whole run by name."""
+    totals, counts = run.totals, run.ports()
+    names = ("packets", "data_packets", "acks", "nacks", "marked_acks", "drops", "timeouts")
+    found: dict[str, Any] = {name: getattr(totals, name) for name in names}
+    found["pauses"] = sum(counts.pauses)
+    found["paused_ns"] = float(np.sum(counts.paused_ns))
+    found["queue_max_bytes"] = max(counts.queue_max_bytes, default=0)
+    return found
+
+
+def lines(run: _core.PacketRun, graph: Graph) -> list[str]:
+    """Return the counts of a whole run as text."""
+    from yantra.run.flows import link_name
+
+    of = summary(run)
+    found = [
+        f"{of['packets']:,} packets crossed a link, {of['marked_acks']:,} ACKs told of a mark, "
+        f"{of['drops']:,} were dropped, {of['nacks']:,} NACKs, {of['timeouts']:,} timeouts"
+    ]
+    if of["pauses"]:
+        found.append(f"{of['pauses']:,} pauses, {format_time(of['paused_ns'])} over all ports")
+    most = np.asarray(run.ports().queue_max_bytes)
+    if len(most) and most.max():
+        name = link_name(graph, int(most.argmax()))
+        size = format_size(int(most.max()))
+        found.append(f"the longest queue had {size}, from {name[1]} to {name[2]}")
+    return found
+
+
+def check_not_stuck(run: _core.PacketRun, graph: Graph) -> None:
+    """Raise DeadlockError if flows cannot end, and say why."""
+    from yantra.run.flows import link_name
+
+    stuck = run.stuck
+    if stuck is None:
+        return
+    rest = (
+        f"{stuck.flows} of the flows have not ended; flow {stuck.flow} has {stuck.acknowledged:,} "
+        f"of {stuck.bytes:,} bytes acknowledged"
+    )
+    if stuck.cycle:
+        ports = [link_name(graph, link) for link in stuck.cycle]
+        way = ", ".join(f"{port[1]} to {port[2]}" for port in ports)
+        raise DeadlockError(
+            "PFC deadlock: each of these ports is paused by the next, the last by the first: "
+            f"{way}. {rest}. Route without circles (up_down), or take larger buffers"
+        )
+    if stuck.drops:
+        where = link_name(graph, stuck.dropped_on)
+        raise DeadlockError(
+            f"livelock: {stuck.drops:,} packets were dropped since a byte was acknowledged last, "
+            f"most of those that came from {where[1]} to {where[2]}. {rest}. Take larger buffers, "
+            "a window or another congestion control"
+        )
+    raise DeadlockError(
+        f"a loss that nobody notices: {rest}, and nothing is under way. The quirk "
+        "no_retransmission_timer does that; take the semantics yantra"
+    )

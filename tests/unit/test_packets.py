@@ -1,0 +1,316 @@
+"""Packets alone take the closed form, bytes are kept, runs that cannot end say why, quirks act."""
+
+from __future__ import annotations
+
+import csv
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.golden.packet_cases import ALL_QUIRKS, cases, run
+from yantra import _core
+from yantra.cli import main
+from yantra.run import packets
+
+CASES = cases()
+BIT = {quirk.name: quirk.bit for quirk in _core.packet_quirks()}
+STAR = ["--topology", "switch", "--set", "ranks=8", "--set", "bandwidth=100Gb/s"]
+NEAR = [*STAR, "--set", "latency=1us", "--network", "packet"]
+
+
+def _line(
+    sizes: list[int], switches: int, bytes_per_ns: float, delay_ns: float, **changed: Any
+) -> _core.PacketRun:
+    """Run flows one after the other between two hosts over a row of switches."""
+    links = switches + 1
+    devices = [0, *range(2, 2 + switches), 1]
+    ends = [*pairwise(devices)]
+    start = [a for a, _ in ends] + [b for _, b in ends]
+    end = [b for _, b in ends] + [a for a, _ in ends]
+    count = 2 * links
+    graph = _core.FabricGraph(
+        2,
+        np.array([0, 0] + [1] * switches, np.uint8),
+        np.array(start, np.int32),
+        np.array(end, np.int32),
+        np.full(count, bytes_per_ns),
+        np.full(count, delay_ns),
+        np.zeros(count, np.int64),
+        np.zeros(count, np.int32),
+        ["link"],
+        np.ones(count),
+    )
+    setup = _core.PacketSettings()
+    setup.has_window = False
+    for name, value in changed.items():
+        setattr(setup, name, value)
+    flows = len(sizes)
+    made = _core.send_packets(
+        first_hop=np.arange(flows + 1, dtype=np.uint64) * links,
+        hops=np.array(list(range(links)) * flows, np.uint32),
+        first_ack_hop=np.arange(flows + 1, dtype=np.uint64) * links,
+        ack_hops=np.array(list(range(count - 1, links - 1, -1)) * flows, np.uint32),
+        bytes=np.array(sizes, float),
+        start_ns=np.zeros(flows),
+        after=[2**32 - 1, *range(flows - 1)],
+        delay_ns=[0.0] * flows,
+        graph=graph,
+        settings=setup,
+    )
+    assert made.run_for(2**62)
+    return made
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    size=st.integers(1, 40_000),
+    switches=st.integers(0, 7),
+    gbps=st.sampled_from([10, 40, 100, 400, 800]),
+    delay_ns=st.integers(20, 5_000),
+    scheme=st.sampled_from(["none", "dcqcn", "dctcp"]),
+)
+def test_a_flow_alone_takes_the_closed_form(
+    size: int, switches: int, gbps: int, delay_ns: int, scheme: str
+) -> None:
+    done = _line([size], switches, gbps / 8, float(delay_ns), congestion_control=scheme)
+    full, last = divmod(size, 1000)
+    links = switches + 1
+
+    def sending(count: int) -> float:
+        return round(8000 * count / gbps) / 1000
+
+    t, short, ack = sending(1036), sending(last + 36) if last else 0.0, sending(48)
+    waits = max(0.0, ack - short) if full and last else 0.0
+    there = full * t + short + (links - 1) * (t if full else short) + links * delay_ns
+    assert done.end_ns[0] == pytest.approx(there, abs=1e-6)
+    back = waits + links * ack + links * delay_ns
+    assert done.completed_ns[0] == pytest.approx(there + back, abs=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    flows=st.lists(
+        st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(1, 60_000)).filter(
+            lambda flow: flow[0] != flow[1]
+        ),
+        min_size=1,
+        max_size=12,
+    ),
+    preset=st.sampled_from(sorted(packets.presets())),
+    buffer=st.sampled_from([300_000, 4_000_000]),
+)
+def test_every_byte_arrives_under_every_preset(
+    flows: list[tuple[int, int, int]], preset: str, buffer: int
+) -> None:
+    count = 8
+    graph = _core.FabricGraph(
+        count,
+        np.array([0] * count + [1], np.uint8),
+        np.array([*range(count), *[count] * count], np.int32),
+        np.array([*[count] * count, *range(count)], np.int32),
+        np.full(2 * count, 12.5),
+        np.full(2 * count, 500.0),
+        np.zeros(2 * count, np.int64),
+        np.zeros(2 * count, np.int32),
+        ["link"],
+        np.ones(2 * count),
+    )
+    setup = _core.packet_settings(preset, 100.0, options={"buffer": float(buffer)})
+    made = _core.send_packets(
+        first_hop=np.arange(len(flows) + 1, dtype=np.uint64) * 2,
+        hops=np.array([hop for a, b, _ in flows for hop in (a, count + b)], np.uint32),
+        first_ack_hop=np.arange(len(flows) + 1, dtype=np.uint64) * 2,
+        ack_hops=np.array([hop for a, b, _ in flows for hop in (b, count + a)], np.uint32),
+        bytes=np.array([size for *_, size in flows], float),
+        start_ns=np.zeros(len(flows)),
+        graph=graph,
+        settings=setup,
+    )
+    assert made.run_for(2**62)
+    assert made.stuck is None
+    assert np.isfinite(np.asarray(made.completed_ns)).all()
+    assert made.totals.drops == 0
+    data = sum(-(-size // 1000) for *_, size in flows)
+    assert (made.totals.data_packets, made.totals.acks) == (2 * data, data)
+    assert made.totals.packets >= 4 * data
+
+
+def test_a_circle_of_full_buffers_is_named() -> None:
+    stuck = run(CASES["pfc_deadlock_ring5"], "12").packets.stuck
+    assert stuck is not None
+    links = CASES["pfc_deadlock_ring5"]["links"]
+    ends = [(a, b) for of in links for a, b in ((of["a"], of["b"]), (of["b"], of["a"]))]
+    circle = [ends[link] for link in stuck.cycle]
+    assert len(circle) == 5
+    assert all(a[1] == b[0] for a, b in zip(circle, [*circle[1:], circle[0]], strict=True))
+    # A timer for pauses and one for losses do not help against full buffers.
+    assert run(CASES["pfc_deadlock_ring5"], "12", quirks=0).packets.stuck.cycle
+
+
+def test_packets_lost_again_and_again_are_a_livelock() -> None:
+    stuck = run(CASES["drop_headroom"], "12").packets.stuck
+    assert stuck is not None
+    assert (stuck.cycle, stuck.flows) == ([], 3)
+    assert stuck.drops > 0
+    assert stuck.dropped_on < 6
+
+
+def test_a_lost_last_packet_is_found_by_a_timer_or_named() -> None:
+    stuck = run(CASES["drop_tail_lost"], "12").packets.stuck
+    assert stuck is not None
+    assert (stuck.drops, stuck.flow, stuck.flows) == (0, 2, 1)
+    assert 0 < stuck.acknowledged < stuck.bytes == CASES["drop_tail_lost"]["flows"][2]["bytes"]
+    rest = ALL_QUIRKS & ~BIT["no_retransmission_timer"]
+    done = run(CASES["drop_tail_lost"], "12", quirks=rest)
+    assert done.packets.stuck is None
+    assert None not in done.completed_ns
+    assert done.packets.totals.timeouts == 1
+
+
+def test_enough_head_room_drops_nothing() -> None:
+    rest = ALL_QUIRKS & ~BIT["thin_headroom"]
+    for quirks in (rest, 0):
+        done = run(CASES["drop_headroom"], "12", quirks=quirks).packets
+        assert (done.totals.drops, done.stuck) == (0, None)
+        assert sum(done.ports().pauses) > 0
+
+
+def test_head_rooms_above_the_buffer_are_refused_with_the_bytes_needed() -> None:
+    case = CASES["pfc_incast16_100g_1mb"]
+    small = {"buffer_bytes": 50_000}
+    assert sum(run(case, "12", quirks=ALL_QUIRKS, **small).packets.ports().pauses) == 0
+    rest = ALL_QUIRKS & ~BIT["headroom_wraps"]
+    with pytest.raises(ValueError, match=r"need (\d+) for head room") as refused:
+        run(case, "12", quirks=rest, **small)
+    needed = int(str(refused.value).split("more than ")[1].split()[0])
+    assert None not in run(case, "12", quirks=rest, buffer_bytes=needed + 8192).completed_ns
+
+
+def test_the_receiver_is_late_by_the_way_of_an_ack_with_the_quirk() -> None:
+    late = _line([5_000], 1, 12.5, 1_000.0, quirks=BIT["late_receiver"])
+    soon = _line([5_000], 1, 12.5, 1_000.0)
+    assert late.end_ns[0] == late.completed_ns[0] == soon.completed_ns[0]
+    assert soon.completed_ns[0] - soon.end_ns[0] == pytest.approx(2_000 + 2 * 48 / 12.5)
+
+
+def test_a_packet_takes_whole_ns_with_the_quirk() -> None:
+    rounded = _line([3_000], 0, 50.0, 0.0, quirks=BIT["nanosecond_rounding"])
+    exact = _line([3_000], 0, 50.0, 0.0)
+    assert rounded.end_ns[0] == 3 * 21
+    assert exact.end_ns[0] == pytest.approx(3 * 1036 / 50)
+
+
+def test_acks_overtake_data_at_switches_too_without_the_quirk() -> None:
+    incast = CASES["pfc_incast16_100g_1mb"]
+    other = {"id": 16, "src": 0, "dst": 1, "path": [17], "ack_path": [17]}
+    case = incast | {"flows": [*incast["flows"], incast["flows"][0] | other]}
+    first = {"acks_first": True}
+    rest = ALL_QUIRKS & ~BIT["acks_among_data"]
+    both = [run(case, "12", quirks=quirks, **first) for quirks in (ALL_QUIRKS, rest)]
+    assert both[0].completed_ns != both[1].completed_ns
+
+
+def test_every_quirk_says_what_it_is() -> None:
+    assert all(quirk.help for quirk in _core.packet_quirks())
+    assert len(BIT) == len(set(BIT.values())) == 9
+    page = (Path(__file__).resolve().parents[2] / "docs/concepts/packet-network.md").read_text()
+    assert all(f"| `{q.name}` | {q.help} |" in page for q in _core.packet_quirks())
+    assert all(f"`{name}`" in page for name in packets.presets())
+
+
+def test_marks_and_seeds_decide_what_is_random_and_nothing_else() -> None:
+    case = CASES["pfc_incast16_100g_1mb"]
+    same = [run(case, "1", seed=7).completed_ns for _ in range(2)]
+    assert same[0] == same[1]
+    assert same[0] != run(case, "1", seed=8).completed_ns
+
+
+def test_hpcc_looks_at_any_number_of_hops_without_the_quirk() -> None:
+    narrow = BIT["narrow_telemetry"]
+    of = {"congestion_control": "hpcc", "has_window": True, "variable_window": True}
+    ends = [_line([2_000_000], 8, 12.5, 1_000.0, quirks=quirks, **of) for quirks in (0, narrow)]
+    # What is not looked at is never slowed down; the longer header makes up for 8 - 5 hops of it.
+    assert ends[0].end_ns[0] > ends[1].end_ns[0]
+
+
+def _incast(folder: Path) -> str:
+    rows = ["src,dst,bytes,start_ns", *(f"{src},0,300000,0" for src in range(1, 8))]
+    (folder / "flows.csv").write_text("\n".join(rows) + "\n")
+    return str(folder / "flows.csv")
+
+
+def test_the_command_writes_ports_and_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ports = tmp_path / "ports.csv"
+    line = ["network", "flows", _incast(tmp_path), *NEAR, "--preset", "hpcc95"]
+    assert main([*line, "--ports", str(ports), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["packets"]["data_packets"] == 2 * 7 * 300
+    with ports.open() as file:
+        rows = list(csv.DictReader(file))
+    assert sum(int(row["packets"]) for row in rows) == found["packets"]["packets"]
+    assert max(int(row["queue_max_bytes"]) for row in rows) == found["packets"]["queue_max_bytes"]
+    assert main(line) == 0
+    assert "the longest queue had" in capsys.readouterr().out
+
+
+def test_a_flow_alone_on_the_command_line_is_not_slowed_down(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "flows.csv").write_text("src,dst,bytes\n0,1,20500\n")
+    out = tmp_path / "fct.csv"
+    assert main(["network", "flows", str(tmp_path / "flows.csv"), *NEAR, "-o", str(out)]) == 0
+    with out.open() as file:
+        assert float(next(csv.DictReader(file))["slowdown"]) == pytest.approx(1.0, rel=1e-6)
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--preset", "hpcc"], "did you mean"),
+        (["--packet", "bufer=1MiB"], "did you mean"),
+        (["--packet", "buffer=1"], "unit"),
+        (["--packet", "buffer=10kB"], "head room"),
+        (["--packet", "window=zero"], "a number"),
+        (["--preset", "hpcc95", "--packet", "window=0"], "needs a window"),
+    ],
+)
+def test_settings_that_cannot_be_say_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], said: str
+) -> None:
+    assert main(["network", "flows", _incast(tmp_path), *NEAR, *more]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_options_of_packets_go_with_packets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["network", "flows", _incast(tmp_path), *STAR, "--preset", "hpcc95"]
+    assert main(line) == 2
+    assert "goes with the network packet" in capsys.readouterr().err
+
+
+def test_a_deadlock_ends_the_command_with_the_circle(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fabric = tmp_path / "ring.csv"
+    rows = ["from,to,bandwidth,latency"]
+    for at in range(5):
+        rows += [f"{at},switch{at},100Gb/s,1us", f"switch{at},switch{(at + 1) % 5},100Gb/s,1us"]
+    fabric.write_text("\n".join(rows) + "\n")
+    flows = [f"{at},{(at + 2) % 5},3000000" for at in range(5)]
+    (tmp_path / "flows.csv").write_text("\n".join(["src,dst,bytes", *flows]) + "\n")
+    line = ["network", "flows", str(tmp_path / "flows.csv"), "--topology", str(fabric)]
+    packet = ["--network", "packet", "--preset", "none", "--packet", "buffer=300kB"]
+    assert main([*line, *packet]) == 3
+    said = capsys.readouterr().err
+    assert "PFC deadlock" in said
+    assert "switch0 to switch1" in said
