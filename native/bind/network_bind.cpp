@@ -94,7 +94,8 @@ void register_networks(nb::module_& module) {
         .def_ro("unit", &NetworkOption::unit)
         .def_ro("fallback", &NetworkOption::fallback)
         .def_ro("least", &NetworkOption::least)
-        .def_ro("help", &NetworkOption::help);
+        .def_ro("help", &NetworkOption::help)
+        .def_ro("choices", &NetworkOption::choices);
     nb::class_<NetworkLevel>(module, "NetworkLevel")
         .def_ro("name", &NetworkLevel::name)
         .def_ro("help", &NetworkLevel::help)
@@ -102,6 +103,7 @@ void register_networks(nb::module_& module) {
         .def_ro("detail", &NetworkLevel::detail)
         .def_ro("has_links", &NetworkLevel::has_links)
         .def_ro("on_fabric", &NetworkLevel::on_fabric)
+        .def_ro("needs_fabric", &NetworkLevel::needs_fabric)
         .def_ro("links_change", &NetworkLevel::links_change)
         .def_ro("takes_background", &NetworkLevel::takes_background)
         .def_ro("takes_tiers", &NetworkLevel::takes_tiers)

@@ -24,10 +24,21 @@ RegisteredNetwork::RegisteredNetwork(NetworkLevel level) {
     levels.insert(at, std::move(level));
 }
 
-const std::vector<NetworkLevel>& network_levels() { return registered(); }
+const std::vector<NetworkLevel>& network_levels() {
+    static const std::vector<NetworkLevel> all = [] {
+        std::vector<NetworkLevel> levels = registered();
+        for (NetworkLevel& level : levels) {
+            if (level.later_options != nullptr) {
+                level.options = level.later_options();
+            }
+        }
+        return levels;
+    }();
+    return all;
+}
 
 const NetworkLevel* find_network_level(std::string_view name) {
-    const std::vector<NetworkLevel>& levels = registered();
+    const std::vector<NetworkLevel>& levels = network_levels();
     const auto found = std::find_if(levels.begin(), levels.end(),
                                     [name](const NetworkLevel& level) { return level.name == name; });
     return found == levels.end() ? nullptr : &*found;

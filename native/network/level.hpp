@@ -19,10 +19,11 @@ namespace yantra {
 // A number that a level takes. Times are in ns and bandwidths in GB/s, which is bytes per ns.
 struct NetworkOption {
     std::string name;
-    std::string unit;          // "ns", "GB/s" or "" for a plain number
+    std::string unit;          // "ns", "GB/s", "B" or "" for a plain number
     double fallback = 0.0;
     double least = 0.0;
     std::string help;
+    std::vector<std::string> choices = {};   // where the number is that of a name; `fallback` too
 };
 
 // What folding may rely on. A level that says nothing is run whole.
@@ -59,6 +60,8 @@ struct NetworkLevel {
     // It knows the quirk by which a message is charged for the lowest dimension that it crosses alone.
     bool knows_lowest_dimension_only = false;
     std::vector<NetworkOption> options;
+    bool needs_fabric = false;   // it runs over nothing else
+    std::vector<NetworkOption> (*later_options)() = nullptr;   // that depend on what others register
 };
 
 // All levels, by name.

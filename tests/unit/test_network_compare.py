@@ -93,10 +93,10 @@ def test_every_row_is_what_the_run_with_that_network_says(tmp_path: Path) -> Non
     file = _file(tmp_path)
     networks = compare(load(file))
     assert [row.network for row in networks.rows] == sorted(
-        names(), key=["ideal", "analytical", "store_and_forward", "flow"].index
+        names(), key=["ideal", "analytical", "store_and_forward", "flow", "packet"].index
     )
-    finest = _times(networks)["flow"]
-    assert (networks.finest, networks.chosen, networks.ranks) == ("flow", "analytical", 4)
+    finest = _times(networks)["packet"]
+    assert (networks.finest, networks.chosen, networks.ranks) == ("packet", "analytical", 4)
     for row in networks.rows:
         result = simulate(load(file, settings={"network": row.network}))
         assert row.makespan_ns == result.makespan_ns
@@ -104,12 +104,12 @@ def test_every_row_is_what_the_run_with_that_network_says(tmp_path: Path) -> Non
         assert (row.cost.events, row.cost.messages) == (result.events, result.messages)
         assert row.cost.is_folded == (result.folding is not None)
         assert row.difference == (result.makespan_ns - finest) / finest
-    assert len(set(_times(networks).values())) == 4  # the all-to-all meets itself on the ring
+    assert len(set(_times(networks).values())) == 5  # the all-to-all meets itself on the ring
 
 
 def test_a_network_that_refuses_is_told_with_its_reason(tmp_path: Path) -> None:
     networks = compare(load(_file(tmp_path, cluster=FABRIC)))
-    assert set(_times(networks)) == {"store_and_forward", "flow"}
+    assert set(_times(networks)) == {"store_and_forward", "flow", "packet"}
     for row in networks.rows:
         if row.cost is None:
             assert row.refused.startswith(
@@ -140,7 +140,7 @@ def test_the_network_of_the_scenario_keeps_its_options(tmp_path: Path) -> None:
 def test_a_network_in_python_comes_last_and_is_not_the_finest(tmp_path: Path) -> None:
     (tmp_path / "twice.py").write_text(TWICE)
     networks = compare(load(_file(tmp_path, "network: twice.py\n")))
-    assert networks.finest == "flow"
+    assert networks.finest == "packet"
     last = networks.rows[-1]
     assert last.network == networks.chosen
     assert last.makespan_ns == simulate(load(tmp_path / "job.yaml")).makespan_ns
@@ -163,13 +163,13 @@ def test_the_command_prints_the_rows(tmp_path: Path, capsys: pytest.CaptureFixtu
     file = str(_file(tmp_path, cluster=FABRIC))
     assert main(["network", "compare", file]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in said[2:4]] == ["store_and_forward", "flow"]
-    assert "+0.00 %" in said[3] and said[4] == "difference: of the time from that on flow"
-    assert said[5].startswith("ideal does not run it: cluster.fabric: ")
+    assert [line.split()[0] for line in said[2:5]] == ["store_and_forward", "flow", "packet"]
+    assert "+0.00 %" in said[4] and said[5] == "difference: of the time from that on packet"
+    assert said[6].startswith("ideal does not run it: cluster.fabric: ")
     assert main(["network", "compare", file, "--json"]) == 0
     form = json.loads(capsys.readouterr().out)
     assert [sorted(row) for row in form["networks"][:2]] == [["network", "refused"]] * 2
-    assert form["networks"][3]["difference"] == 0
+    assert form["networks"][4]["difference"] == 0
 
 
 def test_an_all_reduce_goes_by_all_ranks_of_an_infragraph(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_an_all_reduce_goes_by_all_ranks_of_an_infragraph(tmp_path: Path) -> Non
     assert main(["cluster", "export", "leaf_spine", *options, "--infragraph", "-o", pod]) == 0
     networks = compare(all_reduce_on(pod, 1 << 20, settings={"collectives.all_reduce": ["ring"]}))
     assert networks.ranks == 4
-    assert set(_times(networks)) == {"store_and_forward", "flow"}
+    assert set(_times(networks)) == {"store_and_forward", "flow", "packet"}
 
 
 WRONG = {
@@ -220,12 +220,12 @@ def test_an_interrupted_comparison_prints_the_rows_that_are_complete(
     said = capsys.readouterr().out
     if as_json:
         form = json.loads(said)
-        assert form["partial"] and form["not_run"] == ["store_and_forward", "flow"]
+        assert form["partial"] and form["not_run"] == ["store_and_forward", "flow", "packet"]
         assert [row["network"] for row in form["networks"]] == ["ideal", "analytical"]
         assert form["finest"] == "analytical"
     else:
         assert "analytical" in said and "\nflow" not in said
-        assert said.endswith("interrupted before the end of store_and_forward, flow\n")
+        assert said.endswith("interrupted before the end of store_and_forward, flow, packet\n")
 
 
 def test_a_comparison_that_is_interrupted_before_its_first_row_prints_nothing(

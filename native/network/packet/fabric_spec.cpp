@@ -11,9 +11,12 @@ namespace yantra::packet {
 
 namespace {
 
+// Of a link without end of rate, as for the question what a run would take without bandwidth: 8 ps for a packet.
+constexpr double free_bits_per_s = 1e15;
+
 u64 bits_of(const FabricGraph& graph, u32 link) {
-    const double bits = graph.bytes_per_ns(link) * 8e9;
-    if (!(bits >= 1e6 && bits < 1e15)) {
+    const double bits = std::isinf(graph.bytes_per_ns(link)) ? free_bits_per_s : graph.bytes_per_ns(link) * 8e9;
+    if (!(bits >= 1e6 && bits <= free_bits_per_s)) {
         throw std::invalid_argument(graph.link_name(link) +
                                     ": packets need a rate of 1 Mb/s to 1 Pb/s; give the link one");
     }

@@ -23,7 +23,7 @@ from yantra.compile.kernels import KernelTimes, TimedKernels, asks_a_model
 from yantra.compile.launches import launches_of
 from yantra.compile.limits import check_limits, check_sizes
 from yantra.compile.memory import set_memory, tell_accesses
-from yantra.compile.network import add_dimensions, set_network
+from yantra.compile.network import add_dimensions, needs_fabric, set_network
 from yantra.compile.plans import Planner
 from yantra.compile.removal import NOTHING, Without, checked, reduction_rate, shared_rate
 from yantra.compile.schedule import StartOrder, collective_order
@@ -301,7 +301,7 @@ def _set_cluster(
     add_dimensions(builder, scenario.topology, without, slower)
     set_network(builder, scenario, without, ticks_per_ns)
     on_fabric = None
-    if scenario.fabric is not None:
+    if scenario.fabric is not None or needs_fabric(scenario):
         from yantra.compile.fabric import set_fabric
 
         on_fabric = set_fabric(builder, scenario, without, slower)

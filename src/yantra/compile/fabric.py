@@ -50,15 +50,16 @@ def set_fabric(
     messages take `slower` times as long. Raises ConfigError if the network of the scenario does not
     run over fabrics, or the ranks do not fit on it.
     """
-    fabric = scenario.fabric
-    if fabric is None:
+    level = networks.level_of(scenario.network)
+    if scenario.fabric is None and level.needs_fabric and "contention" not in without:
+        scenario = scenario.replace(fabric=_of_dimensions(scenario, level.name))
+    if scenario.fabric is None:
         return None
     if "contention" in without:
         raise UnsupportedError(
             "without contention: no network without it runs over a fabric; remove bandwidth or "
             "latency, or run the scenario without cluster.fabric"
         )
-    level = networks.level_of(scenario.network)
     if not level.on_fabric:
         able = [name for name in networks.names() if networks.find(name).on_fabric]
         advice = f"take one of {', '.join(able)}" if able else "no network of this version does"
@@ -118,6 +119,20 @@ def native(graph: Graph) -> _core.FabricGraph:
         graph.boxes,
         None if graph.coordinates is None else np.ascontiguousarray(graph.coordinates),
     )
+
+
+def _of_dimensions(scenario: Scenario, network: str) -> Plugin:
+    """Return the dimensions of a scenario as a fabric. Raises ConfigError for those of a file."""
+    parts = []
+    for at, one in enumerate(scenario.topology.dimensions):
+        if not isinstance(one.kind, str) or one.kind.endswith(".py"):
+            raise ConfigError(
+                f"cluster.topology[{at}].kind",
+                f"the network {network} runs over devices and links, which it knows of the named "
+                "topologies alone; give it a graph, cluster.fabric",
+            )
+        parts.append(f"{one.kind}({one.size})")
+    return Plugin(kind="_".join(parts))
 
 
 def _rates_of(fabric: Plugin, scenario: Scenario) -> dict[str, object]:

@@ -66,6 +66,11 @@ def set_network(
     builder.set_network_from_outside(networks.maker(scenario.network, fabric, ticks_per_ns))
 
 
+def needs_fabric(scenario: Scenario) -> bool:
+    """Return whether dimensions become a graph, as the network runs over nothing else."""
+    return networks.level_of(scenario.network).needs_fabric
+
+
 def _table(block: Block, dimension: ScenarioDimension, where: str) -> _core.BlockTable:
     from yantra.fabric.topologies.routes import TopologyError, table_of
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from yantra.base.errors import ConfigError, YantraError, did_you_mean
 from yantra.base.fields import (
+    Choice,
     Number,
     Plugin,
     PluginChoice,
@@ -50,7 +51,8 @@ class Level(NamedTuple):
     fail or change their rate meanwhile. `takes_background`: it carries traffic of nobody's job.
     `takes_tiers`: some of its tiers may go by formula. `detail`: of two levels of the core, the one
     with more models more of a real network; 0 for a bound, and for those of Python, which do not
-    say.
+    say. `needs_fabric`: it runs over a graph alone, which dimensions become. `choices`: of options
+    that are names, by option.
     """
 
     name: str
@@ -64,6 +66,8 @@ class Level(NamedTuple):
     takes_tiers: bool
     model: type[NetworkModel] | None
     detail: int = 0
+    needs_fabric: bool = False
+    choices: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 def names() -> tuple[str, ...]:
@@ -97,14 +101,23 @@ def describe(choice: PluginChoice) -> str:
     """Return how results call a choice: its name, and the options that are given."""
     name = networks.shown(kind_of(choice))
     given = choice.options if isinstance(choice, Plugin) else ()
-    options = ", ".join(f"{option} {value:g}" for option, value in given)
+    options = ", ".join(
+        f"{option} {value}" if isinstance(value, str) else f"{option} {value:g}"
+        for option, value in given
+    )
     return f"{name} ({options})" if options else name
 
 
 def native_options(choice: PluginChoice) -> dict[str, float]:
     """Return by name the options of a level of the core."""
-    given = options_of(choice, level_of(choice).options, "network")
-    return {} if given is None else {name: getattr(given, name) for name in given.field_names}
+    level = level_of(choice)
+    given = options_of(choice, level.options, "network")
+    if given is None:
+        return {}
+    values = {name: getattr(given, name) for name in given.field_names}
+    for name, choices in level.choices:
+        values[name] = float(choices.index(values[name]))
+    return values
 
 
 def maker(
@@ -151,6 +164,10 @@ def _native() -> dict[str, Level]:
             level.takes_tiers,
             None,
             level.detail,
+            level.needs_fabric,
+            tuple(
+                (option.name, tuple(option.choices)) for option in level.options if option.choices
+            ),
         )
         for level in _core.network_levels()
     }
@@ -159,8 +176,11 @@ def _native() -> dict[str, Level]:
 def _section(level: _core.NetworkLevel) -> Section | None:
     if not level.options:
         return None
-    defaults = {option.name: option.fallback for option in level.options}
-    annotations = dict.fromkeys(defaults, float)
+    defaults: dict[str, float | str] = {
+        option.name: option.choices[int(option.fallback)] if option.choices else option.fallback
+        for option in level.options
+    }
+    annotations = {name: type(value) for name, value in defaults.items()}
     record: type[Record] = type(
         f"{level.name}_options", (Record,), {"__annotations__": annotations, **defaults}
     )
@@ -170,11 +190,15 @@ def _section(level: _core.NetworkLevel) -> Section | None:
     )
 
 
-def _field(option: _core.NetworkOption) -> Number | Quantity:
+def _field(option: _core.NetworkOption) -> Number | Quantity | Choice:
+    if option.choices:
+        return Choice(tuple(option.choices))
     if option.unit == "ns":
         return Quantity("time", "ns", at_least=option.least)
     if option.unit == "GB/s":
         return Quantity("bandwidth", "GB/s", at_least=option.least)
+    if option.unit == "B":
+        return Quantity("size", "B", at_least=option.least)
     return Number(at_least=option.least)
 
 

@@ -222,13 +222,16 @@ def _simulation(
             "recordings do not follow messages of switches, which take part in a collective here, "
             "so there is no critical path; yantra run does without (--no-record)"
         )
-    if not record:
-        plain = _core.Simulation(model.native, match_by_tag, folding)
-        plain.note(_notes(model))
-        return plain
+    kind = _core.RecordedSimulation if record else _core.Simulation
+    try:
+        simulation = kind(model.native, match_by_tag, folding)
+    except _core.Unsupported as error:
+        raise UnsupportedError(str(error)) from None
+    if isinstance(simulation, _core.Simulation):
+        simulation.note(_notes(model))
+        return simulation
     from yantra.result.recording import memory_limit
 
-    simulation = _core.RecordedSimulation(model.native, match_by_tag, folding)
     simulation.limit(memory_limit() if record is True else record)
     simulation.note(_notes(model))
     return simulation

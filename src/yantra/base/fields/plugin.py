@@ -113,13 +113,22 @@ class PluginField(Field):
             },
         }
 
+    def _option_names(self, whole: dict[str, Any], where: str, folder: str) -> Iterable[str]:
+        if "kind" not in whole:
+            return ()
+        kind = self._kind(whole["kind"], f"{where}.kind", folder)
+        section = self._find(kind, f"{where}.kind").options
+        return () if section is None else section.entries
+
     def put(self, tree: Any, path: tuple[str, ...], value: Any, where: str, folder: str) -> Any:
         if not path:
             return value
         whole = tree if isinstance(tree, dict) else {} if tree is None else {"kind": tree}
         if path[0] not in ("kind", "options"):
-            problem = "unknown key; expected one of kind, options"
-            raise ConfigError(f"{where}.{path[0]}", problem)
+            if path[0] not in self._option_names(whole, where, folder):
+                problem = "unknown key; expected one of kind, options"
+                raise ConfigError(f"{where}.{path[0]}", problem)
+            path = ("options", *path)  # where one is set, its name is enough
         if path == ("options",) or path[0] == "kind":
             new = Field.put(self, None, path[1:], value, f"{where}.{path[0]}", folder)
             return whole | {path[0]: new}

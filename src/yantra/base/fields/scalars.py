@@ -295,10 +295,10 @@ class Text(_Scalar):
 
 
 class Choice(_Scalar):
-    """One name of a closed set, given as a Literal type."""
+    """One name of a closed set, given as a Literal type or as a tuple."""
 
     def __init__(self, names: Any) -> None:
-        self._names: tuple[str, ...] = get_args(names)
+        self._names: tuple[str, ...] = names if isinstance(names, tuple) else get_args(names)
         self.expected = f"one of {', '.join(self._names)}"
 
     def check(self, value: Any, where: str) -> None:

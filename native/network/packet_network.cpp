@@ -1,0 +1,271 @@
+// Packet network: every message of a run as packets over the fabric, under a congestion control.
+//
+// The simulator of network/packet/simulator.hpp beside the engine of the run: an event of the engine for each tick
+// at which something happens to a packet. A message is a queue pair of its own; it has arrived when the receiver has its
+// last byte, and has left when the sender has the last ACK. Trade-off: two events a packet and hop, so it is for one
+// step of some dozens of ranks, or one collective of a thousand.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/ensure.hpp"
+#include "base/pool.hpp"
+#include "base/unsupported.hpp"
+#include "base/variant.hpp"
+#include "engine/engine.hpp"
+#include "network/level.hpp"
+#include "network/network.hpp"
+#include "network/packet/fabric_spec.hpp"
+#include "network/packet/presets.hpp"
+#include "network/packet/simulator.hpp"
+#include "network/ways.hpp"
+#include "network/ways_probe.hpp"
+
+namespace yantra::inline YANTRA_RUN {
+
+namespace {
+
+constexpr u64 look_every = u64{1} << 20;   // events between two looks for a run that cannot end
+
+// Option 0 of `preset` and `congestion_control` leaves it to the other.
+packet::Settings packet_settings(const Model& model) {
+    ensure(model.fabric != nullptr, "a packet network without a fabric");
+    const NetworkChoice& choice = model.network;
+    const auto at = [&choice](const char* name) { return static_cast<std::size_t>(choice.option(name, 0.0)); };
+    double host_gbps = 100.0;
+    for (u32 link = 0; link < model.fabric->links(); ++link) {
+        if (model.fabric->from(link) < model.fabric->ranks()) {
+            host_gbps = std::min(model.fabric->bytes_per_ns(link) * 8.0, 1e6);
+            break;
+        }
+    }
+    const std::size_t scheme = at("congestion_control");
+    const std::string name = scheme == 0 ? "" : packet::schemes()[scheme - 1].name;
+    const std::size_t preset = at("preset");
+    const std::string of_preset = preset > 0       ? packet::presets()[preset - 1].name
+                                  : scheme > 0 ? packet::preset_of(name)
+                                               : "static_window";
+    std::map<std::string, double> changed;
+    for (const char* option : {"payload", "buffer"}) {
+        if (choice.option(option, 0.0) > 0.0) {
+            changed[option] = choice.option(option, 0.0);
+        }
+    }
+    if (at("window") > 0) {
+        changed["window"] = static_cast<double>(at("window") - 1);
+    }
+    packet::Settings made = packet::settings_of(of_preset, host_gbps, name, changed);
+    made.quirks = at("semantics") == 1 ? packet::all_quirks : 0;
+    made.seed = at("seed");
+    return made;
+}
+
+class PacketNetwork final : public NetworkModel, private packet::Observer {
+public:
+    PacketNetwork(const Model& model, const Grid& grid, Engine& engine)
+        : settings_(packet_settings(model)),
+          graph_(*model.fabric),
+          ways_(model, grid),
+          queue_(engine.queue),
+          probe_(engine.recorder()),
+          simulator_(packet::spec_of(graph_, settings_), settings_, *this),
+          own_(settings_.ticks_per_ns()),
+          theirs_(model.scale.ticks_per_ns()) {
+        if (ways_.by_packet()) {
+            throw std::invalid_argument("packets of one message would overtake each other by this routing, and their "
+                                        "receiver takes them in order alone; take ecmp");
+        }
+        probe_.keeps(ways_.links(), ways_.groups(), [this](u32 link) { return ways_.group(link); });
+    }
+
+    void send(const Message& message, Notice arrived, Notice departed) override {
+        catch_up();
+        const u32 number = transits_.take_as_left();
+        transits_[number] = {arrived, departed, queue_.now(), message.bytes};
+        const std::pair<u32, u32> routes = routes_of(ways_.place(message.src), ways_.place(message.dst));
+        probe_.sent(number);
+        const u64 now = (queue_.now() * own_ + theirs_ - 1) / theirs_;
+        simulator_.send({number, std::max<u64>(message.bytes, 1), routes.first, routes.second},
+                        std::max(now, simulator_.now()));
+        ++under_way_;
+        wake();
+    }
+
+    void handle(const Event& event) override {
+        if (event.index != wake_number_) {
+            return;
+        }
+        wake_at_ = never_wakes;
+        while (!simulator_.empty() && theirs(simulator_.next_time()) <= queue_.now()) {
+            simulator_.step();
+            if ((++since_look_ & (look_every - 1)) == 0) {
+                look();
+            }
+        }
+        wake();
+    }
+
+    std::vector<LinkRecord> links() const override { return ways_.records(use()); }
+    std::vector<LinkUse> dimensions() const override { return ways_.uses(use()); }
+    std::vector<u64> busiest() const override { return ways_.busiest(use()); }
+
+private:
+    static constexpr u64 never_wakes = ~u64{0};
+
+    struct Transit {
+        Notice arrived;
+        Notice departed;
+        u64 sent = 0;
+        u64 bytes = 0;
+    };
+
+    u64 theirs(u64 own) const { return (own * theirs_ + own_ - 1) / own_; }
+
+    // What was left when nothing was under way: timers, and the last packets.
+    void catch_up() {
+        while (under_way_ == 0 && !simulator_.empty() && theirs(simulator_.next_time()) < queue_.now()) {
+            simulator_.step();
+        }
+    }
+
+    void wake() {
+        if (under_way_ == 0) {
+            return;
+        }
+        if (simulator_.empty()) {
+            look();
+            fail("a packet network with flows under way and nothing to do");
+        }
+        const u64 next = std::max(theirs(simulator_.next_time()), queue_.now());
+        if (next < wake_at_) {
+            wake_at_ = next;
+            queue_.schedule(next, {Owner::network, 0u}, ++wake_number_);
+        }
+    }
+
+    std::pair<u32, u32> routes_of(u32 from, u32 to) {
+        const u64 pair = u64{from} << 32U | to;
+        const auto known = routes_.find(pair);
+        if (known != routes_.end()) {
+            return known->second;
+        }
+        ways_.route(from, to, 0, nullptr, path_);
+        const u32 data = simulator_.add_route(path_);
+        ways_.route(to, from, 0, nullptr, path_);
+        const u32 acks = simulator_.add_route(path_);
+        return routes_[pair] = {data, acks};
+    }
+
+    void received(u32 number) override {
+        probe_.arrives(number);
+        queue_.schedule(queue_.now(), transits_[number].arrived);
+        probe_.arrival_scheduled();
+    }
+
+    void completed(u32 number) override {
+        const Transit& transit = transits_[number];
+        if (!transit.departed.kind.is_none()) {
+            queue_.schedule(queue_.now(), transit.departed);
+        }
+        transits_.give_back(number);
+        --under_way_;
+    }
+
+    std::vector<LinkUse> use() const {
+        std::vector<LinkUse> found;
+        for (const packet::Port& port : simulator_.ports()) {
+            found.push_back({port.sent_bytes, port.packets, theirs(port.busy_ticks)});
+        }
+        return found;
+    }
+
+    // Unsupported, with the reason, if flows cannot end.
+    void look() const {
+        const std::optional<packet::Stuck> stuck = simulator_.stuck();
+        if (!stuck) {
+            return;
+        }
+        std::string what = "packets stand still with " + std::to_string(stuck->flows) + " messages under way: ";
+        if (!stuck->cycle.empty()) {
+            what += "a PFC deadlock, in which each of these is paused by the next and the last by the first:";
+            for (u32 link : stuck->cycle) {
+                what += " " + graph_.link_name(link) + ",";
+            }
+            what += " so take a routing without circles (up_down), or larger buffers";
+        } else if (stuck->drops > 0) {
+            what += "a livelock, " + std::to_string(stuck->drops) + " packets dropped without progress, most behind " +
+                    graph_.link_name(stuck->dropped_on) + "; take larger buffers or a window";
+        } else {
+            what += "a loss that nobody notices; take network.semantics yantra, which has a timer";
+        }
+        throw Unsupported(what);
+    }
+
+    const packet::Settings settings_;
+    const FabricGraph& graph_;
+    Ways ways_;
+    EventQueue& queue_;
+    WaysProbe probe_;
+    packet::Simulator simulator_;
+    const u64 own_;       // ticks of the simulator per ns
+    const u64 theirs_;    // and of the engine
+    Pool<Transit> transits_;
+    std::unordered_map<u64, std::pair<u32, u32>> routes_;   // by ends: of data and of ACKs
+    std::vector<u32> path_;
+    u64 under_way_ = 0;
+    u64 since_look_ = 0;
+    u64 wake_at_ = never_wakes;
+    u32 wake_number_ = 0;
+};
+
+template <class List>
+std::vector<std::string> choices_of(const List& all, std::string first) {
+    std::vector<std::string> names = {std::move(first)};
+    for (const auto& one : all) {
+        names.push_back(one.name);
+    }
+    return names;
+}
+
+// Asked for when all schemes are registered.
+std::vector<NetworkOption> packet_network_options() {
+    return {
+        {"preset", "", 0.0, 0.0, "a congestion control and all that goes with it",
+         choices_of(packet::presets(), "of_congestion_control")},
+        {"congestion_control", "", 0.0, 0.0, "by itself, or in place of the preset's",
+         choices_of(packet::schemes(), "of_preset")},
+        {"window", "", 0.0, 0.0, "what a message may have under way",
+         {"of_preset", "unlimited", "static", "variable"}},
+        {"payload", "B", 0.0, 0.0, "of a full packet; 0: 1,000"},
+        {"buffer", "B", 0.0, 0.0, "of a switch; 0: as the preset says"},
+        {"semantics", "", 0.0, 0.0, "what one would want, or what the ns-3 fork does", {"yantra", "ns3_fork"}},
+        {"seed", "", 0.0, 0.0, "of marks that are drawn"},
+    };
+}
+
+const RegisteredNetwork registered_packet({
+    .name = "packet",
+    .help = "packets over switches with shared buffers, with pauses, marks and a congestion control",
+    .make = [](const Model& model, const Grid& grid, Engine& engine) -> std::unique_ptr<NetworkModel> {
+        try {
+            return std::make_unique<PacketNetwork>(model, grid, engine);
+        } catch (const std::invalid_argument& refused) {
+            throw Unsupported(std::string("network packet: ") + refused.what());
+        }
+    },
+    .detail = 4,
+    .has_links = true,
+    .on_fabric = true,
+    .needs_fabric = true,
+    .later_options = &packet_network_options,
+});
+
+}  // namespace
+
+}  // namespace yantra

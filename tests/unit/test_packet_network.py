@@ -1,0 +1,92 @@
+"""Packets are near other networks without contention; what they cannot run is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from yantra import chakra
+from yantra.cli import main
+from yantra.compile import compile
+from yantra.run.simulate import run
+from yantra.scenario import load
+
+HEADERS = 1036 / 1000
+
+
+def _scenario(folder: Path, kind: str, network: str = "packet", size: int = 2**20) -> Path:
+    builder = chakra.TraceBuilder()
+    builder.collective(chakra.CollectiveType.ALL_REDUCE, size)
+    trace = builder.build().to_bytes()
+    for rank in range(4):
+        (folder / f"step.{rank}.et").write_bytes(trace)
+    path = folder / "step.yaml"
+    path.write_text(
+        'workload: {traces: "step.{rank}.et"}\n'
+        "cluster:\n"
+        f"  topology: [{{kind: {kind}, size: 4, bandwidth: 400 Gb/s, latency: 500 ns}}]\n"
+        "collectives: {all_reduce: [ring], chunks: 1}\n"
+        f"network: {network}\n"
+    )
+    return path
+
+
+def _makespan(path: Path) -> float:
+    return run(compile(load(path))).makespan_ns
+
+
+@pytest.mark.parametrize("kind", ["ring", "switch", "fully_connected"])
+def test_without_contention_packets_take_what_flows_take_and_their_headers(
+    tmp_path: Path, kind: str
+) -> None:
+    flow = _makespan(_scenario(tmp_path, kind, "flow"))
+    packet = _makespan(_scenario(tmp_path, kind))
+    # A window of one bandwidth-delay product leaves out headers and ACKs, so it holds a little.
+    assert flow < packet < flow * HEADERS * 1.04
+
+
+def test_the_fork_hears_of_data_late_and_so_takes_longer(tmp_path: Path) -> None:
+    soon = _makespan(_scenario(tmp_path, "switch"))
+    late = "{kind: packet, options: {semantics: ns3_fork}}"
+    assert _makespan(_scenario(tmp_path, "switch", late)) > soon + 6 * 1_000
+
+
+@pytest.mark.parametrize("preset", ["dcqcn", "dctcp", "hpcc95", "timely", "none"])
+def test_every_preset_runs_a_step(tmp_path: Path, preset: str) -> None:
+    network = f"{{kind: packet, options: {{preset: {preset}}}}}"
+    assert _makespan(_scenario(tmp_path, "switch", network)) > 0
+
+
+def test_options_are_set_by_their_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(_scenario(tmp_path, "switch", "analytical"))
+    packet = ["--set", "network.kind=packet"]
+    assert main(["run", path, *packet, "--set", "network.congestion_control=hpcc"]) == 0
+    assert "packet (congestion_control hpcc)" in capsys.readouterr().out
+    assert main(["run", path, *packet, "--set", "network.congestion_control=hpc"]) == 2
+    assert "did you mean 'hpcc'?" in capsys.readouterr().err
+    assert main(["run", path, *packet, "--set", "network.congestion=hpcc"]) == 2
+    assert "unknown key" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--set", "network.buffer=10kB"], "for head room alone"),
+        (["--fold", "require"], "cannot be folded"),
+        (["--set", "cluster.fabric=SW(4)", "--set", "cluster.routing=spray"], "take ecmp"),
+    ],
+)
+def test_what_packets_cannot_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], said: str
+) -> None:
+    path = str(_scenario(tmp_path, "switch"))
+    assert main(["run", path, *more]) == 3
+    assert said in capsys.readouterr().err
+
+
+def test_the_comparison_of_networks_has_packets_as_the_finest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["network", "compare", str(_scenario(tmp_path, "switch", "flow"))]) == 0
+    assert "difference: of the time from that on packet" in capsys.readouterr().out
