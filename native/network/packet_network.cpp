@@ -180,7 +180,7 @@ private:
     std::vector<LinkUse> use() const {
         std::vector<LinkUse> found;
         for (const packet::Port& port : simulator_.ports()) {
-            found.push_back({port.sent_bytes, port.packets, theirs(port.busy_ticks)});
+            found.push_back({port.payload_bytes, port.packets, theirs(port.busy_ticks)});
         }
         return found;
     }
@@ -262,6 +262,7 @@ const RegisteredNetwork registered_packet({
     .detail = 4,
     .has_links = true,
     .on_fabric = true,
+    .has_headers = true,
     .needs_fabric = true,
     .later_options = &packet_network_options,
 });

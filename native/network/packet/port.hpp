@@ -23,7 +23,8 @@ struct Port {
     u64 delay = 0;
     u64 queue_bytes = 0;       // that wait, of all priorities
     u64 data_bytes = 0;        // that wait, of the data's
-    u64 sent_bytes = 0;
+    u64 sent_bytes = 0;        // with headers, of all packets
+    u64 payload_bytes = 0;     // of data
     u32 from = none;
     u32 to = none;
     u32 twin = none;           // the port back; none if there is none

@@ -100,7 +100,10 @@ void Simulator::begin_transmission(u32 number, u32 packet) {
     port.sent_bytes += of.bytes;
     port.last_bytes = of.bytes;
     port.last_tick = now();
-    totals_.data_packets += of.kind == PacketKind::data ? 1 : 0;
+    if (of.kind == PacketKind::data) {
+        ++totals_.data_packets;
+        port.payload_bytes += of.payload;
+    }
     ++totals_.packets;
     senders_.wheel.schedule(now() + ticks, event(EventKind::sent, number));
     senders_.wheel.schedule(now() + ticks + port.delay, event(EventKind::arrived, packet));

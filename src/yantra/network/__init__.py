@@ -51,7 +51,8 @@ class Level(NamedTuple):
     fail or change their rate meanwhile. `takes_background`: it carries traffic of nobody's job.
     `takes_tiers`: some of its tiers may go by formula. `detail`: of two levels of the core, the one
     with more models more of a real network; 0 for a bound, and for those of Python, which do not
-    say. `needs_fabric`: it runs over a graph alone, which dimensions become. `choices`: of options
+    say. `needs_fabric`: it runs over a graph alone, which dimensions become.
+    `has_headers`: what it sends is longer than the messages. `choices`: of options
     that are names, by option.
     """
 
@@ -67,6 +68,7 @@ class Level(NamedTuple):
     model: type[NetworkModel] | None
     detail: int = 0
     needs_fabric: bool = False
+    has_headers: bool = False
     choices: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
@@ -165,6 +167,7 @@ def _native() -> dict[str, Level]:
             None,
             level.detail,
             level.needs_fabric,
+            level.has_headers,
             tuple(
                 (option.name, tuple(option.choices)) for option in level.options if option.choices
             ),
