@@ -25,6 +25,7 @@ COMMANDS = {
     "workload": "Make, show and expand workloads: what a job computes and communicates.",
     "cluster": "List named clusters, and show their numbers with sources.",
     "topology": "List kinds of fabrics, show the figures of one, and draw it.",
+    "collective": "Say how fast collectives can be on a fabric at best.",
     "network": "Compare networks on a job, or study one by flows, without a job.",
     "device": "Show time, area, power and cost of a device that a file describes.",
     "stack": "List named stacks (frameworks), and show their terms with sources.",

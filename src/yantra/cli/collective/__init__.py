@@ -1,0 +1,24 @@
+"""`yantra collective`: what a fabric allows collectives, one file per command."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import click
+
+from yantra.cli.group import Commands
+
+
+class _Tools(Commands):
+    package = "yantra.cli.collective"
+    known: ClassVar = {
+        "bound": "Say how fast collectives can be on a fabric at best.",
+    }
+
+
+@click.command(
+    cls=_Tools,
+    examples=["yantra collective bound torus", "yantra collective bound pod.csv --size '1 GiB'"],
+)
+def command() -> None:
+    """Say what a fabric allows collectives, whatever their schedule."""

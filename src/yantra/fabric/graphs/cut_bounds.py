@@ -1,0 +1,83 @@
+"""The cut bounds of a graph: how fast each collective can be on it at best, and what limits it.
+
+Trade-off: one largest flow for each kind of rank takes seconds on a thousand ranks in two tiers;
+where every rank has links of its own, as in a torus, it is refused beyond a few hundred.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.base.text import count
+from yantra.collectives.schedule import Kind
+from yantra.collectives.synthesis.bound import BOUNDED, Bound, Fabric, bound, kinds_of_ranks
+from yantra.fabric.graphs.graph import Graph
+
+MOST_WORK = 1_000_000
+"""Kinds of ranks times links of the largest graph that is bounded, in tens of seconds."""
+
+
+class CutBound(NamedTuple):
+    """The least time of a collective in ns, the bus bandwidth that this is, and its reason."""
+
+    kind: str
+    time_ns: float
+    bus_bytes_per_ns: float
+    because_of: str
+
+
+def cut_bounds(graph: Graph, where: str, size_bytes: int) -> list[CutBound]:
+    """Return the bounds of a graph; `size_bytes` is a rank's input, or an all-gather's output.
+
+    Raises ConfigError for fewer than two ranks and for ranks that are not connected, and
+    UnsupportedError where it would take minutes.
+    """
+    if graph.ranks < 2:
+        raise ConfigError(where, f"expected at least 2 ranks, got {count(graph.ranks, 'rank')}")
+    alone = graph.unreached()
+    if alone is not None:
+        problem = f"{graph.name_of(alone)} and {graph.name_of(0)} do not reach each other"
+        raise ConfigError(where, f"{problem}; expected links both ways between all ranks")
+    fabric = _fabric(graph)
+    work = len(kinds_of_ranks(fabric)) * len(fabric.links)
+    if work > MOST_WORK:
+        problem = f"{count(graph.ranks, 'rank')} and {count(len(fabric.links), 'link')}"
+        raise UnsupportedError(
+            f"{where}: its {problem} would take minutes to bound; "
+            "make it smaller, for its ranks are too different to look at some for all"
+        )
+    return [_row(graph, kind, bound(kind, fabric), size_bytes) for kind in BOUNDED]
+
+
+def _fabric(graph: Graph) -> Fabric:
+    columns = (graph.links.start, graph.links.end, graph.links.bytes_per_ns)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    links = tuple((start, end, Fraction(rate)) for start, end, rate in rows)
+    return Fabric(graph.ranks, graph.devices, links)
+
+
+def _row(graph: Graph, kind: Kind, found: Bound, size_bytes: int) -> CutBound:
+    n = graph.ranks
+    data = Fraction(size_bytes, n if kind is Kind.ALL_GATHER else 1)
+    time = found.ns_per_byte * data
+    share = {Kind.ALL_REDUCE: Fraction(2 * (n - 1), n), Kind.BROADCAST: Fraction(1)}
+    bus = share.get(kind, Fraction(n - 1, n)) * size_bytes / time
+    return CutBound(str(kind), float(time), float(bus), _because_of(graph, found))
+
+
+def _because_of(graph: Graph, found: Bound) -> str:
+    """Name the set that lets out too little, or the one beside it if that is smaller."""
+    if not found.limit:
+        return "what all ranks send"
+    inside = sorted(found.limit)
+    others = sorted(set(range(graph.devices)) - found.limit)
+    if len(others) < len(inside):
+        return f"what goes into {_names(graph, others)}"
+    return f"what comes out of {_names(graph, inside)}"
+
+
+def _names(graph: Graph, devices: list[int]) -> str:
+    more = f" and {len(devices) - 3} more" if len(devices) > 3 else ""
+    return ", ".join(graph.name_of(device) for device in devices[:3]) + more
