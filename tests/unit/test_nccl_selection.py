@@ -107,3 +107,60 @@ def test_a_run_takes_the_time_that_the_tuner_expects(size: int, tmp_path: Any) -
     result = simulate(loads(STEP, str(tmp_path)))
     expected = chosen(tuner_table(system(), "all_reduce"), size).time_us * 1000
     assert result.makespan_ns == pytest.approx(expected, abs=1)
+
+
+def lines(ranks: int, nodes: int, *graphs: str) -> str:
+    """Return what one rank prints of a communicator."""
+    said = [f"Pattern {graph}, sameChannels 1" for graph in graphs]
+    local = ranks // nodes
+    said.append(f"comm 0x1 rank 0 nRanks {ranks} nNodes {nodes} localRanks {local} localRank 0")
+    return "".join(f"node-1:42:99 [0] NCCL INFO {one}\n" for one in said)
+
+
+LOG = lines(
+    8, 1,
+    "4, crossNic 0, nChannels 24, bw 10.000000/10.000000, type NVL/PIX",
+    "1, crossNic 0, nChannels 24, bw 10.000000/10.000000, type NVL/PIX",
+) + lines(
+    32, 4,
+    "4, crossNic 0, nChannels 16, bw 12.000000/12.000000, type NVL/PXB",
+    "1, crossNic 0, nChannels 16, bw 24.000000/12.000000, type NVL/PXB",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("group", [NODE, NODES])
+@pytest.mark.parametrize("kind", ["all_reduce", "all_gather"])
+def test_a_log_gives_the_times_of_its_graphs(tmp_path: Any, kind: str, group: Group) -> None:
+    (tmp_path / "nccl.log").write_text(LOG)
+    logged = timed(kind, group, graphs=[], log=str(tmp_path / "nccl.log"))
+    assert logged == timed(kind, group)
+
+
+def test_a_path_beyond_pxb_turns_ll128_off_before_hopper(tmp_path: Any) -> None:
+    (tmp_path / "far.log").write_text(LOG.replace("NVL/PXB", "NVL/SYS"))
+    far = timed("all_reduce", NODES, graphs=[], log=str(tmp_path / "far.log"))
+    assert far == timed("all_reduce", NODES, ll128=False)
+
+
+def test_groups_with_other_ranks_in_a_node_have_no_graph_of_a_log(tmp_path: Any) -> None:
+    (tmp_path / "nccl.log").write_text(LOG)
+    with pytest.raises(ConfigError, match=r"no graph of Ring for 4 ranks on 1 node"):
+        timed("all_reduce", NODE._replace(ranks=4, local=4), graphs=[],
+              log=str(tmp_path / "nccl.log"))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hello\n", r"nccl.log: expected lines 'NCCL INFO Pattern 4.*NCCL_DEBUG=INFO"),
+        (LOG.replace("Pattern 1", "Pattern 9", 1), r"nccl.log:2: Pattern: expected one of 1, 2"),
+        (LOG.replace("nChannels 24", "nChannels 0", 1), r"nccl.log:1: nChannels: expected a num"),
+        (LOG.replace("bw 10.0", "bw 1.0.0", 1), r"nccl.log:1: bw: expected GB/s, got"),
+    ],
+)
+def test_what_is_wrong_in_a_log_is_told_with_its_line(
+    tmp_path: Any, text: str, expected: str
+) -> None:
+    (tmp_path / "nccl.log").write_text(text)
+    with pytest.raises(ConfigError, match=expected):
+        timed("all_reduce", NODE, graphs=[], log=str(tmp_path / "nccl.log"))

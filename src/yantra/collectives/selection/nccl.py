@@ -5,10 +5,14 @@
       {algorithm: Tree, channels: 24, intra: 10 GB/s},
       {algorithm: Ring, nodes: several, channels: 16, intra: 12 GB/s, inter: 12 GB/s}]}}
 
+    selection: {kind: nccl, options: {gpu: hopper, cpu: intel, log: nccl.log}}
+
 `graphs` are those that NCCL prints with `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH`: "Pattern 4 ...
 nChannels 16, bw 24.0/24.0" (inside a node, between nodes) is a ring, 1 to 3 a tree, 5 NVLS, 6
-CollNetDirect. NCCL searches them for each communicator, so `local` may restrict one to groups with
-so many ranks in a node.
+CollNetDirect. `log` is the file that has these lines (yantra.collectives.nccl.debug_log); it gives
+graphs to groups on one node, or on several, that have as many ranks in a node as those of the log.
+Graphs of the scenario go before those of the log. NCCL searches them for each communicator, so
+`local` may restrict one to groups with so many ranks in a node.
 
 A collective then is one phase without messages, as with `measured`. Trade-off: nothing that shares
 a link slows it down; and NCCL made the tuner to choose, so its times are off by tens of percent.
@@ -25,8 +29,10 @@ from typing import Literal
 from yantra.base.errors import ConfigError
 from yantra.base.fields import Choice as Name
 from yantra.base.fields import Flag, Many, Quantity, Section, Whole
+from yantra.base.fields.named_file import NamedFile
 from yantra.base.records import Record
 from yantra.collectives.nccl.constants import Algorithm, Cpu, Gpu
+from yantra.collectives.nccl.debug_log import Printed, load
 from yantra.collectives.nccl.system import Graph, System
 from yantra.collectives.nccl.table import KINDS, Table, tuner_table
 from yantra.collectives.nccl.tuner import chosen, segments
@@ -34,6 +40,7 @@ from yantra.collectives.selection.selection import Choice, Group, Selection, Tim
 
 Nodes = Literal["one", "several"]
 _MOST_BYTES = 1 << 43
+LOG = "the path of a log that NCCL wrote"
 _GATHERED = "all_gather"  # traces state the part of one rank, NCCL counts all of them
 
 
@@ -54,7 +61,8 @@ class Options(Record):
 
     gpu: Gpu
     cpu: Cpu
-    graphs: tuple[GraphLine, ...]
+    graphs: tuple[GraphLine, ...] = ()
+    log: str = ""
     adapter_latency_ns: float = 0.0
     ll128: bool = True
     nvls: bool = False
@@ -92,6 +100,11 @@ class Nccl(Selection):
             "gpu": ("gpu", Name(Gpu), "the oldest GPU of a group"),
             "cpu": ("cpu", Name(Cpu), "the CPUs, which LL and rings over nodes depend on"),
             "graphs": ("graphs", Many(_GRAPH), "the last for a group and an algorithm counts"),
+            "log": (
+                "log",
+                NamedFile("yantra.collectives.nccl.debug_log", LOG),
+                "a log of NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH, whose graphs count",
+            ),
             "adapter_latency": (
                 "adapter_latency_ns",
                 Quantity("time", "ns", at_least=0),
@@ -119,14 +132,17 @@ class Nccl(Selection):
         nodes = ceil(group.ranks / local)
         where: Nodes = "one" if nodes == 1 else "several"
         lines = [g for g in given.graphs if g.nodes == where and g.local in (0, local)]
-        graphs: dict[str, Graph] = {
-            line.algorithm: _graph(line, given.adapter_latency_ns) for line in lines
-        }
+        logged = _logged(given.log, group.ranks, nodes, local)
+        graphs: dict[str, Graph] = {}
+        graphs |= {one.algorithm: _printed(one, given.adapter_latency_ns) for one in logged}
+        if "NVLS" in graphs:  # one search for both
+            graphs["NVLSTree"] = graphs["NVLS"]
+        graphs |= {line.algorithm: _graph(line, given.adapter_latency_ns) for line in lines}
         if "Ring" not in graphs:
             raise ConfigError(
                 "collectives.selection.options.graphs",
                 f"no graph of Ring for {_placed(group.ranks, nodes)}; add one with "
-                f"nodes: {where}, and local: {local} or none",
+                f"nodes: {where}, and local: {local} or none; or give a log of such a group",
             )
         for name in ("NVLS", "NVLSTree"):
             if name in graphs and not graphs[name].nvlink:
@@ -139,7 +155,7 @@ class Nccl(Selection):
             gpu=given.gpu,
             cpu=given.cpu,
             graphs=graphs,
-            ll128=given.ll128,
+            ll128=given.ll128 and all(_has_ll128(one, given.gpu) for one in logged),
             nvls=given.nvls,
             collnet=given.collnet,
         )
@@ -162,6 +178,32 @@ def _graph(line: GraphLine, latency_ns: float) -> Graph:
         nvlink=line.nvlink,
         inter_latency_us=latency_ns / 1000.0,
     )
+
+
+def _logged(file: str, ranks: int, nodes: int, local: int) -> list[Printed]:
+    """Return the graphs of a log for a group, those of as many ranks last."""
+    some = [
+        one
+        for one in (load(file) if file else ())
+        if (one.nodes == 1) == (nodes == 1) and one.ranks in (0, local * one.nodes)
+    ]
+    return sorted(some, key=lambda one: one.ranks == ranks)
+
+
+def _printed(one: Printed, latency_ns: float) -> Graph:
+    return Graph(
+        channels=one.channels,
+        intra=one.intra,
+        inter=one.inter or one.intra,
+        nvlink=one.nvlink,
+        inter_latency_us=latency_ns / 1000.0,
+        same_channels=one.same_channels,
+    )
+
+
+def _has_ll128(one: Printed, gpu: Gpu) -> bool:
+    """Return whether LL128 is on over a printed path; from Hopper on over PXN, too."""
+    return one.ll128 or (gpu in ("hopper", "blackwell") and one.way in ("PXN", "P2C"))
 
 
 def _points(table: Table) -> tuple[tuple[int, float], ...]:

@@ -1,0 +1,124 @@
+"""The graphs that NCCL prints, read from a log of `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH`.
+
+    node-1:42:99 [0] NCCL INFO Pattern 4, crossNic 0, nChannels 16, bw 24.000000/24.000000, type
+    NVL/PXN, sameChannels 1
+    node-1:42:99 [0] NCCL INFO comm 0x55d0 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 ...
+
+A log may hold several communicators, and each rank prints the same. The lines of a graph belong to
+the communicator whose line of ranks follows next in the same process and thread; a log without such
+lines is that of one node. Of graphs of one algorithm for equal groups the last counts, as NCCL
+searches again with less where it fails. "bw" is of a channel in a node and between nodes, in GB/s
+(1e9); the second is 0 or equal where there is one node.
+
+Trade-off: GPU, CPU and what is enabled are not in these lines; the options of the selection tell
+them. Source: NCCL 2.30.7, src/graph/search.cc, `ncclTopoPrintGraph`, src/init.cc, and topo.h for
+the patterns.
+"""
+
+from __future__ import annotations
+
+import re
+
+from yantra.base.documents import Path, read_text
+from yantra.base.errors import ConfigError, expected_got
+from yantra.base.records import Record
+from yantra.collectives.nccl.constants import Algorithm
+
+PATTERNS: dict[int, Algorithm] = {
+    1: "Tree", 2: "Tree", 3: "Tree", 4: "Ring", 5: "NVLS", 6: "CollNetDirect",
+}  # fmt: skip
+"""Balanced tree, split tree, tree, ring, NVLS, CollNet direct."""
+
+_INFO = re.compile(r"^(?P<who>.*?)NCCL INFO\s+(?P<said>.*)$")
+_GRAPH = re.compile(
+    r"Pattern (?P<pattern>\d{1,3}), crossNic \d+, nChannels (?P<channels>\d{1,4}), "
+    r"bw (?P<intra>[\d.]{1,20})/(?P<inter>[\d.]{1,20}), type (?P<type>\w+)/(?P<way>\w+), "
+    r"sameChannels (?P<same>\d)"
+)
+_RANKS = re.compile(r"\bnRanks (?P<ranks>\d{1,7}) nNodes (?P<nodes>\d{1,7}) localRanks (\d{1,7})")
+_NVLINK = ("NVL", "NVB")
+_LL128_WAYS = ("LOC", "NVL", "NVB", "C2C", "PIX", "PXB")
+"""Paths between nodes over which LL128 is on; from Hopper on, PXN too."""
+
+
+class Printed(Record):
+    """A graph as printed; bandwidths in GB/s per channel.
+
+    `ranks` and `nodes` are those of its communicator, 0 where the log does not say; `way` is the
+    kind of path between nodes.
+    """
+
+    algorithm: Algorithm
+    channels: int
+    intra: float
+    inter: float
+    nvlink: bool
+    way: str
+    same_channels: bool
+    ranks: int = 0
+    nodes: int = 1
+
+    @property
+    def ll128(self) -> bool:
+        """Whether NCCL has LL128 on over its path between nodes, whatever the GPU."""
+        return self.nodes == 1 or self.way in _LL128_WAYS
+
+
+def load(path: Path) -> tuple[Printed, ...]:
+    """Return the graphs of a file. Raises ConfigError with file and line."""
+    return parse(read_text(path), str(path))
+
+
+def parse(text: str, name: str) -> tuple[Printed, ...]:
+    """Return the graphs of a text by algorithm and communicator; `name` is what errors call it."""
+    found: dict[tuple[Algorithm, int, int], Printed] = {}
+    pending: dict[str, list[Printed]] = {}
+    for at, line in enumerate(text.split("\n"), 1):
+        info = _INFO.match(line.rstrip("\r"))
+        if info is None:
+            continue
+        who, said = info["who"], info["said"]
+        graph = _GRAPH.search(said)
+        if graph is not None:
+            pending.setdefault(who, []).append(_printed(graph, f"{name}:{at}"))
+        ranks = _RANKS.search(said)
+        if ranks is not None:
+            for one in pending.pop(who, ()):
+                placed = one.replace(ranks=int(ranks["ranks"]), nodes=max(1, int(ranks["nodes"])))
+                found[placed.algorithm, placed.ranks, placed.nodes] = placed
+    for some in pending.values():
+        for one in some:
+            found.setdefault((one.algorithm, one.ranks, one.nodes), one)
+    if not any(one.algorithm == "Ring" for one in found.values()):
+        expected = "lines 'NCCL INFO Pattern 4, crossNic ..., nChannels ..., bw ...' of a ring"
+        advice = "run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH"
+        raise ConfigError(name, f"expected {expected}; there are none. {advice}")
+    return tuple(found.values())
+
+
+def _printed(line: re.Match[str], where: str) -> Printed:
+    pattern, channels = int(line["pattern"]), int(line["channels"])
+    if pattern not in PATTERNS:
+        known = ", ".join(map(str, PATTERNS))
+        raise ConfigError(where, f"Pattern: {expected_got(f'one of {known}', pattern)}")
+    if not 1 <= channels <= 64:
+        raise ConfigError(where, f"nChannels: {expected_got('a number from 1 to 64', channels)}")
+    return Printed(
+        algorithm=PATTERNS[pattern],
+        channels=channels,
+        intra=_bandwidth(line["intra"], where, above=0.0),
+        inter=_bandwidth(line["inter"], where),
+        nvlink=line["type"] in _NVLINK,
+        way=line["way"],
+        same_channels=line["same"] == "1",
+    )
+
+
+def _bandwidth(text: str, where: str, above: float = -1.0) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not above < value < 1e6:
+        raise ConfigError(where, f"bw: {expected_got('GB/s', text)}")
+    return value
