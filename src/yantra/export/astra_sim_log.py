@@ -135,18 +135,25 @@ class _GroupRings:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._members = {str(group): members for group, members in model.groups}
-        self._built: set[tuple[int, str, int]] = set()
+        self._asked: set[tuple[int, int, int]] = set()
+        self._columns: dict[int, tuple[memoryview[int], memoryview[int], memoryview[int]]] = {}
 
     def built(self, rank: int, node: int) -> Iterator[Line]:
         """Yield the line of the ring that a rank builds as a node starts, if it builds one."""
-        graph = self._model.graphs.of(rank)
-        if graph.type[node] != _COLLECTIVE_NODE or graph.pg_name[node] < 0:
+        columns = self._columns.get(rank)
+        if columns is None:
+            graph = self._model.graphs.of(rank)
+            columns = self._columns[rank] = graph.type, graph.pg_name, graph.comm_type.value
+        types, groups, kinds = columns
+        if types[node] != _COLLECTIVE_NODE or groups[node] < 0:
             return
-        group = self._model.graphs.group_names(rank)[graph.pg_name[node]]
-        kind, members = graph.comm_type.value[node], self._members.get(group, ())
-        is_new = (rank, group, kind) not in self._built and kind in _KINDS_WITH_PLAN
-        if is_new and rank in members and len(members) < self._model.ranks:
-            self._built.add((rank, group, kind))
+        asked = rank, groups[node], kinds[node]
+        if asked in self._asked:
+            return
+        self._asked.add(asked)
+        _, group, kind = asked
+        members = self._members.get(self._model.graphs.group_names(rank)[group], ())
+        if kind in _KINDS_WITH_PLAN and rank in members and len(members) < self._model.ranks:
             text = (
                 f"custom ring, id: {rank}, dimension: local total nodes in ring: {len(members)} "
                 f"index in ring: {members.index(rank)} total nodes in ring {len(members)}"
