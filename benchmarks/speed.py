@@ -1,7 +1,8 @@
 """Speed of runs against the reference simulator, in processor seconds measured side by side.
 
 Ours is counted twice: the simulation alone (reading the files, compiling, running: what repeated
-runs and sweeps pay), and the whole command with the interpreter's start. The reference is the whole
+runs and sweeps pay), and the whole command with the interpreter's start, as it is installed: the
+program `yantra`, its bytecode there. The reference is the whole
 process of its binary, given by YANTRA_REFERENCE_UNAWARE and YANTRA_REFERENCE_AWARE; without them
 only our own times are shown. The goals are ratios of the simulation, one thread, unfolded, and of
 the whole command where a short run shows its start.
@@ -24,6 +25,8 @@ from yantra.compile import compile
 from yantra.run.simulate import run_native
 
 REPEATS = 5
+_PROGRAM = Path(__file__).parents[1] / "scripts" / "yantra"
+_COMPILED = "bytecode"  # in the folder of the inputs
 SHARED_TRACES = Path("..") / "shared" / "golden" / "workloads" / "stg.tar.gz"
 SHARED_CASE = "stg/llama_16_dp2tp2pp2sp2"
 SHARED_SYSTEM = "stg/systems/sys1d_direct_roof.json"
@@ -106,13 +109,29 @@ def simulate_seconds(case: Case, backend: str) -> float:
     return time.process_time() - start
 
 
-def process_seconds(command: list[str], folder: Path, *, must_succeed: bool) -> float:
+def _installed(folder: Path) -> dict[str, str]:
+    """Return the environment of a command whose modules are compiled once, as pip does."""
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"PYTHONPYCACHEPREFIX": str((folder / _COMPILED).absolute())}
+
+
+def process_seconds(
+    command: list[str],
+    folder: Path,
+    *,
+    must_succeed: bool,
+    environment: dict[str, str] | None = None,
+) -> float:
     """Return the processor seconds of a process, its children included.
 
     The reference need not succeed: some of its runs crash after they have printed every result.
     """
     process = subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command,
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment,
     )
     _, status, usage = os.wait4(process.pid, 0)
     if must_succeed and status != 0:
@@ -143,15 +162,17 @@ def _reference(case: Case, backend: str) -> float | None:
 def report(folder: Path) -> bool:
     """Measure and print every case; return whether every goal that could be checked is met."""
     met = True
+    installed = _installed(folder)
     titles = ("case", "network", "ours s", "command s", "reference s")
     print("{:40} {:8} {:>8} {:>10} {:>12} ratio (goal)".format(*titles))
     for case in cases(folder):
         for backend in case.backends:
             ours = min(simulate_seconds(case, backend) for _ in range(REPEATS))
-            command = [sys.executable, "-m", "yantra", "astra-sim", *_flags(case)]
+            command = [sys.executable, str(_PROGRAM), "astra-sim", *_flags(case)]
             command.append(f"--network-backend=congestion-{backend}")
             whole = min(
-                process_seconds(command, case.folder, must_succeed=True) for _ in range(REPEATS)
+                process_seconds(command, case.folder, must_succeed=True, environment=installed)
+                for _ in range(REPEATS)
             )
             reference = _reference(case, backend)
             line = f"{case.name:40} {backend:8} {ours:8.4f} {whole:10.3f}"
