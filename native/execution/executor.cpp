@@ -22,6 +22,12 @@ Executor::Executor(const Model& model, const Actors& actors, Engine& engine, Tra
     const std::vector<u32>& capacity = model.resources.capacity;
     state_.actors.resize(actors.count());
     state_.finish.assign(actors.count(), never);
+    std::size_t nodes = 0;
+    for (u32 at = 0; at < actors.count(); ++at) {
+        nodes += model.distinct_jobs[model.job_of[actors.rank(ActorId(at)).index()]]->graph->size();
+    }
+    state_.start.reserve(nodes);
+    state_.end.reserve(nodes);
     for (u32 at = 0; at < actors.count(); ++at) {
         const ActorId actor(at);
         OfActor& a = state_.actors[actor];

@@ -45,13 +45,15 @@ void set_communicator(NodeReader& reader, Op& op) {
         reader.fail("attribute 'pg_name' is not a string");
         return;
     }
-    const std::string name =
-        group == Graph::group_absent ? "" : graph.pg_names[static_cast<std::size_t>(group)];
-    const auto found = reader.options.communicators.find(name);
-    if (found != reader.options.communicators.end()) {
-        op.communicator = found->second;
+    const bool is_named = group != Graph::group_absent;
+    const u32 found = is_named ? reader.communicators[static_cast<std::size_t>(group)]
+                               : reader.communicators.back();
+    if (found != none) {
+        op.communicator = found;
     } else if (reader.type() == NodeType::comm_coll) {
-        reader.fail("communicator group '" + name + "' is not defined");
+        reader.fail("communicator group '" +
+                    (is_named ? graph.pg_names[static_cast<std::size_t>(group)] : std::string()) +
+                    "' is not defined");
     }
 }
 

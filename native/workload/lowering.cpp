@@ -1,5 +1,6 @@
 #include "workload/lowering.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -97,13 +98,25 @@ Op lower_node(NodeReader& reader) {
     return op;
 }
 
+// By the graph's names, and behind them of nodes that name no group.
+std::vector<u32> communicators_of(const Graph& graph, const LowerOptions& options) {
+    std::vector<u32> of_names;
+    const auto add = [&](const std::string& name) {
+        const auto found = options.communicators.find(name);
+        of_names.push_back(found == options.communicators.end() ? none : found->second);
+    };
+    std::ranges::for_each(graph.pg_names, add);
+    add("");
+    return of_names;
+}
+
 }  // namespace
 
 std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const LowerOptions& options,
                                  std::vector<Problem>& problems) {
     auto job = std::make_shared<Job>();
     job->ops.reserve(graph->size());
-    NodeReader reader{*graph, options, problems};
+    NodeReader reader{*graph, options, problems, nullptr, communicators_of(*graph, options)};
     if (options.kernels != nullptr) {
         reader.kernel_rows = options.kernels->rows_of(*graph);
         ensure(reader.kernel_rows != nullptr, "lowering: kernels of another graph");

@@ -19,6 +19,8 @@ struct NodeReader {
     const LowerOptions& options;
     std::vector<Problem>& problems;
     const std::vector<u32>* kernel_rows = nullptr;   // by node, where a table tells how long kernels take
+    // By the number of a group's name in the graph, and behind them of all ranks; none: not defined.
+    std::vector<u32> communicators;
     u32 node = 0;
 
     // May be a number that the schema does not have.
@@ -28,20 +30,20 @@ struct NodeReader {
     void not_supported(std::string text) { problems.push_back({node, true, std::move(text)}); }
 
     // The value of an attribute; none if it is absent or no integer.
-    std::optional<u64> integer(const IntColumn& column, const char* name, bool required) {
-        switch (column.kind_of(node)) {
-            case IntColumn::integer:
-                return column.value[node];
-            case IntColumn::other:
-                fail(std::string("attribute '") + name + "' is not an integer");
-                return std::nullopt;
-            case IntColumn::absent:
-                break;
+    [[gnu::always_inline]] std::optional<u64> integer(const IntColumn& column, const char* name,
+                                                      bool required) {
+        const IntColumn::Kind kind = column.kind_of(node);
+        if (kind == IntColumn::integer) [[likely]] {
+            return column.value[node];
         }
-        if (required) {
-            fail(std::string("attribute '") + name + "' is missing");
+        if (required || kind == IntColumn::other) {
+            not_an_integer(kind, name);
         }
         return std::nullopt;
+    }
+    [[gnu::noinline, gnu::cold]] void not_an_integer(IntColumn::Kind kind, const char* name) {
+        fail(std::string("attribute '") + name +
+             (kind == IntColumn::other ? "' is not an integer" : "' is missing"));
     }
 
     // The same, of bytes or operations. Below 0 is no size.
