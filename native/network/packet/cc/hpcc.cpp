@@ -96,7 +96,7 @@ private:
             return now - before;
         }
         const u64 mask = (u64{1} << bits) - 1;
-        return (((now / unit) & mask) - ((before / unit) & mask) & mask) * unit;
+        return ((((now / unit) & mask) - ((before / unit) & mask)) & mask) * unit;
     }
     u64 queue_of(const Telemetry& hop) const {
         return is_narrow_ ? (hop.queue_bytes / (80 * multiple_) & 0x1ffff) * 80 * multiple_ : hop.queue_bytes;
