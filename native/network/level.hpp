@@ -59,7 +59,7 @@ struct NetworkLevel {
     bool links_change = false;   // whose links may fail, or change their rate, at stated times
     // It knows the quirk by which a message is charged for the lowest dimension that it crosses alone.
     bool knows_lowest_dimension_only = false;
-    std::vector<NetworkOption> options;
+    std::vector<NetworkOption> options{};
     bool has_headers = false;    // what it sends is longer than the messages
     bool needs_fabric = false;   // it runs over nothing else
     std::vector<NetworkOption> (*later_options)() = nullptr;   // that depend on what others register
