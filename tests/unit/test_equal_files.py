@@ -25,7 +25,7 @@ def content(micros: int) -> bytes:
 def write(folder: Path, kinds: list[int]) -> ChakraFiles:
     for rank, kind in enumerate(kinds):
         (folder / f"w.{rank}.et").write_bytes(content(kind))
-    return ChakraFiles(str(folder / "w"))
+    return ChakraFiles(prefix=str(folder / "w"))
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 20)), min_size=1, max_size=6))
