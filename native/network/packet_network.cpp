@@ -195,7 +195,7 @@ private:
         if (!stuck->cycle.empty()) {
             what += "a PFC deadlock, in which each of these is paused by the next and the last by the first:";
             for (u32 link : stuck->cycle) {
-                what += " " + graph_.link_name(link) + ",";
+                what.append(" ").append(graph_.link_name(link)).append(",");
             }
             what += " so take a routing without circles (up_down), or larger buffers";
         } else if (stuck->drops > 0) {
