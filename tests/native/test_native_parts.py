@@ -41,6 +41,8 @@ IN_A_RUN = [
     "fabric/routing",
     "collective",
     "network/flow",
+    "network/packet",
+    "network/packet/cc",
     "network",
     "transport",
     "memory",

@@ -29,6 +29,8 @@ def _choices(command: Any) -> Any:
     cls=WithExamples,
     examples=[
         "yantra plan --model llama3-8b --ranks 64 --cluster hgx-h100 \\\n    --global-batch 256",
+        "yantra plan --model llama3-8b --ranks 8 --cluster hgx-h100 \\\n"
+        "    --global-batch 16 --top 1 --json",
         "yantra plan --model llama3-8b --ranks 16 --cluster hgx-h100 \\\n"
         '    --cluster hgx-b200 --global-batch 32 --price "2.50 USD/h" -o plans.html',
     ],

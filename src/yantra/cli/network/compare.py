@@ -25,7 +25,7 @@ _HEAD = ("network", "time", "difference", "processor", "events", "messages", "ra
     examples=[
         "yantra network compare step.yaml",
         "yantra network compare step.yw --cluster hgx-h100 --json",
-        "yantra network compare --cluster hgx-h100 --all-reduce 256MiB --ranks 16",
+        "yantra network compare --cluster hgx-h100 --all-reduce 64MiB --ranks 16",
         "yantra network compare step.yaml --set collectives.chunks=1 --fold off",
     ],
     epilog="What the columns mean is in the reference, docs/reference/networks.md.",

@@ -16,6 +16,7 @@ from yantra.cli.typed import as_typed
     examples=[
         "yantra workload convert comet transformer.txt --dims 4x4 \\\n"
         '    --peak "125 TFLOP/s" -o transformer.yw',
+        "yantra workload convert comet transformer.txt --ranks 16 -o t.yw --json",
     ],
 )
 @click.argument("workload", type=click.Path())
