@@ -1,11 +1,15 @@
-"""How property tests draw their examples.
+"""How property tests draw their examples, and that Ctrl-C interrupts.
 
 They judge results, never the clock: a busy machine must not fail them. By default they draw the
 same examples on every run, so that a commit passes or fails for good. `make explore` draws fresh
 ones; what it finds becomes an `@example` beside the law.
+
+A shell starts what it runs in the background with Ctrl-C ignored, and so would be what tests start.
 """
 
 from __future__ import annotations
+
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -13,3 +17,6 @@ _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("repeatable", _UNTIMED, derandomize=True)
 settings.register_profile("fresh", _UNTIMED)
 settings.load_profile("repeatable")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
