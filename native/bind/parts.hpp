@@ -25,5 +25,6 @@ void register_simulation(nanobind::module_& module);
 void register_recording(nanobind::module_& module);
 void register_timelines(nanobind::module_& module);
 void register_tables(nanobind::module_& module);
+void register_synthesis(nanobind::module_& module);
 
 }  // namespace yantra

@@ -2031,3 +2031,93 @@ class TableWriter:
 
 def to_planes(numbers: Buffer | NDArray[numpy.uint64]) -> bytes: ...
 def from_planes(planes: bytes) -> bytes: ...
+
+class CutSide:
+    @property
+    def inside(self) -> memoryview[int]: ...
+
+class RankLinks:
+    @property
+    def start(self) -> memoryview[int]: ...
+    @property
+    def end(self) -> memoryview[int]: ...
+    @property
+    def capacity(self) -> memoryview[int]: ...
+    @property
+    def first_way(self) -> memoryview[int]: ...
+    @property
+    def amount(self) -> memoryview[int]: ...
+    @property
+    def first_device(self) -> memoryview[int]: ...
+    @property
+    def device(self) -> memoryview[int]: ...
+
+class Trees:
+    @property
+    def root(self) -> memoryview[int]: ...
+    @property
+    def copies(self) -> memoryview[int]: ...
+    @property
+    def first_link(self) -> memoryview[int]: ...
+    @property
+    def link(self) -> memoryview[int]: ...
+
+class Transfers:
+    @property
+    def link(self) -> memoryview[int]: ...
+    @property
+    def chunk(self) -> memoryview[int]: ...
+    @property
+    def start(self) -> memoryview[int]: ...
+    @property
+    def end(self) -> memoryview[int]: ...
+
+def gather_cut(
+    *,
+    ranks: int,
+    devices: int,
+    start: Buffer | NDArray[numpy.uint32],
+    end: Buffer | NDArray[numpy.uint32],
+    high: Buffer | NDArray[numpy.uint64],
+    low: Buffer | NDArray[numpy.uint64],
+    sinks: Sequence[int],
+) -> CutSide: ...
+def least_cut(
+    *,
+    devices: int,
+    start: Buffer | NDArray[numpy.uint32],
+    end: Buffer | NDArray[numpy.uint32],
+    high: Buffer | NDArray[numpy.uint64],
+    low: Buffer | NDArray[numpy.uint64],
+    source: int,
+    sinks: Sequence[int],
+) -> CutSide: ...
+def rank_links(
+    *,
+    ranks: int,
+    devices: int,
+    start: Buffer | NDArray[numpy.uint32],
+    end: Buffer | NDArray[numpy.uint32],
+    high: Buffer | NDArray[numpy.uint64],
+    low: Buffer | NDArray[numpy.uint64],
+    trees: int,
+) -> RankLinks: ...
+def pack_trees(
+    *,
+    ranks: int,
+    start: Buffer | NDArray[numpy.uint32],
+    end: Buffer | NDArray[numpy.uint32],
+    high: Buffer | NDArray[numpy.uint64],
+    low: Buffer | NDArray[numpy.uint64],
+    trees: int,
+) -> Trees: ...
+def spread_chunks(
+    *,
+    ranks: int,
+    start: Buffer | NDArray[numpy.uint32],
+    end: Buffer | NDArray[numpy.uint32],
+    duration: Buffer | NDArray[numpy.int64],
+    owners: Sequence[int],
+    rarest: bool,
+    seed: int,
+) -> Transfers: ...

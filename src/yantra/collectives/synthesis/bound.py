@@ -2,7 +2,8 @@
 
 What a set of devices must let out, over the rate at which its links can, is a time that no schedule
 beats; the bound is the largest over all sets. Latency is 0, and switches may store and multicast.
-It is found by one largest flow per kind of rank and exact: rates are fractions.
+It is found by one largest flow per kind of rank and exact: rates are fractions. That of an
+all-to-all is harder, and is exact for few devices only (`all_to_all.py`).
 
 Trade-off: ranks with the same links to the same devices are looked at once, since swapping them
 changes nothing. So two-level fabrics are quick; grids take one flow for every rank.
@@ -15,16 +16,21 @@ workstations" (2009), for the 2 (n - 1) transfers of an all-reduce.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
 from yantra.collectives.schedule import Kind
-from yantra.collectives.synthesis.max_flow import FlowNetwork
+from yantra.collectives.synthesis.all_to_all import worst_cut
+from yantra.collectives.synthesis.least_cuts import Link, gather_cut, least_cut, whole
 
-BOUNDED = (Kind.ALL_GATHER, Kind.REDUCE_SCATTER, Kind.ALL_REDUCE, Kind.BROADCAST)
+BOUNDED = (
+    Kind.ALL_GATHER,
+    Kind.REDUCE_SCATTER,
+    Kind.ALL_REDUCE,
+    Kind.BROADCAST,
+    Kind.ALL_TO_ALL,
+)
 """The collectives that have a bound."""
 
 
@@ -71,37 +77,29 @@ def bound(kind: Kind, fabric: Fabric) -> Bound:
         return max(_both_ways(fabric), _sent(fabric), key=lambda one: one.ns_per_byte)
     if kind is Kind.BROADCAST:
         return _from_rank_0(fabric)
+    if kind is Kind.ALL_TO_ALL:
+        return _all_to_all(fabric)
     raise ValueError(f"no bound of {kind}; expected one of {', '.join(BOUNDED)}")
 
 
 def _all_gather(fabric: Fabric) -> Bound:
-    """Newton's steps: a set that breaks the rate gives the next, until none breaks it."""
     scale, links = _whole(fabric)
-    total = sum(rate for *_, rate in links)
-    rate, limit = Fraction(total + 1), frozenset[int]()
-    source = fabric.devices
-    for sink in kinds_of_ranks(fabric):
-        while True:
-            up, down = rate.as_integer_ratio()
-            arcs = [(start, end, each * down) for start, end, each in links]
-            arcs += [(source, rank, up) for rank in range(fabric.ranks)]
-            flow, side = FlowNetwork(fabric.devices + 1, arcs).least_cut(source, sink)
-            if flow == up * fabric.ranks:
-                break
-            limit = side - {source}
-            inside = sum(device < fabric.ranks for device in limit)
-            rate = Fraction(_exit(links, limit), inside)
-    return Bound(scale / rate, limit)
+    cut = gather_cut(fabric.ranks, fabric.devices, links, kinds_of_ranks(fabric))
+    inside = sum(device < fabric.ranks for device in cut.inside)
+    return Bound(scale * inside / cut.exit, cut.inside)
 
 
 def _from_rank_0(fabric: Fabric) -> Bound:
     scale, links = _whole(fabric)
-    network = FlowNetwork(fabric.devices, links)
-    flow, side = min(
-        (network.least_cut(0, sink) for sink in kinds_of_ranks(fabric, (0,))),
-        key=lambda cut: cut[0],
-    )
-    return Bound(scale / flow, side)
+    cut = least_cut(fabric.devices, links, 0, kinds_of_ranks(fabric, (0,)))
+    return Bound(scale / cut.exit, cut.inside)
+
+
+def _all_to_all(fabric: Fabric) -> Bound:
+    """Each pair across a cut has a part of n of an input to send."""
+    scale, links = _whole(fabric)
+    pairs, inside = worst_cut(fabric.ranks, fabric.devices, links)
+    return Bound(scale * pairs / fabric.ranks, inside)
 
 
 def _both_ways(fabric: Fabric) -> Bound:
@@ -118,18 +116,11 @@ def _sent(fabric: Fabric) -> Bound:
     return Bound(2 * (fabric.ranks - 1) / rate, frozenset())
 
 
-def _whole(fabric: Fabric) -> tuple[Fraction, list[tuple[int, int, int]]]:
+def _whole(fabric: Fabric) -> tuple[Fraction, list[Link]]:
     """Return links with whole rates, and how many of their units are one byte/ns."""
-    below = math.lcm(*(rate.denominator for *_, rate in fabric.links))
-    units = [int(rate * below) for *_, rate in fabric.links]
-    common = math.gcd(*units)
+    scale, units = whole([rate for *_, rate in fabric.links])
     ends = ((start, end) for start, end, _ in fabric.links)
-    whole = [(*pair, unit // common) for pair, unit in zip(ends, units, strict=True)]
-    return Fraction(below, common), whole
-
-
-def _exit(links: Iterable[tuple[int, int, int]], inside: frozenset[int]) -> int:
-    return sum(rate for start, end, rate in links if start in inside and end not in inside)
+    return scale, [(*pair, unit) for pair, unit in zip(ends, units, strict=True)]
 
 
 def kinds_of_ranks(fabric: Fabric, without: tuple[int, ...] = ()) -> list[int]:

@@ -1,7 +1,7 @@
 """The cut bounds of a graph: how fast each collective can be on it at best, and what limits it.
 
-Trade-off: one largest flow for each kind of rank takes seconds on a thousand ranks in two tiers;
-where every rank has links of its own, as in a torus, it is refused beyond a few hundred.
+Trade-off: one largest flow for each kind of rank takes moments on a thousand ranks in two tiers;
+where every rank has links of its own, as in a torus, it is refused beyond two thousand.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from yantra.collectives.schedule import Kind
 from yantra.collectives.synthesis.bound import BOUNDED, Bound, Fabric, bound, kinds_of_ranks
 from yantra.fabric.graphs.graph import Graph
 
-MOST_WORK = 1_000_000
+MOST_WORK = 20_000_000
 """Kinds of ranks times links of the largest graph that is bounded, in tens of seconds."""
 
 

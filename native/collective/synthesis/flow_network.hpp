@@ -1,0 +1,47 @@
+// Largest flows between devices, exact: the largest flow equals the smallest cut.
+//
+// Trade-off: every question starts from no flow. Capacities change between questions, and what a flow
+// would keep of the last one is found again faster than it is put right.
+//
+// Source: Dinic, "Algorithm for solution of a problem of maximum flow in networks with power
+// estimation", Soviet Mathematics Doklady 11 (1970).
+#pragma once
+
+#include <vector>
+
+#include "base/types.hpp"
+#include "collective/synthesis/amount.hpp"
+
+namespace yantra::synthesis {
+
+class FlowNetwork {
+public:
+    explicit FlowNetwork(u32 devices) : leaving_(devices), level_(devices), begun_(devices) {}
+
+    // Adds an arc and returns its number.
+    u32 add(u32 start, u32 end, Amount capacity);
+    void set(u32 arc, Amount capacity) { capacity_[arc] = capacity; }
+    [[nodiscard]] Amount capacity(u32 arc) const { return capacity_[arc]; }
+
+    // The largest flow, or `enough` where it is at least that much.
+    Amount flow(u32 source, u32 sink, Amount enough = unlimited);
+
+    // After a flow that was not cut short: the devices on the source's side of a least cut.
+    [[nodiscard]] std::vector<u8> side() const;
+
+private:
+    bool climb(u32 source, u32 sink);
+    Amount push(u32 source, u32 sink, Amount most);
+
+    // Arc a and a ^ 1 are each other's way back.
+    std::vector<u32> end_;
+    std::vector<Amount> capacity_;
+    std::vector<Amount> free_;
+    std::vector<std::vector<u32>> leaving_;
+    std::vector<u32> level_;
+    std::vector<u32> begun_;
+    std::vector<u32> waiting_;
+    std::vector<u32> way_;
+};
+
+}  // namespace yantra::synthesis
