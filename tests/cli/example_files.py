@@ -85,6 +85,8 @@ def write(folder: Path) -> None:
     _sheets(folder)
     step = "workload train --hf-config config.json --tp 2 --dp 4 -o step.yw"
     assert main(_in(folder, step)) == 0
+    study = ["explore", "run", str(folder / "study.yaml"), "-o", str(folder / "finished-study")]
+    assert main(study) == 0
     for scenario, result in (("step.yaml", "result.json"), ("other.yaml", "other.json")):
         assert main(["run", str(folder / scenario), "-o", str(folder / result)]) == 0
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from yantra.base.errors import CapacityError
 from yantra.base.text import format_bytes
+from yantra.explore.causes import PARTS
 from yantra.explore.closed_form import ClosedForm, Judged
 from yantra.explore.machine import Machine
 from yantra.explore.space import Columns, Space
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from yantra.workloads.templates import Workload
 
 KIND = ("tp", "cp", "ep", "pp", "micro_batch", "recompute")
-PARTS = ("kernels", "communication", "bubble", "behind")
 _MOST = 12
 
 

@@ -27,18 +27,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from yantra.base.errors import ConfigError, YantraError
+from yantra.base.documents import read_text
+from yantra.base.errors import ConfigError
 from yantra.base.output import make_folder
 from yantra.base.text import table
-from yantra.explore.closed_form import ClosedForm
-from yantra.explore.goodput import best_goodput, mtti_of
-from yantra.explore.machine import Machine, Scale
 from yantra.explore.pareto import front
-from yantra.explore.space import Space
 from yantra.explore.study_file import Study
-from yantra.fabric import clusters
-from yantra.fabric.clusters.ownership import rates_of
-from yantra.workloads.models.catalogue import find
+from yantra.explore.trial import trial
 
 TRIALS = "trials.jsonl"
 
@@ -70,7 +65,7 @@ def run_study(
     left = [number for number in range(len(wanted)) if number not in done]
     with open(path, "a", encoding="utf-8") as file:
         if not os.path.getsize(path):
-            _append(file, {"study": study.digest})
+            _append(file, {"study": study.digest, "of": study})
         for number, trial in _run(study, left, workers):
             _append(file, {"number": number, **trial})
             done[number] = trial
@@ -89,66 +84,6 @@ def front_of(study: Study, trials: list[dict[str, Any]]) -> list[int]:
     return [feasible[at] for at in front(np.array(points, dtype=float))]
 
 
-def trial(study: Study, number: int) -> dict[str, Any]:
-    """Judge one trial; `broken` has every reason why it is not feasible, with its margin."""
-    name, ranks, factors = study.trials()[number]
-    told: dict[str, Any] = {"cluster": name, "ranks": ranks, "scale": factors, "broken": []}
-    try:
-        told |= _judged(study, name, ranks, factors)
-    except YantraError as error:
-        return told | {"broken": [str(error).splitlines()[0]]}
-    for objective in study.objectives:
-        if told.get(objective) is None:
-            told["broken"].append(f"{objective}: {name} does not state what it takes")
-    for objective, bound in study.at_most:
-        value = told.get(objective)
-        if value is None or value > bound:
-            by = "is not known" if value is None else f"{value:.6g} is {value - bound:.6g} too much"
-            told["broken"].append(f"{objective}: {by}; at most {bound:g}")
-    return told
-
-
-def _judged(study: Study, name: str, ranks: int, factors: Mapping[str, float]) -> dict[str, Any]:
-    model, cluster = find(study.model), clusters.load(name)
-    members = cluster.network[0].members
-    space = Space(
-        ranks=ranks,
-        global_batch=study.global_batch,
-        sequence=study.sequence,
-        most_tp=None if members is None else int(members.value),
-    )
-    columns = space.columns(model)
-    scale: dict[str, Any] = dict(factors)
-    form = ClosedForm(model, Machine(cluster, ranks, Scale(**scale)), study.sequence)
-    judged = form.judge(columns, study.global_batch)
-    fits = np.flatnonzero(judged.memory_bytes <= cluster.memory_bytes)
-    if not len(fits):
-        lacks = int(judged.memory_bytes.min() - cluster.memory_bytes)
-        raise ConfigError("memory", f"every plan needs {lacks} bytes more than a device has")
-    row = int(fits[np.argmin(judged.time_ns[fits])])
-    seconds = float(judged.time_ns[row]) / 1e9
-    rates = rates_of(cluster)
-    hourly = dict(study.prices).get(name, rates.usd_per_h)
-    tokens = study.global_batch * (study.sequence or model.sequence)
-    busy = float(judged.kernels_ns[row] / judged.time_ns[row])
-    joules = rates.energy_j(seconds, ranks, busy)
-    found: dict[str, Any] = {
-        "plan": {name: int(of[row]) for name, of in columns.items()},
-        "step_time": seconds,
-        "memory": int(judged.memory_bytes[row]),
-        "usd_per_million_tokens": None,
-        "joules_per_token": None if joules is None else joules / tokens,
-        "time_to_train": None,
-    }
-    if hourly is not None:
-        found["usd_per_million_tokens"] = hourly * ranks * seconds / 3600 / tokens * 1e6
-    if study.steps is not None and rates.mtbf_s is not None:
-        mtti = mtti_of({"devices": (ranks, rates.mtbf_s)})
-        share = best_goodput(mtti, *study.failures).share
-        found["time_to_train"] = study.steps * seconds / share
-    return found
-
-
 def _run(study: Study, left: list[int], workers: int) -> Iterator[tuple[int, dict[str, Any]]]:
     if workers <= 1 or len(left) <= 1:
         yield from ((number, trial(study, number)) for number in left)
@@ -163,6 +98,27 @@ def _append(file: Any, line: Mapping[str, Any]) -> None:
     file.write(json.dumps(line) + "\n")
     file.flush()
     os.fsync(file.fileno())
+
+
+def kept(folder: str) -> tuple[Study, Finished]:
+    """Return the study that a folder has, and its trials.
+
+    Raises ConfigError where there is none, where trials are not finished, and where another version
+    ran them.
+    """
+    path = os.path.join(folder, TRIALS)
+    first = read_text(path).partition("\n")[0]
+    try:
+        study = Study.of(json.loads(first)["of"])
+    except (ValueError, KeyError, TypeError):
+        raise ConfigError(path, "has no study in its first line; run the study again") from None
+    done = _finished(study, path, resume=True)
+    left = len(study.trials()) - len(done)
+    if left:
+        problem = f"{left} of {len(study.trials())} trials are not finished"
+        raise ConfigError(path, f"{problem}; go on with yantra explore run --resume")
+    trials = [done[number] for number in range(len(done))]
+    return study, Finished(trials, front_of(study, trials))
 
 
 def _finished(study: Study, path: str, resume: bool) -> dict[int, dict[str, Any]]:

@@ -42,6 +42,11 @@ class Study(NamedTuple):
     steps: int | None
     failures: tuple[float, float]
 
+    @classmethod
+    def of(cls, fields: Any) -> Study:
+        """Return the study that JSON has as a list of its fields."""
+        return cls(*map(_as_tuples, fields))
+
     @property
     def digest(self) -> str:
         """What a folder remembers of the study and of the version that ran it."""
@@ -100,6 +105,10 @@ def read_study(path: str) -> Study:
             _seconds(failures, "restart", path, 300.0),
         ),
     )
+
+
+def _as_tuples(value: Any) -> Any:
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
 def _mapping(

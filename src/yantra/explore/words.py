@@ -7,18 +7,13 @@ from typing import Any
 
 from yantra.base.text import format_bytes, table
 from yantra.base.units import format_time
-from yantra.explore.best import PARTS, Answer, Lost, Ranked
+from yantra.explore.best import Answer, Lost, Ranked
+from yantra.explore.causes import CAUSES, PARTS
 from yantra.export.report.markup import Head, element
 from yantra.export.report.markup import table as html_table
 from yantra.export.report.shell import Page, Section, render
 
 _SPLIT = ("tp", "cp", "ep", "pp", "vpp", "dp", "zero", "micro_batch", "recompute")
-_CAUSES = {
-    "kernels": "kernels",
-    "communication": "communication in layers",
-    "bubble": "bubble and messages",
-    "behind": "gradients and optimizer",
-}
 HEAD = ("#", "time", "MFU", "tokens/s", "memory", "USD/Mtoken", *_SPLIT)
 
 
@@ -111,7 +106,7 @@ def _split_of(one: Ranked | Lost) -> dict[str, Any]:
 def _by(one: Ranked, best: Ranked) -> Iterator[str]:
     """Yield the difference of two plans by cause, the largest first; they add up."""
     differences = [
-        (theirs - own, _CAUSES[name])
+        (theirs - own, CAUSES[name])
         for name, theirs, own in zip(PARTS, one.parts_ns, best.parts_ns, strict=True)
     ]
     for ns, cause in sorted(differences, key=lambda pair: -abs(pair[0])):

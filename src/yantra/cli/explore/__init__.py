@@ -11,7 +11,10 @@ from yantra.cli.group import Commands
 
 class _Studies(Commands):
     package = "yantra.cli.explore"
-    known: ClassVar = {"run": "Run a study, or what is not finished of it."}
+    known: ClassVar = {
+        "run": "Run a study, or what is not finished of it.",
+        "why": "Say why a study did not choose a plan.",
+    }
 
 
 @click.command(cls=_Studies, examples=["yantra explore run study.yaml -o study"])

@@ -1,0 +1,192 @@
+"""Why a study did not choose a plan: every constraint it breaks, or what it loses, by cause.
+
+A plan is named by some of its fields, such as `tp=16 pp=4`; the fastest plan that has them and fits
+stands for the others. If no legal plan has them, the other fields are the simplest there are, so
+that only what was named can be at fault. The differences of two plans by cause are those of the
+closed form, and add up to the difference of their times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.text import format_bytes, table
+from yantra.base.units import format_time
+from yantra.explore.causes import CAUSES, PARTS
+from yantra.explore.space import FIELDS, RECOMPUTE
+from yantra.explore.study import Finished
+from yantra.explore.study_file import Study
+from yantra.explore.trial import Plans, broken_bounds, figures, plans_of, space_of
+from yantra.workloads.plan.check import facts_of, problems
+from yantra.workloads.plan.plan import Plan
+
+
+class Why(NamedTuple):
+    """The best plan of a trial and the one that was asked for; times in ns.
+
+    `broken` has every constraint that the other one breaks, with its margin. `differences` are
+    what it takes longer, by cause; None where it is not legal, so that it has no time.
+    """
+
+    trial: int
+    best: dict[str, int]
+    other: dict[str, int] | None
+    best_ns: float
+    other_ns: float | None
+    broken: tuple[str, ...]
+    differences: dict[str, float] | None
+
+
+def read_plan(text: str) -> dict[str, Any]:
+    """Read the fields of a plan, as in `tp=16 pp=4`. Raises ConfigError."""
+    given: dict[str, Any] = {}
+    for word in text.replace(",", " ").split():
+        name, _, value = word.partition("=")
+        if name not in FIELDS:
+            problem = expected_got(f"one of {', '.join(FIELDS)}", name)
+            raise ConfigError("--not", problem + did_you_mean(name, FIELDS))
+        if name in given:
+            raise ConfigError("--not", f"names {name} twice")
+        if name == "recompute":
+            given[name] = value
+        elif value.isascii() and value.isdigit() and int(value) >= (name != "zero"):
+            given[name] = int(value)
+        else:
+            raise ConfigError(f"--not {name}", expected_got("a whole number of at least 1", value))
+    if not given:
+        raise ConfigError("--not", expected_got("fields such as tp=16 pp=4", text))
+    return given
+
+
+def winner(study: Study, finished: Finished) -> int:
+    """Return the trial on the front that is best in the first objective.
+
+    Raises ConfigError where nothing is feasible.
+    """
+    if not finished.front:
+        raise ConfigError("study", "no trial is feasible, so none is best; name one with --trial")
+    first = study.objectives[0]
+    return min(finished.front, key=lambda number: float(finished.trials[number][first]))
+
+
+def why_not(study: Study, number: int, given: Mapping[str, Any]) -> Why:
+    """Say why a trial did not choose the plan with the given fields.
+
+    Raises ConfigError for a value that no plan has, and for a trial without a plan that fits.
+    """
+    plans = plans_of(study, number)
+    best = plans.best()
+    chosen = {name: (value,) for name, value in given.items() if name != "dp"}
+    space_of(study, number)[3].replace(**chosen)  # refuses what no space can have
+    every = _having(study, number, given)
+    if every is None:
+        reasons = tuple(_illegal(plans, given))
+        own = _row_of(plans, best)
+        return Why(number, own, None, float(plans.judged.time_ns[best]), None, reasons, None)
+    wide, rows = every
+    over = np.maximum(wide.judged.memory_bytes[rows] - wide.cluster.memory_bytes, 0)
+    row = int(rows[np.lexsort((wide.judged.time_ns[rows], over))[0]])
+    differences = {
+        name: float(getattr(wide.judged, f"{name}_ns")[row])
+        - float(getattr(plans.judged, f"{name}_ns")[best])
+        for name in PARTS
+    }
+    return Why(
+        number,
+        _row_of(plans, best),
+        _row_of(wide, row),
+        float(plans.judged.time_ns[best]),
+        float(wide.judged.time_ns[row]),
+        tuple(_broken(wide, row, plans.space.most_tp)),
+        differences,
+    )
+
+
+def _having(study: Study, number: int, given: Mapping[str, Any]) -> tuple[Plans, np.ndarray] | None:
+    """Return all plans with the given fields, beyond nodes too, and their rows; None for none."""
+    chosen = {name: (value,) for name, value in given.items() if name != "dp"}
+    try:
+        wide = plans_of(study, number, most_tp=None, **chosen)
+    except ConfigError as error:
+        if error.where != "space":
+            raise
+        return None
+    rows = np.flatnonzero(wide.columns["dp"] == given.get("dp", wide.columns["dp"]))
+    return (wide, rows) if len(rows) else None
+
+
+def _row_of(plans: Plans, row: int) -> dict[str, int]:
+    return {name: int(of[row]) for name, of in plans.columns.items()}
+
+
+def _broken(plans: Plans, row: int, most_tp: int | None) -> Iterator[str]:
+    """Yield every constraint that a legal plan breaks, with its margin."""
+    tp = int(plans.columns["tp"][row])
+    if most_tp is not None and tp > most_tp:
+        yield f"tp: {tp} is {tp - most_tp} more than the {most_tp} devices of a node"
+    need, has = int(plans.judged.memory_bytes[row]), plans.cluster.memory_bytes
+    if need > has:
+        lacks = format_bytes(need - has)
+        yield f"memory: {format_bytes(need)} is {lacks} more than the {format_bytes(has)} there are"
+    yield from broken_bounds(plans.study, plans.cluster.name, figures(plans, row))
+
+
+def _illegal(plans: Plans, given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield every rule that the fields break, the others being the simplest there are."""
+    of: dict[str, Any] = {"tp": 1, "cp": 1, "pp": 1, "ep": 1, "vpp": 1, "micro_batch": 1, **given}
+    ranks, split = plans.space.ranks, of["tp"] * of["cp"] * of["pp"]
+    dp = of.setdefault("dp", max(ranks // split, 1))
+    if split * dp != ranks:
+        product = f"tp x cp x pp x dp = {of['tp']} x {of['cp']} x {of['pp']} x {dp}"
+        off = abs(split * dp - ranks)
+        more = "more" if split * dp > ranks else "fewer"
+        yield f"ranks: {product} = {split * dp}, {off} {more} than the {ranks} of the trial"
+    most = plans.space.most_tp
+    if most is not None and of["tp"] > most:
+        yield f"tp: {of['tp']} is {of['tp'] - most} more than the {most} devices of a node"
+    plan = Plan(**of, global_batch=plans.space.global_batch)
+    tokens = plans.space.sequence or plans.model.sequence
+    for rule in problems(plan, facts_of(plans.model), tokens):
+        yield f"{rule.field}: {rule.reason}"
+
+
+def words(study: Study, answer: Why) -> Iterator[str]:
+    """Yield the answer for a terminal."""
+    name, ranks, factors = study.trials()[answer.trial]
+    scale = "".join(f", {rate} x{factor:g}" for rate, factor in factors.items())
+    yield f"trial {answer.trial}: {name}, {ranks} ranks{scale}"
+    yield f"best: {plan_text(answer.best)}, {format_time(answer.best_ns)}"
+    if answer.other is None:
+        yield "no legal plan has what you named:"
+    elif answer.other == answer.best:
+        yield "it is the best plan"
+        return
+    else:
+        other_ns = answer.other_ns or 0.0
+        yield f"not:  {plan_text(answer.other)}, {format_time(other_ns)}"
+        if answer.broken:
+            yield "it breaks:"
+    yield from (f"  {reason}" for reason in answer.broken)
+    if answer.differences is None or answer.other_ns is None:
+        return
+    rows = [
+        (CAUSES[part], _signed(ns))
+        for part, ns in sorted(answer.differences.items(), key=lambda pair: -abs(pair[1]))
+    ]
+    rows.append(("together", _signed(answer.other_ns - answer.best_ns)))
+    yield "difference to the best, by closed form:"
+    yield from (f"  {line}" for line in table(("cause", "time"), rows))
+
+
+def plan_text(row: Mapping[str, int]) -> str:
+    """Return the fields of a row, as `read_plan` reads them."""
+    shown = {**row, "recompute": RECOMPUTE[row["recompute"]]}
+    return " ".join(f"{name}={value}" for name, value in shown.items())
+
+
+def _signed(ns: float) -> str:
+    return f"{'+' if ns >= 0 else '-'}{format_time(abs(ns))}"
