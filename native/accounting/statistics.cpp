@@ -1,6 +1,7 @@
 #include "accounting/statistics.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "collective/unordered_order.hpp"
@@ -11,23 +12,36 @@ namespace {
 
 using Interval = std::pair<u64, u64>;
 
-u64 union_length(std::vector<Interval> intervals) {
-    if (intervals.empty()) {
-        return 0;
+// Intervals in their order, none touching the next: what is covered by those that are given.
+std::vector<Interval> union_of(std::vector<Interval> intervals) {
+    if (!std::is_sorted(intervals.begin(), intervals.end())) {
+        std::sort(intervals.begin(), intervals.end());
     }
-    std::sort(intervals.begin(), intervals.end());
-    u64 total = 0;
-    auto [begin, end] = intervals.front();
+    std::size_t last = 0;
     for (const auto& [from, to] : intervals) {
-        if (from <= end) {
-            end = std::max(end, to);
+        if (from <= intervals[last].second) {
+            intervals[last].second = std::max(intervals[last].second, to);
         } else {
-            total += end - begin;
-            begin = from;
-            end = to;
+            intervals[++last] = {from, to};
         }
     }
-    return total + (end - begin);
+    intervals.resize(intervals.empty() ? 0 : last + 1);
+    return intervals;
+}
+
+// Of two unions; a sort of both together would forget that each is sorted.
+std::vector<Interval> union_of(const std::vector<Interval>& a, const std::vector<Interval>& b) {
+    std::vector<Interval> both(a.size() + b.size());
+    std::merge(a.begin(), a.end(), b.begin(), b.end(), both.begin());
+    return union_of(std::move(both));
+}
+
+u64 length_of(const std::vector<Interval>& apart) {
+    u64 total = 0;
+    for (const auto& [from, to] : apart) {
+        total += to - from;
+    }
+    return total;
 }
 
 bool ran(const Outcome& outcome, u64 at) {
@@ -40,20 +54,40 @@ u64 begun(const Outcome& outcome, u64 at) {
     return waited ? outcome.begun[at] : outcome.start[at];
 }
 
-enum class From : u8 { posted, moving };
-
-std::vector<Interval> intervals_of(const Model& model, const Outcome& outcome, u32 rank,
-                                   NodeClass node_class, From from = From::posted) {
-    std::vector<Interval> intervals;
+// What nodes of each class cover, in the order of NodeClass; `from(place)` is where one begins.
+template <class From>
+std::array<std::vector<Interval>, node_classes> covered_by_class(const Model& model,
+                                                                 const Outcome& outcome, u32 rank,
+                                                                 From&& from) {
+    std::array<std::vector<Interval>, node_classes> covered;
     const Job& job = model.job(rank);
     for (u32 node = 0; node < job.ops.size(); ++node) {
         const u64 at = outcome.first_node[rank] + node;
-        if (job.ops[node].node_class == node_class && ran(outcome, at)) {
-            intervals.emplace_back(from == From::moving ? begun(outcome, at) : outcome.start[at],
-                                   outcome.end[at]);
+        if (ran(outcome, at)) {
+            covered[static_cast<std::size_t>(job.ops[node].node_class)].emplace_back(
+                from(at), outcome.end[at]);
         }
     }
-    return intervals;
+    for (std::vector<Interval>& of_class : covered) {
+        of_class = union_of(std::move(of_class));
+    }
+    return covered;
+}
+
+// From when a message is posted to when it moves.
+std::vector<Interval> waits(const Model& model, const Outcome& outcome, u32 rank) {
+    std::vector<Interval> waits;
+    const Job& job = model.job(rank);
+    const u64 first = outcome.first_node[rank];
+    const u64 known = outcome.begun.size() < first ? 0 : outcome.begun.size() - first;
+    for (u32 node = 0; node < std::min<u64>(job.ops.size(), known); ++node) {
+        const u64 at = first + node;
+        if (job.ops[node].node_class == NodeClass::communication && ran(outcome, at) &&
+            outcome.begun[at] != never) {
+            waits.emplace_back(outcome.start[at], outcome.begun[at]);
+        }
+    }
+    return waits;
 }
 
 std::vector<u32> nodes_that_ran(const Graph& graph, const Outcome& outcome, u32 rank) {
@@ -152,9 +186,10 @@ RankStatistics rank_statistics(const Model& model, const Outcome& outcome, u32 r
         }
         statistics.wall = std::max(statistics.wall, outcome.end[outcome.first_node[rank] + node]);
     }
-    for (NodeClass node_class : statistics.classes) {
-        statistics.class_ticks[static_cast<std::size_t>(node_class)] =
-            union_length(intervals_of(model, outcome, rank, node_class));
+    const auto covered = covered_by_class(model, outcome, rank,
+                                          [&](u64 at) { return outcome.start[at]; });
+    for (std::size_t node_class = 0; node_class < node_classes; ++node_class) {
+        statistics.class_ticks[node_class] = length_of(covered[node_class]);
     }
     const u64 gpu = statistics.class_ticks[static_cast<std::size_t>(NodeClass::gpu)];
     const u64 communication =
@@ -169,26 +204,26 @@ RankStatistics rank_statistics(const Model& model, const Outcome& outcome, u32 r
 }
 
 Breakdown breakdown(const Model& model, const Outcome& outcome, u32 rank) {
+    const auto moving =
+        covered_by_class(model, outcome, rank, [&](u64 at) { return begun(outcome, at); });
+    const auto of = [&moving](NodeClass node_class) -> const std::vector<Interval>& {
+        return moving[static_cast<std::size_t>(node_class)];
+    };
     Breakdown parts;
     std::vector<Interval> covered;
     u64 so_far = 0;
-    auto add = [&](const std::vector<Interval>& more, u64 Breakdown::*part) {
-        covered.insert(covered.end(), more.begin(), more.end());
-        const u64 length = union_length(covered);
-        parts.*part = length - so_far;
+    const auto add = [&](const std::vector<Interval>& more, u64& part) {
+        covered = union_of(covered, more);
+        const u64 length = length_of(covered);
+        part = length - so_far;
         so_far = length;
     };
-    for (const auto& [node_class, part] :
-         {std::pair{NodeClass::gpu, &Breakdown::compute},
-          std::pair{NodeClass::communication, &Breakdown::exposed_communication},
-          std::pair{NodeClass::memory, &Breakdown::exposed_memory},
-          std::pair{NodeClass::cpu, &Breakdown::exposed_host}}) {
-        add(intervals_of(model, outcome, rank, node_class, From::moving), part);
-    }
-    // What is left of posted messages once all that moves is counted.
-    add(intervals_of(model, outcome, rank, NodeClass::communication), &Breakdown::waiting);
-    parts.communication = union_length(
-        intervals_of(model, outcome, rank, NodeClass::communication, From::moving));
+    add(of(NodeClass::gpu), parts.compute);
+    add(of(NodeClass::communication), parts.exposed_communication);
+    add(of(NodeClass::memory), parts.exposed_memory);
+    add(of(NodeClass::cpu), parts.exposed_host);
+    parts.communication = length_of(of(NodeClass::communication));
+    add(union_of(waits(model, outcome, rank)), parts.waiting);
     const u64 finish = outcome.finish[rank];
     parts.idle = finish == never ? 0 : finish - so_far;
     return parts;
