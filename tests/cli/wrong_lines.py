@@ -23,7 +23,7 @@ RECORDED = Path(__file__).with_name("wrong_lines.txt")
 PROMPT = "$ yantra "
 RIGHT = "(right)\n\n"
 RIGHT_ALONE = {("accuracy",)}  # minutes of work, nothing wrong
-OUTPUTS = ("-o", "--output", "--csv", "--save-job", "--report", "--trace")
+OUTPUTS = ("-o", "--output", "--csv", "--save-job", "--report", "--trace", "--msccl", "--traces")
 WRONG_INPUTS = ("missing", "folder", "empty")
 WRONG_OUTPUTS = ("file/out", "folder")
 

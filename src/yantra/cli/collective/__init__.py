@@ -13,6 +13,7 @@ class _Tools(Commands):
     package = "yantra.cli.collective"
     known: ClassVar = {
         "bound": "Say how fast collectives can be on a fabric at best.",
+        "synthesize": "Make a collective for a fabric, and prove it.",
     }
 
 

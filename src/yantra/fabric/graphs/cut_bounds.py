@@ -34,6 +34,12 @@ def cut_bounds(graph: Graph, where: str, size_bytes: int) -> list[CutBound]:
     Raises ConfigError for fewer than two ranks and for ranks that are not connected, and
     UnsupportedError where it would take minutes.
     """
+    fabric = bounded_fabric(graph, where)
+    return [_row(graph, kind, bound(kind, fabric), size_bytes) for kind in BOUNDED]
+
+
+def bounded_fabric(graph: Graph, where: str) -> Fabric:
+    """Return a graph as bounds see it. Raises as `cut_bounds` does."""
     if graph.ranks < 2:
         raise ConfigError(where, f"expected at least 2 ranks, got {count(graph.ranks, 'rank')}")
     alone = graph.unreached()
@@ -48,7 +54,7 @@ def cut_bounds(graph: Graph, where: str, size_bytes: int) -> list[CutBound]:
             f"{where}: its {problem} would take minutes to bound; "
             "make it smaller, for its ranks are too different to look at some for all"
         )
-    return [_row(graph, kind, bound(kind, fabric), size_bytes) for kind in BOUNDED]
+    return fabric
 
 
 def _fabric(graph: Graph) -> Fabric:

@@ -1,0 +1,144 @@
+"""Packed trees: an all-gather along trees that fill the links to the cut bound.
+
+Each rank's shard is cut among its trees by their copies, and each part into pieces that follow each
+other down the tree, one in each slot of time. In a slot a link carries a piece of each of its trees
+at most, and they fit, since the trees do. So with m pieces, trees of at most h links one after the
+other and latency l on each, the all-gather takes
+
+    (m + h - 1) slots of bound / m, and at most h l,
+
+which is the bound itself for many pieces and no latency.
+
+Trade-off: trees are as high as the packing makes them, so a large collective of many pieces is as
+fast as can be, and a small one is not.
+
+Source: ForestColl (arXiv 2402.06787), for packed trees; Edmonds, "Edge-disjoint branchings" (1973).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import reduce
+from itertools import pairwise
+from typing import NamedTuple
+
+from yantra import _core
+from yantra.collectives.schedule import Kind
+from yantra.collectives.synthesis.least_cuts import columns
+from yantra.collectives.synthesis.rank_graph import RankGraph, RankLink
+from yantra.collectives.synthesis.transfers import Plan, Transfer
+
+
+class Tree(NamedTuple):
+    """A tree of `copies`: links from the root outwards, and how many links lead to each start."""
+
+    root: int
+    copies: int
+    links: tuple[RankLink, ...]
+    above: tuple[int, ...]
+
+    @property
+    def height(self) -> int:
+        """The links of the longest way from the root."""
+        return 1 + max(self.above, default=-1)
+
+
+class Forest(NamedTuple):
+    """Trees of `copies` together from each rank, which fit on the links at once."""
+
+    graph: RankGraph
+    trees: tuple[Tree, ...]
+
+    @property
+    def height(self) -> int:
+        """The height of the highest tree."""
+        return max(tree.height for tree in self.trees)
+
+    @property
+    def blocks(self) -> int:
+        """Into how many equal blocks a shard is cut at least, so that each tree has whole ones."""
+        return self.graph.trees // self._common
+
+    @property
+    def messages(self) -> int:
+        """How many messages go down all trees, of one piece each."""
+        return sum(len(tree.links) for tree in self.trees)
+
+    @property
+    def _common(self) -> int:
+        return reduce(math.gcd, (tree.copies for tree in self.trees), self.graph.trees)
+
+    def time_ns(self, shard_bytes: float, pieces: int) -> float:
+        """Return how long the all-gather takes with so many pieces."""
+        slot = self._slot_ns(shard_bytes, pieces)
+        ways = (slot * tree.height + self._latency_ns(tree) for tree in self.trees)
+        return slot * (pieces - 1) + max(ways)
+
+    def pieces(self, shard_bytes: float, most_messages: int, within: float = 0.01) -> int:
+        """Return how many pieces come so near to the time without end; fewer if that is too many.
+
+        At least one.
+        """
+        most = max(1, most_messages // max(1, self.messages))
+        endless = self.time_ns(shard_bytes, 1 << 40)
+        wanted = 1
+        while wanted < most and self.time_ns(shard_bytes, wanted) > endless * (1 + within):
+            wanted = min(most, 2 * wanted)
+        return wanted
+
+    def gather(self, shard_bytes: float, pieces: int) -> Plan:
+        """Return the all-gather of a shard from each rank."""
+        slot = self._slot_ns(shard_bytes, pieces)
+        transfers = sorted(self._transfers(slot, pieces), key=lambda each: each[:4])
+        blocks = self.graph.ranks * self.blocks * pieces
+        return Plan(Kind.ALL_GATHER, self.graph.ranks, blocks, tuple(transfers), "trees")
+
+    def _slot_ns(self, shard_bytes: float, pieces: int) -> float:
+        return shard_bytes / (self.graph.trees * pieces * float(self.graph.unit))
+
+    def _latency_ns(self, tree: Tree) -> float:
+        return max(_latencies(tree).values())
+
+    def _transfers(self, slot: float, pieces: int) -> Iterator[Transfer]:
+        first = [0] * self.graph.ranks  # block of each rank's next tree, before it is cut
+        each = self._common
+        for tree in self.trees:
+            begun = tree.root * self.blocks * pieces + first[tree.root] * pieces
+            wide = tree.copies // each
+            first[tree.root] += wide
+            latency = _latencies(tree)
+            for link, above in zip(tree.links, tree.above, strict=True):
+                for piece in range(pieces):
+                    start = slot * (piece + above) + latency[link.start]
+                    block = begun + piece * wide
+                    end = start + slot + link.latency_ns
+                    blocks = range(block, block + wide)
+                    yield Transfer(start, end, link.start, link.end, blocks)
+
+
+def forest(graph: RankGraph) -> Forest:
+    """Return trees that fill the links of a graph as far as the cut bound allows."""
+    links = [(link.start, link.end, link.trees) for link in graph.links]
+    found = _core.pack_trees(
+        ranks=graph.ranks, trees=graph.trees, **columns(links, graph.ranks)._asdict()
+    )
+    numbers = list(found.link)
+    rows = zip(found.root, found.copies, pairwise(found.first_link), strict=True)
+    return Forest(graph, tuple(_tree(graph, r, c, numbers[slice(*of)]) for r, c, of in rows))
+
+
+def _tree(graph: RankGraph, root: int, copies: int, numbers: list[int]) -> Tree:
+    depth = {root: 0}
+    links = tuple(graph.links[number] for number in numbers)
+    for link in links:
+        depth[link.end] = depth[link.start] + 1
+    return Tree(root, copies, links, tuple(depth[link.start] for link in links))
+
+
+def _latencies(tree: Tree) -> dict[int, float]:
+    """Return the latencies of the way to each rank together."""
+    latency = {tree.root: 0.0}
+    for link in tree.links:
+        latency[link.end] = latency[link.start] + link.latency_ns
+    return latency

@@ -1,0 +1,131 @@
+"""Collectives made for a graph: the best of each method, its time, and its part of the cut bound.
+
+Times are those of the plan: links alone, no hand-over and no start of a message. So the percentage
+of the bound compares schedules; a run on a network says what one takes there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from math import gcd
+from typing import NamedTuple
+
+from yantra.base.errors import UnsupportedError
+from yantra.collectives.schedule import Kind
+from yantra.collectives.synthesis import tacos, trees
+from yantra.collectives.synthesis.bound import Fabric, bound
+from yantra.collectives.synthesis.rank_graph import RankGraph, rank_graph
+from yantra.collectives.synthesis.transfers import Plan
+from yantra.fabric.graphs.cut_bounds import bounded_fabric
+from yantra.fabric.graphs.graph import Graph
+
+KINDS = (Kind.ALL_REDUCE, Kind.ALL_GATHER, Kind.REDUCE_SCATTER)
+METHODS = ("best", "tacos", "trees")
+MOST_RANKS_OF_TREES = 128
+"""Packing takes seconds for so many, and minutes for four times as many; `best` leaves it out."""
+MOST_MESSAGES = 100_000
+"""Of trees, where nobody says how many pieces."""
+_CHUNKS = (1, 2, 4)  # of a rank, that TACOS tries where nobody says
+_MOST_CHUNKS = 1024  # of all ranks together
+
+Progress = Callable[[int, int], None]
+
+
+class Found(NamedTuple):
+    """A plan, into how many chunks it cuts what a rank starts with, and its part of the bound."""
+
+    plan: Plan
+    chunks: int
+    of_bound: float
+
+
+class Asked(NamedTuple):
+    """What to make: `size_bytes` is a rank's input, or the output of an all-gather.
+
+    `chunks` are those of a rank for TACOS, and the pieces of a tree; None leaves both open.
+    """
+
+    kind: Kind
+    size_bytes: int
+    method: str = "best"
+    chunks: int | None = None
+    tries: int = 20
+    seed: int = 1
+
+
+class Synthesis(NamedTuple):
+    """What was tried, that which ends first at first, beside the cut bound in ns."""
+
+    found: tuple[Found, ...]
+    bound_ns: float
+
+
+def synthesize(
+    graph: Graph, where: str, asked: Asked, progress: Progress | None = None
+) -> Synthesis:
+    """Return collectives for a graph.
+
+    Raises ConfigError for fewer than two ranks and for ranks that are not connected, and
+    UnsupportedError for other kinds and where it would take minutes.
+    """
+    if asked.kind not in KINDS:
+        kinds = ", ".join(KINDS)
+        raise UnsupportedError(f"no {asked.kind} is synthesised; expected one of {kinds}")
+    fabric = bounded_fabric(graph, where)
+    latencies = tuple(graph.links.latency_ns.tolist())
+    data = Fraction(asked.size_bytes, graph.ranks if asked.kind is Kind.ALL_GATHER else 1)
+    least = float(bound(asked.kind, fabric).ns_per_byte * data)
+    plans = sorted(_plans(fabric, latencies, asked, progress), key=lambda plan: plan.time_ns)
+    rows = (Found(plan, plan.blocks // plan.ranks, least / plan.time_ns) for plan in plans)
+    return Synthesis(tuple(rows), least)
+
+
+def _plans(
+    fabric: Fabric, latencies: tuple[float, ...], asked: Asked, progress: Progress | None
+) -> Iterator[Plan]:
+    """Yield a plan for each number of chunks that TACOS is to try, and one of trees."""
+    gathers = asked.kind is not Kind.REDUCE_SCATTER
+    scatters = asked.kind is not Kind.ALL_GATHER
+    there = rank_graph(fabric, latencies) if gathers else None
+    back = rank_graph(fabric.reversed(), latencies) if scatters else None
+    shard = asked.size_bytes / fabric.ranks
+    if asked.method != "trees":
+        counts = (asked.chunks,) if asked.chunks else _chunks(fabric.ranks)
+        for at, chunks in enumerate(counts):
+
+            def told(done: int, of: int, at: int = at) -> None:
+                if progress is not None:
+                    progress(at * of + done, len(counts) * of)
+
+            def spread(graph: RankGraph, chunks: int = chunks) -> Plan:
+                return tacos.gather(graph, shard, chunks, asked.tries, asked.seed, told)
+
+            yield _joined(there and spread(there), back and spread(back))
+    if asked.method == "trees" or (asked.method == "best" and fabric.ranks <= MOST_RANKS_OF_TREES):
+        yield _of_trees(there, back, shard, asked.chunks)
+
+
+def _chunks(ranks: int) -> tuple[int, ...]:
+    return tuple(chunks for chunks in _CHUNKS if chunks == 1 or chunks * ranks <= _MOST_CHUNKS)
+
+
+def _of_trees(
+    there: RankGraph | None, back: RankGraph | None, shard: float, chunks: int | None
+) -> Plan:
+    """Return the plan of packed trees; both halves of an all-reduce cut a shard alike."""
+    forests = [trees.forest(graph) for graph in (there, back) if graph is not None]
+    pieces = max(chunks or each.pieces(shard, MOST_MESSAGES // len(forests)) for each in forests)
+    common = gcd(*(each.blocks for each in forests))
+    whole = forests[0].blocks * forests[-1].blocks // common
+    gathers = [each.gather(shard, pieces * whole // each.blocks) for each in forests]
+    return _joined(gathers[0] if there else None, gathers[-1] if back else None)
+
+
+def _joined(gather: Plan | None, of_reversed: Plan | None) -> Plan:
+    """Return an all-gather, or a reduce-scatter from one of the fabric turned round, or both."""
+    if of_reversed is None:
+        assert gather is not None
+        return gather
+    scatter = of_reversed.turned_round()
+    return scatter if gather is None else scatter.then(gather)
