@@ -75,6 +75,9 @@ public:
             if (at == none) {
                 continue;
             }
+            if (level == 0) {   // a slot there is one tick, however many events are in it
+                return (now_ & ~mask) | at;
+            }
             u64 least = ~u64{0};
             for (u32 entry = slots_[level][at].first; entry != none; entry = entries_[entry].next) {
                 least = std::min(least, entries_[entry].time);
