@@ -19,6 +19,7 @@
 #include "fabric/graph.hpp"
 #include "fold/rank_classes.hpp"
 #include "model/model.hpp"
+#include "network/packet/settings.hpp"
 #include "trace/graph.hpp"
 #include "trace/launches.hpp"
 
@@ -122,6 +123,7 @@ YANTRA_CHOICE(yantra::MemoryLevel, "MemoryLevel");
 YANTRA_CHOICE(yantra::NodeClass, "NodeClass");
 YANTRA_CHOICE(yantra::Notes, "Notes");
 YANTRA_CHOICE(yantra::OpKind, "OpKind");
+YANTRA_CHOICE(yantra::packet::Look, "PacketLook");
 YANTRA_CHOICE(yantra::Priority, "Priority");
 YANTRA_CHOICE(yantra::RemoteMemoryKind, "RemoteMemoryKind");
 YANTRA_CHOICE(yantra::StepKind, "StepKind");

@@ -22,6 +22,7 @@ NB_MODULE(_core, module) {
     yantra::register_fabric(module);
     yantra::register_flows(module);
     yantra::register_packets(module);
+    yantra::register_seen_packets(module);
     yantra::register_networks(module);
     yantra::register_jobs(module);
     yantra::register_schedules(module);

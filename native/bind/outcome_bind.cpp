@@ -1,9 +1,11 @@
 // Python's view of what a run leaves behind, and of the accounting that needs no recording.
 //
 // Columns of an Outcome are shared, not copied: each memoryview keeps its owner alive.
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "bind/optional.hpp"
 #include "bind/parts.hpp"
 #include "collective/kind.hpp"
+#include "network/packet/seen.hpp"
 #include "run/outcome.hpp"
 
 namespace nb = nanobind;
@@ -109,6 +112,7 @@ void bind_outcome(nb::module_& module) {
     outcome.def_ro("dimensions", &Outcome::dimensions)
         .def_ro("busiest", &Outcome::busiest)
         .def_ro("disturbance", &Outcome::disturbance)
+        .def_prop_ro("packets", [](const Outcome& o) { return std::const_pointer_cast<packet::Seen>(o.packets); })
         .def_ro("finished", &Outcome::finished)
         .def_ro("folded", &Outcome::folded)
         .def_ro("events", &Outcome::events)

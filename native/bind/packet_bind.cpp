@@ -2,6 +2,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "bind/arrays.hpp"
+#include "bind/choices.hpp"
 #include "bind/columns.hpp"
 #include "bind/parts.hpp"
 #include "network/packet/fabric_spec.hpp"
@@ -80,6 +82,10 @@ void register_settings(nb::module_& module) {
     module.def("packet_quirks", [] {
         return std::vector<packet::QuirkLine>(packet::quirk_lines.begin(), packet::quirk_lines.end());
     });
+    Choices<packet::Look>(module, "PacketLook")
+        .value("NOTHING", packet::Look::nothing)
+        .value("SAMPLES", packet::Look::samples)
+        .value("CHANGES", packet::Look::changes);
     nb::class_<packet::MarkLimits>(module, "MarkLimits")
         .def(nb::init<double, double, double, double>(), nb::kw_only(), "gbps"_a, "kmin_bytes"_a, "kmax_bytes"_a,
              "pmax"_a);
@@ -101,6 +107,8 @@ void register_settings(nb::module_& module) {
         .def_rw("limits", &packet::Settings::limits)
         .def_rw("retransmission_ns", &packet::Settings::retransmission_ns)
         .def_rw("pause_ns", &packet::Settings::pause_ns)
+        .def_rw("look", &packet::Settings::look)
+        .def_rw("look_every_ns", &packet::Settings::look_every_ns)
         .def_rw("max_rtt_ns", &packet::Settings::max_rtt_ns);
 }
 
@@ -169,6 +177,7 @@ void register_packets(nb::module_& module) {
         .def_prop_ro("samples", [](const packet::PacketRun& run) { return run.samples().bytes; })
         .def_prop_ro("totals", [](const packet::PacketRun& run) { return run.simulator().totals(); })
         .def_prop_ro("events", [](const packet::PacketRun& run) { return run.simulator().events(); })
+        .def("seen", [](packet::PacketRun& run) { return run.seen(); })
         .def_prop_ro("stuck", [](const packet::PacketRun& run) { return run.stuck(); })
         .def("ports", &counts_of);
     module.def("send_packets", &sent, nb::kw_only(), "first_hop"_a, "hops"_a, "first_ack_hop"_a, "ack_hops"_a,

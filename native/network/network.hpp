@@ -6,6 +6,7 @@
 // implementations are the fidelity ladder.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -59,6 +60,10 @@ struct MessagesInTurn {
     Message message;
     u64 times = 0;
 };
+
+namespace packet {
+class Seen;
+}
 
 // What others may rely on. A model that says nothing promises nothing.
 struct NetworkCapabilities {
@@ -137,6 +142,8 @@ public:
     // How long the busiest link of each dimension carried bytes; nothing where there are no links.
     virtual std::vector<u64> busiest() const { return {}; }
     virtual Disturbance disturbance() const { return {}; }
+    // What there is to look at of packets, up to now; null where nothing goes as packets.
+    virtual std::shared_ptr<const packet::Seen> packets() { return nullptr; }
 };
 
 }  // namespace YANTRA_RUN

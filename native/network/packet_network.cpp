@@ -63,6 +63,8 @@ packet::Settings packet_settings(const Model& model) {
     packet::Settings made = packet::settings_of(of_preset, host_gbps, name, changed);
     made.quirks = at("semantics") == 1 ? packet::all_quirks : 0;
     made.seed = at("seed");
+    made.look = static_cast<packet::Look>(at("look"));
+    made.look_every_ns = choice.option("look_every", 0.0);
     return made;
 }
 
@@ -90,8 +92,10 @@ public:
         transits_[number] = {arrived, departed, queue_.now(), message.bytes};
         const std::pair<u32, u32> routes = routes_of(ways_.place(message.src), ways_.place(message.dst));
         probe_.sent(number);
+        probe_.takes(theirs(simulator_.latency(routes.first)));
         const u64 now = (queue_.now() * own_ + theirs_ - 1) / theirs_;
-        simulator_.send({number, std::max<u64>(message.bytes, 1), routes.first, routes.second},
+        simulator_.send({number, std::max<u64>(message.bytes, 1), routes.first, routes.second, message.src.index(),
+                         message.dst.index()},
                         std::max(now, simulator_.now()));
         ++under_way_;
         wake();
@@ -114,6 +118,7 @@ public:
     std::vector<LinkRecord> links() const override { return ways_.records(use()); }
     std::vector<LinkUse> dimensions() const override { return ways_.uses(use()); }
     std::vector<u64> busiest() const override { return ways_.busiest(use()); }
+    std::shared_ptr<const packet::Seen> packets() override { return simulator_.seen(); }
 
 private:
     static constexpr u64 never_wakes = ~u64{0};
@@ -246,6 +251,9 @@ std::vector<NetworkOption> packet_network_options() {
         {"buffer", "B", 0.0, 0.0, "of a switch; 0: as the preset says"},
         {"semantics", "", 0.0, 0.0, "what one would want, or what the ns-3 fork does", {"yantra", "ns3_fork"}},
         {"seed", "", 0.0, 0.0, "of marks that are drawn"},
+        {"look", "", 1.0, 0.0, "what is kept of queues, pauses, marks and rates over time, and of each message",
+         {"nothing", "samples", "changes"}},
+        {"look_every", "ns", 0.0, 0.0, "between samples; 0: 100 ns, and more where they become many"},
     };
 }
 

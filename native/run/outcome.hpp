@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,7 @@ struct Outcome {
     std::function<std::vector<LinkRecord>()> links_on_demand;   // of a folded run
     std::vector<u64> busiest;        // by dimension: ticks of its busiest link
     Disturbance disturbance;
+    std::shared_ptr<const packet::Seen> packets;   // of a network that has any; else null
     std::vector<Waiting> waiting;    // of unfinished ranks: causes first, then oldest first; ten at most
     std::vector<Unreceived> unreceived;
     u64 events = 0;

@@ -253,6 +253,7 @@ Outcome Simulation::outcome() const {
     out.busiest = network_->busiest();
     out.links = network_->links();
     out.disturbance = network_->disturbance();
+    out.packets = network_->packets();
     out.finished = state.finish_order.size() == actors_.count();
     if (!out.finished && actors_.classes() == nullptr) {
         out.waiting = diagnose(model_, grid_, executor_, transport_, collectives_);

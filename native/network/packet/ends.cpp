@@ -58,6 +58,7 @@ void Simulator::receive_data(u32 packet) {
         const u32 flow = to.flow;
         answer(to, packet, PacketKind::ack);
         if (is_all && !settings_.has(Quirk::late_receiver)) {
+            seen_->arrived(to, now());
             observer_.received(flow);
         }
         return;
@@ -134,7 +135,9 @@ void Simulator::complete(u32 number) {
     --unfinished_;
     control_->end(number);
     senders_.stop_timer(sender.retransmission);
+    seen_->completed(sender, now());
     if (settings_.has(Quirk::late_receiver)) {
+        seen_->arrived(sender, now());
         observer_.received(sender.flow);
     }
     observer_.completed(sender.flow);

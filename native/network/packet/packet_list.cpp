@@ -50,6 +50,7 @@ public:
     }
 
     const Simulator& simulator() const override { return simulator_; }
+    std::shared_ptr<Seen> seen() override { return std::const_pointer_cast<Seen>(simulator_.seen()); }
     const std::vector<double>& start_ns() const override { return begins_ns_; }
     const std::vector<double>& completed_ns() const override { return completed_ns_; }
     const QueueSamples& samples() const override { return samples_; }
@@ -134,7 +135,10 @@ private:
 
     void send(u32 flow, u64 at) {
         begins_ns_[flow] = static_cast<double>(at) / ticks_per_ns_;
-        simulator_.send({flow, static_cast<u64>(flows_.bytes[flow]), routes_[flow].first, routes_[flow].second}, at);
+        const std::span<const u32> way = flows_.route(flow);
+        simulator_.send({flow, static_cast<u64>(flows_.bytes[flow]), routes_[flow].first, routes_[flow].second,
+                         simulator_.ports()[way.front()].from, simulator_.ports()[way.back()].to},
+                        at);
     }
 
     void received(u32 flow) override { is_through(flow, now_ns()); }

@@ -33,6 +33,8 @@ class PacketRun : public FlowRun {
 public:
     using FlowRun::FlowRun;
     virtual const Simulator& simulator() const = 0;
+    // What there is to look at, up to now.
+    virtual std::shared_ptr<packet::Seen> seen() = 0;
     // By flow: when it began, and when its sender had the last ACK.
     virtual const std::vector<double>& start_ns() const = 0;
     virtual const std::vector<double>& completed_ns() const = 0;

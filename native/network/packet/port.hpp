@@ -23,6 +23,7 @@ struct Port {
     u64 delay = 0;
     u64 queue_bytes = 0;       // that wait, of all priorities
     u64 data_bytes = 0;        // that wait, of the data's
+    u64 next_look = ~u64{0};   // tick from which on a change is noted first (network/packet/seen.hpp)
     u64 sent_bytes = 0;        // with headers, of all packets
     u64 payload_bytes = 0;     // of data
     u32 from = none;
@@ -58,7 +59,20 @@ struct Port {
     u64 paused_ticks = 0;
     u64 marks = 0;
     u64 drops = 0;             // of what came over its link
-    u64 queue_byte_ticks = 0;
+
+    // As it was noted last, with what it sends left out.
+    u64 noted_queue = 0;
+    u64 noted_events = 0;      // marks and drops
+    bool noted_pause = false;
+
+    bool is_as_noted() const {
+        return queue_bytes == noted_queue && is_paused == noted_pause && marks + drops == noted_events;
+    }
+    void is_noted() {
+        noted_queue = queue_bytes;
+        noted_pause = is_paused;
+        noted_events = marks + drops;
+    }
 };
 
 }  // namespace yantra::packet

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "network/packet/seen.hpp"
+
 namespace yantra::packet {
 
 u32 Senders::add() {
@@ -31,8 +33,21 @@ u64 Senders::window_at(const Sender& sender) const {
     return std::max<u64>(static_cast<u64>(scaled), 1);
 }
 
+void Senders::look(Sender& sender) {
+    if (now() >= sender.next_look) {
+        seen->note(sender, now());
+    }
+}
+
+void Senders::set_window(u32 number, u64 bytes) {
+    Sender& sender = senders_[number];
+    look(sender);
+    sender.window_now = bytes;
+}
+
 void Senders::set_rate(u32 number, u64 rate) {
     Sender& sender = senders_[number];
+    look(sender);
     sender.rate = rate;
     sender.window_now = window_at(sender);
 }

@@ -63,6 +63,9 @@ struct Sender {
     u32 timeouts = 0;          // in a row
     u64 resent = 0;            // bytes
     bool has_ended = true;
+    bool was_looked_at = false;
+    u32 seen = none;           // its row in Seen
+    u64 next_look = ~u64{0};   // tick from which on a change of its rate is noted first
 
     // The other end.
     u64 expected = 0;
@@ -88,6 +91,8 @@ struct Feedback {
     u32 hop_count = 0;
 };
 
+class Seen;
+
 class Senders {
 public:
     explicit Senders(const Settings& settings)
@@ -109,7 +114,7 @@ public:
     // The pause becomes what it would be at this rate.
     void change_rate(u32 sender, u64 rate);
     // Bytes that may be under way, whatever the rate.
-    void set_window(u32 sender, u64 bytes) { senders_[sender].window_now = bytes; }
+    void set_window(u32 sender, u64 bytes);
 
     u32 start_timer(TimerKind kind, u32 index, u64 delay, u32 own = 0);
     void stop_timer(u32& timer);
@@ -126,9 +131,11 @@ public:
     std::vector<u64> line_rates;    // by link
     std::vector<u32> wake_timers;   // by port
     std::vector<u64> wake_ticks;
+    Seen* seen = nullptr;           // where changes of rates are noted
 
 private:
     u64 window_at(const Sender& sender) const;
+    void look(Sender& sender);
 
     Pool<Sender> senders_;
     Pool<Timer> timers_;

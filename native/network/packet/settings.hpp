@@ -22,6 +22,9 @@ struct MarkLimits {
     double pmax = 0.0;
 };
 
+// What is kept of queues, pauses, marks and rates over time (network/packet/seen.hpp).
+enum class Look : u8 { nothing, samples, changes };
+
 struct Settings {
     std::string congestion_control = "none";
     std::map<std::string, double> options;   // of the congestion control; those that are given
@@ -41,6 +44,8 @@ struct Settings {
     std::vector<MarkLimits> limits;
     double retransmission_ns = 1e6;  // after which silence is a loss
     double pause_ns = 1e6;           // after which a pause is over, unless it is said again
+    Look look = Look::nothing;
+    double look_every_ns = 0.0;      // 0: what keeps samples few
     double max_rtt_ns = 0.0;         // of the network, for PINT; 0: the largest of its flows
 
     bool has(Quirk quirk) const { return (quirks & static_cast<u32>(quirk)) != 0; }

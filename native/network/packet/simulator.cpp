@@ -9,11 +9,17 @@ namespace {
 
 constexpr u64 frame_bytes = 31;   // of a pause
 constexpr u64 most_bytes = 65535;   // of a packet
+constexpr u32 plain_header = 36;    // without what a congestion control adds
 
 }  // namespace
 
 Simulator::Simulator(const FabricSpec& fabric, const Settings& settings, Observer& observer)
-    : settings_(settings), observer_(observer), senders_(settings_), is_host_(fabric.is_host) {
+    : settings_(settings),
+      observer_(observer),
+      seen_(std::make_shared<Seen>(settings_)),
+      senders_(settings_),
+      is_host_(fabric.is_host) {
+    senders_.seen = seen_.get();
     scheme_ = find_scheme(settings_.congestion_control);
     if (scheme_ == nullptr) {
         throw std::invalid_argument("no congestion control is named '" + settings_.congestion_control + "'");
@@ -60,6 +66,7 @@ void Simulator::add_ports(const FabricSpec& fabric) {
             nics_.emplace_back();
         }
         ports_of_[spec.from].push_back(link);
+        seen_->begin(port, link, 0);
         ports_.push_back(port);
         senders_.line_rates.push_back(port.bits_per_s);
         random_.emplace_back(settings_.seed, u64{0x7061636b6574}, link);
@@ -165,6 +172,14 @@ u32 Simulator::add_route(std::span<const u32> links) {
     return at;
 }
 
+u64 Simulator::latency(u32 route) const {
+    u64 ticks = 0;
+    for (u32 at = route; routes_[at] != none; ++at) {
+        ticks += ports_[routes_[at]].delay;
+    }
+    return ticks;
+}
+
 u64 Simulator::base_rtt(u32 route) const {
     u64 delay = 0;
     u64 sending = 0;
@@ -189,8 +204,38 @@ u64 Simulator::window_of(u32 route) const {
 // Two events lie between "send" and the first packet, as an application is made and started: they decide which of
 // the flows that start in the same tick comes first.
 void Simulator::send(const FlowSpec& flow, u64 tick) {
-    senders_.wheel.schedule(tick, event(EventKind::begins, waiting_.take(flow)));
+    FlowSpec sent = flow;
+    if (seen_->looks()) {
+        SeenFlow row{flow.source, flow.destination, flow.bytes, tick};
+        row.alone = alone(flow);
+        sent.seen = seen_->begin(row);
+    }
+    senders_.wheel.schedule(tick, event(EventKind::begins, waiting_.take(sent)));
     ++unfinished_;
+}
+
+// A packet on each link and the others behind it on the narrowest, with the headers that all have.
+u64 Simulator::alone(const FlowSpec& flow) const {
+    const u64 payload = settings_.payload_bytes;
+    const u64 full = flow.bytes / payload;
+    const u64 last = flow.bytes % payload;
+    const u64 first = (full > 0 ? payload : last) + plain_header;
+    u64 ticks = 0;
+    u64 narrowest = ~u64{0};
+    for (u32 at = flow.data_route; routes_[at] != none; ++at) {
+        const Port& port = ports_[routes_[at]];
+        ticks += port.delay + senders_.transmission.ticks(first, port.bits_per_s);
+        narrowest = std::min(narrowest, port.bits_per_s);
+    }
+    if (full > 1) {
+        ticks += (full - 1) * senders_.transmission.ticks(payload + plain_header, narrowest);
+    }
+    return ticks + (full > 0 && last > 0 ? senders_.transmission.ticks(last + plain_header, narrowest) : 0);
+}
+
+std::shared_ptr<const Seen> Simulator::seen() {
+    seen_->update(ports_, totals_, now());
+    return seen_;
 }
 
 void Simulator::start(u32 number) {
@@ -200,6 +245,7 @@ void Simulator::start(u32 number) {
     Sender& sender = senders_[made];
     sender.size = spec.bytes;
     sender.flow = spec.flow;
+    sender.seen = spec.seen;
     sender.data_route = spec.data_route;
     sender.ack_route = spec.ack_route;
     sender.port = routes_[spec.data_route];
@@ -216,6 +262,7 @@ void Simulator::start(u32 number) {
         last_progress_ = now();
         drops_at_progress_ = totals_.drops;
     }
+    seen_->begin(sender, now());
     control_->begin(made);
     nics_[ports_[sender.port].nic].add(made);
     transmit(senders_[made].port);

@@ -17,6 +17,7 @@
 #include "network/packet/nic.hpp"
 #include "network/packet/packet.hpp"
 #include "network/packet/port.hpp"
+#include "network/packet/seen.hpp"
 #include "network/packet/sender.hpp"
 #include "network/packet/settings.hpp"
 #include "network/packet/shared_buffer.hpp"
@@ -40,16 +41,9 @@ struct FlowSpec {
     u64 bytes = 0;
     u32 data_route = 0;
     u32 ack_route = 0;
-};
-
-struct Totals {
-    u64 packets = 0;       // sent by any port
-    u64 data_packets = 0;
-    u64 acks = 0;
-    u64 nacks = 0;
-    u64 marked_acks = 0;
-    u64 drops = 0;
-    u64 timeouts = 0;
+    u32 source = none;     // the caller's numbers of its ends
+    u32 destination = none;
+    u32 seen = none;       // its row in Seen; set by send()
 };
 
 // Why a run cannot go on.
@@ -97,7 +91,10 @@ public:
     const Senders& senders() const { return senders_; }
     // What a flow over a route, and ACKs over another, has as round trip (ticks) and window (bytes).
     u64 base_rtt(u32 data_route) const;
+    u64 latency(u32 route) const;
     u64 window_of(u32 data_route) const;
+    // What there is to look at when a run is over, with all that is known by now.
+    std::shared_ptr<const Seen> seen();
     u64 buffer_used(u32 device) const { return buffers_[device].used; }
 
 private:
@@ -110,13 +107,14 @@ private:
     void start(u32 spec);
     void fire(u32 timer);
     void note_sample();
+    u64 alone(const FlowSpec& flow) const;
 
     // Of switching.cpp.
     void transmit(u32 port);
     void transmit_host(u32 port);
     void begin_transmission(u32 port, u32 packet);
+    void look(u32 port);
     void enqueue(u32 port, u32 packet, PacketQueue& queue);
-    void take_off(Port& port, const Packet& packet);
     void depart(u32 port, u32 packet);
     bool draws_mark(const Port& port, u32 number);
     void write_telemetry(u32 port, u32 packet);
@@ -144,6 +142,7 @@ private:
 
     const Settings settings_;
     Observer& observer_;
+    std::shared_ptr<Seen> seen_;
     Senders senders_;
     const Scheme* scheme_ = nullptr;
     std::unique_ptr<CongestionControl> control_;

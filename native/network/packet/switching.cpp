@@ -19,8 +19,16 @@ bool Simulator::is_control(const Packet& packet, bool at_host) const {
            (at_host || !settings_.has(Quirk::acks_among_data));
 }
 
+// A port is about to change.
+void Simulator::look(u32 number) {
+    if (now() >= ports_[number].next_look) [[unlikely]] {
+        seen_->note(ports_[number], number, now());
+    }
+}
+
 // Behind what waits in a queue of the port.
 void Simulator::enqueue(u32 number, u32 packet, PacketQueue& queue) {
+    look(number);
     Port& port = ports_[number];
     queue.push(packets_, packet);
     port.queue_bytes += packets_[packet].bytes;
@@ -45,6 +53,7 @@ void Simulator::transmit(u32 number) {
     } else {
         return;
     }
+    look(number);
     port.is_busy = true;
     port.queue_bytes -= packets_[packet].bytes;
     if (!port.is_host) {
@@ -62,6 +71,7 @@ void Simulator::transmit_host(u32 number) {
         sender = nics_[port.nic].next(senders_, port.is_paused, [this](u32 ended) { senders_.end(ended); });
     }
     if (sender != none) {
+        look(number);
         port.relays_next = true;
         port.is_busy = true;
         begin_transmission(number, next_packet(sender));
@@ -71,6 +81,7 @@ void Simulator::transmit_host(u32 number) {
         return;
     }
     if (relays) {
+        look(number);
         const u32 packet = port.relayed.pop(packets_);
         port.relays_next = false;
         port.is_busy = true;
@@ -202,6 +213,7 @@ void Simulator::forward(u32 packet) {
     Port& in = ports_[in_link];
     SharedBuffer& buffer = buffers_[in.to];
     if (!buffer.admit(in, of.bytes)) {
+        look(in_link);
         ++in.drops;
         ++totals_.drops;
         packets_.give_back(packet);
@@ -229,6 +241,7 @@ void Simulator::send_pause(u32 port, PacketKind kind) {
 }
 
 void Simulator::obey(u32 number, PacketKind kind) {
+    look(number);
     Port& port = ports_[number];
     if (kind == PacketKind::pause) {
         ++port.pauses;
@@ -254,6 +267,7 @@ void Simulator::end_pause(u32 number) {
         port.pause_timer = senders_.start_timer(TimerKind::pause_ends, number, senders_.ticks(settings_.pause_ns));
         return;
     }
+    look(number);
     port.has_paused = false;
     port.paused_ticks += now() - port.paused_since;
     port.is_paused = false;

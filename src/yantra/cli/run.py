@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 _SHOWN_AS_JSON = ("ranks", "dimensions", "links")
+_AND_OF_PACKETS = ("packet_ports", "packet_slowdowns")
 
 
 def _form_and_file(text: str) -> tuple[str, str]:
@@ -210,12 +211,16 @@ def command(
     if html:
         result.to_report(html)
     if as_json:
-        sys.stdout.writelines(json_pieces(result, _SHOWN_AS_JSON))
+        sys.stdout.writelines(json_pieces(result, _shown_as_json(result)))
         return 0
     show(result)
     if hot_links is not None:
         _show_hot_links(result, hot_links)
     return 0
+
+
+def _shown_as_json(result: Result) -> tuple[str, ...]:
+    return _SHOWN_AS_JSON + (_AND_OF_PACKETS if result.packet_summary is not None else ())
 
 
 def _write(

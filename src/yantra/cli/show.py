@@ -26,6 +26,8 @@ def show(result: Result) -> None:
     console.print(summary.head(), markup=False)
     for grid in (summary.ranks, summary.dimensions):
         console.print(_ruled(grid))
+    for sentence in summary.packets:
+        console.print(sentence, markup=False)
     console.print(summary.bound_by, style="bold", markup=False)
     for sentence in summary.disturbed:
         console.print(sentence, markup=False)

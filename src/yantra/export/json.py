@@ -21,7 +21,6 @@ from yantra.export.texts import Texts
 from yantra.network import describe
 from yantra.result import Result, Table
 from yantra.result.columns import as_cells
-from yantra.result.table_names import TABLES
 
 if TYPE_CHECKING:
     from yantra.export.stored import StoredResult
@@ -32,17 +31,18 @@ VERSION = 2
 
 def document(
     result: Result,
-    tables: Iterable[str] = TABLES,
+    tables: Iterable[str] | None = None,
     warnings: Iterable[str] = (),
     folder: Path = "",
 ) -> dict[str, Any]:
     """Return the JSON form: the run as a whole, and the columns of some tables.
 
+    The tables are those of `result.tables` unless others are asked for.
     `warnings` are those of reading the input; the result knows those of the compiler. Relative
     paths in the scenario start from `folder`. Every file that the scenario names is read once more
     for its digest.
     """
-    columns = {name: result.table(name).as_dict() for name in tables}
+    columns = {name: result.table(name).as_dict() for name in _chosen(result, tables)}
     return {**head_of(result, warnings, folder), "tables": columns}
 
 
@@ -73,6 +73,7 @@ def head_of(
         **_named(result),
         "bound_by": result.bound_by._asdict(),
         **({} if result.disturbed is None else {"disturbed": result.disturbed.as_dict()}),
+        **({} if (packets := result.packet_summary) is None else {"packets": packets}),
         "events": result.events,
         "messages": result.messages,
         "warnings": [*warnings, *result.warnings],
@@ -82,6 +83,10 @@ def head_of(
         "recorded": result.recorded,
         **(_path_member(result) if path else {}),
     }
+
+
+def _chosen(result: Result, tables: Iterable[str] | None) -> Iterable[str]:
+    return result.tables if tables is None else tables
 
 
 def _named(result: Result) -> dict[str, Any]:
@@ -102,7 +107,7 @@ def _path_member(result: Result) -> dict[str, Any]:
 
 def json_pieces(
     result: Result,
-    tables: Iterable[str] = TABLES,
+    tables: Iterable[str] | None = None,
     warnings: Iterable[str] = (),
     folder: Path = "",
     *,
@@ -118,7 +123,7 @@ def json_pieces(
         for name, value in head_of(result, warnings, folder, case=case).items()
     ]
     yield "{\n" + "".join(members) + '  "tables": {'
-    by_name = {name: result.table(name) for name in tables}
+    by_name = {name: result.table(name) for name in _chosen(result, tables)}
     long = [name for name in by_name if packed and len(by_name[name]) > MOST_ROWS_IN_FULL]
     for at, name in enumerate(name for name in by_name if name not in long):
         yield f"{',' if at else ''}\n    {_text(name)}: {{"
@@ -161,7 +166,7 @@ def _elements(table: Table, column: str) -> Iterator[str]:
 
 def json_text(
     result: Result,
-    tables: Iterable[str] = TABLES,
+    tables: Iterable[str] | None = None,
     warnings: Iterable[str] = (),
     folder: Path = "",
 ) -> str:
@@ -172,14 +177,14 @@ def json_text(
 class Json(TextExporter):
     """The JSON form; relative paths in a file start from its folder."""
 
-    def document(self, result: Result, tables: Iterable[str] = TABLES) -> dict[str, Any]:
+    def document(self, result: Result, tables: Iterable[str] | None = None) -> dict[str, Any]:
         """Return the form as plain values."""
         return document(result, tables)
 
     def pieces(
         self,
         result: Result,
-        tables: Iterable[str] = TABLES,
+        tables: Iterable[str] | None = None,
         folder: Path = "",
         case: Mapping[str, Any] | None = None,
         **options: Any,

@@ -61,6 +61,11 @@ class StoredResult:
         return Disturbed.of_dict(told, self.makespan_ns) if told else None
 
     @property
+    def packet_summary(self) -> dict[str, Any] | None:
+        """The counts of all packets by name; None on another network."""
+        return self.form.get("packets")
+
+    @property
     def what_ran(self) -> WhatRan | None:
         """The model, plan, cluster, network level and version; None in an older file."""
         told = self.form.get("what_ran")

@@ -42,6 +42,7 @@ class Summary(NamedTuple):
     what_ran: tuple[str, ...] = ()
     figures: tuple[tuple[str, str], ...] = ()
     disturbed: tuple[str, ...] = ()
+    packets: tuple[str, ...] = ()
 
     def head(self) -> str:
         """Return what ran and its figures, a line for each."""
@@ -66,7 +67,7 @@ class Summary(NamedTuple):
         """Return plain text of at most 80 columns, without an end of line at the end."""
         from textwrap import wrap
 
-        sentences = [self.bound_by, *self.disturbed]
+        sentences = [*self.packets, self.bound_by, *self.disturbed]
         closing = "\n".join(line for text in sentences for line in wrap(text, _WIDTH))
         grids = map(as_text, (self.ranks, self.dimensions))
         return "\n\n".join(filter(None, [self.head(), *grids, closing]))
@@ -77,7 +78,14 @@ def summarise(result: Result | StoredResult) -> Summary:
     ran = result.what_ran
     named = (ran.clauses if ran else (), tuple(result.figures.lines()))
     told = () if result.disturbed is None else tuple(result.disturbed.sentences())
-    return Summary(_ranks(result), _dimensions(result), result.bound_by.sentence(), *named, told)
+    sent = result.packet_summary
+    packets: tuple[str, ...] = ()
+    if sent is not None:
+        from yantra.result.packets import lines
+
+        packets = tuple(lines(sent))
+    bound = result.bound_by.sentence()
+    return Summary(_ranks(result), _dimensions(result), bound, *named, told, packets)
 
 
 def _ranks(result: Result | StoredResult) -> Grid:

@@ -20,6 +20,7 @@ from yantra.result.table import Column, Table
 if TYPE_CHECKING:
     from yantra import _core
     from yantra.compile import Model
+    from yantra.fabric.graphs.graph import Graph
 
 _MOST_ROWS = 10_000_000
 
@@ -35,6 +36,14 @@ class LinkName(NamedTuple):
     def text(self) -> str:
         """Return it in words."""
         return f"{self.source} to {self.destination} ({self.label})"
+
+
+def link_name(graph: Graph | None, link: int) -> LinkName:
+    """Return what a link of a graph is called."""
+    assert graph is not None  # whoever has numbers of links has a graph
+    links = graph.links
+    ends = (graph.name_of(int(column[link])) for column in (links.start, links.end))
+    return LinkName(graph.labels[int(links.label[link])], *ends)
 
 
 def link_names(model: Model, links: list[_core.LinkRecord]) -> list[LinkName]:

@@ -10,7 +10,7 @@ from yantra import _core
 from yantra.base.errors import UnsupportedError
 from yantra.base.light import cached_property
 from yantra.result.codes import nanoseconds
-from yantra.result.table_names import RECORDED_TABLES, TABLES, check_table_name
+from yantra.result.table_names import PACKET_TABLES, RECORDED_TABLES, TABLES, check_table_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from yantra.result.disturbed import Disturbed
     from yantra.result.figures import Figures, Interval
     from yantra.result.network import DimensionUse
+    from yantra.result.packets import Packets
     from yantra.result.recording import Recording
     from yantra.result.table import Table
     from yantra.result.what_ran import WhatRan
@@ -176,6 +177,24 @@ class Result:
         return link_table(self.model, self.outcome, self.makespan_ns)
 
     @cached_property
+    def packets(self) -> Packets:
+        """Queues, rates, messages and slowdowns of packets; see `yantra.result.packets`."""
+        from yantra.result.link_load import link_name
+        from yantra.result.packets import Packets
+
+        return Packets(self.outcome.packets, lambda link: link_name(self.model.graph, link))
+
+    @property
+    def packet_summary(self) -> dict[str, Any] | None:
+        """The counts of all packets by name; None on another network."""
+        return None if self.outcome.packets is None else self.packets.summary()
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables that its JSON form has unless others are asked for."""
+        return TABLES if self.outcome.packets is None else TABLES + PACKET_TABLES
+
+    @cached_property
     def bound_by(self) -> Bound:
         """The cause whose removal gains most, by runs without each where they cost little.
 
@@ -231,6 +250,9 @@ class Result:
         check_table_name(name)
         if name == "critical_path":
             return self.critical_path.table()
+        if name in PACKET_TABLES:
+            of_packets: Table = getattr(self.packets, name.removeprefix("packet_"))
+            return of_packets
         table = getattr(self.recording if name in RECORDED_TABLES else self, name)
         made: Table = table() if callable(table) else table
         return made
@@ -242,7 +264,7 @@ class Result:
         text: str = exporter("summary").text(self)
         return text
 
-    def as_dict(self, tables: Iterable[str] = TABLES) -> dict[str, Any]:
+    def as_dict(self, tables: Iterable[str] | None = None) -> dict[str, Any]:
         """Return the run and the columns of some tables, as `to_json` writes them."""
         from yantra.result.forms import exporter
 
@@ -260,7 +282,7 @@ class Result:
         notes: list[str] = exporter(form).write(self, path, **options)
         return notes
 
-    def to_json(self, path: Path, tables: Iterable[str] = TABLES) -> None:
+    def to_json(self, path: Path, tables: Iterable[str] | None = None) -> None:
         """Write the run and some tables as JSON; the form is `result.schema.json`."""
         self.export("json", path, tables=tables)
 

@@ -17,7 +17,16 @@ RECORDED_TABLES = (
 )
 """Those of a recorded run alone."""
 
-ALL_TABLES = TABLES + RECORDED_TABLES
+PACKET_TABLES = (
+    "packet_ports",
+    "packet_queues",
+    "packet_rates",
+    "packet_messages",
+    "packet_slowdowns",
+)
+"""Those of a run over the packet network; empty on others."""
+
+ALL_TABLES = TABLES + RECORDED_TABLES + PACKET_TABLES
 
 
 def check_table_name(name: str) -> None:

@@ -28,7 +28,8 @@ from yantra.fabric.graphs.link_changes import LinkChange
 from yantra.network.traffic.generator import Flows
 from yantra.network.traffic.reading import COLUMNS, read
 from yantra.result.hot_links import HotLink, Share, busiest
-from yantra.result.link_load import LinkName
+from yantra.result.link_load import LinkName, link_name
+from yantra.result.slowdowns import Percentiles, by_size, slowdown
 from yantra.result.table import Table
 from yantra.run import packets
 
@@ -39,8 +40,6 @@ __all__ = ["Choice", "FlowResult", "read", "simulate"]
 
 NETWORKS = ("analytical", "store_and_forward", "flow", "packet")
 """The networks that run lists of flows, from the coarsest to the finest."""
-PERCENTILES = (50, 95, 99)
-Percentiles = tuple[float, ...]
 _STEPS_PER_SLICE = {
     "store_and_forward": 100_000,
     "flow": 50,
@@ -126,8 +125,7 @@ class FlowResult(NamedTuple):
     @property
     def slowdown(self) -> NDArray[np.float64]:
         """Completion time over that alone; 1 where both are 0."""
-        alone = np.where(self.alone_ns > 0, self.alone_ns, 1.0)
-        return np.where(self.alone_ns > 0, self.fct_ns / alone, 1.0)
+        return slowdown(self.fct_ns, self.alone_ns)
 
     def table(self, chosen: NDArray[np.int64] | None = None) -> Table:
         """Return a row for each flow, or for those chosen, with its number in the list."""
@@ -146,19 +144,12 @@ class FlowResult(NamedTuple):
         return Table("flows", len(rows), columns)
 
     def by_size(self) -> Iterator[tuple[int | None, int, Percentiles, Percentiles]]:
-        """Yield the power of ten below a size, its flows, percentiles of slowdown and time in ns.
+        """Return the power of ten below a size, its flows, percentiles of slowdown and time in ns.
 
         A last row with None is all flows. Only those that are through count.
         """
-        through = self.through
-        slowdown, fct_ns = self.slowdown[through], self.fct_ns[through]
-        decade = np.floor(np.log10(np.maximum(self.flows.bytes, 1))).astype(int)[through]
-        rows = [(power, decade == power) for power in np.unique(decade).tolist()]
-        if len(decade):
-            rows.append((None, np.ones(len(decade), np.bool_)))
-        for power, chosen in rows:
-            both = (np.percentile(of[chosen], PERCENTILES) for of in (slowdown, fct_ns))
-            yield power, int(chosen.sum()), *(tuple(of.tolist()) for of in both)
+        rows = self.through
+        return by_size(self.flows.bytes[rows], self.slowdown[rows], self.fct_ns[rows])
 
     def link_bytes(self) -> NDArray[np.float64]:
         """Return what each link of the graph carried of the flows that are through."""
@@ -219,13 +210,6 @@ class FlowResult(NamedTuple):
 
 
 _STRETCH = ("link", "from_ns", "to_ns", "bytes_per_ns")
-
-
-def link_name(graph: Graph, link: int) -> LinkName:
-    """Return what a link of a graph is called."""
-    links = graph.links
-    ends = (graph.name_of(int(column[link])) for column in (links.start, links.end))
-    return LinkName(graph.labels[int(links.label[link])], *ends)
 
 
 class Simulation:

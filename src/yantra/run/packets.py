@@ -15,6 +15,7 @@ from yantra import _core
 from yantra.base import units
 from yantra.base.errors import ConfigError, DeadlockError, did_you_mean, expected_got
 from yantra.base.units import format_size, format_time
+from yantra.result.link_load import link_name
 from yantra.result.table import Table
 
 if TYPE_CHECKING:
@@ -146,8 +147,6 @@ def alone_ns(graph: Graph, routed: Routed, flows: Flows, payload: int) -> NDArra
 
 def port_table(run: _core.PacketRun, graph: Graph) -> Table:
     """Return a row for each port that sent anything: the link it feeds, and what it did."""
-    from yantra.run.flows import link_name
-
     counts = run.ports()
     used = np.flatnonzero(np.asarray(counts.packets)).tolist()
     names = {link: link_name(graph, link) for link in used}
@@ -180,8 +179,6 @@ def summary(run: _core.PacketRun) -> dict[str, Any]:
 
 def lines(run: _core.PacketRun, graph: Graph) -> list[str]:
     """Return the counts of a whole run as text."""
-    from yantra.run.flows import link_name
-
     of = summary(run)
     found = [
         f"{of['packets']:,} packets crossed a link, {of['marked_acks']:,} ACKs told of a mark, "
@@ -199,8 +196,6 @@ def lines(run: _core.PacketRun, graph: Graph) -> list[str]:
 
 def check_not_stuck(run: _core.PacketRun, graph: Graph) -> None:
     """Raise DeadlockError if flows cannot end, and say why."""
-    from yantra.run.flows import link_name
-
     stuck = run.stuck
     if stuck is None:
         return

@@ -316,8 +316,8 @@ def _print(
     from yantra.base.text import table
     from yantra.base.units import format_time
     from yantra.result.hot_links import as_form, lines
+    from yantra.result.slowdowns import PERCENTILES
     from yantra.run import packets
-    from yantra.run.flows import PERCENTILES
 
     through, total = len(result.through), len(result.end_ns)
     rows = list(result.by_size())

@@ -1,0 +1,174 @@
+// Python's view of what a run of packets leaves to look at, as columns.
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "bind/columns.hpp"
+#include "bind/parts.hpp"
+#include "network/packet/seen.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace yantra {
+
+namespace {
+
+struct PortSeries {
+    std::vector<u32> link, marks, drops, is_paused;
+    std::vector<u32> queue_bytes;
+    std::vector<u64> sent_bytes;
+    std::vector<double> at_ns, paused_ns;
+};
+
+struct RateSeries {
+    std::vector<u32> message;
+    std::vector<double> at_ns, bytes_per_ns;
+    std::vector<u64> window_bytes;
+};
+
+struct SeenMessages {
+    std::vector<u32> source, destination;
+    std::vector<u64> bytes, resent_bytes;
+    std::vector<double> start_ns, arrived_ns, acknowledged_ns, alone_ns;
+};
+
+// Those that sent anything.
+struct LinkCounts {
+    std::vector<u32> link;
+    std::vector<u64> packets, bytes, queue_max_bytes, pauses, resumes, marks, drops;
+    std::vector<double> paused_ns, busy_ns;
+};
+
+// NaN for what has not come.
+double ns_of(u64 ticks, u64 per_ns) {
+    return ticks == ~u64{0} ? std::numeric_limits<double>::quiet_NaN()
+                            : static_cast<double>(ticks) / static_cast<double>(per_ns);
+}
+
+PortSeries port_series(const packet::Seen& seen) {
+    PortSeries series;
+    const auto& rows = seen.ports().rows();
+    const std::size_t all = rows.size() + seen.present().size();
+    for (std::size_t at = 0; at < all; ++at) {
+        const packet::PortRow& row = at < rows.size() ? rows[at] : seen.present()[at - rows.size()];
+        series.link.push_back(row.subject);
+        series.at_ns.push_back(ns_of(row.tick, seen.ticks_per_ns()));
+        series.queue_bytes.push_back(row.queue_bytes);
+        series.sent_bytes.push_back(row.sent_bytes);
+        series.paused_ns.push_back(ns_of(row.paused_ticks, seen.ticks_per_ns()));
+        series.is_paused.push_back(row.is_paused() ? 1 : 0);
+        series.marks.push_back(row.marks);
+        series.drops.push_back(row.drops);
+    }
+    return series;
+}
+
+RateSeries rate_series(const packet::Seen& seen) {
+    RateSeries series;
+    const auto& rows = seen.rates().rows();
+    for (std::size_t at = 0; at < rows.size(); ++at) {
+        const packet::RateRow& row = rows[at];
+        series.message.push_back(row.subject);
+        series.at_ns.push_back(ns_of(row.tick, seen.ticks_per_ns()));
+        series.bytes_per_ns.push_back(static_cast<double>(row.bits_per_s) / 8e9);
+        series.window_bytes.push_back(row.window_bytes);
+    }
+    return series;
+}
+
+SeenMessages messages_of(const packet::Seen& seen) {
+    SeenMessages messages;
+    const u64 per_ns = seen.ticks_per_ns();
+    for (std::size_t at = 0; at < seen.flows().size(); ++at) {
+        const packet::SeenFlow& flow = seen.flows()[at];
+        messages.source.push_back(flow.source);
+        messages.destination.push_back(flow.destination);
+        messages.bytes.push_back(flow.bytes);
+        messages.resent_bytes.push_back(flow.resent);
+        messages.start_ns.push_back(ns_of(flow.start, per_ns));
+        messages.arrived_ns.push_back(ns_of(flow.arrived, per_ns));
+        messages.acknowledged_ns.push_back(ns_of(flow.completed, per_ns));
+        messages.alone_ns.push_back(ns_of(flow.alone, per_ns));
+    }
+    return messages;
+}
+
+LinkCounts link_counts(const packet::Seen& seen) {
+    LinkCounts counts;
+    for (u32 link = 0; link < seen.counts().size(); ++link) {
+        const packet::PortCount& of = seen.counts()[link];
+        if (of.packets == 0) {
+            continue;
+        }
+        counts.link.push_back(link);
+        counts.packets.push_back(of.packets);
+        counts.bytes.push_back(of.bytes);
+        counts.queue_max_bytes.push_back(of.queue_max_bytes);
+        counts.pauses.push_back(of.pauses);
+        counts.resumes.push_back(of.resumes);
+        counts.marks.push_back(of.marks);
+        counts.drops.push_back(of.drops);
+        counts.paused_ns.push_back(ns_of(of.paused_ticks, seen.ticks_per_ns()));
+        counts.busy_ns.push_back(ns_of(of.busy_ticks, seen.ticks_per_ns()));
+    }
+    return counts;
+}
+
+void register_columns(nb::module_& module) {
+    nb::class_<PortSeries> ports(module, "PortSeries");
+    yantra::column(ports, "link", &PortSeries::link);
+    yantra::column(ports, "at_ns", &PortSeries::at_ns);
+    yantra::column(ports, "queue_bytes", &PortSeries::queue_bytes);
+    yantra::column(ports, "sent_bytes", &PortSeries::sent_bytes);
+    yantra::column(ports, "paused_ns", &PortSeries::paused_ns);
+    yantra::column(ports, "is_paused", &PortSeries::is_paused);
+    yantra::column(ports, "marks", &PortSeries::marks);
+    yantra::column(ports, "drops", &PortSeries::drops);
+    nb::class_<RateSeries> rates(module, "RateSeries");
+    yantra::column(rates, "message", &RateSeries::message);
+    yantra::column(rates, "at_ns", &RateSeries::at_ns);
+    yantra::column(rates, "bytes_per_ns", &RateSeries::bytes_per_ns);
+    yantra::column(rates, "window_bytes", &RateSeries::window_bytes);
+    nb::class_<SeenMessages> messages(module, "SeenMessages");
+    yantra::column(messages, "source", &SeenMessages::source);
+    yantra::column(messages, "destination", &SeenMessages::destination);
+    yantra::column(messages, "bytes", &SeenMessages::bytes);
+    yantra::column(messages, "start_ns", &SeenMessages::start_ns);
+    yantra::column(messages, "arrived_ns", &SeenMessages::arrived_ns);
+    yantra::column(messages, "acknowledged_ns", &SeenMessages::acknowledged_ns);
+    yantra::column(messages, "alone_ns", &SeenMessages::alone_ns);
+    yantra::column(messages, "resent_bytes", &SeenMessages::resent_bytes);
+    nb::class_<LinkCounts> counts(module, "LinkCounts");
+    yantra::column(counts, "link", &LinkCounts::link);
+    yantra::column(counts, "packets", &LinkCounts::packets);
+    yantra::column(counts, "bytes", &LinkCounts::bytes);
+    yantra::column(counts, "queue_max_bytes", &LinkCounts::queue_max_bytes);
+    yantra::column(counts, "pauses", &LinkCounts::pauses);
+    yantra::column(counts, "resumes", &LinkCounts::resumes);
+    yantra::column(counts, "marks", &LinkCounts::marks);
+    yantra::column(counts, "drops", &LinkCounts::drops);
+    yantra::column(counts, "paused_ns", &LinkCounts::paused_ns);
+    yantra::column(counts, "busy_ns", &LinkCounts::busy_ns);
+}
+
+}  // namespace
+
+void register_seen_packets(nb::module_& module) {
+    register_columns(module);
+    nb::class_<packet::Seen>(module, "SeenPackets")
+        .def_prop_ro("looks", &packet::Seen::looks)
+        .def_prop_ro("every_ns", [](const packet::Seen& seen) {
+            return ns_of(seen.ports().every(), seen.ticks_per_ns());
+        })
+        .def_prop_ro("totals", [](const packet::Seen& seen) { return seen.totals(); })
+        .def("ports", &port_series)
+        .def("rates", &rate_series)
+        .def("messages", &messages_of)
+        .def("counts", &link_counts);
+}
+
+}  // namespace yantra

@@ -1,0 +1,202 @@
+// Seen: what a run of packets leaves to look at: ports and rates over time, and each flow from end to end.
+//
+// Ports and rates are samples (network/packet/samples.hpp), flows are rows of 64 bytes, counts of ports are those
+// that the ports keep anyway. Times are ticks of the simulator, of which there are `ticks_per_ns`.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "base/blocks.hpp"
+#include "base/types.hpp"
+#include "network/packet/port.hpp"
+#include "network/packet/samples.hpp"
+#include "network/packet/sender.hpp"
+
+namespace yantra::packet {
+
+// A port and what it has done so far.
+struct PortRow {
+    u64 tick = 0;
+    u64 sent_bytes = 0;    // with headers, of packets whose transmission has begun
+    u64 paused_ticks = 0;
+    u64 paused_since = ~u64{0};   // that: it is not
+    u32 queue_bytes = 0;   // that wait, up to 4 GB
+    u32 subject = none;    // link
+    u32 marks = 0;
+    u32 drops = 0;         // of what came over the link
+
+    bool is_paused() const { return paused_since != ~u64{0}; }
+    void at(u64 now) {
+        tick = now;
+        paused_ticks += is_paused() && now > paused_since ? now - paused_since : 0;
+    }
+};
+
+// What a flow may send.
+struct RateRow {
+    u64 tick = 0;
+    u64 bits_per_s = 0;
+    u64 window_bytes = 0;  // 0 for none
+    u32 subject = none;    // row of the flow
+
+    void at(u64 now) { tick = now; }
+};
+
+struct SeenFlow {
+    u32 source = none;     // as the caller numbers them
+    u32 destination = none;
+    u64 bytes = 0;
+    u64 start = 0;
+    u64 arrived = ~u64{0}; // the receiver had all of it
+    u64 completed = ~u64{0};   // the sender had the last ACK
+    u64 alone = 0;         // ticks from start to arrival, alone at the rate of the line and with no scheme's headers
+    u64 resent = 0;        // bytes
+};
+
+struct Totals {
+    u64 packets = 0;       // sent by any port
+    u64 data_packets = 0;
+    u64 acks = 0;
+    u64 nacks = 0;
+    u64 marked_acks = 0;
+    u64 drops = 0;
+    u64 timeouts = 0;
+};
+
+struct PortCount {
+    u64 packets = 0;
+    u64 bytes = 0;
+    u64 queue_max_bytes = 0;
+    u64 pauses = 0;
+    u64 resumes = 0;
+    u64 marks = 0;
+    u64 drops = 0;
+    u64 paused_ticks = 0;
+    u64 busy_ticks = 0;
+};
+
+inline PortCount count_of(const Port& port, u64 now) {
+    const u64 open = port.is_paused ? now - port.paused_since : 0;
+    return {port.packets, port.sent_bytes, port.queue_max, port.pauses,           port.resumes,
+            port.marks,   port.drops,      port.paused_ticks + open, port.busy_ticks};
+}
+
+inline constexpr std::size_t most_samples = std::size_t{1} << 18;
+inline constexpr std::size_t most_changes = std::size_t{1} << 25;   // 1.6 GB
+inline constexpr double first_every_ns = 100.0;
+
+class Seen {
+public:
+    explicit Seen(const Settings& settings)
+        : looks_(settings.look != Look::nothing),
+          ticks_per_ns_(settings.ticks_per_ns()),
+          ports_(every_of(settings), most_rows(settings)),
+          rates_(every_of(settings), most_rows(settings)) {}
+
+    bool looks() const { return looks_; }
+    u64 ticks_per_ns() const { return ticks_per_ns_; }
+    const Samples<PortRow>& ports() const { return ports_; }
+    const std::vector<PortRow>& present() const { return present_; }
+    const Samples<RateRow>& rates() const { return rates_; }
+    const Blocks<SeenFlow>& flows() const { return flows_; }
+    const std::vector<PortCount>& counts() const { return counts_; }
+    const Totals& totals() const { return totals_; }
+
+    // From now on a port, or a sender, is looked at.
+    void begin(Port& port, u32 link, u64 now) {
+        if (looks_) {
+            port.next_look = ports_.begin(link, now);
+        }
+    }
+    u32 begin(const SeenFlow& flow) {
+        flows_.push_back(flow);
+        return static_cast<u32>(flows_.size() - 1);
+    }
+    void begin(Sender& sender, u64 now) {
+        if (looks_) {
+            sender.next_look = rates_.begin(sender.seen, now);
+        }
+    }
+
+    // They are about to change, and are to be looked at before.
+    void note(Port& port, u32 link, u64 now) {
+        if (ports_.every() == 0 && port.is_as_noted()) {
+            port.next_look = ports_.pass(link, now);
+            return;
+        }
+        port.next_look = ports_.note(row_of(port, link), now);
+        port.is_noted();
+    }
+    void note(Sender& sender, u64 now) {
+        sender.next_look = rates_.note(row_of(sender), now);
+        sender.was_looked_at = true;
+    }
+
+    void arrived(const Sender& sender, u64 now) {
+        if (looks_) {
+            flows_[sender.seen].arrived = now;
+        }
+    }
+    void completed(Sender& sender, u64 now) {
+        if (!looks_) {
+            return;
+        }
+        SeenFlow& flow = flows_[sender.seen];
+        flow.completed = now;
+        flow.resent = sender.resent;
+        if (sender.was_looked_at || sender.rate != sender.line_rate) {
+            rates_.end(row_of(sender), now);
+        }
+        sender.next_look = ~u64{0};
+    }
+    // Takes what all are now.
+    void update(const std::vector<Port>& ports, const Totals& totals, u64 now) {
+        totals_ = totals;
+        counts_.clear();
+        present_.clear();
+        for (u32 link = 0; link < ports.size(); ++link) {
+            counts_.push_back(count_of(ports[link], now));
+            if (looks_ && ports[link].packets > 0) {
+                present_.push_back(ports_.present(row_of(ports[link], link), now));
+            }
+        }
+    }
+
+private:
+    static std::size_t most_rows(const Settings& settings) {
+        return settings.look == Look::changes ? most_changes : most_samples;
+    }
+    static u64 every_of(const Settings& settings) {
+        if (settings.look == Look::changes) {
+            return 0;
+        }
+        const double ns = settings.look_every_ns > 0.0 ? settings.look_every_ns : first_every_ns;
+        return std::max<u64>(1, static_cast<u64>(ns * static_cast<double>(settings.ticks_per_ns()) + 0.5));
+    }
+    static u32 saturated(u64 value) { return static_cast<u32>(std::min<u64>(value, none)); }
+    static PortRow row_of(const Port& port, u32 link) {
+        return {0,
+                port.sent_bytes,
+                port.paused_ticks,
+                port.is_paused ? port.paused_since : ~u64{0},
+                saturated(port.queue_bytes),
+                link,
+                saturated(port.marks),
+                saturated(port.drops)};
+    }
+    static RateRow row_of(const Sender& sender) {
+        return {0, sender.rate, sender.window_now, sender.seen};
+    }
+
+    bool looks_;
+    u64 ticks_per_ns_;
+    Samples<PortRow> ports_;
+    Samples<RateRow> rates_;
+    Blocks<SeenFlow> flows_;
+    std::vector<PortCount> counts_;   // by link
+    std::vector<PortRow> present_;    // behind the rows of `ports_`
+    Totals totals_;
+};
+
+}  // namespace yantra::packet

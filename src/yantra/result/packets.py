@@ -1,0 +1,247 @@
+"""What a run over the packet network leaves to look at: ports, queues, rates, messages, slowdowns.
+
+Samples of queues and rates are taken every `look_every` of the network, or at every change
+(docs/concepts/packet-network.md); a sample is the state before anything else of its moment. Links
+are named by their row in `Result.links`, messages counted in the order in which they were sent. On
+other networks all tables are empty.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from yantra.base.units import format_size, format_time
+from yantra.result.link_load import LinkName
+from yantra.result.slowdowns import PERCENTILES, by_size, slowdown
+from yantra.result.table import Column, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from yantra import _core
+
+_COUNTED = ("packets", "bytes", "queue_max_bytes", "pauses")
+_TOTALS = ("packets", "data_packets", "acks", "nacks", "marked_acks", "drops", "timeouts")
+
+
+class Packets:
+    """The tables of a run over the packet network; empty ones for any other."""
+
+    def __init__(self, seen: _core.SeenPackets | None, name_of: Callable[[int], LinkName]) -> None:
+        """Keep what was seen, None for nothing, and what the link of a number is called."""
+        self._seen = seen
+        self._name_of = name_of
+
+    @cached_property
+    def names(self) -> list[LinkName]:
+        """What the links of `ports` are called."""
+        return [self._name_of(link) for link in self._numbers.tolist()]
+
+    @cached_property
+    def ports(self) -> Table:
+        """A row for each port that sent anything, named by the link it feeds, and what it did.
+
+        `pauses` are those that it obeyed, `drops` what came over its link and found no room.
+        """
+        counts = self._columns("counts")
+        rows = np.arange(len(self._numbers))
+        columns: dict[str, Column] = self._named(rows)
+        columns |= {name: _whole(counts, name) for name in _COUNTED}
+        columns["paused_ns"] = _real(counts, "paused_ns")
+        columns |= {name: _whole(counts, name) for name in ("marks", "drops")}
+        columns["busy_ns"] = _real(counts, "busy_ns")
+        return Table("packet_ports", len(rows), columns)
+
+    @cached_property
+    def queues(self) -> Table:
+        """A row for each port and sample: the bytes that wait there, and what it did up to then.
+
+        `paused` is 1 while it may not send data. `sent_bytes`, with headers, `paused_ns`, `marks`
+        and `drops` count from the start of the run. What a row says holds until the next of its
+        port.
+        """
+        series = self._columns("ports", "link")
+        rows = np.searchsorted(self._numbers, series["link"])
+        columns: dict[str, Column] = self._named(rows)
+        columns["at_ns"] = _real(series, "at_ns")
+        columns["queue_bytes"] = _whole(series, "queue_bytes")
+        columns["sent_bytes"] = _whole(series, "sent_bytes")
+        columns["paused"] = _whole(series, "is_paused")
+        columns["paused_ns"] = _real(series, "paused_ns")
+        columns |= {name: _whole(series, name) for name in ("marks", "drops")}
+        return Table("packet_queues", len(rows), columns)
+
+    @cached_property
+    def rates(self) -> Table:
+        """A row for each message and sample of the rate and window that its sender may use.
+
+        A message without rows has the rate of its link all the time. `window_bytes` is 0 for none.
+        """
+        series = self._columns("rates", "message")
+        sent = series["message"]
+        columns: dict[str, Column] = {
+            "message": ("whole", sent.tolist),
+            "sender": ("whole", self._of_messages("source", sent)),
+            "receiver": ("whole", self._of_messages("destination", sent)),
+            "at_ns": _real(series, "at_ns"),
+            "bytes_per_ns": _real(series, "bytes_per_ns"),
+            "window_bytes": _whole(series, "window_bytes"),
+        }
+        return Table("packet_rates", len(sent), columns)
+
+    @cached_property
+    def messages(self) -> Table:
+        """A row for each message in the order of sending: completion, and slowdown over alone.
+
+        `arrived_ns` is when the receiver had its last byte, `fct_ns` counts up to then from
+        `start_ns`; `acknowledged_ns` is when the sender had the last ACK. Alone it takes the
+        latencies, a packet on each link, and the others behind it on the narrowest.
+        """
+        of = self._messages
+        every = np.arange(len(of["bytes"]))
+        columns: dict[str, Column] = {
+            "message": ("whole", every.tolist),
+            "sender": _whole(of, "source"),
+            "receiver": _whole(of, "destination"),
+            "bytes": _whole(of, "bytes"),
+            "start_ns": _real(of, "start_ns"),
+            "arrived_ns": _real(of, "arrived_ns"),
+            "acknowledged_ns": _real(of, "acknowledged_ns"),
+            "fct_ns": ("real", lambda: _or_none(self._fct_ns)),
+            "alone_ns": _real(of, "alone_ns"),
+            "slowdown": ("real", lambda: _or_none(slowdown(self._fct_ns, of["alone_ns"]))),
+            "resent_bytes": _whole(of, "resent_bytes"),
+        }
+        return Table("packet_messages", len(every), columns)
+
+    @cached_property
+    def slowdowns(self) -> Table:
+        """Percentiles of slowdown and completion time by size: from each power of ten, and all.
+
+        `from_bytes` is missing in the row of all messages.
+        """
+        through = np.flatnonzero(~np.isnan(self._fct_ns))
+        fct_ns = self._fct_ns[through]
+        slowdowns = slowdown(fct_ns, self._messages["alone_ns"][through])
+        rows = list(by_size(self._messages["bytes"][through], slowdowns, fct_ns))
+        columns: dict[str, Column] = {
+            "from_bytes": (
+                "real",
+                lambda: [None if row[0] is None else 10 ** row[0] for row in rows],
+            ),
+            "messages": ("whole", lambda: [row[1] for row in rows]),
+        }
+        for part, name in ((2, "slowdown_p{}"), (3, "fct_p{}_ns")):
+            columns |= {
+                name.format(percentile): ("real", _percentile(rows, part, at))
+                for at, percentile in enumerate(PERCENTILES)
+            }
+        return Table("packet_slowdowns", len(rows), columns)
+
+    def summary(self) -> dict[str, Any] | None:
+        """Return the counts of the whole run by name; None on another network."""
+        if self._seen is None:
+            return None
+        totals, counts = self._seen.totals, self._columns("counts")
+        found: dict[str, Any] = {name: getattr(totals, name) for name in _TOTALS}
+        found["pauses"] = int(counts["pauses"].sum())
+        found["paused_ns"] = float(counts["paused_ns"].sum())
+        most = counts["queue_max_bytes"]
+        found["queue_max_bytes"] = int(most.max(initial=0))
+        if len(most) and most.max():
+            found["longest_queue"] = self.names[int(most.argmax())].text
+        return found
+
+    @property
+    def every_ns(self) -> float | None:
+        """The time between two samples of queues, 0 where every change is one; None for none."""
+        if self._seen is None or not self._seen.looks:
+            return None
+        return self._seen.every_ns
+
+    def _columns(self, name: str, *order: str) -> dict[str, NDArray[Any]]:
+        """Return columns of the core, stably sorted by one if that is given."""
+        if self._seen is None:
+            return _EMPTY
+        made = getattr(self._seen, name)()
+        fields = [field for field in dir(made) if not field.startswith("_")]
+        columns = {field: np.asarray(getattr(made, field)) for field in fields}
+        if not order:
+            return columns
+        rows = np.lexsort((columns["at_ns"], columns[order[0]]))
+        return {field: values[rows] for field, values in columns.items()}
+
+    @cached_property
+    def _numbers(self) -> NDArray[Any]:
+        return self._columns("counts")["link"]
+
+    @cached_property
+    def _messages(self) -> dict[str, NDArray[Any]]:
+        return self._columns("messages")
+
+    @cached_property
+    def _fct_ns(self) -> NDArray[np.float64]:
+        fct_ns: NDArray[np.float64] = self._messages["arrived_ns"] - self._messages["start_ns"]
+        return fct_ns
+
+    def _of_messages(self, name: str, rows: NDArray[Any]) -> Any:
+        return lambda: self._messages[name][rows].tolist()
+
+    def _named(self, rows: NDArray[Any]) -> dict[str, Column]:
+        """Return the columns that name the link of each row."""
+
+        def part(at: int) -> Any:
+            return lambda: [self.names[row][at] for row in rows.tolist()]
+
+        columns: dict[str, Column] = {"link": ("whole", rows.tolist)}
+        return columns | {name: ("text", part(at)) for at, name in enumerate(LinkName._fields)}
+
+
+class _Nothing(dict[str, "NDArray[Any]"]):
+    """Columns of no rows, whatever their names."""
+
+    def __missing__(self, _name: str) -> NDArray[Any]:
+        return np.zeros(0, np.int64)
+
+
+_EMPTY = _Nothing()
+
+
+def lines(summary: dict[str, Any]) -> list[str]:
+    """Return the counts of a whole run as sentences."""
+    found = [
+        f"{summary['packets']:,} packets crossed a link; {summary['marked_acks']:,} of "
+        f"{summary['acks']:,} ACKs told of a mark, {summary['drops']:,} packets were dropped"
+    ]
+    if summary["pauses"]:
+        paused = format_time(summary["paused_ns"])
+        found.append(f"{summary['pauses']:,} pauses, {paused} over all ports")
+    if "longest_queue" in summary:
+        size = format_size(summary["queue_max_bytes"])
+        found.append(f"the longest queue had {size}, from {summary['longest_queue']}")
+    return found
+
+
+def _whole(columns: dict[str, NDArray[Any]], name: str) -> Column:
+    return "whole", lambda: columns[name].astype(np.int64).tolist()
+
+
+def _real(columns: dict[str, NDArray[Any]], name: str) -> Column:
+    return "real", lambda: _or_none(columns[name])
+
+
+def _or_none(values: NDArray[Any]) -> list[float | None]:
+    """Return real numbers as a list; what has not come is None."""
+    if not np.isnan(values).any():
+        found: list[float | None] = values.tolist()
+        return found
+    return [None if value != value else value for value in values.tolist()]
+
+
+def _percentile(rows: list[Any], part: int, at: int) -> Any:
+    return lambda: [row[part][at] for row in rows]
