@@ -26,7 +26,7 @@ PYTHON_LAYERS = [
     ("export", "demo"),
     ("explain", "accuracy"),
     ("explore",),
-    ("kinds",),
+    ("kinds", "service"),
     ("cli",),
     ("collect", "__main__"),
 ]

@@ -34,6 +34,7 @@ COMMANDS = {
     "microbench": "Measure kernels of the GPU of this machine, for calibrate.",
     "chakra": "Link, convert and look at execution traces.",
     "astra-sim": "Run ASTRA-sim's inputs and print ASTRA-sim's lines.",
+    "service": "Answer the API of ASTRA-sim Service over gRPC.",
     "new": "Write a plug-in to begin with: a topology, an algorithm, a model.",
     "contract": "Check a plug-in against the laws of its kind.",
     "demo": "Run four examples.",

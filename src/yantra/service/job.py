@@ -1,0 +1,82 @@
+"""The process that runs one configuration: `python -P -m yantra.service.job`.
+
+It imports what a run needs, then waits for one line of JSON on its standard input: a run then takes
+milliseconds. What it prints goes to simulation.log in the folder of results, which is also its
+working directory. Its memory, its processor time and the size of what it writes are limited by the
+kernel; the server limits its time on the wall.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+from typing import Any
+
+from yantra.base.errors import YantraError, internal_error
+from yantra.base.memory import limited
+from yantra.compile import compile
+from yantra.export import astra_sim_log
+from yantra.run.simulate import run
+from yantra.service import flow_times, scenarios
+
+LOG = "simulation.log"
+RANKS = "ranks.csv"
+_MOST_WRITTEN = 4 << 30
+_GRACE_S = 5  # of processor time beyond the limit on the wall, for the start of the process
+
+
+def main() -> int:
+    """Run the configuration that comes on standard input; return the exit status."""
+    text = sys.stdin.readline()
+    if not text:
+        return 0
+    order = json.loads(text)
+    os.chdir(order["results"])
+    log = os.open(LOG, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_MOST_WRITTEN, _MOST_WRITTEN))
+    seconds = int(order["time_limit_s"]) + _GRACE_S
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    try:
+        with limited(order["memory_limit"]):
+            _run(order)
+    except YantraError as error:
+        return _failed(error)
+    except Exception as error:
+        return _failed(internal_error(error))
+    return 0
+
+
+def _failed(error: YantraError) -> int:
+    sys.stdout.write(f"error: {error}\n")
+    sys.stdout.flush()
+    return error.exit_code
+
+
+def _run(order: dict[str, Any]) -> None:
+    scenario, warnings = scenarios.read(order["backend"], order["options"])
+    model = compile(scenario)
+    for text in (*order["warnings"], *warnings, *model.warnings):
+        sys.stdout.write(f"warning: {text}\n")
+    records = order["backend"] == "ns3"
+    # As `yantra astra-sim`: the log tells which rank finishes first within a tick.
+    result = run(model, fold="off", record=records)
+    now = astra_sim_log.stamp()
+    for line in astra_sim_log.lines(result):
+        if line.level != "debug":
+            sys.stdout.write(f"{line.text(now)}\n")
+    if scenario.track_local_memory:
+        from yantra.export.local_memory import write_traces
+
+        write_traces(result)
+    result.to_csv(RANKS, "ranks")
+    if records:
+        flow_times.write(result, flow_times.NAME)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
