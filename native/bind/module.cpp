@@ -23,6 +23,7 @@ NB_MODULE(_core, module) {
     yantra::register_flows(module);
     yantra::register_packets(module);
     yantra::register_seen_packets(module);
+    yantra::register_noc(module);
     yantra::register_networks(module);
     yantra::register_jobs(module);
     yantra::register_schedules(module);

@@ -16,6 +16,7 @@ void register_fabric(nanobind::module_& module);
 void register_flows(nanobind::module_& module);
 void register_packets(nanobind::module_& module);
 void register_seen_packets(nanobind::module_& module);
+void register_noc(nanobind::module_& module);
 void register_networks(nanobind::module_& module);
 void register_jobs(nanobind::module_& module);
 void register_schedules(nanobind::module_& module);

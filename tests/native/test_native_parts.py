@@ -43,6 +43,8 @@ IN_A_RUN = [
     "network/flow",
     "network/packet",
     "network/packet/cc",
+    "network/noc",
+    "network/noc/routing",
     "network",
     "transport",
     "memory",

@@ -1,0 +1,89 @@
+// Python's view of networks on chip: their settings, and how they do under synthetic traffic.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bind/parts.hpp"
+#include "network/noc/load.hpp"
+#include "network/noc/router.hpp"
+#include "network/noc/routing.hpp"
+#include "network/noc/settings.hpp"
+#include "network/noc/traffic.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace yantra {
+
+namespace {
+
+using Names = std::vector<std::pair<std::string, std::string>>;
+
+// Name and help of each.
+template <class Kind>
+Names names_of(const std::vector<Kind>& kinds) {
+    Names names;
+    for (const Kind& kind : kinds) {
+        names.emplace_back(kind.name, kind.help);
+    }
+    return names;
+}
+
+// By dimension: its size, whether it is a ring, and the cycles of its channels.
+noc::Settings noc_settings(const std::vector<std::tuple<u32, bool, u32>>& dimensions, u32 nodes_per_router,
+                           const std::string& router, const std::string& routing, u32 vcs, u32 buffer_flits,
+                           u32 packet_flits, u32 router_cycles, u64 seed) {
+    noc::Settings made{{}, nodes_per_router, router, routing, vcs, buffer_flits, packet_flits, router_cycles, seed};
+    for (const auto& [size, wraps, link_cycles] : dimensions) {
+        made.dimensions.push_back({size, wraps, link_cycles});
+    }
+    noc::check(made);
+    noc::find_routing(routing)->make(noc::Shape(made.dimensions, nodes_per_router), vcs);
+    return made;
+}
+
+void register_points(nb::module_& module) {
+    nb::class_<noc::LoadOptions>(module, "NocLoadOptions")
+        .def(nb::init<std::string, u32, u64, u32, u32, double>(), nb::kw_only(), "traffic"_a, "hotspot"_a,
+             "sample_cycles"_a, "warmup_samples"_a, "most_samples"_a, "unstable_cycles"_a);
+    nb::class_<noc::LoadPoint>(module, "NocLoadPoint")
+        .def_ro("rate", &noc::LoadPoint::rate)
+        .def_ro("accepted", &noc::LoadPoint::accepted)
+        .def_ro("packet_latency", &noc::LoadPoint::packet_latency)
+        .def_ro("network_latency", &noc::LoadPoint::network_latency)
+        .def_ro("latency_p50", &noc::LoadPoint::latency_p50)
+        .def_ro("latency_p99", &noc::LoadPoint::latency_p99)
+        .def_ro("latency_most", &noc::LoadPoint::latency_most)
+        .def_ro("routers", &noc::LoadPoint::routers)
+        .def_ro("is_stable", &noc::LoadPoint::is_stable)
+        .def_ro("packets", &noc::LoadPoint::packets)
+        .def_ro("cycles", &noc::LoadPoint::cycles)
+        .def_ro("flit_hops", &noc::LoadPoint::flit_hops);
+}
+
+}  // namespace
+
+void register_noc(nb::module_& module) {
+    nb::class_<noc::Settings>(module, "NocSettings");
+    register_points(module);
+    module.def("noc_settings", &noc_settings, nb::kw_only(), "dimensions"_a, "nodes_per_router"_a, "router"_a,
+               "routing"_a, "vcs"_a, "buffer_flits"_a, "packet_flits"_a, "router_cycles"_a, "seed"_a);
+    module.def("noc_routings", [] { return names_of(noc::routings()); });
+    module.def("noc_routers", [] { return names_of(noc::routers()); });
+    module.def("noc_traffics", [] { return names_of(noc::traffics()); });
+    module.def("measure_noc", &noc::measure, nb::call_guard<nb::gil_scoped_release>(), "settings"_a, "options"_a,
+               "rate"_a);
+    module.def("noc_zero_load_latency", &noc::zero_load_latency, nb::call_guard<nb::gil_scoped_release>(),
+               "settings"_a, "options"_a);
+    module.def("noc_saturation", [](const noc::Settings& settings, const noc::LoadOptions& options, double within) {
+        const noc::Saturation found = noc::saturation(settings, options, within);
+        return std::pair(found.stable, found.unstable);
+    }, nb::call_guard<nb::gil_scoped_release>(), "settings"_a, "options"_a, "within"_a);
+}
+
+}  // namespace yantra

@@ -1,0 +1,293 @@
+// Channels: the buffers of all routers, the channels between them and the credits that come back.
+//
+// What every kind of router works on. Input VCs have private buffers. A flit that leaves takes a slot of the buffer
+// behind the channel, and its credit comes back when it leaves that buffer. Everything has a number: a port of a router
+// is `router * ports + port`, and a VC of it is that times `vcs` plus the VC. An output VC has the number of the port that
+// it leaves by; those of the sources follow the routers'. Flat arrays and words of bits, since all is looked at every
+// cycle. Trade-off: 64 VCs and 64 ports at most.
+#pragma once
+
+#include <bit>
+#include <vector>
+
+#include "base/pool.hpp"
+#include "base/types.hpp"
+#include "engine/rng.hpp"
+#include "network/noc/packet.hpp"
+#include "network/noc/router.hpp"
+#include "network/noc/routing.hpp"
+#include "network/noc/settings.hpp"
+#include "network/noc/shape.hpp"
+
+namespace yantra::noc {
+
+// The first bit at or after `from`, going round. Precondition: some bit is set.
+inline u32 first_from(u64 bits, u32 from) {
+    const u64 rest = bits >> from << from;
+    return static_cast<u32>(std::countr_zero(rest != 0 ? rest : bits));
+}
+
+// Of the VCs of a port, as bits: those with a head that has no route yet, those with a route and no output VC, and those
+// with an output VC and a flit.
+struct PortState {
+    u64 to_route = 0;
+    u64 to_allocate = 0;
+    u64 to_switch = 0;
+
+    bool is_idle() const { return (to_route | to_allocate | to_switch) == 0; }
+};
+
+struct InputVc {
+    u32 first = 0;         // slot of the flit in front
+    u32 flits = 0;
+    u32 offers = 0;        // how many
+    u16 out_port = 0;
+    u16 out_vc = 0;
+    bool is_held = false;  // by the packet in front, with an output VC
+    u64 since = 0;         // cycle in which what is in front came there
+};
+
+// Of a port that flits leave by, as bits of its VCs.
+struct OutputPort {
+    u64 free = 0;          // no packet has it
+    u64 credits = 0;       // a slot is free behind it
+    u64 to_drain = 0;      // its tail has left, and it is free when the buffer behind is empty
+};
+
+class Channels {
+public:
+    Channels(const Settings& settings, const Shape& shape);
+
+    const Shape& shape() const { return shape_; }
+    u32 vcs() const { return vcs_; }
+    u32 ports() const { return ports_; }
+    u64 now() const { return now_; }
+    u32 port_index(u32 router, u32 port) const { return router * ports_ + port; }
+    u32 vc_index(u32 port_index, u32 vc) const { return port_index * vcs_ + vc; }
+    u32 source_port(u32 node) const { return shape_.routers() * ports_ + node; }
+
+    PortState& state(u32 port_index) { return states_[port_index]; }
+    const PortState& state(u32 port_index) const { return states_[port_index]; }
+    InputVc& input(u32 vc_index) { return inputs_[vc_index]; }
+    const InputVc& input(u32 vc_index) const { return inputs_[vc_index]; }
+    OutputPort& output(u32 port_index) { return outputs_[port_index]; }
+    const OutputPort& output(u32 port_index) const { return outputs_[port_index]; }
+    const Offer* offers(u32 vc_index) const { return &offers_[std::size_t{vc_index} * most_offers_]; }
+    u32 owner(u32 vc_index) const { return owners_[vc_index]; }   // input VC of the same router
+    u32 far_end(u32 port_index) const { return far_ends_[port_index]; }
+    Flit front(u32 vc_index) const {
+        return flits_[std::size_t{vc_index} * buffer_flits_ + inputs_[vc_index].first];
+    }
+    Pool<Packet>& packets() { return packets_; }
+    const Pool<Packet>& packets() const { return packets_; }
+
+    // The ports of a router at which something waits, as bits.
+    u64 busy_ports(u32 router) const { return busy_ports_[router]; }
+    // The routers that have something to do; step_done() lets those go to sleep that have nothing left.
+    const std::vector<u32>& awake() const { return awake_; }
+    void step_done();
+    // After a cycle of a router.
+    void settle(u32 router, u64 ports);
+
+    // Finds the offers for the head in front of an input VC, which waits for an output VC from then on.
+    void route(u32 router, u32 port, u32 vc);
+    // Gives an output VC to the packet in front of an input VC.
+    void take(u32 input, u32 port_index, u32 out_vc);
+    // Sends the flit in front through the switch. Precondition: its output VC has a credit.
+    void cross(u32 router, u32 port, u32 vc);
+    // A flit of a source, into a VC of its router.
+    void inject(u32 node, Flit flit, u32 vc);
+
+    // Begins a cycle: what arrives in it. Flits that reach their nodes go to `eject`, with the number of the node.
+    template <class Eject>
+    void begin_cycle(Eject&& eject);
+    void end_cycle() { ++now_; }
+    // Moves the clock over cycles in which nothing happens. Precondition: is_quiet().
+    void skip_to(u64 cycle);
+    // Nothing is in any buffer or on any channel; credits that are on their way do not count for skip_to().
+    bool is_empty() const { return flits_inside_ == 0; }
+    bool is_quiet() const { return flits_inside_ == 0 && moving_ == 0; }
+
+    u64 flits_inside() const { return flits_inside_; }
+    u64 flit_hops() const { return flit_hops_; }      // flits through routers
+    u64 crossed(u32 port_index) const { return crossed_[port_index]; }
+    u64 packets_crossed(u32 port_index) const { return packets_crossed_[port_index]; }
+    u64 last_progress() const { return last_progress_; }
+    // After so many cycles without progress nothing is on its way any more.
+    u64 patience() const { return slots_.size() + 2; }
+
+private:
+    // What comes in one cycle.
+    struct Arrival {
+        u32 vc_index;
+        Flit flit;
+    };
+    struct Slot {
+        std::vector<Arrival> flits;
+        std::vector<Arrival> ejected;     // by output VC
+        std::vector<u32> credits;         // output VCs
+    };
+
+    Slot& in(u32 cycles) { return slots_[(now_ + cycles) & (slots_.size() - 1)]; }
+    void arrive(const Arrival& arrival);
+    void return_credit(u32 vc_index);
+    void use_credit(u32 port_index, u32 vc);
+    void wake(u32 router);
+
+    const Shape& shape_;
+    const u32 vcs_;
+    const u32 ports_;
+    const u32 buffer_flits_;
+    const RouterTimes times_;
+    std::unique_ptr<Routing> routing_;
+    const u32 most_offers_;
+    const bool takes_empty_vcs_;
+    Rng random_;
+    u64 now_ = 0;
+
+    std::vector<PortState> states_;        // by port
+    std::vector<OutputPort> outputs_;      // by port, then by node: the sources
+    std::vector<u32> used_;                // by port: slots taken behind it, of all VCs
+    std::vector<u32> far_ends_;            // by port: the port at the other end of its channel, or none
+    std::vector<u32> upstream_;            // by port: that whose credits it returns
+    std::vector<u32> out_cycles_;          // by port: from the switch to where its channel ends
+    std::vector<u32> credit_cycles_;       // by port: until the credit of an input port is back
+    std::vector<u64> crossed_;             // by port: flits that left by it
+    std::vector<u64> packets_crossed_;
+    std::vector<InputVc> inputs_;          // by VC
+    std::vector<Offer> offers_;            // by VC
+    std::vector<u32> owners_;              // by output VC: the input VC that has it
+    std::vector<u32> slots_taken_;         // by output VC, then by those of the sources
+    std::vector<Flit> flits_;              // by VC: a ring of slots
+    std::vector<u64> busy_ports_;          // by router
+    std::vector<u8> is_awake_;             // by router
+    std::vector<u32> awake_;
+    Pool<Packet> packets_;
+    std::vector<Slot> slots_;
+    u64 flits_inside_ = 0;
+    u64 moving_ = 0;                       // entries of the slots
+    u64 flit_hops_ = 0;
+    u64 last_progress_ = 0;
+};
+
+inline void Channels::wake(u32 router) {
+    if (is_awake_[router] == 0) {
+        is_awake_[router] = 1;
+        awake_.push_back(router);
+    }
+}
+
+inline void Channels::use_credit(u32 port_index, u32 vc) {
+    if (++slots_taken_[vc_index(port_index, vc)] == buffer_flits_) {
+        outputs_[port_index].credits &= ~(u64{1} << vc);
+    }
+}
+
+inline void Channels::return_credit(u32 vc_index) {
+    const u32 port = vc_index / vcs_;
+    const u64 bit = u64{1} << vc_index % vcs_;
+    OutputPort& output = outputs_[port];
+    output.credits |= bit;
+    --slots_taken_[vc_index];
+    if (port < used_.size()) {
+        --used_[port];
+    }
+    if ((output.to_drain & bit) != 0 && slots_taken_[vc_index] == 0) {
+        output.to_drain &= ~bit;
+        output.free |= bit;
+    }
+}
+
+inline void Channels::arrive(const Arrival& arrival) {
+    InputVc& input = inputs_[arrival.vc_index];
+    u32 slot = input.first + input.flits;
+    slot = slot >= buffer_flits_ ? slot - buffer_flits_ : slot;
+    flits_[std::size_t{arrival.vc_index} * buffer_flits_ + slot] = arrival.flit;
+    if (++input.flits > 1) {
+        return;
+    }
+    const u32 port = arrival.vc_index / vcs_;
+    const u64 bit = u64{1} << arrival.vc_index % vcs_;
+    PortState& state = states_[port];
+    (input.is_held ? state.to_switch : state.to_route) |= bit;
+    input.since = now_;
+    const u32 router = port / ports_;
+    busy_ports_[router] |= u64{1} << port % ports_;
+    wake(router);
+}
+
+template <class Eject>
+void Channels::begin_cycle(Eject&& eject) {
+    Slot& slot = in(0);
+    moving_ -= slot.flits.size() + slot.ejected.size() + slot.credits.size();
+    for (const u32 vc_index : slot.credits) {
+        return_credit(vc_index);
+    }
+    for (const Arrival& arrival : slot.flits) {
+        arrive(arrival);
+    }
+    for (std::size_t at = 0; at < slot.ejected.size(); ++at) {
+        const auto [vc_index, flit] = slot.ejected[at];
+        const u32 port = vc_index / vcs_;
+        in(2).credits.push_back(vc_index);   // the channel back, and the cycle to send it
+        ++moving_;
+        --flits_inside_;
+        const u32 node = port / ports_ * shape_.nodes_per_router() + port % ports_ - shape_.first_local();
+        eject(node, flit);
+    }
+    slot.flits.clear();
+    slot.ejected.clear();
+    slot.credits.clear();
+}
+
+inline void Channels::take(u32 input, u32 port_index, u32 out_vc) {
+    InputVc& taker = inputs_[input];
+    taker.out_port = static_cast<u16>(port_index % ports_);
+    taker.out_vc = static_cast<u16>(out_vc);
+    taker.is_held = true;
+    taker.since = now_;
+    outputs_[port_index].free &= ~(u64{1} << out_vc);
+    owners_[vc_index(port_index, out_vc)] = input;
+    last_progress_ = now_;
+}
+
+inline void Channels::cross(u32 router, u32 port, u32 vc) {
+    const u32 in_port = port_index(router, port);
+    const u32 in_vc = vc_index(in_port, vc);
+    InputVc& input = inputs_[in_vc];
+    const Flit flit = flits_[std::size_t{in_vc} * buffer_flits_ + input.first];
+    input.first = input.first + 1 == buffer_flits_ ? 0 : input.first + 1;
+    --input.flits;
+    input.since = now_;
+    const u32 out = port_index(router, input.out_port);
+    const u32 out_vc = vc_index(out, input.out_vc);
+    use_credit(out, input.out_vc);
+    ++used_[out];
+    ++crossed_[out];
+    const u32 far = far_ends_[out];
+    if (far == none) {
+        in(out_cycles_[out]).ejected.push_back({out_vc, flit});
+    } else {
+        in(out_cycles_[out]).flits.push_back({vc_index(far, input.out_vc), flit});
+    }
+    in(credit_cycles_[in_port]).credits.push_back(vc_index(upstream_[in_port], vc));
+    moving_ += 2;
+    ++flit_hops_;
+    last_progress_ = now_;
+    if (flit.is_head()) {
+        ++packets_[flit.packet()].routers;
+        ++packets_crossed_[out];
+    }
+    PortState& state = states_[in_port];
+    const u64 bit = u64{1} << vc;
+    if (flit.is_tail()) {
+        (takes_empty_vcs_ ? outputs_[out].to_drain : outputs_[out].free) |= u64{1} << input.out_vc;
+        input.is_held = false;
+        state.to_switch &= ~bit;
+        state.to_route |= input.flits > 0 ? bit : 0;
+    } else if (input.flits == 0) {
+        state.to_switch &= ~bit;
+    }
+}
+
+}  // namespace yantra::noc

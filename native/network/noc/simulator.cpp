@@ -1,0 +1,248 @@
+#include "network/noc/simulator.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/ensure.hpp"
+#include "base/unsupported.hpp"
+
+namespace yantra::noc {
+
+namespace {
+
+constexpr u64 cycles_between_looks = u64{1} << 16;   // for flits that do not move while others do
+
+const Settings& checked(const Settings& settings) {
+    check(settings);
+    return settings;
+}
+
+}  // namespace
+
+Simulator::Simulator(const Settings& settings, Observer& observer)
+    : shape_(checked(settings).dimensions, settings.nodes_per_router),
+      packet_flits_(settings.packet_flits),
+      times_(find_router(settings.router)->times(settings.router_cycles)),
+      observer_(observer),
+      channels_(settings, shape_),
+      router_(find_router(settings.router)->make(channels_)),
+      sources_(shape_.nodes()) {}
+
+void Simulator::send(u32 source, u32 destination, u64 flits, u32 tag, u64 created) {
+    ensure(source < sources_.size() && destination < sources_.size(), "a node of another network");
+    ensure(flits > 0 && created <= now(), "flits that are not there yet");
+    Source& of = sources_[source];
+    of.messages.push_back({destination, tag, flits, created});
+    flits_under_way_ += flits;
+    created_under_way_ += flits * created;
+    if (!of.is_busy) {
+        of.is_busy = true;
+        busy_sources_.push_back(source);
+    }
+}
+
+void Simulator::step() {
+    channels_.begin_cycle([this](u32 node, Flit flit) { eject(node, flit); });
+    std::size_t kept = 0;
+    for (std::size_t at = 0; at < busy_sources_.size(); ++at) {
+        const u32 node = busy_sources_[at];
+        Source& source = sources_[node];
+        step_source(node, source);
+        source.is_busy = !source.messages.empty();
+        if (source.is_busy) {
+            busy_sources_[kept++] = node;
+        }
+    }
+    busy_sources_.resize(kept);
+    router_->step();
+    check_progress();
+    channels_.end_cycle();
+}
+
+void Simulator::begin_packet(u32 node, Source& source) {
+    Message& message = source.messages.front();
+    const auto flits = static_cast<u32>(std::min<u64>(message.flits_left, packet_flits_));
+    source.packet = channels_.packets().take_as_left();
+    channels_.packets()[source.packet] =
+        {message.created, now(), node, message.destination, flits, flits, message.tag, 0, 0};
+    source.flits_left = flits;
+    source.has_vc = false;
+    message.flits_left -= flits;
+}
+
+// The VC in turn that is free and has a slot.
+bool Simulator::find_vc(u32 node, Source& source) {
+    const OutputPort& port = channels_.output(channels_.source_port(node));
+    const u64 ready = port.free & port.credits;
+    if (ready == 0) {
+        return false;
+    }
+    source.vc = first_from(ready, source.vc + 1 >= channels_.vcs() ? 0 : source.vc + 1);
+    source.has_vc = true;
+    channels_.packets()[source.packet].injected = now();
+    return true;
+}
+
+void Simulator::step_source(u32 node, Source& source) {
+    if (source.packet == none) {
+        begin_packet(node, source);
+    }
+    if (!source.has_vc ? !find_vc(node, source)
+                       : (channels_.output(channels_.source_port(node)).credits >> source.vc & 1U) == 0) {
+        return;
+    }
+    const Packet& packet = channels_.packets()[source.packet];
+    const bool is_head = source.flits_left == packet.flits;
+    const bool is_tail = --source.flits_left == 0;
+    channels_.inject(node, {source.packet, is_head, is_tail}, source.vc);
+    if (is_tail) {
+        source.packet = none;
+        const auto [destination, tag, flits_left, created] = source.messages.front();
+        if (flits_left == 0) {
+            source.messages.pop_front();
+            observer_.departed(tag);
+        }
+    }
+}
+
+void Simulator::eject(u32 node, Flit flit) {
+    Packet& packet = channels_.packets()[flit.packet()];
+    ensure(packet.destination == node, "a flit at a node that it was not sent to");
+    ++flits_arrived_;
+    --flits_under_way_;
+    created_under_way_ -= packet.created;
+    if (--packet.flits_left == 0) {
+        const Packet arrived = packet;
+        channels_.packets().give_back(flit.packet());
+        observer_.arrived(arrived);
+    }
+}
+
+void Simulator::idle_until(u64 cycle) {
+    ensure(is_idle(), "flits on their way when the clock was moved");
+    // What is left are credits on their way back.
+    for (u64 left = channels_.patience(); left > 0 && now() < cycle && !channels_.is_quiet(); --left) {
+        step();
+    }
+    if (now() < cycle) {
+        channels_.skip_to(cycle);
+    }
+}
+
+u64 Simulator::alone_cycles(u32 source, u32 destination, u64 flits) const {
+    const u32 from = shape_.router_of(source);
+    const u32 to = shape_.router_of(destination);
+    const u64 routers = u64{shape_.hops(from, to)} + 1;
+    const u64 in_routers = routers * (times_.before_switch + times_.after_switch + times_.arrival);
+    return 2 + in_routers + shape_.channel_cycles(from, to) + 1 + (flits - 1);
+}
+
+void Simulator::check_progress() {
+    const bool is_still = now() - channels_.last_progress() > channels_.patience();
+    if (!is_still && (now() & (cycles_between_looks - 1)) != 0) {
+        return;
+    }
+    const std::optional<Stuck> found = stuck();
+    if (!found) {
+        return;
+    }
+    std::string what = "flits stand still, " + std::to_string(found->flits) + " of them, one for " +
+                       std::to_string(found->cycles) + " cycles: ";
+    what += found->is_circle ? "a deadlock, in which each of these waits for the next and the last for the first:"
+                             : "each of these waits for the next:";
+    for (const std::string& port : found->ports) {
+        what.append(" ").append(port).append(",");
+    }
+    what += " so take a routing without circles, or more VCs";
+    throw Unsupported(what);
+}
+
+// The input VC whose front has not moved for longest; none if there is none.
+u32 Simulator::oldest_input(u64& waited) const {
+    u32 oldest = none;
+    waited = 0;
+    const u32 ports = shape_.routers() * shape_.ports();
+    for (u32 at = 0; at < ports * channels_.vcs(); ++at) {
+        const InputVc& input = channels_.input(at);
+        if (input.flits > 0 && (oldest == none || now() - input.since > waited)) {
+            oldest = at;
+            waited = now() - input.since;
+        }
+    }
+    return oldest;
+}
+
+// The input VC that the front of another waits for; none if it waits for its turn alone. Of several offers the last
+// counts, which is that to escape by.
+u32 Simulator::blocker(u32 vc_index) const {
+    const u32 router = vc_index / channels_.vcs() / shape_.ports();
+    const InputVc& input = channels_.input(vc_index);
+    if (input.is_held) {
+        const u32 out = channels_.port_index(router, input.out_port);
+        const bool has_credit = (channels_.output(out).credits >> input.out_vc & 1U) != 0;
+        const u32 far = channels_.far_end(out);
+        return has_credit || far == none ? none : channels_.vc_index(far, input.out_vc);
+    }
+    const Offer* offers = channels_.offers(vc_index);
+    for (u32 at = 0; at < input.offers; ++at) {
+        if ((offers[at].vcs & channels_.output(channels_.port_index(router, offers[at].port)).free) != 0) {
+            return none;
+        }
+    }
+    if (input.offers == 0) {
+        return none;
+    }
+    const Offer& last = offers[input.offers - 1];
+    const u32 out = channels_.port_index(router, last.port);
+    const auto out_vc = static_cast<u32>(std::countr_zero(last.vcs));
+    if ((channels_.output(out).to_drain >> out_vc & 1U) == 0) {
+        return channels_.owner(channels_.vc_index(out, out_vc));
+    }
+    const u32 far = channels_.far_end(out);
+    return far == none ? none : channels_.vc_index(far, out_vc);
+}
+
+std::optional<Stuck> Simulator::stuck() const {
+    const bool is_still = now() - channels_.last_progress() > channels_.patience();
+    u64 waited = 0;
+    u32 at = oldest_input(waited);
+    if (at == none || (!is_still && waited < cycles_between_looks)) {
+        return std::nullopt;
+    }
+    Stuck found{channels_.flits_inside(), waited, false, {}};
+    std::vector<u32> way;
+    while (at != none) {
+        const auto before = std::find(way.begin(), way.end(), at);
+        if (before != way.end()) {
+            found.is_circle = true;
+            way.erase(way.begin(), before);
+            break;
+        }
+        way.push_back(at);
+        at = blocker(at);
+    }
+    if (!is_still && !found.is_circle) {
+        return std::nullopt;
+    }
+    for (const u32 vc_index : way) {
+        found.ports.push_back(port_name(vc_index / channels_.vcs()));
+    }
+    return found;
+}
+
+// An input port: the router, and where what comes in by it comes from.
+std::string Simulator::port_name(u32 port_index) const {
+    const u32 router = port_index / shape_.ports();
+    const u32 port = port_index % shape_.ports();
+    std::string name = "router (";
+    for (u32 dimension = 0; dimension < shape_.dimensions().size(); ++dimension) {
+        name.append(dimension == 0 ? "" : ", ").append(std::to_string(shape_.coordinate(router, dimension)));
+    }
+    name += ") from ";
+    if (port >= shape_.first_local()) {
+        return name + "its node " + std::to_string(port - shape_.first_local());
+    }
+    return name + (port % 2 == 0 ? "above" : "below") + " in dimension " + std::to_string(port / 2);
+}
+
+}  // namespace yantra::noc
