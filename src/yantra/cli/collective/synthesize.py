@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -125,7 +126,7 @@ def _written(
     best: Found, name: str, msccl: str | None, traces: str | None
 ) -> tuple[tuple[str, ...], list[str]]:
     """Prove the best plan and write it; return what was proven, and the files."""
-    from yantra.base.output import write_text
+    from yantra.base.output import make_folder, write_text
     from yantra.collectives.msccl import parse_program, prove
     from yantra.collectives.msccl import traces as traces_of
     from yantra.collectives.msccl.traces import write
@@ -134,6 +135,8 @@ def _written(
     text = program_text(best.plan, name)
     proof = prove(parse_program(text.encode(), msccl or name))
     wrote: list[str] = []
+    if traces is not None:
+        make_folder(os.path.dirname(traces) or ".")  # before anything is written
     if msccl is not None:
         write_text(msccl, text)
         wrote.append(msccl)
