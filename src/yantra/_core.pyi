@@ -905,7 +905,6 @@ def send_packets(
     sample_ns: float = 0.0,
 ) -> PacketRun: ...
 
-<<<<<<< HEAD
 class PortSeries:
     @property
     def link(self) -> memoryview[int]: ...
@@ -985,7 +984,7 @@ class SeenPackets:
     def rates(self) -> RateSeries: ...
     def messages(self) -> SeenMessages: ...
     def counts(self) -> LinkCounts: ...
-=======
+
 class NocSettings:
     pass
 
@@ -1047,7 +1046,6 @@ def noc_zero_load_latency(settings: NocSettings, options: NocLoadOptions) -> flo
 def noc_saturation(
     settings: NocSettings, options: NocLoadOptions, within: float
 ) -> tuple[float, float]: ...
->>>>>>> 66a2d9d9 (Simulate networks on chip flit by flit)
 
 class NetworkOption:
     @property
