@@ -1,8 +1,11 @@
 // Python's view of the networks: the levels that the core has, and how a class of Python becomes one.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "base/unsupported.hpp"
@@ -95,7 +98,8 @@ void register_networks(nb::module_& module) {
         .def_ro("fallback", &NetworkOption::fallback)
         .def_ro("least", &NetworkOption::least)
         .def_ro("help", &NetworkOption::help)
-        .def_ro("choices", &NetworkOption::choices);
+        .def_ro("choices", &NetworkOption::choices)
+        .def_ro("by_rate", &NetworkOption::by_rate);
     nb::class_<NetworkLevel>(module, "NetworkLevel")
         .def_ro("name", &NetworkLevel::name)
         .def_ro("help", &NetworkLevel::help)
@@ -108,7 +112,12 @@ void register_networks(nb::module_& module) {
         .def_ro("links_change", &NetworkLevel::links_change)
         .def_ro("takes_background", &NetworkLevel::takes_background)
         .def_ro("takes_tiers", &NetworkLevel::takes_tiers)
-        .def_ro("options", &NetworkLevel::options);
+        .def_ro("options", &NetworkLevel::options)
+        .def("check", [](const NetworkLevel& level, const std::map<std::string, double>& options) {
+            if (level.check != nullptr) {
+                level.check(options);
+            }
+        }, "options"_a);
     module.def("network_levels", [] { return network_levels(); });
     nb::class_<PythonPort>(module, "NetworkPort")
         .def_prop_ro("now", [](const PythonPort& self) { return self.open().now(); })

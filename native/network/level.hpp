@@ -4,6 +4,7 @@
 // nothing else. Registering happens while the module is loaded; afterwards the list never changes.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,11 +20,12 @@ namespace yantra {
 // A number that a level takes. Times are in ns and bandwidths in GB/s, which is bytes per ns.
 struct NetworkOption {
     std::string name;
-    std::string unit;          // "ns", "GB/s", "B" or "" for a plain number
-    double fallback = 0.0;
+    std::string unit;          // "ns", "GB/s", "bit/s", "B" or "" for a plain number
+    double fallback = 0.0;     // NaN: none, the option is left out unless it is given
     double least = 0.0;
     std::string help;
     std::vector<std::string> choices = {};   // where the number is that of a name; `fallback` too
+    bool by_rate = false;      // may be given for some rates of links, too: as NAME@GBPS
 };
 
 // What folding may rely on. A level that says nothing is run whole.
@@ -63,6 +65,8 @@ struct NetworkLevel {
     bool has_headers = false;    // what it sends is longer than the messages
     bool needs_fabric = false;   // it runs over nothing else
     std::vector<NetworkOption> (*later_options)() = nullptr;   // that depend on what others register
+    // std::invalid_argument for options that do not go together, before there is anything to run.
+    void (*check)(const std::map<std::string, double>& options) = nullptr;
 };
 
 // All levels, by name.

@@ -5,11 +5,15 @@
 // last byte, and has left when the sender has the last ACK. Trade-off: two events a packet and hop, so it is for one
 // step of some dozens of ranks, or one collective of a thousand.
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -22,6 +26,7 @@
 #include "network/level.hpp"
 #include "network/network.hpp"
 #include "network/packet/fabric_spec.hpp"
+#include "network/packet/options.hpp"
 #include "network/packet/presets.hpp"
 #include "network/packet/simulator.hpp"
 #include "network/ways.hpp"
@@ -33,18 +38,21 @@ namespace {
 
 constexpr u64 look_every = u64{1} << 20;   // events between two looks for a run that cannot end
 
+// Options of the network itself; all others are changes of a preset (network/packet/options.hpp).
+constexpr std::array<std::string_view, 9> own_options = {"preset", "congestion_control", "window", "payload", "buffer",
+                                                         "semantics", "seed", "look", "look_every"};
+
+bool is_own(const std::string& name) {
+    return std::find(own_options.begin(), own_options.end(), name) != own_options.end();
+}
+
 // Option 0 of `preset` and `congestion_control` leaves it to the other.
-packet::Settings packet_settings(const Model& model) {
-    ensure(model.fabric != nullptr, "a packet network without a fabric");
-    const NetworkChoice& choice = model.network;
-    const auto at = [&choice](const char* name) { return static_cast<std::size_t>(choice.option(name, 0.0)); };
-    double host_gbps = 100.0;
-    for (u32 link = 0; link < model.fabric->links(); ++link) {
-        if (model.fabric->from(link) < model.fabric->ranks()) {
-            host_gbps = std::min(model.fabric->bytes_per_ns(link) * 8.0, 1e6);
-            break;
-        }
-    }
+packet::Settings settings_of(const std::map<std::string, double>& options, double host_gbps) {
+    const auto number = [&options](const char* name) {
+        const auto found = options.find(name);
+        return found == options.end() ? 0.0 : found->second;
+    };
+    const auto at = [&number](const char* name) { return static_cast<std::size_t>(number(name)); };
     const std::size_t scheme = at("congestion_control");
     const std::string name = scheme == 0 ? "" : packet::schemes()[scheme - 1].name;
     const std::size_t preset = at("preset");
@@ -52,9 +60,14 @@ packet::Settings packet_settings(const Model& model) {
                                   : scheme > 0 ? packet::preset_of(name)
                                                : "static_window";
     std::map<std::string, double> changed;
+    for (const auto& [option, value] : options) {
+        if (!is_own(option)) {
+            changed[option] = value;
+        }
+    }
     for (const char* option : {"payload", "buffer"}) {
-        if (choice.option(option, 0.0) > 0.0) {
-            changed[option] = choice.option(option, 0.0);
+        if (number(option) > 0.0) {
+            changed[option] = number(option);
         }
     }
     if (at("window") > 0) {
@@ -64,8 +77,20 @@ packet::Settings packet_settings(const Model& model) {
     made.quirks = at("semantics") == 1 ? packet::all_quirks : 0;
     made.seed = at("seed");
     made.look = static_cast<packet::Look>(at("look"));
-    made.look_every_ns = choice.option("look_every", 0.0);
+    made.look_every_ns = number("look_every");
     return made;
+}
+
+packet::Settings packet_settings(const Model& model) {
+    ensure(model.fabric != nullptr, "a packet network without a fabric");
+    double host_gbps = 100.0;
+    for (u32 link = 0; link < model.fabric->links(); ++link) {
+        if (model.fabric->from(link) < model.fabric->ranks()) {
+            host_gbps = std::min(model.fabric->bytes_per_ns(link) * 8.0, 1e6);
+            break;
+        }
+    }
+    return settings_of(model.network.options, host_gbps);
 }
 
 class PacketNetwork final : public NetworkModel, private packet::Observer {
@@ -238,8 +263,7 @@ std::vector<std::string> choices_of(const List& all, std::string first) {
     return names;
 }
 
-// Asked for when all schemes are registered.
-std::vector<NetworkOption> packet_network_options() {
+std::vector<NetworkOption> own_network_options() {
     return {
         {"preset", "", 0.0, 0.0, "a congestion control and all that goes with it",
          choices_of(packet::presets(), "of_congestion_control")},
@@ -255,6 +279,43 @@ std::vector<NetworkOption> packet_network_options() {
          {"nothing", "samples", "changes"}},
         {"look_every", "ns", 0.0, 0.0, "between samples; 0: 100 ns, and more where they become many"},
     };
+}
+
+// What a preset says unless it is given: an option of the network, or of some congestion controls.
+NetworkOption change_of(const packet::SchemeOption& option, const std::string& of) {
+    constexpr double not_given = std::numeric_limits<double>::quiet_NaN();
+    std::string help = option.help.substr(0, option.help.find_last_not_of('.') + 1);
+    help[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(help[0])));
+    const bool by_rate = option.name == "kmin" || option.name == "kmax" || option.name == "pmax";
+    return {option.name, option.unit, not_given, option.least, of.empty() ? help : of + ": " + help, {}, by_rate};
+}
+
+// Asked for when all schemes are registered. Options of one name have one unit, whatever the scheme.
+std::vector<NetworkOption> packet_network_options() {
+    std::vector<NetworkOption> made = own_network_options();
+    for (const packet::SchemeOption& option : packet::network_options()) {
+        if (!is_own(option.name)) {
+            made.push_back(change_of(option, ""));
+        }
+    }
+    std::vector<std::string> names;
+    std::map<std::string, std::pair<std::string, packet::SchemeOption>> of_schemes;
+    for (const packet::Scheme& scheme : packet::schemes()) {
+        for (const packet::SchemeOption& option : scheme.options) {
+            auto [at, is_new] = of_schemes.try_emplace(option.name, scheme.name, option);
+            if (is_new) {
+                names.push_back(option.name);
+                continue;
+            }
+            ensure(at->second.second.unit == option.unit, "two options of congestion controls of one name and two units");
+            at->second.first += ", " + scheme.name;
+            at->second.second.least = std::min(at->second.second.least, option.least);
+        }
+    }
+    for (const std::string& name : names) {
+        made.push_back(change_of(of_schemes[name].second, of_schemes[name].first));
+    }
+    return made;
 }
 
 const RegisteredNetwork registered_packet({
@@ -273,6 +334,9 @@ const RegisteredNetwork registered_packet({
     .has_headers = true,
     .needs_fabric = true,
     .later_options = &packet_network_options,
+    .check = [](const std::map<std::string, double>& options) {
+        packet::check_scheme(settings_of(options, 100.0));
+    },
 });
 
 }  // namespace

@@ -10,7 +10,7 @@ from yantra import chakra
 from yantra.cli import main
 from yantra.compile import compile
 from yantra.run.simulate import run
-from yantra.scenario import load
+from yantra.scenario import dump, load
 
 HEADERS = 1036 / 1000
 
@@ -90,3 +90,64 @@ def test_the_comparison_of_networks_has_packets_as_the_finest(
 ) -> None:
     assert main(["network", "compare", str(_scenario(tmp_path, "switch", "flow"))]) == 0
     assert "difference: of the time from that on packet" in capsys.readouterr().out
+
+
+def _packet(options: str) -> str:
+    return f"{{kind: packet, options: {{{options}}}}}"
+
+
+def test_options_of_a_scheme_are_what_its_preset_says_unless_they_are_given(tmp_path: Path) -> None:
+    def makespan(options: str) -> float:
+        return _makespan(_scenario(tmp_path, "switch", _packet(options)))
+
+    preset = makespan("preset: hpcc95")
+    assert makespan("preset: hpcc95, target_utilisation: 0.95") == preset
+    # A lower target leaves more of the link free.
+    assert makespan("preset: hpcc95, target_utilisation: 0.5") > 1.5 * preset
+    assert makespan("preset: hpcc95, least_rate: 399 Gb/s") < preset
+    # What holds a sender is its window: half a bandwidth-delay product, half the rate.
+    whole = makespan("preset: static_window")
+    assert makespan("preset: static_window, window_bytes: 50 kB") > 1.7 * whole
+
+
+def test_marks_go_by_the_rate_of_the_port(tmp_path: Path) -> None:
+    def marks(options: str) -> int:
+        path = _scenario(tmp_path, "switch", _packet(f"preset: dctcp, {options}"))
+        summary = run(compile(load(path))).packet_summary
+        assert summary is not None
+        return int(summary["marked_acks"])
+
+    none, all_of_them = "kmin: 10 MB, kmax: 10 MB", "kmin: 0 B, kmax: 0 B"
+    assert marks(none) == 0 < marks(all_of_them)
+    at_once = "kmin: {400 Gb/s: 0 B}, kmax: {400 Gb/s: 0 B}, pmax: {400 Gb/s: 1}"
+    assert marks(at_once) == marks(all_of_them)
+    # Ports of other rates have those of the nearest rate, in proportion.
+    assert marks("kmin: {100 Gb/s: 10 MB}, kmax: {100 Gb/s: 10 MB}") == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("preset: hpcc95, target_utilization: 0.9", "did you mean 'target_utilisation'?"),
+        ("preset: dcqcn, target_utilisation: 0.9", "not an option of packets under dcqcn"),
+        ("preset: dcqcn, kmin: 2 MB, kmax: 1 MB", "kmin up to kmax"),
+        ("preset: dcqcn, kmin: 5", "kmin: a number needs its unit"),
+        ("preset: dcqcn, kmin: {0 Gb/s: 1 MB}", "must be above 0"),
+        ("preset: dcqcn, congestion_control: hpcc", "hpcc needs a window"),
+        ("preset: dcqcn, least_rate: 5 us", "not of bandwidth"),
+        ("preset: dcqcn, least_rate: 0 b/s", "at least"),
+    ],
+)
+def test_wrong_options_are_told_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, said: str
+) -> None:
+    assert main(["run", str(_scenario(tmp_path, "switch", _packet(options)))]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_options_by_rate_come_back_from_the_text_of_a_scenario(tmp_path: Path) -> None:
+    options = "preset: dctcp, kmin: {100 Gb/s: 1 kB, 400 Gb/s: 4 kB}, additive_increase: 1 Gb/s"
+    scenario = load(_scenario(tmp_path, "switch", _packet(options)))
+    again = tmp_path / "again.yaml"
+    dump(scenario, again)
+    assert load(again).network == scenario.network

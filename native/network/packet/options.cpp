@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 namespace yantra::packet {
 
@@ -36,6 +37,14 @@ const std::vector<Setter>& setters() {
          }},
         {{"one_window", "", 0.0, 0.0, "1: all flows have the largest window and round trip."},
          [](Settings& to, double value) { to.one_window = value != 0.0; }},
+        {{"window_bytes", "B", 0.0, 0.0, "Of each message, in place of its bandwidth-delay product; 0: that."},
+         [](Settings& to, double value) { to.window_bytes = static_cast<u64>(value); }},
+        {{"base_rtt", "ns", 0.0, 0.0, "Of each message, in place of its way's; 0: that."},
+         [](Settings& to, double value) { to.base_rtt_ns = value; }},
+        {{"max_rtt", "ns", 0.0, 0.0, "Of the network, for HPCC over PINT; 0: the largest of its messages."},
+         [](Settings& to, double value) { to.max_rtt_ns = value; }},
+        {{"paces_at_rate", "", 1.0, 0.0, "0: packets of a message follow each other at the rate of the line."},
+         [](Settings& to, double value) { to.paces_at_rate = value != 0.0; }},
         {{"acks_first", "", 0.0, 0.0, "1: ACKs overtake data and are never paused."},
          [](Settings& to, double value) { to.acks_first = value != 0.0; }},
         {{"pauses", "", 1.0, 0.0, "0: no PFC; what finds no room is dropped."},
@@ -74,6 +83,37 @@ void check_least(const SchemeOption& option, double value) {
     }
 }
 
+// Marks of ports of some rates, as NAME@GBPS; ports of other rates have those of the nearest of them.
+void change_limits(Settings& settings, const std::map<std::string, double>& options) {
+    constexpr double open_pmax = 1.0;
+    std::map<double, MarkLimits> by_rate;
+    for (const auto& [name, value] : options) {
+        const std::size_t at = name.find('@');
+        if (at == std::string::npos) {
+            continue;
+        }
+        const std::string part = name.substr(0, at);
+        const double gbps = std::stod(name.substr(at + 1));
+        if (!(gbps > 0.0) || (part != "kmin" && part != "kmax" && part != "pmax")) {
+            throw std::invalid_argument(name + ": only kmin, kmax and pmax go by rates above 0");
+        }
+        MarkLimits& limits = by_rate.emplace(gbps, MarkLimits{gbps, -1.0, -1.0, -1.0}).first->second;
+        (part == "kmin" ? limits.kmin_bytes : part == "kmax" ? limits.kmax_bytes : limits.pmax) = value;
+    }
+    std::vector<MarkLimits> made;
+    for (auto& [gbps, limits] : by_rate) {
+        MarkLimits before = settings.limits_of(static_cast<u64>(gbps * 1e9 + 0.5));
+        before.pmax = settings.limits.empty() ? open_pmax : before.pmax;
+        limits.kmin_bytes = limits.kmin_bytes < 0.0 ? before.kmin_bytes : limits.kmin_bytes;
+        limits.kmax_bytes = limits.kmax_bytes < 0.0 ? std::max(before.kmax_bytes, limits.kmin_bytes) : limits.kmax_bytes;
+        limits.pmax = limits.pmax < 0.0 ? before.pmax : limits.pmax;
+        made.push_back(limits);
+    }
+    if (!made.empty()) {
+        settings.limits = std::move(made);
+    }
+}
+
 template <class List, class Of>
 auto named(const List& list, const std::string& name, Of&& of) {
     return std::find_if(list.begin(), list.end(), [&](const auto& one) { return of(one) == name; });
@@ -97,7 +137,11 @@ void change(Settings& settings, const std::map<std::string, double>& options) {
     if (scheme == nullptr) {
         throw std::invalid_argument("no congestion control is named '" + settings.congestion_control + "'");
     }
+    change_limits(settings, options);
     for (const auto& [name, value] : options) {
+        if (name.find('@') != std::string::npos) {
+            continue;
+        }
         const auto own = named(setters(), name, [](const Setter& s) { return s.option.name; });
         if (own != setters().end()) {
             check_least(own->option, value);
@@ -116,6 +160,16 @@ void change(Settings& settings, const std::map<std::string, double>& options) {
         if (limits.kmin_bytes > limits.kmax_bytes || limits.pmax > 1.0) {
             throw std::invalid_argument("kmin, kmax and pmax: kmin up to kmax and pmax up to 1 are expected");
         }
+    }
+}
+
+void check_scheme(const Settings& settings) {
+    const Scheme* scheme = find_scheme(settings.congestion_control);
+    if (scheme == nullptr) {
+        throw std::invalid_argument("no congestion control is named '" + settings.congestion_control + "'");
+    }
+    if (scheme->needs_window && !settings.has_window) {
+        throw std::invalid_argument(scheme->name + " needs a window; leave it on");
     }
 }
 

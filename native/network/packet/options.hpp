@@ -17,4 +17,7 @@ const std::vector<SchemeOption>& network_options();
 // std::invalid_argument for one that neither has, or below its least.
 void change(Settings& settings, const std::map<std::string, double>& options);
 
+// std::invalid_argument for a congestion control that is none, or that cannot be with the other settings.
+void check_scheme(const Settings& settings);
+
 }  // namespace yantra::packet

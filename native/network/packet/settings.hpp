@@ -46,6 +46,8 @@ struct Settings {
     double pause_ns = 1e6;           // after which a pause is over, unless it is said again
     Look look = Look::nothing;
     double look_every_ns = 0.0;      // 0: what keeps samples few
+    u64 window_bytes = 0;            // of each message; 0: its bandwidth-delay product
+    double base_rtt_ns = 0.0;        // of each message; 0: that of its way
     double max_rtt_ns = 0.0;         // of the network, for PINT; 0: the largest of its flows
 
     bool has(Quirk quirk) const { return (quirks & static_cast<u32>(quirk)) != 0; }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "network/packet/options.hpp"
+
 namespace yantra::packet {
 
 namespace {
@@ -20,16 +22,11 @@ Simulator::Simulator(const FabricSpec& fabric, const Settings& settings, Observe
       senders_(settings_),
       is_host_(fabric.is_host) {
     senders_.seen = seen_.get();
+    check_scheme(settings_);
     scheme_ = find_scheme(settings_.congestion_control);
-    if (scheme_ == nullptr) {
-        throw std::invalid_argument("no congestion control is named '" + settings_.congestion_control + "'");
-    }
     if (settings_.payload_bytes == 0 || settings_.payload_bytes + 1000 > most_bytes) {
         throw std::invalid_argument("a payload of 1 to 64,000 bytes is expected, not " +
                                     std::to_string(settings_.payload_bytes));
-    }
-    if (scheme_->needs_window && !settings_.has_window) {
-        throw std::invalid_argument(scheme_->name + " needs a window; leave it on");
     }
     control_ = scheme_->make(senders_);
     const u32 added = control_->header_bytes(telemetry_hops_);
@@ -253,6 +250,12 @@ void Simulator::start(u32 number) {
     sender.line_rate = sender.rate;
     sender.base_rtt = settings_.one_window ? largest_rtt_ : base_rtt(spec.data_route);
     sender.window = !settings_.has_window ? 0 : settings_.one_window ? largest_window_ : window_of(spec.data_route);
+    if (settings_.base_rtt_ns > 0.0) {
+        sender.base_rtt = senders_.ticks(settings_.base_rtt_ns);
+    }
+    if (settings_.has_window && settings_.window_bytes > 0) {
+        sender.window = settings_.window_bytes;
+    }
     sender.window_now = sender.window;
     sender.next_available = now();
     for (u32 at = spec.data_route; routes_[at] != none; ++at) {

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from yantra.base.errors import ConfigError, YantraError, did_you_mean
 from yantra.base.fields import (
+    ByRate,
     Choice,
+    Field,
     Number,
     Plugin,
     PluginChoice,
@@ -103,11 +105,14 @@ def describe(choice: PluginChoice) -> str:
     """Return how results call a choice: its name, and the options that are given."""
     name = networks.shown(kind_of(choice))
     given = choice.options if isinstance(choice, Plugin) else ()
-    options = ", ".join(
-        f"{option} {value}" if isinstance(value, str) else f"{option} {value:g}"
-        for option, value in given
-    )
+    options = ", ".join(f"{option} {_shown(value)}" for option, value in given)
     return f"{name} ({options})" if options else name
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "/".join(f"{of:g} at {rate:g}" if rate else f"{of:g}" for rate, of in value)
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def native_options(choice: PluginChoice) -> dict[str, float]:
@@ -116,9 +121,19 @@ def native_options(choice: PluginChoice) -> dict[str, float]:
     given = options_of(choice, level.options, "network")
     if given is None:
         return {}
-    values = {name: getattr(given, name) for name in given.field_names}
+    values: dict[str, Any] = {}
+    for name in given.field_names:
+        value = getattr(given, name)
+        if isinstance(value, tuple):
+            values |= {f"{name}@{rate:g}" if rate else name: of for rate, of in value}
+        elif value is not None:
+            values[name] = value
     for name, choices in level.choices:
         values[name] = float(choices.index(values[name]))
+    try:
+        _core_levels()[level.name].check(values)
+    except ValueError as error:
+        raise ConfigError("network.options", str(error)) from None
     return values
 
 
@@ -150,9 +165,14 @@ FIELD = PluginField(networks, names, find, also=ALIASES)
 
 
 @cache
-def _native() -> dict[str, Level]:
+def _core_levels() -> dict[str, _core.NetworkLevel]:
     from yantra import _core
 
+    return {level.name: level for level in _core.network_levels()}
+
+
+@cache
+def _native() -> dict[str, Level]:
     return {
         level.name: Level(
             level.name,
@@ -172,17 +192,14 @@ def _native() -> dict[str, Level]:
                 (option.name, tuple(option.choices)) for option in level.options if option.choices
             ),
         )
-        for level in _core.network_levels()
+        for level in _core_levels().values()
     }
 
 
 def _section(level: _core.NetworkLevel) -> Section | None:
     if not level.options:
         return None
-    defaults: dict[str, float | str] = {
-        option.name: option.choices[int(option.fallback)] if option.choices else option.fallback
-        for option in level.options
-    }
+    defaults = {option.name: _default(option) for option in level.options}
     annotations = {name: type(value) for name, value in defaults.items()}
     record: type[Record] = type(
         f"{level.name}_options", (Record,), {"__annotations__": annotations, **defaults}
@@ -193,13 +210,27 @@ def _section(level: _core.NetworkLevel) -> Section | None:
     )
 
 
-def _field(option: _core.NetworkOption) -> Number | Quantity | Choice:
+def _default(option: _core.NetworkOption) -> float | str | None:
+    if option.choices:
+        return option.choices[int(option.fallback)]
+    return None if option.fallback != option.fallback else option.fallback  # NaN is none
+
+
+def _field(option: _core.NetworkOption) -> Field:
     if option.choices:
         return Choice(tuple(option.choices))
+    if option.by_rate:
+        return ByRate(_scalar(option))
+    return _scalar(option)
+
+
+def _scalar(option: _core.NetworkOption) -> Number | Quantity:
     if option.unit == "ns":
         return Quantity("time", "ns", at_least=option.least)
     if option.unit == "GB/s":
         return Quantity("bandwidth", "GB/s", at_least=option.least)
+    if option.unit == "bit/s":
+        return Quantity("bandwidth", "b/s", at_least=option.least)
     if option.unit == "B":
         return Quantity("size", "B", at_least=option.least)
     return Number(at_least=option.least)

@@ -8,7 +8,7 @@ plug-ins are such tables.
 
 from __future__ import annotations
 
-from yantra.base.fields.lists import Many, NameSet, Numbered
+from yantra.base.fields.lists import ByRate, Many, NameSet, Numbered
 from yantra.base.fields.plugin import (
     Plugin,
     PluginChoice,
@@ -33,6 +33,7 @@ from yantra.base.fields.scalars import (
 from yantra.base.fields.section import Changes, Entry, Section, read_options
 
 __all__ = [
+    "ByRate",
     "Changes",
     "Choice",
     "Entry",

@@ -1,9 +1,9 @@
-"""Fields of several values of one kind: lists, sets of names, and tables by number."""
+"""Fields of several values of one kind: lists, sets of names, tables by number or by rate."""
 
 from __future__ import annotations
 
 from yantra.base.errors import ConfigError, expected_got
-from yantra.base.fields.scalars import Field, Schema, Text, Whole
+from yantra.base.fields.scalars import Field, Quantity, Schema, Text, Whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,3 +121,55 @@ class Numbered(Field):
             "propertyNames": {"pattern": self._pattern},
             "additionalProperties": self.item.schema(),
         }
+
+
+_RATE = Quantity("bandwidth", "Gb/s", above=0)
+
+
+class ByRate(Field):
+    """A value of one kind for all rates of links, or a mapping of some bandwidths to such values.
+
+    Held as pairs of a rate in Gb/s and a value, in ascending order of rates; one value for all has
+    the rate 0.
+    """
+
+    def __init__(self, item: Field) -> None:
+        self._item = item
+        self.expected = f"{item.expected}, or a mapping of rates to such"
+
+    def read(self, tree: Any, where: str, folder: str) -> tuple[tuple[float, Any], ...]:
+        if not isinstance(tree, dict):
+            return ((0.0, self._item.read(tree, where, folder)),)
+        if not tree:
+            raise ConfigError(where, expected_got(self.expected, tree))
+        pairs = []
+        for key, value in tree.items():
+            at = f"{where}.{key}"
+            pairs.append((_RATE.read(key, at, folder), self._item.read(value, at, folder)))
+        rates = [rate for rate, _ in pairs]
+        for rate in rates:
+            if rates.count(rate) > 1:
+                raise ConfigError(where, f"has the rate {rate:g} Gb/s twice")
+        return tuple(sorted(pairs))
+
+    def check(self, value: Any, where: str) -> None:
+        if not isinstance(value, tuple) or not value:
+            raise ConfigError(where, expected_got("pairs of a rate in Gb/s and a value", value))
+        for pair in value:
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise ConfigError(where, expected_got("a pair of a rate and a value", pair))
+            if pair[0] != 0 or len(value) > 1:
+                _RATE.check(pair[0], where)
+            self._item.check(pair[1], where)
+
+    def write(self, value: Any, folder: str) -> Any:
+        if value[0][0] == 0:
+            return self._item.write(value[0][1], folder)
+        return {_RATE.write(rate, folder): self._item.write(of, folder) for rate, of in value}
+
+    def schema(self) -> Schema:
+        item = self._item.schema()
+        return {"anyOf": [item, {"type": "object", "additionalProperties": item}]}
+
+    def describe(self) -> str:
+        return f"{self._item.describe()}, or a mapping of rates to such"

@@ -9,7 +9,7 @@ here or in the scenario's layout changes when a plug-in gets another.
 
 from __future__ import annotations
 
-from yantra.base.errors import ConfigError, YantraError, expected_got
+from yantra.base.errors import ConfigError, YantraError, did_you_mean, expected_got
 from yantra.base.fields.plugin_names import read_name, write_name
 from yantra.base.fields.scalars import Field, Schema
 from yantra.base.fields.section import Section, read_options
@@ -125,8 +125,9 @@ class PluginField(Field):
             return value
         whole = tree if isinstance(tree, dict) else {} if tree is None else {"kind": tree}
         if path[0] not in ("kind", "options"):
-            if path[0] not in self._option_names(whole, where, folder):
-                problem = "unknown key; expected one of kind, options"
+            if path[0] not in (names := self._option_names(whole, where, folder)):
+                meant = did_you_mean(path[0], names)
+                problem = f"unknown key{meant or '; expected one of kind, options'}"
                 raise ConfigError(f"{where}.{path[0]}", problem)
             path = ("options", *path)  # where one is set, its name is enough
         if path == ("options",) or path[0] == "kind":
