@@ -13,6 +13,8 @@ class _Tools(Commands):
     package = "yantra.cli.collective"
     known: ClassVar = {
         "bound": "Say how fast collectives can be on a fabric at best.",
+        "bench": "Run a collective by each algorithm and size, beside its bound.",
+        "show": "Show who sends what in which round, and draw it.",
         "synthesize": "Make a collective for a fabric, and prove it.",
     }
 

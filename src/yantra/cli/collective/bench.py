@@ -1,0 +1,156 @@
+"""`yantra collective bench`: bus bandwidth by fabric, size and algorithm, beside the cut bound."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.complete import fabrics
+from yantra.cli.plugin_option import option as plugin_option
+
+if TYPE_CHECKING:
+    from yantra.run.collective_bench import Row
+
+_HEAD = ("fabric", "ranks", "size", "algorithm", "time", "bus bandwidth", "of the bound")
+
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra collective bench torus --sizes '64 KiB, 64 MiB'",
+        "yantra collective bench switch dgx1 --sizes 1MiB --json",
+        "yantra collective bench pod.csv --algorithms ring,synthesized --sizes 1MiB",
+    ],
+    epilog="A collective runs alone on a network of links, without hand-overs at its ranks. Bus "
+    "bandwidth is that of nccl-tests; the bound has no latency.",
+)
+@click.argument("fabric", metavar="KIND|FILE...", nargs=-1, required=True, shell_complete=fabrics)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Set an option of the kind; with one fabric.",
+)
+@click.option(
+    "--collective",
+    type=click.Choice(["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]),
+    default="all_reduce",
+    show_default=True,
+    help="What runs.",
+)
+@click.option(
+    "--sizes",
+    default="64 KiB, 1 MiB, 16 MiB, 256 MiB",
+    show_default=True,
+    help="The bytes of a rank: its input, or of an all-gather what it has at last.",
+)
+@click.option(
+    "--algorithms",
+    metavar="NAMES",
+    help="Which, by commas; all that perform it, and 'synthesized', if not said.",
+)
+@click.option(
+    "--network",
+    type=click.Choice(["flow", "store_and_forward", "packet"]),
+    default="flow",
+    show_default=True,
+    help="What carries the messages.",
+)
+@click.option(
+    "--routing",
+    metavar="NAME",
+    help="Which ways messages go, as at cluster.routing; if not said even_spray, of packets ecmp.",
+)
+@plugin_option
+@json_option("Print the rows as JSON.")
+def command(
+    fabric: tuple[str, ...],
+    settings: tuple[str, ...],
+    collective: str,
+    sizes: str,
+    algorithms: str | None,
+    network: str,
+    routing: str | None,
+    as_json: bool,
+) -> None:
+    """Run a collective by each algorithm and size on the fabrics KIND, or the graphs in FILE."""
+    from yantra.cli.progress import progress
+    from yantra.collectives import find
+    from yantra.collectives.schedule import Kind
+    from yantra.fabric.graphs.describe import shown
+    from yantra.network import routings
+    from yantra.run.collective_bench import MADE, Question, bench, default_algorithms
+    from yantra.scenario.settings import parsed
+
+    if settings and len(fabric) > 1:
+        raise click.UsageError("--set goes with one fabric")
+    kind = Kind(collective)
+    names = tuple(_split(algorithms, "--algorithms")) if algorithms else default_algorithms(kind)
+    for name in names:
+        if name != MADE:
+            find(name, "--algorithms")
+    routing = routing or ("ecmp" if network == "packet" else "even_spray")
+    routings.find(routing, "--routing")
+    asked = Question(kind, tuple(_sizes(sizes)), names, network, routing)
+    found = [shown(name, parsed(settings)) for name in fabric]
+    with progress("runs", counted=True) as report:
+        rows = list(bench(found, asked, report))
+    if as_json:
+        print_json(
+            {"collective": collective, "network": network, "routing": routing, "rows": _forms(rows)}
+        )
+    else:
+        _print(rows)
+
+
+def _split(text: str, where: str) -> list[str]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(parts):
+        raise click.UsageError(f"{where}: expected values with commas between them, got {text!r}")
+    return parts
+
+
+def _sizes(text: str) -> list[int]:
+    from yantra.base.units import parse
+
+    sizes = [int(parse(part, "size", "B", "--sizes")) for part in _split(text, "--sizes")]
+    if min(sizes) < 1:
+        raise click.UsageError(f"--sizes must be at least 1 B each, got {text}")
+    return sizes
+
+
+def _forms(rows: list[Row]) -> list[dict[str, object]]:
+    return [
+        {key: value for key, value in row._asdict().items() if value not in (None, "")}
+        for row in rows
+    ]
+
+
+def _print(rows: list[Row]) -> None:
+    from yantra.base.text import table
+    from yantra.base.units import format_bandwidth, format_size, format_time
+
+    cells = [
+        (
+            row.fabric,
+            f"{row.ranks}",
+            format_size(row.size_bytes),
+            row.algorithm,
+            format_time(row.time_ns),
+            format_bandwidth(row.bus_bytes_per_ns * 1e9),
+            f"{100 * row.of_bound:.1f} %",
+        )
+        for row in rows
+        if row.time_ns is not None and row.bus_bytes_per_ns is not None and row.of_bound is not None
+    ]
+    sys.stdout.write("\n".join(table(_HEAD, cells)) + "\n")
+    refused = dict.fromkeys(
+        f"{row.algorithm} does not run on {row.fabric}: {row.refused}\n"
+        for row in rows
+        if row.refused
+    )
+    sys.stdout.write("".join(refused))

@@ -1,0 +1,76 @@
+"""The messages of a collective in rounds, for people: of an algorithm, or of an MSCCL program.
+
+A message of a program is in the round after the last message that it waits for. So a round is a
+step of the critical path if all messages take the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+from yantra.collectives.msccl.proof import Proof
+from yantra.collectives.schedule import Schedule
+
+
+class Message(NamedTuple):
+    """From, to, the share of the collective's data that it carries, and whether it is added."""
+
+    src: int
+    dst: int
+    share: Fraction
+    reduce: bool
+
+
+class Rounds(NamedTuple):
+    """The messages of each round, and the positions that take part."""
+
+    members: tuple[str, ...]
+    rounds: tuple[tuple[Message, ...], ...]
+
+    def sent(self, position: int) -> Fraction:
+        """Return what a position sends, in shares of the data."""
+        return sum((each.share for each in self._all() if each.src == position), Fraction(0))
+
+    def _all(self) -> Iterator[Message]:
+        for round_ in self.rounds:
+            yield from round_
+
+
+def of_schedule(schedule: Schedule) -> Rounds:
+    """Return the messages of a schedule; a share is of `data`, as the schedule defines it."""
+    rounds = tuple(
+        tuple(
+            Message(move.src, move.dst, Fraction(len(move.blocks), schedule.parts), move.reduce)
+            for move in schedule.moves(round_)
+        )
+        for round_ in schedule.rounds
+    )
+    ranks = tuple(f"rank {position}" for position in range(schedule.n))
+    return Rounds((*ranks, *schedule.switches), rounds)
+
+
+def of_program(proof: Proof) -> Rounds:
+    """Return the messages of a proven program; a share is of the size of the collective."""
+    order = proof.order
+    receiver = {send: receive for receive, send in order.sender.items()}
+    level = [0] * len(order.events)
+    rounds: list[list[Message]] = []
+    for event in order.sequence:
+        before = order.before[event]
+        level[event] = max(
+            (level[at] + (order.sender.get(event) == at) for at in before), default=0
+        )
+        if event not in receiver:
+            continue
+        receive = order.events[receiver[event]]
+        # A step that receives and sends on does both at once; what it sends is a round later.
+        at = level[event]
+        share = Fraction(order.events[event].step.chunks, proof.chunks)
+        while len(rounds) <= at:
+            rounds.append([])
+        adds = receive.step.kind.startswith("rr")
+        rounds[at].append(Message(order.events[event].gpu, receive.gpu, share, adds))
+    names = tuple(f"rank {gpu.id}" for gpu in proof.program.gpus)
+    return Rounds(names, tuple(tuple(sorted(round_)) for round_ in rounds))

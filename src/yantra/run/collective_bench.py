@@ -1,0 +1,158 @@
+"""Collectives on fabrics by every algorithm and size, simulated, beside the bound that none beats.
+
+One collective of all ranks runs at a time, on a network of links, with no hand-over at its ranks:
+what differs between rows is the algorithm. A made one is that which `yantra collective synthesize`
+finds for the fabric and the size.
+
+Trade-off: ranks are those of the fabric in its order, as one dimension; what a placement or
+dimensions of their own would gain is left to scenarios.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from os import path as paths
+from typing import NamedTuple
+
+from yantra.base.errors import CapacityError, UnsupportedError
+from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.collectives import find
+from yantra.collectives.algorithm import CollectiveAlgorithm
+from yantra.collectives.algorithms import algorithms
+from yantra.collectives.schedule import Kind, Schedule
+from yantra.fabric.graphs.cut_bounds import cut_bounds
+from yantra.fabric.graphs.describe import Shown
+from yantra.fabric.graphs.synthesis import KINDS, Asked, synthesize
+from yantra.run.simulate import simulate
+from yantra.scenario import Scenario, loads
+from yantra.scenario.types import Templates
+from yantra.workloads.templates import RankClass, Workload
+from yantra.workloads.templates.grid import Grid, Group
+
+MADE = "synthesized"
+_TYPES = {
+    Kind.ALL_REDUCE: CollectiveType.ALL_REDUCE,
+    Kind.ALL_GATHER: CollectiveType.ALL_GATHER,
+    Kind.REDUCE_SCATTER: CollectiveType.REDUCE_SCATTER,
+    Kind.ALL_TO_ALL: CollectiveType.ALL_TO_ALL,
+}
+BENCHED = tuple(_TYPES)
+"""The collectives that have both a bound and algorithms."""
+
+Progress = Callable[[float, int], None]
+
+
+class Row(NamedTuple):
+    """An algorithm on a fabric, for one size: its time, its bus bandwidth, its part of the bound.
+
+    Times are in ns, bandwidths in bytes/ns; None, and the reason in `refused`, where it cannot.
+    """
+
+    fabric: str
+    ranks: int
+    size_bytes: int
+    algorithm: str
+    time_ns: float | None
+    bus_bytes_per_ns: float | None
+    of_bound: float | None
+    refused: str = ""
+
+
+class Question(NamedTuple):
+    """What to run: sizes are a rank's input, or the output of an all-gather."""
+
+    kind: Kind
+    sizes: tuple[int, ...]
+    algorithms: tuple[str, ...]
+    network: str = "flow"
+    routing: str = "even_spray"
+
+
+def default_algorithms(kind: Kind) -> tuple[str, ...]:
+    """Return the algorithms that perform a collective, and the made one if there is one."""
+    names = (name for name in algorithms.names() if kind in find(name).kinds)
+    return (*names, *((MADE,) if kind in KINDS else ()))
+
+
+def bench(fabrics: list[Shown], asked: Question, progress: Progress | None = None) -> Iterator[Row]:
+    """Yield a row for each fabric, size and algorithm, in this order.
+
+    Raises ConfigError and UnsupportedError where a fabric has no bound.
+    """
+    total = len(fabrics) * len(asked.sizes) * len(asked.algorithms)
+    done = 0
+    for shown in fabrics:
+        for size in asked.sizes:
+            bounds = {row.kind: row.time_ns for row in cut_bounds(shown.graph, shown.name, size)}
+            for name in asked.algorithms:
+                yield _row(shown, asked, size, name, bounds[str(asked.kind)])
+                done += 1
+                if progress is not None:
+                    progress(done, total)
+
+
+def _row(shown: Shown, asked: Question, size: int, name: str, bound_ns: float) -> Row:
+    n = shown.graph.ranks
+    try:
+        algorithm = _made(shown, asked.kind, size) if name == MADE else find(name)
+        why = algorithm.supports(asked.kind, n)
+        if why is not None:
+            raise UnsupportedError(why)
+        time = simulate(_scenario(shown, asked, size, name, algorithm)).makespan_ns
+    except (CapacityError, UnsupportedError) as error:
+        return Row(shown.name, n, size, name, None, None, None, str(error))
+    share = (2 if asked.kind is Kind.ALL_REDUCE else 1) * (n - 1) / n
+    return Row(shown.name, n, size, name, time, share * size / time, bound_ns / time)
+
+
+def _made(shown: Shown, kind: Kind, size: int) -> CollectiveAlgorithm:
+    """Return the collective that is made for a fabric, as an algorithm of that many ranks."""
+    plan = synthesize(shown.graph, shown.name, Asked(kind, size)).found[0].plan
+    made = plan.schedule()
+
+    class _Made(CollectiveAlgorithm):
+        kinds = frozenset({kind})
+
+        def schedule(self, kind: Kind, n: int) -> Schedule:
+            return made
+
+    return _Made()
+
+
+def _scenario(
+    shown: Shown, asked: Question, size: int, name: str, algorithm: CollectiveAlgorithm
+) -> Scenario:
+    """Return one collective of all ranks; an all-gather's trace says what a rank starts with."""
+    n = shown.graph.ranks
+    per_rank = -(-size // n) if asked.kind is Kind.ALL_GATHER else size
+    trace = TraceBuilder()
+    trace.collective(_TYPES[asked.kind], per_rank, name=str(asked.kind), group="all")
+    workload = Workload(
+        grids=[Grid("all", views={"all": [("rank", n)]})],
+        groups={"all": Group("all", ("rank",), grid="all")},
+        classes=[RankClass("all", {}, "collective")],
+        templates={"collective": trace.build()},
+    )
+    scenario = loads(json.dumps(_tree(shown, asked, n)))
+    used = type(algorithm) if name == MADE else name
+    collectives = scenario.collectives.replace(**{str(asked.kind): (used,)})
+    return scenario.replace(workload=Templates(workload=workload), collectives=collectives)
+
+
+def _tree(shown: Shown, asked: Question, ranks: int) -> dict[str, object]:
+    """Return the scenario as a file states it; the dimension only says how many ranks there are."""
+    fabric: object = paths.abspath(shown.name)
+    if shown.builder is not None:
+        kind = "product" if "dimensions" in shown.options and "(" in shown.name else shown.name
+        fabric = {"kind": kind, **shown.options}
+    network: object = asked.network
+    if network == "flow":  # messages of a pair follow each other, as on a connection
+        network = {"kind": "flow", "options": {"in_order": 1}}
+    dimension = {"kind": "ring", "size": ranks, "bandwidth": "1 GB/s", "latency": "0 ns"}
+    return {
+        "workload": {"traces": "none.{rank}.et"},
+        "cluster": {"topology": [dimension], "fabric": fabric, "routing": asked.routing},
+        "network": network,
+        "collectives": {str(asked.kind): ["ring"], "endpoint_delay": "0 ns"},
+    }

@@ -1,0 +1,88 @@
+"""`yantra collective bench` and `show`: nothing beats the bound, rounds are those of schedules."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from yantra.cli import main
+from yantra.collectives import find
+from yantra.collectives.messages import of_program, of_schedule
+from yantra.collectives.msccl import parse_program, prove
+from yantra.collectives.schedule import Kind
+from yantra.collectives.synthesis import tacos
+from yantra.collectives.synthesis.bound import Fabric
+from yantra.collectives.synthesis.msccl_text import program_text
+from yantra.collectives.synthesis.rank_graph import rank_graph
+from yantra.fabric.graphs.describe import shown
+from yantra.run.collective_bench import BENCHED, Question, bench, default_algorithms
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize("kind", BENCHED)
+def test_no_algorithm_beats_the_bound(kind: Kind) -> None:
+    fabrics = [shown(name, {}) for name in ("switch", "dgx1", "leaf_spine")]
+    names = default_algorithms(kind)
+    rows = list(bench(fabrics, Question(kind, (2**16, 2**24), names)))
+    assert len(rows) == 3 * 2 * len(names)
+    for row in rows:
+        assert row.refused or (row.of_bound is not None and 0 < row.of_bound <= 1 + 1e-9)
+    assert {row.algorithm for row in rows if not row.refused} >= {"direct"}
+
+
+def test_a_ring_on_a_switch_takes_its_closed_form() -> None:
+    """n - 1 steps each way: two links of latency, and the bytes of a part over the rate."""
+    options = {"ranks": 4, "bandwidth": "50 GB/s", "latency": "500 ns"}
+    asked = Question(Kind.ALL_REDUCE, (2**24,), ("ring",))
+    row = next(bench([shown("switch", options)], asked))
+    expected = 6 * (1000 + 2**24 / 4 / 50)
+    assert row.time_ns == pytest.approx(expected, rel=1e-6)
+    assert row.bus_bytes_per_ns == pytest.approx(2 * 3 / 4 * 2**24 / expected, rel=1e-6)
+
+
+def test_a_made_all_gather_fills_the_links_of_a_dgx1() -> None:
+    row = next(bench([shown("dgx1", {})], Question(Kind.ALL_GATHER, (2**28,), ("synthesized",))))
+    assert row.of_bound is not None and row.of_bound > 0.97
+
+
+@pytest.mark.parametrize("name", ["ring", "halving_doubling", "direct"])
+def test_a_member_sends_what_the_law_of_bandwidth_says(name: str) -> None:
+    rounds = of_schedule(find(name).schedule(Kind.ALL_REDUCE, 8))
+    assert {rounds.sent(at) for at in range(8)} == {Fraction(2 * 7, 8)}
+
+
+def test_a_program_has_the_messages_of_its_plan_each_after_what_it_waits_for() -> None:
+    ring = Fabric(5, 5, tuple((at, (at + 1) % 5, Fraction(10)) for at in range(5)))
+    plan = tacos.gather(rank_graph(ring, (0.0,) * 5), 1e6)
+    rounds = of_program(prove(parse_program(program_text(plan, "ring").encode())))
+    assert [len(round_) for round_ in rounds.rounds] == [5] * 4
+    assert all((each.dst - each.src) % 5 == 1 for each in (m for r in rounds.rounds for m in r))
+    assert {rounds.sent(at) for at in range(5)} == {Fraction(4)}
+
+
+def test_the_drawing_has_an_arrow_for_each_message(tmp_path: Path, capsys: Captured) -> None:
+    svg = tmp_path / "ring.svg"
+    assert main(["collective", "show", "ring", "--ranks", "4", "--svg", str(svg)]) == 0
+    assert "6 rounds, 24 messages; proven" in capsys.readouterr().out
+    text = svg.read_text(encoding="utf-8")
+    assert text.count('marker-end="url(#add)"') == text.count('marker-end="url(#copy)"') == 12
+
+
+def test_what_cannot_be_drawn_or_performed_is_refused(tmp_path: Path, capsys: Captured) -> None:
+    large = ["collective", "show", "direct", "--ranks", "64", "--svg", str(tmp_path / "no.svg")]
+    assert main(large) == 2
+    assert "--svg: 8064 messages are too many to draw" in capsys.readouterr().err
+    assert main(["collective", "show", "ring", "--collective", "broadcast"]) == 2
+    assert "performs" in capsys.readouterr().err
+
+
+def test_a_row_that_cannot_run_says_why(capsys: Captured) -> None:
+    line = ["collective", "bench", "torus", "--algorithms", "halving_doubling", "--sizes", "1 MiB"]
+    assert main([*line, "--set", "sizes=[3]"]) == 0
+    assert "halving_doubling does not run on torus" in capsys.readouterr().out
+    assert main([*line, "--set", "sizes=[4]", "--json"]) == 0
+    assert [row["ranks"] for row in json.loads(capsys.readouterr().out)["rows"]] == [4]
