@@ -17,6 +17,7 @@ from yantra.cli import main
 CASES = sorted({example for found in EVERY for example in found.examples})
 NEEDS_TORCH = "yantra chakra replay"
 NEEDS_A_GPU = "yantra microbench -o"
+SERVES = "yantra service"  # until it is ended; tests/service/test_command.py runs it
 COMMAND = "import sys; from yantra.cli import main; sys.exit(main())"
 
 
@@ -24,6 +25,8 @@ COMMAND = "import sys; from yantra.cli import main; sys.exit(main())"
 def test_an_example_runs(example: str, inputs: Path, capfd: pytest.CaptureFixture[str]) -> None:
     if example.startswith(NEEDS_A_GPU):
         pytest.skip("two minutes on a GPU")
+    if example.startswith(SERVES):
+        pytest.skip("serves until it is ended")
     if example.startswith(NEEDS_TORCH):
         if find_spec("torch") is None:
             pytest.skip("PyTorch is not installed")

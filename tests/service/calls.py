@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from io import BytesIO
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -12,6 +13,7 @@ from yantra.service.messages import SERVICE, decode, encode
 
 RANKS = 8
 BYTES = 1 << 20
+_PATIENCE_S = 60.0
 
 SYSTEM = {
     "scheduling_policy": "LIFO",
@@ -96,6 +98,14 @@ class Client:
         """Start a simulation."""
         control = {"choice": "start", "start": {"backend": backend}}
         self.call("SetControlAction", {"control": control})
+
+    def run(self, backend: str) -> str:
+        """Start a simulation, wait for its end and return how it went."""
+        self.start(backend)
+        deadline = time.monotonic() + _PATIENCE_S
+        while (status := self.status()) == "running" and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return status
 
     def status(self) -> str:
         """Return how the simulation goes."""

@@ -34,8 +34,7 @@ def test_analytical_runs_have_the_cycles_of_yantra_astra_sim(
 ) -> None:
     client.upload(calls.traces())
     client.call("SetConfig", {"config": calls.config(backend, calls.analytical())})
-    client.start(backend)
-    assert client.status() == "completed"
+    assert client.run(backend) == "completed"
     served = cycles(client.result("simulation.log"))
     packed = client.streamed("streamGetConfig")
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
@@ -74,7 +73,7 @@ def test_results_are_listed_with_the_sizes_that_they_have(client: Client) -> Non
     client.upload(calls.traces())
     backend = "analytical_congestion_unaware"
     client.call("SetConfig", {"config": calls.config(backend, calls.analytical())})
-    client.start(backend)
+    client.run(backend)
     listed = {row["filename"]: row["size"] for row in client.results()}
     assert set(listed) == {"simulation.log", "ranks.csv"}
     assert all(len(client.result(name).encode()) == size for name, size in listed.items())
@@ -131,8 +130,7 @@ def test_a_run_that_is_wrong_fails_and_its_log_says_why(client: Client) -> None:
     client.upload(calls.traces(ranks=4))
     backend = "analytical_congestion_unaware"
     client.call("SetConfig", {"config": calls.config(backend, calls.analytical())})
-    client.start(backend)
-    assert client.status() == "failed"
+    assert client.run(backend) == "failed"
     assert "each needs a trace" in client.result("simulation.log")
 
 
@@ -141,8 +139,7 @@ def test_a_run_beyond_its_time_is_ended(serving: Callable[..., Any]) -> None:
     client.upload(calls.traces())
     backend = "analytical_congestion_unaware"
     client.call("SetConfig", {"config": calls.config(backend, calls.analytical())})
-    client.start(backend)
-    assert client.status() == "failed"
+    assert client.run(backend) == "failed"
     assert "longer than the limit of 1.000 ms" in client.result("simulation.log")
 
 
@@ -151,8 +148,7 @@ def test_a_run_beyond_its_memory_fails_with_a_sentence(serving: Callable[..., An
     client.upload(calls.traces())
     backend = "analytical_congestion_unaware"
     client.call("SetConfig", {"config": calls.config(backend, calls.analytical())})
-    client.start(backend)
-    assert client.status() == "failed"
+    assert client.run(backend) == "failed"
     assert "memory" in client.result("simulation.log")
 
 

@@ -107,6 +107,8 @@ def _checked(entries: list[ZipInfo], packed: int, limits: ArchiveLimits) -> list
         paths.append(path)
     if clash := files & folders:
         raise _refused("is a file and a folder", "/".join(min(clash)))
+    if sum(entry.compress_size for entry in entries) > packed:
+        raise _refused("says that its entries are larger than it is")
     if unpacked > max(_ALWAYS_ALLOWED, _MOST_PER_BYTE * packed):
         raise _refused(
             f"unpacks from {format_size(packed)} to {format_size(unpacked)}, more than "

@@ -136,7 +136,7 @@ class Session:
             if worker is None:
                 raise ConfigError("stop", "no simulation is running")
             self._status = "terminated"
-            worker.end()
+            self._ended(worker)
 
     def results(self) -> list[dict[str, Any]]:
         """Return name, size, MD5 and time of every file of the last run."""
@@ -179,9 +179,11 @@ class Session:
                 return
             if self._status == "running":
                 self._status = "completed" if status == 0 else "failed"
-            worker.end()
-            self._running = None
-            self._spare = Worker()
+            self._ended(worker)
+
+    def _ended(self, worker: Worker) -> None:
+        worker.end()
+        self._running, self._spare = None, Worker()
 
     def _say(self, text: str) -> None:
         with open(os.path.join(self._results, LOG), "a", encoding="utf-8") as file:

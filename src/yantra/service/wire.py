@@ -177,9 +177,16 @@ def _shortest(raw: bytes) -> float:
     value: float = struct.unpack("<f", raw)[0]
     for digits in range(_SHORTEST, _LONGEST):
         short = float(f"{value:.{digits}g}")
-        if value != value or (abs(short) < 3.4e38 and struct.pack("<f", short) == raw):
+        if _as_float(short) == raw:
             return short
     return float(f"{value:.{_LONGEST}g}")
+
+
+def _as_float(value: float) -> bytes:
+    try:
+        return struct.pack("<f", value)
+    except OverflowError:  # rounded up beyond the largest
+        return b""
 
 
 def _field(value: Any, field: Field, messages: Messages) -> bytes:
