@@ -23,7 +23,8 @@ Channels::Channels(const Settings& settings, const Shape& shape)
       times_(find_router(settings.router)->times(settings.router_cycles)),
       routing_(find_routing(settings.routing)->make(shape, settings.vcs)),
       most_offers_(routing_->most_offers()),
-      takes_empty_vcs_(find_router(settings.router)->takes_empty_vcs || routing_->takes_empty_vcs()),
+      takes_empty_vcs_(find_router(settings.router)->takes_empty_vcs ||
+                       (routing_->takes_empty_vcs() && settings.packet_flits > 1)),
       random_(settings.seed, routing_purpose, 0) {
     const std::size_t ports = std::size_t{shape.routers()} * ports_;
     states_.resize(ports);

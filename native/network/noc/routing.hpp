@@ -55,8 +55,9 @@ public:
 
     virtual void route(const Head& head, Rng& random, Offers& offers) const = 0;
     virtual u32 most_offers() const { return 1; }
-    // Whether a VC may only be taken when it is empty. Where packets may wait for channels of which some are on
-    // a circle, a packet behind another in one buffer could close it (Duato 1993, assumption 5).
+    // Whether a VC may only be taken when it is empty, by packets of more than a flit. Where packets may wait for
+    // channels of which some are on a circle, one that is behind another in a buffer and has flits in others
+    // could close it (Duato 1993, assumption 5). A packet of one flit is in one buffer, whose front has its escape.
     virtual bool takes_empty_vcs() const { return false; }
     // The VCs to escape by, as bits; 0 where all channels are without circles.
     virtual u64 escape_vcs() const { return 0; }

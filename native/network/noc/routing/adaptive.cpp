@@ -1,7 +1,7 @@
 // adaptive: any shortest way, with VCs to escape by in dimension order (Duato, "A new theory of deadlock-free adaptive
 // routing in wormhole networks", IEEE TPDS 1993). VC 0, and on rings VC 1 for the other half, is for escapes. Who has taken
-// one stays with them. A VC is taken only when it is empty, as the proof asks. Trade-off: packets longer than a round
-// trip of credits leave VCs idle, so it needs more VCs than xy for the same throughput.
+// one stays with them. Packets of several flits take a VC only when it is empty, as the proof asks. Trade-off: a VC
+// is then idle while its credits come back, so it needs more VCs than xy for the same throughput.
 #include <memory>
 #include <stdexcept>
 #include <string>

@@ -15,6 +15,7 @@ class _Tools(Commands):
         "compare": "Run a scenario on every network: time, difference, cost of simulating.",
         "flows": "Simulate a list of flows over a fabric: completion times and slowdown.",
         "generate": "Make a list of flows: Poisson, incast, permutation, all-to-all.",
+        "noc": "Measure a network on chip, flit by flit: latency against load, saturation.",
     }
 
 
@@ -25,6 +26,7 @@ class _Tools(Commands):
         "yantra network generate permutation --hosts 64 --set size=1MB -o flows.csv",
         "yantra network flows flows.csv --topology leaf_spine --set leaves=4 \\\n"
         "    --set ranks_per_leaf=16 --set spines=8",
+        "yantra network noc --topology mesh --sizes 8x8 --traffic transpose --curve",
     ],
 )
 def command() -> None:
