@@ -109,6 +109,7 @@ void register_networks(nb::module_& module) {
         .def_ro("on_fabric", &NetworkLevel::on_fabric)
         .def_ro("has_headers", &NetworkLevel::has_headers)
         .def_ro("needs_fabric", &NetworkLevel::needs_fabric)
+        .def_ro("on_chip", &NetworkLevel::on_chip)
         .def_ro("links_change", &NetworkLevel::links_change)
         .def_ro("takes_background", &NetworkLevel::takes_background)
         .def_ro("takes_tiers", &NetworkLevel::takes_tiers)

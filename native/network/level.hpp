@@ -64,6 +64,7 @@ struct NetworkLevel {
     std::vector<NetworkOption> options{};
     bool has_headers = false;    // what it sends is longer than the messages
     bool needs_fabric = false;   // it runs over nothing else
+    bool on_chip = false;        // it is for short links with a clock, and is compared with others where it is named
     std::vector<NetworkOption> (*later_options)() = nullptr;   // that depend on what others register
     // std::invalid_argument for options that do not go together, before there is anything to run.
     void (*check)(const std::map<std::string, double>& options) = nullptr;

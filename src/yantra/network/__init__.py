@@ -54,7 +54,8 @@ class Level(NamedTuple):
     `takes_tiers`: some of its tiers may go by formula. `detail`: of two levels of the core, the one
     with more models more of a real network; 0 for a bound, and for those of Python, which do not
     say. `needs_fabric`: it runs over a graph alone, which dimensions become.
-    `has_headers`: what it sends is longer than the messages. `choices`: of options
+    `has_headers`: what it sends is longer than the messages. `on_chip`: it is for short links with
+    a clock, and compared with others only where a scenario names it. `choices`: of options
     that are names, by option.
     """
 
@@ -72,6 +73,7 @@ class Level(NamedTuple):
     needs_fabric: bool = False
     has_headers: bool = False
     choices: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    on_chip: bool = False
 
 
 def names() -> tuple[str, ...]:
@@ -191,6 +193,7 @@ def _native() -> dict[str, Level]:
             tuple(
                 (option.name, tuple(option.choices)) for option in level.options if option.choices
             ),
+            level.on_chip,
         )
         for level in _core_levels().values()
     }

@@ -6,7 +6,8 @@ counts as finest only where none of the core runs. Trade-off: networks run one a
 that their processor times do not disturb each other.
 
 What each row says is what `yantra run --set network=NAME` says. The network that the scenario names
-keeps its options, which that setting would drop.
+keeps its options, which that setting would drop. A network on chip is compared where it is named:
+elsewhere links are too long for it.
 """
 
 from __future__ import annotations
@@ -147,7 +148,9 @@ def _choices(scenario: Scenario) -> Iterator[PluginChoice]:
     own = scenario.network
     levels = [find(name) for name in names()]
     choices: list[PluginChoice] = [
-        own if level.name == level_of(own).name else level.name for level in levels
+        own if level.name == level_of(own).name else level.name
+        for level in levels
+        if not level.on_chip or level.name == level_of(own).name
     ]
     if own not in choices:
         choices.append(own)
