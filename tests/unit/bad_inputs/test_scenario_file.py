@@ -138,7 +138,7 @@ CASES: list[tuple[str, str]] = [
     ),
     (
         with_line("network: congested"),
-        "network: no network is named 'congested'; expected one of analytical, flow, ideal, "
+        "network: no network is named 'congested'; expected one of analytical, flow, ideal, noc, "
         "packet, store_and_forward",
     ),
     (
