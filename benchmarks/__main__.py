@@ -18,6 +18,7 @@ from benchmarks import (
     bench_export,
     bench_flow,
     bench_many_files,
+    bench_noc,
     bench_scale,
     bench_trace_decode,
     bench_workloads,
@@ -44,6 +45,7 @@ REPORTS: dict[str, Callable[[Path], bool]] = {
     "compute": bench_compute.report,
     "flow": bench_flow.report,
     "many files": bench_many_files.report,
+    "noc": bench_noc.report,
 }
 
 

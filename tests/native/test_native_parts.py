@@ -2,8 +2,8 @@
 
 A test is a program that states laws, where it can against a slow oracle. It ends with 1 and the
 step at which one broke. Beside `name.test.cpp` goes `name.cpp`, if there is one and the test does
-not include it whole, and what its line `// needs:` names: sources, or `the parts of a run`, which
-are compiled once for all tests. What one worker has built, the others use.
+not include it whole, and what its line `// needs:` names: sources, folders of them, or `the parts
+of a run`, which are compiled once for all tests. What one worker has built, the others use.
 
 $YANTRA_NATIVE names the folders to take sources from; the first that has one counts. So the mutants
 of tests/mutants put a folder with their one changed file before the rest.
@@ -70,8 +70,16 @@ def _needs(test: Path) -> tuple[list[Path], bool]:
     if (NATIVE / own).exists() and f'#include "{own}"' not in text:
         found.append(_source(own))
     if named:
-        found += [_source(name.strip()) for name in named[1].split(",")]
-    return found, False
+        found += [source for name in named[1].split(",") for source in _sources(name.strip())]
+    return list(dict.fromkeys(found)), False
+
+
+def _sources(name: str) -> list[Path]:
+    """Return a source, or those of a folder that does not end in `.cpp`."""
+    if name.endswith(".cpp"):
+        return [_source(name)]
+    names = sorted(path.name for path in (NATIVE / name).glob("*.cpp"))
+    return [_source(f"{name}/{own}") for own in names if not own.endswith(".test.cpp")]
 
 
 def _source(name: str) -> Path:

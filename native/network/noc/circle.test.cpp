@@ -1,6 +1,6 @@
 // Every routing is without circles on every shape that it takes, and reaches every router by shortest ways; a routing that
 // forgets the dateline of a ring, and one that allows all turns of a mesh, are found out.
-// needs: network/noc/routing.cpp, network/noc/shape.cpp, network/noc/routing/xy.cpp, network/noc/routing/west_first.cpp, network/noc/routing/adaptive.cpp
+// needs: network/noc, network/noc/routing
 #include "network/noc/circle.hpp"
 
 #include <stdexcept>
@@ -68,7 +68,7 @@ void registered_routings_have_no_circles() {
         }
         check(of_kind > 0, "a routing that takes none of the shapes", looked_at);
     }
-    check(routings().size() == 3, "the routings that this test links", 0);
+    check(routings().size() >= 3, "the routings that this test links", 0);
 }
 
 // Walks as the first offer says.
@@ -97,7 +97,7 @@ void ways_are_shortest() {
                         at = shape.neighbour(at, offers[0].port);
                         port = offers[0].port ^ 1u;
                     }
-                    check(steps == shape.hops(from, to), "a way that is not a shortest one", from);
+                    check(steps == shape.hops(from, to), kind.name.c_str(), from);
                 }
             }
         }

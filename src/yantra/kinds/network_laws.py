@@ -128,8 +128,8 @@ def a_message_alone_takes_its_latency_and_its_bytes(case: Case) -> str | None:
     """Over one hop that is latency + size / bandwidth, or size / bandwidth without latency.
 
     Over several it is at least that. Headers may add a fifth and LONGEST_HEADERS where there are
-    any, and routers on chip LONGEST_STAGES. A network is asked with the defaults of its options, so what
-    one adds to messages is to be 0 by default.
+    any, and routers on chip LONGEST_STAGES. A network is asked with the defaults of its options, so
+    what one adds to messages is to be 0 by default.
     """
     for destination in range(1, case.topology.ranks):
         for size in SIZES:
