@@ -102,6 +102,7 @@ public:
           queue_(engine.queue),
           probe_(engine.recorder()),
           simulator_(packet::spec_of(graph_, settings_), settings_, *this),
+          is_late_(settings_.has(packet::Quirk::late_receiver)),
           own_(settings_.ticks_per_ns()),
           theirs_(model.scale.ticks_per_ns()) {
         if (ways_.by_packet()) {
@@ -193,6 +194,12 @@ private:
     }
 
     void received(u32 number) override {
+        if (!is_late_) {
+            arrive(number);
+        }
+    }
+
+    void arrive(u32 number) {
         probe_.arrives(number);
         queue_.schedule(queue_.now(), transits_[number].arrived);
         probe_.arrival_scheduled();
@@ -202,6 +209,9 @@ private:
         const Transit& transit = transits_[number];
         if (!transit.departed.kind.is_none()) {
             queue_.schedule(queue_.now(), transit.departed);
+        }
+        if (is_late_) {   // the receiver hears after the sender, of the same ACK
+            arrive(number);
         }
         transits_.give_back(number);
         --under_way_;
@@ -243,6 +253,7 @@ private:
     EventQueue& queue_;
     WaysProbe probe_;
     packet::Simulator simulator_;
+    const bool is_late_;  // the quirk late_receiver
     const u64 own_;       // ticks of the simulator per ns
     const u64 theirs_;    // and of the engine
     Pool<Transit> transits_;

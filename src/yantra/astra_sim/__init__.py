@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from yantra.astra_sim.flags import Flags
+    from yantra.base.fields import Plugin, PluginChoice
+    from yantra.scenario.types import Topology
 
 _NETWORKS: dict[str, str] = {
     "congestion-unaware": "analytical",
@@ -48,6 +50,7 @@ def from_files(
     compute_scale: float = 1.0,
     rendezvous: bool = False,
     network_backend: str = "congestion-unaware",
+    logical_topology: Path | None = None,
     scheduling_keys: SchedulingKeys = "ignore",
     directory: Path = "",
 ) -> tuple[Scenario, list[str]]:
@@ -55,8 +58,9 @@ def from_files(
 
     `workload` is the prefix of the trace files (`<prefix>.<rank>.et`). `groups` is None, or a path;
     one that contains `empty` means none, as in ASTRA-sim. Relative paths, also those inside
-    the files, start from `directory`. Raises ConfigError, or UnsupportedError for what ASTRA-sim
-    defines and no model here covers.
+    the files, start from `directory`. With a `logical_topology` the files are those of the ns-3
+    front end (`yantra.astra_sim.ns3`), and `network_backend` says nothing. Raises ConfigError, or
+    UnsupportedError for what ASTRA-sim defines and no model here covers.
     """
     _check_options(num_queues_per_dim, injection_scale, network_backend, scheduling_keys)
     folder = fspath(directory)
@@ -64,8 +68,8 @@ def from_files(
     def at(path: Path) -> str:
         return paths.join(folder, path)
 
-    backend = _NETWORKS[network_backend]
-    topology, warnings = read_network(at(network), backend)
+    logical = None if logical_topology is None else at(logical_topology)
+    topology, fabric, backend, warnings = _network(at(network), logical, network_backend)
     remote_memory, of_memory = read_memory(at(memory), topology.ranks)
     options = SystemOptions(
         dimensions=len(topology.dimensions),
@@ -83,6 +87,7 @@ def from_files(
         device=parts.device,
         memory=remote_memory,
         network=backend,
+        fabric=fabric,
         collectives=parts.collectives,
         resources=ASTRA_SIM_RESOURCES,
         semantics="astra-sim",
@@ -112,9 +117,23 @@ def from_flags(flags: Flags) -> tuple[Scenario, list[str]]:
         compute_scale=flags.compute_scale,
         rendezvous=flags.rendezvous,
         network_backend=flags.network_backend,
+        logical_topology=flags.logical_topology or None,
         scheduling_keys=flags.scheduling_keys,
     )
     return scenario, [*flags.warnings, *warnings]
+
+
+def _network(
+    path: str, logical: str | None, backend: str
+) -> tuple[Topology, Plugin | None, PluginChoice, list[str]]:
+    """Return the dimensions, the fabric if there is one, the network, and the warnings."""
+    if logical is not None:
+        from yantra.astra_sim.ns3 import read_ns3
+
+        return read_ns3(path, logical)
+    network = _NETWORKS[backend]
+    topology, warnings = read_network(path, network)
+    return topology, None, network, warnings
 
 
 def _check_options(queues: int, injection_scale: float, backend: str, scheduling: str) -> None:

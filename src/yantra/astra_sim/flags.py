@@ -1,4 +1,4 @@
-"""The command line of ASTRA-sim's analytical binaries -> Flags.
+"""The command line of ASTRA-sim's analytical binaries, or of its ns-3 front end -> Flags.
 
 Long options as `--option=value` or `--option value`, the last one counts, as cxxopts 3.0 reads
 them. ASTRA-sim silently ignores what it does not know; here a warning says so. No package
@@ -32,6 +32,7 @@ class Flags(Record):
     network: str = ""
     memory: str = ""
     groups: str = "empty"
+    logical_topology: str = ""
     logging_configuration: str = "empty"
     logging_folder: str = "log"
     num_queues_per_dim: int = 1
@@ -86,6 +87,7 @@ def parse(arguments: Sequence[str], backend: NetworkBackend = "congestion-unawar
     warnings += [f"{argument}: ignored, as all that follows --" for argument in rest]
     if not values.get("help"):
         _require(values)
+        _check_front_end(values, backend)
     values |= {field: tuple(given) for field, given in repeated.items()}
     return Flags(**values, warnings=tuple(warnings))
 
@@ -168,6 +170,12 @@ def _require(values: dict[str, Any]) -> None:
             raise ConfigError(f"--{option}", "missing; expected the path of a file")
 
 
+def _check_front_end(values: dict[str, Any], backend: NetworkBackend) -> None:
+    if "logical_topology" in values and values["network_backend"] != backend:
+        problem = "goes with the analytical front ends; --logical-topology-configuration is of ns-3"
+        raise ConfigError("--network-backend", problem)
+
+
 # As in yantra.export.json, which this must not import.
 _TABLES = ("ranks", "nodes", "collectives", "dimensions", "links")
 CHOICES = {
@@ -191,6 +199,11 @@ OPTIONS: dict[str, tuple[str, Callable[[str, str], Any], str]] = {
     "network-configuration": ("network", _text, f"network {_PATH}"),
     "remote-memory-configuration": ("memory", _text, f"remote memory {_PATH}"),
     "comm-group-configuration": ("groups", _text, "communicator groups, or 'empty'"),
+    "logical-topology-configuration": (
+        "logical_topology",
+        _text,
+        "dimensions, as the ns-3 front end has them; the network file is then ns-3's",
+    ),
     "logging-configuration": ("logging_configuration", _text, "spdlog set-up, or 'empty'"),
     "logging-folder": ("logging_folder", _text, "folder of the logs (default: log)"),
     "num-queues-per-dim": ("num_queues_per_dim", _whole, "queues per dimension (default: 1)"),
@@ -239,6 +252,6 @@ OPTIONS: dict[str, tuple[str, Callable[[str, str], Any], str]] = {
 
 FILES = (
     *(f"{what}-configuration" for what in ("workload", "system", "network", "remote-memory")),
-    *("comm-group-configuration", "logging-folder", "plugin"),
+    *("comm-group-configuration", "logical-topology-configuration", "logging-folder", "plugin"),
 )
 """Options that take a path."""

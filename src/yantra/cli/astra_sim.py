@@ -107,9 +107,12 @@ def _run(scenario: Scenario, flags: Flags, warnings: list[str]) -> int:
     _write_files(result, flags)
     if flags.json:
         from yantra.export.json import json_text
+        from yantra.result.table_names import TABLES
 
-        sys.stdout.write(json_text(result, ("ranks", "dimensions", "links"), warnings))
+        tables = (*("ranks", "dimensions", "links"), *(result.tables[len(TABLES) :]))
+        sys.stdout.write(json_text(result, tables, warnings))
     else:
+        sys.stdout.writelines(f"{line}\n" for line in astra_sim_log.banner(result))
         sys.stdout.write("".join(f"{line.text(now)}\n" for line in lines if line.level != "debug"))
     return 0
 

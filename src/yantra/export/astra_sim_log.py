@@ -72,7 +72,21 @@ def lines(result: Result) -> Iterator[Line]:
             yield _node_event(result, what, rank, node)
         if what is What.STARTS and not model.scenario.replay_only:
             yield from rings.built(rank, node)
-    yield Line("system", "warning", "Exiting")
+    if not _is_ns3(model):  # which leaves the process before it takes down its systems
+        yield Line("system", "warning", "Exiting")
+
+
+def banner(result: Result) -> list[str]:
+    """Return what the ns-3 front end prints before its log; nothing of the analytical ones."""
+    if not _is_ns3(result.model):
+        return []
+    sizes = [dimension.size for dimension in result.model.scenario.topology.dimensions]
+    listed = "".join(f"{size}," for size in sizes)
+    return ["ASTRA-sim + NS3", f"There are {result.model.ranks} npus: {listed}"]
+
+
+def _is_ns3(model: Model) -> bool:
+    return model.scenario.fabric is not None
 
 
 def _happenings(result: Result) -> Iterator[tuple[What, int, int]]:

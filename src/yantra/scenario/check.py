@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from yantra import compute as computes
 from yantra import memory as memories
+from yantra import network as networks
 from yantra.base.errors import ConfigError, expected_got, show
 from yantra.base.fields import kind_of, named
 from yantra.base.plugin_files import split_path
@@ -58,8 +59,9 @@ def _fabric(scenario: Scenario) -> None:
     if scenario.reroute_delay_ns and scenario.link_changes is None and not scenario.failures:
         problem = "only with link_changes or failures, and there are none"
         raise ConfigError("cluster.reroute_delay", problem)
-    if scenario.semantics != "yantra":
-        raise ConfigError("cluster.fabric", f"only with semantics yantra; got {scenario.semantics}")
+    if scenario.semantics != "yantra" and not networks.level_of(scenario.network).needs_fabric:
+        problem = f"only with semantics yantra, or the network packet; got {scenario.semantics}"
+        raise ConfigError("cluster.fabric", problem)
     ranks, listed = scenario.topology.ranks, scenario.placement.devices
     if scenario.placement.kind == "list" and len(listed) != ranks:
         problem = f"expected a device for each of the {ranks} ranks, got {len(listed)}"
