@@ -57,10 +57,9 @@ def from_files(
     """Read the files of one ASTRA-sim run; return the scenario and the warnings.
 
     `workload` is the prefix of the trace files (`<prefix>.<rank>.et`). `groups` is None, or a path;
-    one that contains `empty` means none, as in ASTRA-sim. Relative paths, also those inside
-    the files, start from `directory`. With a `logical_topology` the files are those of the ns-3
-    front end (`yantra.astra_sim.ns3`), and `network_backend` says nothing. Raises ConfigError, or
-    UnsupportedError for what ASTRA-sim defines and no model here covers.
+    one that contains `empty` means none, as in ASTRA-sim. Relative paths start from `directory`.
+    With a `logical_topology` the files are the ns-3 front end's, whatever `network_backend` says.
+    Raises ConfigError, or UnsupportedError for what ASTRA-sim defines and no model here covers.
     """
     _check_options(num_queues_per_dim, injection_scale, network_backend, scheduling_keys)
     folder = fspath(directory)
@@ -68,7 +67,7 @@ def from_files(
     def at(path: Path) -> str:
         return paths.join(folder, path)
 
-    logical = None if logical_topology is None else at(logical_topology)
+    logical = at(logical_topology) if logical_topology else ""
     topology, fabric, backend, warnings = _network(at(network), logical, network_backend)
     remote_memory, of_memory = read_memory(at(memory), topology.ranks)
     options = SystemOptions(
@@ -96,8 +95,8 @@ def from_files(
         track_local_memory=parts.track_local_memory,
         local_memory_trace=parts.local_memory_trace,
     )
-    unused = _unused_scales(comm_scale=comm_scale, compute_scale=compute_scale)
-    return scenario, unused + warnings + of_memory + of_system + of_groups
+    warnings[:0] = _unused_scales(comm_scale=comm_scale, compute_scale=compute_scale)
+    return scenario, warnings + of_memory + of_system + of_groups
 
 
 def from_flags(flags: Flags) -> tuple[Scenario, list[str]]:
@@ -124,10 +123,10 @@ def from_flags(flags: Flags) -> tuple[Scenario, list[str]]:
 
 
 def _network(
-    path: str, logical: str | None, backend: str
+    path: str, logical: str, backend: str
 ) -> tuple[Topology, Plugin | None, PluginChoice, list[str]]:
     """Return the dimensions, the fabric if there is one, the network, and the warnings."""
-    if logical is not None:
+    if logical:
         from yantra.astra_sim.ns3 import read_ns3
 
         return read_ns3(path, logical)
