@@ -34,5 +34,6 @@ NB_MODULE(_core, module) {
     yantra::register_recording(module);
     yantra::register_timelines(module);
     yantra::register_tables(module);
+    yantra::register_arrow(module);
     yantra::register_synthesis(module);
 }

@@ -27,6 +27,7 @@ void register_simulation(nanobind::module_& module);
 void register_recording(nanobind::module_& module);
 void register_timelines(nanobind::module_& module);
 void register_tables(nanobind::module_& module);
+void register_arrow(nanobind::module_& module);
 void register_synthesis(nanobind::module_& module);
 
 }  // namespace yantra

@@ -2196,6 +2196,9 @@ class TableWriter:
 
 def to_planes(numbers: Buffer | NDArray[numpy.uint64]) -> bytes: ...
 def from_planes(planes: bytes) -> bytes: ...
+def arrow_stream(
+    names: Sequence[str], formats: Sequence[str], next: Callable[[], object]
+) -> object: ...
 
 class CutSide:
     @property

@@ -87,6 +87,7 @@ def test_every_form_of_a_table_says_the_same(
     with patch.object(tables, "_ROWS_OF_A_PART", rows_of_a_part):
         assert list(table.rows()) == list(zip(*told.values(), strict=True))
         assert table.to_arrow() == pyarrow.table(told, table.to_arrow().schema)
+        assert pyarrow.table(table) == table.to_arrow()
         assert [json.loads(text) for text in _json(table)] == list(told.values())
     assert table.head(3) == list(zip(*(values[:3] for values in told.values()), strict=True))
     for column, values in told.items():

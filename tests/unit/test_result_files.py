@@ -148,14 +148,11 @@ def test_frames_have_the_columns_and_nulls_of_the_table(recorded: Result) -> Non
         ("pyarrow", "to_arrow", r"pip install 'yantra\[tables\]'"),
         ("pandas", "to_pandas", "pip install pandas"),
         ("polars", "to_polars", "pip install polars"),
-        ("pyarrow", "to_polars", r"pip install 'yantra\[tables\]'"),
     ],
 )
 def test_a_frame_without_its_package_says_what_to_install(
     result: Result, package: str, method: str, install: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if method == "to_polars":
-        pytest.importorskip("polars")
     monkeypatch.setitem(sys.modules, package, None)
     said = f"{method}: needs the package {package}, which is not installed; run: {install}"
     with pytest.raises(UnsupportedError, match=said):

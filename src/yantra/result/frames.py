@@ -1,15 +1,15 @@
-"""Table -> Arrow, and with it pandas and polars.
+"""Table -> pyarrow, pandas and polars.
 
 Columns keep their kinds: whole numbers are int64, ids uint64, times and shares float64, texts
-string. A missing value is null. Parts of a table become record batches, so nothing but the Arrow
-table itself is ever whole in memory.
+string. A missing value is null, in pandas NaN. Parts of a table become record batches, so nothing
+but the frame itself is ever whole in memory. Only `to_arrow` needs pyarrow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 from yantra.base.errors import UnsupportedError
 from yantra.result.columns import NEVER, Coded, Columns, Kind, Part, Reals, Ticks
@@ -20,6 +20,16 @@ _ARROW_TYPES: dict[Kind, str] = {
     "real": "float64",
     "text": "string",
 }
+
+
+class WholeColumns(Columns, Protocol):
+    """Columns that can be had whole, too; a `Table` is."""
+
+    def values(self, column: str) -> list[Any]:
+        """Return a column as a list."""
+
+    def __getitem__(self, column: str) -> Any:
+        """Return a column as an array of numpy."""
 
 
 def needed(package: str, what: str, extra: str = "") -> Any:
@@ -40,16 +50,21 @@ def to_arrow(table: Columns, what: str = "to_arrow") -> Any:
     return pyarrow.Table.from_batches(list(batches(table, pyarrow)), schema_of(table, pyarrow))
 
 
-def to_pandas(table: Columns) -> Any:
+def to_pandas(table: WholeColumns) -> Any:
     """Return a table as a `pandas.DataFrame`."""
-    needed("pandas", "to_pandas")
-    return to_arrow(table, "to_pandas").to_pandas()
+    pandas = needed("pandas", "to_pandas")
+    return pandas.DataFrame({column: _series(table, column, pandas) for column in table.columns})
 
 
-def to_polars(table: Columns) -> Any:
+def _series(table: WholeColumns, column: str, pandas: Any) -> Any:
+    if table.kind(column) == "text":
+        return pandas.Series(table.values(column), dtype="str")
+    return pandas.Series(table[column], copy=True)
+
+
+def to_polars(table: WholeColumns) -> Any:
     """Return a table as a `polars.DataFrame`."""
-    polars = needed("polars", "to_polars")
-    return polars.from_arrow(to_arrow(table, "to_polars"))
+    return needed("polars", "to_polars").DataFrame(table)
 
 
 def schema_of(table: Columns, pyarrow: Any) -> Any:

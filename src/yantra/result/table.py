@@ -110,16 +110,25 @@ class Table:
         return to_arrow(self)
 
     def to_pandas(self) -> Any:
-        """Return a `pandas.DataFrame`; needs pandas and `pip install 'yantra[tables]'`."""
+        """Return a `pandas.DataFrame`; needs pandas."""
         from yantra.result.frames import to_pandas
 
         return to_pandas(self)
 
     def to_polars(self) -> Any:
-        """Return a `polars.DataFrame`; needs polars and `pip install 'yantra[tables]'`."""
+        """Return a `polars.DataFrame`; needs polars."""
         from yantra.result.frames import to_polars
 
         return to_polars(self)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        """Return the rows as a stream of Arrow, which polars, DuckDB and others read as they are.
+
+        Types are those of `to_arrow`; a schema that is asked for is not followed.
+        """
+        from yantra.result.arrow_stream import capsule
+
+        return capsule(self)
 
     def __len__(self) -> int:
         return self._length
