@@ -28,7 +28,7 @@ PYTHON_LAYERS = [
     ("explore",),
     ("kinds", "service"),
     ("cli",),
-    ("collect", "__main__"),
+    ("collect", "__main__", "pytest_plugin"),
 ]
 IMPORTS_THE_CORE = {"chakra", "tracing", "compile", "network", "result", "run", "export"}
 # Of the collectives only what searches through fabrics is called once per link and chunk.

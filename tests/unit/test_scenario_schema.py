@@ -112,5 +112,14 @@ def test_the_command_prints_it_or_writes_it(
     assert json.loads(printed) == json_schema()
     file = tmp_path / "scenario.schema.json"
     assert main(["schema", "-o", str(file)]) == 0
-    assert capsys.readouterr().out == ""
+    line = f"# yaml-language-server: $schema={file}\n"
+    assert capsys.readouterr().out == line
     assert file.read_text() == printed
+
+
+def test_each_schema_has_an_id_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    for of in ("scenario", "result"):
+        assert main(["schema", of]) == 0
+        form = json.loads(capsys.readouterr().out)
+        jsonschema.Draft202012Validator.check_schema(form)
+        assert form["$id"] == f"urn:yantra:schema:{of}"

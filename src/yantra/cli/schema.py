@@ -1,6 +1,9 @@
-"""`yantra schema`: prints the JSON Schema of scenario files."""
+"""`yantra schema`: prints the JSON Schema of scenario files, or of saved results."""
 
 from __future__ import annotations
+
+import sys
+from typing import Any
 
 import click
 
@@ -9,20 +12,19 @@ from yantra.cli.command import WithExamples, print_json
 
 @click.command(
     cls=WithExamples,
-    examples=["yantra schema", "yantra schema -o scenario.schema.json"],
+    examples=["yantra schema", "yantra schema -o scenario.schema.json", "yantra schema result"],
 )
+@click.argument("of", type=click.Choice(["scenario", "result"]), default="scenario")
 @click.option("-o", "--output", type=click.Path(), help="Write it to this file instead.")
-def command(output: str | None) -> None:
-    """Print the JSON Schema (draft 2020-12) of scenario files.
+def command(of: str, output: str | None) -> None:
+    """Print the JSON Schema (draft 2020-12) of scenario files, or of results as -o writes them.
 
     An editor that knows it completes keys and names, and marks what is wrong. For those with the
-    YAML language server, a scenario file names it in its first line:
+    YAML language server, a scenario file names it in its first line, which -o prints:
 
     # yaml-language-server: $schema=scenario.schema.json
     """
-    from yantra.scenario import json_schema
-
-    form = json_schema()
+    form = _schema(of)
     if output is None:
         print_json(form)
         return
@@ -31,3 +33,18 @@ def command(output: str | None) -> None:
     from yantra.base.output import write_text
 
     write_text(output, dumps(form, ensure_ascii=False, indent=1) + "\n")
+    if of == "scenario":
+        sys.stdout.write(f"# yaml-language-server: $schema={output}\n")
+
+
+def _schema(of: str) -> dict[str, Any]:
+    if of == "scenario":
+        from yantra.scenario import json_schema
+
+        return json_schema()
+    from importlib import resources
+    from json import loads
+
+    text = resources.files("yantra.export").joinpath("result.schema.json").read_text("utf-8")
+    form: dict[str, Any] = loads(text)
+    return form

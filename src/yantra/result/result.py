@@ -274,8 +274,8 @@ class Result:
     def export(self, form: str, path: Path, **options: Any) -> list[str]:
         """Write the result in a form by its name or file; return what that leaves out.
 
-        Built in are `json`, `csv`, `parquet`, `feather`, `summary`, `html`, `notebook`, `perfetto`
-        and `chrome`; `./mine.py` is a form of your own.
+        Built in are `json`, `csv`, `parquet`, `feather`, `summary`, `html`, `notebook`, `perfetto`,
+        `chrome`, `mlflow`, `wandb` and `tensorboard`; `./mine.py` is a form of your own.
         """
         from yantra.result.forms import exporter
 

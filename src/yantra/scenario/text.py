@@ -105,6 +105,7 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of scenario files."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:yantra:schema:scenario",
         "title": "Yantra scenario",
         **DOCUMENT.schema(),
     }

@@ -1,0 +1,38 @@
+"""Result -> a run of MLflow; needs the package mlflow (or mlflow-skinny).
+
+The path is the run's name. Where it is logged to, MLflow says (`MLFLOW_TRACKING_URI`, the
+experiment of `MLFLOW_EXPERIMENT_NAME`); a run that is active takes the numbers itself.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from yantra.base.output import Path
+from yantra.export.exporter import Exporter
+from yantra.result import Result
+from yantra.result.frames import needed
+from yantra.result.metrics import metrics
+
+
+class Mlflow(Exporter):
+    """Metrics and, as parameters, what ran."""
+
+    def write(self, result: Result, path: Path, **options: Any) -> list[str]:
+        """Log a result."""
+        mlflow = needed("mlflow", "export mlflow")
+        if mlflow.active_run() is not None:
+            _log(mlflow, result)
+        else:
+            with mlflow.start_run(run_name=os.fspath(path)):
+                _log(mlflow, result)
+        return []
+
+
+def _log(mlflow: Any, result: Result) -> None:
+    mlflow.log_params(result.what_ran.as_dict())
+    mlflow.log_metrics(metrics(result))
+
+
+PLUGIN = Mlflow

@@ -1,0 +1,32 @@
+"""Result -> a folder of TensorBoard; needs the package tensorboardX.
+
+The path is the folder; each run of a comparison is a folder beside the others. Scalars have one
+point, step 0, so TensorBoard shows runs beside each other as bars of one point.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from yantra.base.output import Path
+from yantra.export.exporter import Exporter
+from yantra.result import Result
+from yantra.result.frames import needed
+from yantra.result.metrics import metrics
+
+
+class Tensorboard(Exporter):
+    """Scalars and, as a text, what ran."""
+
+    def write(self, result: Result, path: Path, **options: Any) -> list[str]:
+        """Write a folder of events."""
+        writers = needed("tensorboardX", "export tensorboard")
+        with writers.SummaryWriter(os.fspath(path)) as writer:
+            for name, value in metrics(result).items():
+                writer.add_scalar(name, value, 0)
+            writer.add_text("what_ran", result.what_ran.text, 0)
+        return []
+
+
+PLUGIN = Tensorboard

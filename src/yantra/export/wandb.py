@@ -1,0 +1,34 @@
+"""Result -> a run of Weights & Biases; needs the package wandb.
+
+The path is the run's name. Project and account are those of wandb (`WANDB_PROJECT`, `WANDB_MODE`);
+a run that is active takes the numbers itself.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from yantra.base.output import Path
+from yantra.export.exporter import Exporter
+from yantra.result import Result
+from yantra.result.frames import needed
+from yantra.result.metrics import metrics
+
+
+class Wandb(Exporter):
+    """Metrics and, as its configuration, what ran."""
+
+    def write(self, result: Result, path: Path, **options: Any) -> list[str]:
+        """Log a result."""
+        wandb = needed("wandb", "export wandb")
+        active = wandb.run
+        run = active if active is not None else wandb.init(name=os.fspath(path))
+        run.config.update(result.what_ran.as_dict(), allow_val_change=True)
+        run.log(metrics(result))
+        if active is None:
+            run.finish()
+        return []
+
+
+PLUGIN = Wandb
