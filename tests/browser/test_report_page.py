@@ -5,10 +5,13 @@ Needs Chromium (`apt-get install chromium`); without it the tests are skipped an
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -115,6 +118,7 @@ def test_every_section_is_there_and_every_picture_is_drawn(opened: Any, name: st
     titles = page.evaluate("[...document.querySelectorAll('h2')].map(e => e.textContent)")
     assert titles == [
         "Where the time goes",
+        "What would help",
         "Timeline",
         "Critical path",
         "Communication",
@@ -357,3 +361,61 @@ def test_a_slider_shows_the_load_of_links_in_a_stretch_of_the_run(opened: Any, n
     assert set(page.evaluate(colours)) - {"load-none"}
     page.evaluate(f"{slide}(0)")
     assert page.evaluate(colours) == whole
+
+
+SAVED = """
+new Promise((resolve) => {
+  URL.createObjectURL = (blob) => { blob.text().then(resolve); return "blob:none"; };
+  HTMLAnchorElement.prototype.click = function () {};
+  document.querySelector(QUERY).click();
+})
+"""
+
+
+def saved(page: Page, query: str) -> str:
+    """Return the text of the file that a button saves."""
+    text: str = page.evaluate(SAVED.replace("QUERY", repr(query)))
+    return text
+
+
+def test_a_table_is_saved_as_csv_with_all_its_rows(opened: Any) -> None:
+    page = opened("uneven")
+    rows = list(csv.reader(io.StringIO(saved(page, "#ranks .export"))))
+    assert rows[0][:3] == ["ranks", "count", "finish"]
+    shown = page.evaluate("document.querySelectorAll('#ranks tbody tr').length")
+    assert len(rows) == 1 + shown and sum(int(row[1]) for row in rows[1:]) == 8
+    texts = page.evaluate(
+        "[...document.querySelector('#path tbody').rows].map("
+        "row => [...row.cells].map(cell => cell.textContent))"
+    )
+    assert list(csv.reader(io.StringIO(saved(page, "#path .export"))))[1:] == texts
+
+
+@pytest.mark.parametrize("chart", ["#roofline", "#memory", "#topology"])
+def test_a_chart_is_saved_as_svg_that_looks_the_same_alone(opened: Any, chart: str) -> None:
+    page = opened("step")
+    root = ElementTree.fromstring(saved(page, f"{chart} .export"))
+    assert root.tag == "{http://www.w3.org/2000/svg}svg" and float(root.attrib["width"]) > 100
+    assert all("class" not in node.attrib for node in root.iter())
+    drawn = [node for node in root.iter() if node.tag.endswith(("line", "path", "circle"))]
+    assert drawn and all("rgb" in node.attrib["stroke"] + node.attrib["fill"] for node in drawn)
+
+
+def test_what_would_help_has_the_bound_first(opened: Any) -> None:
+    page = opened("step")
+    cells = "document.querySelectorAll('#bounds tbody tr')[0].cells"
+    bound = step().bound_by
+    assert page.evaluate(f"{cells}[1].textContent") == f"{100 * bound.gain:.1f} %"
+    assert page.evaluate(f"{cells}[0].textContent") in bound.text
+
+
+def test_the_memory_chart_has_the_capacity_of_a_device(opened: Any) -> None:
+    page = opened("step")
+    told = page.evaluate("document.querySelector('#memory .limit').nextSibling.textContent")
+    assert told == "capacity of a device: 80 GiB"
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_phone_scrolls_in_one_direction_alone(opened: Any, name: str) -> None:
+    page = opened(name, width=390, height=844)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

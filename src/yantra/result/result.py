@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from yantra.base.output import Path
     from yantra.compile import Model
-    from yantra.result.bound import Bound
+    from yantra.result.bound import Bound, Gain
     from yantra.result.critical_path import CriticalPath
     from yantra.result.disturbed import Disturbed
     from yantra.result.figures import Figures, Interval
@@ -50,7 +50,7 @@ class Result:
         not_folded: str = "",
         recording: Recording | None = None,
         folding: _core.Folding | None = None,
-        verdict: Callable[[Result], Bound] | None = None,
+        gains: Callable[[Result], list[Gain] | None] | None = None,
         interval: Callable[[Result], Interval | None] | None = None,
         disturbed: Callable[[Result], Disturbed | None] | None = None,
     ) -> None:
@@ -60,7 +60,7 @@ class Result:
         self.not_folded = not_folded
         self.folding = folding
         self._recording = recording
-        self._verdict = verdict
+        self._gains = gains
         self._interval = interval
         self._disturbed = disturbed
 
@@ -200,7 +200,15 @@ class Result:
 
         See `yantra.run.verdict`. Else, and of a run that took work meanwhile, an estimate.
         """
-        return self._verdict(self) if self._verdict else self.estimated_bound
+        from yantra.result.bound import largest
+
+        gains = self.gains
+        return self.estimated_bound if gains is None else largest(gains, max(self.outcome.finish))
+
+    @cached_property
+    def gains(self) -> list[Gain] | None:
+        """What removing each cause gains, by a run without it; None where they cost too much."""
+        return self._gains(self) if self._gains else None
 
     @cached_property
     def estimated_bound(self) -> Bound:

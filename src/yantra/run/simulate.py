@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from yantra.result.bound import Bound
+    from yantra.result.bound import Gain
     from yantra.result.disturbed import Disturbed
     from yantra.result.figures import Interval
     from yantra.result.recording import Recording
@@ -115,10 +115,10 @@ def _interval(result: Result) -> Interval | None:
     return interval(result)
 
 
-def _verdict(result: Result) -> Bound:
-    from yantra.run.verdict import verdict
+def _gains(result: Result) -> list[Gain] | None:
+    from yantra.run.verdict import gains
 
-    return verdict(result)
+    return gains(result)
 
 
 def _disturbed(result: Result) -> Disturbed | None:
@@ -137,7 +137,7 @@ def _drawn_further(model: Model, makespan_ns: float) -> Model:
 
 
 _LATER: dict[str, Any] = {
-    "verdict": _verdict,
+    "gains": _gains,
     "interval": _interval,
     "disturbed": _disturbed,
 }

@@ -16,7 +16,7 @@ from __future__ import annotations
 from yantra.base.errors import DeadlockError, UnsupportedError
 from yantra.compile import Model, compile_without
 from yantra.result import Result
-from yantra.result.bound import Bound, Gain, estimated, largest, of_waits
+from yantra.result.bound import Gain, of_waits
 from yantra.result.waits import waits
 from yantra.run.removals import Cause, causes_of
 from yantra.scenario.types import Fold
@@ -31,20 +31,20 @@ MOST_NODES_UNFOLDED = 100_000
 """A removal that cannot be folded, where the run was, is run whole up to so many nodes."""
 
 
-def verdict(result: Result) -> Bound:
-    """Return what bounds a run, by runs without each cause or, if they cost too much, estimated."""
+def gains(result: Result) -> list[Gain] | None:
+    """Return what removing each cause gains, by runs without it; None where they cost too much."""
     model, makespan = result.model, max(result.outcome.finish)
     removable = causes(result)
     nodes = sum(len(graph) for graph in model.graphs.distinct)
     if result.events * len(removable) > MOST_EVENTS or nodes * len(removable) > MOST_NODES:
-        return estimated(model, result.outcome, result.dimension_uses)
-    gains = []
+        return None
+    found = []
     for kind, label, removal in removable:
         ticks = makespan_without(result, removal.causes)
         if ticks is None:
-            return estimated(model, result.outcome, result.dimension_uses)
-        gains.append(Gain(kind, label, removal.text, makespan - ticks))
-    return largest([*gains, *gains_of_waits(result)], makespan)
+            return None
+        found.append(Gain(kind, label, removal.text, makespan - ticks))
+    return [*found, *gains_of_waits(result)]
 
 
 def causes(result: Result) -> list[Cause]:

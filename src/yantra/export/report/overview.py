@@ -176,4 +176,5 @@ def as_data(run: Run) -> dict[str, Any]:
         "makespan": run.makespan,
         "ticks_per_ns": run.ticks_per_ns,
         "ranks": run.result.model.ranks,
+        "capacity": run.result.model.scenario.machine.memory_bytes,
     }

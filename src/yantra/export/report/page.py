@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from yantra.base.output import Path, write_text
 from yantra.base.units import format_time
 from yantra.export.report import (
+    bounds,
     communication,
     kernels,
     memory,
@@ -58,6 +59,7 @@ def html(result: Result, warnings: Sequence[str] = ()) -> str:
     head = element("section", overview.head(run, warnings), id="top", aria_label="The run")
     sections = [
         Section("time", "Where the time goes", _TIME, _time(run, critical)),
+        Section("bounds", "What would help", _BOUNDS, bounds.section(run)),
         Section("timeline", "Timeline", _TIMELINE, Html(part("timeline.html"))),
         Section("path", "Critical path", _PATH, path.section(run, critical)),
         Section("communication", "Communication", _COMMUNICATION, communication.section(run)),
@@ -92,6 +94,7 @@ _TIME = (
     "Each moment of a rank counts once: for compute, else for communication, memory or host work "
     "that nothing hides, else as idle. The bars end with the run."
 )
+_BOUNDS = "How much shorter the run is when one cause of its time is gone: what is worth a change."
 _TIMELINE = (
     "One group of rows for each class of ranks that do the same at the same times. Click a node "
     "for what it is and what it waited for."

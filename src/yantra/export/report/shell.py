@@ -28,7 +28,15 @@ from typing import Any, NamedTuple
 from yantra.export.report.columns import Columns
 from yantra.export.report.markup import Html, element, join
 
-_SHELL_SCRIPTS = ("dom.js", "format.js", "data.js", "theme.js", "tables.js", "copy.js")
+_SHELL_SCRIPTS = (
+    "dom.js",
+    "format.js",
+    "data.js",
+    "theme.js",
+    "download.js",
+    "tables.js",
+    "copy.js",
+)
 _SHELL_STYLES = ("shell.css",)
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w.]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)

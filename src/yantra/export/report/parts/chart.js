@@ -1,6 +1,7 @@
 // A chart over time in SVG: steps or lines with areas, axes, and the values under the pointer.
 
 import { el, svg } from "./dom.js";
+import { svgButton } from "./download.js";
 import { formatTime, shortTime, ticksBetween } from "./format.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
 
@@ -16,14 +17,17 @@ export function drawnToFit(box, make) {
     const width = Math.max(Math.floor(box.clientWidth), 280);
     if (width === drawn) return;
     drawn = width;
-    box.replaceChildren(...make(width));
+    const made = make(width);
+    const pictures = made.filter((one) => one.tagName === "svg");
+    box.replaceChildren(...made, ...pictures.map(svgButton));
   };
   new ResizeObserver(draw).observe(box);
   draw();
 }
 
 // Returns the picture of `series`: [{name, series (class), points: [[ns, value], ...]}], where a
-// value holds until the next point. `about` is {end, highest, height, unit: value -> text, label}.
+// value holds until the next point. `about` is {end, highest, height, unit: value -> text, label} and
+// {limit: {value, name}}, if there is one, as a line of its own; marks are multiples of `whole`.
 export function stepChart(series, about, width) {
   const plot = { width: width - LEFT - RIGHT, height: about.height - TOP - BOTTOM };
   const x = (ns) => LEFT + (ns / about.end) * plot.width;
@@ -35,6 +39,7 @@ export function stepChart(series, about, width) {
     if (series.length <= 2) parts.push(svg("path", { d: area, class: `area ${one.series}` }));
     parts.push(svg("path", { d: `M${outline}`, class: `curve ${one.series}` }));
   }
+  if (about.limit) parts.push(...limitLine(about.limit, y(about.limit.value), width));
   const line = svg("line", {
     class: "cursor",
     y1: TOP,
@@ -73,6 +78,13 @@ export function stepChart(series, about, width) {
   return picture;
 }
 
+function limitLine(limit, y, width) {
+  return [
+    svg("line", { class: "limit", x1: LEFT, x2: width - RIGHT, y1: y, y2: y }),
+    svg("text", { x: width - RIGHT - 4, y: y + 14, "text-anchor": "end" }, limit.name),
+  ];
+}
+
 export function legendOf(series) {
   const keys = series.map((one) =>
     el("li", { class: "key" }, el("span", { class: `swatch ${one.series}` }), one.name),
@@ -81,7 +93,9 @@ export function legendOf(series) {
 }
 
 function* axes(about, plot, x, y, width) {
-  for (const value of ticksBetween(0, about.highest, Math.max(plot.height / 36, 2)).values) {
+  const whole = about.whole ?? 1; // what a mark is a round number of
+  const marks = ticksBetween(0, about.highest / whole, Math.max(plot.height / 36, 2)).values;
+  for (const value of marks.map((mark) => mark * whole)) {
     yield svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(value), y2: y(value) });
     yield text(about.unit(value), LEFT - 8, y(value) + 4, "end");
   }

@@ -13,14 +13,19 @@ export function drawMemory(page, columns) {
     const points = [...ticks].map((tick, k) => [tick / page.ticks_per_ns, one.fixed + bytes[k]]);
     return { name: `ranks ${one.label}`, series: `s${at % 10}`, points };
   });
-  const highest =
-    Math.max(...series.flatMap((one) => one.points.map(([, value]) => value)), 1) * 1.05;
+  const values = series.flatMap((one) => one.points.map(([, value]) => value));
+  const highest = values.reduce((most, value) => Math.max(most, value), page.capacity ?? 1) * 1.05;
   const about = {
     end: page.makespan / page.ticks_per_ns,
     highest,
     height: 240,
+    whole: 2 ** (10 * Math.floor(Math.log2(highest) / 10)),
     unit: (value) => formatBytes(Math.round(value)),
     label: "Memory of a rank of each class over time",
+    limit: page.capacity && {
+      value: page.capacity,
+      name: `capacity of a device: ${formatBytes(page.capacity)}`,
+    },
   };
   drawnToFit(box, (width) => [legendOf(series), stepChart(series, about, width)]);
 }

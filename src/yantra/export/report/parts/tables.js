@@ -1,10 +1,13 @@
-// Tables: sorted by their heads, long ones unfolded on demand.
+// Tables: sorted by their heads, long ones unfolded on demand, saved as CSV.
+
+import { csvButton } from "./download.js";
 
 export function setUpTables() {
   for (const table of document.querySelectorAll("table.sortable")) {
     table.querySelectorAll("thead th").forEach((head, column) => {
       head.querySelector("button").addEventListener("click", () => sort(table, head, column));
     });
+    table.parentElement.append(csvButton(table));
   }
   for (const button of document.querySelectorAll(".show-more")) {
     const all = button.textContent;

@@ -2,6 +2,7 @@
 // goes through the run; at its left end is the load of the whole run.
 
 import { byId, el, svg } from "./dom.js";
+import { svgButton } from "./download.js";
 import { formatBytes, formatPercent, formatTime } from "./format.js";
 import { withTooltip } from "./tooltip.js";
 
@@ -65,7 +66,7 @@ function figure(drawing, labels, lines) {
     ...drawing.devices.map((device, at) => dot(device, place, nameOf(drawing, at))),
   );
   picture.style.width = `${Math.round(width * Math.min(1.6, 1100 / width))}px`;
-  return el("figure", { class: "drawing" }, picture, el("figcaption", {}, drawing.title));
+  return el("figure", { class: "drawing" }, picture, el("figcaption", {}, drawing.title), svgButton(picture));
 }
 
 // A link bends to the left of its way, so that both directions show; long ones bend more.
