@@ -4,6 +4,8 @@ Goals: 1,000,000 a second for a dense model with its tables there, 50,000 for a 
 2,000 with tables to be made. The plans are those of a space, repeated until they take a while; with
 tables there a plan costs the same whether it was judged before. Processor time is counted.
 
+A search for a 405B model on 16,384 ranks of five clusters has the goal of 60 s.
+
     python -m benchmarks.bench_explore
 """
 
@@ -13,6 +15,7 @@ import time
 
 import numpy as np
 
+from yantra.explore.best import Shared, best_plans
 from yantra.explore.closed_form import ClosedForm
 from yantra.explore.machine import Machine
 from yantra.explore.space import Columns, Space
@@ -23,6 +26,9 @@ CASES = (
     ("gpt3-175b", Space(ranks=1024, global_batch=2048, most_tp=8, cp=(1, 2, 4)), 1e6),
     ("mixtral-8x7b", Space(ranks=256, global_batch=512, most_tp=8), 5e4),
 )
+FIVE_MODEL, FIVE_GOAL = "llama3-405b", 60.0
+FIVE_SPACE = Space(ranks=16384, global_batch=2048)
+FIVE = ("hgx-h100", "hgx-b200", "gb200-nvl72", "mi300x", "tpu-v5p")
 COLD_GOAL = 2000.0
 LEAST = 400_000
 BEST = 10
@@ -52,6 +58,13 @@ def main() -> None:
         warm = len(many["tp"]) / (time.process_time() - start)
         print(f"{name:14} {count:7,} plans  cold {cold:9,.0f}/s (goal {COLD_GOAL:,.0f})  ", end="")
         print(f"warm {warm:11,.0f}/s (goal {goal:,.0f})")
+    start = time.process_time()
+    model, shared = find(FIVE_MODEL), Shared(find(FIVE_MODEL), None)
+    answers = [best_plans(model, name, FIVE_SPACE, shared=shared) for name in FIVE]
+    legal, simulated = (sum(getattr(a, of) for a in answers) for of in ("legal", "simulated"))
+    took = time.process_time() - start
+    print(f"{FIVE_MODEL} on {len(FIVE)} clusters: {legal:,} plans, {simulated} simulated,", end=" ")
+    print(f"{took:.1f} s (goal {FIVE_GOAL:.0f})")
 
 
 if __name__ == "__main__":

@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 
 from yantra.base.errors import CapacityError, ConfigError
-from yantra.explore.best import best_plans
+from yantra.chakra import CollectiveType
+from yantra.explore import best
+from yantra.explore.best import Shared, best_plans
 from yantra.explore.closed_form import ClosedForm
-from yantra.explore.machine import Machine
+from yantra.explore.exact import Budget
+from yantra.explore.machine import Machine, Scale
 from yantra.explore.space import FIELDS, Space
+from yantra.explore.words import lines
+from yantra.run import work
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates, cluster_parts
 from yantra.workloads.models.catalogue import find
 from yantra.workloads.plan.check import facts_of, problems
+from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.train import train
 
 CLUSTER = "hgx-h100"
@@ -83,6 +89,53 @@ def test_differences_of_the_ranked_add_up_to_their_times() -> None:
         assert sum(one.parts_ns) == pytest.approx(one.time_ns, rel=1e-9)
         assert abs(one.closed_ns / one.time_ns - 1) <= answer.error + 1e-12
         assert one.memory_bytes <= answer.capacity_bytes
+
+
+def test_what_searches_share_changes_nothing() -> None:
+    model = find("llama3-8b")
+    space = Space(ranks=16, global_batch=32, sequence=2048, vpp=(1,))
+    shared = Shared(model, 2048)
+    for cluster in (CLUSTER, "dgx-a100-80gb"):
+        alone = best_plans(model, cluster, space, top=2)
+        together = best_plans(model, cluster, space, top=2, shared=shared)
+        assert alone._replace(judged_s=0.0) == together._replace(judged_s=0.0)
+
+
+def test_a_machine_with_other_rates_and_equal_links_measures_no_group_again() -> None:
+    kind = CollectiveType.ALL_REDUCE
+    base = Machine(CLUSTER, 16)
+    start, slope = base.line_of(kind, 4, 2)
+    faster = Machine(CLUSTER, 16, Scale(peak=2.0, latency=2.0), like=base)
+    assert faster.line_of(kind, 4, 2) == (start / 2, slope)
+    links = Scale(links=(2.0,))
+    alone, like = Machine(CLUSTER, 16, links), Machine(CLUSTER, 16, links, like=base)
+    assert alone.line_of(kind, 4, 2) == like.line_of(kind, 4, 2) != (start, slope)
+
+
+def test_a_plan_without_events_left_has_the_time_of_the_closed_form_and_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(best, "Budget", lambda: Budget(0))
+    space = Space(ranks=8, global_batch=16, sequence=1024)
+    answer = best_plans(find("llama3-8b"), CLUSTER, space, top=2)
+    assert answer.simulated == 0 and answer.error is None
+    for one in answer.ranked:
+        assert one.time_ns == one.closed_ns
+        assert one.not_simulated == "the simulations of a cluster may take 0 events"
+    text = "\n".join(lines(answer))
+    assert "none simulated" in text and "by closed form alone (~): 1, 2; the simulations" in text
+
+
+def test_a_run_of_all_of_many_ranks_is_refused_before_it_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(work, "_MANY_MESSAGES", 0)
+    plan = Plan(pp=4, micro_batch=1, global_batch=4)
+    workload = train(find("llama3-8b"), plan, 1024)
+    scenario = Scenario(workload=Templates(workload=workload), **cluster_parts(CLUSTER, 4))
+    exact = Budget().simulate(scenario)
+    assert exact.result is None
+    assert exact.reason.startswith("not folded, so all 4 ranks are run, about")
 
 
 def test_a_search_without_an_answer_says_what_is_missing() -> None:

@@ -74,7 +74,7 @@ def command(
     micro-batch and recomputation. Differences to the best plan are given by cause and add up.
     """
     from yantra.base.output import write_text
-    from yantra.explore.best import best_plans
+    from yantra.explore.best import Shared, best_plans
     from yantra.explore.sensitivity import sensitivities, words
     from yantra.explore.space import Space
     from yantra.explore.words import as_dict, lines, page
@@ -86,7 +86,8 @@ def command(
     described = find(model)
     given = {name: _numbers(name, text) for name, text in chosen.items() if text is not None}
     space = Space(ranks=ranks, global_batch=global_batch, sequence=seq, **given)  # type: ignore[arg-type]
-    answers = [best_plans(described, machine, space, top=top) for machine in machines]
+    shared = Shared(described, seq)
+    answers = [best_plans(described, one, space, top=top, shared=shared) for one in machines]
     rates = [sensitivities(described, one, space) for one in machines] if sensitivity else []
     title = f"{described.name} on {ranks} ranks, global batch {global_batch}"
     form = {"title": title, "clusters": [as_dict(answer) for answer in answers]}

@@ -3,7 +3,8 @@
 A kind of plan is its split, micro-batch and recomputation. Of each kind the best member stands for
 the others, so the answer shows plans that differ in kind. The fastest kinds are simulated; the
 largest error of the closed form among them is a band, and kinds whose closed form is within the
-band of the best are simulated, too, twelve in all.
+band of the best are simulated, too, twelve in all. A plan whose simulation would take too long has
+the closed form's time, and says so.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ from yantra.base.errors import CapacityError
 from yantra.base.text import format_bytes
 from yantra.explore.causes import PARTS
 from yantra.explore.closed_form import ClosedForm, Judged
+from yantra.explore.exact import Budget
 from yantra.explore.machine import Machine
+from yantra.explore.passes import Works
 from yantra.explore.space import Columns, Space
 from yantra.fabric import clusters
 from yantra.fabric.clusters.ownership import Rates, rates_of
-from yantra.run.simulate import simulate
+from yantra.result.figures import utilisation
+from yantra.result.what_ran import about_of
 from yantra.scenario import Scenario, Templates, cluster_parts
 from yantra.workloads.training.train import train
 
@@ -34,11 +38,14 @@ if TYPE_CHECKING:
 
 KIND = ("tp", "cp", "ep", "pp", "micro_batch", "recompute")
 _MOST = 12
+_NEAR = 1.25  # times the memory there is; a plan that needs more is not worth telling of
+_KEPT = 24  # steps, some 20 MB each for a large model
 
 
 class Ranked(NamedTuple):
     """One simulated plan: times in ns, of the step and by the closed form, and what follows.
 
+    `not_simulated` says why the time is that of the closed form, and is empty where it is not.
     `parts_ns` is the closed form's time in the parts of `Judged`, scaled to the simulated time, so
     that differences of two plans by cause add up to the difference of their times.
     """
@@ -53,6 +60,7 @@ class Ranked(NamedTuple):
     usd_per_million_tokens: float | None
     energy_j: float | None
     parts_ns: tuple[float, float, float, float]
+    not_simulated: str
 
 
 class Lost(NamedTuple):
@@ -64,15 +72,21 @@ class Lost(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a search on one cluster found; `error` is the closed form's largest on `ranked`."""
+    """What a search on one cluster found.
+
+    `legal` plans were checked, `judged` of them had their time counted: those that need at most
+    a quarter more memory than there is. `error` is the closed form's largest on what was simulated,
+    None where nothing was.
+    """
 
     cluster: str
     capacity_bytes: int
     legal: int
+    judged: int
     fitting: int
     judged_s: float
     simulated: int
-    error: float
+    error: float | None
     ranked: tuple[Ranked, ...]
     lost: tuple[Lost, ...]
     rates: Rates
@@ -85,8 +99,11 @@ def best_plans(
     *,
     top: int = 5,
     tell: Callable[[str], None] | None = None,
+    shared: Shared | None = None,
 ) -> Answer:
     """Return the best plans of a space on a cluster, the fastest first.
+
+    `shared` is that of an earlier search for the same model and sequence.
 
     Raises ConfigError where no plan is legal or the cluster has no such number of ranks, and
     CapacityError where none fits into the memory of a device.
@@ -96,39 +113,72 @@ def best_plans(
     if space.most_tp is None:
         members = machine.network[0].members
         space = space.replace(most_tp=None if members is None else int(members.value))
-    columns = space.columns(model)
-    form = ClosedForm(model, Machine(machine, space.ranks), space.sequence)
+    shared = shared or Shared(model, space.sequence)
+    every = space.columns(model)
+    form = ClosedForm(model, Machine(machine, space.ranks), space.sequence, shared.works)
+    memory = form.memory(every, space.global_batch)
+    if memory.min() > machine.memory_bytes:
+        raise _none_fits(model, machine, space, every, memory)
+    near = memory <= _NEAR * machine.memory_bytes
+    columns = {name: column[near] for name, column in every.items()}
     judged = form.judge(columns, space.global_batch)
     seconds = perf_counter() - start
     fits = judged.memory_bytes <= machine.memory_bytes
-    if not fits.any():
-        raise _none_fits(model, machine, space, columns, judged)
     order = _by_kind(columns, judged, fits)
-    runner = _Runner(model, machine, space, columns, judged)
+    runner = _Runner(model, machine, space, columns, judged, shared)
     found = runner.all_of(order, top, tell)
-    error = max(abs(one.closed_ns / one.time_ns - 1) for one in found)
+    exact = [one for one in found if not one.not_simulated]
     return Answer(
         cluster=machine.name,
         capacity_bytes=machine.memory_bytes,
-        legal=len(fits),
+        legal=len(near),
+        judged=len(fits),
         fitting=int(fits.sum()),
         judged_s=seconds,
-        simulated=len(found),
-        error=error,
+        simulated=len(exact),
+        error=max((_error(one) for one in exact), default=None),
         ranked=tuple(sorted(found, key=lambda one: one.time_ns))[:top],
         lost=_lost(machine, space, columns, judged, found),
         rates=runner.rates,
     )
 
 
+class Shared:
+    """What searches for one model on several clusters share: works by plan, and steps."""
+
+    def __init__(self, model: Any, sequence: int | None) -> None:
+        self._model, self._sequence = model, sequence
+        self.works = Works(model, sequence or model.sequence)
+        self._steps: dict[Plan, Workload] = {}
+
+    def step(self, plan: Plan) -> Workload:
+        """Return the workload of one step; the last ones are kept."""
+        if plan not in self._steps:
+            while len(self._steps) >= _KEPT:
+                del self._steps[next(iter(self._steps))]
+            self._steps[plan] = train(self._model, plan, self._sequence)
+        return self._steps[plan]
+
+
+def _error(one: Ranked) -> float:
+    return abs(one.closed_ns / one.time_ns - 1)
+
+
 class _Runner:
     """Simulates rows of a space on a machine."""
 
     def __init__(
-        self, model: Any, cluster: Cluster, space: Space, columns: Columns, judged: Judged
+        self,
+        model: Any,
+        cluster: Cluster,
+        space: Space,
+        columns: Columns,
+        judged: Judged,
+        shared: Shared,
     ) -> None:
-        self.model, self.cluster, self.space = model, cluster, space
+        self.cluster, self.space, self.shared = cluster, space, shared
         self.columns, self.judged = columns, judged
+        self.budget = Budget()
         self.parts = cluster_parts(cluster, space.ranks)
         self.rates = rates_of(cluster)
         self.tokens = space.global_batch * (space.sequence or model.sequence)
@@ -153,19 +203,23 @@ class _Runner:
         return found
 
     def _is_beyond(self, row: int, found: list[Ranked]) -> bool:
-        band = max((abs(one.closed_ns / one.time_ns - 1) for one in found), default=1.0)
+        exact = [_error(one) for one in found if not one.not_simulated]
+        if found and not exact:
+            return True
+        band = max(exact, default=1.0)
         best = min((one.time_ns for one in found), default=np.inf)
         return float(self.judged.time_ns[row]) * (1 - band) > best
 
     def one(self, row: int) -> Ranked | None:
         """Simulate a row; None if its step needs more memory than the closed form has it."""
         plan = self.space.plan(self.columns, row)
-        workload: Workload = train(self.model, plan, self.space.sequence)
+        workload = self.shared.step(plan)
         need = max(workload.peaks().values())
         if need > self.cluster.memory_bytes:
             return None
-        result = simulate(Scenario(workload=Templates(workload=workload), **self.parts))
-        time, closed = result.makespan_ns, float(self.judged.time_ns[row])
+        exact = self.budget.simulate(Scenario(workload=Templates(workload=workload), **self.parts))
+        closed = float(self.judged.time_ns[row])
+        time = closed if exact.result is None else exact.result.makespan_ns
         scale = time / closed
         parts = (float(getattr(self.judged, f"{name}_ns")[row]) * scale for name in PARTS)
         seconds, devices = time / 1e9, plan.ranks
@@ -177,12 +231,13 @@ class _Runner:
             time_ns=time,
             closed_ns=closed,
             memory_bytes=need,
-            mfu=result.figures.mfu,
+            mfu=utilisation(exact.model, about_of(exact.model), time).get("mfu"),
             tokens_per_s=self.tokens / seconds,
             cost_usd=cost,
             usd_per_million_tokens=None if cost is None else cost / self.tokens * 1e6,
             energy_j=self.rates.energy_j(seconds, devices, busy),
             parts_ns=(kernels, communication, bubble, behind),
+            not_simulated=exact.reason,
         )
 
 
@@ -216,16 +271,16 @@ def _lost(
 
 
 def _none_fits(
-    model: Any, cluster: Cluster, space: Space, columns: Columns, judged: Judged
+    model: Any, cluster: Cluster, space: Space, columns: Columns, memory: np.ndarray
 ) -> CapacityError:
-    row = int(np.argmin(judged.memory_bytes))
+    row = int(np.argmin(memory))
     plan = space.plan(columns, row)
-    need = format_bytes(int(judged.memory_bytes[row]))
+    need = format_bytes(int(memory[row]))
     has = format_bytes(cluster.memory_bytes)
     what = f"tp {plan.tp}, pp {plan.pp}, dp {plan.dp}, zero {plan.zero}, {plan.recompute}"
     return CapacityError(
         "memory",
-        f"none of {len(judged.memory_bytes)} plans of {model.name} on {space.ranks} ranks of "
+        f"none of {len(memory)} plans of {model.name} on {space.ranks} ranks of "
         f"{cluster.name} fits; the smallest ({what} recomputation) needs {need} of {has} per "
         "device; use more ranks, or devices with more memory",
     )

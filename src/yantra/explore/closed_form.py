@@ -21,17 +21,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from yantra.chakra import CollectiveType
-from yantra.explore.passes import Part, parts_of
+from yantra.explore.passes import KEY, Part, Works, parts_of
 from yantra.explore.space import RECOMPUTE, Columns
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.step.optimizer import norm_operation, update_operation
 from yantra.workloads.training.step.sharding import sharding_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from yantra.explore.machine import Machine
     from yantra.workloads.operators.operations import Operation
 
-KEY = ("tp", "cp", "ep", "micro_batch", "recompute")
 _BLOCK = 1 << 14
 _WIDEST = 1 << 18  # codes of rows that are looked up in a table and not sorted
 _BUCKET = 40e6
@@ -56,25 +57,34 @@ class Judged(NamedTuple):
 class ClosedForm:
     """The closed form of a model on a machine; tables fill as keys and groups are met."""
 
-    def __init__(self, model: Any, machine: Machine, sequence: int | None = None) -> None:
+    def __init__(
+        self,
+        model: Any,
+        machine: Machine,
+        sequence: int | None = None,
+        works: Works | None = None,
+    ) -> None:
         self.model = model
         self.machine = machine
-        self.sequence = sequence or model.sequence
+        self._works = works or Works(model, sequence or model.sequence)
         self._parts: dict[tuple[int, ...], np.ndarray] = {}
         update = update_operation(1, "", Plan(), sharding_of(Plan()))
         norm = norm_operation(1, sharding_of(Plan()))
         self._update = update.bytes_read + update.bytes_written + norm.bytes_read
 
+    def memory(self, columns: Columns, global_batch: int) -> np.ndarray:
+        """Return the memory of every plan; no group is measured for it."""
+        return np.concatenate([self._sizes(block, global_batch)[3] for block in _blocks(columns)])
+
     def judge(self, columns: Columns, global_batch: int) -> Judged:
         """Return time and memory of every plan; blocks of them stay in the cache."""
-        count = len(columns["tp"])
-        blocks = [
-            self._block({name: of[at : at + _BLOCK] for name, of in columns.items()}, global_batch)
-            for at in range(0, count, _BLOCK)
-        ]
+        blocks = [self._block(block, global_batch) for block in _blocks(columns)]
         return Judged(*map(np.concatenate, zip(*blocks, strict=True)))
 
-    def _block(self, columns: Columns, global_batch: int) -> Judged:
+    def _sizes(
+        self, columns: Columns, global_batch: int
+    ) -> tuple[_Devices, dict[str, np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
+        """Return devices, columns, micro-batches, memory, and the bytes between stages."""
         c = {name: column.astype(np.float64) for name, column in columns.items()}
         keys = np.stack([columns[name] for name in KEY], axis=1)
         first, back = _distinct(keys)
@@ -84,9 +94,12 @@ class ClosedForm:
         m = global_batch / (c["micro_batch"] * c["dp"])
         counts = _layer_counts(columns, len(self.model.layers))
         sizes = _Devices(front, layer, tail, counts, c["pp"] == 1)
-        memory = _memory(sizes, c, m)
+        return sizes, c, m, _memory(sizes, c, m), np.asarray(layer.border)
+
+    def _block(self, columns: Columns, global_batch: int) -> Judged:
+        sizes, c, m, memory, border = self._sizes(columns, global_batch)
         stride = columns["tp"] * columns["cp"] * columns["dp"]
-        message = np.where(c["pp"] > 1, self._messages(stride, np.asarray(layer.border)), 0.0)
+        message = np.where(c["pp"] > 1, self._messages(stride, border), 0.0)
         passes, slowest = _pipeline(sizes, c, m, message)
         behind = self._finish(sizes, columns, c)
         work = m * slowest
@@ -115,7 +128,7 @@ class ClosedForm:
                     return float(self.machine.message_ns(tp, operation.size_bytes))
                 return self.machine.kernel_ns(operation)
 
-            self._parts[key] = np.array(parts_of(self.model, plan, self.sequence, duration))
+            self._parts[key] = np.array(parts_of(self._works, plan, duration))
         return self._parts[key]
 
     def _messages(self, stride: np.ndarray, size_bytes: np.ndarray) -> np.ndarray:
@@ -187,6 +200,11 @@ class ClosedForm:
         start, slope = lines[:, 0][back], lines[:, 1][back]
         result: np.ndarray = np.maximum(start + slope * amount, 0.0)
         return result
+
+
+def _blocks(columns: Columns) -> Iterator[Columns]:
+    for at in range(0, len(columns["tp"]), _BLOCK):
+        yield {name: of[at : at + _BLOCK] for name, of in columns.items()}
 
 
 class _Groups(NamedTuple):

@@ -42,7 +42,14 @@ class Scale(NamedTuple):
 class Machine:
     """The times of one cluster of so many ranks, in ns."""
 
-    def __init__(self, cluster: Any, ranks: int, scale: Scale | None = None) -> None:
+    def __init__(
+        self,
+        cluster: Any,
+        ranks: int,
+        scale: Scale | None = None,
+        like: Machine | None = None,
+    ) -> None:
+        """Know a cluster at a scale; `like` is the same with other rates, whose groups it takes."""
         scale = scale or Scale()
         self.ranks = ranks
         self._parts = cluster_parts(cluster, ranks)
@@ -58,7 +65,11 @@ class Machine:
             for one, factor in zip(given, factors, strict=True)
         )
         self._parts["topology"] = topology.replace(dimensions=self._dimensions)
-        self._lines: dict[tuple[CollectiveType, int, int], tuple[float, float]] = {}
+        # What was measured does not hang on the other rates, so machines with equal links share it.
+        shares = like is not None and like._dimensions == self._dimensions
+        self._measured: dict[tuple[CollectiveType, int, int], tuple[float, float]] = (
+            like._measured if like is not None and shares else {}
+        )
 
     def kernel_ns(self, operation: Operation) -> float:
         """Return the roofline's time of a kernel."""
@@ -83,11 +94,12 @@ class Machine:
         if size == 1:
             return 0.0, 0.0
         key = kind, size, stride
-        if key not in self._lines:
+        if key not in self._measured:
             low, high = self._measure(kind, size, stride)
             slope = (high - low) / (_SIZES[1] - _SIZES[0])
-            self._lines[key] = (low - slope * _SIZES[0]) / self._latency, slope
-        return self._lines[key]
+            self._measured[key] = low - slope * _SIZES[0], slope
+        start, slope = self._measured[key]
+        return start / self._latency, slope
 
     def message_ns(self, stride: int, size_bytes: Any) -> Any:
         """Return the time of a message to the rank `stride` further, over the outer dimension."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from yantra.workloads.plan.plan import Plan
 
 PARTS = ("front", "layer", "tail")
+KEY = ("tp", "cp", "ep", "micro_batch", "recompute")
 
 
 class Part(NamedTuple):
@@ -42,33 +43,52 @@ class Part(NamedTuple):
     kernels: float
 
 
-def parts_of(model: Any, plan: Plan, sequence: int, duration: Callable[[Operation], float]) -> Any:
+class Works:
+    """The works of a model's parts by plan, without times, so clusters and speeds share them."""
+
+    def __init__(self, model: Any, sequence: int) -> None:
+        self._model, self._sequence = model, sequence
+        self._made: dict[tuple[int | str, ...], _OfPlan] = {}
+
+    def of(self, plan: Plan) -> _OfPlan:
+        """Return the works of a plan's parts; made once for all plans with the same key."""
+        key = tuple(getattr(plan, name) for name in KEY)
+        if key not in self._made:
+            self._made[key] = self._make(plan)
+        return self._made[key]
+
+    def _make(self, plan: Plan) -> _OfPlan:
+        model, kinds = self._model, Counter(self._model.layers)
+
+        def part(layers: tuple[int, int], *, front: bool = False, tail: bool = False) -> StageWork:
+            return stage_work(
+                model, plan, layers=layers, front=front, tail=tail, sequence=self._sequence
+            )
+
+        places = [(model.layers.index(kind), times) for kind, times in kinds.items()]
+        layers = tuple((part((at, at + 1)), times) for at, times in places)
+        count = len(model.layers)
+        return _OfPlan(part((0, 0), front=True), layers, part((count, count), tail=True))
+
+
+class _OfPlan(NamedTuple):
+    """The work in front, of each kind of layer with how many there are, and at the end."""
+
+    front: StageWork
+    layers: tuple[tuple[StageWork, int], ...]
+    tail: StageWork
+
+
+def parts_of(works: Works, plan: Plan, duration: Callable[[Operation], float]) -> Any:
     """Return the parts of a model under a plan, as PARTS has them."""
-    kinds = Counter(model.layers)
+    made = works.of(plan)
     total = [0.0] * len(Part._fields)
-    for kind, times in kinds.items():
-        at = model.layers.index(kind)
-        work = stage_work(
-            model, plan, layers=(at, at + 1), front=False, tail=False, sequence=sequence
-        )
+    for work, times in made.layers:
         for place, value in enumerate(_part(work, duration)):
             total[place] += value * times
-    layers = sum(kinds.values())
-    ends = [
-        _part(
-            stage_work(
-                model,
-                plan,
-                layers=(number, number),
-                front=is_front,
-                tail=not is_front,
-                sequence=sequence,
-            ),
-            duration,
-        )
-        for number, is_front in ((0, True), (layers, False))
-    ]
-    return ends[0], Part(*(value / layers for value in total)), ends[1]
+    layers = sum(times for _, times in made.layers)
+    front, tail = (_part(work, duration) for work in (made.front, made.tail))
+    return front, Part(*(value / layers for value in total)), tail
 
 
 def _part(work: StageWork, duration: Callable[[Operation], float]) -> Part:

@@ -20,6 +20,7 @@ from yantra.base.errors import CapacityError
 from yantra.base.text import table
 from yantra.explore.closed_form import ClosedForm, Judged
 from yantra.explore.machine import Machine, Scale
+from yantra.explore.passes import Works
 from yantra.explore.space import Columns, Space
 from yantra.fabric.clusters.types import Cluster
 
@@ -49,9 +50,12 @@ def sensitivities(
     Raises ConfigError where the space has no legal plan, CapacityError where none fits.
     """
     columns = space.columns(model)
+    machine = Machine(cluster, space.ranks)
+    works = Works(model, space.sequence or model.sequence)
 
     def judge(scale: Scale, of: Columns) -> Judged:
-        form = ClosedForm(model, Machine(cluster, space.ranks, scale), space.sequence)
+        scaled = Machine(cluster, space.ranks, scale, like=machine)
+        form = ClosedForm(model, scaled, space.sequence, works)
         return form.judge(of, space.global_batch)
 
     def times(scale: Scale, of: Columns) -> np.ndarray:
@@ -65,7 +69,7 @@ def sensitivities(
     best = int(allowed[np.argmin(every[allowed])]) if row is None else row
     alone = {name: of[best : best + 1] for name, of in columns.items()}
     found = []
-    for name in _rates(Machine(cluster, space.ranks)):
+    for name in _rates(machine):
         up, down = (
             float(times(_scaled(name, factor), alone)[0]) for factor in (1 + _STEP, 1 - _STEP)
         )

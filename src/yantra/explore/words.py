@@ -29,6 +29,8 @@ def count_words(answer: Answer) -> str:
     """Return how many plans were judged, and how."""
     judged = f"{answer.legal} legal plans judged in {answer.judged_s:.1f} s"
     fit = f"{answer.fitting} fit into {format_bytes(answer.capacity_bytes)}"
+    if answer.error is None:
+        return f"{judged}, {fit}, none simulated"
     exact = f"{answer.simulated} simulated; the closed form is at most {100 * answer.error:.1f} %"
     return f"{judged}, {fit}, {exact} off on these"
 
@@ -40,6 +42,10 @@ def why(answer: Answer) -> Iterator[str]:
         lost = format_time(one.time_ns - best.time_ns)
         yield f"{number} loses {lost}: {', '.join(_by(one, best))}"
     yield from map(_lost_words, answer.lost)
+    numbers = [str(n) for n, one in enumerate(answer.ranked, start=1) if one.not_simulated]
+    if numbers:
+        reason = next(one.not_simulated for one in answer.ranked if one.not_simulated)
+        yield f"by closed form alone (~): {', '.join(numbers)}; {reason}"
     if answer.rates.usd_per_h is None:
         yield "no cost: the cluster states no price; give --price"
     elif answer.rates.basis == "yours":
@@ -90,7 +96,7 @@ def _row(number: int, one: Ranked) -> tuple[str, ...]:
     each = one.usd_per_million_tokens
     return (
         str(number),
-        format_time(one.time_ns),
+        f"{'~' if one.not_simulated else ''}{format_time(one.time_ns)}",
         "" if one.mfu is None else f"{100 * one.mfu:.1f} %",
         f"{one.tokens_per_s:,.0f}",
         format_bytes(one.memory_bytes),

@@ -105,7 +105,7 @@ def figures(model: Model, outcome: _core.Outcome) -> Figures:
     found: dict[str, Any] = _memory(model, about, machine)
     if time_ns:
         times = _times(about, time_ns)
-        found |= times | _utilisation(model, about, time_ns)
+        found |= times | utilisation(model, about, time_ns)
         found |= _cost(machine, model.ranks, time_ns, times.get("tokens"))
         if "tokens" in times:
             found["tokens_per_s_per_device"] = times["tokens_per_s"] / model.ranks
@@ -133,8 +133,8 @@ def _rate(tokens: int | None, time_ns: float) -> dict[str, Any]:
     return {"tokens": tokens, "tokens_per_s": tokens / time_ns * 1e9} if tokens else {}
 
 
-def _utilisation(model: Model, about: Mapping[str, Any], time_ns: float) -> dict[str, Any]:
-    """Return MFU and HFU; where ranks have devices of their own, no one peak is theirs."""
+def utilisation(model: Model, about: Mapping[str, Any], time_ns: float) -> dict[str, Any]:
+    """Return `mfu`, `hfu` and their peak; none where ranks have devices of their own."""
     scenario = model.scenario
     peak = scenario.machine.peak_flops or scenario.device.peak_flops
     needed, done = (whole(about, name) for name in ("model_flops", "hardware_flops"))

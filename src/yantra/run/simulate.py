@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int], None]
     """Called now and then with the nodes done and the nodes in all."""
 
-_EVENTS_PER_SLICE = 1_000_000
+EVENTS_PER_SLICE = 1_000_000
 _AnySimulation = _core.Simulation | _core.RecordedSimulation
 
 
@@ -258,7 +258,7 @@ def _recording(
 def _run(model: Model, simulation: _AnySimulation, total: int, progress: Progress | None) -> None:
     try:
         simulation.start()
-        while not simulation.run_for(_EVENTS_PER_SLICE):
+        while not simulation.run_for(EVENTS_PER_SLICE):
             if progress:
                 progress(simulation.nodes_done, total)
     except _core.Unsupported as error:

@@ -1,0 +1,64 @@
+"""Simulates a plan, unless that would take too long: a search has to end while somebody waits.
+
+What is too long is counted in events and not in seconds, so a search gives the same answer on every
+machine. A run in which no rank stands for others is given up before it begins if it is long work
+(`yantra.run.work`), a folded one after so many events.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from yantra.compile import Model, compile
+from yantra.run.simulate import EVENTS_PER_SLICE, run
+
+if TYPE_CHECKING:
+    from yantra.result import Result
+    from yantra.scenario import Scenario
+
+MOST_EVENTS = 200_000_000
+
+
+class _GivenUp(Exception):  # noqa: N818 - no error: it is caught here
+    """Leaves a run; never leaves this file."""
+
+
+class Exact(NamedTuple):
+    """The compiled scenario, and its result or why there is none."""
+
+    model: Model
+    result: Result | None
+    reason: str
+
+
+class Budget:
+    """The events that the simulations of one search may take together."""
+
+    def __init__(self, events: int = MOST_EVENTS) -> None:
+        self._all = self._left = events
+
+    def simulate(self, scenario: Scenario) -> Exact:
+        """Simulate a scenario; without a result if no events are left, or all of many ranks run."""
+        model = compile(scenario)
+        if self._left <= 0:
+            return Exact(model, None, self._spent())
+        slices = 0
+
+        def count(_done: int, _total: int) -> None:
+            nonlocal slices
+            slices += 1
+            if slices * EVENTS_PER_SLICE >= self._left:
+                raise _GivenUp(self._spent())
+
+        def refuse(text: str) -> None:
+            raise _GivenUp(text)
+
+        try:
+            return Exact(model, run(model, progress=count, tell=refuse), "")
+        except _GivenUp as reason:
+            return Exact(model, None, str(reason))
+        finally:
+            self._left -= slices * EVENTS_PER_SLICE
+
+    def _spent(self) -> str:
+        return f"the simulations of a cluster may take {self._all:,} events"
