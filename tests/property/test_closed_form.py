@@ -40,8 +40,8 @@ def test_memory_is_exact_and_time_near_the_simulation(name: str, ranks: int, bat
         assert judged.memory_bytes[row] == pytest.approx(max(workload.peaks().values()), rel=0.02)
         result = simulate(Scenario(workload=Templates(workload=workload), **parts))
         errors.append(abs(judged.time_ns[row] / result.makespan_ns - 1))
-    assert np.median(errors) < 0.03
-    assert max(errors) < 0.15
+    assert np.median(errors) < 0.02
+    assert max(errors) < 0.08
 
 
 def test_every_row_of_a_space_is_a_legal_plan() -> None:
@@ -63,6 +63,46 @@ def test_no_row_stands_twice_and_parts_add_up() -> None:
     judged = ClosedForm(model, Machine(CLUSTER, 16)).judge(columns, 32)
     whole = judged.kernels_ns + judged.communication_ns + judged.bubble_ns + judged.behind_ns
     assert whole == pytest.approx(judged.time_ns, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "expected"),
+    [
+        (8, 1, (1.0, 0.0)),  # inside a node
+        (4, 8, (0.0, 1.0)),  # across nodes only
+        (2, 8, (0.0, 1.0)),
+        (1, 1, (0.0, 0.0)),
+    ],
+)
+def test_a_group_uses_the_links_of_the_dimensions_it_spans(
+    size: int, stride: int, expected: tuple[float, float]
+) -> None:
+    assert Machine(CLUSTER, 32).occupancy(size, stride) == expected
+
+
+def test_a_group_over_nodes_uses_both_dimensions_by_what_each_moves() -> None:
+    machine = Machine(CLUSTER, 32)
+    inner, outer = (7 / 8 / 370.8, 3 / 4 / 8 / 48.5)
+    assert machine.occupancy(32, 1) == pytest.approx((1.0, outer / inner), rel=1e-9)
+
+
+def test_few_microbatches_of_an_interleaved_pipeline_pay_for_weights_of_each_chunk() -> None:
+    model = find("llama3-8b")
+    space = Space(
+        ranks=16, global_batch=32, sequence=2048, tp=(1,), pp=(2,), zero=(1,), micro_batch=(2,),
+        recompute=("full",),
+    )  # fmt: skip
+    columns = space.columns(model)
+    judged = ClosedForm(model, Machine(CLUSTER, 16), 2048).judge(columns, 32)
+    parts = cluster_parts(CLUSTER, 16)
+    errors = []
+    for row in range(len(columns["tp"])):
+        workload = train(model, space.plan(columns, row), 2048)
+        result = simulate(Scenario(workload=Templates(workload=workload), **parts))
+        errors.append(abs(judged.time_ns[row] / result.makespan_ns - 1))
+    assert len(errors) > 4
+    assert np.median(errors) < 0.03
+    assert max(errors) < 0.08
 
 
 def test_a_larger_space_has_no_worse_optimum() -> None:

@@ -3,15 +3,17 @@
 Memory is exact for what it counts: weights, gradients and optimizer state by shards, activations in
 flight by the schedule, and the most a backward pass has on top. Time is
 
-    fill + (m - 1) x period + what gradients and weights cost beyond what hides them + optimizer
+    opening + m x slowest device + what it waits for others + closing
 
-where fill is one micro-batch's way through all stages and back, and the period that of the slowest
-device; without interleaving also a round trip over the stages that hold micro-batches meanwhile,
-since each holds one less than the one before (Narayanan et al., SC 2021). Interleaving passes the
-pipeline with 1/v of a device's work at a time.
+where it waits for what is before it in the pipeline and, for the first and the last micro-batch,
+for what is behind it, as far as passes of others do not fill the time (Narayanan et al., SC 2021).
+Interleaving passes the pipeline with 1/v of a device's work at a time, and every hop has a message.
+What a backward pass computes again before it needs its gradient, it does while it waits. Opening
+and closing are weights, gradients and the optimizer (`replicas.py`).
 
-Trade-off: groups do not wait for each other here, and stages are the first, the largest in the
-middle, and the last. How far that is from simulation, `judged.py` measures and states.
+Trade-off: groups do not wait for each other here, stages are the first, the largest in the middle,
+and the last, and messages are hidden in the middle of an interleaved schedule. How far that is from
+simulation, `benchmarks/closed_form_error.py` measures.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from yantra.chakra import CollectiveType
+from yantra.explore.distinct import distinct
 from yantra.explore.passes import KEY, Part, Works, parts_of
+from yantra.explore.replicas import Domain, Held, costs_of, groups_of
 from yantra.explore.space import RECOMPUTE, Columns
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.step.optimizer import norm_operation, update_operation
@@ -34,16 +38,13 @@ if TYPE_CHECKING:
     from yantra.workloads.operators.operations import Operation
 
 _BLOCK = 1 << 14
-_WIDEST = 1 << 18  # codes of rows that are looked up in a table and not sorted
-_BUCKET = 40e6
-_BUCKET_PER_RANK = 1e6
 
 
 class Judged(NamedTuple):
     """Step time in ns and memory of the worst device in bytes, one of each per plan.
 
     The time in parts that add up: kernels of the slowest device, communication within its layers
-    that nothing hides, the pipeline's bubble with its messages, and what comes behind the passes.
+    that nothing hides, the pipeline's bubble with its messages, and what comes before and behind the passes.
     """
 
     time_ns: np.ndarray
@@ -87,7 +88,7 @@ class ClosedForm:
         """Return devices, columns, micro-batches, memory, and the bytes between stages."""
         c = {name: column.astype(np.float64) for name, column in columns.items()}
         keys = np.stack([columns[name] for name in KEY], axis=1)
-        first, back = _distinct(keys)
+        first, back = distinct(keys)
         table = np.stack([self._entry(tuple(map(int, keys[at]))) for at in first])
         fields = np.ascontiguousarray(table.transpose(1, 2, 0))
         front, layer, tail = (Part(*(row[back] for row in part)) for part in fields)
@@ -101,7 +102,7 @@ class ClosedForm:
         stride = columns["tp"] * columns["cp"] * columns["dp"]
         message = np.where(c["pp"] > 1, self._messages(stride, border), 0.0)
         passes, slowest = _pipeline(sizes, c, m, message)
-        behind = self._finish(sizes, columns, c)
+        behind = self._around(sizes, columns, c, message)
         work = m * slowest
         kernels = np.minimum(m * np.max(sizes.kernels, axis=0), work)
         bubble = passes - work
@@ -143,62 +144,29 @@ class ClosedForm:
         result: np.ndarray = start[back] + slope[back] * size_bytes
         return result
 
-    def _finish(self, sizes: _Devices, columns: Columns, c: dict[str, np.ndarray]) -> np.ndarray:
-        """Return what comes on top of the passes: gradients, weights, the optimizer."""
-        copies = columns["dp"] * columns["cp"]
-        whole = copies * columns["tp"]
-        domains = [(sizes.dense, copies, _groups(copies, columns["tp"]))]
-        if sizes.expert[0].any() or sizes.expert[2].any():
-            size = whole // columns["ep"]
-            domains.append((sizes.expert, size, _groups(size, columns["ep"])))
-        sharded = columns["zero"] >= 1
-        worst = np.zeros(len(copies))
-        for device, is_first in ((0, True), (2, False)):
-            exposed = optimizer = np.zeros(len(copies))
-            # The last passes of a chunk hide what those before it reduce: p passes each.
-            hides = sizes.backward[device] / c["vpp"] * (1 + (c["vpp"] - 1) * c["pp"])
-            for elements, size, groups in domains:
-                own = elements[device]
-                if not own.any():
-                    continue
-                limit = (
-                    np.maximum(_BUCKET, _BUCKET_PER_RANK * copies) if is_first else own / c["vpp"]
-                )
-                last = np.minimum(1.0, limit / np.maximum(own, 1.0))
-                reduced, gathered = self._synchronised(own, size, groups, sharded)
-                behind = np.maximum(reduced * last, reduced - hides * (1 - last))
-                exposed = np.maximum(exposed, behind + gathered * last)
-                updated = np.where(sharded, own / size, own)
-                optimizer = optimizer + self.machine.bytes_ns(self._update * updated)
-            lag = 0.0 if is_first else sizes.drain
-            there = is_first | (c["pp"] > 1)
-            worst = np.maximum(worst, np.where(there, exposed + optimizer - lag, 0.0))
-        return worst
-
-    def _synchronised(
-        self, elements: np.ndarray, size: np.ndarray, groups: _Groups, sharded: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the times that gradients take to be reduced, and weights to be gathered."""
-        reduced, gathered = np.zeros_like(elements), np.zeros_like(elements)
-        for kind, rows, amount, times in (
-            (CollectiveType.ALL_REDUCE, np.flatnonzero(~sharded), 4 * elements, reduced),
-            (CollectiveType.REDUCE_SCATTER, np.flatnonzero(sharded), 4 * elements, reduced),
-            (CollectiveType.ALL_GATHER, np.flatnonzero(sharded), 2 * elements / size, gathered),
-        ):
-            if len(rows):
-                times[rows] = self._group(kind, groups, rows, amount[rows])
-        return reduced, gathered
-
-    def _group(
-        self, kind: CollectiveType, groups: _Groups, rows: np.ndarray, amount: np.ndarray
+    def _around(
+        self, sizes: _Devices, columns: Columns, c: dict[str, np.ndarray], message: np.ndarray
     ) -> np.ndarray:
-        """Return the time of a collective of each row's group, for those rows."""
-        back = groups.back[rows]
-        lines = np.zeros((len(groups.size), 2))
-        for at in np.flatnonzero(np.bincount(back, minlength=len(lines))):
-            lines[at] = self.machine.line_of(kind, int(groups.size[at]), int(groups.stride[at]))
-        start, slope = lines[:, 0][back], lines[:, 1][back]
-        result: np.ndarray = np.maximum(start + slope * amount, 0.0)
+        """Return what comes on top of the passes: weights, gradients, the optimizer."""
+        copies = columns["dp"] * columns["cp"]
+        domains = [Domain(sizes.held(False), copies, groups_of(copies, columns["tp"]))]
+        if sizes.expert[0].any() or sizes.expert[2].any():
+            size = copies * columns["tp"] // columns["ep"]
+            domains.append(Domain(sizes.held(True), size, groups_of(size, columns["ep"])))
+        opening = closing = np.zeros(len(copies))
+        between = (c["pp"] - 1) * message
+        arrival = (sizes.whole_forward - sizes.forward[2]) / c["vpp"] + between
+        drain = (sizes.whole_backward - sizes.backward[2]) / c["vpp"] + between
+        for device in (0, 1):
+            passes = sizes.forward[2 * device], sizes.backward[2 * device]
+            costs = costs_of(self.machine, domains, columns, device, passes, self._update)
+            there = (c["pp"] > 1) | (device == 0)
+            before = costs.gathers - device * arrival
+            behind = costs.reductions + costs.optimizer - device * drain
+            opening = np.maximum(opening, np.where(there, before, 0.0))
+            closing = np.maximum(closing, np.where(there, behind, 0.0))
+        norm = self.machine.collective_ns(CollectiveType.ALL_REDUCE, self.machine.ranks, 1, 4.0)
+        result: np.ndarray = opening + closing + norm
         return result
 
 
@@ -207,17 +175,14 @@ def _blocks(columns: Columns) -> Iterator[Columns]:
         yield {name: of[at : at + _BLOCK] for name, of in columns.items()}
 
 
-class _Groups(NamedTuple):
-    """The different groups of some rows, and which of them each row has."""
+class _Rows(NamedTuple):
+    """Times of the three devices, and of all, for some plans; see `_Devices`."""
 
-    size: np.ndarray
-    stride: np.ndarray
-    back: np.ndarray
-
-
-def _groups(size: np.ndarray, stride: np.ndarray) -> _Groups:
-    first, back = _distinct(np.stack([size, stride], axis=1))
-    return _Groups(size[first], stride[first], back)
+    forward: list[np.ndarray]
+    backward: list[np.ndarray]
+    whole_forward: np.ndarray
+    whole_backward: np.ndarray
+    lead: np.ndarray
 
 
 class _Devices:
@@ -236,12 +201,42 @@ class _Devices:
         self.forward, self.backward = spread("forward"), spread("backward")
         self.kernels = spread("kernels")
         self.dense, self.expert = spread("dense"), spread("expert")
+        self.front_dense, self.front_expert = front.dense, front.expert
+        layers = np.asarray(counts[3])
+        self.layer_weights = layer.dense, layer.expert
+        self.grains = layer.dense_grain, layer.expert_grain
+        # All devices together; the largest in the middle is not the usual one.
+        self.whole_forward = np.asarray(layers * layer.forward + front.forward + tail.forward)
+        self.whole_backward = np.asarray(layers * layer.backward + front.backward + tail.backward)
+        self.lead = np.asarray(layer.lead)
+        self.counts = counts
         # Of activations: what layers keep, and what the ends keep in their one chunk.
-        self.layer_saves = [count * layer.saves for count in counts]
+        self.layer_saves = [count * layer.saves for count in counts[:3]]
         self.front_saves, self.tail_saves = front.saves, tail.saves
         self.peak = layer.peak
         self.tail_peak = np.maximum(tail.peak, layer.peak - tail.saves)
-        self.drain: np.ndarray = np.zeros_like(counts[0])
+
+    def rows(self, rows: np.ndarray) -> _Rows:
+        """Return the times of some rows."""
+        return _Rows(
+            [one[rows] for one in self.forward],
+            [one[rows] for one in self.backward],
+            self.whole_forward[rows],
+            self.whole_backward[rows],
+            self.lead[rows],
+        )
+
+    def held(self, expert: bool) -> tuple[Held, Held]:
+        """Return the weights of one domain that the first and the last device hold."""
+        of = self.expert if expert else self.dense
+        front = np.asarray(self.front_expert if expert else self.front_dense)
+        layer = self.layer_weights[expert]
+        grain = np.asarray(self.grains[expert])
+        first, last = (np.asarray(self.counts[at] * layer) for at in (0, 2))
+        return (
+            Held(of[0], first, front, grain, self.counts[0]),
+            Held(of[2], last, np.zeros_like(front), grain, self.counts[2]),
+        )
 
 
 def _pipeline(
@@ -250,16 +245,49 @@ def _pipeline(
     """Return the time of all passes, and of one micro-batch on the slowest device."""
     p, v = c["pp"], c["vpp"]
     both = [f + b for f, b in zip(sizes.forward, sizes.backward, strict=True)]
-    middle = np.maximum(p - 2, 0)
-    whole = both[0] + middle * both[1] + np.where(p > 1, both[2], 0.0)
+    whole = sizes.whole_forward + sizes.whole_backward
     slowest = np.maximum(np.maximum(both[0], both[2]), np.where(p > 2, both[1], 0.0))
-    round_trip = (whole + 2 * (p - 1) * message) / p
-    period = np.where(v > 1, slowest, np.maximum(slowest, round_trip))
-    others = whole - slowest
-    fill = slowest + others / v + 2 * (p * v - 1) * message / v
-    sizes.drain = (middle * sizes.backward[1] + sizes.backward[0] + (p - 1) * message) / v
-    sizes.drain = np.where(p > 1, sizes.drain, 0.0)
-    return fill + (m - 1) * period, slowest
+    led = (p - 1) * sizes.lead  # computed again while the gradient is awaited
+    passed = slowest + (whole - slowest) / v - led + 2 * (p * v - 1) * message
+    times = passed + (m - 1) * slowest
+    alone = np.flatnonzero(v == 1)
+    if len(alone):
+        of = sizes.rows(alone)
+        times[alone] = _one_chunk(of, p[alone], m[alone], message[alone], slowest[alone])
+    return times, slowest
+
+
+def _one_chunk(
+    sizes: _Rows, p: np.ndarray, m: np.ndarray, message: np.ndarray, slowest: np.ndarray
+) -> np.ndarray:
+    """Return the time of all passes where devices have one chunk each: that of the busiest.
+
+    Device k waits for what is before it, works m times, and waits twice for what is behind it: for
+    its first backward pass, which the further forward passes that it may hold shorten, and, if it
+    began one after that, for its last, which backward passes that are there shorten.
+    """
+    whole = sizes.whole_forward + sizes.whole_backward
+    worst = np.zeros_like(m)
+    front = np.zeros_like(m)
+    for device, (place, there) in enumerate(
+        ((np.zeros_like(p), p > 0), (np.minimum(p - 1, 1), p > 2), (p - 1, p > 1))
+    ):
+        forward, backward = sizes.forward[device], sizes.backward[device]
+        own = forward + backward
+        before = front if device < 2 else whole - own
+        behind = np.maximum(whole - before - own, 0.0) + 2 * (p - 1 - place) * message
+        before = before - place * sizes.lead
+        behind = np.maximum(behind - (p - 1 - place) * sizes.lead, 0.0)
+        held = np.minimum(p - place, m) - 1
+        at_end = np.where(m > p - place, np.maximum(behind - held * backward, 0.0), 0.0)
+        waits = np.maximum(behind - held * forward, 0.0) + at_end
+        time = before + 2 * place * message + m * own + waits
+        worst = np.maximum(worst, np.where(there, time, 0.0))
+        front = own
+    # A device holds at most p micro-batches, so a further one waits for the round trip of a first.
+    late = np.maximum(whole + 2 * (p - 1) * message - p * slowest, 0.0)
+    result: np.ndarray = worst + np.floor((m - 1) / p) * late
+    return result
 
 
 def _memory(sizes: _Devices, c: dict[str, np.ndarray], m: np.ndarray) -> np.ndarray:
@@ -287,7 +315,7 @@ def _memory(sizes: _Devices, c: dict[str, np.ndarray], m: np.ndarray) -> np.ndar
 
 
 def _layer_counts(columns: Columns, layers: int) -> np.ndarray:
-    """Return the layers of the first, the largest middle and the last device."""
+    """Return the layers of the first, the largest middle and the last device, and of all."""
     p, v = columns["pp"], columns["vpp"]
     stages = p * v
     each, left = np.divmod(layers, stages)
@@ -295,21 +323,4 @@ def _layer_counts(columns: Columns, layers: int) -> np.ndarray:
     middle = v * each + np.where(left > 0, (left - 1) // p + 1, 0)
     last = v * each + (left - p + 1 + p) // p
     last = np.where(p > 1, np.minimum(last, v * each + v), first)
-    return np.stack([first, middle, last]).astype(np.float64)
-
-
-def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where each distinct row stands, and which of them every row is."""
-    span = rows.max(axis=0) + 1
-    code = np.zeros(len(rows), dtype=np.int64)
-    for at in range(rows.shape[1]):
-        code = code * span[at] + rows[:, at]
-    if int(np.prod(span.astype(float))) > _WIDEST:
-        _, first, back = np.unique(code, return_index=True, return_inverse=True)
-        return first, back
-    place = np.full(int(span.prod()), -1, dtype=np.int64)
-    place[code] = np.arange(len(code))  # where a code stands last; any of its rows would do
-    met = np.flatnonzero(place >= 0)
-    first = place[met]
-    place[met] = np.arange(len(met))
-    return first, place[code]
+    return np.stack([first, middle, last, np.full_like(p, layers)]).astype(np.float64)

@@ -101,6 +101,20 @@ class Machine:
         start, slope = self._measured[key]
         return start / self._latency, slope
 
+    def occupancy(self, size: int, stride: int) -> tuple[float, ...]:
+        """Return the share of a collective's time in which it uses each dimension's links.
+
+        1 for the dimension that bounds it. By what a reduce-scatter moves: inner dimensions first.
+        """
+        times, amount = [], 1.0
+        for one in self._dimensions:
+            inside = max(min(size, one.size // stride), 1) if stride < one.size else 1
+            stride = max(stride // one.size, 1)
+            times.append(amount * (inside - 1) / inside / one.bytes_per_ns)
+            amount, size = amount / inside, size // inside
+        most = max(times)
+        return tuple(time / most if most else 0.0 for time in times)
+
     def message_ns(self, stride: int, size_bytes: Any) -> Any:
         """Return the time of a message to the rank `stride` further, over the outer dimension."""
         inner = 1

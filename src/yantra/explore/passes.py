@@ -30,7 +30,9 @@ class Part(NamedTuple):
 
     `saves` stays from the forward to the backward pass; `peak` is the most that the backward pass
     has beyond what was saved before it; `border` crosses to the next stage. `kernels` is the
-    time of kernels alone, of both passes.
+    time of kernels alone, of both passes; `lead` that of the kernels with which the backward pass
+    begins before it needs its gradient, to compute activations again. `dense_grain` and
+    `expert_grain` are by how many elements a bucket of such weights exceeds its least size.
     """
 
     forward: float
@@ -41,6 +43,9 @@ class Part(NamedTuple):
     peak: float
     border: float
     kernels: float
+    lead: float
+    dense_grain: float
+    expert_grain: float
 
 
 class Works:
@@ -100,16 +105,32 @@ def _part(work: StageWork, duration: Callable[[Operation], float]) -> Part:
         now += operation.saves
         peak = max(peak, now)
         now -= operation.frees
+    dense = [weight.elements for weight in work.weights if weight.domain == "dense"]
+    experts = [weight.elements for weight in work.weights if weight.domain != "dense"]
     return Part(
         forward,
         backward,
-        sum(weight.elements for weight in work.weights if weight.domain == "dense"),
-        sum(weight.elements for weight in work.weights if weight.domain != "dense"),
+        sum(dense),
+        sum(experts),
         saves,
         peak,
         work.output_bytes or work.input_bytes,
         sum(duration(o) for one in passes for o in one.operations if not o.communicates),
+        _lead(work.backward, duration),
+        _grain(dense),
+        _grain(experts),
     )
+
+
+def _lead(one: Pass, duration: Callable[[Operation], float]) -> float:
+    """Return what a pass computes before the first operation that what it receives is for."""
+    first = min(one.entries, default=0)
+    return sum(duration(o) for o in one.operations[:first] if not o.communicates)
+
+
+def _grain(weights: list[int]) -> float:
+    """Return the mean overshoot of sums of weights that end with the one that passes a limit."""
+    return sum(one * one for one in weights) / (2 * sum(weights)) if weights else 0.0
 
 
 def _steady(one: Pass, duration: Callable[[Operation], float]) -> float:
