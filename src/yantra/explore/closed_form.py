@@ -44,7 +44,8 @@ class Judged(NamedTuple):
     """Step time in ns and memory of the worst device in bytes, one of each per plan.
 
     The time in parts that add up: kernels of the slowest device, communication within its layers
-    that nothing hides, the pipeline's bubble with its messages, and what comes before and behind the passes.
+    that nothing hides, the pipeline's bubble with its messages, and what comes before and behind
+    the passes.
     """
 
     time_ns: np.ndarray
