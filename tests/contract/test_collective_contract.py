@@ -48,6 +48,11 @@ SENT_PER_POSITION = {
     ("halving_doubling", Kind.ALL_REDUCE): lambda n: Fraction(2 * (n - 1), n),
     ("halving_doubling", Kind.REDUCE_SCATTER): lambda n: Fraction(n - 1, n),
     ("halving_doubling", Kind.ALL_GATHER): lambda n: Fraction(n - 1),
+    ("pat", Kind.ALL_REDUCE): lambda n: Fraction(2 * (n - 1), n),
+    ("pat", Kind.REDUCE_SCATTER): lambda n: Fraction(n - 1, n),
+    ("pat", Kind.ALL_GATHER): lambda n: Fraction(n - 1),
+    ("pairwise", Kind.ALL_TO_ALL): lambda n: Fraction(n - 1, n),
+    ("bruck", Kind.ALL_TO_ALL): lambda n: Fraction(sum(way.bit_count() for way in range(n)), n),
 }
 
 

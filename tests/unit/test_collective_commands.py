@@ -44,6 +44,26 @@ def test_a_ring_on_a_switch_takes_its_closed_form() -> None:
     assert row.bus_bytes_per_ns == pytest.approx(2 * 3 / 4 * 2**24 / expected, rel=1e-6)
 
 
+@pytest.mark.parametrize("n", [4, 6, 8])
+def test_rounds_of_one_message_each_take_the_sum_of_their_messages(n: int) -> None:
+    """On a switch, alone: two links of latency a round, and the bytes of its message."""
+    parts = {
+        "pairwise": (Kind.ALL_TO_ALL, [1] * (n - 1)),
+        "bruck": (Kind.ALL_TO_ALL, [sum(bool(way & bit) for way in range(n)) for bit in _bits(n)]),
+        "pat": (Kind.ALL_GATHER, [len(range(0, n - bit, 2 * bit)) for bit in _bits(n)]),
+    }
+    options = {"ranks": n, "bandwidth": "50 GB/s", "latency": "500 ns"}
+    for name, (kind, blocks) in parts.items():
+        size = n * 2**20
+        row = next(bench([shown("switch", options)], Question(kind, (size,), (name,))))
+        expected = sum(1000 + count * 2**20 / 50 for count in blocks)
+        assert row.time_ns == pytest.approx(expected, rel=1e-6), name
+
+
+def _bits(n: int) -> list[int]:
+    return [1 << bit for bit in range((n - 1).bit_length())]
+
+
 def test_a_made_all_gather_fills_the_links_of_a_dgx1() -> None:
     row = next(bench([shown("dgx1", {})], Question(Kind.ALL_GATHER, (2**28,), ("synthesized",))))
     assert row.of_bound is not None and row.of_bound > 0.97

@@ -1,0 +1,50 @@
+"""PAT: an all-gather along a binomial tree from every position at once, the farthest way first.
+
+ceil(log2 n) rounds for any n, and no more bytes than a ring sends. What goes far is one block, and
+what goes to neighbours is many, so on tapered networks little crosses the top. A reduce-scatter is
+the same backwards.
+
+Trade-off: NCCL bounds what it sends together by its buffers, and so takes more rounds for long
+messages; here all blocks of a round go together.
+
+Source: Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale"
+(2025).
+"""
+
+from __future__ import annotations
+
+from yantra.collectives.algorithm import CollectiveAlgorithm
+from yantra.collectives.schedule import Kind, Move, Round, Schedule
+
+
+class Pat(CollectiveAlgorithm):
+    """A root sends half the way round, then all that have its block half as far, and so on."""
+
+    kinds = frozenset({Kind.ALL_GATHER, Kind.REDUCE_SCATTER, Kind.ALL_REDUCE})
+
+    def schedule(self, kind: Kind, n: int) -> Schedule:
+        self.require(kind, n)
+        steps = [1 << bit for bit in range((n - 1).bit_length())]
+        scatter = [_gathers(n, step) for step in steps]
+        spread = [_spreads(n, step) for step in reversed(steps)]
+        rounds = {
+            Kind.REDUCE_SCATTER: scatter,
+            Kind.ALL_GATHER: spread,
+            Kind.ALL_REDUCE: scatter + spread,
+        }
+        return Schedule(kind, n, n, tuple(rounds[kind]))
+
+
+def _spreads(n: int, step: int) -> Round:
+    """Position 0 sends `step` on the blocks of those it is a multiple of 2 steps away from."""
+    away = (at for at in range(0, n, 2 * step) if at + step < n)
+    return Round((Move(0, step, tuple(-at % n for at in away)),), "add")
+
+
+def _gathers(n: int, step: int) -> Round:
+    """Position 0 sends `step` back what it has added for those it is an odd step away from."""
+    away = range(step, n, 2 * step)
+    return Round((Move(0, -step % n, tuple(-at % n for at in away), reduce=True),), "add")
+
+
+PLUGIN = Pat
