@@ -25,7 +25,7 @@
 #include "network/noc/router.hpp"
 #include "network/noc/routing.hpp"
 #include "network/noc/simulator.hpp"
-#include "network/outside_probe.hpp"
+#include "network/noc_probe.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
@@ -66,7 +66,7 @@ void add_dimension(Chip& chip, const Grid& grid, u32 d) {
                                             "is on a link for a cycle; give all the same");
     }
     if (!(cycle_ns > 0.0) || !std::isfinite(cycle_ns)) {
-        throw std::invalid_argument(where + " has no bandwidth, of which a cycle follows");
+        throw std::invalid_argument(where + " has a bandwidth without limit, of which no cycle follows");
     }
     chip.cycle_ns = cycle_ns;
     const double cycles = std::ceil(dimension.latency_ns / cycle_ns - 1e-9);
@@ -117,7 +117,14 @@ public:
           scale_(model.scale),
           queue_(engine.queue),
           probe_(engine.recorder()),
-          simulator_(chip_.settings, *this) {}
+          simulator_(chip_.settings, *this) {
+        const noc::Shape& shape = simulator_.shape();
+        const u32 links = shape.routers() * shape.first_local();
+        probe_.keeps(links, grid_.dimensions(), [this](u32 link) { return dimension_of(link); });
+        if (NocProbe::notes_crossings) {
+            simulator_.channels().keep_crossings();
+        }
+    }
 
     void send(const Message& message, Notice arrived, Notice departed) override {
         ensure(message.src != message.dst, "a message to its own sender");
@@ -128,6 +135,7 @@ public:
         const u32 number = transits_.take_as_left();
         transits_[number] = {arrived, departed, flits};
         probe_.sent(number);
+        probe_.takes(tick_of(simulator_.alone_cycles(message.src.index(), message.dst.index(), 1)));
         simulator_.send(message.src.index(), message.dst.index(), flits, number, simulator_.now());
         wake();
     }
@@ -139,6 +147,7 @@ public:
         wake_at_ = never_wakes;
         while (!simulator_.is_idle() && tick_of(simulator_.now()) <= queue_.now()) {
             simulator_.step();
+            note_crossings();
         }
         wake();
     }
@@ -146,8 +155,6 @@ public:
     std::vector<LinkRecord> links() const override {
         std::vector<LinkRecord> records;
         each_link([&](u32 d, u32 from, u32 to, const LinkUse& use) { records.push_back({d, from, to, use}); });
-        std::stable_sort(records.begin(), records.end(),
-                         [](const LinkRecord& a, const LinkRecord& b) { return a.dimension < b.dimension; });
         return records;
     }
     std::vector<LinkUse> dimensions() const override {
@@ -209,6 +216,7 @@ private:
         if (transit.flits_left > 0) {
             return;
         }
+        probe_.over(packet.tag);
         probe_.arrives(packet.tag);
         queue_.schedule(queue_.now(), transit.arrived);
         probe_.arrival_scheduled();
@@ -221,20 +229,38 @@ private:
         }
     }
 
-    // Every channel between routers that carried something: what it carried are whole flits, and packets.
+    // Links are numbered by dimension, then by router, then up before down.
+    u32 link_of(u32 router, u32 port) const { return port / 2 * 2 * simulator_.shape().routers() + 2 * router + port % 2; }
+    u32 dimension_of(u32 link) const { return chip_.dimension[link / (2 * simulator_.shape().routers())]; }
+
+    // What held which channel in the cycle that was just stepped, or ended then.
+    void note_crossings() {
+        if (!NocProbe::notes_crossings) {
+            return;
+        }
+        const u32 ports = simulator_.shape().ports();
+        for (const noc::Crossing& crossing : simulator_.channels().crossings()) {
+            probe_.crossed(crossing.tag, link_of(crossing.port_index / ports, crossing.port_index % ports),
+                           tick_of(crossing.first), tick_of(crossing.last + 1),
+                           u64{crossing.flits} * static_cast<u64>(chip_.flit_bytes));
+        }
+        simulator_.channels().crossings().clear();
+    }
+
+    // Every channel between routers that carried something, by number: what it carried are whole flits, and packets.
     template <class Use>
     void each_link(Use&& use) const {
         const noc::Channels& channels = simulator_.channels();
         const noc::Shape& shape = simulator_.shape();
-        for (u32 router = 0; router < shape.routers(); ++router) {
-            for (u32 port = 0; port < shape.first_local(); ++port) {
-                const u32 index = channels.port_index(router, port);
-                const u64 flits = channels.crossed(index);
-                if (flits > 0) {
-                    use(chip_.dimension[port / 2], router, shape.neighbour(router, port),
-                        LinkUse{flits * static_cast<u64>(chip_.flit_bytes), channels.packets_crossed(index),
-                                tick_of(flits)});
-                }
+        for (u32 link = 0; link < shape.routers() * shape.first_local(); ++link) {
+            const u32 router = link % (2 * shape.routers()) / 2;
+            const u32 port = link / (2 * shape.routers()) * 2 + link % 2;
+            const u32 index = channels.port_index(router, port);
+            const u64 flits = channels.crossed(index);
+            if (flits > 0) {
+                use(dimension_of(link), router, shape.neighbour(router, port),
+                    LinkUse{flits * static_cast<u64>(chip_.flit_bytes), channels.packets_crossed(index),
+                            tick_of(flits)});
             }
         }
     }
@@ -243,7 +269,7 @@ private:
     const Grid& grid_;
     const TimeScale scale_;
     EventQueue& queue_;
-    OutsideProbe probe_;
+    NocProbe probe_;
     noc::Simulator simulator_;
     Pool<Transit> transits_;
     u64 wake_at_ = never_wakes;

@@ -154,3 +154,33 @@ def test_it_is_compared_where_it_is_named(
     assert "difference: of the time from that on noc" in capsys.readouterr().out
     assert main(["network", "compare", path, "--set", "network=flow"]) == 0
     assert "noc" not in capsys.readouterr().out
+
+
+def test_a_recorded_run_has_what_every_link_carried_and_when(tmp_path: Path) -> None:
+    chip = [_dimension("mesh", 4), _dimension("ring", 4)]
+    path = _scenario(tmp_path, chip, "noc", _all_reduce(16, 2**14))
+    result = _run(path, record=True)
+    total = sum(result.links["bytes"])
+    assert result.makespan_ns == _run(path).makespan_ns
+    crossings = result.recording.link_flows
+    assert sum(crossings["bytes"]) == total
+    held = zip(crossings["start_ns"], crossings["end_ns"], crossings["bytes"], strict=True)
+    for start, end, carried in held:
+        assert end - start >= carried / 16 * CYCLE_NS - 1e-9  # a flit a cycle at most
+        assert 0 <= start < end <= result.makespan_ns
+    for table in (result.recording.link_utilisation(10), result.recording.utilisation(10)):
+        assert sum(table["bytes"]) == total
+        assert max(table["utilisation"]) <= 1.0 + 1e-9
+
+
+def test_the_report_shows_a_run_on_chip(tmp_path: Path) -> None:
+    path = _scenario(tmp_path, [_dimension("mesh", 4)], "noc", _all_reduce(4, 2**12))
+    report = tmp_path / "report.html"
+    assert main(["run", str(path), "--report", str(report)]) == 0
+    assert "noc" in report.read_text()
+
+
+def test_ticks_of_a_nanosecond_hold_several_cycles(tmp_path: Path) -> None:
+    path = _scenario(tmp_path, [_dimension("ring", 6)], "noc", _message(6, 0, 5, 4096))
+    path.write_text(f"semantics: astra-sim\n{path.read_text()}")
+    assert _run(path).makespan_ns in (66, 67)  # 267 cycles of 0.25 ns, in whole ns

@@ -108,6 +108,16 @@ void Channels::inject(u32 node, Flit flit, u32 vc) {
     last_progress_ = now_;
 }
 
+void Channels::note_crossing(u32 out, u32 out_vc, Flit flit) {
+    if (flit.is_head()) {
+        heads_[out_vc] = now_;
+    }
+    if (flit.is_tail()) {
+        const Packet& packet = packets_[flit.packet()];
+        crossings_.push_back({out, packet.tag, packet.flits, heads_[out_vc], now_});
+    }
+}
+
 void Channels::skip_to(u64 cycle) {
     ensure(is_quiet() && cycle >= now_, "cycles in which something happens");
     now_ = cycle;

@@ -54,6 +54,15 @@ struct OutputPort {
     u64 to_drain = 0;      // its tail has left, and it is free when the buffer behind is empty
 };
 
+// A packet held a channel between routers, from the cycle in which its head crossed the switch to that of its tail.
+struct Crossing {
+    u32 port_index = 0;
+    u32 tag = 0;       // the packet's
+    u32 flits = 0;
+    u64 first = 0;     // cycles
+    u64 last = 0;
+};
+
 class Channels {
 public:
     Channels(const Settings& settings, const Shape& shape);
@@ -112,6 +121,9 @@ public:
     u64 flit_hops() const { return flit_hops_; }      // flits through routers
     u64 crossed(u32 port_index) const { return crossed_[port_index]; }
     u64 packets_crossed(u32 port_index) const { return packets_crossed_[port_index]; }
+    // From now on every crossing is kept until it is taken.
+    void keep_crossings() { heads_.resize(owners_.size()); }
+    std::vector<Crossing>& crossings() { return crossings_; }
     u64 last_progress() const { return last_progress_; }
     // After so many cycles without progress nothing is on its way any more.
     u64 patience() const { return slots_.size() + 2; }
@@ -133,6 +145,7 @@ private:
     void return_credit(u32 vc_index);
     void use_credit(u32 port_index, u32 vc);
     void wake(u32 router);
+    [[gnu::noinline, gnu::cold]] void note_crossing(u32 out, u32 out_vc, Flit flit);
 
     const Shape& shape_;
     const u32 vcs_;
@@ -168,6 +181,8 @@ private:
     u64 moving_ = 0;                       // entries of the slots
     u64 flit_hops_ = 0;
     u64 last_progress_ = 0;
+    std::vector<u64> heads_;               // by output VC, where crossings are kept: when the head crossed
+    std::vector<Crossing> crossings_;
 };
 
 inline void Channels::wake(u32 router) {
@@ -269,6 +284,9 @@ inline void Channels::cross(u32 router, u32 port, u32 vc) {
         in(out_cycles_[out]).ejected.push_back({out_vc, flit});
     } else {
         in(out_cycles_[out]).flits.push_back({vc_index(far, input.out_vc), flit});
+        if (!heads_.empty()) [[unlikely]] {
+            note_crossing(out, out_vc, flit);
+        }
     }
     in(credit_cycles_[in_port]).credits.push_back(vc_index(upstream_[in_port], vc));
     moving_ += 2;

@@ -50,6 +50,7 @@ public:
 
     const Shape& shape() const { return shape_; }
     const Channels& channels() const { return channels_; }
+    Channels& channels() { return channels_; }
     u64 now() const { return channels_.now(); }
 
     // Flits of a node to another, or to itself, that are there from cycle `created` on. Precondition: created <= now().
