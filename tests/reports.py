@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from tests.cases import ALL_GATHER, ALL_REDUCE, cluster, collectives
+from yantra.base.fields import Plugin
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.result import Result
 from yantra.run.simulate import simulate
@@ -73,6 +74,28 @@ def many(ranks: int = 131_072) -> Result:
 
 
 @cache
+def packets() -> Result:
+    """Four ranks that all send to the first, as packets under DCQCN."""
+    traces = []
+    for rank in range(4):
+        trace = TraceBuilder(rank=rank)
+        if rank:
+            trace.send(0, 400_000)
+        else:
+            for source in (1, 2, 3):
+                trace.recv(source, 400_000)
+        traces.append(trace.build())
+    return simulate(
+        Scenario(
+            workload=Traces(traces=tuple(traces)),
+            topology=cluster(("switch", 4, 50.0, 500.0)),
+            network=Plugin(kind="packet", options=(("preset", "hpcc95"),)),
+        ),
+        record=True,
+    )
+
+
+@cache
 def shared() -> Result:
     """Eight ranks on a leaf-spine whose links they share; both leaves have two spines."""
     traces = []
@@ -97,5 +120,5 @@ def shared() -> Result:
 
 def forget() -> None:
     """Let go of all runs, so that none is alive when the interpreter ends."""
-    for made in (uneven, step, many, shared):
+    for made in (uneven, step, many, shared, packets):
         made.cache_clear()

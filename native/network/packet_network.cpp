@@ -96,7 +96,7 @@ packet::Settings packet_settings(const Model& model) {
 class PacketNetwork final : public NetworkModel, private packet::Observer {
 public:
     PacketNetwork(const Model& model, const Grid& grid, Engine& engine)
-        : settings_(packet_settings(model)),
+        : settings_(with_crossings(packet_settings(model))),
           graph_(*model.fabric),
           ways_(model, grid),
           queue_(engine.queue),
@@ -144,10 +144,20 @@ public:
     std::vector<LinkRecord> links() const override { return ways_.records(use()); }
     std::vector<LinkUse> dimensions() const override { return ways_.uses(use()); }
     std::vector<u64> busiest() const override { return ways_.busiest(use()); }
-    std::shared_ptr<const packet::Seen> packets() override { return simulator_.seen(); }
+    std::shared_ptr<const packet::Seen> packets() override {
+        end_spans();
+        return simulator_.seen();
+    }
 
 private:
     static constexpr u64 never_wakes = ~u64{0};
+
+    struct OpenSpan {
+        u32 message = none;   // of the recording
+        u64 start = 0;
+        u64 end = 0;
+        u64 bytes = 0;
+    };
 
     struct Transit {
         Notice arrived;
@@ -157,6 +167,48 @@ private:
     };
 
     u64 theirs(u64 own) const { return (own * theirs_ + own_ - 1) / own_; }
+
+    static packet::Settings with_crossings(packet::Settings settings) {
+        settings.tells_crossings = WaysProbe::keeps_spans;
+        return settings;
+    }
+
+    // Packets of a message behind each other are one span of it.
+    void crosses(u32 number, u32 link, u64 start, u64 end, u32 payload) override {
+        if constexpr (WaysProbe::keeps_spans) {
+            open_.resize(simulator_.ports().size());
+            OpenSpan& open = open_[link];
+            const u32 message = probe_.recorded(number);
+            if (open.message != message || open.end != start) {
+                end_span(link);
+                open = {message, start, end, 0};
+            }
+            open.end = end;
+            open.bytes += payload;
+        }
+    }
+
+    void end_span(u32 link) {
+        OpenSpan& open = open_[link];
+        if (open.bytes > 0) {
+            probe_.span({theirs(open.start), theirs(open.end), open.bytes, link, open.message});
+            open = {};
+        }
+    }
+
+    // A link that only ACKs crossed has a span of no bytes, so that rows of links are those of records.
+    void end_spans() {
+        if constexpr (WaysProbe::keeps_spans) {
+            open_.resize(simulator_.ports().size());
+            for (u32 link = 0; link < open_.size(); ++link) {
+                end_span(link);
+                const packet::Port& port = simulator_.ports()[link];
+                if (port.packets > 0 && port.payload_bytes == 0) {
+                    probe_.span({0, 0, 0, link, none});
+                }
+            }
+        }
+    }
 
     // What was left when nothing was under way: timers, and the last packets.
     void catch_up() {
@@ -258,6 +310,7 @@ private:
     const u64 theirs_;    // and of the engine
     Pool<Transit> transits_;
     std::unordered_map<u64, std::pair<u32, u32>> routes_;   // by ends: of data and of ACKs
+    std::vector<OpenSpan> open_;   // by link, of a recorded run
     std::vector<u32> path_;
     u64 under_way_ = 0;
     u64 since_look_ = 0;

@@ -22,6 +22,9 @@ struct WaysProbe : OutsideProbe {
     void sent_by_nobody(u32) {}
     void takes(u64) {}
     void carried(u32, u32, u64, u64, u64) {}
+    static constexpr bool keeps_spans = false;
+    u32 recorded(u32) const { return none; }
+    void span(const LinkSpan&) {}
 };
 
 #else
@@ -60,6 +63,10 @@ public:
         latency.resize(std::max<std::size_t>(latency.size(), recorder_.trail.detail + std::size_t{1}));
         latency[recorder_.trail.detail] = ticks;
     }
+    static constexpr bool keeps_spans = true;
+    // The number of a message in the recording, which it has for good, and a span under that.
+    u32 recorded(u32 message) const { return number_of(message); }
+    void span(const LinkSpan& span) { recorder_.recording().spans.push_back(span); }
     void carried(u32 message, u32 link, u64 start, u64 end, u64 bytes) {
         recorder_.recording().spans.push_back({start, end, bytes, link, number_of(message)});
     }

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.browser.chromium import Chromium, Page, find_chromium
-from tests.reports import EVIL, forget, many, shared, step, uneven
+from tests.reports import EVIL, forget, many, packets, shared, step, uneven
 from yantra.export.report import html
 
 pytestmark = pytest.mark.skipif(
@@ -30,6 +30,7 @@ MADE = {
     "step": step,
     "many": many,
     "shared": shared,
+    "packets": packets,
 }
 
 
@@ -123,6 +124,7 @@ def test_every_section_is_there_and_every_picture_is_drawn(opened: Any, name: st
         "Critical path",
         "Communication",
         "Network",
+        *(["Packets"] if name == "packets" else []),
         "Roofline",
         "Memory",
         "Ranks",
@@ -419,3 +421,16 @@ def test_the_memory_chart_has_the_capacity_of_a_device(opened: Any) -> None:
 def test_a_phone_scrolls_in_one_direction_alone(opened: Any, name: str) -> None:
     page = opened(name, width=390, height=844)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_packets_have_their_queues_and_rates_over_time(opened: Any) -> None:
+    page = opened("packets")
+    for chart in ("packet-queues", "packet-rates"):
+        curves = page.evaluate(f"document.querySelectorAll('#{chart} .curve').length")
+        legend = page.evaluate(f"document.querySelectorAll('#{chart} .key').length")
+        assert curves == legend > 0
+
+
+def test_other_networks_have_no_packets(opened: Any) -> None:
+    page = opened("uneven")
+    assert page.evaluate("document.getElementById('packets')") is None

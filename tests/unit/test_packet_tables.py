@@ -11,9 +11,13 @@ import numpy as np
 import pytest
 
 from tests.golden.packet_cases import cases, run
+from tests.reports import packets, uneven
 from yantra import _core, load_result
 from yantra.chakra import TraceBuilder
 from yantra.cli import main
+from yantra.export.report import html
+from yantra.export.report import packets as report_packets
+from yantra.export.report.run import Run
 from yantra.result import Result
 from yantra.result.table_names import PACKET_TABLES
 from yantra.run.simulate import simulate
@@ -178,3 +182,44 @@ def test_samples_without_events_are_those_with_events(name: str, mode: str) -> N
     row = np.searchsorted(at_ns, times, side="right") - 1
     assert np.where(row < 0, 0, size[np.maximum(row, 0)]).tolist() == samples
     assert max(samples) > 0
+
+
+def test_the_report_shows_queues_rates_slowdowns_and_ports() -> None:
+    text = html(packets())
+    for said in ("Queues over time", "Rates over time", "Slowdown of messages by size", "Ports"):
+        assert said in text
+    run_of = Run(packets())
+    data = report_packets.as_data(run_of)
+    assert data is not None
+    assert data["queues"][0].endswith("to rank 0 (dimension 0)")
+    assert len(data["rates"]) == 3
+    directory = run_of.columns.directory()
+    assert directory["packet.queue0.ns"][1] == directory["packet.queue0.value"][1] > 2
+
+
+def test_the_report_of_another_network_has_no_packets() -> None:
+    assert report_packets.as_data(Run(uneven())) is None
+    assert "Queues over time" not in html(uneven())
+
+
+def test_the_report_says_where_nothing_was_looked_at(tmp_path: Path) -> None:
+    text = html(_result(tmp_path, "look: nothing"))
+    assert "look: nothing" in text
+    assert "Queues over time" not in text
+
+
+def test_a_recorded_run_says_what_crossed_each_link(tmp_path: Path) -> None:
+    """Without losses, what messages put on a link is what the link carried."""
+    plain = _result(tmp_path, "preset: dcqcn")
+    result = simulate(_scenario(tmp_path, "preset: dcqcn"), record=True)
+    assert result.makespan_ns == plain.makespan_ns
+    flows, carried = result.recording.link_flows, result.links.values("bytes")
+    sums = np.bincount(flows["link"], flows["bytes"], len(carried))
+    assert sums.tolist() == carried
+    to_rank = [name.destination == "rank 0" for name in result.packets.names]
+    assert sums[to_rank].tolist() == [(RANKS - 1) * SENDS * 400_000]
+    assert (flows["start_ns"] < flows["end_ns"]).all()
+    rates = result.recording.link_rates
+    assert rates["utilisation"].max() <= 1000 / 1036 + 1e-9  # the rest is headers
+    path = result.critical_path.table()
+    assert path.values("end_ns")[-1] == result.makespan_ns

@@ -44,6 +44,7 @@ struct Settings {
     std::vector<MarkLimits> limits;
     double retransmission_ns = 1e6;  // after which silence is a loss
     double pause_ns = 1e6;           // after which a pause is over, unless it is said again
+    bool tells_crossings = false;    // each data packet on each link, to the observer
     Look look = Look::nothing;
     double look_every_ns = 0.0;      // 0: what keeps samples few
     u64 window_bytes = 0;            // of each message; 0: its bandwidth-delay product

@@ -114,6 +114,9 @@ void Simulator::begin_transmission(u32 number, u32 packet) {
     if (of.kind == PacketKind::data) {
         ++totals_.data_packets;
         port.payload_bytes += of.payload;
+        if (settings_.tells_crossings && senders_[of.sender].serial == of.serial) {
+            observer_.crosses(senders_[of.sender].flow, number, now(), now() + ticks, of.payload);
+        }
     }
     ++totals_.packets;
     senders_.wheel.schedule(now() + ticks, event(EventKind::sent, number));

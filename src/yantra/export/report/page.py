@@ -13,6 +13,7 @@ from yantra.export.report import (
     memory,
     network,
     overview,
+    packets,
     path,
     reproduction,
     timeline,
@@ -38,6 +39,7 @@ _SCRIPTS = (
     "timeline.js",
     "bandwidth.js",
     "memory.js",
+    "packets.js",
     "roofline.js",
     "topology.js",
     "main.js",
@@ -64,6 +66,7 @@ def html(result: Result, warnings: Sequence[str] = ()) -> str:
         Section("path", "Critical path", _PATH, path.section(run, critical)),
         Section("communication", "Communication", _COMMUNICATION, communication.section(run)),
         Section("network", "Network", "", network.section(run)),
+        *_packets(run),
         Section("roofline-section", "Roofline", _ROOFLINE, kernels.section(run, found)),
         Section("memory-section", "Memory", "", memory.section(run, lives)),
         Section("ranks", "Ranks", "", overview.class_table(run)),
@@ -73,6 +76,7 @@ def html(result: Result, warnings: Sequence[str] = ()) -> str:
         "timeline": timeline.gather(run),
         "path": path.as_data(run, critical),
         "network": network.as_data(run),
+        "packets": packets.as_data(run),
         "kernels": kernels.as_data(run, found),
         "memory": memory.as_data(run, lives),
         "waits": waits.as_data(run),
@@ -80,6 +84,12 @@ def html(result: Result, warnings: Sequence[str] = ()) -> str:
     size = f"{result.model.ranks:,} ranks, {format_time(result.makespan_ns)}"
     title = f"{result.what_ran.short}: {size}"
     return render(Page(title, head, sections, _SCRIPTS, _STYLES, data, run.columns))
+
+
+def _packets(run: Run) -> list[Section]:
+    if run.result.packet_summary is None:
+        return []
+    return [Section("packets", "Packets", "", packets.section(run))]
 
 
 def _time(run: Run, critical: path.Path | None) -> Html:

@@ -6,6 +6,7 @@ import { loadColumns, pageData } from "./data.js";
 import { byId, el } from "./dom.js";
 import { drawMemory } from "./memory.js";
 import { Job } from "./nodes.js";
+import { drawPackets } from "./packets.js";
 import { CriticalPath } from "./path.js";
 import { drawRoofline } from "./roofline.js";
 import { setUpTables } from "./tables.js";
@@ -36,6 +37,7 @@ async function start() {
   drawRoofline(page, columns);
   drawTopology(page, columns);
   drawMemory(page, columns);
+  drawPackets(page, columns);
   document.documentElement.dataset.ready = "yes";
 }
 
