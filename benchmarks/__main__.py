@@ -19,6 +19,7 @@ from benchmarks import (
     bench_flow,
     bench_many_files,
     bench_noc,
+    bench_packet,
     bench_scale,
     bench_trace_decode,
     bench_workloads,
@@ -44,6 +45,7 @@ REPORTS: dict[str, Callable[[Path], bool]] = {
     "export": bench_export.report,
     "compute": bench_compute.report,
     "flow": bench_flow.report,
+    "packet": bench_packet.report,
     "many files": bench_many_files.report,
     "noc": bench_noc.report,
 }

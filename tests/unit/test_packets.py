@@ -314,3 +314,34 @@ def test_a_deadlock_ends_the_command_with_the_circle(
     said = capsys.readouterr().err
     assert "PFC deadlock" in said
     assert "switch0 to switch1" in said
+
+
+def test_queues_and_rates_of_a_list_over_time_are_files(tmp_path: Path) -> None:
+    flows = tmp_path / "flows.csv"
+    flows.write_text("src,dst,bytes,start_ns\n" + "".join(f"{s},0,500000,0\n" for s in (1, 2, 3)))
+    queues, rates = tmp_path / "queues.csv", tmp_path / "rates.csv"
+    more = ["--preset", "hpcc95", "--queues", str(queues), "--rates", str(rates)]
+    assert main(["network", "flows", str(flows), *NEAR, *more, "--look-every", "1us"]) == 0
+    with queues.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    waiting = {row["destination"] for row in rows if int(row["queue_bytes"]) > 2000}
+    assert waiting == {"rank 0"}
+    with rates.open(newline="") as file:
+        assert {row["message"] for row in csv.DictReader(file)} == {"0", "1", "2"}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--network", "flow", "--queues", "q.csv"], "--queues: goes with the network packet"),
+        (["--look-every", "1us"], "--look-every: goes with --queues or --rates"),
+        (["--queues", "q.csv", "--look-every", "5"], "needs its unit"),
+    ],
+)
+def test_series_that_cannot_be_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str], said: str
+) -> None:
+    flows = tmp_path / "flows.csv"
+    flows.write_text("src,dst,bytes,start_ns\n1,0,500,0\n")
+    assert main(["network", "flows", str(flows), *NEAR, *given]) == 2
+    assert said in capsys.readouterr().err

@@ -16,6 +16,7 @@ from yantra.base import units
 from yantra.base.errors import ConfigError, DeadlockError, did_you_mean, expected_got
 from yantra.base.units import format_size, format_time
 from yantra.result.link_load import link_name
+from yantra.result.packets import Packets
 from yantra.result.table import Table
 
 if TYPE_CHECKING:
@@ -34,12 +35,18 @@ PacketRun = _core.PacketRun
 
 
 class PacketChoice(NamedTuple):
-    """How packets go: a preset, options of it by name, the semantics, the seed of marks."""
+    """How packets go: a preset, options of it by name, the semantics, the seed of marks.
+
+    With `looks`, queues, rates and flows are kept over time, every `look_every_ns`: None for what
+    keeps samples few, 0 for every change.
+    """
 
     preset: str = "static_window"
     options: tuple[tuple[str, float], ...] = ()
     semantics: str = "yantra"
     seed: int = 0
+    looks: bool = False
+    look_every_ns: float | None = None
 
 
 def presets() -> dict[str, str]:
@@ -88,6 +95,10 @@ def settings(choice: PacketChoice, host_gbps: float) -> _core.PacketSettings:
     except ValueError as error:
         raise ConfigError("--packet", str(error)) from None
     made.seed = choice.seed
+    if choice.looks:
+        of_changes = choice.look_every_ns == 0
+        made.look = _core.PacketLook.CHANGES if of_changes else _core.PacketLook.SAMPLES
+        made.look_every_ns = choice.look_every_ns or 0.0
     if choice.semantics == "ns3-fork":
         made.quirks = sum(quirk.bit for quirk in _core.packet_quirks())
     return made
@@ -164,6 +175,11 @@ def port_table(run: _core.PacketRun, graph: Graph) -> Table:
     columns |= {name: ("whole", counted(name)) for name in wholes}
     columns |= {name: ("real", counted(name)) for name in ("paused_ns", "busy_ns")}
     return Table("ports", len(used), columns)
+
+
+def looked_at(run: _core.PacketRun, graph: Graph) -> Packets:
+    """Return the tables of queues, rates and messages of a run that looked."""
+    return Packets(run.seen(), lambda link: link_name(graph, link))
 
 
 def summary(run: _core.PacketRun) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
         "yantra network flows flows.csv --topology pod.csv --changes failures.csv",
         "yantra network flows flows.csv --topology pod.csv \\\n    --network store_and_forward",
         "yantra network flows flows.csv --topology pod.csv --network packet \\\n"
-        "    --preset hpcc95 --ports ports.csv",
+        "    --preset hpcc95 --ports ports.csv --queues queues.csv",
         "yantra network flows flows.csv --topology pod.csv --hot-links 3 \\\n"
         "    --links links.csv --svg loads.svg",
     ],
@@ -98,6 +98,24 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
     callback=_table_file,
     help="Of packets: a row for each port, its queue, pauses, marks: such a file.",
 )
+@click.option(
+    "--queues",
+    type=click.Path(),
+    callback=_table_file,
+    help="Of packets: a row for each port and sample of its queue: such a file.",
+)
+@click.option(
+    "--rates",
+    type=click.Path(),
+    callback=_table_file,
+    help="Of packets: a row for each flow and sample of its rate and window: such a file.",
+)
+@click.option(
+    "--look-every",
+    metavar="TIME",
+    help="Between samples of --queues and --rates: 1us, or 0ns for every change. By default 100 "
+    "ns, longer where samples become many.",
+)
 @click.option("--routing", default="ecmp", show_default=True, help="Which way flows go.")
 @click.option(
     "--seed",
@@ -143,6 +161,9 @@ def command(
     packet_options: tuple[str, ...],
     semantics: str,
     ports: str | None,
+    queues: str | None,
+    rates: str | None,
+    look_every: str | None,
     routing: str,
     seed: int,
     rtt_fairness: bool,
@@ -168,7 +189,9 @@ def command(
     if svg is not None:
         check_size(graph)
     change_list = None if changes is None else link_changes.read(changes, graph)
+    series = {"queues": queues, "rates": rates}
     packets = _packets(network, preset, packet_options, semantics, seed, ports)
+    packets = _looking(packets, network, series, look_every)
     choice = Choice(routing, seed, rtt_fairness, network, packets)
     simulation = Simulation(graph, read(flows), choice, change_list, keeps_rates=links is not None)
     if simulation.work.is_long and not as_json:
@@ -181,6 +204,7 @@ def command(
         raise
     finally:
         _write_ports(simulation, ports)
+        _write_series(simulation, series)
     result = simulation.result
     if links is not None:
         _write(result.link_table(), links)
@@ -217,6 +241,26 @@ def _packets(
     return PacketChoice(preset, read_options(options, preset), semantics, seed)
 
 
+def _looking(
+    packets: PacketChoice, network: str, series: dict[str, str | None], every: str | None
+) -> PacketChoice:
+    """Return the settings with what is to be kept over time; ConfigError where that is nothing."""
+    from yantra.base import units
+    from yantra.base.errors import ConfigError
+
+    wanted = [name for name, path in series.items() if path is not None]
+    if wanted and network != "packet":
+        raise ConfigError(f"--{wanted[0]}", f"goes with the network packet; this is {network}")
+    if every is not None and not wanted:
+        raise ConfigError("--look-every", "goes with --queues or --rates")
+    if not wanted:
+        return packets
+    every_ns = None if every is None else units.parse(every, "time", "ns", "--look-every")
+    if every_ns is not None and every_ns < 0:
+        raise ConfigError("--look-every", f"must be at least 0; got {every}")
+    return packets._replace(looks=True, look_every_ns=every_ns)
+
+
 def _write(table: Table, path: str) -> None:
     (table.to_parquet if path.endswith(".parquet") else table.to_csv)(path)
 
@@ -227,6 +271,15 @@ def _write_ports(simulation: Simulation, path: str | None) -> None:
 
     if path is not None and simulation.packet_run is not None:
         _write(port_table(simulation.packet_run, simulation.graph), path)
+
+
+def _write_series(simulation: Simulation, series: dict[str, str | None]) -> None:
+    """Write what there is to look at, of a run that cannot end as well."""
+    from yantra.run.packets import looked_at
+
+    for name, path in series.items():
+        if path is not None and simulation.packet_run is not None:
+            _write(getattr(looked_at(simulation.packet_run, simulation.graph), name), path)
 
 
 def _simulate(simulation: Simulation, output: str | None) -> None:
