@@ -290,6 +290,15 @@ class Result:
         notes: list[str] = exporter(form).write(self, path, **options)
         return notes
 
+    def plot(self, figure: str = "gantt") -> Any:
+        """Return a figure of matplotlib: `links`, `bandwidth` or `gantt`; see `yantra.export.plot`.
+
+        Needs `pip install 'yantra[plots]'`. `figure.savefig("links.pdf")` writes it.
+        """
+        from yantra.result.forms import exporter
+
+        return exporter("plot").figure(self, figure)
+
     def to_json(self, path: Path, tables: Iterable[str] | None = None) -> None:
         """Write the run and some tables as JSON; the form is `result.schema.json`."""
         self.export("json", path, tables=tables)

@@ -121,6 +121,13 @@ class Table:
 
         return to_polars(self)
 
+    def plot(self, x: str, *y: str) -> Any:
+        """Return a figure of matplotlib: columns against column `x`, a point for each row.
+
+        Needs `pip install 'yantra[plots]'`.
+        """
+        return exporter("plot").table(self, x, y)
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
         """Return the rows as a stream of Arrow, which polars, DuckDB and others read as they are.
 

@@ -1,0 +1,177 @@
+"""Result -> a figure of matplotlib: link load, bandwidth against size, Gantt; extra `plots`.
+
+`Result.plot` returns the figure, to be shown or changed; written, the ending of the path says its
+form (`.svg`, `.pdf`, `.png`). Trade-off: three figures that papers have, in few lines; the report
+shows more and can be asked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from yantra.base.errors import ConfigError, did_you_mean
+from yantra.base.output import Path, whole_file
+from yantra.export.exporter import Exporter
+from yantra.result import Result, Table
+from yantra.result.frames import needed
+
+_FORMS = ("svg", "pdf", "png")
+_MOST_LINKS = 40
+_MOST_RANKS = 16
+_INCHES = (8.0, 4.5)
+_COLOURS = {
+    "COMP": ("compute", "#2f6fb2"),
+    "COMM_COLL": ("collective", "#e08214"),
+    "COMM_SEND": ("send", "#f2b866"),
+    "COMM_RECV": ("receive", "#b39b45"),
+    "MEM_LOAD": ("load", "#9a5fb0"),
+    "MEM_STORE": ("store", "#8c6d4f"),
+}
+
+
+class Plot(Exporter):
+    """One of FIGURES, or columns of a table."""
+
+    def write(self, result: Result, path: Path, figure: str = "gantt", **options: Any) -> list[str]:
+        """Write a figure; return what it leaves out."""
+        form = os.path.splitext(os.fspath(path))[1].lstrip(".").lower()
+        if form not in _FORMS:
+            raise ConfigError(
+                os.fspath(path), f"expected a name in {', '.join('.' + one for one in _FORMS)}"
+            )
+        drawn, notes = _drawn(result, figure)
+        with whole_file(path) as name:
+            drawn.savefig(name, format=form)
+        return notes
+
+    def figure(self, result: Result, figure: str) -> Any:
+        """Return a figure."""
+        return _drawn(result, figure)[0]
+
+    def table(self, table: Table, x: str, y: tuple[str, ...]) -> Any:
+        """Return a figure of columns of a table against another one."""
+        for column in (x, *y):
+            if table.kind(column) == "text":
+                raise ConfigError(f"table {table.name}", f"column '{column}' is text, not numbers")
+        figure, axes = _axes()
+        for column in y:
+            axes.plot(table[x], table[column], marker=".", linestyle="none", label=column)
+        axes.set(xlabel=x, ylabel=y[0] if len(y) == 1 else "", title=table.name)
+        if len(y) > 1:
+            axes.legend()
+        return figure
+
+
+def _drawn(result: Result, figure: str) -> tuple[Any, list[str]]:
+    if figure not in FIGURES:
+        hint = did_you_mean(figure, FIGURES) or f"; there are {', '.join(FIGURES)}"
+        raise ConfigError("plot", f"no figure is named '{figure}'{hint}")
+    drawn, axes = _axes()
+    notes = FIGURES[figure](result, axes)
+    axes.set_title(result.what_ran.short, fontsize="medium")
+    return drawn, notes
+
+
+def _axes() -> tuple[Any, Any]:
+    """Return a figure and its axes, without the windows of pyplot."""
+    figures = needed("matplotlib.figure", "plot", "plots")
+    figure = figures.Figure(figsize=_INCHES, layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def _links(result: Result, axes: Any) -> list[str]:
+    """The share of the run for which each link is busy; dimensions, where no link is kept."""
+    if not result.model.keeps_links:
+        uses = result.dimension_uses
+        names, busy = [use.label for use in uses], [use.busy for use in uses]
+        notes = ["this network keeps no links, so the figure has its dimensions"]
+    else:
+        from yantra.result.link_load import link_names
+
+        loads = result.links.values("busy")
+        order = sorted(range(len(loads)), key=lambda at: -loads[at])[:_MOST_LINKS]
+        all_names = link_names(result.model, result.outcome.links)
+        names, busy = [all_names[at].text for at in order], [loads[at] for at in order]
+        left = len(loads) - len(order)
+        notes = [f"{left} less busy links are not drawn"] if left else []
+    axes.barh(range(len(names)), [100 * share for share in busy], color="#2f6fb2")
+    axes.set_yticks(range(len(names)), names, fontsize=6 if len(names) > 16 else "medium")
+    axes.invert_yaxis()
+    axes.set(xlabel="busy (% of the run)", xlim=(0, 100))
+    return notes
+
+
+def _bandwidth(result: Result, axes: Any) -> list[str]:
+    """The algorithm bandwidth of each call of a collective against its size, by kind."""
+    table = result.collectives
+    points: dict[str, set[tuple[int, float]]] = {}
+    columns = [
+        table.values(name) for name in ("kind", "size_bytes", "algorithm_bandwidth_gb_per_s")
+    ]
+    for kind, size, bandwidth in zip(*columns, strict=True):
+        if size and bandwidth is not None:
+            points.setdefault(kind, set()).add((size, bandwidth))
+    if not points:
+        raise ConfigError("plot", "the run has no collective that moved bytes; try gantt")
+    for kind, found in sorted(points.items()):
+        axes.plot(*zip(*sorted(found), strict=True), "o", markersize=4, alpha=0.7, label=kind)
+    axes.set_xscale("log", base=2)
+    axes.set(xlabel="size (bytes)", ylabel="algorithm bandwidth (GB/s)")
+    axes.set_ylim(bottom=0)
+    axes.legend()
+    return []
+
+
+def _gantt(result: Result, axes: Any) -> list[str]:
+    """When the nodes of each rank run: a row for each rank, kinds side by side in it."""
+    first, left = _ranks_shown(result)
+    bars = _bars(result, first)
+    present = [type for type in _COLOURS if any(type in spans for spans in bars)]
+    high = 0.8 / max(len(present), 1)
+    for place, type in enumerate(present):
+        name, colour = _COLOURS[type]
+        drawn = [(row, spans[type]) for row, spans in enumerate(bars) if type in spans]
+        for number, (row, spans) in enumerate(drawn):
+            where = (row - 0.4 + high * place, high)
+            axes.broken_barh(spans, where, color=colour, label=None if number else name)
+    axes.set_yticks(range(len(first)), [str(rank) for rank in first])
+    axes.invert_yaxis()
+    axes.set(xlabel="time (ms)", ylabel="rank", xlim=(0, result.makespan_ns / 1e6 or 1))
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    return [f"{left} more ranks are not drawn"] if left else []
+
+
+def _ranks_shown(result: Result) -> tuple[list[int], int]:
+    """Return ranks from the first to the last, spread evenly, and how many are left out."""
+    ranks = result.model.ranks
+    shown = min(ranks, _MOST_RANKS)
+    return [place * ranks // shown for place in range(shown)], ranks - shown
+
+
+def _bars(result: Result, ranks: list[int]) -> list[dict[str, list[tuple[float, float]]]]:
+    """Return (begin, length) in ms of the nodes of some ranks, by type."""
+    import numpy as np
+
+    table = result.nodes
+    begins = np.searchsorted(table["rank"], [*ranks, *(rank + 1 for rank in ranks)])
+    found: list[dict[str, list[tuple[float, float]]]] = []
+    for begin, end in zip(begins[: len(ranks)], begins[len(ranks) :], strict=True):
+        spans: dict[str, list[tuple[float, float]]] = {}
+        times = (table[name][begin:end] for name in ("type", "start_ns", "end_ns"))
+        for type, start, stop in zip(*times, strict=True):
+            if stop > start and str(type) in _COLOURS:
+                spans.setdefault(str(type), []).append((start / 1e6, (stop - start) / 1e6))
+        found.append(spans)
+    return found
+
+
+FIGURES: dict[str, Callable[[Result, Any], list[str]]] = {
+    "links": _links,
+    "bandwidth": _bandwidth,
+    "gantt": _gantt,
+}
+"""Figures by name; each draws into axes and returns what it leaves out."""
+
+PLUGIN = Plot

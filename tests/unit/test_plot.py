@@ -1,0 +1,116 @@
+"""Figures show the numbers of the tables that they are drawn from."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.clusters import dimension, scenario
+from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.cli.plot import _FIGURES
+from yantra.export.plot import FIGURES
+from yantra.result import Result
+from yantra.run.simulate import simulate
+
+pytest.importorskip("matplotlib")
+
+
+def run(network: str, ranks: int = 4) -> Result:
+    trace = TraceBuilder()
+    small = trace.collective(CollectiveType.ALL_REDUCE, 1 << 16)
+    large = trace.collective(CollectiveType.ALL_GATHER, 1 << 20, after=small)
+    trace.compute(duration_micros=30, after=large)
+    return simulate(scenario([trace] * ranks, dimension("ring", size=ranks), network=network))
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return run("store_and_forward")
+
+
+def test_the_command_has_every_figure() -> None:
+    assert tuple(FIGURES) == _FIGURES
+
+
+def test_bars_of_links_are_their_busy_shares_the_busiest_first(result: Result) -> None:
+    (axes,) = result.plot("links").axes
+    busy = sorted(result.links.values("busy"), reverse=True)
+    assert [bar.get_width() for bar in axes.patches] == pytest.approx([100 * b for b in busy])
+    assert axes.get_yticklabels()[0].get_text().startswith("rank ")
+
+
+def test_a_network_without_links_shows_dimensions_and_says_so(tmp_path: Path) -> None:
+    folded = run("analytical")
+    notes = folded.export("plot", tmp_path / "l.svg", figure="links")
+    assert notes == ["this network keeps no links, so the figure has its dimensions"]
+    (axes,) = folded.plot("links").axes
+    (bar,) = axes.patches
+    assert bar.get_width() == pytest.approx(100 * folded.dimension_uses[0].busy)
+
+
+def test_points_of_bandwidth_are_the_rows_of_the_table(result: Result) -> None:
+    (axes,) = result.plot("bandwidth").axes
+    drawn = {
+        (line.get_label(), x, y)
+        for line in axes.lines
+        for x, y in zip(*line.get_data(), strict=True)
+    }
+    names = ("kind", "size_bytes", "algorithm_bandwidth_gb_per_s")
+    assert drawn == set(zip(*(result.collectives.values(name) for name in names), strict=True))
+
+
+def test_a_gantt_chart_has_each_span_of_each_rank(result: Result) -> None:
+    (axes,) = result.plot("gantt").axes
+    spans = sorted(
+        (path.get_extents().x0, path.get_extents().x1)
+        for group in axes.collections
+        for path in group.get_paths()
+    )
+    nodes = result.nodes
+    told = sorted(
+        (start / 1e6, end / 1e6)
+        for start, end in zip(nodes["start_ns"], nodes["end_ns"], strict=True)
+    )
+    np.testing.assert_allclose(spans, told)
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["0", "1", "2", "3"]
+
+
+def test_of_many_ranks_some_are_drawn_and_the_rest_counted(tmp_path: Path) -> None:
+    many = run("analytical", 64)
+    assert many.export("plot", tmp_path / "g.png") == ["48 more ranks are not drawn"]
+    assert (tmp_path / "g.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_columns_of_a_table_are_drawn(result: Result) -> None:
+    (axes,) = result.collectives.plot("size_bytes", "start_ns", "end_ns").axes
+    assert [line.get_label() for line in axes.lines] == ["start_ns", "end_ns"]
+    assert list(axes.lines[0].get_ydata()) == result.collectives.values("start_ns")
+    with pytest.raises(ConfigError, match="column 'kind' is text"):
+        result.collectives.plot("size_bytes", "kind")
+
+
+@pytest.mark.parametrize(
+    ("path", "figure", "said"),
+    [
+        ("a.jpg", "links", r"expected a name in \.svg, \.pdf, \.png"),
+        ("a.svg", "link", "no figure is named 'link'; did you mean 'links'"),
+    ],
+)
+def test_a_mistake_names_what_there_is(
+    result: Result, tmp_path: Path, path: str, figure: str, said: str
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        result.export("plot", tmp_path / path, figure=figure)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_matplotlib_the_error_names_the_extra(
+    result: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(UnsupportedError, match=r"pip install 'yantra\[plots\]'"):
+        result.plot("links")
