@@ -121,5 +121,5 @@ def test_what_is_packed_is_unpacked(
     assert sorted(unpack(calls.archive(files), str(folder), SMALL.archive)) == sorted(files)
     assert contents(folder) == files
     again = tmp_path_factory.mktemp("again")
-    unpack(pack(str(folder)), str(again), SMALL.archive)
+    unpack(pack(str(folder)).read(), str(again), SMALL.archive)
     assert contents(again) == files

@@ -29,6 +29,7 @@ NEEDED = {
 
 OPTIONAL = {
     "pyarrow": ("pyarrow", "tables as Parquet", "pip install 'yantra[tables]'"),
+    "grpcio": ("grpc", "yantra service", "pip install 'yantra[service]'"),
     "torch": ("torch", "recording and replaying PyTorch jobs", "pip install 'yantra[torch]'"),
 }
 """The packages of extras: the name they are imported by, what they unlock, how to get them."""

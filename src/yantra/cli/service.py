@@ -10,8 +10,8 @@ import click
 
 from yantra.base.errors import ConfigError
 from yantra.cli.command import WithExamples
+from yantra.service.worker import TOKEN
 
-_TOKEN = "YANTRA_SERVICE_TOKEN"
 _SHORTEST_TOKEN = 16
 
 
@@ -23,7 +23,7 @@ _SHORTEST_TOKEN = 16
 @click.option("--port", default=8989, show_default=True, type=click.IntRange(0, 65535),
               help="Port to listen at; 0 for a free one.")  # fmt: skip
 @click.option("--token-file", type=click.Path(), help="File with the token that every call needs; "
-              f"else ${_TOKEN}. Required beyond loopback.")  # fmt: skip
+              f"else ${TOKEN}. Required beyond loopback.")  # fmt: skip
 @click.option("--upload-limit", default="256 MiB", show_default=True, metavar="SIZE",
               help="The most bytes of one upload.")  # fmt: skip
 @click.option("--unpacked-limit", default="1 GiB", show_default=True, metavar="SIZE",
@@ -54,7 +54,7 @@ def command(
     address, token = _address(host, port), _token(token_file)
     if not _is_loopback(host) and token is None:
         problem = (
-            f"{host} is not loopback, and there is no token; expected --token-file or ${_TOKEN}"
+            f"{host} is not loopback, and there is no token; expected --token-file or ${TOKEN}"
         )
         raise ConfigError("--host", problem)
     seconds = parse(time_limit, "time", "s", "--time-limit")
@@ -92,7 +92,7 @@ def _is_loopback(host: str) -> bool:
 
 def _token(path: str | None) -> str | None:
     """Return the token, which no command line holds, as those can be seen by others."""
-    where, text = f"${_TOKEN}", os.environ.get(_TOKEN)
+    where, text = f"${TOKEN}", os.environ.get(TOKEN)
     if path is not None:
         from yantra.base.documents import read_text
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 import zlib
 from io import BytesIO
-from typing import NamedTuple
+from typing import IO, NamedTuple
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from yantra.base.errors import ConfigError, show
@@ -56,15 +57,20 @@ def unpack(data: bytes, folder: str, limits: ArchiveLimits) -> list[str]:
     ]
 
 
-def pack(folder: str) -> bytes:
-    """Return the files of a folder as an archive."""
-    out = BytesIO()
-    with ZipFile(out, "w", ZIP_DEFLATED) as archive:
-        for root, _, files in sorted(os.walk(folder)):
-            for file in sorted(files):
+def pack(*folders: str) -> IO[bytes]:
+    """Return the files of some folders as an archive; of one name the last folder's counts."""
+    paths: dict[str, str] = {}
+    for folder in folders:
+        for root, _, files in os.walk(folder):
+            for file in files:
                 path = os.path.join(root, file)
-                archive.write(path, os.path.relpath(path, folder))
-    return out.getvalue()
+                paths[os.path.relpath(path, folder)] = path
+    out = tempfile.TemporaryFile()  # noqa: SIM115  # the caller reads and closes it
+    with ZipFile(out, "w", ZIP_DEFLATED) as archive:
+        for name, path in sorted(paths.items()):
+            archive.write(path, name)
+    out.seek(0)
+    return out
 
 
 def _opened(data: bytes, limits: ArchiveLimits) -> ZipFile:

@@ -35,14 +35,25 @@ class Prepared(NamedTuple):
     options: dict[str, str]
     warnings: tuple[str, ...]
 
+    def moved(self, before: str, after: str) -> Prepared:
+        """Return it with its files in another folder."""
+        options = {
+            name: after + value.removeprefix(before) if value.startswith(before + os.sep) else value
+            for name, value in self.options.items()
+        }
+        return self._replace(options=options)
 
-def prepare(config: Mapping[str, Any], folder: str) -> Prepared:
-    """Write the files of a configuration into the folder of its upload. Raises ConfigError."""
+
+def prepare(config: Mapping[str, Any], upload: str, folder: str) -> Prepared:
+    """Write the files of a configuration into an empty folder. Raises ConfigError.
+
+    The traces are in the folder `upload`.
+    """
     common = config.get("common_config")
     if not common:
         raise ConfigError("common_config", "missing; expected workload, system and remote_memory")
-    options = {"workload-configuration": _workload(common.get("workload"), folder)}
-    options["system-configuration"] = _json(folder, SYSTEM, _system(common.get("system"), folder))
+    options = {"workload-configuration": _workload(common.get("workload"), upload)}
+    options["system-configuration"] = _json(folder, SYSTEM, _system(common.get("system"), upload))
     memory = _needed(common, "remote_memory")
     options["remote-memory-configuration"] = _json(folder, MEMORY, _dashed(memory))
     warnings = []

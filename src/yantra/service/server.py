@@ -11,7 +11,8 @@ import hmac
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from io import BytesIO
+from typing import IO, Any
 
 from yantra import __version__
 from yantra.base.errors import ConfigError, YantraError, internal_error
@@ -140,7 +141,8 @@ class _Calls:
         return _answer("SetConfigResponse", "Configuration applied", warnings)
 
     def _get_config(self, _data: bytes, _context: Any) -> bytes:
-        return encode("GetConfigResponse", {"response_bytes": self._session.configuration()})
+        with self._session.configuration() as file:
+            return encode("GetConfigResponse", {"response_bytes": file.read()})
 
     def _get_status(self, _data: bytes, _context: Any) -> bytes:
         return encode("GetStatusResponse", {"control_status": {"status": self._session.status}})
@@ -158,13 +160,14 @@ class _Calls:
         raise ConfigError("control.choice", "expected start or stop")
 
     def _get_result(self, data: bytes, _context: Any) -> bytes:
-        return encode("GetResultResponse", {"response_bytes": self._result(data)})
+        with self._result(data) as file:
+            return encode("GetResultResponse", {"response_bytes": file.read()})
 
-    def _result(self, data: bytes) -> bytes:
+    def _result(self, data: bytes) -> IO[bytes]:
         asked = decode(data, "GetResultRequest").get("result", {})
         choice = asked.get("choice")
         if choice == "metadata":
-            return json.dumps(self._session.results(), indent=4).encode()
+            return BytesIO(json.dumps(self._session.results(), indent=4).encode())
         if choice == "filename":
             return self._session.result(asked.get("filename", ""))
         raise ConfigError("result.choice", "expected metadata or filename")
@@ -195,16 +198,18 @@ class _Calls:
 
         return guarded
 
-    def _in_chunks(self, call: Callable[[bytes], bytes]) -> Callable[[bytes, Any], Iterator[bytes]]:
+    def _in_chunks(
+        self, call: Callable[[bytes], IO[bytes]]
+    ) -> Callable[[bytes, Any], Iterator[bytes]]:
         def chunks(request: bytes, context: Any) -> Iterator[bytes]:
             try:
-                data = call(request)
+                file = call(request)
             except Exception as error:
                 self._refuse(error, context)
                 return
-            for at in range(0, len(data), _CHUNK):
-                datum = data[at : at + _CHUNK]
-                yield encode("Data", {"chunk_size": _CHUNK, "datum": datum})
+            with file:
+                while datum := file.read(_CHUNK):
+                    yield encode("Data", {"chunk_size": _CHUNK, "datum": datum})
 
         return chunks
 

@@ -1,8 +1,8 @@
 """What the API does: one upload, one configuration and one run at a time, for all clients.
 
-Uploads and runs have folders of their own in a temporary folder that nobody else can read. An
-upload takes the place of the one before only when all of it has been unpacked, and a configuration
-only when all of it has been written.
+The upload, the files of the configuration and the results have folders of their own in a temporary
+folder that nobody else can read. An upload takes the place of the one before only when all of it
+has been unpacked, and a configuration only when all of it has been written.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import shutil
 import tempfile
 import threading
 import time
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any, Literal, NamedTuple
 
 from yantra.base.errors import ConfigError, YantraError, expected_got
 from yantra.base.units import format_time
@@ -53,8 +55,9 @@ class Session:
         self._lock = threading.RLock()
         self._root = tempfile.mkdtemp(prefix="yantra-service-")
         self._results = os.path.join(self._root, "results")
+        self._upload = os.path.join(self._root, "upload")
         self._configuration = os.path.join(self._root, "configuration")
-        for folder in (self._results, self._configuration):
+        for folder in (self._results, self._upload, self._configuration):
             os.mkdir(folder)
         self._prepared: files.Prepared | None = None
         self._status: Status = "inactive"
@@ -74,14 +77,10 @@ class Session:
         """Take an archive of traces in place of what was uploaded before."""
         with self._lock:
             self._idle()
-            fresh = tempfile.mkdtemp(prefix="upload-", dir=self._root)
-            try:
+            with self._replacing(self._upload) as fresh:
                 found = archive.unpack(data, fresh, self._limits.archive)
-            except BaseException:
-                shutil.rmtree(fresh, ignore_errors=True)
-                raise
-            self._prepared = None
-            self._replace(self._configuration, fresh)
+            with self._replacing(self._configuration):
+                self._prepared = None
             self._empty_results()
             self._status = "inactive"
         return f"{len(found)} files uploaded"
@@ -90,14 +89,15 @@ class Session:
         """Make ASTRA-sim's files of a configuration; return the warnings."""
         with self._lock:
             self._idle()
-            self._prepared = None
-            self._prepared = files.prepare(config, self._configuration)
-            return self._prepared.warnings
+            with self._replacing(self._configuration) as fresh:
+                prepared = files.prepare(config, self._upload, fresh)
+            self._prepared = prepared.moved(fresh, self._configuration)
+            return prepared.warnings
 
-    def configuration(self) -> bytes:
+    def configuration(self) -> IO[bytes]:
         """Return the uploaded files and those of the configuration as an archive."""
         with self._lock:
-            return archive.pack(self._configuration)
+            return archive.pack(self._upload, self._configuration)
 
     @property
     def status(self) -> Status:
@@ -140,27 +140,18 @@ class Session:
 
     def results(self) -> list[dict[str, Any]]:
         """Return name, size, MD5 and time of every file of the last run."""
-        found = []
-        for entry in sorted(os.scandir(self._results), key=lambda entry: entry.name):
-            if entry.is_file(follow_symlinks=False):
-                made = time.localtime(entry.stat().st_mtime)
-                found.append(
-                    {
-                        "filename": entry.name,
-                        "size": entry.stat().st_size,
-                        "checksum": _md5(entry.path),
-                        "created": time.strftime("%Y-%m-%d %H:%M:%S", made),
-                    }
-                )
-        return found
+        with self._lock:
+            entries = sorted(os.scandir(self._results), key=lambda entry: entry.name)
+            return [_described(entry) for entry in entries if entry.is_file()]
 
-    def result(self, name: str) -> bytes:
-        """Return a file of the last run. Raises MissingError."""
-        if name not in os.listdir(self._results):
-            have = ", ".join(sorted(os.listdir(self._results))) or "none"
-            raise MissingError(f"no result is named {name!r}; there are: {have}")
-        with open(os.path.join(self._results, name), "rb") as file:
-            return file.read()
+    def result(self, name: str) -> IO[bytes]:
+        """Return a file of the last run, open. Raises MissingError."""
+        with self._lock:
+            names = sorted(entry.name for entry in os.scandir(self._results) if entry.is_file())
+            if name not in names:
+                have = ", ".join(names) or "none"
+                raise MissingError(f"no result is named {name!r}; there are: {have}")
+            return open(os.path.join(self._results, name), "rb")
 
     def _idle(self) -> None:
         if self._running is not None:
@@ -189,17 +180,22 @@ class Session:
         with open(os.path.join(self._results, LOG), "a", encoding="utf-8") as file:
             file.write(f"{text}\n")
 
-    def _replace(self, folder: str, fresh: str) -> None:
+    @contextmanager
+    def _replacing(self, folder: str) -> Iterator[str]:
+        """Yield an empty folder that takes the place of another if the block ends well."""
+        fresh = tempfile.mkdtemp(prefix="fresh-", dir=self._root)
+        try:
+            yield fresh
+        except BaseException:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
         shutil.rmtree(folder, ignore_errors=True)
         os.rename(fresh, folder)
 
     def _empty_results(self) -> None:
         shutil.rmtree(self._results, ignore_errors=True)
         os.mkdir(self._results)
-        self._say_nothing()
-
-    def _say_nothing(self) -> None:
-        """Leave an empty log, which clients fetch even of a run that never began."""
+        # Clients fetch the log even of a run that never began.
         open(os.path.join(self._results, LOG), "w").close()
 
 
@@ -209,6 +205,16 @@ def _check_backend(asked: str, prepared: str) -> None:
     if asked.startswith(_ANALYTICAL) and prepared.startswith(_ANALYTICAL):
         return  # both take the same files
     raise ConfigError("control.start.backend", expected_got(f"{prepared}, as configured", asked))
+
+
+def _described(entry: os.DirEntry[str]) -> dict[str, Any]:
+    made = time.localtime(entry.stat().st_mtime)
+    return {
+        "filename": entry.name,
+        "size": entry.stat().st_size,
+        "checksum": _md5(entry.path),
+        "created": time.strftime("%Y-%m-%d %H:%M:%S", made),
+    }
 
 
 def _md5(path: str) -> str:

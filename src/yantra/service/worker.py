@@ -14,6 +14,9 @@ import sys
 from contextlib import suppress
 from typing import Any
 
+TOKEN = "YANTRA_SERVICE_TOKEN"
+"""The variable with the service's token, which is none of a job's business."""
+
 _COMMAND = (sys.executable, "-P", "-m", "yantra.service.job")
 
 
@@ -27,6 +30,7 @@ class Worker:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            env={name: text for name, text in os.environ.items() if name != TOKEN},
         )
 
     def start(self, order: dict[str, Any]) -> None:
