@@ -23,6 +23,7 @@ WITHOUT = {
     "yantra chakra json": "its output is JSON already",
     "yantra schema": "its output is a JSON Schema",
     "yantra completion": "it prints a script",
+    "yantra service": "it answers over gRPC",
 }
 COMMAND = "import sys; from yantra.cli import main; sys.exit(main())"
 
