@@ -18,6 +18,7 @@ simulation, `benchmarks/closed_form_error.py` measures.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -44,8 +45,8 @@ class Judged(NamedTuple):
     """Step time in ns and memory of the worst device in bytes, one of each per plan.
 
     The time in parts that add up: kernels of the slowest device, communication within its layers
-    that nothing hides, the pipeline's bubble with its messages, and what comes before and behind
-    the passes.
+    that nothing hides, the pipeline's bubble with its messages, and what comes before the passes
+    and behind them.
     """
 
     time_ns: np.ndarray
@@ -101,7 +102,7 @@ class ClosedForm:
     def _block(self, columns: Columns, global_batch: int) -> Judged:
         sizes, c, m, memory, border = self._sizes(columns, global_batch)
         stride = columns["tp"] * columns["cp"] * columns["dp"]
-        message = np.where(c["pp"] > 1, self._messages(stride, border), 0.0)
+        message = self._messages(stride, columns["pp"], border)
         passes, slowest = _pipeline(sizes, c, m, message)
         behind = self._around(sizes, columns, c, message)
         work = m * slowest
@@ -133,16 +134,18 @@ class ClosedForm:
             self._parts[key] = np.array(parts_of(self._works, plan, duration))
         return self._parts[key]
 
-    def _messages(self, stride: np.ndarray, size_bytes: np.ndarray) -> np.ndarray:
-        strides, back = np.unique(stride, return_inverse=True)
+    def _messages(
+        self, stride: np.ndarray, stages: np.ndarray, size_bytes: np.ndarray
+    ) -> np.ndarray:
+        pairs = np.stack([stride, stages], axis=1)
+        first, back = distinct(pairs)
         lines = np.array(
             [
-                (self.machine.message_ns(int(one), 0.0), self.machine.message_ns(int(one), 1.0))
-                for one in strides
+                self.machine.hop_line(*map(int, pairs[at])) if pairs[at][1] > 1 else (0.0, 0.0)
+                for at in first
             ]
         )
-        start, slope = lines[:, 0], lines[:, 1] - lines[:, 0]
-        result: np.ndarray = start[back] + slope[back] * size_bytes
+        result: np.ndarray = lines[back, 0] + lines[back, 1] * size_bytes
         return result
 
     def _around(
@@ -250,7 +253,9 @@ def _pipeline(
     slowest = np.maximum(np.maximum(both[0], both[2]), np.where(p > 2, both[1], 0.0))
     led = (p - 1) * sizes.lead  # computed again while the gradient is awaited
     passed = slowest + (whole - slowest) / v - led + 2 * (p * v - 1) * message
-    times = passed + (m - 1) * slowest
+    # The next chunk of a micro-batch needs a trip over all devices, while they work on p others.
+    longest = reduce(np.maximum, (*sizes.forward, *sizes.backward))
+    times = passed + (m - 1) * np.maximum(slowest, longest + v * message)
     alone = np.flatnonzero(v == 1)
     if len(alone):
         of = sizes.rows(alone)

@@ -38,6 +38,15 @@ class Scale(NamedTuple):
     latency: float = 1.0
     links: tuple[float, ...] = ()
 
+    def times(self, rate: str, factor: float) -> Scale:
+        """Return the factors with one rate multiplied; `links 0` is the innermost dimension."""
+        if not rate.startswith("links "):
+            return self._replace(**{rate: getattr(self, rate) * factor})
+        at = int(rate.removeprefix("links "))
+        links = [*self.links, *[1.0] * (at + 1 - len(self.links))]
+        links[at] *= factor
+        return self._replace(links=tuple(links))
+
 
 class Machine:
     """The times of one cluster of so many ranks, in ns."""
@@ -56,6 +65,10 @@ class Machine:
         device = self._parts["device"]
         self._flops_per_ns = device.peak_flops / 1e9 * scale.peak
         self._bytes_per_ns = device.memory_bytes_per_s / 1e9 * scale.memory
+        self._parts["device"] = device.replace(
+            peak_flops=device.peak_flops * scale.peak,
+            memory_bytes_per_s=device.memory_bytes_per_s * scale.memory,
+        )
         self._latency = scale.latency
         topology = self._parts["topology"]
         given = topology.dimensions
@@ -115,15 +128,27 @@ class Machine:
         most = max(times)
         return tuple(time / most if most else 0.0 for time in times)
 
-    def message_ns(self, stride: int, size_bytes: Any) -> Any:
-        """Return the time of a message to the rank `stride` further, over the outer dimension."""
+    def message_ns(self, stride: int, size_bytes: Any, first: int = 0) -> Any:
+        """Return the time of a message from a rank to that `stride` further.
+
+        It is that of the outermost dimension in which the two differ.
+        """
         inner = 1
-        for dimension in self._dimensions:
-            inner *= dimension.size
-            if stride < inner:
-                break
-        hops = 2 if dimension.kind == "switch" else 1
-        return hops * dimension.latency_ns / self._latency + size_bytes / dimension.bytes_per_ns
+        across = self._dimensions[0]
+        for one in self._dimensions:
+            if first // inner != (first + stride) // inner:
+                across = one
+            inner *= one.size
+        hops = 2 if across.kind == "switch" else 1
+        return hops * across.latency_ns / self._latency + size_bytes / across.bytes_per_ns
+
+    def hop_line(self, stride: int, stages: int) -> tuple[float, float]:
+        """Return what a message between stages takes in the mean: with no bytes, and each byte."""
+        firsts = range(0, (stages - 1) * stride, stride)
+        empty = [self.message_ns(stride, 0.0, first) for first in firsts]
+        one = [self.message_ns(stride, 1.0, first) for first in firsts]
+        start = sum(empty) / len(empty)
+        return start, sum(one) / len(one) - start
 
     def _measure(self, kind: CollectiveType, size: int, stride: int) -> tuple[float, ...]:
         outer = self.ranks // (size * stride)
@@ -145,6 +170,16 @@ class Machine:
         return tuple((end - start) / result.model.ticks_per_ns for start, end in times)
 
     @property
+    def parts(self) -> dict[str, Any]:
+        """The parts of a scenario, at the scale of this machine but for its latencies."""
+        return dict(self._parts)
+
+    @property
     def dimensions(self) -> int:
         """How many dimensions the network of these ranks has."""
         return len(self._dimensions)
+
+    @property
+    def rates(self) -> tuple[str, ...]:
+        """The names of all rates, as `Scale.times` knows them."""
+        return ("peak", "memory", "latency", *(f"links {at}" for at in range(self.dimensions)))

@@ -69,32 +69,20 @@ def sensitivities(
     best = int(allowed[np.argmin(every[allowed])]) if row is None else row
     alone = {name: of[best : best + 1] for name, of in columns.items()}
     found = []
-    for name in _rates(machine):
+    for name in machine.rates:
         up, down = (
-            float(times(_scaled(name, factor), alone)[0]) for factor in (1 + _STEP, 1 - _STEP)
+            float(times(Scale().times(name, factor), alone)[0]) for factor in (1 + _STEP, 1 - _STEP)
         )
         slope = log(up / down) / log((1 + _STEP) / (1 - _STEP))
         sides = []
         for factor in (1 + _CHANGE, 1 - _CHANGE):
-            again = times(_scaled(name, factor), columns)
+            again = times(Scale().times(name, factor), columns)
             winner = int(allowed[np.argmin(again[allowed])])
             change = log(again[winner] / every[best]) / log(factor)
             sides.append((change, bool(again[winner] < again[best] * (1 - 1e-9))))
         (above, other_above), (below, other_below) = sides
         found.append(Sensitivity(name, slope, above, below, other_above, other_below))
     return tuple(found)
-
-
-def _rates(machine: Machine) -> list[str]:
-    return ["peak", "memory", "latency", *(f"links {at}" for at in range(machine.dimensions))]
-
-
-def _scaled(rate: str, factor: float) -> Scale:
-    if rate.startswith("links "):
-        at = int(rate.removeprefix("links "))
-        return Scale(links=(*[1.0] * at, factor))
-    factors: dict[str, Any] = {rate: factor}
-    return Scale(**factors)
 
 
 def words(found: Sequence[Sensitivity]) -> list[str]:

@@ -15,6 +15,7 @@ from yantra.base.errors import ConfigError, YantraError
 from yantra.explore.closed_form import ClosedForm, Judged
 from yantra.explore.goodput import best_goodput, mtti_of
 from yantra.explore.machine import Machine, Scale
+from yantra.explore.passes import Works
 from yantra.explore.space import Columns, Space
 from yantra.explore.study_file import Study
 from yantra.fabric import clusters
@@ -33,6 +34,15 @@ class Plans(NamedTuple):
     space: Space
     columns: Columns
     judged: Judged
+    machine: Machine
+    works: Works
+
+    def at(self, scale: Scale) -> Plans:
+        """Return the same plans at another scale; only groups on other links are measured."""
+        machine = Machine(self.cluster, self.space.ranks, scale, like=self.machine)
+        form = ClosedForm(self.model, machine, self.space.sequence, self.works)
+        judged = form.judge(self.columns, self.space.global_batch)
+        return self._replace(scale=scale, judged=judged)
 
     def best(self) -> int:
         """Return the row of the fastest plan that fits. Raises ConfigError where none does."""
@@ -66,9 +76,11 @@ def plans_of(study: Study, number: int, **chosen: Any) -> Plans:
     model, cluster, scale, space = space_of(study, number)
     space = space.replace(**chosen)
     columns = space.columns(model)
-    form = ClosedForm(model, Machine(cluster, space.ranks, scale), space.sequence)
+    machine = Machine(cluster, space.ranks, scale)
+    works = Works(model, space.sequence or model.sequence)
+    form = ClosedForm(model, machine, space.sequence, works)
     judged = form.judge(columns, space.global_batch)
-    return Plans(study, model, cluster, scale, space, columns, judged)
+    return Plans(study, model, cluster, scale, space, columns, judged, machine, works)
 
 
 def trial(study: Study, number: int) -> dict[str, Any]:
@@ -83,12 +95,16 @@ def trial(study: Study, number: int) -> dict[str, Any]:
     return told | {"broken": list(broken_bounds(study, name, told))}
 
 
+def hourly_of(study: Study, cluster: Cluster) -> float | None:
+    """Return what a device costs in USD an hour: the study's price, or else the cluster's."""
+    return dict(study.prices).get(cluster.name, rates_of(cluster).usd_per_h)
+
+
 def figures(plans: Plans, row: int) -> dict[str, Any]:
     """Return a plan and every objective of it; None for what the cluster does not state."""
     study, judged, ranks = plans.study, plans.judged, plans.space.ranks
     seconds = float(judged.time_ns[row]) / 1e9
-    rates = rates_of(plans.cluster)
-    hourly = dict(study.prices).get(plans.cluster.name, rates.usd_per_h)
+    rates, hourly = rates_of(plans.cluster), hourly_of(study, plans.cluster)
     tokens = study.global_batch * (study.sequence or plans.model.sequence)
     busy = float(judged.kernels_ns[row] / judged.time_ns[row])
     joules = rates.energy_j(seconds, ranks, busy)

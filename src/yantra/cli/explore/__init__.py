@@ -12,6 +12,9 @@ from yantra.cli.group import Commands
 class _Studies(Commands):
     package = "yantra.cli.explore"
     known: ClassVar = {
+        "breaks": "Say at which speed of a part another plan wins.",
+        "next": "Say what the next dollar is best spent on.",
+        "odds": "Say how sure the winner of a study is.",
         "run": "Run a study, or what is not finished of it.",
         "why": "Say why a study did not choose a plan.",
     }

@@ -1,0 +1,43 @@
+"""`yantra explore odds`: how sure the winner of a study is."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from yantra.cli.command import WithExamples, json_option, print_json
+
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra explore odds finished-study",
+        "yantra explore odds finished-study --within 10% --within dgx-a100-80gb=5% --json",
+    ],
+)
+@click.argument("study", type=click.Path())
+@click.option(
+    "--within",
+    "widths",
+    multiple=True,
+    metavar="[CLUSTER=]N%",
+    help="The 90 % interval of the values; that of the closed form if left out.",
+)
+@json_option()
+def command(study: str, widths: tuple[str, ...], as_json: bool) -> int:
+    """Say how probable each trial in the folder STUDY is to be the best in the first objective.
+
+    Values err independently of each other.
+    """
+    from yantra.explore.odds import odds_of, read_within, words
+    from yantra.explore.study import kept
+
+    within = dict(read_within(text) for text in widths)
+    of, finished = kept(study)
+    found = odds_of(of, finished, within)
+    if as_json:
+        print_json({"objective": of.objectives[0], "odds": [one._asdict() for one in found]})
+    else:
+        sys.stdout.write("\n".join(words(of, finished, found)) + "\n")
+    return 0

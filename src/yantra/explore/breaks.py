@@ -1,0 +1,252 @@
+"""Break points: at which speed of a part another plan wins, or two trials cost the same.
+
+The best plan of a trial is found on a grid of factors of one rate; where it changes between two of
+them, halving finds the factor to within 0.1 %. Between trials the first objective of the study
+decides; the best value of one falls, or rises, with the factor, so halving finds where they meet.
+
+A break point can be confirmed by simulation: of the plans on both sides, the one that wins on a
+side has to be the faster there, 5 % away from the break point. Where two plans are nearly as good
+the closed form cannot say that exactly, so what does not hold there is tried further away.
+
+Trade-off: a plan that is best only between two points of the grid can be missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from math import exp, log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.text import table
+from yantra.base.units import format_time
+from yantra.explore.exact import Budget
+from yantra.explore.machine import Machine
+from yantra.explore.study_file import Study
+from yantra.explore.trial import Plans, figures, plans_of
+from yantra.explore.why import plan_text
+from yantra.scenario import Scenario, Templates
+from yantra.workloads.training.train import train
+
+_POINTS = 9
+_NEAR = 1.001
+_AWAY = (1.05, 1.2, 1.5, 2.0)
+SIMULATED = ("peak", "memory", "links")
+
+
+class Reach(NamedTuple):
+    """A plan and the factors between which it is the best; times in ns at both."""
+
+    low: float
+    high: float
+    plan: dict[str, int]
+    row: int
+    low_ns: float
+    high_ns: float
+
+
+class Confirmed(NamedTuple):
+    """A break point simulated below and above, by a factor `away`: times in ns of both plans.
+
+    The plan that is best below comes first. `holds` says whether on each side the plan that should
+    win does; `reason` why that is not known.
+    """
+
+    factor: float
+    away: float
+    below_ns: tuple[float, float] | None
+    above_ns: tuple[float, float] | None
+    reason: str
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the simulation agrees on both sides."""
+        if self.below_ns is None or self.above_ns is None:
+            return None
+        return self.below_ns[0] <= self.below_ns[1] and self.above_ns[1] <= self.above_ns[0]
+
+
+class Even(NamedTuple):
+    """Where two trials break even: the factor, or None and the values of both at either end."""
+
+    factor: float | None
+    ends: tuple[tuple[float, float], tuple[float, float]]
+
+
+class _Varied:
+    """The best plan of a trial at any factor of a rate."""
+
+    def __init__(self, plans: Plans, rate: str) -> None:
+        self.plans, self.rate = plans, rate
+        self._judged: dict[float, tuple[int, float, Plans]] = {}
+
+    def at(self, factor: float) -> tuple[int, float, Plans]:
+        """Return the row of the best plan, its time in ns, and all plans there."""
+        if factor not in self._judged:
+            there = self.plans.at(self.plans.scale.times(self.rate, factor))
+            row = there.best()
+            self._judged[factor] = row, float(there.judged.time_ns[row]), there
+        return self._judged[factor]
+
+
+def plans_by_rate(
+    study: Study, number: int, rate: str, low: float, high: float
+) -> tuple[Reach, ...]:
+    """Return which plan of a trial is best at which factors of a rate, ascending.
+
+    Raises ConfigError for a rate that the cluster does not have.
+    """
+    varied = _varied(study, number, rate)
+    grid = [float(one) for one in np.geomspace(low, high, _POINTS)]
+    borders = [(grid[0], varied.at(grid[0])[0])]
+    for start, end in pairwise(grid):
+        borders += list(_changes(varied, start, end))
+    found = []
+    for at, (start, row) in enumerate(borders):
+        end = borders[at + 1][0] if at + 1 < len(borders) else grid[-1]
+        times = (float(varied.at(one)[2].judged.time_ns[row]) for one in (start, end))
+        plan = {name: int(of[row]) for name, of in varied.plans.columns.items()}
+        found.append(Reach(start, end, plan, row, *times))
+    return tuple(found)
+
+
+def _varied(study: Study, number: int, rate: str) -> _Varied:
+    plans = plans_of(study, number)
+    known = plans.machine.rates
+    if rate not in known:
+        problem = expected_got(f"one of {', '.join(known)}", rate)
+        raise ConfigError("--vary", problem + did_you_mean(rate, known))
+    return _Varied(plans, rate)
+
+
+def _changes(varied: _Varied, low: float, high: float) -> Iterator[tuple[float, int]]:
+    """Yield the factors between two at which the best plan changes, and the plan from there on."""
+    if varied.at(low)[0] == varied.at(high)[0]:
+        return
+    if high / low < _NEAR:
+        yield high, varied.at(high)[0]
+        return
+    middle = sqrt(low * high)
+    yield from _changes(varied, low, middle)
+    yield from _changes(varied, middle, high)
+
+
+def confirm(study: Study, number: int, rate: str, reaches: tuple[Reach, ...]) -> list[Confirmed]:
+    """Simulate every break point on both sides.
+
+    Raises ConfigError for a rate that a simulation does not scale as the closed form does.
+    """
+    if rate.split()[0] not in SIMULATED:
+        problem = "peak, memory or links; latency stands for fixed times of many kinds"
+        raise ConfigError("--simulate", expected_got(problem, rate))
+    plans, budget = plans_of(study, number), Budget()
+    return [_confirm(plans, rate, budget, below, above) for below, above in pairwise(reaches)]
+
+
+def _confirm(plans: Plans, rate: str, budget: Budget, below: Reach, above: Reach) -> Confirmed:
+    rows = below.row, above.row
+    for away in _AWAY:
+        found = [
+            _simulated(plans.at(plans.scale.times(rate, factor)), budget, rows)
+            for factor in (above.low / away, above.low * away)
+        ]
+        sides = [None if isinstance(one, str) else one for one in found]
+        reason = next((one for one in found if isinstance(one, str)), "")
+        result = Confirmed(above.low, away, sides[0], sides[1], reason)
+        if result.holds is not False:
+            break
+    return result
+
+
+def _simulated(plans: Plans, budget: Budget, rows: tuple[int, int]) -> tuple[float, float] | str:
+    """Return the times of two plans in ns, or why there are none."""
+    parts = Machine(plans.cluster, plans.space.ranks, plans.scale).parts
+    times = []
+    for row in rows:
+        workload = train(plans.model, plans.space.plan(plans.columns, row), plans.space.sequence)
+        exact = budget.simulate(Scenario(workload=Templates(workload=workload), **parts))
+        if exact.result is None:
+            return exact.reason
+        times.append(exact.result.makespan_ns)
+    return times[0], times[1]
+
+
+def break_even(study: Study, number: int, other: int, rate: str, low: float, high: float) -> Even:
+    """Return the factor of a rate of one trial at which another one is as good.
+
+    The first objective decides. Raises ConfigError where one of them is not known.
+    """
+    varied = _varied(study, number, rate)
+    rival = plans_of(study, other)
+    against = _value(rival, rival.best(), other)
+
+    def lead(factor: float) -> float:
+        row, _, plans = varied.at(factor)
+        return log(against / _value(plans, row, number))
+
+    first, last = (against / exp(lead(one)) for one in (low, high))
+    ends = (first, against), (last, against)
+    if lead(low) * lead(high) > 0:
+        return Even(None, ends)
+    while high / low > _NEAR:
+        middle = sqrt(low * high)
+        low, high = (middle, high) if lead(low) * lead(middle) > 0 else (low, middle)
+    return Even(sqrt(low * high), ends)
+
+
+def _value(plans: Plans, row: int, number: int) -> float:
+    name = plans.study.objectives[0]
+    value = figures(plans, row)[name]
+    if value is None:
+        problem = f"trial {number} has no {name}: {plans.cluster.name} does not state what it takes"
+        raise ConfigError("objectives", problem)
+    return float(value)
+
+
+def words(
+    study: Study, number: int, rate: str, reaches: tuple[Reach, ...], found: list[Confirmed]
+) -> Iterator[str]:
+    """Yield which plan is best where, for a terminal, and what the simulations say."""
+    name, ranks, _ = study.trials()[number]
+    yield f"trial {number}: {name}, {ranks} ranks; the best plan by the factor of {rate}"
+    rows = [
+        (
+            f"x{one.low:.4g}",
+            f"x{one.high:.4g}",
+            format_time(one.low_ns),
+            format_time(one.high_ns),
+            plan_text(one.plan),
+        )
+        for one in reaches
+    ]
+    head = ("from", "to", "time at first", "at last", "plan")
+    yield from (f"  {line}" for line in table(head, rows))
+    for one in found:
+        yield f"  x{one.factor:.4g} simulated: {_said(one)}"
+
+
+def _said(one: Confirmed) -> str:
+    if one.below_ns is None or one.above_ns is None:
+        return f"not confirmed, {one.reason}"
+    sides = (
+        f"{format_time(first)} against {format_time(second)}"
+        for first, second in (one.below_ns, (one.above_ns[1], one.above_ns[0]))
+    )
+    how = "holds" if one.holds else "does not hold"
+    away = f"{100 * (one.away - 1):.0f} %"
+    return f"{how}; {away} below {next(sides)}, {away} above {next(sides)}"
+
+
+def even_words(study: Study, pair: tuple[int, int], rate: str, even: Even) -> str:
+    """Return in a line where two trials break even."""
+    trials = [(one, *study.trials()[one][:2]) for one in pair]
+    names = [f"trial {one} ({cluster}, {ranks} ranks)" for one, cluster, ranks in trials]
+    objective = study.objectives[0]
+    if even.factor is not None:
+        return f"{names[0]} breaks even with {names[1]} in {objective} at {rate} x{even.factor:.4g}"
+    ends = " to ".join(f"{own:.6g}" for own, _ in even.ends)
+    values = f"{objective} {ends}, against {even.ends[0][1]:.6g}"
+    return f"{names[0]} does not break even with {names[1]}: {values}"
