@@ -20,8 +20,9 @@ from yantra.explore.next_dollar import NextDollar, Offer, next_dollar, read_offe
 from yantra.explore.next_dollar import words as dollar_words
 from yantra.explore.odds import CLOSED_FORM, chance, odds_of, read_within
 from yantra.explore.odds import words as odds_words
-from yantra.explore.study import Finished, run_study
+from yantra.explore.study import Finished, front_of, run_study
 from yantra.explore.study_file import Study, read_study
+from yantra.explore.study_page import study_page
 from yantra.explore.trial import figures, plans_of
 
 TEXT = """
@@ -210,3 +211,21 @@ def test_an_objective_without_a_price_cannot_break_even(ran: tuple[Study, Finish
     study = ran[0]._replace(objectives=("usd_per_million_tokens",))
     with pytest.raises(ConfigError, match="trial 3 has no usd_per_million_tokens: dgx-a100-80gb"):
         break_even(study, 1, 3, "peak", 0.5, 2.0)
+
+
+def test_the_page_shows_each_trial_once_in_the_picture_and_tells_what_is_broken(
+    ran: tuple[Study, Finished],
+) -> None:
+    study, finished = ran
+    two = study._replace(objectives=("step_time", "ranks"))
+    trials = [dict(one) for one in finished.trials]
+    trials[3]["broken"] = ["step_time: <b> too much"]
+    shown = Finished(trials, front_of(two, trials))
+    page = study_page(two, shown, next_dollar(two, 1), odds_of(two, shown))
+    assert page.count("<circle") == 3 and page.count('class="front"') == len(shown.front)
+    assert "step_time: &lt;b&gt; too much" in page and "<b> too much" not in page
+    assert "4 trials, 2 on the front, 1 not feasible." in page
+    for name in ("The front", "Trials", "The next dollar", "How sure the winner is"):
+        assert f">{name}</h2>" in page
+    one = study._replace(objectives=("step_time",))
+    assert "<circle" not in study_page(one, finished, next_dollar(one, 1), odds_of(one, finished))

@@ -63,6 +63,8 @@ def run_study(
     wanted = study.trials()
     done = _finished(study, path, resume)
     left = [number for number in range(len(wanted)) if number not in done]
+    if tell is not None:
+        tell(len(done), len(wanted))
     with open(path, "a", encoding="utf-8") as file:
         if not os.path.getsize(path):
             _append(file, {"study": study.digest, "of": study})

@@ -15,6 +15,7 @@ class _Studies(Commands):
         "breaks": "Say at which speed of a part another plan wins.",
         "next": "Say what the next dollar is best spent on.",
         "odds": "Say how sure the winner of a study is.",
+        "report": "Write the page of a study.",
         "run": "Run a study, or what is not finished of it.",
         "why": "Say why a study did not choose a plan.",
     }

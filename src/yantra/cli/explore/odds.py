@@ -13,7 +13,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
     cls=WithExamples,
     examples=[
         "yantra explore odds finished-study",
-        "yantra explore odds finished-study --within 10% --within dgx-a100-80gb=5% --json",
+        "yantra explore odds finished-study --within 10% --within hgx-h100=5% --json",
     ],
 )
 @click.argument("study", type=click.Path())

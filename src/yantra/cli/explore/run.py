@@ -33,11 +33,13 @@ def command(study: str, output: str, resume: bool, workers: int, as_json: bool) 
     from os import path as paths
 
     from yantra.base.output import write_text
+    from yantra.cli.progress import progress
     from yantra.explore.study import run_study, table_of
     from yantra.explore.study_file import read_study
 
     read = read_study(study)
-    finished = run_study(read, output, resume=resume, workers=workers)
+    with progress("judging trials", counted=True) as report:
+        finished = run_study(read, output, resume=resume, workers=workers, tell=report)
     form = {"objectives": list(read.objectives), "front": finished.front}
     form["trials"] = finished.trials
     write_text(paths.join(output, "front.json"), dumps(form, indent=1) + "\n")
