@@ -89,8 +89,10 @@ class Chromium:
         os.close(self._from)
         shutil.rmtree(self._profile, ignore_errors=True)
 
-    def open(self, path: Path, *, dark: bool = False, width: int = 1280, height: int = 900) -> Page:
-        """Return a page that shows a file and has run its scripts."""
+    def open(
+        self, path: Path | str, *, dark: bool = False, width: int = 1280, height: int = 900
+    ) -> Page:
+        """Return a page that shows a file, or an address, and has run its scripts."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, session, target)
@@ -99,7 +101,8 @@ class Chromium:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         page.call("Emulation.setEmulatedMedia", features=[scheme])
         page.size(width, height)
-        page.call("Page.navigate", url=path.resolve().as_uri())
+        address = path if isinstance(path, str) else path.resolve().as_uri()
+        page.call("Page.navigate", url=address)
         page.until("document.documentElement?.dataset.ready")
         return page
 

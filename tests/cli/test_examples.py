@@ -17,16 +17,16 @@ from yantra.cli import main
 CASES = sorted({example for found in EVERY for example in found.examples})
 NEEDS_TORCH = "yantra chakra replay"
 NEEDS_A_GPU = "yantra microbench -o"
-SERVES = "yantra service"  # until it is ended; tests/service/test_command.py runs it
+SERVE = ("yantra service", "yantra ui")
 COMMAND = "import sys; from yantra.cli import main; sys.exit(main())"
 
 
 @pytest.mark.parametrize("example", CASES)
 def test_an_example_runs(example: str, inputs: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    if example.startswith(SERVE):
+        pytest.skip("it serves until it is interrupted; tests of its own run it")
     if example.startswith(NEEDS_A_GPU):
         pytest.skip("two minutes on a GPU")
-    if example.startswith(SERVES):
-        pytest.skip("serves until it is ended")
     if example.startswith(NEEDS_TORCH):
         if find_spec("torch") is None:
             pytest.skip("PyTorch is not installed")

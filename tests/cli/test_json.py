@@ -24,6 +24,7 @@ WITHOUT = {
     "yantra schema": "its output is a JSON Schema",
     "yantra completion": "it prints a script",
     "yantra service": "it answers over gRPC",
+    "yantra ui": "it serves a page",
 }
 COMMAND = "import sys; from yantra.cli import main; sys.exit(main())"
 

@@ -22,7 +22,7 @@ from yantra.cli import main
 RECORDED = Path(__file__).with_name("wrong_lines.txt")
 PROMPT = "$ yantra "
 RIGHT = "(right)\n\n"
-RIGHT_ALONE = {("accuracy",), ("service",)}  # nothing wrong; minutes of work, or work without end
+RIGHT_ALONE = {("accuracy",), ("service",), ("ui",)}  # minutes of work, or no end; nothing wrong
 OUTPUTS = ("-o", "--output", "--csv", "--save-job", "--report", "--trace", "--msccl", "--traces")
 WRONG_INPUTS = ("missing", "folder", "empty")
 WRONG_OUTPUTS = ("file/out", "folder")

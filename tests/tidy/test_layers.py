@@ -26,6 +26,7 @@ PYTHON_LAYERS = [
     ("export", "demo"),
     ("explain", "accuracy"),
     ("explore",),
+    ("ui",),
     ("kinds", "service"),
     ("cli",),
     ("collect", "__main__", "pytest_plugin"),

@@ -61,6 +61,7 @@ class Page(NamedTuple):
     styles: Sequence[str] = ()
     data: Mapping[str, Any] | None = None
     columns: Columns | None = None
+    connects: bool = False  # to the server that it comes from
 
 
 def render(page: Page) -> str:
@@ -69,7 +70,11 @@ def render(page: Page) -> str:
     script = _joined((*_SHELL_SCRIPTS, *page.scripts))
     head = [
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy(script, style)),
+        element(
+            "meta",
+            http_equiv="Content-Security-Policy",
+            content=_policy(script, style, page.connects),
+        ),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="generator", content="Yantra"),
@@ -112,10 +117,11 @@ def _joined(names: Sequence[str]) -> str:
     return "\n".join(parts)
 
 
-def _policy(script: str, style: str) -> str:
+def _policy(script: str, style: str, connects: bool) -> str:
     return (
         "default-src 'none'; base-uri 'none'; form-action 'none'; "
         f"script-src '{_hash(script)}'; style-src '{_hash(style)}'"
+        + ("; connect-src 'self'" if connects else "")
     )
 
 

@@ -1,0 +1,124 @@
+// The page of `yantra ui`: sends the controls when one changes, and shows the last answer.
+
+import { setUpTables } from "./tables.js";
+import { byId, el } from "./dom.js";
+import { formatPercent } from "./format.js";
+import { setUpTheme } from "./theme.js";
+
+const PAUSE_MS = 300; // while one types
+
+let asked = 0; // the number of the last question; older answers are not shown
+
+async function post(path) {
+  const form = Object.fromEntries(new FormData(byId("controls")));
+  const response = await fetch(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(form),
+  });
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.error);
+  return answer;
+}
+
+async function run() {
+  const number = ++asked;
+  tell("Running ...");
+  let content = [];
+  let problem = "";
+  try {
+    content = shown(await post("/run"));
+  } catch (error) {
+    problem = error.message;
+  }
+  if (number !== asked) return;
+  tell(problem);
+  byId("answer").replaceChildren(...content);
+  document.documentElement.dataset.runs = number;
+}
+
+function tell(text) {
+  byId("status").textContent = text;
+}
+
+function shown(answer) {
+  const figures = answer.figures.map(([name, text]) =>
+    el("div", {}, el("dt", {}, name), el("dd", {}, text)),
+  );
+  const gains = answer.gains.map(([text, share]) => [text, formatPercent(share)]);
+  return [
+    el("p", {}, el("span", { class: "makespan" }, answer.time)),
+    el("p", { class: "bound" }, answer.bound),
+    el("dl", { class: "facts" }, ...figures),
+    el("p", { class: "note" }, answer.ran),
+    ...answer.warnings.map((text) => el("p", { class: "warnings" }, text)),
+    table("What the run gains", ["with", "shorter by"], gains),
+    el("p", {}, el("a", { href: answer.report, target: "_blank" }, "Open the report")),
+  ];
+}
+
+async function plan() {
+  const box = byId("best");
+  byId("plan").disabled = true;
+  box.replaceChildren(el("p", { role: "status" }, "Searching ..."));
+  try {
+    const answer = await post("/plan");
+    const names = Object.keys(answer.plans[0].set);
+    const rows = answer.plans.map((one) => [
+      el("button", { type: "button", class: "use", onclick: () => use(one.set) }, "Use"),
+      one.time,
+      one.mfu,
+      one.memory,
+      ...names.map((name) => one.set[name]),
+    ]);
+    const heads = ["", "time", "MFU", "memory", ...names.map((name) => name.replace("_", " "))];
+    box.replaceChildren(
+      el("p", { class: "note" }, `${answer.judged}.`),
+      table("The best plans, the fastest first", heads, rows),
+    );
+  } catch (error) {
+    box.replaceChildren(el("p", { class: "warnings", role: "alert" }, error.message));
+  }
+  byId("plan").disabled = false;
+  document.documentElement.dataset.plans = "yes";
+}
+
+function use(values) {
+  for (const [name, value] of Object.entries(values)) byId("controls").elements[name].value = value;
+  run();
+}
+
+function table(name, heads, rows) {
+  const top = heads.map((text) =>
+    text ? el("th", { scope: "col" }, text) : el("td", {}),
+  );
+  const body = rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, cell))));
+  return el(
+    "div",
+    { class: "table" },
+    el(
+      "table",
+      {},
+      el("caption", {}, name),
+      el("thead", {}, el("tr", {}, ...top)),
+      el("tbody", {}, ...body),
+    ),
+  );
+}
+
+function start() {
+  setUpTheme();
+  setUpTables();
+  let timer;
+  const controls = byId("controls");
+  controls.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(run, PAUSE_MS);
+  });
+  controls.addEventListener("submit", (event) => event.preventDefault());
+  byId("plan").addEventListener("click", plan);
+  document.documentElement.dataset.ready = "yes";
+  run();
+}
+
+start();

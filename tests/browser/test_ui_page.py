@@ -1,0 +1,94 @@
+"""The page of `yantra ui` in a real browser: controls run the step, plans set them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from threading import Thread
+
+import pytest
+
+from tests.browser.chromium import Chromium, Page, find_chromium
+from yantra.ui.server import Server
+
+pytestmark = pytest.mark.skipif(
+    find_chromium() is None, reason="no Chromium on this machine; apt-get install chromium"
+)
+TIME = "document.querySelector('#answer .makespan')?.textContent ?? ''"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server(0) as running:
+        thread = Thread(target=running.serve_forever, daemon=True)
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def page(server: Server) -> Iterator[Page]:
+    with Chromium() as browser:
+        opened = browser.open(server.address)
+        opened.until(TIME)
+        yield opened
+        found = [one for one in opened.problems() if "400 (Bad Request)" not in one]
+        assert found == []
+        own = [url for url in opened.requests() if url.startswith(server.address)]
+        assert own == opened.requests()
+
+
+def change(page: Page, name: str, value: str) -> None:
+    """Set a control as a user does, and wait for the run."""
+    before = page.evaluate("document.documentElement.dataset.runs")
+    page.evaluate(
+        f"{{const e = document.getElementById('controls').elements['{name}']; e.value = '{value}';"
+        "e.dispatchEvent(new Event('input', {bubbles: true}))}"
+    )
+    page.until(f"document.documentElement.dataset.runs !== '{before}'")
+
+
+def test_a_change_runs_the_step_again(page: Page) -> None:
+    before = page.evaluate(TIME)
+    change(page, "cluster", "hgx-b200")
+    after = page.evaluate(TIME)
+    assert after and after != before
+    assert "hgx-b200" in page.evaluate("document.getElementById('answer').textContent")
+
+
+def test_a_wrong_control_is_said_where_the_answer_would_be(page: Page) -> None:
+    change(page, "tp", "3")
+    told = page.evaluate("document.getElementById('status').textContent")
+    assert told.startswith("ranks: 8 is no multiple")
+    assert page.evaluate(TIME) == ""
+
+
+def test_a_plan_that_was_found_sets_the_controls(page: Page) -> None:
+    page.evaluate("document.getElementById('plan').click()")
+    page.until("document.documentElement.dataset.plans")
+    best = page.evaluate("document.querySelector('#best tbody tr').cells[1].textContent")
+    before = page.evaluate("document.documentElement.dataset.runs")
+    page.evaluate("document.querySelector('#best .use').click()")
+    page.until(f"document.documentElement.dataset.runs !== '{before}'")
+    assert page.evaluate(TIME) == best
+
+
+def test_the_link_opens_the_report_of_the_run(page: Page, server: Server) -> None:
+    path = page.evaluate("document.querySelector('#answer a').getAttribute('href')")
+    report = page._browser.open(server.address + path.lstrip("/"))
+    assert report.evaluate("document.documentElement.dataset.ready") == "yes"
+    assert report.evaluate("document.querySelector('.makespan').textContent") == page.evaluate(TIME)
+    assert report.problems() == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_phone_shows_it_and_every_control_has_a_name(server: Server, dark: bool) -> None:
+    with Chromium() as browser:
+        page = browser.open(server.address, width=390, height=844, dark=dark)
+        page.until(TIME)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        unnamed = (
+            "[...document.querySelectorAll('button, input, select')]"
+            ".filter(e => !(e.textContent.trim() || e.labels?.length)).length"
+        )
+        assert page.evaluate(unnamed) == 0

@@ -1,0 +1,159 @@
+"""`yantra ui` runs what the controls say, for this machine alone, and refuses everything else."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from yantra.base.errors import ConfigError
+from yantra.ui import jobs
+from yantra.ui.server import Server
+
+FORM = {
+    **jobs.NUMBERS,
+    "model": "llama3-8b",
+    "cluster": "hgx-h100",
+    "zero": "1",
+    "recompute": "none",
+    "sequence": "1024",
+}
+JSON = {"Content-Type": "application/json"}
+SRC = Path(__file__).resolve().parents[2] / "src"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server(0) as running:
+        thread = Thread(target=running.serve_forever, daemon=True)
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+def ask(
+    server: Server,
+    method: str,
+    path: str,
+    body: bytes | str | None = None,
+    headers: dict[str, str] | None = None,
+) -> tuple[int, str]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+    try:
+        connection.request(method, path, body, headers or {})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def test_an_answer_is_that_of_the_same_run_from_python(server: Server) -> None:
+    status, text = ask(server, "POST", "/run", json.dumps(FORM), JSON)
+    assert status == 200
+    answer = json.loads(text)
+    result = jobs.run(jobs.read(FORM))
+    assert result.model.ranks == 8 and result.what_ran.plan == "tp 4, dp 2, zero 1"
+    assert answer["bound"] == result.bound_by.sentence()
+    assert answer["figures"] == [list(line) for line in result.figures.lines()]
+    assert answer["gains"][0][1] == pytest.approx(result.bound_by.gain)
+    status, report = ask(server, "GET", answer["report"])
+    assert status == 200 and "Critical path" in report and "llama3-8b" in report
+
+
+def test_the_best_plans_can_be_run_as_they_are(server: Server) -> None:
+    status, text = ask(server, "POST", "/plan", json.dumps(FORM), JSON)
+    assert status == 200
+    best, *_ = json.loads(text)["plans"]
+    status, text = ask(server, "POST", "/run", json.dumps(FORM | best["set"]), JSON)
+    assert status == 200 and json.loads(text)["time"] == best["time"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"model": "llama3-8c"}, "model: "),
+        ({"cluster": "../../etc/passwd"}, "cluster: "),
+        ({"tp": "0"}, "tp: expected a whole number above 0"),
+        ({"tp": 4}, "tp: expected a whole number above 0"),
+        ({"tp": "3"}, "ranks: 8 is no multiple of tp x pp x cp = 3"),
+        ({"ranks": "1000000"}, "ranks: at most 131072"),
+        ({"zero": "7"}, "zero: "),
+        ({"model": ["llama3-8b"]}, "model: "),
+    ],
+)
+def test_a_wrong_control_is_named(server: Server, change: dict[str, Any], said: str) -> None:
+    status, text = ask(server, "POST", "/run", json.dumps(FORM | change), JSON)
+    assert status == 400 and json.loads(text)["error"].startswith(said)
+
+
+def test_a_plan_that_does_not_fit_says_what_it_lacks(server: Server) -> None:
+    form = FORM | {"model": "llama3-70b", "tp": "1", "sequence": ""}
+    status, text = ask(server, "POST", "/run", json.dumps(form), JSON)
+    assert status == 400 and "GiB" in json.loads(text)["error"]
+
+
+@pytest.mark.parametrize("form", [None, [], "x", 1])
+def test_a_form_that_is_none_is_refused(form: Any) -> None:
+    with pytest.raises(ConfigError, match="form: expected an object"):
+        jobs.read(form)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "headers", "status"),
+    [
+        ("GET", "/", None, {"Host": "evil.example"}, 403),  # a name that was made to lead here
+        ("POST", "/run", "{}", JSON | {"Origin": "http://evil.example"}, 403),
+        ("POST", "/run", "{}", {"Content-Type": "text/plain"}, 415),
+        ("POST", "/run", "{", JSON, 400),
+        ("POST", "/run", "[" * 60_000, JSON, 400),
+        ("POST", "/run", "x" * 70_000, JSON, 413),
+        ("POST", "/run", None, JSON | {"Content-Length": "-1"}, 413),
+        ("POST", "/other", "{}", JSON, 404),
+        ("GET", "/report/99", None, {}, 404),
+        ("GET", "/../../etc/passwd", None, {}, 404),
+    ],
+)
+def test_what_is_not_from_the_page_is_refused(
+    server: Server, method: str, path: str, body: str | None, headers: dict[str, str], status: int
+) -> None:
+    found, text = ask(server, method, path, body, headers)
+    assert found == status and "error" in json.loads(text)
+    assert ask(server, "GET", "/")[0] == 200  # the server lives
+
+
+def test_it_listens_at_the_loopback_address_alone(server: Server) -> None:
+    assert server.server_address[0] == "127.0.0.1"
+
+
+def test_the_command_serves_until_ctrl_c(server: Server) -> None:
+    command = [sys.executable, "-m", "yantra", "ui", "--port", "0"]
+    environment = os.environ | {"PYTHONPATH": str(SRC)}
+    running = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert running.stdout is not None
+    said = running.stdout.readline()
+    assert said.startswith("http://127.0.0.1:") and "Ctrl-C ends it" in said
+    running.send_signal(signal.SIGINT)
+    assert running.wait(timeout=20) == 0
+    running.stdout.close()
+
+
+def test_a_port_that_is_taken_is_said(server: Server) -> None:
+    from yantra.cli import main
+
+    assert main(["ui", "--port", str(server.server_port)]) == 2
