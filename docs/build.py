@@ -9,6 +9,7 @@ links that leave `docs/` are turned to where the site has what they lead to.
 from __future__ import annotations
 
 import re
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 _LINK = re.compile(r"\]\(([\w./-]+\.md)\)")
 _GROUP = re.compile(r"^(?:([A-Z][^\n]*):$|[*] \[([^\]]+)\]\(([\w./-]+\.md)\))", re.MULTILINE)
+_CONSOLE = re.compile(r'<div (class="language-console highlight">)(.*?</div>)', re.DOTALL)
 _LICENSE = "license.md"
 
 Nav = list[Any]
@@ -42,6 +44,30 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Lead links out of docs/ to the pages of the site."""
     markdown = re.sub(r"\]\((?:\.\./)+CHANGELOG\.md\)", "](../changelog.md)", markdown)
     return re.sub(r"\]\((?:\.\./)+README\.md", "](../index.md", markdown)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Let the copy button of a console block copy its commands, without prompts and output."""
+    return _CONSOLE.sub(_with_copy, html)
+
+
+def _with_copy(block: re.Match[str]) -> str:
+    shown = unescape(re.sub(r"<[^>]+>", "", block[2]))
+    text = escape(commands_of(shown), quote=True).replace("\n", "&#10;")
+    return f'<div data-copy="{text}" {block[1]}{block[2]}'
+
+
+def commands_of(shown: str) -> str:
+    """Return the commands of a console block: lines after `$`, and those that go on with `>`."""
+    commands = []
+    goes_on = False
+    for line in shown.splitlines():
+        if line.startswith("$ ") or (goes_on and line.startswith("> ")):
+            commands.append(line[2:])
+            goes_on = line.endswith("\\")
+        else:
+            goes_on = False
+    return "\n".join(commands)
 
 
 def made_pages() -> dict[str, str]:

@@ -64,6 +64,11 @@ def test_every_public_package_of_yantra_has_a_page() -> None:
     assert homes | {f"yantra.{home}" for home in yantra._MODULES.values()} <= set(api_pages.MODULES)
 
 
+def test_what_is_copied_of_a_console_block_is_its_commands() -> None:
+    shown = "$ one --a \\\n>     --b\nout > of one\n$ two\n> no command\n"
+    assert build.commands_of(shown) == "one --a \\\n    --b\ntwo"
+
+
 @pytest.mark.skipif(find_spec("material") is None, reason="mkdocs-material is not installed")
 def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(
     tmp_path: Path,
@@ -84,3 +89,6 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(
         assert not re.search(r'<(?:script|img|iframe)[^>]* src="(?:https?:)?//', text), page
         assert not re.search(r'<link[^>]* href="(?:https?:)?//', text), page
         assert 'data-md-component="search-query"' in text
+        copied = re.findall(r'<div data-copy="([^"]*)" class="language-console', text)
+        assert len(copied) == text.count("language-console highlight")
+        assert not any(one.startswith("$") for one in copied)
