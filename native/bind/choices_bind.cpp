@@ -31,7 +31,7 @@ void register_choices(nb::module_& module) {
     choice.def_ro("name", &Choice::name).def_ro("value", &Choice::value);
     choice.def("__repr__", [](nb::handle self) { return words(self); });
     choice.attr("__class_getitem__") =
-        nb::steal(PyClassMethod_New(nb::cpp_function(&by_name).ptr()));
+        nb::module_::import_("builtins").attr("classmethod")(nb::cpp_function(&by_name));
     base() = choice;
 }
 
