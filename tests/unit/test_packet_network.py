@@ -52,7 +52,7 @@ def test_the_fork_hears_of_data_late_and_so_takes_longer(tmp_path: Path) -> None
     assert _makespan(_scenario(tmp_path, "switch", late)) > soon + 6 * 1_000
 
 
-@pytest.mark.parametrize("preset", ["dcqcn", "dctcp", "hpcc95", "timely", "none"])
+@pytest.mark.parametrize("preset", ["dcqcn", "dctcp", "hpcc95", "swift", "timely", "none"])
 def test_every_preset_runs_a_step(tmp_path: Path, preset: str) -> None:
     network = f"{{kind: packet, options: {{preset: {preset}}}}}"
     assert _makespan(_scenario(tmp_path, "switch", network)) > 0

@@ -345,3 +345,78 @@ def test_series_that_cannot_be_are_refused(
     flows.write_text("src,dst,bytes,start_ns\n1,0,500,0\n")
     assert main(["network", "flows", str(flows), *NEAR, *given]) == 2
     assert said in capsys.readouterr().err
+
+
+def _incast(senders: int, scheme: str, size: int, **options: float) -> _core.PacketRun:
+    """Run flows of a size from so many hosts to one, over a switch, at 100 Gb/s and 1 us a link."""
+    hosts = senders + 1
+    start = [*range(hosts), *[hosts] * hosts]
+    end = [*[hosts] * hosts, *range(hosts)]
+    count = len(start)
+    graph = _core.FabricGraph(
+        hosts,
+        np.array([0] * hosts + [1], np.uint8),
+        np.array(start, np.int32),
+        np.array(end, np.int32),
+        np.full(count, 12.5),
+        np.full(count, 1000.0),
+        np.zeros(count, np.int64),
+        np.zeros(count, np.int32),
+        ["link"],
+        np.ones(count),
+    )
+    setup = _core.packet_settings(scheme, 100.0, options=options)
+    setup.look = _core.PacketLook.SAMPLES
+    setup.look_every_ns = 1000.0
+    to_one = [(source, hosts + senders) for source in range(senders)]
+    back = [(senders, hosts + source) for source in range(senders)]
+    made = _core.send_packets(
+        first_hop=np.arange(senders + 1, dtype=np.uint64) * 2,
+        hops=np.array(to_one, np.uint32).ravel(),
+        first_ack_hop=np.arange(senders + 1, dtype=np.uint64) * 2,
+        ack_hops=np.array(back, np.uint32).ravel(),
+        bytes=np.full(senders, float(size)),
+        start_ns=np.zeros(senders),
+        graph=graph,
+        settings=setup,
+    )
+    assert made.run_for(2**62)
+    return made
+
+
+def _queue(run: _core.PacketRun, link: int, from_ns: float, to_ns: float) -> float:
+    """Return the mean of the samples of a queue between two times, in bytes."""
+    ports = run.seen().ports()
+    at_ns = np.asarray(ports.at_ns)
+    own = (np.asarray(ports.link) == link) & (at_ns >= from_ns) & (at_ns < to_ns)
+    return float(np.asarray(ports.queue_bytes)[own].mean())
+
+
+@pytest.mark.parametrize("senders", [4, 16])
+def test_swift_keeps_the_delay_near_its_target_and_shares_fairly(senders: int) -> None:
+    size, target_ns = 4_000_000, 10_000.0
+    run = _incast(senders, "swift", size, base_target=target_ns, flow_range=0.0)
+    ends = np.asarray(run.end_ns)
+    line_ns = senders * size * 1.044 / 12.5
+    assert ends.max() < 1.1 * line_ns  # throughput
+    assert ends.min() > 0.7 * ends.max()  # fairness
+    # Of the target, 4.3 us are flight; what is above waits at the one port.
+    queue = _queue(run, 2 * senders + 1, 0.4 * line_ns, 0.8 * line_ns)
+    assert 0.5 < (4_300 + queue / 12.5) / target_ns < 1.3
+
+
+def test_swift_goes_below_a_packet_for_more_senders_than_a_target_holds() -> None:
+    """A packet of each of 128 senders is 11 us at the port; a target of 6 us holds half."""
+    run = _incast(128, "swift", 200_000, base_target=6_000.0, flow_range=0.0)
+    rates = np.asarray(run.seen().rates().bytes_per_ns)
+    assert rates.min() < 12.5 / 64  # paced
+    assert run.totals.drops == 0
+    assert np.asarray(run.end_ns).max() < 1.6 * 128 * 200_000 * 1.044 / 12.5
+
+
+def test_a_higher_target_leaves_a_longer_queue() -> None:
+    queues = [
+        _queue(_incast(8, "swift", 2_000_000, base_target=target, flow_range=0.0), 17, 5e5, 1e6)
+        for target in (8_000.0, 16_000.0, 32_000.0)
+    ]
+    assert queues[0] < queues[1] < queues[2]

@@ -102,6 +102,11 @@ std::vector<Preset> made_presets() {
         {"none", "the rate of the line; only pauses hold it", [](Settings& to, double) { to.has_window = false; }},
         {"static_window", "the rate of the line and a window of one bandwidth-delay product",
          [](Settings&, double) {}},
+        {"swift", "Swift: a window by delay, ACKs first",
+         [](Settings& to, double) {
+             to.congestion_control = "swift";
+             without_window(to);
+         }},
         {"timely", "TIMELY, no window",
          [](Settings& to, double gbps) {
              use_timely(to, gbps);
@@ -131,7 +136,10 @@ std::string preset_of(std::string_view scheme) {
             return preset.name;
         }
     }
-    throw std::invalid_argument("no congestion control is named '" + std::string(scheme) + "'");
+    if (find_scheme(scheme) == nullptr) {
+        throw std::invalid_argument("no congestion control is named '" + std::string(scheme) + "'");
+    }
+    return "static_window";   // with another congestion control
 }
 
 Settings settings_of(std::string_view preset, double host_gbps, const std::string& scheme,

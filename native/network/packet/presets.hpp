@@ -27,7 +27,7 @@ const std::vector<Preset>& presets();
 // congestion control, with its own defaults, or empty; `options` are changes (network/packet/options.hpp).
 Settings settings_of(std::string_view preset, double host_gbps, const std::string& scheme = "",
                      const std::map<std::string, double>& options = {});
-// The preset that stands for a congestion control where none is named: the first that has it.
+// The preset that stands for a congestion control where none is named: the first that has it, else static_window.
 std::string preset_of(std::string_view scheme);
 
 }  // namespace yantra::packet
