@@ -347,7 +347,7 @@ def test_series_that_cannot_be_are_refused(
     assert said in capsys.readouterr().err
 
 
-def _incast(senders: int, scheme: str, size: int, **options: float) -> _core.PacketRun:
+def _to_one(senders: int, scheme: str, size: int, **options: float) -> _core.PacketRun:
     """Run flows of a size from so many hosts to one, over a switch, at 100 Gb/s and 1 us a link."""
     hosts = senders + 1
     start = [*range(hosts), *[hosts] * hosts]
@@ -395,7 +395,7 @@ def _queue(run: _core.PacketRun, link: int, from_ns: float, to_ns: float) -> flo
 @pytest.mark.parametrize("senders", [4, 16])
 def test_swift_keeps_the_delay_near_its_target_and_shares_fairly(senders: int) -> None:
     size, target_ns = 4_000_000, 10_000.0
-    run = _incast(senders, "swift", size, base_target=target_ns, flow_range=0.0)
+    run = _to_one(senders, "swift", size, base_target=target_ns, flow_range=0.0)
     ends = np.asarray(run.end_ns)
     line_ns = senders * size * 1.044 / 12.5
     assert ends.max() < 1.1 * line_ns  # throughput
@@ -407,7 +407,7 @@ def test_swift_keeps_the_delay_near_its_target_and_shares_fairly(senders: int) -
 
 def test_swift_goes_below_a_packet_for_more_senders_than_a_target_holds() -> None:
     """A packet of each of 128 senders is 11 us at the port; a target of 6 us holds half."""
-    run = _incast(128, "swift", 200_000, base_target=6_000.0, flow_range=0.0)
+    run = _to_one(128, "swift", 200_000, base_target=6_000.0, flow_range=0.0)
     rates = np.asarray(run.seen().rates().bytes_per_ns)
     assert rates.min() < 12.5 / 64  # paced
     assert run.totals.drops == 0
@@ -416,7 +416,7 @@ def test_swift_goes_below_a_packet_for_more_senders_than_a_target_holds() -> Non
 
 def test_a_higher_target_leaves_a_longer_queue() -> None:
     queues = [
-        _queue(_incast(8, "swift", 2_000_000, base_target=target, flow_range=0.0), 17, 5e5, 1e6)
+        _queue(_to_one(8, "swift", 2_000_000, base_target=target, flow_range=0.0), 17, 5e5, 1e6)
         for target in (8_000.0, 16_000.0, 32_000.0)
     ]
     assert queues[0] < queues[1] < queues[2]

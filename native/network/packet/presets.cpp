@@ -43,6 +43,11 @@ void use_timely(Settings& to, double gbps) {
     to.options = {{"additive_increase", gbps * megabit}, {"hyper_increase", 5.0 * gbps * megabit}};
 }
 
+void use_swift(Settings& to) {
+    to.congestion_control = "swift";
+    without_window(to);
+}
+
 void use_hpcc(Settings& to, double gbps, const char* scheme) {
     to.congestion_control = scheme;
     to.options = {{"additive_increase", 10.0 * gbps / base_gbps * megabit}, {"target_utilisation", 0.95}};
@@ -102,11 +107,7 @@ std::vector<Preset> made_presets() {
         {"none", "the rate of the line; only pauses hold it", [](Settings& to, double) { to.has_window = false; }},
         {"static_window", "the rate of the line and a window of one bandwidth-delay product",
          [](Settings&, double) {}},
-        {"swift", "Swift: a window by delay, ACKs first",
-         [](Settings& to, double) {
-             to.congestion_control = "swift";
-             without_window(to);
-         }},
+        {"swift", "Swift: a window by delay, ACKs first", [](Settings& to, double) { use_swift(to); }},
         {"timely", "TIMELY, no window",
          [](Settings& to, double gbps) {
              use_timely(to, gbps);

@@ -176,6 +176,7 @@ def command(
 ) -> None:
     """Simulate the flows of a list, and print how much slower they are than alone."""
     from yantra.base.errors import ConfigError
+    from yantra.base.output import write_text
     from yantra.fabric.graphs import link_changes
     from yantra.fabric.graphs.describe import shown
     from yantra.fabric.graphs.drawing import check_size, drawing
@@ -190,8 +191,8 @@ def command(
         check_size(graph)
     change_list = None if changes is None else link_changes.read(changes, graph)
     series = {"queues": queues, "rates": rates}
-    packets = _packets(network, preset, packet_options, semantics, seed, ports)
-    packets = _looking(packets, network, series, look_every)
+    chosen = _packets(network, preset, packet_options, semantics, seed, ports)
+    packets = _looking(chosen, network, series, look_every)
     choice = Choice(routing, seed, rtt_fairness, network, packets)
     simulation = Simulation(graph, read(flows), choice, change_list, keeps_rates=links is not None)
     if simulation.work.is_long and not as_json:
@@ -209,8 +210,6 @@ def command(
     if links is not None:
         _write(result.link_table(), links)
     if svg is not None:
-        from yantra.base.output import write_text
-
         write_text(svg, drawing(graph, f"{flows} on {topology}", result.link_loads()))
     _print(result, network, hot_links, as_json, run=simulation.packet_run)
 
