@@ -15,7 +15,8 @@ from yantra.cli.explore.trials import trial_of, trial_option
     cls=WithExamples,
     examples=[
         'yantra explore breaks finished-study --vary "links 0" --simulate',
-        "yantra explore breaks finished-study --vary peak --from 0.2 --to 2 --against 0 --json",
+        "yantra explore breaks finished-study --vary peak --from 0.2 --to 2 \\\n"
+        "    --against 0 --json",
     ],
 )
 @click.argument("study", type=click.Path())

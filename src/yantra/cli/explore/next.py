@@ -15,7 +15,7 @@ from yantra.cli.explore.trials import trial_of, trial_option
     examples=[
         "yantra explore next finished-study",
         'yantra explore next finished-study --offer "links 0 x2 0.15 USD/h" \\\n'
-        '    --offer "memory x1.2 0.10 USD/h" --offer "ranks x2"',
+        '    --offer "memory x1.2 0.10 USD/h" --offer "ranks x2" --json',
     ],
 )
 @click.argument("study", type=click.Path())
