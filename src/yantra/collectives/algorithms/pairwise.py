@@ -11,7 +11,7 @@ MPICH", Int. J. High Perform. Comput. Appl. 19 (2005).
 from __future__ import annotations
 
 from yantra.collectives.algorithm import CollectiveAlgorithm
-from yantra.collectives.schedule import Kind, Move, Round, Schedule
+from yantra.collectives.schedule import Kind, Move, Round, Schedule, Symmetry
 
 
 class Pairwise(CollectiveAlgorithm):
@@ -21,7 +21,7 @@ class Pairwise(CollectiveAlgorithm):
 
     def schedule(self, kind: Kind, n: int) -> Schedule:
         self.require(kind, n)
-        symmetry = "add" if n & (n - 1) else "xor"
+        symmetry: Symmetry = "add" if n & (n - 1) else "xor"
         rounds = tuple(Round((Move(0, away, (away,)),), symmetry) for away in range(1, n))
         return Schedule(kind, n, n * n, rounds)
 
