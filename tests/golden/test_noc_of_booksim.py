@@ -1,6 +1,6 @@
 """Networks on chip have BookSim's latencies up to 75 % of saturation, and saturate where it does.
 
-`data/noc_booksim.jsonl` has a case a line. They were measured with BookSim 2 (28f4329), router
+`data/noc/booksim.jsonl` has a case a line. They were measured with BookSim 2 (28f4329), router
 `iq`, one cycle each for routing, VC allocation, switch allocation and switch, channels of one cycle
 (`use_noc_latency` 0), `separable_input_first` allocators with round-robin arbiters, seed 7, three
 samples of 1,000 cycles to warm up and at most ten in all. Rates are flits a node and cycle,
@@ -19,7 +19,7 @@ from yantra import _core
 
 CASES = [
     json.loads(line)
-    for line in (Path(__file__).parent / "data" / "noc_booksim.jsonl").read_text().splitlines()
+    for line in (Path(__file__).parent / "data" / "noc" / "booksim.jsonl").read_text().splitlines()
 ]
 LATENCY_WITHIN = 0.03
 # BookSim's 1,005 packets of this point crossed 6.47 routers in the mean; the pattern has 6.25.

@@ -16,6 +16,7 @@ from tests.service import calls
 from tests.service.calls import Client
 from yantra import chakra
 from yantra.cli import main
+from yantra.service import session
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +73,8 @@ def test_it_serves_until_it_is_ended_and_leaves_no_files(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_run_can_be_stopped(client: Client) -> None:
+def test_a_run_can_be_stopped(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "_ANSWER_WITHIN_S", 0.01)
     builder = chakra.TraceBuilder()
     for _ in range(20_000):
         builder.collective(chakra.CollectiveType.ALL_REDUCE, calls.BYTES)

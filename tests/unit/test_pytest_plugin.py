@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-SRC = Path(__file__).resolve().parents[2] / "src"
+import yantra
+
+SRC = Path(yantra.__file__).resolve().parents[1]  # where the core is, too
 TEST = """
 from yantra import Collectives, Dimension, Scenario, Topology, Traces
 from yantra.chakra import CollectiveType, TraceBuilder

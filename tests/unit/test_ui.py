@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import yantra
 from yantra.base.errors import ConfigError
 from yantra.ui import jobs
 from yantra.ui.server import Server
@@ -28,7 +29,7 @@ FORM = {
     "sequence": "1024",
 }
 JSON = {"Content-Type": "application/json"}
-SRC = Path(__file__).resolve().parents[2] / "src"
+SRC = Path(yantra.__file__).resolve().parents[1]  # where the core is, too
 
 
 @pytest.fixture(scope="module")

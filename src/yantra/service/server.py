@@ -218,14 +218,14 @@ class _Calls:
         codes = self._grpc.StatusCode
         if isinstance(error, WireError):
             error = ConfigError("request", str(error))
-        elif not isinstance(error, YantraError):
+        elif not isinstance(error, YantraError | BusyError | MissingError):
             error = internal_error(error)
         code = codes.INTERNAL
         if isinstance(error, BusyError):
             code = codes.UNAVAILABLE
         elif isinstance(error, MissingError):
             code = codes.NOT_FOUND
-        elif error.exit_code != 70:
+        elif isinstance(error, YantraError) and error.exit_code != 70:
             code = codes.INVALID_ARGUMENT
         kind = "internal" if code is codes.INTERNAL else "validation"
         context.set_code(code)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, Literal, NamedTuple
 
-from yantra.base.errors import ConfigError, YantraError, expected_got
+from yantra.base.errors import ConfigError, expected_got
 from yantra.base.units import format_time
 from yantra.service import archive, files
 from yantra.service.archive import ArchiveLimits
@@ -31,11 +31,11 @@ _ANSWER_WITHIN_S = 1.0  # a run that ends sooner has ended when `start` is answe
 _BLOCK = 1 << 20
 
 
-class BusyError(YantraError):
-    """A simulation runs, so nothing of it may change."""
+class BusyError(Exception):
+    """A simulation runs, so nothing of it may change; only a caller of the service hears of it."""
 
 
-class MissingError(YantraError):
+class MissingError(Exception):
     """What is asked for is not there."""
 
 
