@@ -17,7 +17,9 @@ import pytest
 from tests.validation.published import MIB, Block, all_reduce_us, deviation, rows
 from yantra.base.errors import DeadlockError
 
-WITHIN = 0.001
+import astra_sim1_tutorials  # isort: skip  # found by published
+
+WITHIN = astra_sim1_tutorials.WITHIN
 
 
 class Setup(NamedTuple):
@@ -25,18 +27,9 @@ class Setup(NamedTuple):
     options: dict[str, Any]
 
 
-THREE_SWITCHES = [Block("switch", 8, 50, "halvingDoubling")] * 3
+SETUPS = {name: Setup(*of) for name, of in astra_sim1_tutorials.SETUPS.items()}
+THREE_SWITCHES = SETUPS["three_switches"].blocks
 THEMIS_SCF = {"chunks": 64, "inter_dimension": "themis", "intra_dimension": "smallest_first"}
-SETUPS = {
-    "ring": Setup([Block("ring", 8, 100, "ring", 500)], {"chunks": 4}),
-    "switch": Setup([Block("switch", 8, 50, "halvingDoubling", 500)], {"chunks": 4}),
-    "fully_connected": Setup([Block("fully_connected", 8, 50, "direct", 500)], {"chunks": 4}),
-    "three_switches": Setup(THREE_SWITCHES, {"chunks": 64}),
-    "direct_on_a_switch": Setup([Block("switch", 64, 50, "direct", 500)], {"chunks": 4}),
-    "direct_on_a_switch_congested": Setup(
-        [Block("switch", 64, 50, "direct", 500)], {"chunks": 4, "network": "store_and_forward"}
-    ),
-}
 ROWS = list(rows("astra_sim1_tutorials.csv"))
 
 

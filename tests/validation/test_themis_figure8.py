@@ -14,31 +14,10 @@ from typing import Any
 
 import pytest
 
-from tests.validation.published import MIB, Block, all_reduce_us, deviation, rows
+from tests.validation.published import MIB, all_reduce_us, deviation, rows
 
-TOPOLOGIES = {
-    "2D-SW_SW": [
-        Block("switch", 16, 150, "halvingDoubling"),
-        Block("switch", 64, 100, "halvingDoubling"),
-    ],
-    "3D-SW_SW_SW_hetero": [
-        Block("switch", 16, 200, "halvingDoubling"),
-        Block("switch", 8, 100, "halvingDoubling"),
-        Block("switch", 8, 50, "halvingDoubling"),
-    ],
-    "4D-Ring_FC_Ring_SW": [
-        Block("ring", 4, 375, "ring"),
-        Block("fully_connected", 8, 175, "ring"),
-        Block("ring", 4, 150, "ring"),
-        Block("switch", 8, 100, "halvingDoubling"),
-    ],
-}
-SCHEDULERS: dict[str, tuple[dict[str, Any], float]] = {
-    "Baseline": ({}, 0.01),
-    "Themis+FIFO": ({"inter_dimension": "themis"}, 0.20),
-    "Themis+SCF": ({"inter_dimension": "themis", "intra_dimension": "smallest_first"}, 0.05),
-}
-READING_ERROR = 0.002
+from themis_figure8 import READING_ERROR, SCHEDULERS, TOPOLOGIES  # isort: skip  # found by the line above
+
 ROWS = list(rows("themis_figure8.csv"))
 IN_EVERY_RUN = ("0.1", "0.5", "1.0")
 SLOW = pytest.mark.slow
