@@ -156,3 +156,8 @@ def shifted(position: int, by: int, n: int, symmetry: Symmetry) -> int:
     if symmetry == "xor":
         return position ^ by
     return (position + by) % n if symmetry == "add" else position
+
+
+def doublings(n: int) -> list[int]:
+    """Return 1, 2, 4 and so on, as far as they are below n."""
+    return [1 << bit for bit in range((n - 1).bit_length())]

@@ -16,19 +16,18 @@ from os import path as paths
 from typing import NamedTuple
 
 from yantra.base.errors import CapacityError, UnsupportedError
-from yantra.chakra import CollectiveType, TraceBuilder
+from yantra.chakra import CollectiveType
 from yantra.collectives import find
 from yantra.collectives.algorithm import CollectiveAlgorithm
 from yantra.collectives.algorithms import algorithms
 from yantra.collectives.schedule import Kind, Schedule
-from yantra.fabric.graphs.cut_bounds import cut_bounds
+from yantra.fabric.graphs.cut_bounds import bounded_fabric, least_ns_per_byte
 from yantra.fabric.graphs.describe import Shown
 from yantra.fabric.graphs.synthesis import KINDS, Asked, synthesize
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, loads
+from yantra.scenario.one_collective import of_all_ranks
 from yantra.scenario.types import Templates
-from yantra.workloads.templates import RankClass, Workload
-from yantra.workloads.templates.grid import Grid, Group
 
 MADE = "synthesized"
 _TYPES = {
@@ -83,10 +82,11 @@ def bench(fabrics: list[Shown], asked: Question, progress: Progress | None = Non
     total = len(fabrics) * len(asked.sizes) * len(asked.algorithms)
     done = 0
     for shown in fabrics:
+        fabric = bounded_fabric(shown.graph, shown.name)
+        per_byte = least_ns_per_byte(asked.kind, fabric)
         for size in asked.sizes:
-            bounds = {row.kind: row.time_ns for row in cut_bounds(shown.graph, shown.name, size)}
             for name in asked.algorithms:
-                yield _row(shown, asked, size, name, bounds[str(asked.kind)])
+                yield _row(shown, asked, size, name, float(per_byte * size))
                 done += 1
                 if progress is not None:
                     progress(done, total)
@@ -126,14 +126,7 @@ def _scenario(
     """Return one collective of all ranks; an all-gather's trace says what a rank starts with."""
     n = shown.graph.ranks
     per_rank = -(-size // n) if asked.kind is Kind.ALL_GATHER else size
-    trace = TraceBuilder()
-    trace.collective(_TYPES[asked.kind], per_rank, name=str(asked.kind), group="all")
-    workload = Workload(
-        grids=[Grid("all", views={"all": [("rank", n)]})],
-        groups={"all": Group("all", ("rank",), grid="all")},
-        classes=[RankClass("all", {}, "collective")],
-        templates={"collective": trace.build()},
-    )
+    workload = of_all_ranks(_TYPES[asked.kind], per_rank, n)
     scenario = loads(json.dumps(_tree(shown, asked, n)))
     used = type(algorithm) if name == MADE else name
     collectives = scenario.collectives.replace(**{str(asked.kind): (used,)})

@@ -1,4 +1,4 @@
-"""One all-reduce over all ranks of a cluster: the smallest job that says what a network does.
+"""One collective over all ranks: the smallest job that says what a network does.
 
 The job is a workload of one template, as `yantra workload` would write it, and goes to its cluster
 as any workload does. So algorithms, chunks and speeds are those of the cluster.
@@ -33,19 +33,25 @@ def all_reduce_on(
     """
     if ranks is None:
         ranks = _ranks_of(cluster, settings or {})
-    trace = TraceBuilder()
-    trace.collective(CollectiveType.ALL_REDUCE, size_bytes, name="all-reduce", group="all")
-    workload = Workload(
-        grids=[Grid(_GRID, views={"all": [("rank", ranks)]})],
-        groups={"all": Group("all", ("rank",), grid=_GRID)},
-        classes=[RankClass(_GRID, {}, "all_reduce")],
-        templates={"all_reduce": trace.build()},
-    )
+    workload = of_all_ranks(CollectiveType.ALL_REDUCE, size_bytes, ranks)
     with TemporaryDirectory() as folder:
         file = paths.join(folder, "all_reduce.yw")
         workload.save(file)
         scenario = on_cluster(file, cluster, settings=settings)
     return scenario.replace(workload=Templates(workload=workload))
+
+
+def of_all_ranks(kind: CollectiveType, size_bytes: int, ranks: int) -> Workload:
+    """Return one collective of all ranks; `size_bytes` is what a trace says of it."""
+    name = kind.name.lower()
+    trace = TraceBuilder()
+    trace.collective(kind, size_bytes, name=name.replace("_", "-"), group="all")
+    return Workload(
+        grids=[Grid(_GRID, views={"all": [("rank", ranks)]})],
+        groups={"all": Group("all", ("rank",), grid=_GRID)},
+        classes=[RankClass(_GRID, {}, name)],
+        templates={name: trace.build()},
+    )
 
 
 def _ranks_of(cluster: str, settings: Settings) -> int:

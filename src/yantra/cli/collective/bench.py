@@ -9,6 +9,7 @@ import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import fabrics
+from yantra.cli.fabric_options import SIZE_IS, size_of
 from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ _HEAD = ("fabric", "ranks", "size", "algorithm", "time", "bus bandwidth", "of th
     "--sizes",
     default="64 KiB, 1 MiB, 16 MiB, 256 MiB",
     show_default=True,
-    help="The bytes of a rank: its input, or of an all-gather what it has at last.",
+    help=SIZE_IS,
 )
 @click.option(
     "--algorithms",
@@ -95,7 +96,13 @@ def command(
             find(name, "--algorithms")
     routing = routing or ("ecmp" if network == "packet" else "even_spray")
     routings.find(routing, "--routing")
-    asked = Question(kind, tuple(_sizes(sizes)), names, network, routing)
+    asked = Question(
+        kind,
+        tuple(size_of(part, "--sizes") for part in _split(sizes, "--sizes")),
+        names,
+        network,
+        routing,
+    )
     found = [shown(name, parsed(settings)) for name in fabric]
     with progress("runs", counted=True) as report:
         rows = list(bench(found, asked, report))
@@ -112,15 +119,6 @@ def _split(text: str, where: str) -> list[str]:
     if not all(parts):
         raise click.UsageError(f"{where}: expected values with commas between them, got {text!r}")
     return parts
-
-
-def _sizes(text: str) -> list[int]:
-    from yantra.base.units import parse
-
-    sizes = [int(parse(part, "size", "B", "--sizes")) for part in _split(text, "--sizes")]
-    if min(sizes) < 1:
-        raise click.UsageError(f"--sizes must be at least 1 B each, got {text}")
-    return sizes
 
 
 def _forms(rows: list[Row]) -> list[dict[str, object]]:

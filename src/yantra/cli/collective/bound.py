@@ -7,7 +7,12 @@ import sys
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
-from yantra.cli.complete import fabrics
+from yantra.cli.fabric_options import (
+    fabric_argument,
+    set_option,
+    size_of,
+    size_option,
+)
 from yantra.cli.plugin_option import option as plugin_option
 
 
@@ -21,29 +26,20 @@ from yantra.cli.plugin_option import option as plugin_option
     epilog="Bounds are of bandwidth: latency is 0. An all-reduce is one of ranks, without switches "
     "that reduce or multicast. A broadcast is from rank 0.",
 )
-@click.argument("fabric", metavar="KIND|FILE", shell_complete=fabrics)
-@click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set an option of the kind."
-)
-@click.option(
-    "--size",
-    default="1 GiB",
-    show_default=True,
-    help="The bytes of a rank: its input, or of an all-gather what it has at last.",
-)
+@fabric_argument
+@set_option
+@size_option
 @plugin_option
 @json_option()
 def command(fabric: str, settings: tuple[str, ...], size: str, as_json: bool) -> None:
     """Show how fast collectives can be at best on the fabric KIND, or on the graph in FILE."""
     from yantra.base.text import table
-    from yantra.base.units import format_bandwidth, format_time, parse
+    from yantra.base.units import format_bandwidth, format_time
     from yantra.fabric.graphs.cut_bounds import cut_bounds
     from yantra.fabric.graphs.describe import shown
     from yantra.scenario.settings import parsed
 
-    size_bytes = int(parse(size, "size", "B", "--size"))
-    if size_bytes < 1:
-        raise click.UsageError(f"--size must be at least 1 B, got {size}")
+    size_bytes = size_of(size)
     graph = shown(fabric, parsed(settings)).graph
     found = cut_bounds(graph, fabric, size_bytes)
     if as_json:

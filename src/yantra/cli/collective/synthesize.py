@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
-from yantra.cli.complete import fabrics
+from yantra.cli.fabric_options import (
+    fabric_argument,
+    set_option,
+    size_of,
+    size_option,
+)
 from yantra.cli.plugin_option import option as plugin_option
 
 if TYPE_CHECKING:
@@ -28,10 +33,8 @@ _HEAD = ("method", "chunks of a rank", "messages", "time", "of the bound")
     epilog="Times are of links alone: latency and bytes over the rate, no hand-overs. The bound "
     "has no latency. Run the traces on a network to see what a collective takes there.",
 )
-@click.argument("fabric", metavar="KIND|FILE", shell_complete=fabrics)
-@click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set an option of the kind."
-)
+@fabric_argument
+@set_option
 @click.option(
     "--collective",
     type=click.Choice(["all_reduce", "all_gather", "reduce_scatter"]),
@@ -39,12 +42,7 @@ _HEAD = ("method", "chunks of a rank", "messages", "time", "of the bound")
     show_default=True,
     help="What to make.",
 )
-@click.option(
-    "--size",
-    default="1 GiB",
-    show_default=True,
-    help="The bytes of a rank: its input, or of an all-gather what it has at last.",
-)
+@size_option
 @click.option(
     "--method",
     type=click.Choice(["best", "tacos", "trees"]),
@@ -97,16 +95,13 @@ def command(
 
     The traces run in a scenario as `all_reduce: {custom: "PREFIX.{position}.et"}`.
     """
-    from yantra.base.units import parse
     from yantra.cli.progress import progress
     from yantra.collectives.schedule import Kind
     from yantra.fabric.graphs.describe import shown
     from yantra.fabric.graphs.synthesis import Asked, synthesize
     from yantra.scenario.settings import parsed
 
-    size_bytes = int(parse(size, "size", "B", "--size"))
-    if size_bytes < 1:
-        raise click.UsageError(f"--size must be at least 1 B, got {size}")
+    size_bytes = size_of(size)
     asked = Asked(Kind(collective), size_bytes, method, chunks, tries, seed)
     graph = shown(fabric, parsed(settings)).graph
     with progress("tries", counted=True) as report:

@@ -7,7 +7,7 @@ import sys
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
-from yantra.cli.complete import fabrics
+from yantra.cli.fabric_options import fabric_argument, set_option
 from yantra.cli.plugin_option import option as plugin_option
 
 
@@ -25,10 +25,8 @@ from yantra.cli.plugin_option import option as plugin_option
     epilog="Without --set it is the example of the kind. Else options that are not set and have no "
     "default are those of the example, and are named.",
 )
-@click.argument("fabric", metavar="KIND|FILE", shell_complete=fabrics)
-@click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set an option of the kind."
-)
+@fabric_argument
+@set_option
 @click.option(
     "--price",
     "prices",

@@ -11,10 +11,8 @@ broadcast and reduce.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from yantra.collectives.algorithm import CollectiveAlgorithm
-from yantra.collectives.schedule import Kind, Move, Round, Schedule
+from yantra.collectives.schedule import Kind, Move, Round, Schedule, doublings
 
 
 class BinomialTree(CollectiveAlgorithm):
@@ -25,7 +23,7 @@ class BinomialTree(CollectiveAlgorithm):
     def schedule(self, kind: Kind, n: int) -> Schedule:
         self.require(kind, n)
         per_position = kind in (Kind.GATHER, Kind.SCATTER)
-        up = [_round(n, bit, per_position) for bit in _bits(n)]
+        up = [_round(n, bit, per_position) for bit in doublings(n)]
         if kind in (Kind.REDUCE, Kind.BARRIER):
             up = [Round(tuple(move._replace(reduce=True) for move in r.moves)) for r in up]
         down = [
@@ -34,10 +32,6 @@ class BinomialTree(CollectiveAlgorithm):
         ]
         rounds = {Kind.BROADCAST: down, Kind.SCATTER: down, Kind.BARRIER: up + down}.get(kind, up)
         return Schedule(kind, n, n if per_position else 1, tuple(rounds), lockstep=False)
-
-
-def _bits(n: int) -> Sequence[int]:
-    return [1 << k for k in range((n - 1).bit_length())]
 
 
 def _round(n: int, bit: int, per_position: bool) -> Round:

@@ -10,7 +10,7 @@ in multiport message-passing systems", IEEE TPDS 8 (1997).
 from __future__ import annotations
 
 from yantra.collectives.algorithm import CollectiveAlgorithm
-from yantra.collectives.schedule import Kind, Move, Round, Schedule
+from yantra.collectives.schedule import Kind, Move, Round, Schedule, doublings
 
 
 class Bruck(CollectiveAlgorithm):
@@ -20,8 +20,7 @@ class Bruck(CollectiveAlgorithm):
 
     def schedule(self, kind: Kind, n: int) -> Schedule:
         self.require(kind, n)
-        steps = (1 << bit for bit in range((n - 1).bit_length()))
-        return Schedule(kind, n, n * n, tuple(_round(n, step) for step in steps))
+        return Schedule(kind, n, n * n, tuple(_round(n, step) for step in doublings(n)))
 
 
 def _round(n: int, step: int) -> Round:

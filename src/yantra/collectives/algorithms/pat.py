@@ -14,7 +14,7 @@ Source: Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operati
 from __future__ import annotations
 
 from yantra.collectives.algorithm import CollectiveAlgorithm
-from yantra.collectives.schedule import Kind, Move, Round, Schedule
+from yantra.collectives.schedule import Kind, Move, Round, Schedule, doublings
 
 
 class Pat(CollectiveAlgorithm):
@@ -24,7 +24,7 @@ class Pat(CollectiveAlgorithm):
 
     def schedule(self, kind: Kind, n: int) -> Schedule:
         self.require(kind, n)
-        steps = [1 << bit for bit in range((n - 1).bit_length())]
+        steps = doublings(n)
         scatter = [_gathers(n, step) for step in steps]
         spread = [_spreads(n, step) for step in reversed(steps)]
         rounds = {

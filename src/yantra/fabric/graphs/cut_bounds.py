@@ -57,6 +57,15 @@ def bounded_fabric(graph: Graph, where: str) -> Fabric:
     return fabric
 
 
+def least_ns_per_byte(kind: Kind, fabric: Fabric) -> Fraction:
+    """Return the bound per byte of a rank's input, or of what it has after an all-gather."""
+    return _of_size(kind, fabric.ranks, bound(kind, fabric))
+
+
+def _of_size(kind: Kind, ranks: int, found: Bound) -> Fraction:
+    return found.ns_per_byte / (ranks if kind is Kind.ALL_GATHER else 1)
+
+
 def _fabric(graph: Graph) -> Fabric:
     columns = (graph.links.start, graph.links.end, graph.links.bytes_per_ns)
     rows = zip(*(column.tolist() for column in columns), strict=True)
@@ -66,8 +75,7 @@ def _fabric(graph: Graph) -> Fabric:
 
 def _row(graph: Graph, kind: Kind, found: Bound, size_bytes: int) -> CutBound:
     n = graph.ranks
-    data = Fraction(size_bytes, n if kind is Kind.ALL_GATHER else 1)
-    time = found.ns_per_byte * data
+    time = _of_size(kind, n, found) * size_bytes
     share = {Kind.ALL_REDUCE: Fraction(2 * (n - 1), n), Kind.BROADCAST: Fraction(1)}
     bus = share.get(kind, Fraction(n - 1, n)) * size_bytes / time
     return CutBound(str(kind), float(time), float(bus), _because_of(graph, found))

@@ -7,17 +7,16 @@ of the bound compares schedules; a run on a network says what one takes there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from math import gcd
 from typing import NamedTuple
 
 from yantra.base.errors import UnsupportedError
 from yantra.collectives.schedule import Kind
 from yantra.collectives.synthesis import tacos, trees
-from yantra.collectives.synthesis.bound import Fabric, bound
+from yantra.collectives.synthesis.bound import Fabric
 from yantra.collectives.synthesis.rank_graph import RankGraph, rank_graph
 from yantra.collectives.synthesis.transfers import Plan
-from yantra.fabric.graphs.cut_bounds import bounded_fabric
+from yantra.fabric.graphs.cut_bounds import bounded_fabric, least_ns_per_byte
 from yantra.fabric.graphs.graph import Graph
 
 KINDS = (Kind.ALL_REDUCE, Kind.ALL_GATHER, Kind.REDUCE_SCATTER)
@@ -74,8 +73,7 @@ def synthesize(
         raise UnsupportedError(f"no {asked.kind} is synthesised; expected one of {kinds}")
     fabric = bounded_fabric(graph, where)
     latencies = tuple(graph.links.latency_ns.tolist())
-    data = Fraction(asked.size_bytes, graph.ranks if asked.kind is Kind.ALL_GATHER else 1)
-    least = float(bound(asked.kind, fabric).ns_per_byte * data)
+    least = float(least_ns_per_byte(asked.kind, fabric) * asked.size_bytes)
     plans = sorted(_plans(fabric, latencies, asked, progress), key=lambda plan: plan.time_ns)
     rows = (Found(plan, plan.blocks // plan.ranks, least / plan.time_ns) for plan in plans)
     return Synthesis(tuple(rows), least)
