@@ -6,7 +6,6 @@ step of the critical path if all messages take the same time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -29,13 +28,13 @@ class Rounds(NamedTuple):
     members: tuple[str, ...]
     rounds: tuple[tuple[Message, ...], ...]
 
-    def sent(self, position: int) -> Fraction:
-        """Return what a position sends, in shares of the data."""
-        return sum((each.share for each in self._all() if each.src == position), Fraction(0))
-
-    def _all(self) -> Iterator[Message]:
+    def sent(self) -> list[Fraction]:
+        """Return what each member sends, in shares of the data."""
+        sums = [Fraction(0)] * len(self.members)
         for round_ in self.rounds:
-            yield from round_
+            for each in round_:
+                sums[each.src] += each.share
+        return sums
 
 
 def of_schedule(schedule: Schedule) -> Rounds:
@@ -64,9 +63,7 @@ def of_program(proof: Proof) -> Rounds:
         )
         if event not in receiver:
             continue
-        receive = order.events[receiver[event]]
-        # A step that receives and sends on does both at once; what it sends is a round later.
-        at = level[event]
+        receive, at = order.events[receiver[event]], level[event]
         share = Fraction(order.events[event].step.chunks, proof.chunks)
         while len(rounds) <= at:
             rounds.append([])

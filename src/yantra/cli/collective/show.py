@@ -63,7 +63,7 @@ def command(algorithm: str, ranks: int, collective: str, svg: str | None, as_jso
             {
                 "title": title,
                 "members": list(rounds.members),
-                "sent": [float(rounds.sent(at)) for at in range(len(rounds.members))],
+                "sent": [float(share) for share in rounds.sent()],
                 "rounds": [[_form(each) for each in round_] for round_ in rounds.rounds],
             }
         )
@@ -108,7 +108,7 @@ def _print(title: str, rounds: Rounds) -> None:
     from yantra.base.text import count, table
 
     messages = sum(len(round_) for round_ in rounds.rounds)
-    sent = [rounds.sent(at) for at in range(len(rounds.members))]
+    sent = rounds.sent()
     least, most = f"{float(min(sent)):.4g}", f"{float(max(sent)):.4g}"
     often = most if least == most else f"{least} to {most}"
     sys.stdout.write(
