@@ -1,0 +1,1 @@
+"""Random jobs on ASTRA-sim's own binaries and on Yantra: every tick must be the same."""
