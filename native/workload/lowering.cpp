@@ -123,7 +123,11 @@ std::shared_ptr<const Job> lower(std::shared_ptr<const Graph> graph, const Lower
     }
     u64 busy_ticks = 0;
     for (; reader.node < graph->size(); ++reader.node) {
+        const std::size_t found = problems.size();
         job->ops.push_back(lower_node(reader));
+        if (problems.size() > found) {
+            continue;  // what is wrong with it has been said, and its duration means nothing
+        }
         if (__builtin_add_overflow(busy_ticks, job->ops.back().busy_ticks, &busy_ticks) ||
             busy_ticks > latest_tick) {
             reader.fail("with it, the rank computes for longer than the " +

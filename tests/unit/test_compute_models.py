@@ -204,6 +204,19 @@ def test_a_scenario_file_chooses_a_model_and_its_options() -> None:
         assert said in str(error.value)
 
 
+def test_a_kernel_without_operations_is_wrong_once() -> None:
+    """Its duration means nothing, so nothing is said of how long the rank computes."""
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        trace.compute("lonely", duration_micros=3)
+
+    roofline = ScenarioDevice(peak_flops=PEAK, memory_bytes_per_s=BANDWIDTH, compute="roofline")
+    with pytest.raises(TraceError) as error:
+        compile(scenario(PAIR, write, device=roofline))
+    assert "attribute 'num_ops' is missing" in str(error.value)
+    assert "longer" not in str(error.value)
+
+
 def test_a_kernel_without_what_the_model_needs_is_named(told: type[Told]) -> None:
     def write(trace: TraceBuilder, rank: int) -> None:
         trace.compute("lonely", duration_micros=3)
