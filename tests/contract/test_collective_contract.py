@@ -35,6 +35,11 @@ def test_law(law: Law, name: str, kind: Kind, n: int) -> None:
     assert law(find(name), kind, n) is None
 
 
+def _local(n: int) -> int:
+    """The divisor of n next to its square root, from below."""
+    return max(g for g in range(1, n + 1) if n % g == 0 and g * g <= n)
+
+
 # Bytes each position sends, as a fraction of the data (of one shard, for an all_gather).
 SENT_PER_POSITION = {
     ("ring", Kind.ALL_REDUCE): lambda n: Fraction(2 * (n - 1), n),
@@ -52,6 +57,7 @@ SENT_PER_POSITION = {
     ("pat", Kind.REDUCE_SCATTER): lambda n: Fraction(n - 1, n),
     ("pat", Kind.ALL_GATHER): lambda n: Fraction(n - 1),
     ("pairwise", Kind.ALL_TO_ALL): lambda n: Fraction(n - 1, n),
+    ("two_level", Kind.ALL_TO_ALL): lambda n: 2 - Fraction(1, _local(n)) - Fraction(_local(n), n),
     ("bruck", Kind.ALL_TO_ALL): lambda n: Fraction(sum(way.bit_count() for way in range(n)), n),
 }
 

@@ -23,8 +23,9 @@ def find(name: Named, where: str | None = None) -> CollectiveAlgorithm:
     base, digits = algorithms.split(name)
     if not digits:
         return algorithms.get(base, where)()
-    window = window_of(name, base, digits, where or algorithms.kind)
     algorithm = algorithms.get(base, where)
+    words = (algorithm.number_is, algorithm.without_number)
+    window = window_of(name, base, digits, where or algorithms.kind, words)
     if not algorithm.windowed:
         raise ConfigError(
             where or algorithms.kind, f"'{base}' takes no window; expected '{base}', got '{name}'"

@@ -23,12 +23,15 @@ class CollectiveAlgorithm(ABC):
     """One collective algorithm over the positions 0..n-1 of a group.
 
     `kinds` are the collectives it performs. `window` bounds the messages a position has under way;
-    only algorithms with `windowed` take one, and None leaves it to them. `in_astra_sim` says that
-    it has faithful programs.
+    only algorithms with `windowed` take one, and None leaves it to them. Where the number counts
+    something else, `number_is` says what, and `without_number` what it is if it is not given.
+    `in_astra_sim` says that it has faithful programs.
     """
 
     kinds: ClassVar[frozenset[Kind]]
     windowed: ClassVar[bool] = False
+    number_is: ClassVar[str] = "messages"
+    without_number: ClassVar[str] = "no limit"
     in_astra_sim: ClassVar[bool] = False
 
     def __init__(self, window: int | None = None) -> None:

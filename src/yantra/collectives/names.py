@@ -63,12 +63,22 @@ def split_window(text: str, where: str) -> tuple[str, int | None]:
     return name, window_of(text, name, digits, where)
 
 
-def window_of(text: str, name: str, digits: str, where: str) -> int:
-    """Return the window that the digits behind a name give, or raise ConfigError at `where`."""
+def window_of(
+    text: str,
+    name: str,
+    digits: str,
+    where: str,
+    words: tuple[str, str] = ("messages", "no limit"),
+) -> int:
+    """Return the window that the digits behind a name give, or raise ConfigError at `where`.
+
+    `words` are what they count, and what holds without them.
+    """
+    counted, otherwise = words
     if not digits.isdecimal() or len(digits) > _LONGEST_WINDOW or int(digits) == 0:
         raise ConfigError(
             where,
-            f"'{text}' has an impossible window; expected 1 to {'9' * _LONGEST_WINDOW} messages, "
-            f"got {digits}; write '{name}' for no limit",
+            f"'{text}' has an impossible window; expected 1 to {'9' * _LONGEST_WINDOW} {counted}, "
+            f"got {digits}; write '{name}' for {otherwise}",
         )
     return int(digits)
