@@ -1,0 +1,118 @@
+"""deepep: all-to-alls of experts as DeepEP's dispatch and combine, from measured kernels.
+
+    selection: {kind: deepep, options: {gpu: h100_sxm, hidden: 7168, top_k: 8, experts: 256,
+      sms: 20, others: {kind: measured, options: {system: h100, adapter: 48.5 GB/s}}}}
+
+A token goes once to each node that has one of its experts, in FP8, and what comes back is in 16
+bits (`yantra.collectives.deepep`). A trace states all copies of all tokens in 16 bits, and not
+whether it is dispatch or combine: each takes half of the time of the pair, so a step is as long as
+with both told apart, unless it overlaps one and not the other. Skew is in the size that the trace
+states, which is that of the busiest rank. A group of more than one node has the `adapter` of each
+rank between them. Other collectives are chosen by `others`, or keep the scenario's algorithms.
+
+Trade-off: as with `measured`, a collective is one phase without messages, which shares no link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from yantra.base.errors import ConfigError
+from yantra.base.fields import Choice as Name
+from yantra.base.fields import PluginChoice, Quantity, Section, Text, Whole
+from yantra.base.records import Record
+from yantra.collectives.deepep.constants import LINKS, fit_of
+from yantra.collectives.deepep.law import DIRECTIONS, Kernels, exchange, time_us
+from yantra.collectives.selection import FIELD, selection_of
+from yantra.collectives.selection.selection import Choice, Group, Selection, Timed
+
+_SIZES = tuple(sorted({round(2 ** (k / 2)) for k in range(12, 88)}))  # 64 B to 8 TiB
+_ROW = 2  # bytes of an element in a trace
+Dtype = Literal["fp8", "bf16"]
+
+
+class Options(Record):
+    """The options of `deepep`; `adapter_bytes_per_ns` is a rank's bandwidth to other nodes."""
+
+    gpu: str
+    hidden: int
+    top_k: int
+    experts: int
+    kernels: Kernels = "normal"
+    sms: int = 20
+    dispatch: Dtype = "fp8"
+    combine: Dtype = "bf16"
+    nodes: int = 0
+    ranks: int = 0
+    adapter_bytes_per_ns: float = 50.0
+    others: PluginChoice | None = None
+
+
+class DeepEP(Selection):
+    """All-to-alls as DeepEP was measured to take them."""
+
+    options = Section(
+        Options,
+        {
+            "gpu": ("gpu", Text(), "whose kernels were measured: h100_sxm, h200_sxm, b200_sxm, "
+                    "gb200, gb300"),
+            "hidden": ("hidden", Whole(at_least=1), "elements of a token"),
+            "top_k": ("top_k", Whole(at_least=1), "experts of a token"),
+            "experts": ("experts", Whole(at_least=1), "experts of all ranks together"),
+            "kernels": ("kernels", Name(Kernels), "normal, elastic (the second version), or of "
+                        "low latency, which send a token to each of its experts"),
+            "sms": ("sms", Whole(at_least=1), "that the kernels run on; not of low latency"),
+            "dispatch": ("dispatch", Name(Dtype), "in which tokens go to the experts"),
+            "combine": ("combine", Name(Dtype), "in which results come back"),
+            "nodes": ("nodes", Whole(at_least=0), "that routing is limited to; 0: any number"),
+            "ranks": ("ranks", Whole(at_least=0), "of the groups whose all-to-alls are those of "
+                      "experts; 0: any"),
+            "adapter": (
+                "adapter_bytes_per_ns",
+                Quantity("bandwidth", "GB/s", above=0),
+                "of a rank to other nodes",
+            ),
+            "others": ("others", FIELD, "the selection of all other collectives"),
+        },
+    )  # fmt: skip
+
+    def choices(self, kind: str, group: Group) -> Sequence[Choice]:
+        """Return half of the time of a pair for an all-to-all; for others what `others` choose."""
+        given: Options = self.given
+        _check(given)
+        if kind != "all_to_all" or given.ranks not in (0, group.ranks):
+            return [] if given.others is None else selection_of(given.others).choices(kind, group)
+        if group.ranks < 2:
+            return []
+        local = max(1, min(group.local, group.ranks))
+        sizes = np.array(_SIZES, np.float64)
+        of = exchange(
+            tokens=sizes / (_ROW * given.hidden * given.top_k),
+            hidden=given.hidden, top_k=given.top_k, experts=given.experts, ranks=group.ranks,
+            local=local, sms=given.sms, link=LINKS[given.gpu], adapter=given.adapter_bytes_per_ns,
+            limit=given.nodes,
+        )  # fmt: skip
+        pair = sum(
+            time_us(fit_of(given.gpu, given.kernels, one).constants, of, getattr(given, one),
+                    given.kernels)
+            for one in DIRECTIONS
+        )  # fmt: skip
+        points = zip(_SIZES, np.asarray(pair) * 500.0, strict=True)
+        basis = f"dispatch and combine of DeepEP ({given.kernels}) measured on {given.gpu}"
+        if group.ranks > local:
+            basis += ", over nodes from kernels of low latency"
+        return [Choice(0, Timed(tuple((size, float(ns)) for size, ns in points), basis))]
+
+
+def _check(given: Options) -> None:
+    where = "collectives.selection.options"
+    fit_of(given.gpu, given.kernels, "dispatch", f"{where}.gpu")
+    if given.top_k > given.experts:
+        problem = f"expected at most the {given.experts} experts there are, got {given.top_k}"
+        raise ConfigError(f"{where}.top_k", problem)
+
+
+PLUGIN = DeepEP
