@@ -86,6 +86,10 @@ void register_settings(nb::module_& module) {
         .value("NOTHING", packet::Look::nothing)
         .value("SAMPLES", packet::Look::samples)
         .value("CHANGES", packet::Look::changes);
+    Choices<packet::Recovery>(module, "PacketRecovery")
+        .value("GO_BACK_N", packet::Recovery::go_back_n)
+        .value("SELECTIVE_REPEAT", packet::Recovery::selective_repeat)
+        .value("DUPLICATE_ACKS", packet::Recovery::duplicate_acks);
     nb::class_<packet::MarkLimits>(module, "MarkLimits")
         .def(nb::init<double, double, double, double>(), nb::kw_only(), "gbps"_a, "kmin_bytes"_a, "kmax_bytes"_a,
              "pmax"_a);
@@ -101,6 +105,8 @@ void register_settings(nb::module_& module) {
         .def_rw("one_window", &packet::Settings::one_window)
         .def_rw("paces_at_rate", &packet::Settings::paces_at_rate)
         .def_rw("acks_first", &packet::Settings::acks_first)
+        .def_rw("recovery", &packet::Settings::recovery)
+        .def_rw("reordering", &packet::Settings::reordering)
         .def_rw("buffer_bytes", &packet::Settings::buffer_bytes)
         .def_rw("pauses", &packet::Settings::pauses)
         .def_rw("marks", &packet::Settings::marks)
@@ -118,7 +124,8 @@ void register_schemes(nb::module_& module) {
         .def_ro("unit", &packet::SchemeOption::unit)
         .def_ro("fallback", &packet::SchemeOption::fallback)
         .def_ro("least", &packet::SchemeOption::least)
-        .def_ro("help", &packet::SchemeOption::help);
+        .def_ro("help", &packet::SchemeOption::help)
+        .def_ro("choices", &packet::SchemeOption::choices);
     nb::class_<packet::Scheme>(module, "Scheme")
         .def_ro("name", &packet::Scheme::name)
         .def_ro("help", &packet::Scheme::help)

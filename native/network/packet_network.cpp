@@ -46,6 +46,13 @@ bool is_own(const std::string& name) {
     return std::find(own_options.begin(), own_options.end(), name) != own_options.end();
 }
 
+// An option whose values have names.
+bool is_choice(const std::string& name) {
+    const std::vector<packet::SchemeOption>& all = packet::network_options();
+    return std::any_of(all.begin(), all.end(),
+                       [&name](const auto& option) { return option.name == name && !option.choices.empty(); });
+}
+
 // Option 0 of `preset` and `congestion_control` leaves it to the other.
 packet::Settings settings_of(const std::map<std::string, double>& options, double host_gbps) {
     const auto number = [&options](const char* name) {
@@ -61,8 +68,13 @@ packet::Settings settings_of(const std::map<std::string, double>& options, doubl
                                                : "static_window";
     std::map<std::string, double> changed;
     for (const auto& [option, value] : options) {
-        if (!is_own(option)) {
+        if (is_own(option)) {
+            continue;
+        }
+        if (!is_choice(option)) {
             changed[option] = value;
+        } else if (value > 0.0) {   // 0 leaves it to the preset
+            changed[option] = value - 1.0;
         }
     }
     for (const char* option : {"payload", "buffer"}) {
@@ -350,6 +362,11 @@ NetworkOption change_of(const packet::SchemeOption& option, const std::string& o
     constexpr double not_given = std::numeric_limits<double>::quiet_NaN();
     std::string help = option.help.substr(0, option.help.find_last_not_of('.') + 1);
     help[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(help[0])));
+    std::vector<std::string> choices = option.choices;
+    if (!choices.empty()) {
+        choices.insert(choices.begin(), "of_preset");
+        return {option.name, "", 0.0, 0.0, of.empty() ? help : of + ": " + help, choices};
+    }
     const bool by_rate = option.name == "kmin" || option.name == "kmax" || option.name == "pmax";
     return {option.name, option.unit, not_given, option.least, of.empty() ? help : of + ": " + help, {}, by_rate};
 }

@@ -698,6 +698,13 @@ class PacketLook(enum.Enum):
 
     CHANGES = 2
 
+class PacketRecovery(enum.Enum):
+    GO_BACK_N = 0
+
+    SELECTIVE_REPEAT = 1
+
+    DUPLICATE_ACKS = 2
+
 class MarkLimits:
     def __init__(
         self, *, gbps: float, kmin_bytes: float, kmax_bytes: float, pmax: float
@@ -746,6 +753,14 @@ class PacketSettings:
     @acks_first.setter
     def acks_first(self, arg: bool, /) -> None: ...
     @property
+    def recovery(self) -> PacketRecovery: ...
+    @recovery.setter
+    def recovery(self, arg: PacketRecovery, /) -> None: ...
+    @property
+    def reordering(self) -> int: ...
+    @reordering.setter
+    def reordering(self, arg: int, /) -> None: ...
+    @property
     def buffer_bytes(self) -> int: ...
     @buffer_bytes.setter
     def buffer_bytes(self, arg: int, /) -> None: ...
@@ -793,6 +808,8 @@ class SchemeOption:
     def least(self) -> float: ...
     @property
     def help(self) -> str: ...
+    @property
+    def choices(self) -> list[str]: ...
 
 class Scheme:
     @property

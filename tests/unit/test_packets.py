@@ -420,3 +420,81 @@ def test_a_higher_target_leaves_a_longer_queue() -> None:
         for target in (8_000.0, 16_000.0, 32_000.0)
     ]
     assert queues[0] < queues[1] < queues[2]
+
+
+def _lossy(scheme: str, senders: int = 8, size: int = 1_000_000, **options: float) -> Any:
+    """Run flows to one port of a switch with 200 kB and no pauses."""
+    return _to_one(senders, scheme, size, pauses=0.0, buffer=200_000.0, **options)
+
+
+RECOVERIES = [
+    ("static_window", {"recovery": 0.0}),
+    ("static_window", {"recovery": 1.0}),
+    ("static_window", {"recovery": 1.0, "reordering": 3.0}),
+    ("hpcc95", {"recovery": 1.0}),
+    ("swift", {"recovery": 1.0}),
+    ("newreno", {}),
+    ("cubic", {}),
+]
+
+
+@pytest.mark.parametrize(("scheme", "options"), RECOVERIES)
+def test_every_byte_arrives_whatever_is_lost(scheme: str, options: dict[str, float]) -> None:
+    run = _lossy(scheme, **options)
+    assert run.stuck is None
+    assert run.totals.drops > 0
+    assert np.isfinite(np.asarray(run.completed_ns)).all()
+    # What was sent and not dropped was received, and of each packet at least one.
+    received = run.totals.data_packets - 8 * 1000 - run.totals.drops
+    assert run.totals.data_packets - run.totals.drops >= 2 * 8 * 1000
+    assert received >= 8 * 1000
+
+
+def test_selective_repeat_sends_again_what_was_lost_and_nothing_else() -> None:
+    run = _lossy("static_window", recovery=1.0)
+    messages = run.seen().messages()
+    resent = int(np.asarray(messages.resent_bytes).sum())
+    assert resent == run.totals.drops * 1000
+    assert run.totals.data_packets == 2 * 8 * 1000 + run.totals.drops
+    again = _lossy("static_window", recovery=0.0)
+    assert again.totals.data_packets > 1.2 * run.totals.data_packets
+
+
+def test_selective_repeat_changes_nothing_where_nothing_is_lost() -> None:
+    one, other = (
+        _line([1_000_000], 2, 12.5, 1000.0, recovery=recovery)
+        for recovery in (_core.PacketRecovery.GO_BACK_N, _core.PacketRecovery.SELECTIVE_REPEAT)
+    )
+    assert one.end_ns[0] == other.end_ns[0]
+    assert one.completed_ns[0] == other.completed_ns[0]
+
+
+@pytest.mark.parametrize("scheme", ["newreno", "cubic"])
+def test_tcp_asks_for_a_connection_and_then_begins_slowly(scheme: str) -> None:
+    """Two links of 1 us at 100 Gb/s: a round trip, then one packet behind the other."""
+    run = _line([1_000], 1, 12.5, 1000.0, **_settings_of(scheme))
+    there, back = 2 * 1000 + 2 * 54 / 12.5, 2 * 1000 + 2 * 52 / 12.5
+    assert run.end_ns[0] == pytest.approx(there + back + 2 * 1000 + 2 * 1054 / 12.5, abs=0.01)
+    # 31 packets at such a round trip are windows of 10, 20 and 1: two round trips more than one.
+    rtt = there + back + 2 * 1000 / 12.5
+    longer = _line([31_000], 1, 12.5, 1000.0, **_settings_of(scheme))
+    assert longer.end_ns[0] - run.end_ns[0] == pytest.approx(2 * rtt, rel=0.1)
+
+
+def _settings_of(preset: str) -> dict[str, Any]:
+    made = _core.packet_settings(preset, 100.0)
+    names = ("congestion_control", "options", "has_window", "pauses", "recovery")
+    return {name: getattr(made, name) for name in names}
+
+
+@pytest.mark.parametrize("scheme", ["newreno", "cubic"])
+@pytest.mark.parametrize("senders", [4, 16])
+def test_tcp_shares_a_port_fairly_and_fills_it(scheme: str, senders: int) -> None:
+    """By Jain's index of their mean rates; slow start and a silence or two are what it loses."""
+    size = 60_000_000 // senders
+    run = _to_one(senders, scheme, size, buffer=400_000.0, least_silence=200_000.0)
+    ends = np.asarray(run.end_ns)
+    rates = size / ends
+    assert rates.sum() ** 2 / (senders * (rates**2).sum()) > 0.9
+    assert ends.max() < 1.3 * senders * size * 1.054 / 12.5
+    assert run.totals.drops > 0

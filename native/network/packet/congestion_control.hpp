@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,9 @@ public:
     virtual void begin(u32 sender) = 0;
     virtual void acknowledged(u32 sender, const Feedback& feedback) = 0;
     virtual void timer(u32 /*sender*/, u32 /*own*/) {}
-    // Its silence was taken for a loss, and it goes back to the last byte that was acknowledged.
+    // It is connected; asking took a round trip of so many ticks.
+    virtual void opened(u32 /*sender*/, u64 /*round_trip*/) {}
+    // Its silence is taken for a loss; what is under way is sent again next.
     virtual void timed_out(u32 /*sender*/) {}
     virtual void end(u32 /*sender*/) {}
     // The receiver of a marked packet: whether its ACK says so now.
@@ -45,6 +48,7 @@ struct SchemeOption {
     double fallback = 0.0;
     double least = 0.0;
     std::string help;
+    std::vector<std::string> choices = {};   // names of its values 0, 1, ...; empty for a number
 };
 
 struct Scheme {
@@ -56,6 +60,8 @@ struct Scheme {
     TelemetryKind telemetry = TelemetryKind::none;
     bool needs_window = false;
     std::vector<SchemeOption> options;
+    std::optional<Recovery> recovery = {};   // that it goes with; else what the settings say
+    bool connects = false;              // a round trip goes before data
 };
 
 // All schemes, by name.

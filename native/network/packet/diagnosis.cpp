@@ -18,7 +18,8 @@ std::optional<Stuck> Simulator::stuck() const {
     }
     const double patience_ns = std::max(long_ns, settings_.has(Quirk::no_retransmission_timer)
                                                      ? long_ns
-                                                     : 8.0 * settings_.retransmission_ns);
+                                                     : 8.0 * std::max(settings_.retransmission_ns,
+                                                                      senders_.ns(senders_.longest_silence())));
     if (!empty() && senders_.ns(now() - last_progress_) < patience_ns) {
         return std::nullopt;
     }

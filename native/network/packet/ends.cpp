@@ -28,9 +28,8 @@ u32 Simulator::next_packet(u32 number) {
     packet.is_marked = false;
     packet.hops = 0;
     packet.stamp = scheme_->telemetry == TelemetryKind::power ? 0 : now();
-    if (!sender.lost.empty()) {
-        packet.sequence = sender.lost.back();
-        sender.lost.pop_back();
+    if (sender.resends != 0) {
+        packet.sequence = next_lost(sender);
         packet.payload = static_cast<u32>(std::min<u64>(settings_.payload_bytes, sender.size - packet.sequence));
     } else {
         packet.sequence = sender.next;
@@ -50,6 +49,10 @@ void Simulator::receive_data(u32 packet) {
     Sender& to = senders_[of.sender];
     if (to.serial != of.serial || to.has_ended) {
         packets_.give_back(packet);
+        return;
+    }
+    if (to.board != none) {
+        receive_in_any_order(packet);
         return;
     }
     if (of.sequence == to.expected) {
@@ -78,14 +81,16 @@ void Simulator::receive_data(u32 packet) {
 }
 
 // The packet goes back as the answer.
-void Simulator::answer(Sender& to, u32 packet, PacketKind kind) {
+void Simulator::answer(Sender& to, u32 packet, PacketKind kind, u32 beyond) {
     Packet& of = packets_[packet];
     of.kind = kind;
+    of.payload = beyond;
     of.is_marked = control_->tells_mark(of.sender, of.is_marked);
     of.sequence = to.expected;
     of.bytes = ack_bytes_;
     of.route = to.ack_route + 1;
-    ++(kind == PacketKind::ack ? totals_.acks : totals_.nacks);
+    totals_.acks += kind == PacketKind::ack ? 1 : 0;
+    totals_.nacks += kind == PacketKind::nack ? 1 : 0;
     totals_.marked_acks += of.is_marked ? 1 : 0;
     const u32 port = routes_[to.ack_route];
     enqueue(port, packet, is_control(of, true) ? ports_[port].control : ports_[port].waits);
@@ -99,24 +104,40 @@ void Simulator::receive_ack(u32 packet) {
     if (sender.serial != of.serial || sender.has_ended) {
         return;
     }
+    if (of.kind == PacketKind::opened) {
+        go_on(of.sender, of.stamp);
+        return;
+    }
     Feedback feedback;
     feedback.acknowledged = of.sequence;
     feedback.stamp = of.stamp;
     feedback.is_marked = of.is_marked;
     feedback.is_nack = of.kind == PacketKind::nack;
     feedback.hop_count = of.hops;
-    if (of.sequence > sender.acknowledged) {
-        feedback.newly = of.sequence - sender.acknowledged;
+    const u32 port = sender.port;
+    const u64 before = sender.acknowledged;
+    feedback.is_duplicate = of.sequence == before && sender.next > before;
+    if (sender.board != none) [[unlikely]] {
+        feedback.newly = note_answer(sender, of);
+    } else if (of.sequence > before) {
+        feedback.newly = of.sequence - before;
+    }
+    if (of.sequence > before) {
         sender.acknowledged = of.sequence;
         sender.next = std::max(sender.next, sender.acknowledged);
-        last_progress_ = now();
+    }
+    if (feedback.newly > 0) {
+        feedback.is_duplicate = false;
+        sender.heard_at = last_progress_ = now();
+        sender.timeouts = 0;
         drops_at_progress_ = totals_.drops;
     }
-    const u32 port = sender.port;
     if (sender.acknowledged >= sender.size) {
         complete(of.sender);
+    } else if (sender.board != none) [[unlikely]] {
+        feedback.is_nack = find_lost(of.sender);
     }
-    if (feedback.is_nack) {
+    if (feedback.is_nack && sender.board == none) {
         sender.resent += sender.next - sender.acknowledged;
         sender.next = sender.acknowledged;
     }
@@ -143,30 +164,88 @@ void Simulator::complete(u32 number) {
     observer_.completed(sender.flow);
 }
 
-// Silence is counted from a first packet; it doubles with each that was a loss.
+// Silence is counted from a packet that is sent while nothing is under way, and from each progress; it doubles with each
+// that was a loss (RFC 6298, section 5).
 void Simulator::expect_answer(u32 number) {
     Sender& sender = senders_[number];
-    const u64 silence = senders_.ticks(settings_.retransmission_ns) << std::min<u32>(sender.timeouts, 6);
-    sender.acknowledged_before = sender.acknowledged;
-    sender.retransmission = senders_.start_timer(TimerKind::retransmits, number, silence);
+    sender.heard_at = now();
+    sender.retransmission = senders_.start_timer(TimerKind::retransmits, number, senders_.silence_of(sender));
 }
 
 void Simulator::time_out(u32 number) {
     Sender& sender = senders_[number];
     sender.retransmission = none;
-    if (sender.acknowledged > sender.acknowledged_before) {
-        sender.timeouts = 0;
-    } else if (sender.under_way() > 0) {
-        ++sender.timeouts;
-        ++totals_.timeouts;
-        sender.resent += sender.under_way();
-        sender.next = sender.acknowledged;
-        control_->timed_out(number);
-        expect_answer(number);
-        transmit(sender.port);
+    const bool waits = !sender.is_open || sender.next > sender.acknowledged;
+    if (!waits) {
+        return;   // the next packet that is sent counts on
+    }
+    const u64 due = sender.heard_at + senders_.silence_of(sender);
+    if (now() < due) {
+        sender.retransmission = senders_.start_timer(TimerKind::retransmits, number, due - now());
         return;
     }
+    ++sender.timeouts;
+    ++totals_.timeouts;
+    if (!sender.is_open) {
+        connect(number);
+        return;
+    }
+    control_->timed_out(number);
+    if (settings_.recovery == Recovery::selective_repeat) {
+        lose_all(number);
+    } else {
+        sender.resent += sender.under_way();
+        sender.next = sender.acknowledged;
+        sender.resends = 0;
+        if (sender.board != none) {
+            senders_.board(sender).lost.clear();
+        }
+    }
     expect_answer(number);
+    transmit(sender.port);
+}
+
+// A packet without payload goes ahead, and data follows its answer (RFC 9293, section 3.5, without the third packet).
+void Simulator::connect(u32 number) {
+    Sender& sender = senders_[number];
+    sender.is_open = false;
+    const u32 made = packets_.take_as_left();
+    packets_made_ = std::max(packets_made_, made + 1);
+    Packet& packet = packets_[made];
+    packet = Packet{};
+    packet.route = sender.data_route + 1;
+    packet.sender = number;
+    packet.serial = sender.serial;
+    packet.kind = PacketKind::open;
+    packet.bytes = data_header_;
+    packet.stamp = now();
+    expect_answer(number);
+    Port& port = ports_[sender.port];
+    enqueue(sender.port, made, is_control(packet, true) ? port.control : port.waits);
+}
+
+void Simulator::receive_opening(u32 packet) {
+    const Packet& of = packets_[packet];
+    Sender& to = senders_[of.sender];
+    if (to.serial != of.serial || to.has_ended) {
+        packets_.give_back(packet);
+        return;
+    }
+    answer(to, packet, PacketKind::opened);
+}
+
+void Simulator::go_on(u32 number, u64 asked_at) {
+    Sender& sender = senders_[number];
+    if (sender.is_open) {
+        return;   // it asked twice
+    }
+    sender.is_open = true;
+    sender.timeouts = 0;
+    senders_.stop_timer(sender.retransmission);
+    last_progress_ = now();
+    control_->opened(number, now() - asked_at);
+    nics_[ports_[sender.port].nic].add(number);
+    transmit(senders_[number].port);
 }
 
 }  // namespace yantra::packet

@@ -56,6 +56,13 @@ const std::vector<Setter>& setters() {
          [](Settings& to, double value) { each_limit(to, &MarkLimits::kmax_bytes, value); }},
         {{"pmax", "", 0.0, 0.0, "The probability of a mark just below kmax."},
          [](Settings& to, double value) { each_limit(to, &MarkLimits::pmax, value); }},
+        {{"recovery", "", 0.0, 0.0, "How losses are found and sent again; some congestion controls have their own.",
+          {"go_back_n", "selective_repeat"}},
+         [](Settings& to, double value) {
+             to.recovery = value == 0.0 ? Recovery::go_back_n : Recovery::selective_repeat;
+         }},
+        {{"reordering", "", 1.0, 0.0, "With selective repeat: packets beyond a gap that prove a loss; 0: none do."},
+         [](Settings& to, double value) { to.reordering = static_cast<u32>(std::min(value, 1e6)); }},
         {{"retransmission", "ns", 1e6, 1.0, "Silence that is a loss; doubled each time."},
          [](Settings& to, double value) { to.retransmission_ns = value; }},
         {{"pause", "ns", 1e6, 1.0, "After which a pause is looked at again."},
@@ -80,6 +87,9 @@ void check_least(const SchemeOption& option, double value) {
         throw std::invalid_argument(option.name + ": at least " + std::to_string(option.least) +
                                     (option.unit.empty() ? "" : " " + option.unit) + " is expected, not " +
                                     std::to_string(value));
+    }
+    if (!option.choices.empty() && !(value < static_cast<double>(option.choices.size()) && std::floor(value) == value)) {
+        throw std::invalid_argument(option.name + ": one of its names is expected");
     }
 }
 
@@ -170,6 +180,12 @@ void check_scheme(const Settings& settings) {
     }
     if (scheme->needs_window && !settings.has_window) {
         throw std::invalid_argument(scheme->name + " needs a window; leave it on");
+    }
+    if (scheme->recovery ? settings.recovery != *scheme->recovery : settings.recovery == Recovery::duplicate_acks) {
+        throw std::invalid_argument(scheme->name + " finds losses in its own way; leave recovery to it");
+    }
+    if (settings.quirks != 0 && settings.recovery != Recovery::go_back_n) {
+        throw std::invalid_argument("the ns-3 fork knows go_back_n alone; take recovery go_back_n, or the semantics yantra");
     }
 }
 

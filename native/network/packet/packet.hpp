@@ -9,7 +9,8 @@
 
 namespace yantra::packet {
 
-enum class PacketKind : u8 { data, ack, nack, pause, resume };
+// `open` asks for a connection, `opened` is the answer.
+enum class PacketKind : u8 { data, ack, nack, open, opened, pause, resume };
 
 struct Packet {
     u32 next = none;      // of its queue
@@ -18,7 +19,7 @@ struct Packet {
     u32 bytes = 0;        // with headers
     u32 sender = none;
     u32 serial = 0;       // of the sender, as places of senders are used again
-    u32 payload = 0;
+    u32 payload = 0;      // of an ACK: how far the packet that it answers begins beyond `sequence`; none: before it
     PacketKind kind = PacketKind::data;
     bool is_marked = false;   // of an ACK: that its data was
     u16 hops = 0;         // with telemetry

@@ -48,13 +48,22 @@ void use_swift(Settings& to) {
     without_window(to);
 }
 
+// As in Ethernet without pauses; silences as data centres set them.
+void use_tcp(Settings& to, const char* scheme) {
+    constexpr double silence_ns = 5e6;
+    to.congestion_control = scheme;
+    to.options = {{"least_silence", silence_ns}, {"first_silence", silence_ns}};
+    to.has_window = false;
+    to.pauses = false;
+}
+
 void use_hpcc(Settings& to, double gbps, const char* scheme) {
     to.congestion_control = scheme;
     to.options = {{"additive_increase", 10.0 * gbps / base_gbps * megabit}, {"target_utilisation", 0.95}};
     with_variable_window(to);
 }
 
-std::vector<Preset> made_presets() {
+std::vector<Preset> presets_of_dcqcn() {
     return {
         {"dcqcn", "DCQCN as NICs have it, no window",
          [](Settings& to, double gbps) {
@@ -87,6 +96,13 @@ std::vector<Preset> made_presets() {
              use_dcqcn(to, gbps, 1.0, 4.0, 300.0);
              with_variable_window(to);
          }},
+    };
+}
+
+std::vector<Preset> other_presets() {
+    return {
+        {"cubic", "TCP CUBIC over switches that drop, silences of 5 ms",
+         [](Settings& to, double) { use_tcp(to, "cubic"); }},
         {"dctcp", "DCTCP as a rate, marks in one step",
          [](Settings& to, double gbps) {
              to.congestion_control = "dctcp";
@@ -104,6 +120,8 @@ std::vector<Preset> made_presets() {
              use_hpcc(to, gbps, "hpcc_pint");
              to.options["log_base"] = 1.01;
          }},
+        {"newreno", "TCP NewReno over switches that drop, silences of 5 ms",
+         [](Settings& to, double) { use_tcp(to, "newreno"); }},
         {"none", "the rate of the line; only pauses hold it", [](Settings& to, double) { to.has_window = false; }},
         {"static_window", "the rate of the line and a window of one bandwidth-delay product",
          [](Settings&, double) {}},
@@ -125,7 +143,14 @@ std::vector<Preset> made_presets() {
 }  // namespace
 
 const std::vector<Preset>& presets() {
-    static const std::vector<Preset> all = made_presets();
+    static const std::vector<Preset> all = [] {
+        std::vector<Preset> made = presets_of_dcqcn();
+        for (const Preset& preset : other_presets()) {
+            made.push_back(preset);
+        }
+        std::sort(made.begin(), made.end(), [](const Preset& a, const Preset& b) { return a.name < b.name; });
+        return made;
+    }();
     return all;
 }
 
@@ -157,6 +182,9 @@ Settings settings_of(std::string_view preset, double host_gbps, const std::strin
     if (!scheme.empty() && scheme != made.congestion_control) {
         made.congestion_control = scheme;
         made.options.clear();
+    }
+    if (const Scheme* of = find_scheme(made.congestion_control); of != nullptr && of->recovery) {
+        made.recovery = *of->recovery;
     }
     change(made, options);
     return made;

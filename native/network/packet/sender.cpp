@@ -1,7 +1,6 @@
 #include "network/packet/sender.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "network/packet/seen.hpp"
 
@@ -11,19 +10,43 @@ u32 Senders::add() {
     const u32 made = senders_.take_as_left();
     places_ = std::max(places_, std::size_t{made} + 1);
     Sender& sender = senders_[made];
-    std::vector<Stretch> beyond = std::move(sender.beyond);
-    std::vector<u64> lost = std::move(sender.lost);
-    beyond.clear();
-    lost.clear();
     sender = Sender{};
-    sender.beyond = std::move(beyond);
-    sender.lost = std::move(lost);
+    if (settings.recovery != Recovery::go_back_n) {
+        sender.board = boards_.take_as_left();
+        boards_[sender.board].clear();
+    }
     sender.serial = ++serials_;
     sender.has_ended = false;
     return made;
 }
 
-void Senders::end(u32 sender) { senders_.give_back(sender); }
+void Senders::end(u32 number) {
+    Sender& sender = senders_[number];
+    if (sender.board != none) {
+        boards_.give_back(sender.board);
+        sender.board = none;
+    }
+    senders_.give_back(number);
+}
+
+void Senders::resend(u32 number, u64 sequence) {
+    Sender& sender = senders_[number];
+    Scoreboard& board = boards_[sender.board];
+    if (board.add_lost(sequence)) {
+        sender.resent += std::min<u64>(settings.payload_bytes, sender.size - sequence);
+        sender.resends = static_cast<u32>(board.lost.size());
+    }
+}
+
+void Senders::set_silence(u32 sender, u64 ticks) {
+    senders_[sender].silence = ticks;
+    longest_silence_ = std::max(longest_silence_, ticks);
+}
+
+u64 Senders::silence_of(const Sender& sender) const {
+    const u64 once = sender.silence != 0 ? sender.silence : ticks(settings.retransmission_ns);
+    return once << std::min<u32>(sender.timeouts, 6);
+}
 
 u64 Senders::window_at(const Sender& sender) const {
     if (!settings.variable_window || sender.window == 0) {

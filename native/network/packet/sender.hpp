@@ -12,6 +12,7 @@
 #include "base/pool.hpp"
 #include "base/types.hpp"
 #include "network/packet/packet.hpp"
+#include "network/packet/scoreboard.hpp"
 #include "network/packet/settings.hpp"
 #include "network/packet/transmission.hpp"
 #include "network/packet/wheel.hpp"
@@ -35,12 +36,6 @@ struct Timer {
     bool is_void = false;
 };
 
-// Part of a flow that the receiver has beyond what it expects next, or the sender knows of; ends are exclusive.
-struct Stretch {
-    u64 from = 0;
-    u64 to = 0;
-};
-
 struct Sender {
     u64 size = 0;
     u64 acknowledged = 0;      // bytes
@@ -59,9 +54,14 @@ struct Sender {
     u32 data_links = 0;
     u32 last_bytes = 0;        // of its last packet, with headers
     u32 retransmission = none; // timer
-    u64 acknowledged_before = 0;   // when that began
+    u64 heard_at = 0;          // tick of its last progress, from which silence is counted
+    u64 silence = 0;           // ticks of it that are a loss; 0: those of the settings
     u32 timeouts = 0;          // in a row
     u64 resent = 0;            // bytes
+    u64 elsewhere = 0;         // bytes before `next` that are not under way: arrived out of order, or known to be lost
+    u32 board = none;          // of a flow whose receiver takes any order
+    u32 resends = 0;           // packets of it that are to be sent again
+    bool is_open = true;       // it may send data
     bool has_ended = true;
     bool was_looked_at = false;
     u32 seen = none;           // its row in Seen
@@ -71,22 +71,21 @@ struct Sender {
     u64 expected = 0;
     u64 last_nack = 0;
     u64 nacks_again_at = 0;
-    std::vector<Stretch> beyond;   // with selective repeat: received out of order, ascending
-    std::vector<u64> lost;         // with selective repeat: where packets to be sent again begin, the next last
 
     u64 left() const { return next < size ? size - next : 0; }
-    u64 under_way() const { return next - acknowledged; }
+    u64 under_way() const { return next - acknowledged - elsewhere; }
     bool is_blocked() const { return window_now != 0 && under_way() >= window_now; }
-    bool can_send() const { return (next < size && !is_blocked()) || !lost.empty(); }
+    bool can_send() const { return (next < size && !is_blocked()) || resends != 0; }
 };
 
 // What an ACK tells.
 struct Feedback {
     u64 acknowledged = 0;      // it says; may be old
-    u64 newly = 0;             // bytes that were not, before
+    u64 newly = 0;             // bytes that were not known to have arrived, before
     u64 stamp = 0;             // tick at which the data was sent; of PINT, the power
     bool is_marked = false;
-    bool is_nack = false;
+    bool is_nack = false;      // it tells of a loss that was not known
+    bool is_duplicate = false; // it tells of nothing new, while data is under way
     std::span<const Telemetry> hops;
     u32 hop_count = 0;
 };
@@ -107,6 +106,13 @@ public:
     u64 line_rate_of(u32 link) const { return line_rates[link]; }
     u32 add();
     void end(u32 sender);
+    Scoreboard& board(const Sender& sender) { return boards_[sender.board]; }
+    // The packet that begins at a byte is to be sent again, whatever the window.
+    void resend(u32 sender, u64 sequence);
+    // Silence of so many ticks is a loss, doubled each time.
+    void set_silence(u32 sender, u64 ticks);
+    u64 silence_of(const Sender& sender) const;
+    u64 longest_silence() const { return longest_silence_; }
     u32 count() const { return static_cast<u32>(places_); }
 
     // The pause that is under way stays.
@@ -139,6 +145,8 @@ private:
 
     Pool<Sender> senders_;
     Pool<Timer> timers_;
+    Pool<Scoreboard> boards_;
+    u64 longest_silence_ = 0;
     std::size_t places_ = 0;
     u32 serials_ = 0;
 };

@@ -11,6 +11,7 @@
 
 #include "base/types.hpp"
 #include "network/packet/quirks.hpp"
+#include "network/packet/recovery.hpp"
 
 namespace yantra::packet {
 
@@ -37,7 +38,8 @@ struct Settings {
     bool one_window = false;         // all have the largest window and round trip of the network
     bool paces_at_rate = true;       // else at the rate of the line
     bool acks_first = false;         // ACKs overtake data and are never paused
-    bool selective_repeat = false;   // only what is lost is sent again; else all from there on
+    Recovery recovery = Recovery::go_back_n;
+    u32 reordering = 1;              // with selective repeat: packets beyond a gap that prove a loss; 0: none do
     u64 buffer_bytes = u64{32} << 20;   // of a switch, where its links do not say
     bool pauses = true;              // PFC
     bool marks = true;               // ECN

@@ -267,6 +267,10 @@ void Simulator::start(u32 number) {
     }
     seen_->begin(sender, now());
     control_->begin(made);
+    if (scheme_->connects) {
+        connect(made);
+        return;
+    }
     nics_[ports_[sender.port].nic].add(made);
     transmit(senders_[made].port);
 }

@@ -131,12 +131,21 @@ private:
     // Of ends.cpp.
     u32 next_packet(u32 sender);
     void receive_data(u32 packet);
-    bool takes_data(Sender& to, Packet& packet);
-    void answer(Sender& to, u32 packet, PacketKind kind);
+    void answer(Sender& to, u32 packet, PacketKind kind, u32 beyond = none);
+    void connect(u32 sender);
+    void receive_opening(u32 packet);
+    void go_on(u32 sender, u64 asked_at);
     void receive_ack(u32 packet);
     void complete(u32 sender);
     void expect_answer(u32 sender);
     void time_out(u32 sender);
+
+    // Of recovery.cpp.
+    void receive_in_any_order(u32 packet);
+    u64 note_answer(Sender& sender, const Packet& answer);
+    bool find_lost(u32 sender);
+    void lose_all(u32 sender);
+    u64 next_lost(Sender& sender);
 
     // Of diagnosis.cpp.
     std::vector<u32> pause_cycle() const;

@@ -198,6 +198,8 @@ void Simulator::arrive(u32 packet) {
         forward(packet);
     } else if (of.kind == PacketKind::data) {
         receive_data(packet);
+    } else if (of.kind == PacketKind::open) [[unlikely]] {
+        receive_opening(packet);
     } else {
         receive_ack(packet);
     }

@@ -65,8 +65,17 @@ def read_options(texts: Iterable[str], preset: str) -> tuple[tuple[str, float], 
         if name not in known or not equals:
             problem = expected_got(f"one of {', '.join(known)} and a value, NAME=VALUE", text)
             raise ConfigError("--packet", problem + did_you_mean(name, known))
-        found[name] = _number(value, known[name].unit, f"--packet {name}")
+        found[name] = _value(value, known[name], f"--packet {name}")
     return tuple(found.items())
+
+
+def _value(text: str, option: _core.SchemeOption, where: str) -> float:
+    if not option.choices:
+        return _number(text, option.unit, where)
+    if text not in option.choices:
+        problem = expected_got(f"one of {', '.join(option.choices)}", text)
+        raise ConfigError(where, problem + did_you_mean(text, option.choices))
+    return float(option.choices.index(text))
 
 
 def _number(text: str, unit: str, where: str) -> float:

@@ -1,0 +1,41 @@
+// NewReno: a window that grows by a segment in a round trip and halves for a loss (RFC 5681, RFC 6582).
+//
+// Beyond ssthresh an ACK adds MSS^2 / cwnd (RFC 5681, equation 3); a loss leaves max(in flight / 2, 2 MSS) (equation 4).
+// Laws: with a share p of packets lost, the window is on average sqrt(3 / (2 p)) segments (Mathis et al., "The
+// macroscopic behavior of the TCP congestion avoidance algorithm", CCR 1997), and flows of one round trip into
+// one port come to share it equally (Chiu and Jain, 1989). What connections, losses and slow start are is
+// network/packet/tcp.hpp's.
+#include <algorithm>
+
+#include "network/packet/tcp.hpp"
+
+namespace yantra::packet {
+
+namespace {
+
+class NewReno final : public Tcp {
+public:
+    using Tcp::Tcp;
+
+private:
+    void begin_growth(u32) override {}
+    double grown(u32, const Flow& of, u64) override { return of.cwnd + segment() * segment() / of.cwnd; }
+    double after_loss(u32, const Flow&, double in_flight, bool) override {
+        return std::max(in_flight / 2, 2 * segment());
+    }
+};
+
+const RegisteredScheme registered_newreno({
+    "newreno",
+    "TCP: a packet more in a round trip, half for a loss",
+    [](Senders& senders) -> std::unique_ptr<CongestionControl> { return std::make_unique<NewReno>(senders); },
+    TelemetryKind::stamp,
+    false,
+    tcp_options({}),
+    Recovery::duplicate_acks,
+    true,
+});
+
+}  // namespace
+
+}  // namespace yantra::packet

@@ -1,0 +1,72 @@
+// Tcp: what TCPs have in common: a connection first, losses by duplicate ACKs and by silence, slow start, recovery.
+//
+// RFC 5681 (slow start, fast retransmit), RFC 6582 (NewReno's recovery, in its slow-but-steady form: every partial ACK
+// puts the timer off), RFC 6298 (the timer), RFC 6928 (the first window). A congestion control derives from it and says how
+// the window grows beyond ssthresh, and what a loss leaves of it: network/packet/cc/newreno.cpp,
+// network/packet/cc/cubic.cpp.
+//
+// A segment is a full packet, and every packet has an ACK with the time at which it was sent, so round trips are
+// measured once for each ACK that says something new (RFC 7323, without Karn's exception). Left out: delayed ACKs, SACK,
+// limited transmit (RFC 3042), HyStart, ECN, and the receiver's window.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "network/packet/congestion_control.hpp"
+
+namespace yantra::packet {
+
+class Tcp : public CongestionControl {
+public:
+    explicit Tcp(Senders& senders);
+
+    // With time stamps, TCP's header is 32 bytes: 54 with those of IPv4 and PPP.
+    u32 header_bytes(u32 /*links*/) const override { return 18; }
+    void begin(u32 sender) override;
+    void opened(u32 sender, u64 round_trip) override;
+    void acknowledged(u32 sender, const Feedback& feedback) override;
+    void timed_out(u32 sender) override;
+    // Bytes, not rounded to the whole packets that are sent.
+    double cwnd(u32 sender) const { return flows_[sender].cwnd; }
+
+protected:
+    static constexpr double never_cut = std::numeric_limits<double>::infinity();
+
+    struct Flow {
+        double cwnd = 0.0;       // bytes
+        double ssthresh = never_cut;
+        u64 recover = 0;         // byte that was to be sent next when a loss was found last
+        u32 duplicates = 0;
+        bool recovers = false;
+        double rtt_ns = 0.0;     // smoothed; 0: none yet
+        double rtt_var_ns = 0.0;
+    };
+
+    double segment() const { return senders_.settings.payload_bytes; }
+    double option(const char* name, double fallback) const { return senders_.settings.option(name, fallback); }
+
+    // A new flow has the place.
+    virtual void begin_growth(u32 sender) = 0;
+    // The window beyond ssthresh after an ACK of so many new bytes, in bytes.
+    virtual double grown(u32 sender, const Flow& of, u64 newly) = 0;
+    // What a loss leaves: ssthresh, in bytes, of what is in flight.
+    virtual double after_loss(u32 sender, const Flow& of, double in_flight, bool by_silence) = 0;
+
+private:
+    void measure(u32 sender, Flow& of, double rtt_ns);
+    void advance(u32 sender, Flow& of, const Feedback& feedback);
+    void duplicate(u32 sender, Flow& of);
+    void apply(u32 sender, const Flow& of);
+
+    double first_window_;        // bytes
+    double least_silence_ns_;
+    double first_silence_ns_;
+    std::vector<Flow> flows_;    // by sender
+};
+
+// Options that all have.
+std::vector<SchemeOption> tcp_options(std::vector<SchemeOption> own);
+
+}  // namespace yantra::packet
