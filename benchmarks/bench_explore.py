@@ -18,16 +18,16 @@ import numpy as np
 from yantra.explore.best import Shared, best_plans
 from yantra.explore.closed_form import ClosedForm
 from yantra.explore.machine import Machine
-from yantra.explore.space import Columns, Space
+from yantra.explore.space import Columns, PlanSpace
 from yantra.workloads.models.catalogue import find
 
 CLUSTER = "hgx-h100"
 CASES = (
-    ("gpt3-175b", Space(ranks=1024, global_batch=2048, most_tp=8, cp=(1, 2, 4)), 1e6),
-    ("mixtral-8x7b", Space(ranks=256, global_batch=512, most_tp=8), 5e4),
+    ("gpt3-175b", PlanSpace(ranks=1024, global_batch=2048, most_tp=8, cp=(1, 2, 4)), 1e6),
+    ("mixtral-8x7b", PlanSpace(ranks=256, global_batch=512, most_tp=8), 5e4),
 )
 FIVE_MODEL, FIVE_GOAL = "llama3-405b", 60.0
-FIVE_SPACE = Space(ranks=16384, global_batch=2048)
+FIVE_SPACE = PlanSpace(ranks=16384, global_batch=2048)
 FIVE = ("hgx-h100", "hgx-b200", "gb200-nvl72", "mi300x", "tpu-v5p")
 COLD_GOAL = 2000.0
 LEAST = 400_000

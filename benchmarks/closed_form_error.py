@@ -15,7 +15,7 @@ import numpy as np
 
 from yantra.explore.closed_form import ClosedForm
 from yantra.explore.machine import Machine
-from yantra.explore.space import Space
+from yantra.explore.space import PlanSpace
 from yantra.run.simulate import simulate
 from yantra.scenario import Scenario, Templates, cluster_parts
 from yantra.workloads.models.catalogue import find
@@ -36,7 +36,7 @@ GOAL = 0.01
 def errors(name: str, ranks: int, batch: int, cluster: str, plans: int, seed: int) -> np.ndarray:
     """Return the relative errors of the closed form on some plans of a job."""
     model = find(name)
-    space = Space(ranks=ranks, global_batch=batch, most_tp=8, sequence=SEQUENCE)
+    space = PlanSpace(ranks=ranks, global_batch=batch, most_tp=8, sequence=SEQUENCE)
     columns = space.columns(model)
     judged = ClosedForm(model, Machine(cluster, ranks), SEQUENCE).judge(columns, batch)
     parts = cluster_parts(cluster, ranks)

@@ -45,6 +45,7 @@ _MODULES = {
     "collectives": "collectives",
     "errors": "base.errors",
     "explain": "explain",
+    "explore": "explore",
     "fabric": "fabric",
     "quirks": "scenario.quirks",
     "result": "result",

@@ -1,6 +1,7 @@
 from yantra import chakra as chakra
 from yantra import collectives as collectives
 from yantra import explain as explain
+from yantra import explore as explore
 from yantra import fabric as fabric
 from yantra import result as result
 from yantra import run as run

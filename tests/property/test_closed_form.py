@@ -12,7 +12,7 @@ from yantra.explore.best import Shared, best_plans
 from yantra.explore.closed_form import ClosedForm
 from yantra.explore.exact import Budget
 from yantra.explore.machine import Machine, Scale
-from yantra.explore.space import FIELDS, Space
+from yantra.explore.space import FIELDS, PlanSpace
 from yantra.explore.words import lines
 from yantra.run import work
 from yantra.run.simulate import simulate
@@ -29,7 +29,7 @@ JOBS = [("llama3-8b", 32, 64), ("mixtral-8x7b", 32, 32), ("gpt3-13b", 16, 32)]
 @pytest.mark.parametrize(("name", "ranks", "batch"), JOBS)
 def test_memory_is_exact_and_time_near_the_simulation(name: str, ranks: int, batch: int) -> None:
     model = find(name)
-    space = Space(ranks=ranks, global_batch=batch, most_tp=8, sequence=2048)
+    space = PlanSpace(ranks=ranks, global_batch=batch, most_tp=8, sequence=2048)
     columns = space.columns(model)
     judged = ClosedForm(model, Machine(CLUSTER, ranks), 2048).judge(columns, batch)
     parts = cluster_parts(CLUSTER, ranks)
@@ -46,7 +46,7 @@ def test_memory_is_exact_and_time_near_the_simulation(name: str, ranks: int, bat
 
 def test_every_row_of_a_space_is_a_legal_plan() -> None:
     model = find("llama3-8b")
-    space = Space(ranks=24, global_batch=48, cp=(1, 2), most_tp=8)
+    space = PlanSpace(ranks=24, global_batch=48, cp=(1, 2), most_tp=8)
     columns = space.columns(model)
     facts = facts_of(model)
     for row in range(0, len(columns["tp"]), 7):
@@ -57,7 +57,7 @@ def test_every_row_of_a_space_is_a_legal_plan() -> None:
 
 def test_no_row_stands_twice_and_parts_add_up() -> None:
     model = find("llama3-8b")
-    columns = Space(ranks=16, global_batch=32).columns(model)
+    columns = PlanSpace(ranks=16, global_batch=32).columns(model)
     rows = np.stack([columns[name] for name in FIELDS], axis=1)
     assert len(np.unique(rows, axis=0)) == len(rows)
     judged = ClosedForm(model, Machine(CLUSTER, 16)).judge(columns, 32)
@@ -88,7 +88,7 @@ def test_a_group_over_nodes_uses_both_dimensions_by_what_each_moves() -> None:
 
 def test_few_microbatches_of_an_interleaved_pipeline_pay_for_weights_of_each_chunk() -> None:
     model = find("llama3-8b")
-    space = Space(
+    space = PlanSpace(
         ranks=16, global_batch=32, sequence=2048, tp=(1,), pp=(2,), zero=(1,), micro_batch=(2,),
         recompute=("full",),
     )  # fmt: skip
@@ -111,9 +111,9 @@ def test_a_larger_space_has_no_worse_optimum() -> None:
     best = [
         form.judge(space.columns(model), 32).time_ns.min()
         for space in (
-            Space(ranks=16, global_batch=32, tp=(2,), zero=(1,)),
-            Space(ranks=16, global_batch=32, tp=(1, 2, 4), zero=(1,)),
-            Space(ranks=16, global_batch=32),
+            PlanSpace(ranks=16, global_batch=32, tp=(2,), zero=(1,)),
+            PlanSpace(ranks=16, global_batch=32, tp=(1, 2, 4), zero=(1,)),
+            PlanSpace(ranks=16, global_batch=32),
         )
     ]
     assert best == sorted(best, reverse=True)
@@ -121,7 +121,7 @@ def test_a_larger_space_has_no_worse_optimum() -> None:
 
 def test_differences_of_the_ranked_add_up_to_their_times() -> None:
     answer = best_plans(
-        find("llama3-8b"), CLUSTER, Space(ranks=16, global_batch=32, sequence=2048), top=3
+        find("llama3-8b"), CLUSTER, PlanSpace(ranks=16, global_batch=32, sequence=2048), top=3
     )
     times = [one.time_ns for one in answer.ranked]
     assert times == sorted(times) and len(times) == 3
@@ -133,7 +133,7 @@ def test_differences_of_the_ranked_add_up_to_their_times() -> None:
 
 def test_what_searches_share_changes_nothing() -> None:
     model = find("llama3-8b")
-    space = Space(ranks=16, global_batch=32, sequence=2048, vpp=(1,))
+    space = PlanSpace(ranks=16, global_batch=32, sequence=2048, vpp=(1,))
     shared = Shared(model, 2048)
     for cluster in (CLUSTER, "dgx-a100-80gb"):
         alone = best_plans(model, cluster, space, top=2)
@@ -156,7 +156,7 @@ def test_a_plan_without_events_left_has_the_time_of_the_closed_form_and_says_why
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(best, "Budget", lambda: Budget(0))
-    space = Space(ranks=8, global_batch=16, sequence=1024)
+    space = PlanSpace(ranks=8, global_batch=16, sequence=1024)
     answer = best_plans(find("llama3-8b"), CLUSTER, space, top=2)
     assert answer.simulated == 0 and answer.error is None
     for one in answer.ranked:
@@ -180,10 +180,10 @@ def test_a_run_of_all_of_many_ranks_is_refused_before_it_begins(
 
 def test_a_search_without_an_answer_says_what_is_missing() -> None:
     with pytest.raises(CapacityError, match=r"none of .* fits; the smallest"):
-        best_plans(find("llama3-70b"), CLUSTER, Space(ranks=2, global_batch=2))
+        best_plans(find("llama3-70b"), CLUSTER, PlanSpace(ranks=2, global_batch=2))
     with pytest.raises(ConfigError, match="no legal plan for llama3-8b on 16 ranks"):
-        Space(ranks=16, global_batch=7, pp=(1,), tp=(1,)).columns(find("llama3-8b"))
+        PlanSpace(ranks=16, global_batch=7, pp=(1,), tp=(1,)).columns(find("llama3-8b"))
     with pytest.raises(ConfigError, match="pp: an empty choice"):
-        Space(ranks=16, global_batch=7, pp=())
+        PlanSpace(ranks=16, global_batch=7, pp=())
     with pytest.raises(ConfigError, match="zero: expected 0 or 1"):
-        Space(ranks=16, global_batch=7, zero=(3,))
+        PlanSpace(ranks=16, global_batch=7, zero=(3,))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from yantra.base.errors import ConfigError
 from yantra.explore.pareto import front
 from yantra.explore.sensitivity import sensitivities
-from yantra.explore.space import Space
+from yantra.explore.space import PlanSpace
 from yantra.fabric import clusters
 from yantra.workloads.models.catalogue import find
 
@@ -45,7 +45,7 @@ def test_a_point_that_is_no_number_is_refused() -> None:
 
 @pytest.mark.parametrize(("cluster", "ranks"), [("hgx-h100", 32), ("dgx-a100-80gb", 16)])
 def test_elasticities_of_a_plan_are_rates_of_one_time(cluster: str, ranks: int) -> None:
-    space = Space(ranks=ranks, global_batch=64, most_tp=8, sequence=2048, micro_batch=(1, 2))
+    space = PlanSpace(ranks=ranks, global_batch=64, most_tp=8, sequence=2048, micro_batch=(1, 2))
     found = sensitivities(find("llama3-8b"), clusters.load(cluster), space)
     # A maximum that changes sides within the step of the slope costs a few millionths.
     assert sum(one.elasticity for one in found) == pytest.approx(-1.0, abs=2e-5)

@@ -39,6 +39,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         "import yantra; yantra.simulate(None)",
         "from yantra.run.simulate import run; import yantra; yantra.simulate(None)",
         "import yantra.compile; yantra.compile(None)",
+        "import yantra; yantra.explore(None)",
     ],
 )
 def test_functions_that_share_a_modules_name_can_be_called(code: str) -> None:

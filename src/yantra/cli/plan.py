@@ -76,7 +76,7 @@ def command(
     from yantra.base.output import write_text
     from yantra.explore.best import Shared, best_plans
     from yantra.explore.sensitivity import sensitivities, words
-    from yantra.explore.space import Space
+    from yantra.explore.space import PlanSpace
     from yantra.explore.words import as_dict, lines, page
     from yantra.workloads.models.catalogue import find
 
@@ -85,7 +85,7 @@ def command(
     machines = [_priced(name, price) for name in names]
     described = find(model)
     given = {name: _numbers(name, text) for name, text in chosen.items() if text is not None}
-    space = Space(ranks=ranks, global_batch=global_batch, sequence=seq, **given)  # type: ignore[arg-type]
+    space = PlanSpace(ranks=ranks, global_batch=global_batch, sequence=seq, **given)  # type: ignore[arg-type]
     shared = Shared(described, seq)
     answers = [best_plans(described, one, space, top=top, shared=shared) for one in machines]
     rates = [sensitivities(described, one, space) for one in machines] if sensitivity else []

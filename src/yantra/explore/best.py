@@ -21,7 +21,7 @@ from yantra.explore.closed_form import ClosedForm, Judged
 from yantra.explore.exact import Budget
 from yantra.explore.machine import Machine
 from yantra.explore.passes import Works
-from yantra.explore.space import Columns, Space
+from yantra.explore.space import Columns, PlanSpace
 from yantra.fabric import clusters
 from yantra.fabric.clusters.ownership import Rates, rates_of
 from yantra.result.figures import utilisation
@@ -95,7 +95,7 @@ class Answer(NamedTuple):
 def best_plans(
     model: Any,
     cluster: Cluster | str,
-    space: Space,
+    space: PlanSpace,
     *,
     top: int = 5,
     tell: Callable[[str], None] | None = None,
@@ -171,7 +171,7 @@ class _Runner:
         self,
         model: Any,
         cluster: Cluster,
-        space: Space,
+        space: PlanSpace,
         columns: Columns,
         judged: Judged,
         shared: Shared,
@@ -253,7 +253,7 @@ def _by_kind(columns: Columns, judged: Judged, fits: np.ndarray) -> np.ndarray:
 
 
 def _lost(
-    cluster: Cluster, space: Space, columns: Columns, judged: Judged, found: list[Ranked]
+    cluster: Cluster, space: PlanSpace, columns: Columns, judged: Judged, found: list[Ranked]
 ) -> tuple[Lost, ...]:
     """Return the fastest kinds that would beat the best and do not fit."""
     best = min(one.closed_ns for one in found)
@@ -271,7 +271,7 @@ def _lost(
 
 
 def _none_fits(
-    model: Any, cluster: Cluster, space: Space, columns: Columns, memory: np.ndarray
+    model: Any, cluster: Cluster, space: PlanSpace, columns: Columns, memory: np.ndarray
 ) -> CapacityError:
     row = int(np.argmin(memory))
     plan = space.plan(columns, row)

@@ -47,6 +47,13 @@ class Scale(NamedTuple):
         links[at] *= factor
         return self._replace(links=tuple(links))
 
+    def of(self, rate: str) -> float:
+        """Return the factor of a rate, named as in `times`."""
+        if not rate.startswith("links "):
+            return float(getattr(self, rate))
+        at = int(rate.removeprefix("links "))
+        return self.links[at] if at < len(self.links) else 1.0
+
 
 class Machine:
     """The times of one cluster of so many ranks, in ns."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.text import table
+from yantra.explore.objectives import sign
 from yantra.explore.study import Finished
 from yantra.explore.study_file import Study
 
@@ -27,6 +28,7 @@ CLOSED_FORM = 0.035
 """Nine tenths of plans are within this of their simulation; `benchmarks.closed_form_error`."""
 _OF_90 = 1.6448536269514722  # standard deviations that 90 of 100 cases are within
 _STEPS = 4001
+_LEAST = 1e-300
 _REACH = 8.0
 
 
@@ -69,7 +71,10 @@ def odds_of(
     feasible = [n for n, one in enumerate(finished.trials) if not one["broken"]]
     if not feasible:
         raise ConfigError("study", "no trial is feasible, so none can be the best")
-    values = [float(finished.trials[n][study.objectives[0]]) for n in feasible]
+    first = study.objectives[0]
+    shown = [float(finished.trials[n][first]) for n in feasible]
+    # Where more is better, its reciprocal is less.
+    values = [max(value, _LEAST) ** sign(first) for value in shown]
     widths = [given.get(finished.trials[n]["cluster"], given[""]) for n in feasible]
     best = _best(np.array(values), np.array([_sigma(one) for one in widths]))
     winner = int(np.argmin(values))
@@ -85,7 +90,9 @@ def odds_of(
             zip(feasible, values, widths, best, strict=True)
         )
     ]
-    return tuple(sorted(found, key=lambda one: (-one.best, one.value)))
+    of = dict(zip(feasible, shown, strict=True))
+    found.sort(key=lambda one: (-one.best, one.value))
+    return tuple(one._replace(value=of[one.trial]) for one in found)
 
 
 def _sigma(within: float) -> float:

@@ -21,7 +21,7 @@ from yantra.base.text import table
 from yantra.explore.closed_form import ClosedForm, Judged
 from yantra.explore.machine import Machine, Scale
 from yantra.explore.passes import Works
-from yantra.explore.space import Columns, Space
+from yantra.explore.space import Columns, PlanSpace
 from yantra.fabric.clusters.types import Cluster
 
 _STEP = 1e-4
@@ -43,7 +43,7 @@ class Sensitivity(NamedTuple):
 
 
 def sensitivities(
-    model: Any, cluster: Cluster, space: Space, row: int | None = None
+    model: Any, cluster: Cluster, space: PlanSpace, row: int | None = None
 ) -> tuple[Sensitivity, ...]:
     """Return the sensitivity to each rate, by the closed form, around a row or else the best.
 

@@ -28,7 +28,7 @@ FIELDS = ("tp", "cp", "ep", "pp", "vpp", "dp", "zero", "micro_batch", "recompute
 Columns = dict[str, np.ndarray]
 
 
-class Space(Record):
+class PlanSpace(Record):
     """What a search may choose: ranges of fields, None for all that are legal.
 
     `global_batch` is in sequences, `sequence` in tokens, `most_tp` ranks that tp may have, usually

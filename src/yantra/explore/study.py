@@ -4,15 +4,18 @@
     global_batch: 256
     clusters: [hgx-h100, hgx-b200]
     ranks: [32, 64]
-    scale: {peak: [1, 1.2], memory: [1], latency: [1]}
+    scale: {peak: [1, 1.2], links 0: [1, 2]}
     prices: {hgx-h100: 2.50 USD/h, hgx-b200: 4.00 USD/h}
+    upgrades: {peak: 1.00 USD/h, links 0: 0.20 USD/h}
     objectives: [step_time, usd_per_million_tokens]
     at_most: {usd_per_million_tokens: 0.2}
 
 A trial is one cluster of one size at one scale: all its plans by the closed form, the best of those
-that fit. Each finished trial is a line of `trials.jsonl`, on the disk before the next is counted,
-so a study that was killed loses only what was under way. Its first line has a digest of the study;
-another study in the same folder is refused.
+that fit. With `search: {trials: 200}` trials are drawn (`sampling.py`), also from rates `between`
+two ends; without, all there are are judged. Each finished trial is a line of `trials.jsonl`, on the
+disk before the next is counted, so a study that was killed loses only what was under way. Its first
+line has a digest of the study; another study in the same folder is refused, and so is a second
+process.
 
 Trade-off: trials are by closed form alone; `yantra plan` simulates.
 """
@@ -22,20 +25,26 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from yantra.base.documents import read_text
-from yantra.base.errors import ConfigError
+from yantra.base.errors import CapacityError, ConfigError
 from yantra.base.output import make_folder
 from yantra.base.text import table
+from yantra.explore.objectives import sign
 from yantra.explore.pareto import front
-from yantra.explore.study_file import Study
-from yantra.explore.trial import trial
+from yantra.explore.study_file import Point, Study
+from yantra.explore.trial import judge_point
+from yantra.run.backends import backends
 
 TRIALS = "trials.jsonl"
+_LOCK = "lock"
+Judge = Callable[[list[tuple[int, Point]]], None]
+"""Judges points that are not finished, and keeps what comes of them."""
 
 
 class Finished(NamedTuple):
@@ -47,33 +56,51 @@ class Finished(NamedTuple):
 
 def run_study(
     study: Study,
-    folder: str,
+    folder: str | None = None,
     *,
     resume: bool = False,
     workers: int = 1,
+    backend: str = "local",
     tell: Callable[[int, int], None] | None = None,
 ) -> Finished:
     """Run what is not finished of a study, and return all of it; the same for any `workers`.
 
-    Raises ConfigError where the folder has trials and `resume` is not set, or those of another
-    study.
+    Without a folder nothing is kept. `backend` is one of sweeps, by name or file.
+
+    Raises ConfigError where the folder has trials and `resume` is not set, where they are of
+    another study, or where another process runs it; UnsupportedError where a package is missing.
     """
+    runs = backends.get(backend, "--backend")(workers)
+    if folder is None:
+        with TemporaryDirectory() as temporary:
+            return run_study(study, temporary, workers=workers, backend=backend, tell=tell)
     make_folder(folder)
     path = os.path.join(folder, TRIALS)
-    wanted = study.trials()
-    done = _finished(study, path, resume)
-    left = [number for number in range(len(wanted)) if number not in done]
-    if tell is not None:
-        tell(len(done), len(wanted))
-    with open(path, "a", encoding="utf-8") as file:
-        if not os.path.getsize(path):
-            _append(file, {"study": study.digest, "of": study})
-        for number, trial in _run(study, left, workers):
-            _append(file, {"number": number, **trial})
-            done[number] = trial
-            if tell is not None:
-                tell(len(done), len(wanted))
-    trials = [done[number] for number in range(len(wanted))]
+    with _alone(folder):
+        done = _finished(study, path, resume)
+        if tell is not None:
+            tell(len(done), study.trial_count)
+        with open(path, "a", encoding="utf-8") as file:
+            if not os.path.getsize(path):
+                _append(file, {"study": study.digest, "of": study._replace(points=None)})
+
+            def judge(points: list[tuple[int, Point]]) -> None:
+                left = [(number, point) for number, point in points if number not in done]
+                given = [(study, point) for _, point in left]
+                for at, found in runs.calls(judge_point, given):
+                    number = left[at][0]
+                    _append(file, {"number": number, **found})
+                    done[number] = found
+                    if tell is not None:
+                        tell(len(done), study.trial_count)
+
+            if study.search is None:
+                judge(list(enumerate(study.trials())))
+            else:
+                from yantra.explore.sampling import sample
+
+                sample(study, folder, done, judge)
+    trials = [done[number] for number in range(study.trial_count)]
     return Finished(trials, front_of(study, trials))
 
 
@@ -82,18 +109,49 @@ def front_of(study: Study, trials: list[dict[str, Any]]) -> list[int]:
     feasible = [number for number, trial in enumerate(trials) if not trial["broken"]]
     if not feasible:
         return []
+    signs = np.array([sign(name) for name in study.objectives])
     points = [[trials[number][name] for name in study.objectives] for number in feasible]
-    return [feasible[at] for at in front(np.array(points, dtype=float))]
+    return [feasible[at] for at in front(np.array(points, dtype=float) * signs)]
 
 
-def _run(study: Study, left: list[int], workers: int) -> Iterator[tuple[int, dict[str, Any]]]:
-    if workers <= 1 or len(left) <= 1:
-        yield from ((number, trial(study, number)) for number in left)
+def as_points(study: Study, trials: list[dict[str, Any]]) -> Study:
+    """Return a study that knows which points were drawn."""
+    if study.search is None:
+        return study
+    points = [(one["cluster"], one["ranks"], one["scale"]) for one in trials]
+    return study._replace(points=tuple(points))
+
+
+def check_feasible(study: Study, finished: Finished) -> None:
+    """Raise CapacityError where no trial is feasible: which comes nearest, and what it breaks."""
+    if finished.front:
         return
-    with ProcessPoolExecutor(workers) as pool:
-        running = {pool.submit(trial, study, number): number for number in left}
-        for future in as_completed(running):
-            yield running[future], future.result()
+
+    def lack(number: int) -> float:
+        excess = finished.trials[number]["excess"]
+        return float("inf") if excess is None else float(excess)
+
+    nearest = min(range(len(finished.trials)), key=lack)
+    one = finished.trials[nearest]
+    reasons = " and ".join(one["broken"])
+    where = f"trial {nearest} ({one['cluster']}, {one['ranks']} ranks)"
+    which = "the nearest is" if lack(nearest) < float("inf") else "the first is"
+    problem = f"none of {len(finished.trials)} trials is feasible; {which} {where}: {reasons}"
+    raise CapacityError("study", problem)
+
+
+@contextmanager
+def _alone(folder: str) -> Iterator[None]:
+    """Hold a folder against other processes; the system lets go of it when this one ends."""
+    import fcntl
+
+    with open(os.path.join(folder, _LOCK), "w", encoding="utf-8") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            problem = "another process runs this study; wait for it, or give another folder"
+            raise ConfigError(folder, problem) from None
+        yield
 
 
 def _append(file: Any, line: Mapping[str, Any]) -> None:
@@ -115,12 +173,12 @@ def kept(folder: str) -> tuple[Study, Finished]:
     except (ValueError, KeyError, TypeError):
         raise ConfigError(path, "has no study in its first line; run the study again") from None
     done = _finished(study, path, resume=True)
-    left = len(study.trials()) - len(done)
+    left = study.trial_count - len(done)
     if left:
-        problem = f"{left} of {len(study.trials())} trials are not finished"
+        problem = f"{left} of {study.trial_count} trials are not finished"
         raise ConfigError(path, f"{problem}; go on with yantra explore run --resume")
     trials = [done[number] for number in range(len(done))]
-    return study, Finished(trials, front_of(study, trials))
+    return as_points(study, trials), Finished(trials, front_of(study, trials))
 
 
 def _finished(study: Study, path: str, resume: bool) -> dict[int, dict[str, Any]]:

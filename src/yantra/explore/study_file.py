@@ -1,4 +1,8 @@
-"""The file of a study: see `study.py` for its form. Every mistake is named at its key."""
+"""The file of a study: see `study.py` for its form. Every mistake is named at its key.
+
+What Python says in `yantra.explore.Space` comes here as the same tree, with the same checks.
+Models, clusters and rates are looked up as a study is read, so no trial begins that cannot be.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +17,49 @@ from yantra import __version__
 from yantra.base import units
 from yantra.base.documents import parse_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.explore.objectives import OBJECTIVES, known
+from yantra.explore.space import PlanSpace
+from yantra.fabric import clusters
+from yantra.fabric.clusters.types import Cluster
+from yantra.scenario import cluster_parts
+from yantra.workloads.models.catalogue import find
 
-OBJECTIVES = (
-    "step_time",
-    "usd_per_million_tokens",
-    "joules_per_token",
-    "ranks",
-    "memory",
-    "time_to_train",
-)
 _RATES = ("peak", "memory", "latency")
 _REQUIRED = ("model", "global_batch", "clusters", "ranks")
-_OPTIONAL = ("sequence", "scale", "prices", "objectives", "at_most", "steps", "failures")
+_OPTIONAL = (
+    "sequence",
+    "scale",
+    "prices",
+    "objectives",
+    "at_most",
+    "steps",
+    "failures",
+    "at_least",
+    "plan",
+    "between",
+    "upgrades",
+    "search",
+)
+_CHOSEN = ("tp", "cp", "ep", "pp", "vpp", "zero", "micro_batch", "recompute")
+SAMPLERS = ("tpe", "nsga2", "random")
+Point = tuple[str, int, dict[str, float]]
+"""A cluster, a number of ranks, and factors of rates: what a trial is of."""
+
+
+class Search(NamedTuple):
+    """How many trials are drawn, by which sampler, from which seed."""
+
+    trials: int
+    sampler: str = "tpe"
+    seed: int = 0
 
 
 class Study(NamedTuple):
-    """A study as read; `prices` in USD/h a device, `failures` checkpoint and restart in s."""
+    """A study as read; `prices` in USD/h a device, `failures` checkpoint and restart in s.
+
+    `upgrades` are in USD/h a device for each 100 % more of a rate; `between` the ends of rates that
+    a search draws from. `points` are those that a search drew; without one, all there are.
+    """
 
     model: str
     global_batch: int
@@ -41,6 +72,12 @@ class Study(NamedTuple):
     at_most: tuple[tuple[str, float], ...]
     steps: int | None
     failures: tuple[float, float]
+    at_least: tuple[tuple[str, float], ...] = ()
+    plan: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    between: tuple[tuple[str, tuple[float, float]], ...] = ()
+    upgrades: tuple[tuple[str, float], ...] = ()
+    search: tuple[int, str, int] | None = None
+    points: tuple[Point, ...] | None = None
 
     @classmethod
     def of(cls, fields: Any) -> Study:
@@ -50,10 +87,17 @@ class Study(NamedTuple):
     @property
     def digest(self) -> str:
         """What a folder remembers of the study and of the version that ran it."""
-        return sha256(json.dumps([__version__, *self]).encode()).hexdigest()
+        return sha256(json.dumps([__version__, *self._replace(points=None)]).encode()).hexdigest()
 
-    def trials(self) -> list[tuple[str, int, dict[str, float]]]:
-        """Return every cluster, size and scale, in the order of the file."""
+    @property
+    def trial_count(self) -> int:
+        """How many trials the study has."""
+        return self.search[0] if self.search else len(self.trials())
+
+    def trials(self) -> list[Point]:
+        """Return every cluster, size and scale, in the order of the file, or those drawn."""
+        if self.points is not None:
+            return list(self.points)
         names = [name for name, _ in self.scale]
         factors = product(*[values for _, values in self.scale])
         scales = [dict(zip(names, one, strict=True)) for one in factors]
@@ -62,49 +106,112 @@ class Study(NamedTuple):
 
 def read_study(path: str) -> Study:
     """Read a study. Raises ConfigError at the key that is wrong."""
-    tree = parse_yaml(read_text(path), path)
+    return study_of(parse_yaml(read_text(path), path), path)
+
+
+def study_of(tree: Any, path: str) -> Study:
+    """Return the study of a tree as YAML gives it. Raises ConfigError at the key that is wrong."""
     if not isinstance(tree, dict):
         raise ConfigError(path, expected_got("a mapping", tree))
-    known = (*_REQUIRED, *_OPTIONAL)
+    keys = (*_REQUIRED, *_OPTIONAL)
     for key in tree:
-        if key not in known:
-            raise ConfigError(f"{path}: {key}", f"unknown key{did_you_mean(str(key), known)}")
+        if key not in keys:
+            raise ConfigError(f"{path}: {key}", f"unknown key{did_you_mean(str(key), keys)}")
     for key in _REQUIRED:
         if key not in tree:
             raise ConfigError(f"{path}: {key}", "missing")
-    scale = _mapping(tree, "scale", path, _RATES)
     failures = _mapping(tree, "failures", path, ("checkpoint", "restart"))
-    objectives = _list(tree, "objectives", path, str, ["step_time"])
-    at_most = _mapping(tree, "at_most", path, OBJECTIVES)
-    for name in objectives:
-        if name not in OBJECTIVES:
-            one = f"one of {', '.join(OBJECTIVES)}"
-            where = f"{path}: objectives"
-            raise ConfigError(where, expected_got(one, name) + did_you_mean(name, OBJECTIVES))
-    prices = _mapping(tree, "prices", path, None)
-    if "time_to_train" in (*objectives, *at_most) and "steps" not in tree:
-        raise ConfigError(f"{path}: steps", "missing; time_to_train needs it")
-    return Study(
+    study = Study(
         model=_text(tree["model"], f"{path}: model"),
         global_batch=_whole(tree["global_batch"], f"{path}: global_batch"),
         clusters=tuple(_list(tree, "clusters", path, str)),
         ranks=tuple(_list(tree, "ranks", path, int)),
         sequence=_whole(tree["sequence"], f"{path}: sequence") if "sequence" in tree else None,
-        scale=tuple((name, tuple(_factors(of, path, name))) for name, of in scale.items()),
-        prices=tuple(
-            (name, units.parse(text, "price", "USD/h", f"{path}: prices.{name}"))
-            for name, text in prices.items()
+        scale=tuple(
+            (name, tuple(_factors(of, f"{path}: scale.{name}")))
+            for name, of in _mapping(tree, "scale", path, None).items()
         ),
-        objectives=tuple(objectives),
-        at_most=tuple(
-            (name, _bound(of, f"{path}: at_most.{name}")) for name, of in at_most.items()
+        prices=_prices(tree, "prices", path, least=0.0),
+        objectives=tuple(
+            known(name, f"{path}: objectives")
+            for name in _list(tree, "objectives", path, str, ["step_time"])
         ),
+        at_most=_bounds(tree, "at_most", path),
         steps=_whole(tree["steps"], f"{path}: steps") if "steps" in tree else None,
         failures=(
             _seconds(failures, "checkpoint", path, 60.0),
             _seconds(failures, "restart", path, 300.0),
         ),
+        at_least=_bounds(tree, "at_least", path),
+        plan=_plan(tree, path),
+        between=tuple(
+            (name, _ends(of, f"{path}: between.{name}"))
+            for name, of in _mapping(tree, "between", path, None).items()
+        ),
+        upgrades=_prices(tree, "upgrades", path, least=None),
+        search=_search(tree, path),
     )
+    _check(study, path)
+    return study
+
+
+def _check(study: Study, path: str) -> None:
+    """Check what several keys say together, and that what they name is there."""
+    asked = {*study.objectives, *(name for name, _ in (*study.at_most, *study.at_least))}
+    if "time_to_train" in asked and study.steps is None:
+        raise ConfigError(f"{path}: steps", "missing; time_to_train needs it")
+    least = dict(study.at_least)
+    for name, most in study.at_most:
+        if least.get(name, most) > most:
+            problem = f"at least {least[name]:g} and at most {most:g} contradict each other"
+            raise ConfigError(f"{path}: at_least.{name}", problem)
+    if study.between and study.search is None:
+        raise ConfigError(f"{path}: search", "missing; between needs search: {trials: N}")
+    for name, _ in study.between:
+        if name in dict(study.scale):
+            raise ConfigError(f"{path}: between.{name}", "is in scale, too; name it once")
+    _named(path, "model", find, study.model)
+    machines = [_named(path, "clusters", clusters.load, name) for name in study.clusters]
+    for name, _ in study.prices:
+        if name not in study.clusters:
+            problem = expected_got(f"one of the clusters {', '.join(study.clusters)}", name)
+            raise ConfigError(f"{path}: prices", problem + did_you_mean(name, study.clusters))
+    _check_rates(study, path, _dimensions(machines, study.ranks, path))
+
+
+def _named(path: str, key: str, look_up: Any, name: str) -> Any:
+    try:
+        return look_up(name)
+    except ConfigError as error:
+        problem = error.problem if error.where in ("model", "cluster") else str(error)
+        raise ConfigError(f"{path}: {key}", problem) from None
+
+
+def _dimensions(machines: list[Cluster], ranks: tuple[int, ...], path: str) -> int:
+    """Return the most dimensions that a network has. Raises ConfigError where no size is there."""
+    found, problem = [], ""
+    for machine, count in product(machines, ranks):
+        try:
+            found.append(len(cluster_parts(machine, count)["topology"].dimensions))
+        except ConfigError as error:
+            problem = problem or str(error)
+    if not found:
+        raise ConfigError(f"{path}: ranks", f"no cluster has such a size; {problem}")
+    return max(found)
+
+
+def _check_rates(study: Study, path: str, dimensions: int) -> None:
+    rates = (*_RATES, *(f"links {at}" for at in range(dimensions)))
+    for key in ("scale", "between", "upgrades"):
+        for name, _ in getattr(study, key):
+            if name not in rates:
+                problem = expected_got(f"one of {', '.join(rates)}", name)
+                raise ConfigError(f"{path}: {key}", problem + did_you_mean(str(name), rates))
+    changed = {name for name, _ in (*study.scale, *study.between)}
+    for name, _ in study.upgrades:
+        if name not in changed:
+            problem = f"{name} is neither in scale nor in between, so nothing is bought"
+            raise ConfigError(f"{path}: upgrades.{name}", problem)
 
 
 def _as_tuples(value: Any) -> Any:
@@ -139,11 +246,78 @@ def _list(
     return list(given)
 
 
-def _factors(given: Any, path: str, name: str) -> list[float]:
-    where = f"{path}: scale.{name}"
+def _bounds(tree: Mapping[str, Any], key: str, path: str) -> tuple[tuple[str, float], ...]:
+    given = _mapping(tree, key, path, OBJECTIVES)
+    return tuple((name, _bound(of, f"{path}: {key}.{name}")) for name, of in given.items())
+
+
+def _prices(
+    tree: Mapping[str, Any], key: str, path: str, least: float | None
+) -> tuple[tuple[str, float], ...]:
+    found = []
+    for name, text in _mapping(tree, key, path, None).items():
+        value = units.parse(text, "price", "USD/h", f"{path}: {key}.{name}")
+        if least is not None and not value > least:
+            raise ConfigError(f"{path}: {key}.{name}", expected_got("a price above 0", text))
+        found.append((name, value))
+    return tuple(found)
+
+
+def _plan(tree: Mapping[str, Any], path: str) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+    """Return the allowed values of fields of plans; `PlanSpace` says what no space can have."""
+    given = _mapping(tree, "plan", path, _CHOSEN)
+    kinds = {"recompute": str}
+    if "zero" in given and isinstance(given["zero"], list):
+        values = [level for level in given["zero"] if type(level) is not int or level < 0]
+        if values or not given["zero"]:
+            raise ConfigError(f"{path}: plan.zero", expected_got("a list of 0, 1", given["zero"]))
+        found = {"zero": tuple(given["zero"])}
+    else:
+        found = {}
+    for name in given:
+        if name not in found:
+            kind = kinds.get(name, int)
+            found[name] = tuple(_list(given, name, f"{path}: plan", kind))
+    try:
+        PlanSpace(ranks=1, global_batch=1, **found)  # type: ignore[arg-type]
+    except ConfigError as error:
+        raise ConfigError(f"{path}: plan.{error.where}", error.problem) from None
+    return tuple(found.items())
+
+
+def _search(tree: Mapping[str, Any], path: str) -> tuple[int, str, int] | None:
+    if "search" not in tree:
+        return None
+    given = _mapping(tree, "search", path, ("trials", "sampler", "seed"))
+    if "trials" not in given:
+        raise ConfigError(f"{path}: search.trials", "missing")
+    sampler = given.get("sampler", SAMPLERS[0])
+    if sampler not in SAMPLERS:
+        problem = expected_got(f"one of {', '.join(SAMPLERS)}", sampler)
+        raise ConfigError(f"{path}: search.sampler", problem + did_you_mean(str(sampler), SAMPLERS))
+    seed = given.get("seed", 0)
+    if type(seed) is not int or not 0 <= seed < 1 << 32:
+        where = f"{path}: search.seed"
+        raise ConfigError(where, expected_got("a whole number from 0 to 2^32 - 1", seed))
+    return _whole(given["trials"], f"{path}: search.trials"), sampler, seed
+
+
+def _ends(given: Any, where: str) -> tuple[float, float]:
+    if not isinstance(given, list) or len(given) != 2:
+        raise ConfigError(where, expected_got("two factors, such as [0.5, 2]", given))
+    low, high = (_bound(one, where) for one in given)
+    if not low < high:
+        raise ConfigError(where, expected_got("a lower and a higher factor", given))
+    return low, high
+
+
+def _factors(given: Any, where: str) -> list[float]:
     if not isinstance(given, list) or not given:
         raise ConfigError(where, expected_got("a list of factors, with at least one", given))
-    return [_bound(one, where) for one in given]
+    found = [_bound(one, where) for one in given]
+    if len(set(found)) < len(found):
+        raise ConfigError(where, "names something twice")
+    return found
 
 
 def _bound(given: Any, where: str) -> float:

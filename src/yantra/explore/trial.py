@@ -7,17 +7,19 @@ for the best as for any other, so an answer to "why not" has the numbers of the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from yantra.base.errors import ConfigError, YantraError
+from yantra.base.errors import CapacityError, ConfigError, YantraError
+from yantra.base.text import format_bytes
 from yantra.explore.closed_form import ClosedForm, Judged
 from yantra.explore.goodput import best_goodput, mtti_of
 from yantra.explore.machine import Machine, Scale
 from yantra.explore.passes import Works
-from yantra.explore.space import Columns, Space
-from yantra.explore.study_file import Study
+from yantra.explore.space import Columns, PlanSpace
+from yantra.explore.study_file import Point, Study
 from yantra.fabric import clusters
 from yantra.fabric.clusters.ownership import rates_of
 from yantra.fabric.clusters.types import Cluster
@@ -31,7 +33,7 @@ class Plans(NamedTuple):
     model: Any
     cluster: Cluster
     scale: Scale
-    space: Space
+    space: PlanSpace
     columns: Columns
     judged: Judged
     machine: Machine
@@ -45,27 +47,55 @@ class Plans(NamedTuple):
         return self._replace(scale=scale, judged=judged)
 
     def best(self) -> int:
-        """Return the row of the fastest plan that fits. Raises ConfigError where none does."""
+        """Return the row of the fastest plan that fits. Raises CapacityError where none does."""
         fits = np.flatnonzero(self.judged.memory_bytes <= self.cluster.memory_bytes)
         if not len(fits):
-            lacks = int(self.judged.memory_bytes.min() - self.cluster.memory_bytes)
-            raise ConfigError("memory", f"every plan needs {lacks} bytes more than a device has")
+            has = self.cluster.memory_bytes
+            lacks = format_bytes(int(self.judged.memory_bytes.min() - has))
+            problem = (
+                f"every plan needs at least {lacks} more than the {format_bytes(has)} there are"
+            )
+            raise CapacityError("memory", problem)
         return int(fits[np.argmin(self.judged.time_ns[fits])])
 
 
-def space_of(study: Study, number: int) -> tuple[Any, Cluster, Scale, Space]:
+def space_of(study: Study, number: int) -> tuple[Any, Cluster, Scale, PlanSpace]:
     """Return the model, the cluster, the scale and the space of a trial."""
     name, ranks, factors = study.trials()[number]
-    cluster = clusters.load(name)
+    cluster = _cluster(name)
     members = cluster.network[0].members
-    space = Space(
+    chosen: dict[str, Any] = dict(study.plan)
+    space = PlanSpace(
         ranks=ranks,
         global_batch=study.global_batch,
         sequence=study.sequence,
         most_tp=None if members is None else int(members.value),
+        **chosen,
     )
-    scale: dict[str, Any] = dict(factors)
-    return find(study.model), cluster, Scale(**scale), space
+    scale = Scale()
+    for rate, factor in factors.items():
+        scale = scale.times(rate, factor)
+    return _model(study.model), cluster, scale, space
+
+
+# What trials of one process share: nothing of it depends on the scale of a trial.
+_cluster = lru_cache(maxsize=64)(clusters.load)
+_model = lru_cache(maxsize=8)(find)
+
+
+@lru_cache(maxsize=8)
+def _works(name: str, sequence: int) -> Works:
+    return Works(_model(name), sequence)
+
+
+@lru_cache(maxsize=64)
+def _machine(name: str, ranks: int) -> Machine:
+    return Machine(_cluster(name), ranks)
+
+
+@lru_cache(maxsize=32)
+def _columns(name: str, space: PlanSpace) -> Columns:
+    return space.columns(_model(name))
 
 
 def plans_of(study: Study, number: int, **chosen: Any) -> Plans:
@@ -75,36 +105,58 @@ def plans_of(study: Study, number: int, **chosen: Any) -> Plans:
     """
     model, cluster, scale, space = space_of(study, number)
     space = space.replace(**chosen)
-    columns = space.columns(model)
-    machine = Machine(cluster, space.ranks, scale)
-    works = Works(model, space.sequence or model.sequence)
+    columns = _columns(study.model, space)
+    like = _machine(study.trials()[number][0], space.ranks)
+    machine = Machine(cluster, space.ranks, scale, like=like)
+    works = _works(study.model, space.sequence or model.sequence)
     form = ClosedForm(model, machine, space.sequence, works)
     judged = form.judge(columns, space.global_batch)
     return Plans(study, model, cluster, scale, space, columns, judged, machine, works)
 
 
 def trial(study: Study, number: int) -> dict[str, Any]:
-    """Judge one trial; `broken` has every reason why it is not feasible, with its margin."""
+    """Judge one trial; `broken` has every reason why it is not feasible, with its margin.
+
+    `excess` is by how much of each bound it is beyond it, summed: 0 where none is broken, and None
+    where there is no plan to ask.
+    """
     name, ranks, factors = study.trials()[number]
     told: dict[str, Any] = {"cluster": name, "ranks": ranks, "scale": factors, "broken": []}
     try:
         plans = plans_of(study, number)
         told |= figures(plans, plans.best())
     except YantraError as error:
-        return told | {"broken": [str(error).splitlines()[0]]}
-    return told | {"broken": list(broken_bounds(study, name, told))}
+        return told | {"broken": [str(error).splitlines()[0]], "excess": None}
+    broken = list(broken_bounds(study, name, told))
+    return told | {"broken": broken, "excess": excess(study, told)}
 
 
-def hourly_of(study: Study, cluster: Cluster) -> float | None:
-    """Return what a device costs in USD an hour: the study's price, or else the cluster's."""
-    return dict(study.prices).get(cluster.name, rates_of(cluster).usd_per_h)
+def judge_point(given: tuple[Study, Point]) -> dict[str, Any]:
+    """Judge a point of a study; what workers call."""
+    study, point = given
+    return trial(study._replace(points=(point,)), 0)
+
+
+def hourly_of(study: Study, cluster: Cluster, scale: Scale) -> float | None:
+    """Return what a device costs in USD an hour: the study's price, or else the cluster's.
+
+    With what faster rates cost more. Raises ConfigError where slower ones leave no price.
+    """
+    hourly = dict(study.prices).get(cluster.name, rates_of(cluster).usd_per_h)
+    if hourly is None:
+        return None
+    for rate, usd in study.upgrades:
+        hourly += usd * (scale.of(rate) - 1.0)
+    if hourly <= 0:
+        raise ConfigError("upgrades", f"leave a price of {hourly:.4g} USD/h; it has to be above 0")
+    return hourly
 
 
 def figures(plans: Plans, row: int) -> dict[str, Any]:
     """Return a plan and every objective of it; None for what the cluster does not state."""
     study, judged, ranks = plans.study, plans.judged, plans.space.ranks
     seconds = float(judged.time_ns[row]) / 1e9
-    rates, hourly = rates_of(plans.cluster), hourly_of(study, plans.cluster)
+    rates, hourly = rates_of(plans.cluster), hourly_of(study, plans.cluster, plans.scale)
     tokens = study.global_batch * (study.sequence or plans.model.sequence)
     busy = float(judged.kernels_ns[row] / judged.time_ns[row])
     joules = rates.energy_j(seconds, ranks, busy)
@@ -116,22 +168,45 @@ def figures(plans: Plans, row: int) -> dict[str, Any]:
         "joules_per_token": None if joules is None else joules / tokens,
         "time_to_train": None,
         "ranks": ranks,
+        "tokens_per_s": tokens / seconds,
+        "memory_headroom": plans.cluster.memory_bytes - int(judged.memory_bytes[row]),
+        "goodput": None,
+        "usd_per_h": None if hourly is None else hourly * ranks,
+        "watts": None if joules is None else joules / seconds,
     }
     if hourly is not None:
         found["usd_per_million_tokens"] = hourly * ranks * seconds / 3600 / tokens * 1e6
-    if study.steps is not None and rates.mtbf_s is not None:
+    if rates.mtbf_s is not None:
         mtti = mtti_of({"devices": (ranks, rates.mtbf_s)})
-        found["time_to_train"] = study.steps * seconds / best_goodput(mtti, *study.failures).share
+        found["goodput"] = best_goodput(mtti, *study.failures).share
+    if study.steps is not None and found["goodput"]:
+        found["time_to_train"] = study.steps * seconds / found["goodput"]
     return found
 
 
-def broken_bounds(study: Study, name: str, told: Mapping[str, Any]) -> Iterator[str]:
+def excess(study: Study, told: Mapping[str, Any]) -> float | None:
+    """Return by which share of each bound a trial is beyond it, summed; None if one is unknown."""
+    found = 0.0
+    for bounds, side in ((study.at_most, 1.0), (study.at_least, -1.0)):
+        for name, bound in bounds:
+            if told.get(name) is None:
+                return None
+            found += max(side * (told[name] / bound - 1.0), 0.0)
+    return found
+
+
+def broken_bounds(study: Study, cluster: str, told: Mapping[str, Any]) -> Iterator[str]:
     """Yield every objective that is not known and every bound that is broken, with its margin."""
     for objective in study.objectives:
         if told.get(objective) is None:
-            yield f"{objective}: {name} does not state what it takes"
-    for objective, bound in study.at_most:
-        value = told.get(objective)
-        if value is None or value > bound:
-            by = "is not known" if value is None else f"{value:.6g} is {value - bound:.6g} too much"
-            yield f"{objective}: {by}; at most {bound:g}"
+            yield f"{objective}: {cluster} does not state what it takes"
+    for bounds, side, word, by in (
+        (study.at_most, 1.0, "most", "too much"),
+        (study.at_least, -1.0, "least", "too little"),
+    ):
+        for name, bound in bounds:
+            value = told.get(name)
+            if value is None:
+                yield f"{name}: is not known; at {word} {bound:g}"
+            elif side * (value - bound) > 0:
+                yield f"{name}: {value:.6g} is {abs(value - bound):.6g} {by}; at {word} {bound:g}"

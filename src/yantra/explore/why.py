@@ -17,6 +17,7 @@ from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.text import format_bytes, table
 from yantra.base.units import format_time
 from yantra.explore.causes import CAUSES, PARTS
+from yantra.explore.objectives import sign
 from yantra.explore.space import FIELDS, RECOMPUTE
 from yantra.explore.study import Finished
 from yantra.explore.study_file import Study
@@ -70,7 +71,8 @@ def winner(study: Study, finished: Finished) -> int:
     if not finished.front:
         raise ConfigError("study", "no trial is feasible, so none is best; name one with --trial")
     first = study.objectives[0]
-    return min(finished.front, key=lambda number: float(finished.trials[number][first]))
+    way = sign(first)
+    return min(finished.front, key=lambda number: way * float(finished.trials[number][first]))
 
 
 def why_not(study: Study, number: int, given: Mapping[str, Any]) -> Why:

@@ -98,25 +98,39 @@ def perform_away(task: Task, away: Away) -> Answer:
 
     A result comes back as the text of its file, the same bytes as that one would write.
     """
+    refused = _entered(away)
+    if refused is not None:
+        return Answer(refused)
+    answer = perform(task, lambda _done, _total: None)
+    if not isinstance(answer.outcome, Result):
+        return answer
+    return answer._replace(outcome=_text_of(answer.outcome, task))
+
+
+def call_away(given: Any, shared: tuple[Callable[[Any], Any], Away]) -> Any:
+    """Call a function in another process, likewise; an error is its answer."""
+    function, away = shared
+    refused = _entered(away)
+    return function(given) if refused is None else refused
+
+
+def _entered(away: Away) -> YantraError | None:
+    """Be where the process that asks is, with its plug-ins; return why that cannot be."""
     import socket
 
     host = socket.gethostname()
     if away.version != __version__:
         problem = f"Yantra {__version__} on {host}, {away.version} here; install the same on both"
-        return Answer(UnsupportedError(problem))
+        return UnsupportedError(problem)
     try:
         os.chdir(away.folder)
+        plug_in_files(away.plugged)
     except OSError as error:
         problem = f"cannot be entered on {host}: {error.strerror}; machines must share their files"
-        return Answer(ConfigError(away.folder, problem))
-    try:
-        plug_in_files(away.plugged)
+        return ConfigError(away.folder, problem)
     except YantraError as error:
-        return Answer(error)
-    answer = perform(task, lambda _done, _total: None)
-    if not isinstance(answer.outcome, Result):
-        return answer
-    return answer._replace(outcome=_text_of(answer.outcome, task))
+        return error
+    return None
 
 
 def _text_of(result: Result, task: Task) -> bytes:

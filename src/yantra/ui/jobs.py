@@ -8,7 +8,7 @@ from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean, expe
 from yantra.base.text import format_bytes
 from yantra.base.units import format_time
 from yantra.explore.best import best_plans
-from yantra.explore.space import Space
+from yantra.explore.space import PlanSpace
 from yantra.fabric import clusters
 from yantra.result import Result
 from yantra.run.simulate import run as rerun
@@ -130,7 +130,7 @@ def answer(result: Result) -> dict[str, Any]:
 
 def best(job: Job) -> dict[str, Any]:
     """Return the best plans for the model, cluster, ranks and batch, whatever plan is set."""
-    space = Space(ranks=job.ranks, global_batch=job.global_batch, sequence=job.sequence)
+    space = PlanSpace(ranks=job.ranks, global_batch=job.global_batch, sequence=job.sequence)
     found = best_plans(catalogue.find(job.model), job.cluster, space, top=_BEST)
     return {
         "judged": f"{found.legal} legal plans, {found.fitting} fit, {found.simulated} simulated",

@@ -7,6 +7,7 @@ import sys
 import click
 
 from yantra.cli.command import WithExamples, json_option, print_json
+from yantra.cli.complete import backends
 
 
 @click.command(
@@ -14,6 +15,7 @@ from yantra.cli.command import WithExamples, json_option, print_json
     examples=[
         "yantra explore run study.yaml -o study",
         "yantra explore run study.yaml -o again --workers 2 --json",
+        "yantra explore run study.yaml -o third --backend local",
     ],
 )
 @click.argument("study", type=click.Path())
@@ -22,24 +24,36 @@ from yantra.cli.command import WithExamples, json_option, print_json
 @click.option(
     "--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes at a time."
 )
+@click.option(
+    "--backend",
+    shell_complete=backends,
+    default="local",
+    show_default=True,
+    help="Where trials run: local (processes), ray (a cluster of machines), or a file.",
+)
 @json_option()
-def command(study: str, output: str, resume: bool, workers: int, as_json: bool) -> int:
+def command(
+    study: str, output: str, resume: bool, workers: int, backend: str, as_json: bool
+) -> int:
     """Find the best plan for each cluster, size and scale of STUDY, and the Pareto front.
 
     Each finished trial is a line of trials.jsonl in the folder, on the disk before the next. The
-    front is the same for any number of workers, and whether the study was interrupted or not.
+    front is the same for any number of workers and on any backend, and whether the study was
+    interrupted or not. The exit status is 3 where no trial is feasible.
     """
     from json import dumps
     from os import path as paths
 
     from yantra.base.output import write_text
     from yantra.cli.progress import progress
-    from yantra.explore.study import run_study, table_of
+    from yantra.explore.study import check_feasible, run_study, table_of
     from yantra.explore.study_file import read_study
 
     read = read_study(study)
     with progress("judging trials", counted=True) as report:
-        finished = run_study(read, output, resume=resume, workers=workers, tell=report)
+        finished = run_study(
+            read, output, resume=resume, workers=workers, backend=backend, tell=report
+        )
     form = {"objectives": list(read.objectives), "front": finished.front}
     form["trials"] = finished.trials
     write_text(paths.join(output, "front.json"), dumps(form, indent=1) + "\n")
@@ -47,4 +61,5 @@ def command(study: str, output: str, resume: bool, workers: int, as_json: bool) 
         print_json(form)
     else:
         sys.stdout.write("\n".join(table_of(read, finished)) + "\n")
+    check_feasible(read, finished)
     return 0

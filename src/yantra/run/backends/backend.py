@@ -8,9 +8,10 @@ it wrong and all give the same bytes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
+from yantra.base.errors import UnsupportedError
 from yantra.run.sweep_task import Answer, Task
 
 
@@ -51,3 +52,13 @@ class Backend(ABC):
         Takes tasks only a few ahead of what was yielded. When it is closed, what is under way ends
         soon, and nothing else starts.
         """
+
+    def calls(
+        self, function: Callable[[Any], Any], given: Sequence[Any]
+    ) -> Generator[tuple[int, Any], None, None]:
+        """Yield the place of each argument and what the function returns for it, as they end.
+
+        All of them can be pickled. When it is closed, nothing else starts. A backend that only runs
+        scenarios need not have it.
+        """
+        raise UnsupportedError(f"--backend: {type(self).__name__} runs scenarios, and no trials")

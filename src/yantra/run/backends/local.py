@@ -7,16 +7,30 @@ any number of threads.
 Trade-off: threads, not processes. Nothing is copied between them and Ctrl-C reaches all, but what
 `compile` does in Python is done by one thread at a time, so a sweep of runs shorter than their
 compilation gains little from cores.
+
+Plain calls are mostly Python, so they go to processes, which end with the one that asked.
 """
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
 from collections import deque
-from collections.abc import Generator, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import (
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    as_completed,
+    wait,
+)
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from yantra.base.cores import cores
+from yantra.base.errors import UnsupportedError
 from yantra.run.backends.backend import Backend, Work
 from yantra.run.sweep_task import Task, perform
 
@@ -47,6 +61,39 @@ class Local(Backend):
         finally:
             work.stop()
             pool.shutdown(cancel_futures=True)
+
+    def calls(
+        self, function: Callable[[Any], Any], given: Sequence[Any]
+    ) -> Generator[tuple[int, Any], None, None]:
+        """Yield what each call returns, with the place of its argument."""
+        processes = min(self.at_once or cores(), len(given))
+        if processes <= 1:
+            yield from ((at, function(one)) for at, one in enumerate(given))
+            return
+        pool = ProcessPoolExecutor(processes, initializer=_follow, initargs=(os.getpid(),))
+        try:
+            running = {pool.submit(function, one): at for at, one in enumerate(given)}
+            for future in as_completed(running):
+                yield running[future], future.result()
+        except BrokenProcessPool:
+            raise UnsupportedError(
+                "a worker was ended from outside, perhaps for want of memory; "
+                "what was finished is kept: go on with --resume and fewer --workers"
+            ) from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _follow(parent: int) -> None:
+    """Leave Ctrl-C to the process that asked, and end when it has ended, even by a kill."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_SLICE_S)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _result(future: Future[Any]) -> Any:

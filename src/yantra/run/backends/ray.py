@@ -11,14 +11,15 @@ Python, and the plug-ins' paths. Traces are large, and a cluster has a shared fi
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from yantra import __version__
-from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.base.errors import ConfigError, UnsupportedError, YantraError
 from yantra.base.registry import plugged_files
 from yantra.run.backends.backend import Backend, Work
-from yantra.run.sweep_task import Answer, Away, Task, perform_away
+from yantra.run.sweep_task import Answer, Away, Task, call_away, perform_away
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -40,16 +41,64 @@ class Ray(Backend):
 
     def run(self, tasks: Iterable[Task], work: Work) -> Generator[Any, None, None]:
         """Yield what comes of each task."""
+        with _joined(self._ray):
+            try:
+                yield from _Flow(self._ray, self.at_once, work).through(tasks)
+            finally:
+                work.stop()
+
+    def calls(
+        self, function: Callable[[Any], Any], given: Sequence[Any]
+    ) -> Generator[tuple[int, Any], None, None]:
+        """Yield what each call returns, with the place of its argument."""
         ray = self._ray
-        is_ours = not ray.is_initialized()
+        with _joined(ray):
+            remote = ray.remote(num_cpus=1, max_retries=0)(call_away)
+            away = Away(os.getcwd(), plugged_files(), __version__)
+            shared = ray.put((function, away))
+            waiting = list(enumerate(given))[::-1]
+            out: dict[Any, int] = {}
+            most = _at_a_time(ray, self.at_once)
+            try:
+                while waiting or out:
+                    while waiting and len(out) < most:
+                        at, one = waiting.pop()
+                        out[remote.remote(one, shared)] = at
+                    ended, _ = ray.wait(list(out), timeout=_SLICE_S)
+                    for reference in ended:
+                        yield out.pop(reference), _got(ray, reference)
+            finally:
+                for reference in out:
+                    ray.cancel(reference, force=True)
+
+
+@contextmanager
+def _joined(ray: ModuleType) -> Iterator[None]:
+    """Be on a cluster, which is left behind if it was joined here."""
+    is_ours = not ray.is_initialized()
+    if is_ours:
+        _begin(ray)
+    try:
+        yield
+    finally:
         if is_ours:
-            _begin(ray)
-        try:
-            yield from _Flow(ray, self.at_once, work).through(tasks)
-        finally:
-            work.stop()
-            if is_ours:
-                ray.shutdown()
+            ray.shutdown()
+
+
+def _at_a_time(ray: ModuleType, at_once: int | None) -> int:
+    return at_once or max(1, int(ray.cluster_resources().get("CPU", 1))) * _PER_CORE
+
+
+def _got(ray: ModuleType, reference: Any) -> Any:
+    """Return what a call returned. Raises the error that it is, or ConfigError if it was lost."""
+    try:
+        found = ray.get(reference)
+    except ray.exceptions.RayError as error:
+        first = str(error).strip().partition("\n")[0]
+        raise ConfigError("--backend ray", f"a trial was lost: {first}") from None
+    if isinstance(found, YantraError):
+        raise found
+    return found
 
 
 class _Flow:
@@ -58,7 +107,7 @@ class _Flow:
     def __init__(self, ray: ModuleType, at_once: int | None, work: Work) -> None:
         self._ray = ray
         self._work = work
-        self._most = at_once or max(1, int(ray.cluster_resources().get("CPU", 1))) * _PER_CORE
+        self._most = _at_a_time(ray, at_once)
         self._perform = ray.remote(num_cpus=1, max_retries=0)(perform_away)
         self._away = Away(os.getcwd(), plugged_files(), __version__)
         self._out: dict[Any, Task] = {}

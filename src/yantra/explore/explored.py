@@ -1,0 +1,239 @@
+"""`explore`: a study from Python, and `Explored`: what it found, as frames, answers and a page.
+
+    from yantra.explore import Constraint, Objective, Space, explore
+
+    space = Space(model="llama3-8b", global_batch=32, clusters=["hgx-h100"], ranks=[8, 16])
+    found = explore(space, [Objective("step_time"), Objective("ranks")])
+    print(found.front.to_pandas())
+
+What a file says and what Python says is the same study: the same checks, the same trials, and a
+folder that `yantra explore` commands read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from yantra.base.errors import ConfigError, expected_got
+from yantra.base.output import write_text
+from yantra.base.records import Record
+from yantra.explore.next_dollar import NextDollar, next_dollar, read_offer
+from yantra.explore.objectives import OBJECTIVES, Constraint, Objective
+from yantra.explore.odds import Odds, odds_of, read_within
+from yantra.explore.point import simulate_point
+from yantra.explore.space import FIELDS, RECOMPUTE
+from yantra.explore.study import Finished, as_points, run_study
+from yantra.explore.study_file import Search, Study, read_study, study_of
+from yantra.explore.study_page import study_page
+from yantra.explore.why import Why, read_plan, why_not, winner
+from yantra.result.columns import Kind
+from yantra.result.table import Column, Table
+
+if TYPE_CHECKING:
+    from yantra.result import Result
+
+_WHERE = "space"
+
+
+class Space(Record):
+    """What a study chooses from: clusters and sizes, factors of their rates, and plans.
+
+    `clusters` are names or paths of files, `ranks` numbers of devices. `scale` has factors of a
+    rate to try (`peak`, `memory`, `latency`, `links 0` and on from the innermost), `between` the
+    two ends of one to draw from. `plan` has the allowed values of fields of plans. `prices` are
+    texts such as "2.50 USD/h", by cluster; `upgrades` likewise by rate, for each 100 % more of it.
+    `steps` and `failures` ({"checkpoint": "60 s", "restart": "300 s"}) are for `time_to_train`.
+    """
+
+    model: str
+    global_batch: int
+    clusters: Sequence[str]
+    ranks: Sequence[int]
+    sequence: int | None = None
+    scale: Mapping[str, Sequence[float]] = {}
+    between: Mapping[str, Sequence[float]] = {}
+    plan: Mapping[str, Sequence[Any]] = {}
+    prices: Mapping[str, str] = {}
+    upgrades: Mapping[str, str] = {}
+    steps: int | None = None
+    failures: Mapping[str, str] = {}
+
+    def as_tree(self) -> dict[str, Any]:
+        """Return what the file of such a study says."""
+        tree = {name: _plain(getattr(self, name)) for name in self.field_names}
+        return {name: value for name, value in tree.items() if value is not None and value != {}}
+
+
+def explore(
+    space: Space | str | os.PathLike[str],
+    objectives: Sequence[Objective | str] = ("step_time",),
+    constraints: Sequence[Constraint] = (),
+    *,
+    search: Search | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    workers: int = 1,
+    backend: str = "local",
+    progress: Callable[[int, int], None] | None = None,
+) -> Explored:
+    """Find the best plan of every cluster, size and scale of a space, and the Pareto front of them.
+
+    `space` may be the path of a study's file, which then says all but how to run it. With `search`
+    trials are drawn by Optuna (`pip install 'yantra[explore]'`). With a `folder` finished trials
+    are kept, and `resume` goes on with those there. `progress` is called with trials done and in
+    all. The result is the same for any number of `workers` and on any `backend`.
+
+    Raises ConfigError at the field that is wrong, and UnsupportedError for a missing package.
+    """
+    if isinstance(space, Space):
+        study = study_of(_tree(space, objectives, constraints, search), _WHERE)
+    else:
+        study = read_study(os.fspath(space))
+    finished = run_study(
+        study,
+        None if folder is None else os.fspath(folder),
+        resume=resume,
+        workers=workers,
+        backend=backend,
+        tell=progress,
+    )
+    return Explored(as_points(study, finished.trials), finished)
+
+
+def _tree(
+    space: Space,
+    objectives: Sequence[Objective | str],
+    constraints: Sequence[Constraint],
+    search: Search | None,
+) -> dict[str, Any]:
+    tree = space.as_tree()
+    tree["objectives"] = [one.name if isinstance(one, Objective) else one for one in objectives]
+    for one in constraints:
+        bounds = {"at_most": one.at_most, "at_least": one.at_least}
+        if all(value is None for value in bounds.values()):
+            problem = expected_got("at_most or at_least", None)
+            raise ConfigError(f"{_WHERE}: Constraint({one.name!r})", problem)
+        for side, value in bounds.items():
+            if value is not None and one.name in tree.setdefault(side, {}):
+                raise ConfigError(f"{_WHERE}: {side}", f"names {one.name} twice")
+            if value is not None:
+                tree[side][one.name] = value
+    if search is not None:
+        tree["search"] = search._asdict()
+    return {name: value for name, value in tree.items() if value != {}}
+
+
+class Explored:
+    """A finished study: its trials and its front as tables, and what can be asked of it.
+
+    Numbers of trials count from 0. A question without a number is about the best trial: that on the
+    front with the best first objective.
+    """
+
+    def __init__(self, study: Study, finished: Finished) -> None:
+        self.study, self.finished = study, finished
+
+    @property
+    def trials(self) -> Table:
+        """All trials: cluster, ranks, a column for each rate and objective, the plan, `broken`.
+
+        Times in s, memory in bytes, money in USD; `on_front` is 1 or 0. Missing where there is no
+        plan, or where the cluster does not state what it takes.
+        """
+        return self._table("trials", list(range(len(self.finished.trials))))
+
+    @property
+    def front(self) -> Table:
+        """The trials that no other beats in one objective without losing in another."""
+        return self._table("front", self.finished.front)
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The best trial in the first objective. Raises ConfigError where none is feasible."""
+        return self.finished.trials[self.number_of_best]
+
+    @property
+    def number_of_best(self) -> int:
+        """The number of the best trial. Raises ConfigError where none is feasible."""
+        return winner(self.study, self.finished)
+
+    def why_not(self, plan: str, trial: int | None = None) -> Why:
+        """Say why a trial did not choose a plan such as "tp=16 pp=4"; see `Why`."""
+        return why_not(self.study, self._number(trial), read_plan(plan))
+
+    def next_dollar(self, *offers: str, trial: int | None = None) -> NextDollar:
+        """Say what offers such as "links 1 x2 0.15 USD/h" are worth; see `NextDollar`."""
+        return next_dollar(self.study, self._number(trial), [read_offer(one) for one in offers])
+
+    def odds(self, *within: str) -> tuple[Odds, ...]:
+        """Return how probable each trial is to be the best; `within` as "10%", "hgx-h100=5%"."""
+        return odds_of(self.study, self.finished, dict(read_within(text) for text in within))
+
+    def simulate(self, trial: int | None = None) -> Result:
+        """Simulate the plan of a trial at its scale, exactly."""
+        return simulate_point(self.study, self.finished, self._number(trial))
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write the page of the study: one file that opens offline."""
+        dollar = next_dollar(self.study, self.number_of_best)
+        write_text(os.fspath(path), study_page(self.study, self.finished, dollar, self.odds()))
+
+    def _number(self, trial: int | None) -> int:
+        if trial is None:
+            return self.number_of_best
+        count = len(self.finished.trials)
+        if not 0 <= trial < count:
+            raise ConfigError("trial", expected_got(f"a trial from 0 to {count - 1}", trial))
+        return trial
+
+    def _table(self, name: str, numbers: list[int]) -> Table:
+        trials = [self.finished.trials[number] for number in numbers]
+        on_front = set(self.finished.front)
+
+        def column(kind: Any, values: list[Any]) -> Column:
+            return kind, lambda: values
+
+        columns: dict[str, Column] = {
+            "trial": column("whole", numbers),
+            "cluster": column("text", [one["cluster"] for one in trials]),
+            "ranks": column("whole", [one["ranks"] for one in trials]),
+        }
+        for rate in (rate for rate, _ in (*self.study.scale, *self.study.between)):
+            columns[f"{rate} factor"] = column("real", [one["scale"][rate] for one in trials])
+        for objective in OBJECTIVES:
+            if objective != "ranks":
+                columns[objective] = column("real", [_real(one.get(objective)) for one in trials])
+        for field in FIELDS:
+            columns[field] = column(*_field([one.get("plan") for one in trials], field))
+        columns["on_front"] = column("whole", [int(number in on_front) for number in numbers])
+        columns["broken"] = column("text", ["; ".join(one["broken"]) for one in trials])
+        return Table(name, len(numbers), columns)
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.finished.trials)} trials, {len(self.finished.front)} on the front"
+        return f"<Explored {self.study.model}: {counts}>"
+
+
+def _field(plans: Sequence[Mapping[str, int] | None], name: str) -> tuple[Kind, list[Any]]:
+    """Return a field of plans, as whole numbers unless a trial has no plan."""
+    values = [None if plan is None else plan[name] for plan in plans]
+    if name == "recompute":
+        return "text", [None if value is None else RECOMPUTE[value] for value in values]
+    if None in values:
+        return "real", [_real(value) for value in values]
+    return "whole", values
+
+
+def _real(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _plain(value: Any) -> Any:
+    """Return sequences as lists and mappings as dicts, as YAML gives them."""
+    if isinstance(value, Mapping):
+        return {key: _plain(of) for key, of in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(one) for one in value]
+    return value

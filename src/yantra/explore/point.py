@@ -1,0 +1,46 @@
+"""One trial of a study, simulated: the plan that stands for it, on its cluster, at its scale."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.compile import compile
+from yantra.explore.machine import Machine
+from yantra.explore.space import PlanSpace
+from yantra.explore.trial import space_of
+from yantra.run.simulate import run
+from yantra.scenario import Scenario, Templates
+from yantra.workloads.training.train import train
+
+if TYPE_CHECKING:
+    from yantra.explore.study import Finished
+    from yantra.explore.study_file import Study
+    from yantra.result import Result
+
+
+def scenario_of(study: Study, finished: Finished, number: int) -> Scenario:
+    """Return the step of a trial's plan as a scenario.
+
+    Raises ConfigError for a trial without a plan, UnsupportedError for one at another latency:
+    that factor is of fixed times of many kinds, which a scenario has no one field for.
+    """
+    told = finished.trials[number]
+    if "plan" not in told:
+        raise ConfigError(f"trial {number}", f"has no plan to simulate: {told['broken'][0]}")
+    if told["scale"].get("latency", 1.0) != 1.0:
+        problem = "has another latency, which stands for fixed times of many kinds"
+        raise UnsupportedError(f"trial {number}: {problem}; simulate a trial without it")
+    model, cluster, scale, space = space_of(study, number)
+    columns = {name: [value] for name, value in told["plan"].items()}
+    plan = PlanSpace.plan(space, columns, 0)  # type: ignore[arg-type]
+    workload = train(model, plan, space.sequence)
+    parts = Machine(cluster, space.ranks, scale).parts
+    return Scenario(workload=Templates(workload=workload), **parts)
+
+
+def simulate_point(
+    study: Study, finished: Finished, number: int, *, record: bool | int = False
+) -> Result:
+    """Simulate the plan of a trial; see `scenario_of` for errors, `run` for `record`."""
+    return run(compile(scenario_of(study, finished, number)), record=record)
