@@ -53,7 +53,7 @@ def test_the_page_holds_the_sentences_and_all_changes(tmp_path: Path) -> None:
 def test_the_bars_of_both_paths_have_one_scale(tmp_path: Path) -> None:
     comparison = compare(ran(50.0), ran(100.0))
     page = page_of(comparison, tmp_path)
-    bars = re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)
+    bars = re.findall(r'<svg[^>]* class="bar">.*?</svg>', page, flags=re.DOTALL)
     widths = [sum(float(x) for x in re.findall(r'width="([\d.]+)%"', bar)) for bar in bars]
     makespan = comparison.data["makespan_ns"]
     assert widths == pytest.approx([100, 100 * makespan["b"] / makespan["a"]], abs=0.01)

@@ -18,27 +18,33 @@ from yantra.cli.memory_option import option as memory_option
         "yantra compare result.json other.json --json",
         "yantra compare step.yaml other.yaml",
         "yantra compare result.json other.json --report changes.html",
+        "yantra compare h100.json gb200.json b300.json --report clusters.html",
     ],
 )
 @click.argument("a", type=click.Path())
 @click.argument("b", type=click.Path())
+@click.argument("more", nargs=-1, type=click.Path())
 @cluster_option
 @memory_option
 @click.option("--report", type=click.Path(), help="Write it as one HTML file that opens offline.")
 @json_option("Print the comparison as JSON.")
-def command(a: str, b: str, cluster: str | None, report: str | None, as_json: bool) -> int:
-    """Tell what changed from A to B: results in JSON, or files that yantra run takes.
+def command(
+    a: str, b: str, more: tuple[str, ...], cluster: str | None, report: str | None, as_json: bool
+) -> int:
+    """Show what changed from A to B: results in JSON, or files that yantra run takes.
 
     By how much, in which kinds, phases and nodes of the critical path, and what differs in the
-    scenarios. The parts of the critical path add up to the change.
+    scenarios. The parts of the critical path add up to the change. With MORE files each is
+    compared with A, and all are side by side.
     """
-    from yantra.explain import compare
+    from yantra.explain import compare, side_by_side
     from yantra.scenario import Case
     from yantra.scenario.recognise import recognise
 
-    if cluster and not any(recognise(file).needs_cluster for file in (a, b)):
-        raise click.UsageError("--cluster goes with a workload; neither file is one")
-    comparison = compare(Case(a, cluster), Case(b, cluster))
+    if cluster and not any(recognise(file).needs_cluster for file in (a, b, *more)):
+        raise click.UsageError("--cluster goes with a workload; none of the files is one")
+    cases = [Case(file, cluster) for file in (a, b, *more)]
+    comparison = side_by_side(cases) if more else compare(cases[0], cases[1])
     if report:
         comparison.to_report(report)
     if as_json:

@@ -1,8 +1,8 @@
 """Why a run takes as long as it does, and what changed from one run to another.
 
 `what_if` runs a scenario without each cause of time; `explain` puts a result into words; `compare`
-tells two results apart; `advice` ranks what to change by what it gains. All say what the engine
-says, and none estimates.
+tells two results apart, `side_by_side` several; `advice` ranks what to change by what it gains. All
+say what the engine says, and none estimates.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from yantra.explain.advice import Advice, advice
 from yantra.explain.ask import explain
 from yantra.explain.comparison import Comparison, compare
 from yantra.explain.explanation import Explanation
+from yantra.explain.side_by_side import SideBySide, side_by_side
 from yantra.explain.what_if import WhatIf, what_if
 
 __all__ = [
     "Advice",
     "Comparison",
     "Explanation",
+    "SideBySide",
     "WhatIf",
     "advice",
     "compare",
     "explain",
+    "side_by_side",
     "what_if",
 ]

@@ -1,193 +1,235 @@
-"""A comparison as one HTML file that opens offline: the words, two bars, and every table whole.
+"""Results beside each other as one HTML file that opens offline: words, bars, timelines, tables.
 
 The page is that of the report of a run (`yantra.export.report.shell`): light and dark, printable,
-tables that sort. Both bars have one scale, so the shorter run is the shorter bar.
+tables that sort and are saved as CSV. Bars and timelines have one scale for all results, so a
+shorter run is a shorter picture. Every change is against the first result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from yantra.base.units import format_size, format_time
-from yantra.explain.compare_words import (
-    carried,
-    count_of,
-    names_of,
-    ranges_of,
-    signed,
-    value_of,
-)
+from yantra.explain.compare_words import carried, ranges_of, signed, times_of, value_of
+from yantra.explain.compare_words import names_of as ran_of_pair
 from yantra.explain.compare_words import sentences as sentences_of
-from yantra.explain.named import figure_cells
+from yantra.explain.comparison import MOST_ROWS
+from yantra.explain.joined import Data, Joined, Row, joined, values
+from yantra.explain.lanes_drawn import SCRIPT, STYLE, drawn
+from yantra.explain.named import figure_cells, ran_text
 from yantra.explain.parts import PART_TEXTS, kind_text
+from yantra.export.report.bars import Piece, bar, legend
 from yantra.export.report.markup import Cell, Head, Html, element, join, table
 from yantra.export.report.shell import Page, Section, render
+from yantra.export.stored import Form
 
-_SCRIPTS = ("plain.js",)
-_STYLES = ("report.css",)
-_SIDES = ("a", "b")
+_STYLES = ("report.css", STYLE)
 
 
-def page(data: Mapping[str, Any]) -> str:
-    """Return the file of a comparison (`Comparison.data`)."""
-    names = [data[side]["name"] for side in _SIDES]
-    makespan = data["makespan_ns"]
-    head = element(
-        "section",
-        element(
-            "p",
-            element("span", signed(makespan["change"]), class_="makespan"),
-            element("span", f" from {names[0]} to {names[1]}", class_="unit"),
-        ),
-        *[element("p", text, class_="note") for text in names_of(data)],
-        *[element("p", text, class_="bound") for text in sentences_of(data)],
-        _figures(data),
-        _missing(data["missing"]),
-        id="top",
-        aria_label="The comparison",
-    )
+def page(pairs: Sequence[Data], forms: Sequence[Form] = ()) -> str:
+    """Return the file of comparisons with one first result (`Comparison.data`).
+
+    `forms` are the results, the first among them; without them the page has no timelines.
+    """
+    names = names_of(pairs)
+    pictures = drawn(names, forms)
     sections = [
-        Section("path", "Critical path", _PATH, _paths(data)),
-        Section("scenario", "Scenario", "What differs.", _scenario(data)),
-        Section("ranks", "Ranks", "Where the time of the average rank goes.", _ranks(data)),
-        Section("collectives", "Collectives", _MEANS, _collectives(data)),
-        Section("dimensions", "Dimensions", "", _dimensions(data)),
-        Section("nodes", "Nodes", _MEANS, _nodes(data)),
+        Section("path", "Critical path", _PATH, _paths(pairs)),
+        Section("scenario", "Scenario", "What differs.", _scenario(pairs)),
+        Section("ranks", "Ranks", "Where the time of the average rank goes.", _ranks(pairs)),
+        Section("collectives", "Collectives", _MEANS, _collectives(pairs)),
+        Section("dimensions", "Dimensions", "", _dimensions(pairs)),
+        Section("nodes", "Nodes", _MEANS, _nodes(pairs)),
     ]
-    title = f"{_titled(data['a'])} and {_titled(data['b'])}"
-    return render(Page(title, head, sections, _SCRIPTS, _STYLES))
-
-
-def _titled(side: Mapping[str, Any]) -> str:
-    """Return the name of a result, with the model and the cluster where it says them."""
-    ran = side.get("what_ran") or {}
-    told = " on ".join(str(ran[key]) for key in ("model", "cluster") if ran.get(key))
-    return f"{side['name']} ({told})" if told else str(side["name"])
+    if pictures is not None:
+        sections.insert(1, Section("timelines", "Timelines", _TIMELINES, pictures))
+    sides = [pairs[0]["a"], *(data["b"] for data in pairs)]
+    title = " and ".join(_titled(name, side) for name, side in zip(names, sides, strict=True))
+    scripts = (SCRIPT,) if pictures is not None else ("plain.js",)
+    return render(Page(title, _head(pairs, names), sections, scripts, _STYLES))
 
 
 _PATH = (
     "What the end of each run waited for. A path is as long as its run, so the changes of its "
     "parts add up to the change."
 )
+_TIMELINES = (
+    "All on the scale of the longest run; the line is the end of a run. Receives are left out, "
+    "for most of them only wait."
+)
 _MEANS = "Times are those of the average rank."
 
 
-def _figures(data: Mapping[str, Any]) -> Html:
-    heads = [Head("figure", False), Head("first"), Head("second"), Head("change")]
-    cells = [list(row) for row in figure_cells(data["figures"])]
-    return table("Figures", heads, cells) if cells else Html("")
+def names_of(pairs: Sequence[Data]) -> list[str]:
+    """Return the names of the results, the first among them."""
+    return [pairs[0]["a"]["name"], *(data["b"]["name"] for data in pairs)]
 
 
-def _missing(texts: Sequence[str]) -> Html:
-    if not texts:
-        return Html("")
+def _titled(name: str, side: Mapping[str, Any]) -> str:
+    """Return the name of a result, with the model and the cluster where it says them."""
+    ran = side.get("what_ran") or {}
+    told = " on ".join(str(ran[key]) for key in ("model", "cluster") if ran.get(key))
+    return f"{name} ({told})" if told else name
+
+
+def _head(pairs: Sequence[Data], names: Sequence[str]) -> Html:
+    makespans = [data["makespan_ns"] for data in pairs]
+    changes = [
+        element(
+            "p",
+            element("span", signed(makespan["change"]), class_="makespan"),
+            element("span", f" from {names[0]} to {name}", class_="unit"),
+        )
+        for makespan, name in zip(makespans, names[1:], strict=True)
+    ]
+    told = [" ".join(sentences_of(data)) for data in pairs]
+    if len(pairs) == 1:
+        told = sentences_of(pairs[0])
+    bounds = [element("p", text, class_="bound") for text in told]
+    return element(
+        "section",
+        *changes,
+        *[element("p", text, class_="note") for text in _ran(pairs)],
+        *bounds,
+        _figures(pairs, names),
+        _missing(dict.fromkeys(text for data in pairs for text in data["missing"])),
+        id="top",
+        aria_label="The comparison",
+    )
+
+
+def _ran(pairs: Sequence[Data]) -> list[str]:
+    if len(pairs) == 1:
+        return ran_of_pair(pairs[0])
+    sides = [pairs[0]["a"], *(data["b"] for data in pairs)]
+    return [f"{side['name']}: {ran_text(side)}" for side in sides if ran_text(side)]
+
+
+def _titles(pairs: Sequence[Data]) -> list[str]:
+    """Return what heads of columns call the results."""
+    return ["first", "second"] if len(pairs) == 1 else names_of(pairs)
+
+
+def _heads(pairs: Sequence[Data], head: str) -> list[Head]:
+    """Return the heads of a table: what, the first, then each other and its change."""
+    first, *others = _titles(pairs)
+    heads = [Head(head, False), Head(first)]
+    for name in others:
+        heads += [Head(name), Head("change" if len(others) == 1 else f"{name}: change")]
+    return heads
+
+
+def _figures(pairs: Sequence[Data], names: Sequence[str]) -> Html:
+    cells = figure_cells([data["figures"] for data in pairs])
+    return table("Figures", _heads(pairs, "figure"), cells) if cells else Html("")
+
+
+def _missing(texts: Iterable[str]) -> Html:
     items = [element("li", text) for text in texts]
+    if not items:
+        return Html("")
     return element("div", element("h3", "Missing"), element("ul", *items), class_="warnings")
 
 
-def _paths(data: Mapping[str, Any]) -> Html:
-    path = data["critical_path"]
-    if not path:
+def _paths(pairs: Sequence[Data]) -> Html:
+    if not all(data["critical_path"] for data in pairs):
         return element("p", "One of the results holds no critical path.", class_="note")
-    parts = [_legend(path["by_kind"]), _bars(data)]
-    parts.append(
-        _changes("By kind", "kind", [(kind_text(row["kind"]), row) for row in path["by_kind"]])
-    )
-    for member, key in (("by_phase", "phase"), ("by_name", "name")):
-        rows = [(row[key] or f"(no {key})", row) for row in path.get(member, [])]
-        parts.append(_changes(f"By {key}", key, rows) if rows else Html(""))
+    kinds = joined(pairs, lambda data: data["critical_path"]["by_kind"], lambda row: row["kind"])
+    used = [one for one in kinds if any(one.times)]
+    key = legend((kind_text(one.known["kind"]), f"step-{one.known['kind']}") for one in used)
+    parts = [key, _bars(pairs, used)]
+    parts.append(_changes(pairs, "By kind", "kind", kinds, lambda one: kind_text(one["kind"])))
+    for member, what in (("by_phase", "phase"), ("by_name", "name")):
+        parts.append(_by(pairs, member, what))
     return join(parts)
 
 
-def _legend(kinds: Iterable[Mapping[str, Any]]) -> Html:
-    items = [
-        element(
-            "li",
-            element("span", class_=f"swatch step-{row['kind']}"),
-            kind_text(row["kind"]),
-            class_="key",
-        )
-        for row in kinds
-        if row["a_ns"] or row["b_ns"]
-    ]
-    return element("ul", *items, class_="legend", aria_label="Colours")
+def _by(pairs: Sequence[Data], member: str, what: str) -> Html:
+    rows = joined(pairs, lambda data: data["critical_path"].get(member, []), lambda row: row[what])
+    if not rows:
+        return Html("")
+    return _changes(pairs, f"By {what}", what, rows, lambda row: row[what] or f"(no {what})")
 
 
-def _bars(data: Mapping[str, Any]) -> Html:
-    makespan = data["makespan_ns"]
-    whole = max(makespan["a"], makespan["b"]) or 1
+def _bars(pairs: Sequence[Data], kinds: Sequence[Joined]) -> Html:
+    first = pairs[0]["makespan_ns"]["a"]
+    makespans = [first, *(data["makespan_ns"]["b"] for data in pairs)]
+    whole = max(makespans) or 1
     bars = []
-    for side in _SIDES:
-        at, pieces = 0.0, []
-        for row in data["critical_path"]["by_kind"]:
-            width = 100 * row[f"{side}_ns"] / whole
-            told = f"{kind_text(row['kind'])}: {format_time(row[f'{side}_ns'])}"
-            box = element(
-                "rect",
-                x=f"{at:.3f}%",
-                width=f"{width:.3f}%",
-                height="100%",
-                class_=f"step-{row['kind']}",
-            )
-            pieces.append(element("g", element("title", told), box))
-            at += width
-        name = data[side]["name"]
-        label = f"{name}: {format_time(makespan[side])}"
-        picture = element("svg", *pieces, role="img", aria_label=label, class_="bar")
-        text = element("span", format_time(makespan[side]), class_="bar-text")
+    for at, (name, makespan) in enumerate(zip(names_of(pairs), makespans, strict=True)):
+        pieces = [
+            Piece(kind_text(one.known["kind"]), f"step-{one.known['kind']}", one.times[at])
+            for one in kinds
+        ]
+        told = format_time(makespan)
+        picture = bar(pieces, whole, f"{name}: {told}", format_time)
+        text = element("span", told, class_="bar-text")
         row = (element("span", name, class_="bar-name"), picture, text)
         bars.append(element("div", *row, class_="bar-row"))
     return element("div", *bars, class_="bars")
 
 
 def _changes(
-    name: str, head: str, rows: Sequence[tuple[str, Mapping[str, Any]]], left_out: int = 0
+    pairs: Sequence[Data],
+    name: str,
+    head: str,
+    rows: Sequence[Joined],
+    text_of: Callable[[Row], str],
+    left_out: int = 0,
 ) -> Html:
-    """Return a table of times before and after, which sorts by each."""
-    heads = [Head(head, False), Head("first"), Head("second"), Head("change")]
-    cells = [
-        [
-            text,
-            Cell(format_time(row["a_ns"]), row["a_ns"]),
-            Cell(format_time(row["b_ns"]), row["b_ns"]),
-            Cell(signed(row["change_ns"]), row["change_ns"]),
-        ]
-        for text, row in rows
-    ]
+    """Return a table of times in each result, which sorts by each."""
+    cells = [[_texts(one, text_of), *_times(one)] for one in rows]
     more = f"{left_out} more changed less." if left_out else None
-    return join([table(name, heads, cells), element("p", more, class_="note") if more else None])
+    whole = table(name, _heads(pairs, head), cells)
+    return join([whole, element("p", more, class_="note") if more else None])
 
 
-def _scenario(data: Mapping[str, Any]) -> Html:
-    fields = [[row["field"], *(value_of(row[side]) for side in _SIDES)] for row in data["scenario"]]
-    files = [[row["file"], row["a"], row["b"]] for row in data["inputs"]]
-    heads = [Head("field", False), Head("first", False), Head("second", False)]
-    of_files = [Head("file", False), Head("first: SHA-256", False), Head("second", False)]
+def _texts(one: Joined, text_of: Callable[[Row], str]) -> str:
+    text = text_of(one.known)
+    return f"{times_of(one.counts())} {text}" if "a_per_rank" in one.known else text
+
+
+def _times(one: Joined) -> Iterable[Cell]:
+    yield Cell(format_time(one.times[0]), one.times[0])
+    for time, change in zip(one.times[1:], one.changes, strict=True):
+        yield Cell(format_time(time), time)
+        yield Cell(signed(change), change)
+
+
+def _scenario(pairs: Sequence[Data]) -> Html:
+    titles = _titles(pairs)
+    fields = [[field, *map(value_of, told)] for field, *told in values(pairs, "scenario", "field")]
+    heads = [Head("field", False), *(Head(title, False) for title in titles)]
+    of_files = [Head("file", False), Head(f"{titles[0]}: SHA-256", False)]
+    of_files += [Head(title, False) for title in titles[1:]]
+    files = values(pairs, "inputs", "file")
     return join([table("Fields", heads, fields), table("Files that changed", of_files, files)])
 
 
-def _ranks(data: Mapping[str, Any]) -> Html:
-    parts = [(PART_TEXTS.get(row["part"], row["part"]), row) for row in data["ranks"]]
-    ranks = [(ranges_of(row["ranks"]), row) for row in data["by_rank"]]
+def _ranks(pairs: Sequence[Data]) -> Html:
+    parts = joined(pairs, lambda data: data["ranks"], lambda row: row["part"])
+    tables = [
+        _changes(
+            pairs, "The average rank", "part", parts,
+            lambda row: PART_TEXTS.get(row["part"], row["part"]),
+        )
+    ]  # fmt: skip
+    for data in pairs:
+        name = "Ranks whose finish changed"
+        name += "" if len(pairs) == 1 else f" from {data['a']['name']} to {data['b']['name']}"
+        rows = joined([data], lambda data: data["by_rank"], lambda row: str(row["ranks"]))
+        tables.append(_changes([data], name, "rank", rows, lambda row: ranges_of(row["ranks"])))
+    return join(tables)
+
+
+def _collectives(pairs: Sequence[Data]) -> Html:
+    def key_of(row: Row) -> Hashable:
+        return row["kind"], row.get("group"), row["size_bytes"]
+
     return join(
         [
-            _changes("The average rank", "part", parts),
-            _changes("Ranks whose finish changed", "rank", ranks),
-        ]
-    )
-
-
-def _collectives(data: Mapping[str, Any]) -> Html:
-    def rows(member: str) -> list[tuple[str, Mapping[str, Any]]]:
-        return [(_collective(row), row) for row in data[member]["rows"]]
-
-    def left_out(member: str) -> int:
-        return int(data[member]["in_all"]) - len(data[member]["rows"])
-
-    return join(
-        [
-            _changes(title, "collective", rows(member), left_out(member))
+            _grouped(pairs, member, title, "collective", key_of, _collective)
             for member, title in (
                 ("collectives", "By kind and size"),
                 ("collectives_by_group", "By kind, group and size"),
@@ -196,25 +238,38 @@ def _collectives(data: Mapping[str, Any]) -> Html:
     )
 
 
-def _collective(row: Mapping[str, Any]) -> str:
+def _collective(row: Row) -> str:
     group = f" in group {row['group']}" if row.get("group") else ""
-    return f"{count_of(row)} {row['kind']}{group} {format_size(row['size_bytes'])}"
+    return f"{row['kind']}{group} {format_size(row['size_bytes'])}"
 
 
-def _dimensions(data: Mapping[str, Any]) -> Html:
-    heads = [
-        Head("dimension"),
-        Head("first: kind, size, carried, busy", False),
-        Head("second", False),
-    ]
+def _grouped(
+    pairs: Sequence[Data],
+    member: str,
+    title: str,
+    head: str,
+    key_of: Callable[[Row], Hashable],
+    text_of: Callable[[Row], str],
+) -> Html:
+    rows = joined(pairs, lambda data: data[member]["rows"], key_of)
+    shown = rows[:MOST_ROWS]
+    in_all = max([len(rows), *(data[member]["in_all"] for data in pairs)])
+    return _changes(pairs, title, head, shown, text_of, in_all - len(shown))
+
+
+def _dimensions(pairs: Sequence[Data]) -> Html:
+    first, *others = _titles(pairs)
+    heads = [Head("dimension"), Head(f"{first}: kind, size, carried, busy", False)]
+    heads += [Head(name, False) for name in others]
     rows = [
-        [str(row["dimension"]), *(carried(row[side]) for side in _SIDES)]
-        for row in data["dimensions"]
+        [str(dimension), *map(carried, uses)]
+        for dimension, *uses in values(pairs, "dimensions", "dimension")
     ]
     return table("Dimensions of the network", heads, rows)
 
 
-def _nodes(data: Mapping[str, Any]) -> Html:
-    found = data["nodes"]
-    rows = [(f"{count_of(row)} {row['name']}", row) for row in found["rows"]]
-    return _changes("By name", "node", rows, found["in_all"] - len(found["rows"]))
+def _nodes(pairs: Sequence[Data]) -> Html:
+    def key_of(row: Row) -> Hashable:
+        return row["name"], row["type"]
+
+    return _grouped(pairs, "nodes", "By name", "node", key_of, lambda row: row["name"])

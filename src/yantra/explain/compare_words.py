@@ -183,9 +183,14 @@ def _collectives(data: Mapping[str, Any]) -> Grid:
 
 
 def count_of(row: Mapping[str, Any]) -> str:
-    """Write how many of something the average rank has: `3 x`."""
-    counts = [f"{row[side]:g}" for side in ("a_per_rank", "b_per_rank")]
-    return f"{counts[0]} x" if counts[0] == counts[1] else f"{counts[0]} and {counts[1]} x"
+    """Write how many of something the average rank of two results has: `3 x`."""
+    return times_of([row[side] for side in ("a_per_rank", "b_per_rank")])
+
+
+def times_of(counts: Sequence[float]) -> str:
+    """Write how many of something the average rank of each result has: `3 x`, `3 and 4 x`."""
+    texts = [f"{count:g}" for count in counts]
+    return f"{listed(texts) if len(set(texts)) > 1 else texts[0]} x"
 
 
 def _dimensions(data: Mapping[str, Any]) -> Grid:

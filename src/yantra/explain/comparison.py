@@ -13,7 +13,7 @@ says which causes the longer wait consists of; what made them grow, the scenario
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from yantra.base.documents import Path
@@ -41,8 +41,9 @@ Names = tuple[str, str]
 class Comparison:
     """What changed from one result to another; `data` as JSON, `text()` in words."""
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: dict[str, Any], forms: Sequence[Form] = ()) -> None:
         self.data = data
+        self._forms = forms
 
     def text(self) -> str:
         """Return the words and tables, at most 100 columns wide, without a last end of line."""
@@ -54,7 +55,7 @@ class Comparison:
         """Write the same as one HTML file that opens offline; it appears whole or not at all."""
         from yantra.explain.compare_page import page
 
-        write_text(path, page(self.data))
+        write_text(path, page([self.data], self._forms))
 
 
 def compare(
@@ -66,23 +67,24 @@ def compare(
     texts call them; else the names of the files. Raises ConfigError for a file that is not a
     result, or newer than this version reads.
     """
-    called = names or (_called(a, "a"), _called(b, "b"))
-    return compared(_form(a), _form(b), called)
+    shown = names or (called(a, "a"), called(b, "b"))
+    return compared(form_of(a), form_of(b), shown)
 
 
-def _form(of: Path | Case | Result) -> Form:
+def form_of(of: Path | Case | Result) -> Form:
+    """Return a result as compared: itself, that of a file, or of the run that a file describes."""
     if isinstance(of, Result):
-        return _form_of(of)
+        return _of_result(of)
     case = of if isinstance(of, Case) else Case(of)
     known = recognise(case.path)
     if known.kind == "result" or _is_own_json(known):
         return read_result(case.path)
     cluster = case.cluster if known.needs_cluster else None
     scenario = of_known(known, cluster, case.settings)
-    return _form_of(run(compile(scenario), record=True))
+    return _of_result(run(compile(scenario), record=True))
 
 
-def _form_of(result: Result) -> Form:
+def _of_result(result: Result) -> Form:
     return head_of(result) | {"tables": {name: result.table(name) for name in TABLES}}
 
 
@@ -92,14 +94,24 @@ def _is_own_json(known: Known) -> bool:
     return known.kind == "scenario" and not is_scenario
 
 
-def _called(of: Path | Case | Result, otherwise: str) -> str:
+def called(of: Path | Case | Result, otherwise: str) -> str:
+    """Return what texts call a result: its file, `otherwise` where it has none."""
     if isinstance(of, Result):
         return otherwise
     return os.fspath(of.path if isinstance(of, Case) else of)
 
 
-def compared(a: Form, b: Form, names: Names = ("a", "b")) -> Comparison:
-    """Return what changed from `a` to `b`; `names` is what texts call them."""
+def compared(
+    a: Form, b: Form, names: Names = ("a", "b"), most: int | None = MOST_ROWS
+) -> Comparison:
+    """Return what changed from `a` to `b`; `names` is what texts call them.
+
+    `most` is how many rows of each table of collectives and nodes are kept, None for all.
+    """
+
+    def grouped(noted: list[str], table: str, *keys: str) -> Row:
+        return _grouped(a, b, names, noted, table, keys, most)
+
     missing: list[str] = []
     before, after = a["makespan_ns"], b["makespan_ns"]
     change = _change(before, after)
@@ -116,15 +128,13 @@ def compared(a: Form, b: Form, names: Names = ("a", "b")) -> Comparison:
         "inputs": _inputs(a, b),
         "ranks": _ranks(a, b, names, missing),
         "by_rank": _by_rank(a, b),
-        "collectives": _grouped(a, b, names, missing, "collectives", ("kind", "size_bytes")),
-        "collectives_by_group": _grouped(
-            a, b, names, [], "collectives", ("kind", "group", "size_bytes")
-        ),
+        "collectives": grouped(missing, "collectives", "kind", "size_bytes"),
+        "collectives_by_group": grouped([], "collectives", "kind", "group", "size_bytes"),
         "dimensions": _dimensions(a, b, names, missing),
-        "nodes": _grouped(a, b, names, missing, "nodes", ("name", "type")),
+        "nodes": grouped(missing, "nodes", "name", "type"),
         "missing": missing,
     }
-    return Comparison(data)
+    return Comparison(data, (a, b))
 
 
 def _about(form: Form, name: str) -> Row:
@@ -292,7 +302,13 @@ def _by_rank(a: Form, b: Form) -> list[Row]:
 
 
 def _grouped(
-    a: Form, b: Form, names: Names, missing: list[str], table: str, keys: tuple[str, ...]
+    a: Form,
+    b: Form,
+    names: Names,
+    missing: list[str],
+    table: str,
+    keys: tuple[str, ...],
+    most: int | None,
 ) -> Row:
     """Return equal rows of a table together: how many a rank has, and their time on one."""
     if not _both(a, b, names, missing, table, (*keys, "rank", "start_ns", "end_ns")):
@@ -304,7 +320,7 @@ def _grouped(
         counts = {"a_per_rank": a_count, "b_per_rank": b_count}
         rows.append(_row(dict(zip(keys, key, strict=True)), of_a, of_b) | counts)
     changed = _largest_first([row for row in rows if row["change_ns"]])
-    return {"rows": changed[:MOST_ROWS], "in_all": len(changed)}
+    return {"rows": changed[:most], "in_all": len(changed)}
 
 
 def _sums(form: Form, name: str, keys: tuple[str, ...]) -> dict[Any, tuple[float, float]]:

@@ -5,7 +5,7 @@ Figures are compared where both results have them, each in its own unit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from yantra.base.text import Grid, format_bytes
@@ -65,14 +65,26 @@ def figure_rows(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Row]:
     return rows
 
 
-def figure_cells(rows: list[Row]) -> list[tuple[str, ...]]:
-    """Return the cells of the table of figures."""
-    cells = []
+def figure_cells(pairs: Sequence[Sequence[Row]]) -> list[list[str]]:
+    """Return the rows of the table of figures: name, first, then each other and its change.
+
+    `pairs` are what `figure_rows` returns for the first result and each other.
+    """
+    found: dict[str, list[Row | None]] = {}
+    for at, rows in enumerate(pairs):
+        for row in rows:
+            found.setdefault(row["figure"], [None] * len(pairs))[at] = row
+    ordered = [(name, found[name]) for name in _TEXTS if name in found]
+    return [[_TEXTS[name][0], *_cells(name, rows)] for name, rows in ordered]
+
+
+def _cells(name: str, rows: Sequence[Row | None]) -> Iterator[str]:
+    def shown(value: Any) -> str:
+        return "-" if value is None else _TEXTS[name][1](value)
+
+    yield shown(next(row["a"] for row in rows if row is not None))
     for row in rows:
-        name, text, _ = _TEXTS[row["figure"]]
-        values = ("-" if row[side] is None else text(row[side]) for side in ("a", "b"))
-        cells.append((name, *values, _change(row)))
-    return cells
+        yield from ("-", "-") if row is None else (shown(row["b"]), _change(row))
 
 
 def _change(row: Row) -> str:
@@ -89,4 +101,4 @@ def _signed(written: Callable[[Any], str], change: float) -> str:
 
 def figure_grid(rows: list[Row]) -> Grid:
     """Return the table of figures."""
-    return Grid(("figure", "first", "second", "change"), figure_cells(rows))
+    return Grid(("figure", "first", "second", "change"), [tuple(r) for r in figure_cells([rows])])
