@@ -33,7 +33,7 @@ explore: $(VENV)/.test-installed
 
 docs: $(VENV)/.docs-installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
-	@echo "build/site/index.html; with the search: python3 -m http.server -d build/site"
+	@echo "build/site/index.html, to be opened as a file"
 
 lint: $(VENV)/.test-installed
 	$(BIN)/ruff check .

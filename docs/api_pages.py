@@ -1,21 +1,19 @@
-"""The pages of the Python names, made of signatures and docstrings: one page for each module.
+"""The pages of the Python names: which names there are, and what mkdocstrings shows of each.
 
-Listed is what a module names in `__all__`, else what it defines without an underscore. A docstring
-is taken as Markdown, outside of code with its `<` and `*` as they are.
+A page for each module lists what the module names in `__all__`, else what it defines without an
+underscore. A name that several modules have is described on the page of one of them, and linked
+from the others. mkdocstrings reads signatures and docstrings from the source
+(`field_docs.py` adds what fields mean), so nothing is described here.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
-import re
 from collections.abc import Iterator
 from importlib import import_module
-from itertools import pairwise
 from types import ModuleType
 from typing import Any
-
-from yantra.base.records import Record
 
 MODULES = (
     "yantra",
@@ -55,15 +53,21 @@ MODULES = (
     "yantra.kinds",
     "yantra.kinds.kind",
 )
-_CODE = re.compile(r"(`[^`]*`)")
-_TOLD = (Record, BaseException, int, str)  # a table of fields tells how these are made, or nothing
+_ROOT = "yantra"
+_MODULE_TEXT = """\
+::: {}
+    options:
+      members: false
+      show_root_heading: false
+      show_root_toc_entry: false
+"""
 
 
 def pages() -> dict[str, str]:
     """Return the pages by name, the list of modules first."""
-    modules = {name: import_module(name) for name in MODULES}
-    made = {"README.md": _overview(modules)}
-    return made | {f"{name}.md": _page(name, module) for name, module in modules.items()}
+    homes = _homes()
+    made = {"README.md": _overview()}
+    return made | {f"{name}.md": "".join(_page(name, homes)) for name in MODULES}
 
 
 def names_of(module: ModuleType) -> list[str]:
@@ -76,165 +80,50 @@ def names_of(module: ModuleType) -> list[str]:
     return list(dict.fromkeys(name for name in names if not name.startswith("_")))
 
 
-def _overview(modules: dict[str, ModuleType]) -> str:
-    rows = (
-        f"| [`{name}`]({name}.md) | {_markdown(_first_line(module))} |\n"
-        for name, module in modules.items()
-    )
+def path_of(module: ModuleType, name: str) -> str:
+    """Return the path under which a public name is found in the source."""
+    value = getattr(module, name)
+    if inspect.ismodule(value):
+        return f"{value.__name__}.{name}" if callable(value) else value.__name__
+    if inspect.isclass(value) or inspect.isfunction(value):
+        return f"{value.__module__}.{value.__qualname__}"
+    return f"{module.__name__}.{name}"
+
+
+def _homes() -> dict[str, str]:
+    """Return for each path the module on whose page it is described: the first but the root."""
+    homes: dict[str, str] = {}
+    for name in (*(name for name in MODULES if name != _ROOT), _ROOT):
+        module = import_module(name)
+        for public in names_of(module):
+            homes.setdefault(path_of(module, public), name)
+    return homes
+
+
+def _overview() -> str:
+    rows = (f"| [`{name}`]({name}.md) | {_first_line(import_module(name))} |\n" for name in MODULES)
     return (
         "# Python\n\nThe public names of each module. What a name does in a task is shown in the "
-        "[tutorial](../tutorial/README.md).\n\n| module | |\n|---|---|\n" + "".join(rows)
+        "[tutorial](../tutorial/README.md).\n\n| module | what it is |\n|---|---|\n" + "".join(rows)
     )
 
 
-def _page(name: str, module: ModuleType) -> str:
-    parts = [f"# {name}\n", _markdown(inspect.getdoc(module) or "")]
-    texts = _texts_of_constants(module)
+def _page(name: str, homes: dict[str, str]) -> Iterator[str]:
+    module = import_module(name)
+    yield f"# {name}\n\n{_MODULE_TEXT.format(name)}"
+    elsewhere = []
     for public in names_of(module):
-        value = getattr(module, public)
-        if inspect.ismodule(value) and not callable(value):
-            parts.append(f"## {public}\n\n{_see(value)}")
-            continue
-        parts.append(f"## {public}\n")
-        if inspect.ismodule(value):
-            value = getattr(value, public)
-        parts += _members(public, value, texts)
-    return "\n".join(parts) + "\n"
-
-
-def _see(module: ModuleType) -> str:
-    name = module.__name__
-    link = f"[`{name}`]({name}.md)" if name in MODULES else f"`{name}`"
-    return f"The module {link}.\n"
-
-
-def _members(name: str, value: Any, texts: dict[str, str]) -> Iterator[str]:
-    if inspect.isclass(value):
-        yield _signature(name, value, "class ")
-        yield _markdown(_own_doc(value))
-        yield _fields(value)
-        for member, function, kind in _methods(value):
-            yield f"### {name}.{member}\n"
-            yield _signature(member, function, kind)
-            yield _markdown(inspect.getdoc(function) or "")
-    elif callable(value) and hasattr(value, "__name__"):
-        yield _signature(name, value, "")
-        yield _markdown(inspect.getdoc(value) or "")
-    else:
-        shown = repr(value)
-        yield f"```python\n{name} = {shown if len(shown) <= 400 else shown[:397] + '...'}\n```\n"
-        yield _markdown(texts.get(name, ""))
-
-
-def _signature(name: str, value: Any, kind: str) -> str:
-    if kind == "property ":
-        kept = getattr(value, "fget", None) or getattr(value, "func", None)
-        returns = getattr(kept, "__annotations__", {}).get("return", "")
-        return f"```python\n{name}: {returns}\n```\n" if returns else ""
-    if inspect.isclass(value) and (hasattr(value, "_fields") or issubclass(value, _TOLD)):
-        return ""
-    try:
-        signature = str(inspect.signature(value)).replace("'", "")
-    except (TypeError, ValueError):
-        return ""
-    if len(kind + name + signature) > 88:
-        signature = _broken(inspect.signature(value))
-    return f"```python\n{kind}{name}{signature}\n```\n"
-
-
-def _broken(signature: inspect.Signature) -> str:
-    """Return a signature with a line for each parameter."""
-    lines = []
-    named_only = False
-    for parameter in signature.parameters.values():
-        named_only |= parameter.kind is parameter.VAR_POSITIONAL
-        if parameter.kind is parameter.KEYWORD_ONLY and not named_only:
-            named_only = True
-            lines.append("    *,\n")
-        lines.append(f"    {parameter},\n")
-    returns = signature.return_annotation
-    end = "" if returns is inspect.Signature.empty else f" -> {returns}"
-    return f"(\n{''.join(lines)}){end}".replace("'", "")
-
-
-def _own_doc(value: type) -> str:
-    """Return a class's own docstring, not the one Python makes for it or it inherits."""
-    text = value.__dict__.get("__doc__") or ""
-    return "" if text.startswith(f"{value.__name__}(") else inspect.cleandoc(text)
-
-
-def _fields(value: type) -> str:
-    """Return the table of the fields of a record or a named tuple."""
-    names = getattr(value, "field_names", None) or getattr(value, "_fields", ())
-    defaults = (
-        value.__dict__ if issubclass(value, Record) else getattr(value, "_field_defaults", {})
-    )
-    kinds = getattr(value, "__annotations__", {})
-    rows = []
-    for name in names:
-        given = f"`{defaults[name]!r}`" if name in defaults else "required"
-        kind = _written(kinds.get(name, ""))
-        rows.append(f"| `{name}` | `{kind}` | {given} |\n")
-    return "| field | type | default |\n|---|---|---|\n" + "".join(rows) if rows else ""
-
-
-def _written(kind: Any) -> str:
-    text = kind if isinstance(kind, str) else getattr(kind, "__forward_arg__", str(kind))
-    return text.replace(" | ", " or ")
-
-
-def _methods(value: type) -> Iterator[tuple[str, Any, str]]:
-    for name, member in value.__dict__.items():
-        if name.startswith("_"):
-            continue
-        if isinstance(member, (staticmethod, classmethod)):
-            yield name, member.__func__, ""
-        elif inspect.isfunction(member):
-            yield name, member, ""
-        elif isinstance(member, property) or type(member).__name__ == "cached_property":
-            yield name, member, "property "
-
-
-def _texts_of_constants(module: ModuleType) -> dict[str, str]:
-    """Return the texts that stand under constants."""
-    found: dict[str, str] = {}
-    body = ast.parse(inspect.getsource(module)).body
-    for node, after in pairwise(body):
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        is_text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
-        if targets and isinstance(targets[0], ast.Name) and is_text:
-            found[targets[0].id] = inspect.cleandoc(str(after.value.value))  # type: ignore[attr-defined]
-    return found
-
-
-def _first_line(module: ModuleType) -> str:
-    return (inspect.getdoc(module) or "").split("\n\n")[0].replace("\n", " ")
-
-
-def _markdown(text: str) -> str:
-    """Return a docstring as Markdown."""
-    lines = []
-    for block in text.split("\n\n"):
-        if block.startswith((">>>", "    ")):
-            lines.append(f"```python\n{inspect.cleandoc(block)}\n```")
-        elif _is_code(block):
-            lines.append(f"```python\n{block}\n```")
+        path = path_of(module, public)
+        if inspect.ismodule(getattr(module, public)) and path in MODULES:
+            elsewhere.append((public, f"[{path}]({path}.md)"))
+        elif homes[path] == name:
+            yield f"\n::: {path}\n"
         else:
-            pieces = _CODE.split(block)
-            lines.append("".join(p if p.startswith("`") else _escaped(p) for p in pieces))
-    return "\n\n".join(lines) + "\n"
+            elsewhere.append((public, f"[{homes[path]}][{path}]"))
+    if elsewhere:
+        yield "\n## Names of other modules\n\n| name | described in |\n|---|---|\n"
+        yield from (f"| `{public}` | {link} |\n" for public, link in elsewhere)
 
 
-def _is_code(block: str) -> bool:
-    """Tell whether a block is an example of code that is not indented."""
-    if not re.match(r"(?:from [\w.]+ import|import |\w+ = |\w+\.\w+\()", block):
-        return False
-    try:
-        ast.parse(block)
-    except SyntaxError:
-        return False
-    return True
-
-
-def _escaped(text: str) -> str:
-    return text.replace("<", "&lt;").replace("*", "\\*") if not text.startswith("|") else text
+def _first_line(module: Any) -> str:
+    return (inspect.getdoc(module) or "").split("\n\n")[0].replace("\n", " ")

@@ -1,6 +1,6 @@
 """What `mkdocs build` asks for: the order of the pages, and those that are made of the code.
 
-The order comes from the lists in `tutorial/README.md`, `concepts/README.md`,
+The order comes from the lists in `start/README.md`, `tutorial/README.md`, `concepts/README.md`,
 `reference/README.md` and `decisions/README.md`, so that a page is in one list only; a page in
 none is a warning, and warnings are errors. Pages are written for their place in the repository:
 links that leave `docs/` are turned to where the site has what they lead to.
@@ -20,6 +20,7 @@ ROOT = DOCS.parent
 _LINK = re.compile(r"\]\(([\w./-]+\.md)\)")
 _GROUP = re.compile(r"^(?:([A-Z][^\n]*):$|[*] \[([^\]]+)\]\(([\w./-]+\.md)\))", re.MULTILINE)
 _CONSOLE = re.compile(r'<div (class="language-console highlight">)(.*?</div>)', re.DOTALL)
+_EMPTY_HEAD = re.compile(r"<th([^>]*)></th>")
 _LICENSE = "license.md"
 
 Nav = list[Any]
@@ -47,8 +48,16 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Let the copy button of a console block copy its commands, without prompts and output."""
-    return _CONSOLE.sub(_with_copy, html)
+    """Let the copy button of a console block copy its commands, without prompts and output.
+
+    An empty head of a table is a cell: those who hear a page have nothing to read there.
+    """
+    return _EMPTY_HEAD.sub(r"<td\1></td>", _CONSOLE.sub(_with_copy, html))
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the box of the search for those who hear the page."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"', 1)
 
 
 def _with_copy(block: re.Match[str]) -> str:
@@ -88,6 +97,7 @@ def navigation() -> Nav:
     """Return the order of all pages."""
     return [
         {"Yantra": ["index.md", {"Changes": "changelog.md"}, {"License": _LICENSE}]},
+        {"Start": _listed("start")},
         {"Tutorial": _listed("tutorial")},
         {"Concepts": _listed("concepts")},
         {"Guides": sorted(f"guides/{page.name}" for page in (DOCS / "guides").glob("*.md"))},

@@ -9,7 +9,7 @@ import click
 
 from yantra.cli.group import yantra
 
-_HEAD = "| option | |\n|---|---|\n"
+_HEAD = "| option | what it does |\n|---|---|\n"
 
 
 def pages() -> dict[str, str]:
@@ -32,7 +32,7 @@ def _overview(context: click.Context) -> str:
     return (
         "# Commands\n\nWhat `--help` says of each. What all have in common, such as `--json`, "
         "progress and exit\nstatus, is told in [The command line](../reference/command-line.md).\n"
-        "\n| command | |\n|---|---|\n" + "".join(rows)
+        "\n| command | what it does |\n|---|---|\n" + "".join(rows)
     )
 
 

@@ -90,9 +90,15 @@ class Chromium:
         shutil.rmtree(self._profile, ignore_errors=True)
 
     def open(
-        self, path: Path | str, *, dark: bool = False, width: int = 1280, height: int = 900
+        self,
+        path: Path | str,
+        *,
+        dark: bool = False,
+        width: int = 1280,
+        height: int = 900,
+        ready: str = "document.documentElement?.dataset.ready",
     ) -> Page:
-        """Return a page that shows a file, or an address, and has run its scripts."""
+        """Return a page that shows a file, or an address, and has run its scripts: is `ready`."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, session, target)
@@ -103,7 +109,7 @@ class Chromium:
         page.size(width, height)
         address = path if isinstance(path, str) else path.resolve().as_uri()
         page.call("Page.navigate", url=address)
-        page.until("document.documentElement?.dataset.ready")
+        page.until(ready)
         return page
 
     def call(self, method: str, session: str | None = None, **parameters: Any) -> Any:

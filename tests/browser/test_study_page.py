@@ -29,15 +29,19 @@ objectives: [step_time, ranks]
 """
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_a_study_is_drawn_and_fits_a_narrow_screen(tmp_path: Path, dark: bool) -> None:
-    path = tmp_path / "study.yaml"
+def study_html(folder: Path) -> str:
+    """Run the study in a folder and return its page."""
+    path = folder / "study.yaml"
     path.write_text(STUDY)
     study = read_study(str(path))
-    finished = run_study(study, str(tmp_path / "out"))
+    finished = run_study(study, str(folder / "out"))
+    return study_page(study, finished, next_dollar(study, 0), odds_of(study, finished))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_study_is_drawn_and_fits_a_narrow_screen(tmp_path: Path, dark: bool) -> None:
     page_file = tmp_path / "study.html"
-    odds = odds_of(study, finished)
-    page_file.write_text(study_page(study, finished, next_dollar(study, 0), odds))
+    page_file.write_text(study_html(tmp_path))
     with Chromium() as browser:
         page = browser.open(page_file, dark=dark, width=390, height=800)
         assert page.evaluate("document.documentElement.scrollWidth") == 390

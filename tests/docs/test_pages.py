@@ -14,6 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
 EXECUTED = [
     *sorted((ROOT / "docs" / "tutorial").glob("[0-9]*.md")),
+    ROOT / "docs" / "start" / "choose-a-cluster.md",
+    ROOT / "docs" / "start" / "a-pytorch-job.md",
+    ROOT / "docs" / "start" / "study-networks.md",
     ROOT / "docs" / "internals" / "ARCHITECTURE.md",
     *(
         page

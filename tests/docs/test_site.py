@@ -19,7 +19,6 @@ from tests.cli.tree import EVERY
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-_CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def targets(entries: list[Any]) -> Iterator[str]:
@@ -51,10 +50,14 @@ def test_the_command_pages_have_every_command_option_and_example() -> None:
 
 def test_the_pages_of_python_have_every_public_name() -> None:
     pages = api_pages.pages()
+    described = re.findall(r"^::: (\S+)$", "".join(pages.values()), re.MULTILINE)
     for name in api_pages.MODULES:
-        text = _CODE.sub("", pages[f"{name}.md"])
-        for public in api_pages.names_of(import_module(name)):
-            assert f"\n## {public}\n" in text, f"{name}.{public}"
+        module = import_module(name)
+        for public in api_pages.names_of(module):
+            path = api_pages.path_of(module, public)
+            assert described.count(path) == 1, f"{name}.{public}"
+            text = pages[f"{name}.md"]
+            assert f"::: {path}\n" in text or f"| `{public}` | [" in text, f"{name}.{public}"
 
 
 def test_every_public_package_of_yantra_has_a_page() -> None:
@@ -69,7 +72,10 @@ def test_what_is_copied_of_a_console_block_is_its_commands() -> None:
     assert build.commands_of(shown) == "one --a \\\n    --b\ntwo"
 
 
-@pytest.mark.skipif(find_spec("material") is None, reason="mkdocs-material is not installed")
+@pytest.mark.skipif(
+    any(find_spec(one) is None for one in ("material", "mkdocstrings")),
+    reason="the extra docs is not installed",
+)
 def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(
     tmp_path: Path,
 ) -> None:
@@ -82,6 +88,9 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    described = (tmp_path / "api" / "yantra.workloads.html").read_text(encoding="utf-8")
+    assert 'id="yantra.workloads.plan.plan.Plan.tp"' in described
+    assert "Ranks that share every layer (tensor parallelism)." in described
     pages = list(tmp_path.rglob("*.html"))
     assert len(pages) > len(list(DOCS.rglob("*.md")))
     for page in pages:

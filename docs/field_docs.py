@@ -1,0 +1,63 @@
+"""What the fields of records mean, on the pages of Python: from the tables that describe them.
+
+Each field of a plan or a scenario is described once, for files, errors and reference pages
+(`yantra.base.fields`, `MEANINGS` of plans). This extension of griffe, which reads the source for
+mkdocstrings, puts the same line below the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import griffe
+
+from yantra.base.fields import Field, Section
+from yantra.base.records import Record
+from yantra.scenario.layout import DOCUMENT
+from yantra.workloads.plan.fields import MEANINGS
+
+
+class FieldDocs(griffe.Extension):
+    """Gives a docstring to fields that have none of their own."""
+
+    def on_class(self, *, cls: griffe.Class, **_: Any) -> None:
+        """Describe the fields of a class."""
+        for name, meaning in meanings().get(cls.path, {}).items():
+            field = cls.members.get(name)
+            if field is not None and not field.is_alias and field.docstring is None:
+                field.docstring = griffe.Docstring(_sentence(meaning), parent=field)
+
+
+@cache
+def meanings() -> Mapping[str, Mapping[str, str]]:
+    """Return by the path of a record what its fields mean."""
+    found: dict[str, dict[str, str]] = {"yantra.workloads.plan.plan.Plan": dict(MEANINGS)}
+    for section in _sections(DOCUMENT, set()):
+        of_record = found.setdefault(_path(section.record), {})
+        for name, field, meaning in section.entries.values():
+            if meaning:
+                of_record.setdefault(name, f"{meaning} ({field.expected})")
+    return found
+
+
+def _sections(field: Any, seen: set[int]) -> Iterator[Section]:
+    """Yield the tables that a field is made of, itself among them."""
+    if id(field) in seen:
+        return
+    seen.add(id(field))
+    if isinstance(field, Section):
+        yield field
+    parts = [part for _, part, _ in field.entries.values()] if isinstance(field, Section) else []
+    parts += [part for part in vars(field).values() if isinstance(part, Field)]
+    for part in parts:
+        yield from _sections(part, seen)
+
+
+def _path(record: type[Record]) -> str:
+    return f"{record.__module__}.{record.__qualname__}"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."

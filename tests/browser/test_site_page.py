@@ -1,0 +1,75 @@
+"""The site of the documentation in a browser, opened as files: it is searched without a server.
+
+axe-core finds nothing on a page of each kind, light and dark.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.browser.axe import NEEDS, find_axe, violations
+from tests.browser.chromium import Chromium, Page, find_chromium
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = [
+    pytest.mark.skipif(find_chromium() is None, reason="no Chromium; apt-get install chromium"),
+    pytest.mark.skipif(
+        any(find_spec(one) is None for one in ("material", "mkdocstrings")),
+        reason="the extra docs is not installed",
+    ),
+]
+KINDS = (
+    "index.html",
+    "start/choose-a-cluster.html",
+    "tutorial/1-first-run.html",
+    "guides/add-a-topology.html",
+    "reference/scenario.html",
+    "commands/run.html",
+    "api/yantra.html",
+    "api/yantra.scenario.html",
+    "internals/GLOSSARY.html",
+)
+_FADED_MS = 450  # colours of the theme change slowly
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
+    subprocess.run(command, cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, check=True)
+    return folder
+
+
+def opened(browser: Chromium, path: Path, scheme: str = "default") -> Page:
+    page = browser.open(path, ready="document.readyState === 'complete'")
+    page.evaluate(f"document.body.setAttribute('data-md-color-scheme', '{scheme}')")
+    page.evaluate(f"new Promise(done => setTimeout(done, {_FADED_MS}))")
+    return page
+
+
+def test_a_search_finds_pages_without_a_server(site: Path) -> None:
+    with Chromium() as browser:
+        page = opened(browser, site / "reference" / "scenario.html")
+        page.evaluate("document.querySelector('[data-md-component=search-query]').focus()")
+        page.call("Input.insertText", text="pipeline bubble")
+        page.until("document.querySelectorAll('.md-search-result__item a').length > 1")
+        links = "[...document.querySelectorAll('.md-search-result__item a')].map(one => one.href)"
+        assert all(link.startswith(site.as_uri()) for link in page.evaluate(links))
+        assert page.problems() == []
+        assert [url for url in page.requests() if not url.startswith(("file:", "data:"))] == []
+
+
+@pytest.mark.skipif(find_axe() is None, reason=NEEDS)
+@pytest.mark.parametrize("scheme", ["default", "slate"])
+def test_a_page_of_each_kind_has_no_violation(site: Path, scheme: str) -> None:
+    with Chromium() as browser:
+        for name in KINDS:
+            page = opened(browser, site / name, scheme)
+            assert violations(page) == [], name
+            page.close()
