@@ -112,6 +112,16 @@ public:
         return WireReader(bytes, offset() - bytes.size());
     }
 
+    // Lets four lines of a cache come that lie so far on: a hint, which no reader of many files does without.
+    void fetch(std::size_t ahead) const {
+        constexpr std::size_t line = 64;
+        if (left() > ahead + 4 * line) {
+            for (std::size_t at = 0; at < 4; ++at) {
+                __builtin_prefetch(cursor_ + ahead + at * line);
+            }
+        }
+    }
+
     void skip(WireType type) {
         switch (type) {
             case WireType::varint: varint(); return;

@@ -24,25 +24,38 @@ namespace yantra {
 
 namespace {
 
+// How many nodes a file has in all, and a few more, if they are as large as those in its first `read` bytes.
+std::size_t about_all(std::size_t nodes, std::size_t read, std::size_t bytes) {
+    const double all = 1.01 * static_cast<double>(nodes) * static_cast<double>(bytes) / static_cast<double>(read);
+    return std::min(static_cast<std::size_t>(all) + 1, max_count);
+}
+
 bool is_text(std::string_view bytes) { return first_bad_utf8(bytes) == bytes.size(); }
 
 // Each function that returns bool tells whether what it read is as usual.
 class UsualReader {
 public:
+    // `nodes`: about how many there are.
     UsualReader(std::size_t nodes, bool kernels) : names_(graph_, nodes), nodes_(nodes), kernels_(kernels) {
-        graph_.id.reserve(nodes);
-        graph_.type.reserve(nodes);
-        graph_.duration_micros.reserve(nodes);
-        dep_end_.reserve(nodes + 1);
         graph_.pg_name.assign(nodes, Graph::group_absent);
+        make_room(nodes);
     }
 
     bool read(WireReader in) {
+        const std::size_t bytes = in.left();
         while (!in.at_end()) {
+            if (graph_.size() == nodes_) [[unlikely]] {
+                if (nodes_ == max_count) {
+                    return false;
+                }
+                make_room(about_all(nodes_, bytes - in.left(), bytes));
+            }
+            in.fetch(fetched_ahead);
             if (!node(in.record())) {
                 return false;
             }
         }
+        make_room(graph_.size());
         return sort() && resolve();
     }
 
@@ -231,23 +244,43 @@ private:
         move(graph_.type);
         move(graph_.duration_micros);
         move(graph_.name_at);
-        for (const IntegerAttribute& known : integer_attributes) {
-            move(graph_.*known.column);
-        }
-        for (IntColumn& size : graph_.kernel_size) {
-            move(size);
-        }
-        move(graph_.involved_mask);
-        move(graph_.involved_len);
-        for (auto* labels : {&graph_.pg_name, &graph_.comm_peer, &graph_.op_class, &graph_.dtype,
-                             &graph_.phase}) {
-            move(*labels);
-        }
+        for_each_attribute([this](auto& column, auto) { move(column); });
     }
 
-    void move(IntColumn& column) {
-        move(column.value);
-        move(column.kind);
+    // Those of attributes have as many places as there may be nodes, the others room for them.
+    void make_room(std::size_t nodes) {
+        nodes_ = nodes;
+        graph_.id.reserve(nodes);
+        graph_.type.reserve(nodes);
+        graph_.duration_micros.reserve(nodes);
+        graph_.name_at.reserve(nodes);
+        dep_end_.reserve(nodes);
+        for_each_attribute([nodes](auto& column, auto absent) {
+            if (!column.empty()) {
+                column.resize(nodes, absent);
+            }
+        });
+    }
+
+    // Calls visit(column, what it says of a node without the attribute).
+    template <typename Visit>
+    void for_each_attribute(Visit&& visit) {
+        const auto integers = [&visit](IntColumn& column) {
+            visit(column.value, std::uint64_t{0});
+            visit(column.kind, std::uint8_t{IntColumn::absent});
+        };
+        for (const IntegerAttribute& known : integer_attributes) {
+            integers(graph_.*known.column);
+        }
+        for (IntColumn& size : graph_.kernel_size) {
+            integers(size);
+        }
+        visit(graph_.involved_mask, std::uint64_t{0});
+        visit(graph_.involved_len, std::uint8_t{0});
+        for (auto* labels : {&graph_.pg_name, &graph_.comm_peer, &graph_.op_class, &graph_.dtype,
+                             &graph_.phase}) {
+            visit(*labels, Graph::group_absent);
+        }
     }
 
     template <typename Value>
@@ -310,9 +343,11 @@ private:
         return true;
     }
 
+    static constexpr std::size_t fetched_ahead = 1024;   // bytes: a few records
+
     Graph graph_;
     NamePool names_;
-    std::size_t nodes_;
+    std::size_t nodes_;   // that the columns have room for; in the end those that there are
     bool kernels_;
     std::vector<std::uint64_t> deps_;        // ids, of each record those of its data first
     std::vector<std::uint64_t> dep_end_;     // of a record
@@ -326,12 +361,15 @@ private:
     Interner groups_, peers_, op_classes_, dtypes_, phases_;
 };
 
-std::size_t count_nodes(WireReader in) {
+// About how many nodes a file has: to count them would be to fetch it twice.
+std::size_t about_nodes(WireReader in) {
+    constexpr std::size_t sampled = 256;
+    const std::size_t bytes = in.left();
     std::size_t nodes = 0;
-    for (; !in.at_end(); ++nodes) {
+    for (; !in.at_end() && nodes < sampled; ++nodes) {
         in.record();
     }
-    return nodes;
+    return in.at_end() ? nodes : about_all(nodes, bytes - in.left(), bytes);
 }
 
 std::optional<Graph> read_usual(std::string_view bytes, bool kernels) {
@@ -339,11 +377,10 @@ std::optional<Graph> read_usual(std::string_view bytes, bool kernels) {
     in.record();
     const std::string_view metadata = bytes.substr(0, in.offset());
     const Trace head = decode(metadata, Reading::execution, Layout::today);
-    const std::size_t nodes = count_nodes(in);
-    if (head.unknown.field != 0 || nodes > max_count) {
+    if (head.unknown.field != 0) {
         return std::nullopt;
     }
-    UsualReader reader(nodes, kernels);
+    UsualReader reader(about_nodes(in), kernels);
     if (!reader.read(in)) {
         return std::nullopt;
     }
