@@ -1,7 +1,7 @@
 #include "fold/rank_names.hpp"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <unordered_map>
 
 #include "base/hash.hpp"
@@ -20,21 +20,31 @@ u32 index_of(const std::vector<NamedCommunicator>& named, u32 name) {
     return static_cast<u32>(found - named.begin());
 }
 
-// An operation, with indices in place of the names of its communicator and its peer.
-std::array<u64, 12> without_names(const JobNames& names, const Op& op) {
-    const bool collective = op.kind == OpKind::collective;
-    return {static_cast<u64>(op.kind) << 8U | static_cast<u64>(op.node_class),
-            static_cast<u64>(op.resource) << 1U | u64{op.wakes},
-            static_cast<u64>(op.collective),
-            collective ? index_of(names.communicators, op.communicator) : 0,
-            is_message(op) ? index_of(names.peers, op.peer) : 0,
-            op.tag,
-            op.custom,
-            op.bytes,
-            op.ticks,
-            op.busy_ticks,
-            op.involved,
-            static_cast<u64>(op.priority)};
+// The index of what an operation names; 0 where it names nobody.
+u64 index_in(const JobNames& names, const Op& op) {
+    return op.kind == OpKind::collective ? index_of(names.communicators, op.communicator)
+           : is_message(op)              ? index_of(names.peers, op.peer)
+                                         : 0;
+}
+
+// Who finds equal hashes compares the operations, so it is enough that all numbers of an operation count.
+u64 hash_of(u64 hash, const JobNames& names, const Op& op) {
+    constexpr u64 odd = 0x9e3779b97f4a7c15U;
+    const u64 kinds = u64{static_cast<u8>(op.kind)} | u64{static_cast<u8>(op.node_class)} << 8U |
+                      u64{op.resource} << 16U | u64{static_cast<u8>(op.collective)} << 24U |
+                      u64{op.wakes} << 32U;
+    const u64 seldom = (u64{op.tag} | u64{op.custom} << 32U) ^ std::rotl(op.busy_ticks * odd, 17) ^
+                       std::rotl(op.involved * odd, 31) ^ std::rotl(static_cast<u64>(op.priority) * odd, 47);
+    hash = mix(hash, kinds ^ std::rotl(index_in(names, op), 40));
+    hash = mix(hash, op.bytes ^ std::rotl(op.ticks * odd, 23));
+    return mix(hash, seldom);
+}
+
+bool is_same_apart_from_names(const Op& a, const Op& b) {
+    return a.kind == b.kind && a.node_class == b.node_class && a.resource == b.resource &&
+           a.collective == b.collective && a.wakes == b.wakes && a.tag == b.tag && a.custom == b.custom &&
+           a.bytes == b.bytes && a.ticks == b.ticks && a.busy_ticks == b.busy_ticks &&
+           a.involved == b.involved && a.priority == b.priority;
 }
 
 void add_communicator(JobNames& names, const Op& op) {
@@ -72,9 +82,7 @@ JobNames names_of(const Job& job) {
         }
     }
     for (const Op& op : job.ops) {
-        for (u64 value : without_names(names, op)) {
-            names.hash = mix(names.hash, value);
-        }
+        names.hash = hash_of(names.hash, names, op);
     }
     for (u32 position : job.position) {
         names.hash = mix(names.hash, position);
@@ -90,7 +98,9 @@ bool equal(const JobNames& a, const JobNames& b) {
         return false;
     }
     for (std::size_t i = 0; i < a.job->ops.size(); ++i) {
-        if (without_names(a, a.job->ops[i]) != without_names(b, b.job->ops[i])) {
+        const Op& one = a.job->ops[i];
+        const Op& other = b.job->ops[i];
+        if (!is_same_apart_from_names(one, other) || index_in(a, one) != index_in(b, other)) {
             return false;
         }
     }
