@@ -4,8 +4,11 @@
 // first of it was registered (astra-sim-semantics, "Sys-local events"). This decides ties and is kept
 // in both semantics. Most actors have one tick pending with one event, which lies in an entry of the
 // actor's own: its number is the actor's, so those of many ranks in step are a run for the queue.
-// Further ticks form a short list, newest first, that is searched and not hashed.
+// Further ticks form a short list, newest first, that is searched and not hashed. Events of a batch that
+// differ by 1 in `b` alone, as the packets that a chunk hands over together, are one entry with a count.
 #pragma once
+
+#include <type_traits>
 
 #include "base/ids.hpp"
 #include "base/pool.hpp"
@@ -102,9 +105,11 @@ public:
     void finish(Handle&& handle) {
         while (more_ != none) {
             const u32 link = more_;
-            const RankEvent event = links_[link].event;
-            handle(running_, event);
-            more_ = links_[link].next;   // which the event may have registered
+            RankEvent event = links_[link].event;
+            for (u32 done = 0; done < links_[link].count; ++done, ++event.b) {
+                handle(running_, event);   // which may register more, also in this entry
+            }
+            more_ = links_[link].next;
             links_.give_back(link);
         }
         running_ = ActorId::none;
@@ -119,6 +124,7 @@ public:
     void for_each(u32 batch, Visit&& visit) {
         visit(at(batch).first);
         for (u32 link = at(batch).more; link != none; link = links_[link].next) {
+            split(at(batch), link);
             visit(links_[link].event);
         }
     }
@@ -143,7 +149,8 @@ private:
         u32 older = none;
     };
     struct Link {
-        RankEvent event;
+        RankEvent event;   // the first of `count`, each with a `b` that is one more
+        u32 count = 1;
         u32 next = none;
     };
 
@@ -195,9 +202,19 @@ private:
         return batch == none ? nullptr : &batches_[batch].batch;
     }
 
+    // A recorded run keeps a trail per event, so there every event is an entry of its own.
     void append(u32& more, u32& last, const RankEvent& event) {
+        if (std::is_empty_v<Trail> && more != none) {
+            Link& before = links_[last];
+            if (before.event.a == event.a && before.event.b + before.count == event.b &&
+                before.event.kind == event.kind) {
+                ++before.count;
+                return;
+            }
+        }
         const u32 link = links_.take_as_left();
         links_[link].event = event;
+        links_[link].count = 1;
         links_[link].next = none;
         if (more == none) {
             more = link;
@@ -205,6 +222,22 @@ private:
             links_[last].next = link;
         }
         last = link;
+    }
+
+    // Makes the first event of an entry one of its own, so that it can change alone.
+    void split(Batch& batch, u32 link) {
+        if (links_[link].count == 1) {
+            return;
+        }
+        const u32 rest = links_.take_as_left();
+        links_[rest] = links_[link];
+        ++links_[rest].event.b;
+        --links_[rest].count;
+        links_[link].count = 1;
+        links_[link].next = rest;
+        if (batch.last == link) {
+            batch.last = rest;
+        }
     }
 
     void unlink(u32 batch) {

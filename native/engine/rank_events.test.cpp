@@ -4,6 +4,7 @@
 #include "engine/rank_events.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/test.hpp"
@@ -20,17 +21,17 @@ public:
     struct Batch {
         u64 tick;
         u32 actor;
-        std::vector<u32> events;
+        std::vector<std::pair<u32, u32>> events;
     };
 
-    void schedule(u64 tick, u32 actor, u32 event) {
+    void schedule(u64 tick, u32 actor, u32 a, u32 b) {
         for (Batch& batch : batches_) {
             if (batch.tick == tick && batch.actor == actor) {
-                batch.events.push_back(event);
+                batch.events.emplace_back(a, b);
                 return;
             }
         }
-        batches_.push_back({tick, actor, {event}});
+        batches_.push_back({tick, actor, {{a, b}}});
     }
     // The batch that runs now; it takes events on until it is removed.
     Batch& first() {
@@ -48,11 +49,15 @@ class Both {
 public:
     explicit Both(u32 seed) : random_(seed), fast_(queue_, actors) {}
 
+    // One event, or several of one actor that follow each other.
     void schedule() {
         const u32 actor = static_cast<u32>(random_.below(actors));
         const u64 delay = random_.below(3);
-        fast_.schedule(ActorId(actor), delay, {Owner::execution, 0}, count_, count_ + 7);
-        slow_.schedule(queue_.now() + delay, actor, count_++);
+        const u32 a = static_cast<u32>(random_.below(2));
+        for (u64 some = 1 + random_.below(4); some > 0; --some) {
+            fast_.schedule(ActorId(actor), delay, {Owner::execution, 0}, a, count_);
+            slow_.schedule(queue_.now() + delay, actor, a, count_++);
+        }
     }
 
     // Runs all; each event may register up to two more while there are fewer than `most`.
@@ -61,12 +66,14 @@ public:
             const Event event = queue_.next();
             check(event.kind == EventKind(Owner::rank_events, 0), "an event of somebody else", count_);
             std::size_t at = 0;
+            if (random_.one_in(3)) {
+                look_at(event.index);
+            }
             fast_.run(event.index, [&](ActorId actor, const RankEvent& of) {
-                check(slow_.first().tick == queue_.now(), "a batch runs at another tick", of.a);
-                check(slow_.first().actor == actor.index(), "a batch of another actor", of.a);
-                check(at < slow_.first().events.size(), "an event too many", of.a);
-                check(slow_.first().events[at++] == of.a, "another event of the batch", of.a);
-                check(of.b == of.a + 7, "an event carries something else", of.a);
+                check(slow_.first().tick == queue_.now(), "a batch runs at another tick", of.b);
+                check(slow_.first().actor == actor.index(), "a batch of another actor", of.b);
+                check(at < slow_.first().events.size(), "an event too many", of.b);
+                check(slow_.first().events[at++] == std::pair{of.a, of.b}, "another event of the batch", of.b);
                 for (u64 more = random_.below(3); more > 0 && count_ < most; --more) {
                     schedule();
                 }
@@ -78,6 +85,18 @@ public:
     }
 
 private:
+    // Whoever looks on sees every event by itself, and may change it.
+    void look_at(u32 batch) {
+        std::size_t at = 0;
+        std::vector<std::pair<u32, u32>>& events = slow_.first().events;
+        fast_.for_each(batch, [&](RankEvent& of) {
+            check(at < events.size() && events[at] == std::pair{of.a, of.b}, "another event is seen", of.b);
+            of.a += 5;
+            events[at++].first += 5;
+        });
+        check(at == events.size(), "an event is not seen", count_);
+    }
+
     test::Random random_;
     EventQueue queue_;
     RankEvents fast_;
