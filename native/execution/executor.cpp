@@ -160,10 +160,13 @@ void Executor::message_begins(const Completion& completion) {
 // Issues every ready node whose slot is free, in the order of positions: in that of ids where nobody
 // schedules. Of two jobs the one that came first goes first. A skipped node that does not wake its
 // rank leaves its children for the next pass. Where nothing is in flight no next pass would come, so
-// it follows at once (upstream stalls there for good).
-void Executor::issue_ready(ActorId actor) {
+// it follows at once (upstream stalls there for good). `first` was ready before all that wait for open slots.
+void Executor::issue_ready(ActorId actor, NodeId first) {
     OfActor& a = state_.actors[actor];
     a.issuing = true;
+    if (!first.is_none()) {
+        issue(actor, first);
+    }
     for (;;) {
         const u32 node = a.ready.take_first([&](u32 slot) { return slot_open(a, slot); });
         if (node != none) {
@@ -189,20 +192,28 @@ void Executor::make_ready(OfActor& a, std::vector<NodeId> nodes) {
 
 void Executor::make_ready(OfActor& a, const Part& part, NodeId node) {
     const u32 in_job = node.index() - part.first;
-    const u8 slot = part.ops[in_job].resource;
-    a.ready.insert(slot == unlimited ? static_cast<u32>(a.occupied.size()) : slot, node.index(),
+    __builtin_prefetch(part.ops + in_job + 1);   // which is ready next, most often
+    a.ready.insert(slot_wanted(a, part, node), node.index(),
                    part.position == nullptr ? node.index() : part.first + part.position[in_job]);
 }
 
 // Fetches what nodes a few places on will read: ranks take turns, so it is in no cache by itself. To look
 // at the children themselves would be to wait for what says which they are.
 void Executor::fetch_ahead(const OfActor& a, const Part& part, NodeId node) {
-    constexpr u32 ops_ahead = 2;
+    constexpr u32 ops_ahead = 5;
     constexpr u32 numbers_ahead = 12;
     const u32 in_job = node.index() - part.first;
     __builtin_prefetch(part.ops + in_job + ops_ahead);
     __builtin_prefetch(part.child_begin + in_job + numbers_ahead);
     __builtin_prefetch(a.waiting.data() + node.index() + numbers_ahead, 1);
+}
+
+// Fetches what the first child does, which is asked for when all is noted of its parent.
+void Executor::fetch_child(const Part& part, NodeId node) {
+    const u32 at = part.child_begin[node.index() - part.first];
+    if (at < part.child_begin[node.index() - part.first + 1]) {
+        __builtin_prefetch(part.ops + part.child[at]);
+    }
 }
 
 void Executor::issue(ActorId actor, NodeId node) {
@@ -305,11 +316,15 @@ void Executor::skip(ActorId actor, const Part& part, NodeId node) {
     node_of_arrival_ends(part);
 }
 
-void Executor::release_children(OfActor& a, const Part& part, NodeId node) {
+// Returns the node that is to be issued next, where one child alone is ready and no other node can start: most
+// often so in traces of messages, and such a node need not wait among others. Else none.
+NodeId Executor::release_children(OfActor& a, const Part& part, NodeId node) {
     constexpr u32 children_ahead = 8;
     const u32 in_job = node.index() - part.first;
     const bool deferred = a.issuing && !part.ops[in_job].wakes;
     const u32 end = part.child_begin[in_job + 1];
+    NodeId alone = NodeId::none;
+    bool waits = a.issuing || a.ready.may_have_open();
     __builtin_prefetch(part.child + end + children_ahead);
     for (u32 i = part.child_begin[in_job]; i < end; ++i) {
         const u32 child = part.first + part.child[i];
@@ -319,15 +334,26 @@ void Executor::release_children(OfActor& a, const Part& part, NodeId node) {
         }
         if (deferred) {
             a.freed.push_back(NodeId(child));
+        } else if (!waits && alone.is_none()) {
+            alone = NodeId(child);
         } else {
+            if (!alone.is_none()) {
+                make_ready(a, part, std::exchange(alone, NodeId::none));
+                waits = true;
+            }
             make_ready(a, part, NodeId(child));
         }
     }
+    if (!alone.is_none() && !slot_open(a, slot_wanted(a, part, alone))) {
+        make_ready(a, part, std::exchange(alone, NodeId::none));
+    }
+    return alone;
 }
 
 void Executor::complete(ActorId actor, NodeId node, u8 slot) {
     OfActor& a = state_.actors[actor];
     const Part& part = part_of(a, node);
+    fetch_child(part, node);
     const u32 at = part.place(node);
     if (watcher_ != nullptr) [[unlikely]] {
         watcher_->actor_changes(actor);
@@ -347,9 +373,9 @@ void Executor::complete(ActorId actor, NodeId node, u8 slot) {
     if (watcher_ != nullptr) [[unlikely]] {
         watcher_->node_ends(actor, node);
     }
-    release_children(a, part, node);
+    const NodeId first = release_children(a, part, node);
     node_of_arrival_ends(part);
-    issue_ready(actor);
+    issue_ready(actor, first);
     finish_if_done(actor);
 }
 

@@ -119,6 +119,11 @@ public:
     u32 place(ActorId actor, NodeId node) const { return part_of(actor, node).place(node); }
     u64 start_of(ActorId actor, NodeId node) const { return state_.start[place(actor, node)]; }
     u64 end_of(ActorId actor, NodeId node) const { return state_.end[place(actor, node)]; }
+    // Of the kinds that ready nodes wait for; the last is that of which there are always enough.
+    static u32 slot_wanted(const OfActor& actor, const Part& part, NodeId node) {
+        const u8 slot = part.op(node).resource;
+        return slot == unlimited ? static_cast<u32>(actor.occupied.size()) : slot;
+    }
     bool slot_open(const OfActor& actor, u32 slot) const {
         return slot == actor.occupied.size() ||
                actor.occupied[slot] < model_.resources.capacity[slot];
@@ -139,15 +144,16 @@ private:
     void make_roots_ready(ActorId actor, const Part& part);
     void make_ready(OfActor& a, const Part& part, NodeId node);
     void make_ready(OfActor& a, std::vector<NodeId> nodes);
-    void issue_ready(ActorId actor);
+    void issue_ready(ActorId actor, NodeId first = NodeId::none);
     static void fetch_ahead(const OfActor& a, const Part& part, NodeId node);
+    static void fetch_child(const Part& part, NodeId node);
     void issue(ActorId actor, NodeId node);
     void skip(ActorId actor, const Part& part, NodeId node);
     [[gnu::noinline]] u64 slower(ActorId actor, const Op& op) const;
     void enter_collective(ActorId actor, const Part& part, NodeId node, const Op& op);
     void post_message(ActorId actor, const Part& part, NodeId node, const Op& op);
     void complete(ActorId actor, NodeId node, u8 slot);
-    void release_children(OfActor& a, const Part& part, NodeId node);
+    NodeId release_children(OfActor& a, const Part& part, NodeId node);
     void node_of_arrival_ends(const Part& part);
     void finish_if_done(ActorId actor);
     [[gnu::noinline]] void note(ActorId actor, u32 node, Happening::What what);

@@ -54,6 +54,8 @@ public:
     }
 
     bool empty() const { return filled_ == 0; }
+    // False where nobody waits for a kind that is not shut.
+    bool may_have_open() const { return (filled_ & ~shut_) != 0; }
 
     // For whoever knows: `open` says no of this kind, until it reopens.
     void shut(u32 slot) {

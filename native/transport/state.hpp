@@ -29,7 +29,7 @@ void visit_flight(Visitor& v, Transport::State& state, u32 at) {
     if (!v.comes_to_flight(at)) {
         return;
     }
-    auto& [waiting, src, dst, sent, received, receive_posted, delivered] = state.flights[at];
+    auto& [waiting, sent, received, receive_posted, delivered] = state.flights[at];
     v.must(!sent.kind.is_none() || !received.kind.is_none());
     auto& [key, next, last, side] = waiting;
     v.same(key.bytes);
@@ -39,8 +39,6 @@ void visit_flight(Visitor& v, Transport::State& state, u32 at) {
     v.elsewhere(next);
     v.elsewhere(last);
     v.elsewhere(side);
-    v.fixed(src);
-    v.fixed(dst);
     visit_completion(v, sent);
     visit_completion(v, received);
     v.same(receive_posted);

@@ -58,8 +58,6 @@ void Transport::send_now(const MatchKey& key, RankId from, RankId to, Completion
     bool fresh = false;
     const u32 flight = meet(key, Matcher::Side::send, fresh);
     Flight& f = state_.flights[flight];
-    f.src = from.index();
-    f.dst = to.index();
     f.sent = then;
     if (!fresh) {
         completions_.begins(f.received);

@@ -26,11 +26,10 @@ struct TransportParameters {
 
 class Transport {
 public:
-    // A message of which one half or both are there.
-    struct Flight {
+    // A message of which one half or both are there. Aligned, so that no copy of 16 bytes crosses a line of a
+    // cache.
+    struct alignas(16) Flight {
         Matcher::Waiting waiting;
-        u32 src = none;   // ranks
-        u32 dst = none;
         Completion sent;
         Completion received;
         bool receive_posted = false;
