@@ -93,21 +93,21 @@ void Collectives::make_chunk(u32 instance, u32 plan, u32 custom, const std::vect
 
 void Collectives::join_table(ChunkId chunk) {
     Chunk& c = chunks_[chunk];
-    std::vector<PhaseShape> phases;
+    shapes_.clear();
     for (u32 at = c.first_phase; at < c.end_phase; ++at) {
         const Phase& phase = chunks_.phase(at);
-        phases.push_back({phase.program, phase.level, phase.data});
+        shapes_.push_back({phase.program, phase.level, phase.data});
     }
     // Themis cuts a collective as it cut that of another rank, so chunks may be alike where their
     // collectives are not.
     if (!model_.quirks.mismatched_collectives_meet) {
-        phases.push_back({none, none, chunks_.instance(c).bytes});
+        shapes_.push_back({none, none, chunks_.instance(c).bytes});
     }
     const u32 of_class = actors_.communicator_class(c.actor, c.communicator);
     const u64 number = c.id - model_.communicators[c.communicator].first_chunk;
     const u32 members = actors_.members(of_class, model_.plans[c.plan].communicator_size);
     ChunkId other;
-    c.table = tables_.find(of_class, number, phases, members, other);
+    c.table = tables_.find(of_class, number, shapes_, members, other);
     if (!other.is_none() && !state_.mismatch) {
         const CollectiveInstance& here = chunks_.instance(c);
         const CollectiveInstance& there = chunks_.instance(chunks_[other]);

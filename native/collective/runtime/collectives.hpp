@@ -92,6 +92,7 @@ private:
     CustomMachine custom_;
     CollectivesProbe probe_;
     State state_;
+    std::vector<PhaseShape> shapes_;   // of the chunk that joins its table
     u32 ranks_;
 };
 
