@@ -44,6 +44,13 @@ def accuracy() -> str:
     return "\n".join(table(last())) + "\n"
 
 
+def collectives() -> str:
+    """Return the figures of the last recorded run of the judgement of collectives."""
+    from yantra.accuracy.collectives import recorded, table
+
+    return "\n".join(table(recorded())) + "\n"
+
+
 def fabric_kinds() -> str:
     """Return a row for each kind of fabric."""
     from yantra.fabric.graphs import builders
@@ -123,6 +130,7 @@ def part(name: str) -> str:
         "memory models": lambda: plug_ins(memory_models),
         "schedulers": lambda: plug_ins(schedulers),
         "accuracy": accuracy,
+        "collectives": collectives,
         "stacks": stack_names,
         "clusters": cluster_names,
         "peak rates": peak_rates,

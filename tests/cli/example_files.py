@@ -60,7 +60,8 @@ TEXTS = {
     "  op,phase,dtype,shape,us\n  gemm,forward,bf16,m=4096 n=4096 k=4096,250\n",
     "nccl.log": log("all_reduce", [(2**k, 20 + 2**k / 1e5) for k in range(10, 20)]),
     "my-node.yaml": "title: mine\ncluster: my-node\nsource: a test\ncollectives: |\n"
-    f"  {','.join(OWN)}\n  all_reduce,node,8,8,9,2,4,1e5,2,4,1e5,20,1,3e5,1e6,0.1,0.2\n",
+    f"  {','.join(OWN)}\n  all_reduce,node,8,8,9,Ring,LL,5,0.8,1e5,0.1,0.2\n",
+    "my-cluster.yaml": (ROOT / "src/yantra/fabric/clusters/machines/hgx-h100.yaml").read_text(),
     "my-megatron.yaml": "title: mine\nsources: {mine: a test}\nmachines:\n  any:\n    rows: 1\n"
     "    models: 1\n    products: {value: 1.1, source: '[mine]'}\n"
     "    attention: {value: 1.1, source: '[mine]'}\n    rest: {value: 1.1, source: '[mine]'}\n",

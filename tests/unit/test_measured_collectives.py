@@ -36,7 +36,7 @@ def test_more_bytes_take_longer_and_fits_are_near(system: str, kind: str) -> Non
     timed = chosen(kind, Group(8, NODE, (0,), 0, 8), system=system)
     times = [ns for _, ns in timed.points]
     assert times == sorted(times)
-    assert fits()[system, kind, "node"].mean_error < 0.10
+    assert fits()[system, kind, "node"].mean_error < 0.11  # of all versions of NCCL
 
 
 def test_an_all_gather_is_counted_by_what_all_have_together() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from math import log2
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,14 @@ import pytest
 
 from tests.nccl_logs import log, prefixed
 from yantra.accuracy.nccl_log import Run, Timing, parse
-from yantra.accuracy.user_collectives import curve_of
+from yantra.accuracy.user_collectives import collectives_text, curve_of
 from yantra.base.errors import ConfigError
 from yantra.cli import main
-from yantra.collectives.protocols import FACTORS, Protocols, time_us
 from yantra.collectives.selection import FIELD, own, selection_of
 from yantra.collectives.selection.measured import fits
 from yantra.collectives.selection.selection import Group, Timed
+from yantra.collectives.terms import Term, points, taken
+from yantra.fabric import clusters
 from yantra.scenario import load, loads, to_yaml
 
 SIZES = [2**k for k in range(10, 31)]
@@ -38,51 +39,52 @@ P4DE = (
 )  # fmt: skip
 
 
-def curve(protocols: Protocols, kind: str, ranks: int, sizes: list[int]) -> list[float]:
+def curve(terms: tuple[Term, ...], kind: str, ranks: int, sizes: list[int]) -> list[float]:
     """Return the microseconds of a collective in a node."""
-    wire = np.array(sizes, float) * FACTORS[kind] * (ranks - 1) / ranks
-    hops = np.full(len(sizes), log2(ranks))
-    return [float(one) for one in time_us(protocols, hops, np.array(sizes, float), wire)]
+    return [float(one) for one in taken(terms, points(kind, ranks, 1, sizes))[0]]
 
 
-def run_of(kind: str, ranks: int, sizes: list[int], us: list[float], nodes: int = 1) -> Run:
+def run_of(
+    kind: str, ranks: int, sizes: list[int], us: list[float], nodes: int = 1, device: str = ""
+) -> Run:
     timings = (Timing(size, one, 1) for size, one in zip(sizes, us, strict=True))
-    return Run(kind, ranks, nodes, tuple(timings))
+    return Run(kind, ranks, nodes, tuple(timings), device)
 
 
 @pytest.mark.parametrize("kind", list(PROGRAMS))
 @pytest.mark.parametrize("system", ["a100", "h100", "b200"])
 def test_the_fit_of_a_curve_gives_it_back_at_sizes_and_between(system: str, kind: str) -> None:
-    true = fits()[system, kind, "node"].protocols
-    made = curve_of([run_of(kind, 8, SIZES, curve(true, kind, 8, SIZES))])
+    true = fits()[system, kind, "node"].terms
+    device = f"NVIDIA {system.upper()}-SXM"
+    made = curve_of([run_of(kind, 8, SIZES, curve(true, kind, 8, SIZES), device=device)]).fit
     assert (made.most_ranks, made.points, made.local) == (8, len(SIZES), 8)
     between = [size * 3 // 2 for size in SIZES[:-1]]
     for sizes in (SIZES, between):
-        ours, theirs = (np.array(curve(one, kind, 8, sizes)) for one in (made.protocols, true))
+        ours, theirs = (np.array(curve(one, kind, 8, sizes)) for one in (made.terms, true))
         off = np.abs(ours / theirs - 1)
         assert off.mean() < 0.02
         assert off.max() < 0.10
 
 
 def test_several_numbers_of_ranks_tell_how_latency_grows() -> None:
-    true = fits()["h100", "all_reduce", "node"].protocols
+    true = fits()["h100", "all_reduce", "node"].terms
     runs = [
         run_of("all_reduce", ranks, SIZES, curve(true, "all_reduce", ranks, SIZES))
         for ranks in (2, 8)
     ]
-    made = curve_of(runs).protocols
+    made = curve_of(runs).fit.terms
     ours, theirs = (np.array(curve(one, "all_reduce", 4, SIZES)) for one in (made, true))
     assert np.abs(ours / theirs - 1).mean() < 0.05
 
 
 def test_two_nodes_of_others_are_met_at_sizes_that_were_left_out() -> None:
     fit = run_of("all_reduce", 16, *map(list, zip(*P4DE[::2], strict=True)), nodes=2)
-    made = curve_of([fit])
+    made = curve_of([fit]).fit
     sizes, us = (np.array(one, float) for one in zip(*P4DE[1::2], strict=True))
-    wire = 2 * 15 / 16 * sizes
-    off = np.abs(time_us(made.protocols, np.ones(len(sizes)), sizes, wire) / us - 1)
-    assert off.mean() < 0.11
-    assert np.median(off) < 0.09
+    off = taken(made.terms, points("all_reduce", 16, 2, sizes))[0] / us - 1
+    assert np.abs(off).mean() < 0.06
+    assert np.median(np.abs(off)) < 0.04
+    assert np.mean(np.abs(np.log1p(off)) < made.interval) >= 0.85
 
 
 def times(scale: float = 1.0) -> list[tuple[int, float]]:
@@ -258,12 +260,110 @@ def test_a_scenario_and_the_command_line_take_the_file(
     assert "did you mean 'all_reduce'" in said
 
 
+def test_a_named_cluster_becomes_one_with_its_own_collectives(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "nccl.log").write_text(GOOD)
+    path, base = tmp_path / "mine.yaml", clusters.load("hgx-h100")
+    line = ["calibrate", str(tmp_path / "nccl.log"), "--cluster"]
+    assert main([*line, "hgx-h100", "-o", str(path)]) == 0
+    assert f"use it with --cluster {path}" in capsys.readouterr().out
+    mine = clusters.load(path)
+    assert mine.replace(name=base.name, fits=None) == base
+    assert mine.fits == str(path) and own.load(path)[0] == "mine"
+    assert main(["cluster", "collectives", str(path), "--ranks", "8", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["rests_on"] == "collectives of NCCL measured in a node of mine"
+    for row in said["rows"]:
+        if SIZES[0] <= row["size_bytes"] <= SIZES[-1]:
+            assert row["time_ns"] == pytest.approx(2e4 + row["size_bytes"] / 100, rel=0.1)
+            assert row["low_ns"] < row["time_ns"] < row["high_ns"]
+    scatter = ["cluster", "collectives", "--ranks", "8", "--collective", "reduce_scatter", "--json"]
+    answers = []
+    for name in (str(path), "hgx-h100"):
+        assert main([*scatter, name]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[0] == answers[1]
+    # What was measured earlier is kept beside what is measured now.
+    (tmp_path / "nccl.log").write_text(log("all_gather", times()))
+    assert main([*line, str(path), "-o", str(tmp_path / "both.yaml")]) == 0
+    assert set(own.load(tmp_path / "both.yaml")[1]) == {
+        ("all_reduce", "node"), ("all_gather", "node"),
+    }  # fmt: skip
+
+
+def test_hosts_of_one_domain_are_one_node(tmp_path: Path) -> None:
+    text = log("all_reduce", times(), ranks=16, nodes=4)
+    (tmp_path / "nccl.log").write_text(text)
+    for cluster, where in (("gb200-nvl72", "node"), ("hgx-h100", "nodes"), ("other", "nodes")):
+        made = collectives_text(tmp_path / "nccl.log", cluster)
+        assert [one.where for one in made.curves] == [where]
+    assert made.curves[0].fit.local == 4
+
+
+def test_eight_times_move_what_the_named_cluster_has(tmp_path: Path) -> None:
+    known = clusters.load("hgx-h100")
+    sizes = [2**k for k in range(10, 31, 1)]
+    terms = fits()["h100", "all_reduce", "node"].terms
+    slower = [1.5 * one for one in curve(terms, "all_reduce", 8, sizes)]
+    run = run_of("all_reduce", 8, sizes[::3] + sizes[-1:], slower[::3] + slower[-1:])
+    made = curve_of([run], known).fit.terms
+    off = np.array(curve(made, "all_reduce", 8, sizes)) / slower - 1
+    assert np.abs(off).mean() < 0.05
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        (("Ring,LL,", "Rings,LL,"), "collectives.fits line 2: algorithm: expected one of Ring"),
+        (("Ring,LL,", "Ring,LL1,"), "collectives.fits line 2: protocol: expected one of LL"),
+        (("all_reduce,node,8,8,21,Ring,LL128", "all_reduce,node,8,4,21,Ring,LL128"), "differs"),
+        (("node,8,8,21,Ring,LL,", "node,8.5,8,21,Ring,LL,"), "local: expected a whole number"),
+        (("latency_us", "latency"), "line 1: expected the columns"),
+        (("fits: |", "fit: |"), "unknown key; did you mean 'fits'"),
+    ],
+)
+def test_wrong_fits_of_a_cluster_are_told(
+    tmp_path: Path, changed: tuple[str, str], expected: str
+) -> None:
+    (tmp_path / "nccl.log").write_text(GOOD)
+    made = collectives_text(tmp_path / "nccl.log", "hgx-h100")
+    assert changed[0] in made.text
+    path = tmp_path / "mine.yaml"
+    path.write_text(made.text.replace(*changed, 1))
+    with pytest.raises(ConfigError, match=expected):
+        clusters.load(path)
+
+
+def test_a_cluster_that_is_not_there_is_told(tmp_path: Path) -> None:
+    (tmp_path / "nccl.log").write_text(GOOD)
+    with pytest.raises(ConfigError, match=r"no-such\.yaml"):
+        collectives_text(tmp_path / "nccl.log", "./no-such.yaml")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (["hgx-h100", "--ranks", "1"], "--ranks: expected two or more"),
+        (["tpu-v4", "--ranks", "8"], "nobody measured all_reduce of 8 ranks on tpu-v4"),
+        (["hgx-h100", "--ranks", "8", "--sizes", "0 B"], "--sizes: expected sizes from 1 B"),
+        (["hgx-h100", "--ranks", "9"], "9 ranks cannot be had on hgx-h100"),
+    ],
+)
+def test_collectives_that_nobody_measured_are_refused(
+    line: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["cluster", "collectives", *line]) == 2
+    assert expected in capsys.readouterr().err
+
+
 def test_json_has_the_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "nccl.log").write_text(GOOD)
     line = ["calibrate", str(tmp_path / "nccl.log"), "--cluster", "n", "--json"]
     assert main([*line, "-o", str(tmp_path / "n.yaml")]) == 0
     [one] = json.loads(capsys.readouterr().out)["collectives"]
-    assert one["collective"] == "all_reduce" and one["protocols"]["b_simple"] > 0
+    assert one["collective"] == "all_reduce" and one["terms"][0]["algorithm"] == "Ring"
+    assert one["runs"][0][0] == 0 and 0 < one["interval"] < inf
 
 
 def test_too_few_sizes_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

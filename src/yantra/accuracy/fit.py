@@ -86,7 +86,7 @@ def fitted(rows: Sequence[Parts], prior: Factors | None = None, elsewhere: bool 
         return _rest_alone(rows)
     import numpy as np
 
-    from yantra.collectives.protocols import simplex
+    from yantra.accuracy.simplex import simplex
 
     weights = np.array(_weights(rows))
     parts = np.array([[one.products, one.attention, one.rest] for one in rows])
@@ -117,7 +117,7 @@ def _rest_alone(rows: Sequence[Parts]) -> Factors:
     """
     import numpy as np
 
-    from yantra.collectives.protocols import simplex
+    from yantra.accuracy.simplex import simplex
 
     weigh = _weights(rows)
 

@@ -37,7 +37,9 @@ COLLECTIVES = {
 }
 _PREFIX = re.compile(r"^(?:\[[^\[\]\s]{1,200},\d+\]<std(?:out|err)>:|\d{1,6}: ?)\s?(?=.)")
 _PROGRAM = re.compile(r"\b([a-z_]+?)_perf(?:_mpi)?\b")
-_RANK = re.compile(r"#\s+Rank\s+(\d+)\s.*?(?:\bon\s+(\S+)\s+)?\bdevice\s+\d+")
+_RANK = re.compile(
+    r"#\s+Rank\s+(\d+)\s.*?(?:\bon\s+(\S+)\s+)?\bdevice\s+\d+(?:\s+\[\S{1,40}\]\s+(.{1,200}))?"
+)
 _BEGINS = re.compile(r"#\s*nThread\b")
 _LONGEST_US = 1e12
 _MOST_BYTES = 2**53
@@ -53,12 +55,16 @@ class Timing(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A run of one program: its collective, ranks, those on each node, and times by size."""
+    """A run of one program: its collective, ranks, nodes, times by size, and what a device is.
+
+    `device` is empty where the log does not say.
+    """
 
     collective: str
     ranks: int
     nodes: int
     timings: tuple[Timing, ...]
+    device: str = ""
 
     @property
     def where(self) -> str:
@@ -79,6 +85,7 @@ class _Block:
     def __init__(self, program: str | None) -> None:
         self.program = program
         self.ranks: dict[int, str] = {}
+        self.device = ""
         self.columns: list[str] = []
         self.timings: list[Timing] = []
 
@@ -124,6 +131,7 @@ def _blocks(text: str, name: str) -> Iterator[_Block]:
         rank = _RANK.match(line)
         if rank is not None:
             block.ranks[int(rank[1][:7])] = rank[2] or ""
+            block.device = rank[3] or block.device
         elif line.startswith("#"):
             words = line.lstrip("# ").split()
             if "size" in words[:1] and "time" in words:
@@ -172,4 +180,4 @@ def _run(block: _Block, collective: str, where: str) -> Run:
         raise ConfigError(where, f"{problem}. nccl-tests print them; keep the whole output")
     nodes = len(set(block.ranks.values()))
     timings = tuple(one for one in block.timings if one.size > 0 and one.us > 0)
-    return Run(collective, ranks, nodes, timings)
+    return Run(collective, ranks, nodes, timings, block.device)

@@ -12,6 +12,10 @@ import click
 from yantra.cli.command import WithExamples
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from yantra.accuracy.user_collectives import Curve
     from yantra.accuracy.user_kernels import Best
 
 
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
         "yantra run --workload step.yw --cluster hgx-h100 --stack ./my-megatron.yaml",
         "yantra calibrate node.csv --device my-gpu -o my-gpu.yaml",
         "yantra run --workload step.yw --cluster hgx-h100 --profile ./my-gpu.yaml",
+        "yantra calibrate nccl.log --cluster hgx-h100 -o my-cluster.yaml",
+        "yantra run --workload step.yw --cluster ./my-cluster.yaml --speeds measured",
         "yantra calibrate nccl.log --cluster my-node -o my-node.yaml",
         "yantra run --workload step.yw --cluster hgx-h100 --collectives my-node.yaml",
     ],
@@ -35,7 +41,11 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path())
 @click.option("--stack", help="FILE has training steps: how the stack is called.")
 @click.option("--device", help="FILE has kernels: how the machine is called.")
-@click.option("--cluster", help="FILE has output of nccl-tests: how the machine is called.")
+@click.option(
+    "--cluster",
+    help="FILE has output of nccl-tests: the named cluster that the machine is one of, or how it "
+    "is called.",
+)
 @click.option("-o", "--output", type=click.Path(), help="The file to write; NAME.yaml if left out.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was fitted as JSON.")
 def command(
@@ -50,7 +60,8 @@ def command(
 
     With --stack, factors of products, attention and the rest are fitted to the steps of FILE, drawn
     toward 1 by how little they rest on. With --device, the kernels of FILE correct the tables of
-    measured kernels. With --cluster, the times of nccl-tests in FILE become those of collectives.
+    measured kernels. With --cluster, the times of nccl-tests or rccl-tests in FILE become those of
+    collectives: for a named cluster the file is that cluster with them, else a file of collectives.
     """
     known = {"stack": (stack, _steps), "device": (device, _kernels), "cluster": (cluster, _nccl)}
     given = [(name, make) for name, make in known.values() if name is not None]
@@ -131,21 +142,42 @@ def _nccl(file: str, cluster: str, path: str, as_json: bool) -> int:
     from yantra.base.output import write_text
     from yantra.cli import warn
 
-    text, curves, log = collectives_text(file, cluster)
-    write_text(path, text)
-    warn(log.notes)
+    made = collectives_text(file, cluster)
+    write_text(path, made.text)
+    warn(made.log.notes)
     if as_json:
-        fits = [one._asdict() | {"protocols": one.protocols._asdict()} for one in curves]
+        fits = [_form(one) for one in made.curves]
         sys.stdout.write(json.dumps({"file": path, "collectives": fits}, indent=1) + "\n")
         return 0
-    for one in curves:
+    for one in made.curves:
         place = "in a node" if one.where == "node" else "over nodes"
+        fit = one.fit
         sys.stdout.write(
-            f"{one.collective} {place}: {one.points} times on up to {one.most_ranks} ranks, off by "
-            f"{one.mean_error:.1%} in the mean, 90 % within {one.p90_error:.1%}\n"
+            f"{one.collective} {place}: {fit.points} times on up to {fit.most_ranks} ranks, off by "
+            f"{fit.mean_error:.1%} in the mean; 90 % of sizes left out within "
+            f"{exp(-fit.interval) - 1.0:+.0%} {exp(fit.interval) - 1.0:+.0%}\n  {_runs(one.runs)}\n"
         )
-    sys.stdout.write(f"wrote {path}; use it with --collectives {path}\n")
+    where = path if "/" in path else f"./{path}"
+    use = f"--cluster {where}" if made.is_cluster else f"--collectives {path}"
+    sys.stdout.write(f"wrote {path}; use it with {use}\n")
     return 0
+
+
+def _form(one: Curve) -> dict[str, Any]:
+    """Return a fit for JSON."""
+    fit = one.fit._asdict() | {"terms": [term._asdict() for term in one.fit.terms]}
+    return {"collective": one.collective, "where": one.where, "runs": one.runs} | fit
+
+
+def _runs(runs: Sequence[tuple[int, str]]) -> str:
+    """Return in words which algorithm and protocol runs up to which size."""
+    from yantra.base.units import format_size
+
+    ends = [*(start for start, _ in runs[1:]), 0]
+    return ", ".join(
+        f"{name} to {format_size(end)}" if end else f"{name} above" if len(runs) > 1 else name
+        for (_, name), end in zip(runs, ends, strict=True)
+    )
 
 
 def _line(one: Best) -> str:

@@ -11,9 +11,12 @@ FORM = "text"
 
 
 def seeds() -> list[bytes]:
-    row = ["all_reduce", "node", *["1.5"] * (len(own.HEAD) - 2)]
-    lines = f"  {','.join(own.HEAD)}\n  {','.join(row)}\n"
-    return [f"title: t\ncluster: c\nsource: s\ncollectives: |\n{lines}".encode()]
+    row = "all_reduce,node,8,8,30,Ring,LL,4.5,0.8,1e4,0.05,0.2"
+    lines = f"  {','.join(own.HEAD)}\n  {row}\n"
+    return [
+        f"title: t\ncluster: c\nsource: s\ncollectives: |\n{lines}".encode(),
+        f"network: []\ncollectives:\n fits: |\n{lines}".encode(),
+    ]
 
 
 def read(data: bytes) -> object:

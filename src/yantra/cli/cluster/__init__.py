@@ -14,6 +14,7 @@ class _Tools(Commands):
     known: ClassVar = {
         "list": "List the named clusters.",
         "show": "Show every number of a cluster with its source.",
+        "collectives": "Say how long collectives take on a cluster, as measured.",
         "export": "Write a fabric in the form of another program.",
     }
 
@@ -23,6 +24,7 @@ class _Tools(Commands):
     examples=[
         "yantra cluster list",
         "yantra cluster show hgx-h100",
+        "yantra cluster collectives hgx-h100 --ranks 8",
     ],
 )
 def command() -> None:

@@ -2,35 +2,37 @@
 
     selection: {kind: measured, options: {system: h100, adapter: 48.5 GB/s}}
 
-For every size the best of NCCL's three protocols, each with a latency and a bandwidth
-(yantra.collectives.protocols). The numbers are in `measured.csv` beside this file, with the error
-of each fit and its source.
+For every size the best of NCCL's algorithms and protocols, each with a latency, a step and a
+bandwidth (yantra.collectives.terms). The numbers are in `measured.csv` beside this file, with the
+error of each fit and its source; `python -m yantra.accuracy.collectives --write` makes them.
 
 A collective then is one phase without messages: all members end together, so long after the last
 of them came. Trade-off: nothing that shares a link slows it down, and neither does it slow down
-others; which ring or tree runs is not known. So it is for predictions of machines that exist, and
-not for comparing networks or algorithms.
+others. So it is for predictions of machines that exist, and not for comparing networks.
 
 What rests on less says so in `Timed.basis`:
 
-* More ranks in a node than were measured (72 of an NVL72): the logarithm is carried on.
+* More ranks in a node than were measured (72 of an NVL72), more nodes, fewer ranks on each: hops
+  and latencies by the laws of the terms.
 * Over nodes two all-reduces of A100s alone are measured. Elsewhere latencies are theirs, and the
   bandwidth is that of the adapters of a rank and its node-mates, or of the links in the node if
   that is less, times 0.85: what nccl-tests reach of it is 0.65 on Azure's NDv4 and 1.1 on AWS's p5
-  (with in-network help). Other collectives take half of the steps of an all-reduce.
+  (with in-network help). All-gathers and reduce-scatters have the rings' terms, with half of the
+  steps; an all-to-all has the trees' latencies.
 * An all-to-all over nodes sends what leaves the node over the adapters of each rank. With `copies`
   it is one of experts, whose libraries (DeepEP, HybridEP) send a token once to each node that holds
   some of its `copies` experts: of N nodes a share (1 - (1 - 1 / N)^copies) N / copies, if experts
   are chosen evenly.
 
 With a `file` collectives that were measured on the very machine go before those of `system`.
+`Timed.interval` is the file's for what it holds, else that of another site of the same machine, as
+anybody's is: `intervals.csv`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from math import log2
 from os import path as paths
 
 from yantra.base.documents import read_text
@@ -38,13 +40,20 @@ from yantra.base.errors import ConfigError, did_you_mean
 from yantra.base.fields import Quantity, Section, Text, Whole
 from yantra.base.fields.named_file import COLLECTIVES_FILE, NamedFile
 from yantra.base.records import Record
-from yantra.collectives.protocols import FACTORS, Protocols
-from yantra.collectives.selection.own import Fit, load
+from yantra.collectives.nccl.constants import BASE, NVLINK, PROTOCOLS
+from yantra.collectives.selection.own import HEAD, Fit, fits_of, load
 from yantra.collectives.selection.selection import Choice, Group, Selection, Timed
+from yantra.collectives.terms import FACTORS, USUAL_LOCAL, Term
 
-_FILE = paths.join(paths.dirname(__file__), "measured.csv")
+_FOLDER = paths.dirname(__file__)
+FILE = paths.join(_FOLDER, "measured.csv")
+INTERVALS = paths.join(_FOLDER, "intervals.csv")
 _OVER_NODES = "a100-ndv4"
 _REACHED = 0.85  # of the adapters' bandwidth over nodes; see above
+_OTHER_SITE = 0.45
+"""Half of the 90 % interval, as a logarithm, at a site of which nothing was measured, at least:
+nodes of others with the same GPUs are 17 to 28 % off in the mean, and 90 % of a normal lie within
+twice the mean."""
 _OWN = "own"  # the system of what was measured on the very machine
 _SIZES = tuple(sorted({round(2 ** (k / 2)) for k in range(12, 88)}))  # 64 B to 8 TiB
 
@@ -59,7 +68,7 @@ class Options(Record):
     file: str = ""
 
 
-Fits = dict[tuple[str, str, str], Fit]
+Known = dict[tuple[str, str, str], Fit]
 
 
 class Measured(Selection):
@@ -114,7 +123,7 @@ class Measured(Selection):
         return [Choice(0, _over_nodes(given, kind, group.ranks, local, known))]
 
 
-def _known(file: str) -> tuple[Fits, str]:
+def _known(file: str) -> tuple[Known, str]:
     """Return all fits, those of a file as of the system `own`, and what its machine is called."""
     if not file:
         return fits(), ""
@@ -122,119 +131,192 @@ def _known(file: str) -> tuple[Fits, str]:
     return fits() | {(_OWN, *key): fit for key, fit in own.items()}, name
 
 
-def _system(given: Options, kind: str, known: Fits) -> str:
+def _system(given: Options, kind: str, known: Known) -> str:
     """Return whose node a collective is taken of; empty where nobody measured it."""
     return _OWN if (_OWN, kind, "node") in known else given.system
 
 
-def _in_node(system: str, kind: str, ranks: int, known: Fits, name: str) -> Timed:
+def _in_node(system: str, kind: str, ranks: int, known: Known, name: str) -> Timed:
     fit = known[system, kind, "node"]
-    wire = FACTORS[kind] * (ranks - 1) / ranks
-    points = _points(fit.protocols, kind, ranks, log2(ranks), wire)
+    timed = _timed(fit.terms, kind, ranks, 1, most=fit.most_ranks)
     basis = f"collectives of NCCL measured in a node of {name if system == _OWN else system}"
+    interval = fit.interval if system == _OWN else max(_OTHER_SITE, intervals()["site"])
     if ranks > fit.most_ranks:
         basis += f", extrapolated from {fit.most_ranks} to {ranks} ranks"
-    return Timed(points, basis)
+        interval = max(interval, intervals()["ranks"])
+    return timed._replace(basis=basis, interval=interval)
 
 
 def _over_own_nodes(
-    given: Options, kind: str, ranks: int, local: int, known: Fits, name: str
+    given: Options, kind: str, ranks: int, local: int, known: Known, name: str
 ) -> Timed:
     """Return the time over nodes of the very machine; other ranks on a node share its adapters."""
     fit = known[_OWN, kind, "nodes"]
-    scaled = fit.protocols
+    terms = fit.terms
     basis = f"collectives of NCCL measured over nodes of {name}"
+    interval = fit.interval
     if local != fit.local:
         less = min(local / fit.local, 1.0)
-        scaled = scaled._replace(
-            b_ll=scaled.b_ll * less, b_ll128=scaled.b_ll128 * less, b_simple=scaled.b_simple * less
+        terms = tuple(
+            one._replace(bytes_per_us=one.bytes_per_us * less)
+            for one in _with_local(terms, fit.local, local)
         )
         basis += f", extrapolated from {fit.local} to {local} ranks a node"
+        interval = max(interval, _OTHER_SITE)
     if ranks > fit.most_ranks:
         basis += f", extrapolated from {fit.most_ranks} to {ranks} ranks"
+        interval = max(interval, intervals()["ranks"])
     system = _system(given, kind, known)
-    inner = known[system, kind, "node"].protocols if system else None
-    return Timed(_points_over(scaled, inner, kind, ranks, local, given.copies), basis)
+    inner = known[system, kind, "node"] if system else None
+    timed = _timed_over(terms, inner, kind, ranks, local, given.copies)
+    return timed._replace(basis=basis, interval=interval)
 
 
-def _over_nodes(given: Options, kind: str, ranks: int, local: int, known: Fits) -> Timed:
+def _over_nodes(given: Options, kind: str, ranks: int, local: int, known: Known) -> Timed:
     source = given.nodes or _OVER_NODES
     fit = known[source, "all_reduce", "nodes"]
-    inner = known[_system(given, kind, known), kind, "node"].protocols
-    scaled = fit.protocols
-    is_measured = bool(given.nodes) and kind == "all_reduce" and local == 8
+    inner = known[_system(given, kind, known), kind, "node"]
     basis = f"collectives of NCCL measured over nodes of {source}"
-    if not is_measured:
-        scaled = _scaled(fit.protocols, given, kind, local, inner)
+    interval = intervals()["site_over_nodes"]
+    if not _is_measured(given.nodes, kind, local, fit):
+        if not given.adapter_bytes_per_ns:
+            where = "collectives.selection.options.adapter"
+            raise ConfigError(where, f"missing; {kind} over nodes of {local} needs it")
         basis = (
             f"collectives over nodes extrapolated from {source} to the bandwidth of {given.system}"
         )
     elif ranks > fit.most_ranks:
         basis += f", extrapolated from {fit.most_ranks} to {ranks} ranks"
-    return Timed(_points_over(scaled, inner, kind, ranks, local, given.copies), basis)
+    terms = over_nodes(given.nodes, kind, given.adapter_bytes_per_ns, local, inner)
+    timed = _timed_over(terms, inner, kind, ranks, local, given.copies)
+    return timed._replace(basis=basis, interval=interval)
 
 
-def _points_over(
-    fit: Protocols, inner: Protocols | None, kind: str, ranks: int, local: int, copies: int
-) -> tuple[tuple[int, float], ...]:
-    """Return (bytes, ns) over nodes; `inner` are the numbers of a node, where they are known."""
+def over_nodes(
+    nodes: str, kind: str, adapter_bytes_per_ns: float, local: int, inner: Fit
+) -> tuple[Term, ...]:
+    """Return the terms of a kind over nodes: those of measured `nodes`, or drawn from such.
+
+    `inner` is the fit of what a node of the machine takes; `local` are its ranks.
+    """
+    fit = fits()[nodes or _OVER_NODES, "all_reduce", "nodes"]
+    if _is_measured(nodes, kind, local, fit):
+        return fit.terms
+    return _elsewhere(fit, kind, adapter_bytes_per_ns, local, inner)
+
+
+def _is_measured(nodes: str, kind: str, local: int, fit: Fit) -> bool:
+    return bool(nodes) and kind == "all_reduce" and local == fit.local
+
+
+def runs_of(fit: Fit, kind: str, ranks: int, nodes: float) -> tuple[tuple[int, str], ...]:
+    """Return the algorithm and protocol that runs from so many bytes on, as traces state them."""
+    return _timed(fit.terms, kind, ranks, nodes, most=fit.most_ranks).runs
+
+
+def _timed_over(
+    terms: Sequence[Term], inner: Fit | None, kind: str, ranks: int, local: int, copies: int
+) -> Timed:
+    """Return the time over nodes; `inner` is what the ranks of a node take, where it is known."""
     nodes = ranks / local
-    share = (ranks - 1) / ranks
-    if kind == "all_to_all":
-        once = (1.0 - (1.0 - 1.0 / nodes) ** copies) * nodes / copies
-        share = (ranks - local) / ranks * once
-    points = _points(fit, kind, ranks, log2(nodes), FACTORS[kind] * share)
+    once = (1.0 - (1.0 - 1.0 / nodes) ** copies) * nodes / copies
+    timed = _timed(terms, kind, ranks, nodes, once=once)
     if local > 1 and inner is not None:  # never faster than among the members of one node
-        wire = FACTORS[kind] * (local - 1) / (ranks if kind == "all_to_all" else local)
-        within = _points(inner, kind, ranks, log2(local), wire)
+        # Of an all-to-all node-mates get one share of those of all nodes; what all ranks have of an
+        # all-gather goes through each node.
+        counted = {"all_to_all": 1.0 / nodes, "all_gather": nodes}.get(kind, 1.0)
+        within = _timed(inner.terms, kind, local, 1, most=inner.most_ranks, counted=counted)
         points = tuple(
-            (size, max(ns, less)) for (size, ns), (_, less) in zip(points, within, strict=True)
+            (size, max(ns, less))
+            for (size, ns), (_, less) in zip(timed.points, within.points, strict=True)
         )
-    return points
+        timed = timed._replace(points=points)
+    return timed
 
 
-def _scaled(fit: Protocols, given: Options, kind: str, local: int, inner: Protocols) -> Protocols:
-    """Return the numbers over nodes with the latencies of those measured and another bandwidth."""
-    rank = given.adapter_bytes_per_ns * 1000.0 * _REACHED  # bytes per microsecond
-    together = rank if kind == "all_to_all" else min(rank * local, inner.b_simple)
-    faster = together / max(fit.b_ll, fit.b_ll128, fit.b_simple)
-    steps = 1.0 if kind == "all_reduce" else 0.5
-    return fit._replace(
-        b_ll=fit.b_ll * faster,
-        b_ll128=fit.b_ll128 * faster,
-        b_simple=fit.b_simple * faster,
-        h_ll=fit.h_ll * steps,
-        h_ll128=fit.h_ll128 * steps,
-        h_simple=fit.h_simple * steps,
-    )
+def _elsewhere(
+    fit: Fit, kind: str, adapter_bytes_per_ns: float, local: int, inner: Fit
+) -> tuple[Term, ...]:
+    """Return the terms of a kind over other nodes: latencies as measured, another bandwidth."""
+    rank = adapter_bytes_per_ns * 1000.0 * _REACHED  # bytes per microsecond
+    within = max(one.bytes_per_us for one in inner.terms if one.algorithm != "NVLS")
+    together = rank if kind == "all_to_all" else min(rank * local, within)
+    faster = together / max(one.bytes_per_us for one in fit.terms)
+    terms = [
+        one._replace(bytes_per_us=one.bytes_per_us * faster)
+        for one in _with_local(fit.terms, fit.local, local)
+    ]
+    if kind == "all_reduce":
+        return tuple(terms)
+    if kind == "all_to_all":
+        return tuple(one._replace(algorithm="Sends") for one in terms if one.algorithm == "Tree")
+    return tuple(one for one in terms if one.algorithm == "Ring")
 
 
-def _points(
-    fit: Protocols, kind: str, ranks: int, hops: float, wire: float
-) -> tuple[tuple[int, float], ...]:
-    """Return (bytes, ns) for the sizes of a collective as traces state them."""
+def _with_local(terms: Sequence[Term], measured: int, local: int) -> tuple[Term, ...]:
+    """Return terms with the chain of a tree inside a node as long as that of so many ranks.
+
+    In NCCL's tuner a tree takes 2 (local - 1) hops of NVLink and a constant besides its network
+    hops. Those of a ring are counted where they are (`terms.crossing`).
+    """
+    if measured == local:
+        return tuple(terms)
+    made = []
+    for one in terms:
+        if one.algorithm == "Tree":
+            at = PROTOCOLS.index(one.protocol)
+            hop, base = NVLINK["Tree"][at], BASE["Tree"][at]
+            share = (base + 2.0 * (local - 1) * hop) / (base + 2.0 * (measured - 1) * hop)
+            one = one._replace(latency_us=one.latency_us * share)
+        made.append(one)
+    return tuple(made)
+
+
+def _timed(
+    terms: Sequence[Term], kind: str, ranks: int, nodes: float, *, most: int = USUAL_LOCAL,
+    once: float = 1.0, counted: float = 1.0,
+) -> Timed:  # fmt: skip
+    """Return the time of a collective by its size as traces state it.
+
+    `counted` is by how much the bytes that its members run over differ from those stated.
+    """
     import numpy as np
 
-    from yantra.collectives.protocols import time_us
+    from yantra.collectives.terms import points, taken
 
     stated = np.array(_SIZES, dtype=float)
-    counted = stated * ranks if kind == "all_gather" else stated
-    us = time_us(fit, np.full(len(stated), hops), counted, wire * counted)
-    return tuple((size, float(one) * 1000.0) for size, one in zip(_SIZES, us, strict=True))
+    size = stated * counted * (ranks if kind == "all_gather" else 1)
+    us, best = taken(terms, points(kind, ranks, nodes, size, most, once))
+    pairs = tuple((size, float(one) * 1000.0) for size, one in zip(_SIZES, us, strict=True))
+    starts = [at for at in range(len(best)) if at == 0 or best[at] != best[at - 1]]
+    runs = tuple((_SIZES[at] if at else 0, terms[best[at]].name) for at in starts)
+    return Timed(pairs, "", 0.0, runs)
 
 
 @cache
-def fits() -> Fits:
-    """Return the numbers by system, collective and `node` or `nodes`."""
-    lines = [line for line in read_text(_FILE).splitlines() if not line.startswith("#")]
-    head = lines[0].split(",")
-    found: Fits = {}
+def fits() -> Known:
+    """Return the fits by system, collective and `node` or `nodes`."""
+    lines = [line for line in read_text(FILE).splitlines() if not line.startswith("#")]
+    by_system: dict[str, list[str]] = {}
     for line in lines[1:]:
-        row = dict(zip(head, line.split(","), strict=True))
-        protocols = Protocols(*(float(row[name]) for name in Protocols._fields))
-        key = (row["system"], row["collective"], row["where"])
-        found[key] = Fit(protocols, int(row["most_ranks"]), float(row["mean_error"]))
-    return found
+        system, _, rest = line.partition(",")
+        by_system.setdefault(system, [",".join(HEAD)]).append(rest)
+    return {
+        (system, *key): fit
+        for system, some in by_system.items()
+        for key, fit in fits_of("\n".join(some), FILE).items()
+    }
+
+
+@cache
+def intervals() -> dict[str, float]:
+    """Return halves of 90 % intervals, as logarithms, by what is predicted from what.
+
+    `sizes`: other sizes of what was measured; `ranks`: more ranks; `site` and `site_over_nodes`:
+    another machine with the same parts, of which nothing was measured.
+    """
+    lines = [line for line in read_text(INTERVALS).splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, value, *_ in (line.split(",") for line in lines[1:])}
 
 
 def systems(where: str) -> tuple[str, ...]:

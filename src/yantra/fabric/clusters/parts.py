@@ -101,9 +101,13 @@ def measured(cluster: Cluster, dtype: str) -> dict[str, Any]:
 
 def _selection(cluster: Cluster) -> dict[str, Any] | None:
     """Return the selection of measured collectives, None where no node like this was measured."""
-    if cluster.measured is None:
+    if cluster.measured is None and cluster.fits is None:
         return None
-    options = {"system": cluster.measured}
+    options = {}
+    if cluster.measured is not None:
+        options["system"] = cluster.measured
+    if cluster.fits is not None:
+        options["file"] = cluster.fits
     if len(cluster.network) > 1:
         options["adapter"] = units.exact(cluster.network[-1].device_bytes_per_s(), "B/s")
     if cluster.measured_over_nodes is not None:

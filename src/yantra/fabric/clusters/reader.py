@@ -21,7 +21,7 @@ from yantra.fabric.clusters.types import DTYPES, Basis, Cluster, Level, Number, 
 
 _COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all")
 _MEASURED = ("measured", "measured_over_nodes")
-_COLLECTIVES_KEYS = ("chunks", "inter_dimension", *_MEASURED)
+_COLLECTIVES_KEYS = ("chunks", "inter_dimension", "fits", "fitted_to", *_MEASURED)
 _ORDERS = ("ascending", "round_robin", "themis")
 _STATED: dict[str, tuple[units.Kind, str]] = {
     "power": ("power", "W"),
@@ -81,6 +81,7 @@ def cluster_of(tree: Any, path: str) -> Cluster:
         host_latency=host_at.key("latency").quantity(host["latency"], "time", "ns", whole=True),
         network=_network(place.key("network"), top["network"]),
         **_texts(collectives_at, collectives, _MEASURED),
+        fits=_fits(collectives_at, collectives, path),
         chunks=collectives_at.key("chunks").whole(collectives.get("chunks", 1)),
         inter_dimension=collectives_at.key("inter_dimension").choice(
             collectives.get("inter_dimension", "ascending"), _ORDERS
@@ -91,6 +92,19 @@ def cluster_of(tree: Any, path: str) -> Cluster:
 def _texts(place: Place, tree: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     """Read those of some texts that are there."""
     return {key: place.key(key).text(tree[key]) for key in keys if key in tree}
+
+
+def _fits(place: Place, tree: dict[str, Any], path: str) -> str | None:
+    """Check collectives of the very machine; return the path of the file if there are any."""
+    if "fitted_to" in tree:
+        place.key("fitted_to").text(tree["fitted_to"])
+    if "fits" not in tree:
+        return None
+    from yantra.collectives.selection.own import fits_of
+
+    at = place.key("fits")
+    fits_of(at.text(tree["fits"]), at.name)
+    return path
 
 
 def _rates(place: Place, tree: Any, dtypes: tuple[str, ...]) -> tuple[tuple[str, Number], ...]:

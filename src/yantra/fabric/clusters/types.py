@@ -89,8 +89,9 @@ class Cluster(Record):
     a device draws, `idle_power` what it draws without work, `price` what an hour of it costs,
     `capital` what it costs to buy with its share of all around it, and `mtbf` the mean time after
     which one interrupts a job, in s, where the file states them. `ownership` has what else a bought
-    machine costs: see `ownership.py`. `tables` names
-    the measured kernels of the device, None if there are none.
+    machine costs: see `ownership.py`. `tables` names the measured kernels of the device, None if
+    there are none; `measured` and `measured_over_nodes` the collectives of nodes like these, and
+    `fits` is the path of the file if it has collectives of the very machine.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Cluster(Record):
     tables: str | None = None
     measured: str | None = None
     measured_over_nodes: str | None = None
+    fits: str | None = None
 
     def __repr__(self) -> str:
         return f"<Cluster {self.name}: {self.title}>"

@@ -1,0 +1,67 @@
+"""`yantra cluster collectives`: how long collectives take on a cluster, as measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from yantra.cli.command import WithExamples
+from yantra.cli.complete import clusters as cluster_names
+
+_SIZES = "1 KiB, 16 KiB, 256 KiB, 4 MiB, 64 MiB, 1 GiB"
+
+
+@click.command(
+    cls=WithExamples,
+    examples=[
+        "yantra cluster collectives hgx-h100 --ranks 8",
+        "yantra cluster collectives gb200-nvl72 --ranks 72 --collective all_gather",
+        "yantra cluster collectives hgx-h100 --ranks 16 --sizes '1 MiB' --json",
+    ],
+)
+@click.argument("name", shell_complete=cluster_names)
+@click.option("--ranks", type=int, required=True, help="How many ranks run it.")
+@click.option(
+    "--collective",
+    type=click.Choice(["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]),
+    default="all_reduce",
+    show_default=True,
+    help="What runs.",
+)
+@click.option(
+    "--sizes",
+    default=_SIZES,
+    show_default=True,
+    help="The bytes of a rank: its input, or of an all-gather its own part.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
+def command(name: str, ranks: int, collective: str, sizes: str, as_json: bool) -> None:
+    """Say how long a collective takes on the cluster NAME with `--speeds measured`.
+
+    With its 90 % interval, the bus bandwidth of nccl-tests, and which algorithm and protocol runs.
+    """
+    from yantra.base import units
+    from yantra.base.text import table
+    from yantra.fabric import clusters
+    from yantra.fabric.clusters.collectives import expected
+
+    asked = [int(units.parse(one.strip(), "size", "B", "--sizes")) for one in sizes.split(",")]
+    basis, rows = expected(clusters.load(name), collective, ranks, asked)
+    if as_json:
+        form = {"rests_on": basis, "rows": [row._asdict() for row in rows]}
+        sys.stdout.write(json.dumps(form, indent=1) + "\n")
+        return
+    head = ("size", "time", "90 %", "bus bandwidth", "runs")
+    lines = [
+        (
+            units.format_size(row.size_bytes),
+            units.format_time(row.time_ns),
+            f"{units.format_time(row.low_ns)} to {units.format_time(row.high_ns)}",
+            units.format_bandwidth(row.bus_bytes_per_s),
+            row.runs,
+        )
+        for row in rows
+    ]
+    sys.stdout.write("\n".join(table(head, lines, left=1)) + f"\nrests on {basis}\n")

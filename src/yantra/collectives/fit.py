@@ -1,0 +1,150 @@
+"""Terms of collectives from measured times: three numbers of each algorithm and protocol.
+
+Fits take the logarithm of the time, so that a small collective counts as much as a large one, and
+count large residuals less than in proportion. Ten sizes do not tell four terms apart, so terms are
+drawn to those of a usual machine, or to those of a machine that is like this one: all latencies
+together may move far, and all bandwidths, but one against the others little.
+
+Trade-off: which term a size takes changes by jumps, so there are several least errors; the least
+from several starts is taken, the same each time. Source: Levenberg (1944) and Marquardt (1963),
+with weights of pseudo-Huber loss; shared and own deviations are those of a hierarchical normal
+prior (Gelman et al., "Bayesian data analysis", chapter 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yantra.collectives.terms import Points, Term, features
+
+Reals = NDArray[np.float64]
+
+_ROUND = 0.03  # residuals below this count less than in proportion
+_STARTS = 6
+_SPREAD = 0.6
+_TURNS = 80
+_TRIES = 8
+
+
+class Width(NamedTuple):
+    """Standard deviations of the logarithms of numbers: of all together, and of each beside it."""
+
+    latency: float
+    own_latency: float
+    bandwidth: float
+    own_bandwidth: float
+
+
+USUAL = Width(1.0, 0.4, 1.5, 0.3)
+"""Of any machine, from a usual one. Errors at sizes left out hardly change from half to twice."""
+
+ALIKE = Width(1.0, 0.2, 0.5, 0.15)
+"""Of another site, from the machine of the same name."""
+
+
+class Measured(NamedTuple):
+    """Collectives and their times in microseconds.
+
+    Times of one size and number of ranks count as one: more of them tell no more of other sizes.
+    """
+
+    at: Points
+    us: Reals
+
+    def weights(self) -> Reals:
+        """Return what each time counts."""
+        places = np.stack([self.at.ranks, self.at.nodes, self.at.size])
+        _, which, times = np.unique(places, axis=1, return_inverse=True, return_counts=True)
+        return np.asarray(1.0 / times[which.ravel()])
+
+
+def fitted(prior: Sequence[Term], runs: Sequence[Measured], width: Width = USUAL) -> list[Term]:
+    """Return the terms that fit measured times best; those of no time at all are the prior's."""
+    drawn_to = np.log([[one.latency_us, max(one.step_us, 1e-3), one.bytes_per_us] for one in prior])
+    drawn_to[:, 2] *= -1.0
+    given = np.concatenate([features(prior, run.at) for run in runs], axis=1)
+    wanted = np.log(np.concatenate([run.us for run in runs]))
+    counted = np.concatenate([run.weights() for run in runs])
+    loss = _Loss(given, wanted, counted, drawn_to, width)
+    rng = np.random.default_rng(0)
+    starts = [drawn_to + rng.normal(0.0, _SPREAD, drawn_to.shape) for _ in range(_STARTS)]
+    best = min((loss.least(start) for start in (drawn_to, *starts)), key=loss.of)
+    numbers = np.exp(best)
+    return [
+        one._replace(
+            latency_us=float(latency),
+            step_us=float(step) if one.algorithm != "NVLS" else 0.0,
+            bytes_per_us=float(1.0 / inverse),
+        )
+        for one, (latency, step, inverse) in zip(prior, numbers, strict=True)
+    ]
+
+
+class _Loss:
+    """Errors of the times of terms, and how far the terms are from what they are drawn to."""
+
+    def __init__(
+        self, given: Reals, wanted: Reals, counted: Reals, drawn_to: Reals, width: Width
+    ) -> None:
+        self.given, self.wanted, self.counted, self.drawn_to = given, wanted, counted, drawn_to
+        self.pull = _pull(len(drawn_to), width)
+        self.rows = np.arange(len(wanted))
+
+    def of(self, at: Reals) -> float:
+        off = np.log(self._taken(at)[2]) - self.wanted
+        away = (at - self.drawn_to).ravel()
+        sizes = np.sqrt(off * off + _ROUND**2) - _ROUND
+        return float(self.counted @ sizes / _ROUND + 0.5 * away @ self.pull @ away)
+
+    def _taken(self, at: Reals) -> tuple[Reals, NDArray[np.intp], Reals]:
+        parts = self.given * np.exp(at)[:, None, :]
+        us = parts.sum(axis=2)
+        best = us.argmin(axis=0)
+        return parts, best, us[best, self.rows]
+
+    def _slope(self, at: Reals) -> tuple[Reals, Reals]:
+        """Return the gradient, and the matrix of Gauss and Newton."""
+        parts, best, us = self._taken(at)
+        off = np.log(us) - self.wanted
+        weight = self.counted / np.sqrt(off * off + _ROUND**2) / _ROUND
+        moves = np.zeros((len(us), *at.shape))
+        moves[self.rows, best] = parts[best, self.rows] / us[:, None]
+        flat = moves.reshape(len(us), -1)
+        away = (at - self.drawn_to).ravel()
+        gradient = flat.T @ (weight * off) + self.pull @ away
+        return gradient, (flat * weight[:, None]).T @ flat + self.pull
+
+    def least(self, at: Reals) -> Reals:
+        """Return where the loss is least near a start."""
+        damping, value = 1.0, self.of(at)
+        for _ in range(_TURNS):
+            gradient, matrix = self._slope(at)
+            before = value
+            for _ in range(_TRIES):
+                damped = matrix + damping * np.diag(np.diag(matrix))
+                step = np.clip(-np.linalg.solve(damped, gradient), -1.0, 1.0).reshape(at.shape)
+                tried = self.of(at + step)
+                if tried < value:
+                    at, value, damping = at + step, tried, max(damping / 3.0, 1e-4)
+                    break
+                damping *= 3.0
+            if before - value < 1e-6:
+                break
+        return at
+
+
+def _pull(terms: int, width: Width) -> Reals:
+    """Return the inverse of the covariance of latencies, steps and bandwidths of terms."""
+    is_bandwidth = np.arange(3 * terms) % 3 == 2
+    covariance = np.zeros((3 * terms, 3 * terms))
+    for mask, shared, own in (
+        (~is_bandwidth, width.latency, width.own_latency),
+        (is_bandwidth, width.bandwidth, width.own_bandwidth),
+    ):
+        covariance[np.ix_(mask, mask)] += shared**2
+        covariance[mask, mask] += own**2
+    return np.asarray(np.linalg.inv(covariance))

@@ -1,0 +1,197 @@
+"""How long a collective of NCCL takes: the best of its algorithms and protocols, as measured.
+
+    T(n, S) = min over terms of  latency + step x hops(n) + wire(n, S) / bandwidth
+
+A term is an algorithm with a protocol: three numbers for a machine and a collective. LL sends a
+flag with every 4 bytes, LL128 one with every 120, Simple waits for whole slices: each is best at
+other sizes. What the algorithms differ in is known, not fitted:
+
+| in a node | hops | wire |
+| --- | --- | --- |
+| Ring | n - 1, of an all-reduce twice | (n - 1) / n S, of an all-reduce twice, + S / 2 n |
+| Sends (all-to-all) | n - 1 | (n - 1) / n S + S / 2 n |
+| NVLS, the switches add | none | S (1 + 1 / n): each link has all of it and its own share again |
+| **over nodes** | | |
+| Tree | log2(nodes) | as a ring's in a node |
+| Ring | nodes, of an all-reduce twice as much, in crossings with 8 ranks a node | the same |
+| Sends | half of log2(nodes) | (n - local) / n S |
+
+S / 2 n is what a rank does with its own part beside what it sends; with it one bandwidth holds for
+2 to 8 ranks, on A100, H100 and B200.
+S is in bytes as nccl-tests count them: of an all-gather what all ranks have together, else what one
+has. Over nodes the bandwidth is what a rank's adapters have together with those of its node-mates,
+or that of the links within a node if that is less. Beyond 8 ranks of a node, or the
+most that were measured, hops grow with the logarithm, as trees and switches spare the chain.
+
+Trade-off: NCCL takes what its tuner expects to be best, which is not always so; a term is what runs
+where it is best. It holds for the machine that was measured: another site of the same machine
+differs by 20 to 30 %. Sources: Hu et al., "Demystifying NCCL", arXiv 2507.04786 (2025), for the
+protocols; NCCL 2.30.7, src/graph/tuning.cc, for hops and what crossings weigh beside them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from yantra.collectives.nccl.constants import NETWORK, NVLINK, PROTOCOLS, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Reals = NDArray[np.float64]
+
+FACTORS = {"all_reduce": 2.0, "all_gather": 1.0, "reduce_scatter": 1.0, "all_to_all": 1.0}
+"""Bytes on the wire of a rank, as multiples of (n - 1) / n S; nccl-tests, PERFORMANCE.md."""
+
+ALGORITHMS = ("Ring", "Tree", "NVLS", "Sends")
+_OWN_PART = 0.5  # bytes sent in the time that a rank takes for one of its own part; see above
+USUAL_LOCAL = 8
+"""Ranks of a node that a ring's crossings are counted with."""
+
+
+class Term(NamedTuple):
+    """An algorithm with a protocol: microseconds, and bytes per microsecond."""
+
+    algorithm: str
+    protocol: str
+    latency_us: float
+    step_us: float
+    bytes_per_us: float
+
+    @property
+    def name(self) -> str:
+        """Return both names: `Ring LL128`."""
+        return f"{self.algorithm} {self.protocol}"
+
+
+class Points(NamedTuple):
+    """Collectives of one kind, in a node or over nodes: columns of equal length.
+
+    `most` are the ranks of a node up to which its hops are counted one by one, at most 8. `once` is
+    the share of the bytes of an all-to-all over nodes that is sent.
+    """
+
+    kind: str
+    ranks: Reals
+    nodes: Reals
+    size: Reals
+    most: int = USUAL_LOCAL
+    once: float = 1.0
+
+
+def points(
+    kind: str, ranks: int, nodes: float, sizes: Sequence[float] | Reals, most: int = USUAL_LOCAL,
+    once: float = 1.0,
+) -> Points:  # fmt: skip
+    """Return one collective of several sizes, in bytes."""
+    import numpy as np
+
+    size = np.asarray(sizes, dtype=float)
+    whole = np.full(len(size), float(ranks))
+    return Points(kind, whole, np.full(len(size), float(nodes)), size, most, once)
+
+
+def taken(terms: Sequence[Term], at: Points) -> tuple[Reals, NDArray[np.intp]]:
+    """Return the microseconds of each collective, and which of the terms it takes."""
+    import numpy as np
+
+    numbers = np.array([one[2:] for one in terms])
+    numbers[:, 2] = 1.0 / numbers[:, 2]
+    us = np.einsum("kni,ki->kn", features(terms, at), numbers)
+    best = us.argmin(axis=0)
+    return us[best, np.arange(us.shape[1])], best
+
+
+def features(terms: Sequence[Term], at: Points) -> Reals:
+    """Return what latency, step and the inverse of the bandwidth are multiplied by: (k, n, 3)."""
+    import numpy as np
+
+    one = np.ones_like(at.size)
+    return np.array(
+        [np.stack([one, hops(term, at), wire(term, at)], axis=1) for term in terms], dtype=float
+    )
+
+
+def hops(term: Term, at: Points) -> Reals:
+    """Return the steps of a term."""
+    import numpy as np
+
+    over = at.nodes > 1
+    both = 2.0 if at.kind == "all_reduce" else 1.0
+    most = min(at.most, USUAL_LOCAL)
+    inside = np.minimum(at.ranks, most) - 1.0 + most * np.log(np.maximum(at.ranks / most, 1.0))
+    if term.algorithm == "NVLS":
+        return np.zeros_like(at.size)
+    if term.algorithm == "Tree":
+        return np.log2(at.nodes)
+    if term.algorithm == "Sends":
+        return np.where(over, 0.5 * np.log2(at.nodes), inside)
+    crossings = at.nodes * crossing(term.protocol, at.ranks / at.nodes) * both / 2.0
+    return np.where(over, crossings, both * inside)
+
+
+def crossing(protocol: str, local: Reals) -> Reals:
+    """Return the time of a ring's way through a node and to the next, of that with 8 ranks a node.
+
+    A network hop counts as many hops of NVLink as in the tables of NCCL's tuner; of Simple twice.
+    """
+    at = PROTOCOLS.index(protocol)
+    across = NETWORK["Ring"][at] / NVLINK["Ring"][at] * (2.0 if protocol == "Simple" else 1.0)
+    return (local - 1.0 + across) / (USUAL_LOCAL - 1.0 + across)
+
+
+def wire(term: Term, at: Points) -> Reals:
+    """Return the bytes that a rank sends."""
+    import numpy as np
+
+    if term.algorithm == "NVLS":
+        return at.size * (1.0 + 1.0 / at.ranks)
+    share = (at.ranks - 1.0) / at.ranks
+    if at.kind == "all_to_all":
+        leaving = (at.ranks - at.ranks / at.nodes) / at.ranks * at.once
+        share = np.where(at.nodes > 1, leaving, share)
+    own = np.where(at.nodes > 1, 0.0, _OWN_PART / at.ranks)
+    return (FACTORS[at.kind] * share + own) * at.size
+
+
+def usual(kind: str, over_nodes: bool, switches_add: bool) -> tuple[Term, ...]:
+    """Return the terms of a usual machine, which a fit starts from and is drawn to.
+
+    In a node they are near the medians of what was measured on A100 to GB300. Over nodes latencies
+    and hops are those of NCCL's tuner (2.30.7) with 8 ranks a node; bandwidths are of 150 GB/s, of
+    which LL and LL128 reach what they reach in a node. `switches_add` is whether there is NVLS.
+    """
+    if not over_nodes:
+        name = "Sends" if kind == "all_to_all" else "Ring"
+        made = [
+            Term(name, "LL", 5.0, 0.7, 1.5e4),
+            Term(name, "LL128", 7.0, 0.9, 1e5),
+            Term(name, "Simple", 20.0, 1.0, 3e5),
+        ]
+        if switches_add and kind == "all_reduce":
+            made.append(Term("NVLS", "Simple", 35.0, 0.0, 2.25e5))
+        return tuple(made)
+    rings = (
+        Term("Ring", "LL", 7.0, 14.0, 2e4),
+        Term("Ring", "LL128", 14.0, 35.0, 1e5),
+        Term("Ring", "Simple", 10.0, 100.0, 1.5e5),
+    )
+    trees = (
+        Term("Tree", "LL", 15.0, 10.0, 7.5e3),
+        Term("Tree", "LL128", 31.0, 17.0, 6e4),
+        Term("Tree", "Simple", 64.0, 28.0, 1.25e5),
+    )
+    if kind == "all_reduce":
+        return (*trees, *rings[1:])
+    return (
+        tuple(one._replace(algorithm="Sends") for one in trees) if kind == "all_to_all" else rings
+    )
+
+
+__all__ = [
+    "ALGORITHMS", "FACTORS", "USUAL_LOCAL", "Points", "Protocol", "Term", "crossing", "features",
+    "hops", "points", "taken", "usual", "wire",
+]  # fmt: skip
