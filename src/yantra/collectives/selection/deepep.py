@@ -22,11 +22,12 @@ import numpy as np
 
 from yantra.base.errors import ConfigError
 from yantra.base.fields import Choice as Name
-from yantra.base.fields import PluginChoice, Quantity, Section, Text, Whole
+from yantra.base.fields import PluginChoice, PluginField, Quantity, Section, Text, Whole
+from yantra.base.fields.scalars import Schema
 from yantra.base.records import Record
 from yantra.collectives.deepep.constants import LINKS, fit_of
 from yantra.collectives.deepep.law import DIRECTIONS, Kernels, exchange, time_us
-from yantra.collectives.selection import FIELD, selection_of
+from yantra.collectives.selection import selection_of, selections
 from yantra.collectives.selection.selection import Choice, Group, Selection, Timed
 
 _SIZES = tuple(sorted({round(2 ** (k / 2)) for k in range(12, 88)}))  # 64 B to 8 TiB
@@ -49,6 +50,13 @@ class Options(Record):
     ranks: int = 0
     adapter_bytes_per_ns: float = 50.0
     others: PluginChoice | None = None
+
+
+class _Others(PluginField):
+    """A selection in the options of one: its own options are not spelled out again, without end."""
+
+    def schema(self) -> Schema:
+        return {"anyOf": [{"type": "string"}, {"type": "object", "required": ["kind"]}]}
 
 
 class DeepEP(Selection):
@@ -75,7 +83,7 @@ class DeepEP(Selection):
                 Quantity("bandwidth", "GB/s", above=0),
                 "of a rank to other nodes",
             ),
-            "others": ("others", FIELD, "the selection of all other collectives"),
+            "others": ("others", _Others(selections), "the selection of all other collectives"),
         },
     )  # fmt: skip
 
