@@ -249,7 +249,11 @@ void Executor::issue(ActorId actor, NodeId node) {
                 return;
             }
             a.compute_busy += op.busy_ticks;
-            local_.schedule(actor, op.ticks, op.bytes, done(op.resource), node.index());
+            if (op.busy_ticks > 0) {
+                local_.schedule_kernel(actor, op.ticks, op.bytes, done(op.resource), node.index());
+            } else {
+                local_.schedule(actor, op.ticks, op.bytes, done(op.resource), node.index());
+            }
             return;
         case OpKind::collective:
             enter_collective(actor, part, node, op);
@@ -273,6 +277,7 @@ u64 Executor::slower(ActorId actor, const Op& op) const {
 }
 
 void Executor::enter_collective(ActorId actor, const Part& part, NodeId node, const Op& op) {
+    local_.collective_begins(actor);
     collectives_.start({.kind = op.collective,
                         .communicator = part.communicator(op.communicator),
                         .bytes = op.bytes,
@@ -361,6 +366,9 @@ void Executor::complete(ActorId actor, NodeId node, u8 slot) {
     if (slot != unlimited) {
         --a.occupied[slot];
         a.ready.reopen(slot);
+    }
+    if (part.op(node).kind == OpKind::collective) {
+        local_.collective_ends(actor);
     }
     --a.in_flight;
     ++state_.nodes_done;

@@ -7,7 +7,8 @@
 
 namespace yantra::inline YANTRA_RUN {
 
-void LocalBandwidth::begin(ActorId actor, u64 ticks, u64 bytes, EventKind done, u32 a, u32 b) {
+void LocalBandwidth::begin(ActorId actor, u64 ticks, u64 bytes, EventKind done, u32 a, u32 b,
+                           bool is_kernel) {
     u32 number = static_cast<u32>(works_.size());
     if (free_.empty()) {
         works_.emplace_back();
@@ -22,6 +23,7 @@ void LocalBandwidth::begin(ActorId actor, u64 ticks, u64 bytes, EventKind done, 
     work.wanted = std::min(static_cast<double>(bytes) / work.left, bytes_per_tick_);
     work.speed = 1.0;
     work.end = 0;
+    work.is_kernel = is_kernel;
     OfActor& of = under_way_[actor];
     advance(of);
     of.works.push_back(number);
@@ -52,21 +54,47 @@ void LocalBandwidth::advance(OfActor& of) {
     of.at = engine_.now();
 }
 
-// Max-min: whoever wants least is served first; what it leaves is shared by the others.
+void LocalBandwidth::collectives_change(ActorId actor, i32 by) {
+    OfActor& of = under_way_[actor];
+    const bool communicated = of.collectives > 0;
+    of.collectives += by;
+    ensure(of.collectives >= 0, "local bandwidth: a collective ends that never began");
+    if (communicated != (of.collectives > 0)) {
+        advance(of);
+        share(actor, of);
+    }
+}
+
+// Max-min: whoever wants least is served first; what it leaves is shared by the others. Collectives
+// are served as one more piece of work.
 void LocalBandwidth::share(ActorId actor, OfActor& of) {
     std::vector<u32> by_want = of.works;
     std::stable_sort(by_want.begin(), by_want.end(),
                      [&](u32 x, u32 y) { return works_[x].wanted < works_[y].wanted; });
+    const bool communicates = of.collectives > 0;
+    bool waiting = communicates && taken_.bytes_per_tick > 0.0;   // collectives, to be served
     double left = bytes_per_tick_;
     for (std::size_t at = 0; at < by_want.size(); ++at) {
         Work& work = works_[by_want[at]];
-        const double fair = left / static_cast<double>(by_want.size() - at);
-        work.speed = work.wanted <= fair ? 1.0 : fair / work.wanted;
+        const auto others = static_cast<double>(by_want.size() - at);
+        if (waiting && taken_.bytes_per_tick <= work.wanted) {
+            left -= std::min(taken_.bytes_per_tick, left / (others + 1.0));
+            waiting = false;
+        }
+        const double fair = left / (others + (waiting ? 1.0 : 0.0));
+        work.speed = speed(work, fair, communicates);
         left -= std::min(work.wanted, fair);
     }
     for (const u32 number : of.works) {
         plan(actor, number);
     }
+}
+
+double LocalBandwidth::speed(const Work& work, double share, bool communicates) const {
+    const double by_memory = work.wanted <= share ? 1.0 : share / work.wanted;
+    const bool slowed =
+        communicates && work.is_kernel && work.wanted < memory_bound * bytes_per_tick_;
+    return slowed ? std::min(by_memory, 1.0 - taken_.units) : by_memory;
 }
 
 // Schedules the end of work where it is not what it was.

@@ -6,6 +6,10 @@
 // max(W, Q / b), as by the roofline (Williams, Waterman, Patterson, CACM 2009). Alone it takes what it
 // takes without. Trade-off: a fluid model, in which work has one rate from its first to its last byte;
 // when something begins or ends, what shares with it is scheduled anew.
+//
+// Collectives under way may take units (SMs) and bandwidth, too: of the units a share s, which slows
+// kernels that are bound by arithmetic to 1 - s of their speed, and of the bandwidth what they want, as
+// if they were one more piece of work. A kernel is bound by memory that wants `memory_bound` of it.
 #pragma once
 
 #include <optional>
@@ -17,13 +21,25 @@
 
 namespace yantra::inline YANTRA_RUN {
 
+// What collectives take of a rank while it is in one.
+struct TakenByCollectives {
+    double units = 0.0;             // share of all
+    double bytes_per_tick = 0.0;
+
+    bool anything() const { return units > 0.0 || bytes_per_tick > 0.0; }
+};
+
 class LocalBandwidth {
 public:
-    // With 0 bytes per tick nothing is shared.
-    LocalBandwidth(Engine& engine, double bytes_per_tick, TimeScale scale, u32 actors)
+    static constexpr double memory_bound = 0.8;
+
+    // With 0 bytes per tick nothing is shared, and nothing is taken.
+    LocalBandwidth(Engine& engine, double bytes_per_tick, TimeScale scale, u32 actors,
+                   TakenByCollectives taken = {})
         : engine_(engine),
           bytes_per_tick_(bytes_per_tick),
           scale_(scale),
+          taken_(taken),
           under_way_(enabled() ? actors : 0) {}
 
     bool enabled() const { return bytes_per_tick_ > 0.0; }
@@ -34,7 +50,27 @@ public:
             engine_.of_ranks.schedule(actor, ticks, done, a, b);
             return;
         }
-        begin(actor, ticks, bytes, done, a, b);
+        begin(actor, ticks, bytes, done, a, b, false);
+    }
+    // The same of a kernel.
+    void schedule_kernel(ActorId actor, u64 ticks, u64 bytes, EventKind done, u32 a) {
+        if (!enabled() || ticks == 0 || (bytes == 0 && taken_.units == 0.0)) [[likely]] {
+            engine_.of_ranks.schedule(actor, ticks, done, a);
+            return;
+        }
+        begin(actor, ticks, bytes, done, a, none, true);
+    }
+
+    // The actor has entered, or left, a collective.
+    void collective_begins(ActorId actor) {
+        if (enabled() && taken_.anything()) [[unlikely]] {
+            collectives_change(actor, 1);
+        }
+    }
+    void collective_ends(ActorId actor) {
+        if (enabled() && taken_.anything()) [[unlikely]] {
+            collectives_change(actor, -1);
+        }
     }
 
     // An event of its own: the event that is due, or none where the end was put off or brought forward.
@@ -48,13 +84,18 @@ private:
         double speed = 1.0;     // of what it would be alone
         u64 end = 0;
         u32 generation = 0;     // of the event that counts
+        bool is_kernel = false;
     };
     struct OfActor {
         std::vector<u32> works;
         u64 at = 0;             // until when `left` is told
+        i32 collectives = 0;    // that the actor is in
     };
 
-    [[gnu::noinline]] void begin(ActorId actor, u64 ticks, u64 bytes, EventKind done, u32 a, u32 b);
+    [[gnu::noinline]] void begin(ActorId actor, u64 ticks, u64 bytes, EventKind done, u32 a, u32 b,
+                                 bool is_kernel);
+    [[gnu::noinline]] void collectives_change(ActorId actor, i32 by);
+    double speed(const Work& work, double share, bool communicates) const;
     void advance(OfActor& of);
     void share(ActorId actor, OfActor& of);
     void plan(ActorId actor, u32 number);
@@ -62,6 +103,7 @@ private:
     Engine& engine_;
     double bytes_per_tick_;
     TimeScale scale_;
+    TakenByCollectives taken_;
     IdVector<ActorId, OfActor> under_way_;
     std::vector<Work> works_;
     std::vector<u32> free_;

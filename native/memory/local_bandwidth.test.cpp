@@ -114,6 +114,43 @@ Piece any_piece(test::Random& random) {
     return {random.below(2000), 1 + random.below(1000), 1 + random.below(20'000)};
 }
 
+// A kernel beside a collective that lasts from `from` to `until`.
+u64 end_of_kernel(u64 ticks, u64 bytes, u64 from, u64 until, TakenByCollectives taken) {
+    Engine engine(1);
+    LocalBandwidth local(engine, bandwidth, TimeScale::picoseconds(), 1, taken);
+    constexpr EventKind begins{Owner::execution, 1}, leaves{Owner::execution, 2}, done{Owner::execution, 3};
+    u64 end = 0;
+    local.schedule_kernel(ActorId(0), ticks, bytes, done, 0);
+    engine.of_ranks.schedule(ActorId(0), from, begins, 0);
+    engine.of_ranks.schedule(ActorId(0), until, leaves, 0);
+    while (!engine.queue.empty()) {
+        engine.of_ranks.run(engine.queue.next().index, [&](ActorId actor, const RankEvent& event) {
+            const auto due = event.kind.owner() == Owner::local_bandwidth ? local.due(actor, event)
+                                                                        : std::optional(event);
+            if (!due) {
+                return;
+            }
+            switch (due->kind.kind()) {
+                case 1: local.collective_begins(actor); break;
+                case 2: local.collective_ends(actor); break;
+                default: end = engine.now();
+            }
+        });
+    }
+    return end;
+}
+
+void beside_collectives() {
+    const TakenByCollectives quarter{0.25, 4.0};
+    check(end_of_kernel(900, 0, 0, 9000, quarter) == 1200, "of the units three quarters are left", 0);
+    check(end_of_kernel(900, 0, 9000, 9001, quarter) == 900, "a later collective takes nothing", 0);
+    check(end_of_kernel(900, 0, 300, 700, quarter) == 1000, "it takes them for as long as it is", 0);
+    check(end_of_kernel(900, 14'400, 0, 9000, quarter) == 1200, "of the bandwidth 12 are left", 0);
+    check(end_of_kernel(900, 14'400, 0, 9000, {0.25, 0.0}) == 900, "who waits for bytes waits on", 0);
+    check(end_of_kernel(900, 900, 0, 9000, {0.0, 4.0}) == 900, "few bytes have what they want", 0);
+    check(end_of_kernel(900, 14'400, 0, 9000, {0.0, 12.0}) == 1800, "a half is the least", 0);
+}
+
 }  // namespace
 
 int main() {
@@ -134,6 +171,7 @@ int main() {
             check(fast[at] >= pieces[at].begin + pieces[at].ticks, "sharing makes it faster", round);
         }
     }
+    beside_collectives();
     for (u64 many = 1; many <= 8; ++many) {
         const std::vector<Piece> alike(many, Piece{0, 1000, 16'000});
         for (const u64 end : ends_of(alike)) {

@@ -16,6 +16,15 @@ SharedBusParameters bus_of(const SystemParameters& system) {
     return bus;
 }
 
+double per_tick(double bytes_per_s, const TimeScale& scale) {
+    return bytes_per_s / 1e9 / static_cast<double>(scale.ticks_per_ns());
+}
+
+TakenByCollectives taken_of(const Model& model) {
+    return {model.system.units_of_collectives,
+            per_tick(model.system.bytes_per_s_of_collectives, model.scale)};
+}
+
 Actors all_ranks(const Model& model, const Grid& grid) {
     return Actors(grid.ranks(), static_cast<u32>(model.communicators.size()));
 }
@@ -33,9 +42,8 @@ Simulation::Simulation(const Model& model, bool match_by_tag, Cast cast)
                  {model.system.rendezvous, model.quirks.send_completes_on_arrival,
                   model.quirks.sizes_of_32_bits},
                  cast.watcher),
-      local_(engine_,
-             model.system.shared_bytes_per_s / 1e9 / static_cast<double>(model.scale.ticks_per_ns()),
-             model.scale, actors_.count()),
+      local_(engine_, per_tick(model.system.shared_bytes_per_s, model.scale), model.scale,
+             actors_.count(), taken_of(model)),
       memory_(engine_, model.memory, grid_.ranks(), model.scale, local_),
       bus_(engine_, *this, bus_of(model.system), model.scale, model.quirks.sizes_of_32_bits,
            actors_.count()),

@@ -359,6 +359,10 @@ def _system(scenario: Scenario, ticks_per_ns: int, without: Without) -> _core.Sy
     system.local_reduction_delay = collectives.local_reduction_delay_ns * reduction_ticks
     system.memory_bytes_per_s = reduction_rate(scenario, without)
     system.shared_bytes_per_s = shared_rate(scenario, without)
+    taken = collectives.interference
+    if taken is not None:
+        system.units_of_collectives = taken.sms / taken.of
+        system.bytes_per_s_of_collectives = taken.memory_bytes_per_s
     system.custom_work_takes_no_time = no_reductions
     system.rendezvous = collectives.rendezvous
     bus = collectives.shared_bus

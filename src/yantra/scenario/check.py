@@ -38,6 +38,7 @@ def check(scenario: Scenario) -> None:
     _device(scenario.device, scenario.semantics, "cluster.device")
     _devices(scenario)
     _shared_bandwidth(scenario)
+    _interference(scenario)
     _memory(scenario.memory, scenario.topology.ranks, scenario.semantics)
     _collectives(scenario.collectives, len(scenario.topology.dimensions), scenario.semantics)
     _resources(scenario.resources)
@@ -142,6 +143,25 @@ def _device(device: Device, semantics: str, where: str) -> None:
         for key in ("peak", "memory_bandwidth"):
             if key in model.needs:
                 _not_zero(DEVICE, device, where, key)
+
+
+def _interference(scenario: Scenario) -> None:
+    given = scenario.collectives.interference
+    if given is None:
+        return
+    where = "collectives.interference"
+    if scenario.semantics != "yantra":
+        raise ConfigError(where, f"only with semantics yantra; got {scenario.semantics}")
+    if given.sms >= given.of:
+        problem = f"expected fewer than the {given.of} units that the device has, got {given.sms}"
+        raise ConfigError(f"{where}.sms", problem)
+    if not scenario.device.share_bandwidth:
+        problem = "only where kernels share the memory; set cluster.device.share_bandwidth: true"
+        raise ConfigError(where, problem)
+    if given.memory_bytes_per_s >= scenario.device.memory_bytes_per_s:
+        raise ConfigError(
+            f"{where}.memory_bandwidth", "expected less than cluster.device.memory_bandwidth"
+        )
 
 
 def _shared_bandwidth(scenario: Scenario) -> None:

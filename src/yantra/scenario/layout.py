@@ -354,6 +354,18 @@ _SHARED_BUS = Section(
         ),
     },
 )
+_INTERFERENCE = Section(
+    types.Interference,
+    {
+        "sms": ("sms", Whole(at_least=0), "units that collectives take while a rank is in one"),
+        "of": ("of", Whole(at_least=1), "units that the device has"),
+        "memory_bandwidth": (
+            "memory_bytes_per_s",
+            Quantity("bandwidth", "B/s", at_least=0),
+            "that collectives want of the memory's",
+        ),
+    },
+)
 _PER_NODE = Numbered(File(ending=".{position}.et"))
 COLLECTIVES = Section(
     types.Collectives,
@@ -396,6 +408,11 @@ COLLECTIVES = Section(
         "shared_bus": ("shared_bus", _SHARED_BUS, "LogGP bus in place of the endpoint delay"),
         "rendezvous": ("rendezvous", Flag(), "announce every message before it is sent"),
         "selection": ("selection", SELECTION, "which algorithm runs what, by size and group"),
+        "interference": (
+            "interference",
+            _INTERFERENCE,
+            "what collectives take from kernels; needs cluster.device.share_bandwidth",
+        ),
     },
 )
 _RESOURCES = Section(

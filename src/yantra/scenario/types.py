@@ -129,6 +129,18 @@ class SharedBus(Record):
     big_g_ns_per_byte: Amount[float]
 
 
+class Interference(Record):
+    """What collectives take of a device while a rank is in one, for as long as it is.
+
+    `sms` of its `of` units, and `memory_bytes_per_s` of what its kernels, reductions and copies
+    share; see `yantra.compute.interference`.
+    """
+
+    sms: int
+    of: int
+    memory_bytes_per_s: float = 0.0
+
+
 class Custom(Record):
     """A collective given by execution traces, one per position: `<prefix>.<position>.et`.
 
@@ -172,6 +184,7 @@ class Collectives(Record):
     shared_bus: SharedBus | None = None
     rendezvous: bool = False
     selection: PluginChoice | None = None
+    interference: Interference | None = None
 
     def by_type(self) -> dict[str, Algorithms]:
         """Return the algorithms of the four collectives by their name."""
