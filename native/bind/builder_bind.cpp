@@ -241,10 +241,11 @@ void bind_builder(nb::module_& module) {
         .def("set_network", [](ModelBuilder& self, std::string level, std::map<std::string, double> options) {
             self.set_network({std::move(level), std::move(options), nullptr});
         }, "level"_a, "options"_a)
-        .def("set_network_from_outside", [](ModelBuilder& self, nb::callable make) {
-            self.set_network({"", {}, network_from_python(std::move(make))});
-        }, "make"_a, nb::sig("def set_network_from_outside("
-                              "self, make: collections.abc.Callable[[NetworkPort], object]) -> None"))
+        .def("set_network_from_outside", [](ModelBuilder& self, nb::callable make, bool wants_routes) {
+            self.set_network({"", {}, network_from_python(std::move(make), wants_routes)});
+        }, "make"_a, "wants_routes"_a,
+           nb::sig("def set_network_from_outside(self, "
+                   "make: collections.abc.Callable[[NetworkPort], object], wants_routes: bool) -> None"))
         .def("set_fabric", [](ModelBuilder& self, std::shared_ptr<FabricGraph> graph, std::string routing,
                               std::map<std::string, double> options, u64 seed, const RankColumn& placement) {
             self.set_fabric(std::move(graph), {std::move(routing), std::move(options), seed}, column(placement));

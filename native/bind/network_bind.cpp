@@ -1,13 +1,17 @@
 // Python's view of the networks: the levels that the core has, and how a class of Python becomes one.
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "base/never.hpp"
 #include "base/unsupported.hpp"
 #include "bind/network_from_python.hpp"
 #include "bind/parts.hpp"
@@ -43,6 +47,11 @@ public:
     ~PythonNetwork() override {
         const nb::gil_scoped_acquire locked;
         port_->port = nullptr;
+        try {
+            network_.attr("closes")();
+        } catch (nb::python_error& error) {
+            error.discard_as_unraisable(network_);
+        }
         sends_.reset();
         wakes_.reset();
         network_.reset();
@@ -50,9 +59,13 @@ public:
     PythonNetwork(const PythonNetwork&) = delete;
     PythonNetwork& operator=(const PythonNetwork&) = delete;
 
-    void sends(u32 message, u32 src, u32 dst, u64 bytes) override {
+    void sends(u32 message, u32 src, u32 dst, u64 bytes, std::span<const u32> route) override {
         const nb::gil_scoped_acquire locked;
-        sends_(message, src, dst, bytes);
+        nb::list links;
+        for (u32 link : route) {
+            links.append(link);
+        }
+        sends_(message, src, dst, bytes, links);
     }
     void wakes(u32 token) override {
         const nb::gil_scoped_acquire locked;
@@ -68,7 +81,7 @@ private:
 
 class PythonFactory final : public NetworkFactory {
 public:
-    explicit PythonFactory(nb::object make) : make_(std::move(make)) {}
+    PythonFactory(nb::object make, bool wants_routes) : make_(std::move(make)), wants_routes_(wants_routes) {}
     ~PythonFactory() override {
         const nb::gil_scoped_acquire locked;
         make_.reset();
@@ -80,15 +93,17 @@ public:
         const nb::gil_scoped_acquire locked;
         return std::make_unique<PythonNetwork>(make_, port);
     }
+    bool wants_routes() const override { return wants_routes_; }
 
 private:
     nb::object make_;
+    bool wants_routes_;
 };
 
 }  // namespace
 
-std::shared_ptr<const NetworkFactory> network_from_python(nb::object make) {
-    return std::make_shared<PythonFactory>(std::move(make));
+std::shared_ptr<const NetworkFactory> network_from_python(nb::object make, bool wants_routes) {
+    return std::make_shared<PythonFactory>(std::move(make), wants_routes);
 }
 
 void register_networks(nb::module_& module) {
@@ -122,6 +137,12 @@ void register_networks(nb::module_& module) {
     module.def("network_levels", [] { return network_levels(); });
     nb::class_<PythonPort>(module, "NetworkPort")
         .def_prop_ro("now", [](const PythonPort& self) { return self.open().now(); })
+        .def_prop_ro("next", [](const PythonPort& self) -> std::optional<u64> {
+            const u64 tick = self.open().next();
+            return tick == never ? std::nullopt : std::optional<u64>(tick);
+        })
+        .def("departs", [](const PythonPort& self, u32 message, u64 tick) { self.open().departs(message, tick); },
+             "message"_a, "tick"_a)
         .def("arrives", [](const PythonPort& self, u32 message, u64 tick, u64 departed) {
             self.open().arrives(message, tick, departed);
         }, "message"_a, "tick"_a, "departed"_a)

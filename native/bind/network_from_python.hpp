@@ -1,5 +1,5 @@
-// A network that is a class of Python: an object with `sends` and `wakes`, made for each run by a call
-// with its port.
+// A network that is a class of Python: an object with `sends`, `wakes` and `closes`, made for each run by a
+// call with its port.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,6 +11,6 @@
 
 namespace yantra {
 
-std::shared_ptr<const NetworkFactory> network_from_python(nanobind::object make);
+std::shared_ptr<const NetworkFactory> network_from_python(nanobind::object make, bool wants_routes);
 
 }  // namespace yantra

@@ -95,6 +95,14 @@ public:
     // Whether all that was scheduled up to now has been taken.
     bool tick_is_over() const { return wheel_.empty_at(now_); }
 
+    // When the next event comes; the clock stays. Precondition: not empty().
+    u64 next_time() const {
+        if (!wheel_.empty_at(now_)) {
+            return now_;
+        }
+        return wheel_.empty() ? earliest_far() : wheel_.next(now_);
+    }
+
     // What is pending, in the order in which it will come. Precondition: tick_is_over().
     std::vector<Event> pending() const {
         std::vector<Event> all;
@@ -183,7 +191,7 @@ private:
         u64 from = now_;
         if (wheel_.empty()) [[unlikely]] {
             ensure(used_ != 0, "next() on an empty event queue");
-            reach(earliest_far());
+            reach(block_of(earliest_far()));
             from = last_block_ << block_bits;
         }
         const u64 time = wheel_.next(from);
@@ -202,7 +210,7 @@ private:
         for (const EventRun& run : buckets_[static_cast<u32>(std::countr_zero(used_))]) {
             earliest = std::min(earliest, run.time);
         }
-        return block_of(earliest);
+        return earliest;
     }
 
     // Makes `block` the last of the wheel. Only the bucket whose bit changes first has to be looked at:

@@ -69,6 +69,7 @@ void run(u32 seed) {
         std::stable_sort(pending.begin(), pending.end(),
                          [](const Event& a, const Event& b) { return a.time < b.time; });
         check(!queue.empty(), "the queue lost an event", step);
+        check(queue.next_time() == pending.front().time, "the next time is not that of the next event", step);
         if (random.below(2) == 0) {
             is_next(queue.next());
             continue;

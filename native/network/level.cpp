@@ -46,7 +46,7 @@ const NetworkLevel* find_network_level(std::string_view name) {
 
 std::unique_ptr<NetworkModel> make_network(const Model& model, const Grid& grid, Engine& engine) {
     if (model.network.from_outside != nullptr) {
-        return std::make_unique<OutsideNetwork>(grid, engine, *model.network.from_outside);
+        return std::make_unique<OutsideNetwork>(model, grid, engine);
     }
     const NetworkLevel* const level = find_network_level(model.network.level);
     ensure(level != nullptr, "a network of a level that nobody registered");

@@ -1,53 +1,72 @@
 // OutsideNetwork: passes messages to a network from outside the core, and its answers back.
 //
-// Counts bytes for every dimension that a message crosses, as the analytical network does. It promises
-// nothing, so a run on it is never folded.
+// Over dimensions it counts bytes for every one that a message crosses, as the analytical network does; over
+// a fabric for every link of the route, busy as long as the bytes alone take, or none where the network has
+// ways of its own. It promises nothing, so a run on it is never folded.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/pool.hpp"
 #include "base/variant.hpp"
 #include "engine/engine.hpp"
 #include "fabric/grid.hpp"
-#include "model/network_choice.hpp"
+#include "model/model.hpp"
 #include "network/network.hpp"
-#include "network/outside_probe.hpp"
+#include "network/ways.hpp"
+#include "network/ways_probe.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
-class OutsideNetwork final : public NetworkModel, private NetworkPort {
+class OutsideNetwork final : public NetworkModel, private NetworkPort, private LinkLoads {
 public:
-    OutsideNetwork(const Grid& grid, Engine& engine, const NetworkFactory& factory)
-        : grid_(grid),
-          queue_(engine.queue),
-          use_(grid.dimensions()),
-          probe_(engine.recorder()),
-          network_(factory.make(*this)) {}
+    OutsideNetwork(const Model& model, const Grid& grid, Engine& engine);
 
     void send(const Message& message, Notice arrived, Notice departed) override;
     void handle(const Event& event) override { network_->wakes(event.index); }
-    std::vector<LinkRecord> links() const override { return {}; }
-    std::vector<LinkUse> dimensions() const override { return use_; }
+    std::vector<LinkRecord> links() const override {
+        return ways_ ? ways_->records(use_) : std::vector<LinkRecord>();
+    }
+    std::vector<LinkUse> dimensions() const override { return ways_ ? ways_->uses(use_) : use_; }
+    std::vector<u64> busiest() const override { return ways_ ? ways_->busiest(use_) : std::vector<u64>(); }
 
 private:
     struct Transit {
         Notice arrived;
         Notice departed;
+        u64 bytes = 0;
+        u64 sent_at = 0;
+        u64 departed_at = 0;
         bool under_way = false;
+        bool has_departed = false;
+        std::vector<u32> path;
     };
 
     u64 now() const override { return queue_.now(); }
+    u64 next() const override;
     void arrives(u32 message, u64 tick, u64 departed) override;
+    void departs(u32 message, u64 tick) override;
     void wake(u64 tick, u32 token) override;
+    // Bytes under way over it: from when they are sent until their arrival is known.
+    double load(u32 link) const override { return static_cast<double>(loads_[link]); }
+
+    void route(Transit& transit, u32 from, u32 to);
+    Transit& under_way(u32 message);
+    void let_depart(Transit& transit, u64 tick);
 
     const Grid& grid_;
     EventQueue& queue_;
-    std::vector<LinkUse> use_;
+    TimeScale scale_;
+    std::optional<Ways> ways_;     // over a fabric
+    bool has_routes_;
+    std::vector<LinkUse> use_;     // by dimension; over a fabric by link
+    std::vector<u64> loads_;       // by link, where a routing asks for it
     Pool<Transit> transits_;
     u32 transits_made_ = 0;
-    OutsideProbe probe_;
+    u32 sent_ = 0;
+    WaysProbe probe_;
     std::unique_ptr<NetworkFromOutside> network_;
 };
 

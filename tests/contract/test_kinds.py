@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -183,8 +184,11 @@ def test_a_skeleton_is_of_its_kind_and_is_clean(name: str, folder: Path) -> None
     path = folder / "plugins" / "begun.py"
     text = path.read_text()
     assert "my_plugin" not in text and "MyPlugin" not in text
-    assert '\nPLUGIN_NAME = "my-own"\nPLUGIN = ' in text
-    assert of_file(str(path)).registry() is get(name).registry()
+    if get(name).is_program:
+        assert os.access(path, os.X_OK)
+    else:
+        assert '\nPLUGIN_NAME = "my-own"\nPLUGIN = ' in text
+        assert of_file(str(path)).registry() is get(name).registry()
     for options in (["check"], ["format", "--check"]):
         ruff = [sys.executable, "-m", "ruff", *options, "--isolated", "--line-length=100"]
         done = subprocess.run([*ruff, str(path)], capture_output=True, text=True, check=False)

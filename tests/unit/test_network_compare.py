@@ -93,7 +93,7 @@ def test_every_row_is_what_the_run_with_that_network_says(tmp_path: Path) -> Non
     file = _file(tmp_path)
     networks = compare(load(file))
     assert [row.network for row in networks.rows] == sorted(
-        set(names()) - {"noc"},
+        set(names()) - {"noc", "external"},
         key=["ideal", "analytical", "store_and_forward", "flow", "packet"].index,
     )
     finest = _times(networks)["packet"]

@@ -135,3 +135,9 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file, UTF-8, whole or not at all."""
     with whole_file(path) as name, open(name, "w", encoding="utf-8", newline="") as file:
         file.write(text)
+
+
+def make_executable(path: Path) -> None:
+    """Let a file that was written be run as a program, by whoever may read it."""
+    mode = os.stat(path).st_mode
+    os.chmod(path, mode | (mode & 0o444) >> 2)

@@ -9,7 +9,7 @@ from os import path as paths
 import click
 
 from yantra.base.errors import ConfigError, expected_got
-from yantra.base.output import make_folder, write_text
+from yantra.base.output import make_executable, make_folder, write_text
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.complete import kinds as offered
 from yantra.kinds import get, kinds
@@ -42,6 +42,8 @@ def command(kind: str, name: str, output: str | None, as_json: bool) -> int:
     if paths.dirname(path):
         make_folder(paths.dirname(path))
     write_text(path, _text(chosen, name, path))
+    if chosen.is_program:
+        make_executable(path)
     as_typed = path if paths.dirname(path) else f"./{path}"
     check, use = f"yantra contract {kind} {path}", chosen.use(as_typed)
     if as_json:
@@ -72,7 +74,7 @@ def _check(kind: Kind, name: str, path: str) -> None:
 def _text(kind: Kind, name: str, path: str) -> str:
     """Return the text, with a line for the name where it is not the file's."""
     text = kind.text(name)
-    if paths.splitext(paths.basename(path))[0] == name:
+    if kind.is_program or paths.splitext(paths.basename(path))[0] == name:
         return text
     before, line, after = text.rpartition("\n\nPLUGIN = ")
     return f'{before}\n\nPLUGIN_NAME = "{name}"{line.removeprefix(chr(10))}{after}'

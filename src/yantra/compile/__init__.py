@@ -299,12 +299,13 @@ def _set_cluster(
     builder.set_quirks(flags)
     slower = slowdown_of(scenario).communication
     add_dimensions(builder, scenario.topology, without, slower)
-    set_network(builder, scenario, without, ticks_per_ns)
     on_fabric = None
     if scenario.fabric is not None or needs_fabric(scenario):
         from yantra.compile.fabric import set_fabric
 
         on_fabric = set_fabric(builder, scenario, without, slower)
+    graph = None if on_fabric is None else on_fabric.as_run
+    set_network(builder, scenario, without, ticks_per_ns, graph)
     set_memory(builder, scenario, without)
     builder.set_system(_system(scenario, ticks_per_ns, without))
     return on_fabric

@@ -26,9 +26,13 @@ if TYPE_CHECKING:
 
 
 class OnFabric(NamedTuple):
-    """A graph, the device of each rank, and the changes of links that a file states."""
+    """A graph, the device of each rank, and the changes of links that a file states.
+
+    `as_run` is the graph that a run's messages cross, less what takes no time in it.
+    """
 
     graph: Graph
+    as_run: Graph
     placement: NDArray[np.uint32]
     changes: Sequence[LinkChange]
 
@@ -69,12 +73,14 @@ def set_fabric(
     placement = placed(scenario.placement, scenario.topology.ranks, graph, "cluster")
     _check_listed(scenario, graph)
     name, options, seed = routings.chosen(scenario.routing or routings.DEFAULT, "cluster.routing")
+    as_run = _changed(graph, without, slower)
     try:
-        builder.set_fabric(native(_changed(graph, without, slower)), name, options, seed, placement)
+        builder.set_fabric(native(as_run), name, options, seed, placement)
     except ValueError as error:
         raise ConfigError("cluster.routing", str(error)) from None
     listed = scenario.link_changes
-    return OnFabric(graph, placement, () if listed is None else link_changes.read(listed, graph))
+    changes = () if listed is None else link_changes.read(listed, graph)
+    return OnFabric(graph, as_run, placement, changes)
 
 
 def _changed(graph: Graph, without: Without, slower: float) -> Graph:

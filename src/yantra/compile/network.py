@@ -15,6 +15,10 @@ from yantra.fabric.topologies.topology import Block
 from yantra.scenario import Dimension as ScenarioDimension
 from yantra.scenario import Scenario, Topology
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yantra.fabric.graphs.graph import Graph
+
 
 def add_dimensions(
     builder: _core.ModelBuilder, topology: Topology, without: Without, slower: float = 1.0
@@ -46,9 +50,16 @@ def add_dimensions(
 
 
 def set_network(
-    builder: _core.ModelBuilder, scenario: Scenario, without: Without, ticks_per_ns: int
+    builder: _core.ModelBuilder,
+    scenario: Scenario,
+    without: Without,
+    ticks_per_ns: int,
+    graph: Graph | None,
 ) -> None:
-    """Tell a model its network: that of the scenario, or one without contention."""
+    """Tell a model its network: that of the scenario, or one without contention.
+
+    `graph` is the fabric that its messages cross, if it has one.
+    """
     if "contention" in without:
         builder.set_network("analytical", {})
         return
@@ -62,8 +73,9 @@ def set_network(
         Dimension(d.kind, d.size, bandwidth_of(at, d, without), latency_of(d, without))
         for at, d in enumerate(scenario.topology.dimensions)
     )
-    fabric = Fabric(tuple(dimensions))
-    builder.set_network_from_outside(networks.maker(scenario.network, fabric, ticks_per_ns))
+    fabric = Fabric(tuple(dimensions), graph)
+    make = networks.maker(scenario.network, fabric, ticks_per_ns)
+    builder.set_network_from_outside(make, networks.wants_routes(scenario.network))
 
 
 def needs_fabric(scenario: Scenario) -> bool:

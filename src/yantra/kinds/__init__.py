@@ -32,7 +32,7 @@ def of_file(path: str) -> Kind:
     Raises ConfigError if it cannot be read, or its PLUGIN is of no kind.
     """
     module = plugin_modules.load(path)
-    known = {name: get(name) for name in kinds.names()}
+    known = {name: kind for name in kinds.names() if not (kind := get(name)).is_program}
     if hasattr(module, "PLUGIN"):
         for kind in known.values():
             if kind.registry().fits(module.PLUGIN):

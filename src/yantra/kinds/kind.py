@@ -24,10 +24,12 @@ class Kind(ABC):
     """One kind of plug-in.
 
     `skeleton` is the text of a working plug-in that is called `my_plugin`, its class `MyPlugin`;
-    both are replaced by the names of the one that is written.
+    both are replaced by the names of the one that is written. One that `is_program` is no file with
+    a line PLUGIN =, but a program of its own, which its registry does not know.
     """
 
     skeleton: ClassVar[str]
+    is_program: ClassVar[bool] = False
 
     @abstractmethod
     def registry(self) -> Registry[Any]:

@@ -75,6 +75,14 @@ class Level(NamedTuple):
     choices: tuple[tuple[str, tuple[str, ...]], ...] = ()
     on_chip: bool = False
 
+    @property
+    def runs_by_name(self) -> bool:
+        """Whether its name is enough: no option of it has to be given."""
+        section = self.options
+        return section is None or all(
+            hasattr(section.record, name) for name, _, _ in section.entries.values()
+        )
+
 
 def names() -> tuple[str, ...]:
     """Return the names of all networks, those of the core first."""
@@ -113,6 +121,8 @@ def describe(choice: PluginChoice) -> str:
 
 def _shown(value: Any) -> str:
     if isinstance(value, tuple):
+        if all(isinstance(word, str) for word in value):
+            return " ".join(value)
         return "/".join(f"{of:g} at {rate:g}" if rate else f"{of:g}" for rate, of in value)
     return value if isinstance(value, str) else f"{value:g}"
 
@@ -142,11 +152,13 @@ def native_options(choice: PluginChoice) -> dict[str, float]:
 def maker(
     choice: PluginChoice, fabric: Fabric, ticks_per_ns: int
 ) -> Callable[[_core.NetworkPort], Any]:
-    """Return what makes a network in Python for each run."""
+    """Return what makes a network in Python for each run. Raises ConfigError for its options."""
     from yantra.network.model import Bridge
 
     level = level_of(choice)
     given = options_of(choice, level.options, "network")
+    assert level.model is not None
+    level.model.check_options(given)
 
     def make(port: _core.NetworkPort) -> Bridge:
         assert level.model is not None
@@ -160,6 +172,13 @@ def maker(
         return Bridge(port, network, ticks_per_ns)
 
     return make
+
+
+def wants_routes(choice: PluginChoice) -> bool:
+    """Return whether a network in Python is told the links of each message."""
+    level = level_of(choice)
+    assert level.model is not None
+    return level.model.wants_routes(options_of(choice, level.options, "network"))
 
 
 FIELD = PluginField(networks, names, find, also=ALIASES)
@@ -241,7 +260,17 @@ def _scalar(option: _core.NetworkOption) -> Number | Quantity:
 
 def _in_python(kind: type[NetworkModel]) -> Level:
     help_line = (kind.__doc__ or "").strip().partition("\n")[0]
-    charges = kind.charges_latency
+    charges, on_fabric = kind.charges_latency, kind.needs_fabric
     return Level(
-        kind.__name__, help_line, kind.options, charges, False, False, False, False, False, kind
+        networks.shown(kind),
+        help_line,
+        kind.options,
+        charges,
+        on_fabric,
+        on_fabric,
+        False,
+        False,
+        False,
+        kind,
+        needs_fabric=on_fabric,
     )

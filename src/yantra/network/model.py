@@ -10,7 +10,7 @@ network is never folded. It is for trying an idea; a network of the core is a fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from math import prod
@@ -24,6 +24,7 @@ from yantra.fabric.topologies.routes import Table, table_of
 
 if TYPE_CHECKING:
     from yantra import _core
+    from yantra.fabric.graphs.graph import Graph
 
 
 class Crossing(NamedTuple):
@@ -38,7 +39,9 @@ class Crossing(NamedTuple):
 class Message(NamedTuple):
     """A message from one rank to another, and when it is sent.
 
-    `number` tells it from all others under way; it is used again after it has arrived.
+    `number` tells it from all others under way; it is used again after it has arrived. For a
+    network that `needs_fabric` the ends are devices of the graph, and `route` the links that the
+    message takes, in their order, if it `wants_routes`.
     """
 
     number: int
@@ -46,6 +49,7 @@ class Message(NamedTuple):
     destination: int
     bytes: int
     sent_ns: float
+    route: Sequence[int] = ()
 
 
 class Dimension(NamedTuple):
@@ -58,10 +62,14 @@ class Dimension(NamedTuple):
 
 
 class Fabric:
-    """What a network runs over: ranks as points of a product of dimensions, innermost first."""
+    """What a network runs over: ranks as points of a product of dimensions, innermost first.
 
-    def __init__(self, dimensions: tuple[Dimension, ...]) -> None:
+    `graph` are its devices and links, for a network that `needs_fabric`; else None.
+    """
+
+    def __init__(self, dimensions: tuple[Dimension, ...], graph: Graph | None = None) -> None:
         self.dimensions = dimensions
+        self.graph = graph
 
     @property
     def ranks(self) -> int:
@@ -93,11 +101,22 @@ class Fabric:
 class NetworkModel:
     """Base of networks in Python. `options` describes what a scenario may set, None for nothing.
 
-    `charges_latency` is False where a message alone takes its bytes over the bandwidth only.
+    `charges_latency` is False where a message alone takes its bytes over the bandwidth only. One
+    that `needs_fabric` runs over a graph of devices and links alone, which dimensions become.
     """
 
     options: ClassVar[Section | None] = None
     charges_latency: ClassVar[bool] = True
+    needs_fabric: ClassVar[bool] = False
+
+    @classmethod
+    def check_options(cls, options: Any) -> None:
+        """Raise ConfigError for options that cannot be, before there is anything to run."""
+
+    @classmethod
+    def wants_routes(cls, options: Any) -> bool:
+        """Return whether messages over a graph come with the links that its routing chose."""
+        return cls.needs_fabric
 
     def __init__(self, fabric: Fabric, options: Any) -> None:
         """Keep what the network runs over, and its options as the record of `self.options`."""
@@ -115,6 +134,9 @@ class NetworkModel:
     def woken(self, token: Any) -> None:
         """Go on with what `wake_at` was asked for."""
         raise NotImplementedError
+
+    def closes(self) -> None:
+        """Called when the run is over, however it ends."""
 
     def arrive(self, message: Message, at_ns: float, departed_ns: float | None = None) -> None:
         """Let a message arrive; its last byte left the source at `departed_ns`, by default then.
@@ -139,7 +161,7 @@ class Bridge:
     """Stands between a network in Python, which counts ns, and the core, which counts ticks."""
 
     def __init__(self, port: _core.NetworkPort, network: NetworkModel, ticks_per_ns: int) -> None:
-        self._port = port
+        self.port = port
         self._network = network
         self._ticks_per_ns = ticks_per_ns
         self._tokens: dict[int, Any] = {}
@@ -149,11 +171,13 @@ class Bridge:
     @property
     def now_ns(self) -> float:
         """The time of the run."""
-        return self._port.now / self._ticks_per_ns
+        return self.port.now / self._ticks_per_ns
 
-    def sends(self, number: int, source: int, destination: int, size: int) -> None:
+    def sends(
+        self, number: int, source: int, destination: int, size: int, route: list[int]
+    ) -> None:
         """Called by the core for each message."""
-        message = Message(number, source, destination, size, self.now_ns)
+        message = Message(number, source, destination, size, self.now_ns, route)
         with self._explained():
             self._network.send(message)
 
@@ -162,15 +186,23 @@ class Bridge:
         with self._explained():
             self._network.woken(self._tokens.pop(token))
 
+    def closes(self) -> None:
+        """Called by the core when it lets go of the network."""
+        self._network.closes()
+
     def arrive(self, message: Message, at_ns: float, departed_ns: float) -> None:
         """See `NetworkModel.arrive`."""
-        self._port.arrives(message.number, self._ticks(at_ns), self._ticks(departed_ns))
+        self.port.arrives(message.number, self._ticks(at_ns), self._ticks(departed_ns))
 
     def wake_at(self, at_ns: float, token: Any) -> None:
         """See `NetworkModel.wake_at`."""
+        self.wake_at_tick(self._ticks(at_ns), token)
+
+    def wake_at_tick(self, tick: int, token: Any) -> None:
+        """The same, for a network that counts ticks itself."""
         self._next_token = (self._next_token + 1) % 2**32
         self._tokens[self._next_token] = token
-        self._port.wake(self._ticks(at_ns), self._next_token)
+        self.port.wake(tick, self._next_token)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

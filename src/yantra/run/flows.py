@@ -6,10 +6,12 @@ route and then shares all its links max-min fairly with the others; alone it tak
 narrowest link. `analytical`: every flow takes that. `store_and_forward`: a flow is one message that
 crosses each link whole, after those that came before it; alone it takes latency + bytes / rate of
 each link. `packet`: a flow goes as packets (docs/concepts/packet-network.md) and is through when
-the receiver has its last byte; with the semantics ns3-fork, when the sender has the last ACK. The
-slowdown is what a flow takes over what it would take alone on the same network, as in studies of
-congestion control (Alizadeh et al., "pFabric", SIGCOMM 2013, section 5). On `flow` links may change
-their rate, or fail, at stated times; flows keep their routes and wait.
+the receiver has its last byte; with the semantics ns3-fork, when the sender has the last ACK.
+`external`: a flow is a message to a program of its own (docs/reference/external-networks.md); alone
+it is taken to take latency + bytes / narrowest link. The slowdown is what a flow takes over what it
+would take alone on the same network, as in studies of congestion control (Alizadeh et al.,
+"pFabric", SIGCOMM 2013, section 5). On `flow` links may change their rate, or fail, at stated
+times; flows keep their routes and wait.
 """
 
 from __future__ import annotations
@@ -32,18 +34,22 @@ from yantra.result.link_load import LinkName, link_name
 from yantra.result.slowdowns import Percentiles, by_size, slowdown
 from yantra.result.table import Table
 from yantra.run import packets
+from yantra.run.flows_outside import ProgramRun
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from yantra.network.external import Options
+
 __all__ = ["Choice", "FlowResult", "read", "simulate"]
 
-NETWORKS = ("analytical", "store_and_forward", "flow", "packet")
-"""The networks that run lists of flows, from the coarsest to the finest."""
+NETWORKS = ("analytical", "store_and_forward", "flow", "packet", "external")
+"""The networks that run lists of flows, from the coarsest to the finest; the last is a program."""
 _STEPS_PER_SLICE = {
     "store_and_forward": 100_000,
     "flow": 50,
     "packet": 200_000,
+    "external": 100,
 }  # some milliseconds
 _LONG = 200_000  # steps; a second or so
 
@@ -51,7 +57,7 @@ _LONG = 200_000  # steps; a second or so
 class Choice(NamedTuple):
     """How flows are routed and meet: routing, its seed, network; and shares by 1 / round trip.
 
-    `packets` are the settings of the network `packet`.
+    `packets` are the settings of the network `packet`, `program` those of `external`.
     """
 
     routing: str = "ecmp"
@@ -59,6 +65,7 @@ class Choice(NamedTuple):
     rtt_fairness: bool = False
     network: str = "flow"
     packets: packets.PacketChoice = packets.PacketChoice()
+    program: Options | None = None
 
 
 class Work(NamedTuple):
@@ -236,7 +243,7 @@ class Simulation:
         self._keeps_rates = keeps_rates
         self._end_ns: NDArray[np.float64] | None = None
         self._is_over = False
-        self._run = None if choice.network == "analytical" else self._native(changes or [])
+        self.run = None if choice.network == "analytical" else self._started(changes or [])
 
     @cached_property
     def work(self) -> Work:
@@ -247,20 +254,21 @@ class Simulation:
             "store_and_forward": flows + 2 * crossings,
             "flow": 2 * flows,  # each begins and ends, some of them together
             "packet": self._packet_events if self.choice.network == "packet" else 0,
+            "external": flows,  # what the program does for each is not known
         }
         return Work(flows, crossings, steps[self.choice.network])
 
     def ended(self) -> Iterator[NDArray[np.int64]]:
         """Go on to the end; yield now and then the flows that are through since."""
-        if self._run is None:
-            self._end_ns = self.flows.start_ns + self._alone_ns
+        if self.run is None:
+            self._end_ns = self.flows.start_ns + self.alone_ns
             yield np.arange(len(self.flows.src))
             return
         try:
             over = False
             while not over:
-                over = self._run.run_for(_STEPS_PER_SLICE[self.choice.network])
-                yield np.asarray(self._run.take_ended().flow).astype(np.int64)
+                over = self.run.run_for(_STEPS_PER_SLICE[self.choice.network])
+                yield np.asarray(self.run.take_ended().flow).astype(np.int64)
         except _core.TooLong:
             raise UnsupportedError("flows: some take longer than the clock counts") from None
         self._is_over = True
@@ -268,28 +276,35 @@ class Simulation:
     @property
     def result(self) -> FlowResult:
         """What is known by now. Raises UnsupportedError where all is done and a flow never ends."""
-        run = self._run
+        run = self.run
         end_ns = self._end_ns if run is None else np.asarray(run.end_ns)
         if end_ns is None:
             end_ns = np.full(len(self.flows.src), np.inf)
-        keeps = run is not None and self._keeps_rates and self._is_over
-        stretches = run.link_stretches() if run is not None and keeps else None
+        keeps = self._keeps_rates and self._is_over
+        stretches = run.link_stretches() if isinstance(run, _core.FlowRun) and keeps else None
         solves = 0 if run is None else run.solves
         return FlowResult(
-            self.graph, self.flows, self.routed, end_ns, self._alone_ns, solves, stretches
+            self.graph, self.flows, self.routed, end_ns, self.alone_ns, solves, stretches
         )
 
     def check_all_end(self) -> None:
         """Raise UnsupportedError if all is done and a flow is not through."""
         end_ns = self.result.end_ns
-        if isinstance(self._run, _core.PacketRun):
-            packets.check_not_stuck(self._run, self.graph)
+        if isinstance(self.run, _core.PacketRun):
+            packets.check_not_stuck(self.run, self.graph)
         if not np.isfinite(end_ns).all():
             stuck = int(np.argmax(~np.isfinite(end_ns)))
             raise UnsupportedError(
                 f"flow {stuck}, from {self.flows.src[stuck]} to {self.flows.dst[stuck]}, never "
                 "ends: a link of its route is down and does not return"
             )
+
+    def _started(self, changes: list[LinkChange]) -> _core.FlowRun | _core.PacketRun | ProgramRun:
+        if self.choice.network == "external":
+            assert self.choice.program is not None, "a program for the network external"
+            first, hops = self.routed
+            return ProgramRun(self.graph, first, hops, self.flows, self.choice.program)
+        return self._native(changes)
 
     def _native(self, changes: list[LinkChange]) -> _core.FlowRun:
         links = self.graph.links
@@ -319,7 +334,7 @@ class Simulation:
     @property
     def packet_run(self) -> _core.PacketRun | None:
         """The run of packets; None on other networks."""
-        return self._run if isinstance(self._run, _core.PacketRun) else None
+        return self.run if isinstance(self.run, _core.PacketRun) else None
 
     @property
     def _payload(self) -> int:
@@ -332,7 +347,7 @@ class Simulation:
         return 4 * int(counts[self.routed.flows_by_hop()].sum())
 
     @cached_property
-    def _alone_ns(self) -> NDArray[np.float64]:
+    def alone_ns(self) -> NDArray[np.float64]:
         count = len(self.flows.src)
         if not count:
             return np.zeros(0)
@@ -390,7 +405,7 @@ def _check_choice(choice: Choice, has_changes: bool, keeps_rates: bool) -> None:
     if choice.network != "flow" and (has_changes or choice.rtt_fairness):
         where = "--changes" if has_changes else "--rtt-fairness"
         raise ConfigError(where, f"goes with the network flow; this is {choice.network}")
-    if choice.network in ("analytical", "packet") and keeps_rates:
+    if choice.network in ("analytical", "packet", "external") and keeps_rates:
         problem = f"the network {choice.network} keeps no rates of links; take another --network"
         raise ConfigError("--links", problem)
 

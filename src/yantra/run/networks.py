@@ -7,7 +7,8 @@ that their processor times do not disturb each other.
 
 What each row says is what `yantra run --set network=NAME` says. The network that the scenario names
 keeps its options, which that setting would drop. A network on chip is compared where it is named:
-elsewhere links are too long for it.
+elsewhere links are too long for it. So is one that must be given an option, as `external` a
+program.
 """
 
 from __future__ import annotations
@@ -146,11 +147,11 @@ def _told(scenario: Scenario, rows: list[Row], not_run: tuple[str, ...] = ()) ->
 def _choices(scenario: Scenario) -> Iterator[PluginChoice]:
     """Yield every network once, that of the scenario with its options."""
     own = scenario.network
-    levels = [find(name) for name in names()]
+    levels = {name: find(name) for name in names()}
     choices: list[PluginChoice] = [
-        own if level.name == level_of(own).name else level.name
-        for level in levels
-        if not level.on_chip or level.name == level_of(own).name
+        own if level.name == level_of(own).name else name
+        for name, level in levels.items()
+        if (level.runs_by_name and not level.on_chip) or level.name == level_of(own).name
     ]
     if own not in choices:
         choices.append(own)

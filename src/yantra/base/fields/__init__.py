@@ -8,6 +8,7 @@ plug-ins are such tables.
 
 from __future__ import annotations
 
+from yantra.base.fields.command import Command
 from yantra.base.fields.lists import ByRate, Many, NameSet, Numbered
 from yantra.base.fields.plugin import (
     Plugin,
@@ -36,6 +37,7 @@ __all__ = [
     "ByRate",
     "Changes",
     "Choice",
+    "Command",
     "Entry",
     "Field",
     "File",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from yantra.network.external import Options
     from yantra.result.table import Table
     from yantra.run.flows import FlowResult, Simulation
     from yantra.run.packets import PacketChoice, PacketRun
@@ -45,6 +46,8 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
         "yantra network flows flows.csv --topology pod.csv \\\n    --network store_and_forward",
         "yantra network flows flows.csv --topology pod.csv --network packet \\\n"
         "    --preset hpcc95 --ports ports.csv --queues queues.csv",
+        "yantra network flows flows.csv --topology pod.csv --network external \\\n"
+        "    --command './my_simulator --verbose'",
         "yantra network flows flows.csv --topology pod.csv --hot-links 3 \\\n"
         "    --links links.csv --svg loads.svg",
     ],
@@ -64,12 +67,26 @@ def _table_file(_context: Any, option: click.Parameter, path: str | None) -> str
 )
 @click.option(
     "--network",
-    type=click.Choice(["analytical", "store_and_forward", "flow", "packet"]),
+    type=click.Choice(["analytical", "store_and_forward", "flow", "packet", "external"]),
     metavar="NAME",
     default="flow",
     show_default=True,
     help="How flows meet: not at all (analytical), whole and one after the other "
-    "(store_and_forward), sharing links max-min fairly (flow), or as packets (packet).",
+    "(store_and_forward), sharing links max-min fairly (flow), as packets (packet), or as "
+    "a program of their own says (external).",
+)
+@click.option(
+    "--command",
+    "program",
+    metavar="PROGRAM",
+    help="Of external: the program, and its arguments behind it; no shell reads them.",
+)
+@click.option(
+    "--external",
+    "program_options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Of external: routes=own, or timeout=5min for one answer.",
 )
 @click.option(
     "--preset",
@@ -157,6 +174,8 @@ def command(
     topology: str,
     settings: tuple[str, ...],
     network: str,
+    program: str | None,
+    program_options: tuple[str, ...],
     preset: str,
     packet_options: tuple[str, ...],
     semantics: str,
@@ -175,17 +194,14 @@ def command(
     as_json: bool,
 ) -> None:
     """Simulate the flows of a list, and print how much slower they are than alone."""
-    from yantra.base.errors import ConfigError
     from yantra.base.output import write_text
     from yantra.fabric.graphs import link_changes
     from yantra.fabric.graphs.describe import shown
     from yantra.fabric.graphs.drawing import check_size, drawing
-    from yantra.network import routings
     from yantra.run.flows import Choice, Simulation, read
     from yantra.scenario.settings import parsed
 
-    if routings.find(routing, "--routing").by_packet:
-        raise ConfigError("--routing", f"{routing} parts a flow, which lists of flows do not")
+    _check_routing(routing)
     graph = shown(topology, parsed(settings)).graph
     if svg is not None:
         check_size(graph)
@@ -193,7 +209,8 @@ def command(
     series = {"queues": queues, "rates": rates}
     chosen = _packets(network, preset, packet_options, semantics, seed, ports)
     packets = _looking(chosen, network, series, look_every)
-    choice = Choice(routing, seed, rtt_fairness, network, packets)
+    outside = _program(network, program, program_options)
+    choice = Choice(routing, seed, rtt_fairness, network, packets, outside)
     simulation = Simulation(graph, read(flows), choice, change_list, keeps_rates=links is not None)
     if simulation.work.is_long and not as_json:
         sys.stderr.write(f"{simulation.work.text()}\n")
@@ -212,6 +229,44 @@ def command(
     if svg is not None:
         write_text(svg, drawing(graph, f"{flows} on {topology}", result.link_loads()))
     _print(result, network, hot_links, as_json, run=simulation.packet_run)
+
+
+def _check_routing(name: str) -> None:
+    from yantra.base.errors import ConfigError
+    from yantra.network import routings
+
+    if routings.find(name, "--routing").by_packet:
+        raise ConfigError("--routing", f"{name} parts a flow, which lists of flows do not")
+
+
+def _program(network: str, program: str | None, options: tuple[str, ...]) -> Options | None:
+    """Return the program of the network external; ConfigError for one where none is asked."""
+    import shlex
+
+    from yantra.base.errors import ConfigError, expected_got
+    from yantra.base.fields import read_options
+    from yantra.network.external import External
+
+    if network != "external":
+        for name, given in {"--command": program, "--external": options}.items():
+            if given:
+                raise ConfigError(name, f"goes with the network external; this is {network}")
+        return None
+    try:
+        words = shlex.split(program or "")
+    except ValueError as error:
+        raise ConfigError("--command", f"{error} in {program}") from None
+    if not words:
+        raise ConfigError("--command", "missing; the network external is a program, so give one")
+    tree: dict[str, Any] = {"command": words}
+    for text in options:
+        name, equals, value = text.partition("=")
+        if not equals or name == "command":
+            raise ConfigError("--external", expected_got("routes=own or timeout=5min", text))
+        tree[name] = value
+    read: Options = read_options(External.options, tree, "--external", "")
+    External.check_options(read, "--command")
+    return read
 
 
 def _packets(

@@ -1,0 +1,58 @@
+"""A command: a program and what it is given, each a text of its own. No shell reads it."""
+
+from __future__ import annotations
+
+from os import path as paths
+
+from yantra.base.errors import ConfigError, expected_got
+from yantra.base.fields.lists import Many
+from yantra.base.fields.scalars import Schema, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Command(Many):
+    """A program and its arguments, held as a tuple; a program with a `/` is the path of a file.
+
+    A relative path starts from the folder of the scenario. A text alone is a program without
+    arguments.
+    """
+
+    expected = "a list: the program, then each argument"
+
+    def __init__(self) -> None:
+        super().__init__(Text())
+
+    def read(self, tree: Any, where: str, folder: str) -> tuple[str, ...]:
+        given: tuple[str, ...] = super().read([tree] if isinstance(tree, str) else tree, where, "")
+        if not given:
+            raise ConfigError(where, expected_got(self.expected, tree))
+        program, *arguments = given
+        if folder and "/" in program:
+            program = paths.normpath(paths.join(folder, program))
+            program = program if "/" in program else f"./{program}"
+        return (program, *arguments)
+
+    def check(self, value: Any, where: str) -> None:
+        super().check(value, where)
+        if not value:
+            raise ConfigError(where, expected_got(self.expected, []))
+
+    def write(self, value: Any, folder: str) -> Any:
+        program, *arguments = value
+        if folder and "/" in program and not paths.isabs(program):
+            program = paths.join(".", paths.relpath(program, folder))
+        return [program, *arguments]
+
+    def files(self, value: Any) -> tuple[str, ...]:
+        """Return the program, and the arguments that are files."""
+        return tuple(text for text in value if "/" in text and paths.isfile(text))
+
+    def schema(self) -> Schema:
+        texts = {"type": "array", "minItems": 1, "items": Text().schema()}
+        return {"anyOf": [Text().schema(), texts]}
+
+    def describe(self) -> str:
+        return self.expected

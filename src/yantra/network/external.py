@@ -1,0 +1,131 @@
+"""external: messages go to a program of their own, in lock-step with the run.
+
+The program may be any simulator: docs/reference/external-networks.md says what it hears and
+answers. It is told when messages start, and let advance up to the next event of the run; it stops
+at the first arrival. Between, neither asks: the program says until when nothing will come.
+
+Trade-off: two processes take turns, some tens of microseconds each time, and what the program does
+is not known, so a run on it is never folded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from yantra.base.errors import ConfigError
+from yantra.base.fields import Choice, Command, Quantity, Section
+from yantra.base.records import Record
+from yantra.network.lockstep.conversation import Conversation
+from yantra.network.lockstep.process import found
+from yantra.network.model import Message, NetworkModel
+
+if TYPE_CHECKING:
+    from yantra.network.model import Fabric
+
+
+class Options(Record):
+    """Which program, who routes, and how long it may think."""
+
+    command: tuple[str, ...]
+    routes: str = "given"
+    timeout_ns: float = 60e9
+
+
+class External(NetworkModel):
+    """messages go to a program of their own, in lock-step: your simulator, ns-3, SimGrid"""
+
+    options = Section(
+        Options,
+        {
+            "command": ("command", Command(), "the program and its arguments; no shell reads it"),
+            "routes": (
+                "routes",
+                Choice(("given", "own")),
+                "who says which links a message takes: the routing of the cluster, or the program",
+            ),
+            "timeout": (
+                "timeout_ns",
+                Quantity("time", "ns", at_least=1e6),
+                "how long it may think about one answer",
+            ),
+        },
+    )
+    needs_fabric = True
+
+    @classmethod
+    def check_options(cls, options: Options, where: str = "network.options.command") -> None:
+        """Raise ConfigError at `where` for a program that is not there, or may not be run."""
+        found(options.command[0], where)
+
+    @classmethod
+    def wants_routes(cls, options: Options) -> bool:
+        """Return whether the routing of the cluster says which links a message takes."""
+        return options.routes == "given"
+
+    def __init__(self, fabric: Fabric, options: Options) -> None:
+        """Start the program."""
+        super().__init__(fabric, options)
+        if fabric.graph is None:
+            raise ConfigError("network", "external runs over a graph of devices and links")
+        self._program = Conversation(
+            options.command,
+            fabric.graph,
+            gives_routes=options.routes == "given",
+            timeout_s=options.timeout_ns / 1e9,
+        )
+        self._messages: dict[int, Message] = {}
+        self._turn = 0
+
+    def send(self, message: Message) -> None:
+        """Keep a message until the present moment is over; then the program hears of it."""
+        if not self._program.has_unsaid:
+            self._wake(self._now)
+        number = self._program.send(
+            self._now, message.source, message.destination, message.bytes, message.route
+        )
+        self._messages[number] = message
+
+    def woken(self, token: int) -> None:
+        """Let the program advance, once all else of this moment has happened."""
+        if token != self._turn:
+            return
+        now, until = self._now, self._bridge.port.next
+        if until == now:
+            self._wake(now)
+        elif not self._program.has_unsaid and self._program.next is None:
+            self._wait(until)
+        else:
+            self._advance(until)
+
+    def closes(self) -> None:
+        """Let the program end."""
+        self._program.close()
+
+    def _advance(self, until: int | None) -> None:
+        reply = self._program.advance(until, self._now)
+        port = self._bridge.port
+        for number, at in reply.left:
+            port.departs(self._messages[number].number, at)
+        for number, at in reply.arrived:
+            port.arrives(self._messages.pop(number).number, at, at)
+        if self._messages:
+            self._wait(port.next) if reply.next is None else self._wake(max(reply.next, self._now))
+
+    def _wait(self, until: int | None) -> None:
+        """Ask nothing before the next event of the run; the program says that it has none."""
+        if until is None:
+            raise self._program.never_delivered()
+        self._wake(until)
+
+    def _wake(self, at: int) -> None:
+        """Be woken then, and not when it was said before."""
+        self._turn += 1
+        self._bridge.wake_at_tick(at, self._turn)
+
+    @property
+    def _now(self) -> int:
+        now: int = self._bridge.port.now
+        return now
+
+
+PLUGIN = External
