@@ -1,11 +1,16 @@
-"""Programs for tests of the network `external`: scripts that say what a test wants, one and all."""
+"""Programs for tests of the network `external`: scripts that say what a test wants; adapters."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
-REFERENCE = Path(__file__).parents[1] / "adapters" / "python" / "store_and_forward.py"
+import pytest
+
+ADAPTERS = Path(__file__).parents[1] / "adapters"
+REFERENCE = ADAPTERS / "python" / "store_and_forward.py"
 """The reference of the protocol."""
 
 _BEGIN = f"""#!{sys.executable} -SE
@@ -36,3 +41,23 @@ def answering(folder: Path, answer: str, name: str = "program") -> str:
     """Write a program that takes the fabric and says something when it is first let advance."""
     ready = "hear('begin')\nsay('ready 1\\n')\nhear('advance')\n"
     return program(folder, f"{ready}{answer}\nhear('end')\n", name)
+
+
+def adapter(name: str, header: str, folder: Path) -> str:
+    """Build an adapter in a folder and return its program; skip where what it needs is missing."""
+    for tool in ("make", "g++"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"the adapter {name} is not tested: there is no {tool}")
+    include = f"#include <{header}>\n"
+    there = subprocess.run(
+        ["g++", "-std=c++20", "-E", "-x", "c++", "-"], input=include, capture_output=True, text=True
+    )
+    if there.returncode:
+        pytest.skip(f"the adapter {name} is not tested: there is no {header}")
+    shutil.copytree(ADAPTERS, folder / "adapters")
+    at = folder / "adapters" / name
+    subprocess.run(["make", "--silent", "-C", str(at), "clean"], check=True)
+    done = subprocess.run(["make", "--silent", "-C", str(at)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr, done.stderr
+    return str(at / f"{name}_network")

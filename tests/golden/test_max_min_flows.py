@@ -21,7 +21,8 @@ RECORDED = Path(__file__).with_name("data") / "flows" / "max_min.jsonl"
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "fabrics" / "flow"
 
 
-def _cases() -> list[Any]:
+def cases() -> list[Any]:
+    """Return the cases, those that are shared last."""
     cases = [json.loads(line) for line in RECORDED.read_text().splitlines()]
     found = [pytest.param(case, id=case["name"]) for case in cases]
     for path in sorted(SHARED.glob("*.json")):
@@ -33,7 +34,7 @@ def _cases() -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("case", _cases())
+@pytest.mark.parametrize("case", cases())
 def test_flows_are_through_when_they_are_in_simgrid(case: dict[str, Any]) -> None:
     routes = [route for _, _, route, _ in case["flows"]]
     times = _core.share_flows(

@@ -471,3 +471,9 @@ def test_flows_on_a_program_are_a_command(
     ):
         assert main([*words, *options]) == 2
         assert capsys.readouterr().err == f"error: {problem}\n"
+
+
+def test_a_run_that_counts_nanoseconds_is_refused() -> None:
+    scenario = all_reduce(external(REFERENCE), fold="off").replace(semantics="astra-sim")
+    with pytest.raises(ConfigError, match="external counts picoseconds; take semantics: yantra"):
+        simulate_scenario(scenario)

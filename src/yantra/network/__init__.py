@@ -40,6 +40,8 @@ networks: Registry[type[NetworkModel]] = Registry(
     "network", "yantra.network", "yantra.networks", base="yantra.network.model.NetworkModel"
 )
 
+_PICOSECONDS = 1000  # to a ns
+
 ALIASES = {"congestion_unaware": "analytical", "congestion_aware": "store_and_forward"}
 """ASTRA-sim's names, and ours."""
 
@@ -159,6 +161,9 @@ def maker(
     given = options_of(choice, level.options, "network")
     assert level.model is not None
     level.model.check_options(given)
+    if level.needs_fabric and ticks_per_ns != _PICOSECONDS:
+        problem = f"{level.name} counts picoseconds; take semantics: yantra"
+        raise ConfigError("network", f"{problem} without the quirk whole-nanoseconds")
 
     def make(port: _core.NetworkPort) -> Bridge:
         assert level.model is not None
