@@ -125,8 +125,10 @@ class ClosedForm:
             def duration(operation: Operation) -> float:
                 if operation.collective is not None:
                     size, stride = groups.get(operation.group, (1, 1))
-                    kind, amount = operation.collective, operation.size_bytes
-                    return float(self.machine.collective_ns(kind, size, stride, amount))
+                    if size == 1 or not operation.size_bytes:
+                        return 0.0
+                    start, slope = self.machine.line_of(operation.collective, size, stride)
+                    return max(start + slope * operation.size_bytes, 0.0)
                 if operation.peer:
                     return float(self.machine.message_ns(tp, operation.size_bytes))
                 return self.machine.kernel_ns(operation)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from yantra.workloads.training.stage import stage_work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from yantra.workloads.operators.operations import Operation, Pass, StageWork
     from yantra.workloads.plan.plan import Plan
@@ -98,7 +98,8 @@ def parts_of(works: Works, plan: Plan, duration: Callable[[Operation], float]) -
 
 def _part(work: StageWork, duration: Callable[[Operation], float]) -> Part:
     passes = work.forward, work.backward
-    forward, backward = (_steady(one, duration) for one in passes)
+    times = [[duration(operation) for operation in one.operations] for one in passes]
+    forward, backward = map(_steady, passes, times)
     saves = sum(operation.saves for operation in work.forward.operations)
     now = peak = 0
     for operation in work.backward.operations:
@@ -115,17 +116,18 @@ def _part(work: StageWork, duration: Callable[[Operation], float]) -> Part:
         saves,
         peak,
         work.output_bytes or work.input_bytes,
-        sum(duration(o) for one in passes for o in one.operations if not o.communicates),
-        _lead(work.backward, duration),
+        sum(_kernels(work.forward, times[0])) + sum(_kernels(work.backward, times[1])),
+        sum(_kernels(work.backward, times[1], min(work.backward.entries, default=0))),
         _grain(dense),
         _grain(experts),
     )
 
 
-def _lead(one: Pass, duration: Callable[[Operation], float]) -> float:
-    """Return what a pass computes before the first operation that what it receives is for."""
-    first = min(one.entries, default=0)
-    return sum(duration(o) for o in one.operations[:first] if not o.communicates)
+def _kernels(one: Pass, times: list[float], count: int | None = None) -> Iterator[float]:
+    """Yield the times of the kernels of a pass, of the first `count` operations or all."""
+    for operation, time in zip(one.operations[:count], times, strict=False):
+        if not operation.communicates:
+            yield time
 
 
 def _grain(weights: list[int]) -> float:
@@ -133,8 +135,8 @@ def _grain(weights: list[int]) -> float:
     return sum(one * one for one in weights) / (2 * sum(weights)) if weights else 0.0
 
 
-def _steady(one: Pass, duration: Callable[[Operation], float]) -> float:
-    """Return what a second copy of a pass adds behind a first."""
+def _steady(one: Pass, times: list[float]) -> float:
+    """Return what a second copy of a pass adds behind a first; `times` are of its operations."""
     if not one.operations:
         return 0.0
     chains: dict[str, float] = {}
@@ -150,7 +152,7 @@ def _steady(one: Pass, duration: Callable[[Operation], float]) -> float:
                 start = max(start, exit_end)
             if not operation.peer:
                 start = max(start, chains.get(chain, 0.0))
-            end = start + duration(operation)
+            end = start + times[at]
             ends.append(end)
             if not operation.peer:
                 chains[chain] = end
