@@ -12,6 +12,7 @@ import pytest
 from tests.browser.chromium import Chromium, find_chromium
 from yantra.explore.next_dollar import next_dollar
 from yantra.explore.odds import odds_of
+from yantra.explore.point import write_reports
 from yantra.explore.study import run_study
 from yantra.explore.study_file import read_study
 from yantra.explore.study_page import study_page
@@ -54,4 +55,38 @@ def test_a_study_is_drawn_and_fits_a_narrow_screen(tmp_path: Path, dark: bool) -
         assert page.evaluate(f"{nameless}.length") == 0
         assert page.problems() == []
         assert [url for url in page.requests() if not url.startswith("file:")] == []
+        page.close()
+
+
+def test_filters_hold_for_table_and_picture_and_a_point_tells_its_plan(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(STUDY)
+    study = read_study(str(path))
+    finished = run_study(study)
+    page_file = tmp_path / "study.html"
+    runs = write_reports(study, finished, finished.front, str(page_file))
+    odds = odds_of(study, finished)
+    page_file.write_text(study_page(study, finished, next_dollar(study, 0), odds, runs))
+    shown = "[...document.querySelectorAll('#trials tbody tr')].filter(row => !row.hidden).length"
+    away = "document.querySelectorAll('svg.study g.away').length"
+    choose = (
+        "(() => {{ const one = document.querySelector('#filter-{}'); one.value = '{}';"
+        "one.dispatchEvent(new Event('change')); return 1; }})()"
+    )
+    with Chromium() as browser:
+        page = browser.open(page_file, dark=False, width=1000, height=800)
+        assert page.evaluate(shown) == 4 and page.evaluate(away) == 0
+        page.evaluate(choose.format("cluster", "hgx-h100"))
+        assert page.evaluate(shown) == 2 and page.evaluate(away) == 2
+        page.evaluate(choose.format("trials", "on the front"))
+        front = [n for n in finished.front if finished.trials[n]["cluster"] == "hgx-h100"]
+        assert page.evaluate(shown) == len(front)
+        page.evaluate(choose.format("trials", "not feasible"))
+        assert page.evaluate(shown) == 0 and page.evaluate(away) == 4
+        point = "document.querySelector('svg.study g.front')"
+        page.evaluate(f"({point}.dispatchEvent(new Event('pointerenter')), 1)")
+        assert "tp=" in page.evaluate("document.querySelector('#told').textContent")
+        href = page.evaluate(f"{point}.querySelector('a').getAttribute('href')")
+        assert (tmp_path / href).read_text().startswith("<!doctype html>")
+        assert page.problems() == []
         page.close()

@@ -22,7 +22,7 @@ from yantra.base.records import Record
 from yantra.explore.next_dollar import NextDollar, next_dollar, read_offer
 from yantra.explore.objectives import OBJECTIVES, Constraint, Objective
 from yantra.explore.odds import Odds, odds_of, read_within
-from yantra.explore.point import simulate_point
+from yantra.explore.point import simulate_point, write_reports
 from yantra.explore.space import FIELDS, RECOMPUTE
 from yantra.explore.study import Finished, as_points, run_study
 from yantra.explore.study_file import Search, Study, read_study, study_of
@@ -175,10 +175,15 @@ class Explored:
         """Simulate the plan of a trial at its scale, exactly."""
         return simulate_point(self.study, self.finished, self._number(trial))
 
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write the page of the study: one file that opens offline."""
+    def report(self, path: str | os.PathLike[str], runs: Sequence[int] = ()) -> None:
+        """Write the page of the study: one file that opens offline.
+
+        The trials `runs` are simulated; their points open reports, which are beside the page.
+        """
+        page = os.fspath(path)
         dollar = next_dollar(self.study, self.number_of_best)
-        write_text(os.fspath(path), study_page(self.study, self.finished, dollar, self.odds()))
+        reports = write_reports(self.study, self.finished, runs, page)
+        write_text(page, study_page(self.study, self.finished, dollar, self.odds(), reports))
 
     def _number(self, trial: int | None) -> int:
         if trial is None:

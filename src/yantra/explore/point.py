@@ -1,13 +1,21 @@
-"""One trial of a study, simulated: the plan that stands for it, on its cluster, at its scale."""
+"""One trial of a study, simulated: the plan that stands for it, on its cluster, at its scale.
+
+Trade-off: a run whose events take more memory than a few hundred MB is run without a recording, so
+its report has no critical path.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from yantra.base.errors import ConfigError, UnsupportedError
+from yantra.base.output import make_folder
 from yantra.compile import compile
 from yantra.explore.machine import Machine
 from yantra.explore.space import PlanSpace
+from yantra.explore.study_page import Run
 from yantra.explore.trial import space_of
 from yantra.run.simulate import run
 from yantra.scenario import Scenario, Templates
@@ -17,6 +25,8 @@ if TYPE_CHECKING:
     from yantra.explore.study import Finished
     from yantra.explore.study_file import Study
     from yantra.result import Result
+
+_MOST_RECORDED = 256 << 20
 
 
 def scenario_of(study: Study, finished: Finished, number: int) -> Scenario:
@@ -44,3 +54,31 @@ def simulate_point(
 ) -> Result:
     """Simulate the plan of a trial; see `scenario_of` for errors, `run` for `record`."""
     return run(compile(scenario_of(study, finished, number)), record=record)
+
+
+def write_reports(
+    study: Study,
+    finished: Finished,
+    numbers: Sequence[int],
+    page: str,
+    tell: Callable[[int, int], None] | None = None,
+) -> dict[int, Run]:
+    """Simulate some trials and write a report of each into a folder beside the page.
+
+    Raises the errors of `scenario_of`.
+    """
+    folder = f"{os.path.splitext(page)[0]}-runs"
+    found: dict[int, Run] = {}
+    if numbers:
+        make_folder(folder)
+    for done, number in enumerate(numbers):
+        if tell is not None:
+            tell(done, len(numbers))
+        try:
+            result = simulate_point(study, finished, number, record=_MOST_RECORDED)
+        except UnsupportedError:
+            result = simulate_point(study, finished, number)
+        name = f"trial-{number}.html"
+        result.to_report(os.path.join(folder, name))
+        found[number] = Run(result.makespan_ns, f"{os.path.basename(folder)}/{name}")
+    return found

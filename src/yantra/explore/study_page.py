@@ -2,14 +2,15 @@
 
 The picture has the first two objectives, one point a trial, those on the front joined; where values
 span more than a factor of ten an axis is logarithmic. A point tells its trial and plan where one
-points at it, and the table below has the same. It is one file (`export/report/shell.py`).
+points at it, and the table below has the same. Filters by cluster, size and state hold for both. It
+is one file (`export/report/shell.py`); reports of simulated trials are files beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import log10
-from typing import Any
+from typing import Any, NamedTuple
 
 from yantra.base.units import format_time
 from yantra.explore.next_dollar import NextDollar, Worth
@@ -17,7 +18,7 @@ from yantra.explore.odds import Odds
 from yantra.explore.study import Finished
 from yantra.explore.study_file import Study
 from yantra.explore.why import plan_text, winner
-from yantra.export.report.markup import Cell, Head, Html, element
+from yantra.export.report.markup import Cell, Head, Html, element, join
 from yantra.export.report.markup import table as html_table
 from yantra.export.report.shell import Page, Section, render
 
@@ -26,8 +27,24 @@ _TICKS = 4
 _DECADE = 10.0
 
 
-def study_page(study: Study, finished: Finished, dollar: NextDollar, odds: Sequence[Odds]) -> str:
-    """Return the page as HTML. Raises ConfigError where nothing is feasible."""
+class Run(NamedTuple):
+    """A trial that was simulated: its step in ns, and where its report is, relative to the page."""
+
+    time_ns: float
+    report: str
+
+
+def study_page(
+    study: Study,
+    finished: Finished,
+    dollar: NextDollar,
+    odds: Sequence[Odds],
+    runs: Mapping[int, Run] | None = None,
+) -> str:
+    """Return the page as HTML; `runs` are trials with a report.
+
+    Raises ConfigError where nothing is feasible.
+    """
     best = finished.trials[winner(study, finished)]
     first = study.objectives[0]
     header = element(
@@ -44,7 +61,7 @@ def study_page(study: Study, finished: Finished, dollar: NextDollar, odds: Seque
     sections = [
         Section(
             "trials", "Trials", "No other trial beats one on the front in every objective.",
-            _trials(study, finished),
+            _trials(study, finished, runs or {}),
         ),
         Section(
             "dollar", "The next dollar",
@@ -60,9 +77,9 @@ def study_page(study: Study, finished: Finished, dollar: NextDollar, odds: Seque
     ]  # fmt: skip
     if len(study.objectives) > 1:
         lead = f"{_words(study.objectives[1])} by {_words(first)}; the line joins the front."
-        sections.insert(0, Section("front", "The front", lead, _front(study, finished)))
+        sections.insert(0, Section("front", "The front", lead, _front(study, finished, runs or {})))
     title = f"{study.model}, global batch {study.global_batch}: {len(finished.trials)} trials"
-    return render(Page(title, header, sections, ("plain.js",), ("report.css", "study.css")))
+    return render(Page(title, header, sections, ("study.js",), ("report.css", "study.css")))
 
 
 def _count(finished: Finished) -> str:
@@ -91,7 +108,7 @@ def _shown(objective: str, value: float | None) -> str:
     return format_time(value * 1e9) if "time" in objective else f"{value:.4g}"
 
 
-def _front(study: Study, finished: Finished) -> Html:
+def _front(study: Study, finished: Finished, runs: Mapping[int, Run]) -> Html:
     """Return the picture of the first two objectives."""
     across, up = study.objectives[:2]
     known = [
@@ -106,16 +123,11 @@ def _front(study: Study, finished: Finished) -> Html:
     places = {number: (x_of(one[across]), y_of(one[up])) for number, one in known}
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in (places[number] for number in on_front))
     points = [
-        element(
-            "g",
-            element("title", _told(study, number, one)),
-            Html(f'<circle cx="{places[number][0]:.1f}" cy="{places[number][1]:.1f}" r="5"/>'),
-            class_="front" if number in finished.front else "behind",
-        )
+        _point(number, _told(study, number, one), places[number], number in finished.front, runs)
         for number, one in known
     ]
     middle = (_TOP + _HEIGHT - _BOTTOM) / 2
-    return element(
+    drawn = element(
         "svg",
         *_grid(x_ticks, y_ticks),
         element("polyline", points=line),
@@ -130,6 +142,24 @@ def _front(study: Study, finished: Finished) -> Html:
         role="img",
         aria_label=f"{_words(up)} by {_words(across)} of {len(known)} trials; the table has them",
     )  # fmt: skip
+    return join((drawn, element("p", "", id="told", class_="told note", aria_live="polite")))
+
+
+def _point(
+    number: int, told: str, place: tuple[float, float], is_front: bool, runs: Mapping[int, Run]
+) -> Html:
+    """Return a point of the picture; it leads to its report if there is one."""
+    dot = Html(f'<circle cx="{place[0]:.1f}" cy="{place[1]:.1f}" r="5"/>')
+    if number in runs:
+        dot = element("a", dot, href=runs[number].report)
+    return element(
+        "g",
+        element("title", told),
+        dot,
+        class_="front" if is_front else "behind",
+        data_trial=number,
+        tabindex=None if number in runs else "0",
+    )
 
 
 def _told(study: Study, number: int, trial: dict[str, Any]) -> str:
@@ -173,10 +203,11 @@ def _line(x1: float, x2: float, y1: float, y2: float) -> Html:
     return Html(f'<line x1="{x1:.1f}" x2="{x2:.1f}" y1="{y1:.1f}" y2="{y2:.1f}"/>')
 
 
-def _trials(study: Study, finished: Finished) -> Html:
+def _trials(study: Study, finished: Finished, runs: Mapping[int, Run]) -> Html:
     heads = [
         Head("trial"), Head("cluster", False), Head("ranks"), Head("scale", False),
         *(Head(_words(name)) for name in study.objectives),
+        *([Head("simulated step", about="Opens the report of the run")] if runs else []),
         Head("front, or broken", False), Head("plan", False),
     ]  # fmt: skip
     on_front = set(finished.front)
@@ -188,8 +219,16 @@ def _trials(study: Study, finished: Finished) -> Html:
         values = (Cell(_shown(name, one.get(name)), one.get(name)) for name in study.objectives)
         said = "front" if number in on_front else "; ".join(one["broken"])
         plan = plan_text(one["plan"]) if "plan" in one else ""
-        rows.append((str(number), one["cluster"], str(one["ranks"]), scale, *values, said, plan))
+        simulated = [_link(runs.get(number))] if runs else []
+        start = (str(number), one["cluster"], str(one["ranks"]), scale)
+        rows.append((*start, *values, *simulated, said, plan))
     return html_table("Trials", heads, rows)
+
+
+def _link(run: Run | None) -> Cell:
+    if run is None:
+        return Cell("")
+    return Cell(element("a", format_time(run.time_ns), href=run.report), run.time_ns)
 
 
 def _dollar(dollar: NextDollar) -> Html:
