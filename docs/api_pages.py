@@ -42,6 +42,7 @@ MODULES = (
     "yantra.fabric.topologies.contract",
     "yantra.fabric.clusters",
     "yantra.explain",
+    "yantra.explore",
     "yantra.astra_sim",
     "yantra.tracing.collect",
     "yantra.tracing.replay",

@@ -24,7 +24,7 @@ _STYLE = (
 
 
 class Curve(NamedTuple):
-    """A series over numbers: `published` as points, `ours` as a line."""
+    """A series over numbers: `published` as points, or none of them, `ours` as a line."""
 
     name: str
     x: tuple[float, ...]
@@ -109,7 +109,7 @@ def curves(title: str, unit: str, x_unit: str, series: Sequence[Curve]) -> Panel
         body += [
             f'<circle cx="{across(x):.1f}" cy="{scale(y):.1f}" r="3" fill="none" '
             f'stroke="{colour}"/>'
-            for x, y in zip(curve.x, curve.published, strict=True)
+            for x, y in zip(curve.x, curve.published, strict=bool(curve.published))
         ]
     for tick in range(_TICKS + 1):
         x = furthest * tick / _TICKS
@@ -120,7 +120,9 @@ def curves(title: str, unit: str, x_unit: str, series: Sequence[Curve]) -> Panel
         f"{escape(x_unit)}</text>"
     )
     names = [(curve.name, colour, True) for curve, colour in zip(series, COLOURS, strict=False)]
-    return Panel(f"{title}; points are published, lines Yantra's", [*body, *_legend(names)])
+    if any(curve.published for curve in series):
+        title = f"{title}; points are published, lines Yantra's"
+    return Panel(title, [*body, *_legend(names)])
 
 
 def _axis(

@@ -19,6 +19,7 @@ NUMBERS = {
     "astra_sim2_table4": 7,
     "astra_sim2_tutorials": 6,
     "comet_transformer_1t": 33,
+    "comet_trends": 20,
     "themis_figure8": 171,
 }
 LONG = "themis_figure8"  # a minute and a half
@@ -48,7 +49,14 @@ def test_a_script_has_the_published_numbers_and_draws_them(name: str, tmp_path: 
         assert len(list(csv.DictReader(file))) == NUMBERS[name]
     figure = ElementTree.parse(tmp_path / f"{name}.svg").getroot()
     drawn = [element for element in figure.iter() if element.tag.endswith(("rect", "circle"))]
-    assert len(drawn) >= 2
+    lines = [element for element in figure.iter() if element.tag.endswith("polyline")]
+    assert len(drawn) >= 2 or lines
+    shown = ROOT / "docs" / "reference" / f"{name}.svg"
+    if shown.exists():
+        assert shown.read_text() == (tmp_path / f"{name}.svg").read_text()
+        page = (ROOT / "docs" / "reference" / "comet.md").read_text()
+        trends = [line for line in done.stdout.splitlines() if ": " in line and "COMET" not in line]
+        assert len(trends) == 18 and [line for line in trends if f"    {line}\n" not in page] == []
 
 
 def test_a_number_further_off_than_it_may_be_is_marked_and_ends_with_status_1(
