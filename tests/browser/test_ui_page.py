@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Thread
 
 import pytest
 
 from tests.browser.chromium import Chromium, Page, find_chromium
+from yantra.ui.jobs import NUMBERS
 from yantra.ui.server import Server
 
 pytestmark = pytest.mark.skipif(
@@ -16,14 +18,21 @@ pytestmark = pytest.mark.skipif(
 TIME = "document.querySelector('#answer .makespan')?.textContent ?? ''"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
+@contextmanager
+def serving() -> Iterator[Server]:
+    """Serve the page until the block ends."""
     with Server(0) as running:
         thread = Thread(target=running.serve_forever, daemon=True)
         thread.start()
         yield running
         running.shutdown()
         thread.join()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving() as running:
+        yield running
 
 
 @pytest.fixture
@@ -54,6 +63,28 @@ def test_a_change_runs_the_step_again(page: Page) -> None:
     after = page.evaluate(TIME)
     assert after and after != before
     assert "hgx-b200" in page.evaluate("document.getElementById('answer').textContent")
+
+
+def test_a_slider_sets_its_number_and_a_number_moves_its_slider(page: Page) -> None:
+    slider = "document.querySelector('input[data-sets=ranks]')"
+    before = page.evaluate("document.documentElement.dataset.runs")
+    page.evaluate(
+        f"{slider}.value = 4; {slider}.dispatchEvent(new Event('input', {{bubbles: true}}))"
+    )
+    page.until(f"document.documentElement.dataset.runs !== '{before}'")
+    assert page.evaluate("document.getElementById('controls').elements.ranks.value") == "16"
+    assert "16 ranks" in page.evaluate("document.getElementById('answer').textContent")
+    change(page, "ranks", "64")
+    assert page.evaluate(f"[{slider}.value, {slider}.getAttribute('aria-valuetext')]") == [
+        "6",
+        "64",
+    ]
+
+
+def test_every_number_has_a_slider_that_reaches_what_it_begins_with(page: Page) -> None:
+    for name, value in NUMBERS.items():
+        number = page.evaluate(f"2 ** document.querySelector('input[data-sets={name}]').value")
+        assert not value or number == int(value), name
 
 
 def test_a_wrong_control_is_said_where_the_answer_would_be(page: Page) -> None:
@@ -89,6 +120,6 @@ def test_a_phone_shows_it_and_every_control_has_a_name(server: Server, dark: boo
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         unnamed = (
             "[...document.querySelectorAll('button, input, select')]"
-            ".filter(e => !(e.textContent.trim() || e.labels?.length)).length"
+            ".filter(e => !(e.textContent.trim() || e.labels?.length || e.ariaLabel)).length"
         )
         assert page.evaluate(unnamed) == 0

@@ -36,6 +36,19 @@ NUMBERS = {
 }
 """The controls that are whole numbers, with what they begin with; only `sequence` may be empty."""
 
+POWERS = {
+    "ranks": (0, 17),
+    "global_batch": (0, 14),
+    "sequence": (8, 17),
+    "tp": (0, 6),
+    "pp": (0, 6),
+    "vpp": (0, 4),
+    "cp": (0, 6),
+    "ep": (0, 8),
+    "micro_batch": (0, 6),
+}
+"""The powers of two over which the slider of a number goes; other numbers are typed."""
+
 _SPLIT = ("tp", "pp", "vpp", "cp", "ep", "zero", "micro_batch", "recompute")
 _BEST = 5
 _MOST_RECORDED = 256 << 20

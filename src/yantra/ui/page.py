@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from yantra.export.report.markup import Html, element
 from yantra.export.report.shell import Page, Section, render
 from yantra.fabric import clusters
-from yantra.ui.jobs import CHOICES, NUMBERS
+from yantra.ui.jobs import CHOICES, NUMBERS, POWERS
 from yantra.workloads.models import catalogue
 
 _FIRST = {"model": "llama3-8b", "cluster": "hgx-h100", "zero": "1", "recompute": "none"}
-_LEAD = "A change runs the step again. Ranks that tp, pp and cp leave are replicas (dp)."
+_STYLES = ("report.css", "ui.css")
+_LEAD = "A change runs the step again. The ranks that tp, pp and cp leave are replicas (dp)."
 
 
 def html() -> str:
@@ -24,7 +25,7 @@ def html() -> str:
         *[_select(name, values) for name, values in CHOICES.items()],
         element("button", "Find the best plans", type="button", id="plan"),
         id="controls",
-        class_="controls",
+        class_="controls job",
         aria_label="The job",
     )
     status = element("p", "", id="status", class_="note", role="status")
@@ -35,7 +36,7 @@ def html() -> str:
         Section("plans", "The best plans", "", element("div", _PLANS, id="best")),
     ]
     scripts = ("tooltip.js", "ui.js")
-    return render(Page("Yantra", Html(""), sections, scripts, ("report.css",), connects=True))
+    return render(Page("Yantra", Html(""), sections, scripts, _STYLES, connects=True))
 
 
 _PLANS = element("p", "Find the best plans to fill this table; a row sets the controls.")
@@ -49,6 +50,9 @@ def _select(name: str, values: Iterable[str]) -> Html:
 
 
 def _number(name: str, value: str) -> Html:
+    """Return a box for any number, and a slider over powers of two that sets it."""
+    shown = name.replace("_", " ")
+    least, most = POWERS[name]
     box = element(
         "input",
         type="number",
@@ -58,4 +62,14 @@ def _number(name: str, value: str) -> Html:
         step=1,
         placeholder="usual" if name == "sequence" else None,
     )
-    return element("label", name.replace("_", " "), box)
+    slider = element(
+        "input",
+        type="range",
+        min=least,
+        max=most,
+        value=int(value).bit_length() - 1 if value else (least + most + 1) // 2,
+        data_sets=name,
+        aria_label=f"{shown}, by powers of two",
+        aria_valuetext=value or "usual",
+    )
+    return element("div", element("label", shown, box), slider, class_="dial")

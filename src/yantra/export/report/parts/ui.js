@@ -85,7 +85,37 @@ async function plan() {
 
 function use(values) {
   for (const [name, value] of Object.entries(values)) byId("controls").elements[name].value = value;
+  for (const slider of sliders()) follow(slider);
   run();
+}
+
+function sliders() {
+  return document.querySelectorAll("input[data-sets]");
+}
+
+function boxOf(slider) {
+  return byId("controls").elements[slider.dataset.sets];
+}
+
+// Sets the number of a slider.
+function set(slider) {
+  const number = 2 ** slider.value;
+  boxOf(slider).value = number;
+  slider.setAttribute("aria-valuetext", number);
+}
+
+// Moves a slider to the power of two that is nearest to its number.
+function follow(slider) {
+  const number = boxOf(slider).value;
+  if (number > 0) slider.value = Math.round(Math.log2(number));
+  slider.setAttribute("aria-valuetext", number || "usual");
+}
+
+function setUpSliders() {
+  for (const slider of sliders()) {
+    slider.addEventListener("input", () => set(slider));
+    boxOf(slider).addEventListener("input", () => follow(slider));
+  }
 }
 
 function table(name, heads, rows) {
@@ -109,6 +139,7 @@ function table(name, heads, rows) {
 function start() {
   setUpTheme();
   setUpTables();
+  setUpSliders();
   let timer;
   const controls = byId("controls");
   controls.addEventListener("input", () => {
