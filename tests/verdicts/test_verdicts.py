@@ -67,3 +67,22 @@ def test_what_would_cost_too_many_runs_is_an_estimate(monkeypatch: pytest.Monkey
     assert bound.estimate
     assert bound.kind == "memory_bandwidth"
     assert bound.text.endswith("(estimate)")
+
+
+def test_a_report_runs_what_a_summary_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = _of_kernels(10**6, 10**9).bound_by
+    monkeypatch.setattr(verdict, "MOST_EVENTS", 0)
+    result = _of_kernels(10**6, 10**9)
+    assert result.bound_by.estimate
+    result.weigh()
+    assert result.bound_by == exact
+    assert result.gains is not None
+
+
+def test_a_report_estimates_what_would_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdict, "MOST_EVENTS", 0)
+    monkeypatch.setattr(verdict, "MOST_EVENTS_OF_A_REPORT", 0)
+    result = _of_kernels(10**6, 10**9)
+    result.weigh()
+    assert result.gains is None
+    assert result.bound_by.estimate

@@ -205,6 +205,8 @@ def command(
         _explain(model, result, fold)
     if not as_json:
         warn(result.run_warnings)
+    if html:
+        result.weigh()  # what is written says the same as the report
     _write(result, output, csv, parquet, table, exports)
     if trace:
         timeline_options.write(result, trace, trace_ranks, trace_messages)
@@ -292,7 +294,7 @@ def _check_links(model: Model, record: bool | None, fold: Fold | None) -> None:
     if fold == "require":
         raise click.UsageError("--hot-links runs all ranks; leave out --fold require")
     if not model.keeps_links:
-        problem = f"this network keeps no links; {_having_links()} does"
+        problem = f"this network keeps no links; these do: {_having_links()}"
         raise ConfigError("--hot-links", problem)
 
 
@@ -304,7 +306,7 @@ def _having_links() -> str:
 
 def _warn_of_no_links(model: Model, table: str) -> None:
     if table == "links" and not model.keeps_links:
-        problem = f"this network keeps no links; {_having_links()} does"
+        problem = f"this network keeps no links; these do: {_having_links()}"
         warn([f"--table links: empty, for {problem}"])
 
 

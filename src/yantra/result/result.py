@@ -50,7 +50,7 @@ class Result:
         not_folded: str = "",
         recording: Recording | None = None,
         folding: _core.Folding | None = None,
-        gains: Callable[[Result], list[Gain] | None] | None = None,
+        gains: Callable[[Result, bool], list[Gain] | None] | None = None,
         interval: Callable[[Result], Interval | None] | None = None,
         disturbed: Callable[[Result], Disturbed | None] | None = None,
     ) -> None:
@@ -208,7 +208,18 @@ class Result:
     @cached_property
     def gains(self) -> list[Gain] | None:
         """What removing each cause gains, by a run without it; None where they cost too much."""
-        return self._gains(self) if self._gains else None
+        return self._gains(self, False) if self._gains else None
+
+    def weigh(self) -> None:
+        """Find `gains` and `bound_by` by runs even where those take some seconds.
+
+        A report does so before it is made. Where it would take longer all stays as it is.
+        """
+        if self.gains is None and self._gains is not None:
+            found = self._gains(self, True)
+            if found is not None:
+                self.__dict__["gains"] = found
+                self.__dict__.pop("bound_by", None)
 
     @cached_property
     def estimated_bound(self) -> Bound:

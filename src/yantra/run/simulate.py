@@ -115,10 +115,11 @@ def _interval(result: Result) -> Interval | None:
     return interval(result)
 
 
-def _gains(result: Result) -> list[Gain] | None:
-    from yantra.run.verdict import gains
+def _gains(result: Result, thorough: bool) -> list[Gain] | None:
+    from yantra.run import verdict
 
-    return gains(result)
+    most = verdict.MOST_EVENTS_OF_A_REPORT if thorough else verdict.MOST_EVENTS
+    return verdict.gains(result, most)
 
 
 def _disturbed(result: Result) -> Disturbed | None:

@@ -24,6 +24,9 @@ from yantra.scenario.types import Fold
 MOST_EVENTS = 2_000_000
 """How many events all removals together may have, if each has as many as the run."""
 
+MOST_EVENTS_OF_A_REPORT = 20 * MOST_EVENTS
+"""The same where a report is made, which people wait for: some seconds of an unfolded run."""
+
 MOST_NODES = 10_000_000
 """How many nodes of distinct traces all removals together may compile."""
 
@@ -31,12 +34,12 @@ MOST_NODES_UNFOLDED = 100_000
 """A removal that cannot be folded, where the run was, is run whole up to so many nodes."""
 
 
-def gains(result: Result) -> list[Gain] | None:
+def gains(result: Result, most_events: int) -> list[Gain] | None:
     """Return what removing each cause gains, by runs without it; None where they cost too much."""
     model, makespan = result.model, max(result.outcome.finish)
     removable = causes(result)
     nodes = sum(len(graph) for graph in model.graphs.distinct)
-    if result.events * len(removable) > MOST_EVENTS or nodes * len(removable) > MOST_NODES:
+    if result.events * len(removable) > most_events or nodes * len(removable) > MOST_NODES:
         return None
     found = []
     for kind, label, removal in removable:

@@ -1,7 +1,8 @@
 """What would help: by how much the run is shorter without each cause of its time.
 
-The runs are those that found what bounds it (`yantra.run.verdict`), so the section costs none of
-its own. Where they would cost too much there are none, and it names the command that runs them.
+The runs are those that found what bounds it (`yantra.run.verdict`); a report may take longer over
+them than a summary. Where they would cost too much there are none, and it names the command that
+runs them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from yantra.export.report.run import Run
 from yantra.result.tables import nanoseconds
 
 _LEAST = 0.0005
-_NOT_RUN = "Not run, for it would take long: yantra explain runs the job once without each cause."
+_NOT_RUN = (
+    "Not run, because it would take long. yantra explain runs the job once without each cause."
+)
 _MORE = (
     "Each row is a run of its own in which the cause takes no time, so no real part gains more. "
     "Gains do not add up. yantra explain --advice also tries other speeds and other plans."

@@ -54,6 +54,7 @@ def write_report(result: Result, path: Path, warnings: Sequence[str] = ()) -> No
 
 def html(result: Result, warnings: Sequence[str] = ()) -> str:
     """Return the report of a result as text."""
+    result.weigh()
     run = Run(result)
     critical = path.path_of(run)
     found = kernels.find(run)
