@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from yantra.base.documents import parse_json, parse_yaml, read_text
+from yantra.base.documents import parse_json, parse_own_json, parse_yaml, read_text
 from yantra.base.errors import ConfigError
 
 
@@ -130,6 +130,30 @@ def test_a_json_mistake_is_found(text: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_json(text, "file")
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("parse", [parse_json, parse_own_json])
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (r'{"a": "\ud800"}', "column 8: not JSON: \\ud800"),
+        ('{"a": 1,\n "b": "x\\uDc00y"}', "line 2, column 9: not JSON: \\uDc00"),
+        (r'{"\\\ud83d\ude00\ud83d": 1}', r"column 17: not JSON: \ud83d"),
+        (r'{"a": "\ude00\ud83d"}', r"column 8: not JSON: \ude00"),
+    ],
+)
+def test_half_a_surrogate_pair_is_not_json(parse: Any, text: str, place: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        parse(text, "f.json")
+    assert str(error.value).startswith("f.json, line ")
+    assert f"{place} is half of a surrogate pair" in str(error.value)
+
+
+@pytest.mark.parametrize("parse", [parse_json, parse_own_json])
+def test_a_whole_surrogate_pair_is_a_character(parse: Any) -> None:
+    read = parse(r'{"a": "\ud83d\uDE00", "b": "\\ud800"}', "f.json")
+    tree = read[0] if parse is parse_json else read
+    assert tree == {"a": "\U0001f600", "b": r"\ud800"}
 
 
 def test_a_file_that_cannot_be_read_is_the_users_mistake(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ RESULT_FORMAT = "yantra-result"
 
 _GZIP = b"\x1f\x8b"
 _JSON_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
+# A backslash, a whole pair, or the half that is wrong; the first that fits counts.
+_HALF_A_PAIR = r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)"
 _DEEPEST = 50
 _JSON_WORDS = {"true": True, "false": False, "null": None, "": None, "~": None}
 
@@ -90,6 +92,7 @@ def parse_json(text: str, name: str) -> tuple[Any, list[str]]:
         "parse_constant": constant,
     }
     start = len(text) - len(text.lstrip(" \t\r\n"))
+    _check_escapes(text, name)
     try:
         tree, end = _scanned(text, start, hooks) or _decoded(text, start, hooks, name)
     except RecursionError:
@@ -126,6 +129,19 @@ def _decoded(text: str, start: int, hooks: dict[str, Any], name: str) -> tuple[A
         raise _at(name, error.lineno, error.colno, f"not JSON: {_lower(error.msg)}") from None
 
 
+def _check_escapes(text: str, name: str) -> None:
+    """Refuse half of a surrogate pair: Python reads it, but no file or path can have it."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return
+    import re
+
+    for found in re.finditer(_HALF_A_PAIR, text):
+        if found[1]:
+            line = text.count("\n", 0, found.start()) + 1
+            column = found.start() - text.rfind("\n", 0, found.start())
+            raise _at(name, line, column, f"not JSON: {found[1]} is half of a surrogate pair")
+
+
 def parse_own_json(text: str, name: str) -> dict[str, Any]:
     """Return the object in the text of a JSON file that Yantra wrote; `name` is for errors.
 
@@ -136,6 +152,7 @@ def parse_own_json(text: str, name: str) -> dict[str, Any]:
     def constant(word: str) -> None:
         raise _not_json(name, f"{word} is not a JSON value")
 
+    _check_escapes(text, name)
     try:
         tree = json.loads(text, parse_constant=constant)
     except json.JSONDecodeError as error:
