@@ -73,8 +73,9 @@ $(BIN)/python:
 	@command -v $${CXX:-g++} >/dev/null || { echo "no C++ compiler; on Debian: apt-get install g++"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 
+# Python compiles a module when it is first imported, so pip need not compile all of numpy's before.
 $(VENV)/.installed: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile .
 	@touch $@
 
 $(VENV)/.test-installed: $(BIN)/python $(SOURCES)

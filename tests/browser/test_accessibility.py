@@ -31,6 +31,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     for name, text in made.items():
         (folder / f"{name}.html").write_text(text)
     side_by_side([ran(50.0), ran(100.0), ran(25.0)]).to_report(folder / "compared.html")
+    side_by_side([ran(50.0, record=False), ran(25.0)]).to_report(folder / "lacking.html")
+    (folder / "warned.html").write_text(html(step(), ["a file has changed"]))
     return sorted(folder.glob("*.html"))
 
 

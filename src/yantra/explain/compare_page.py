@@ -129,7 +129,7 @@ def _missing(texts: Iterable[str]) -> Html:
     items = [element("li", text) for text in texts]
     if not items:
         return Html("")
-    return element("div", element("h3", "Missing"), element("ul", *items), class_="warnings")
+    return element("div", element("h2", "Missing"), element("ul", *items), class_="warnings")
 
 
 def _paths(pairs: Sequence[Data]) -> Html:

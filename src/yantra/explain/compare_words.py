@@ -12,6 +12,15 @@ from yantra.explain.parts import PART_TEXTS, block, filled, kind_text, listed
 
 _SHOWN = 8
 _NAMED_FROM = 0.05  # of the change: kinds that a sentence names
+_BOUNDS = {
+    "bubble": "the pipeline bubble",
+    "latency": "latency",
+    "network": "the network",
+    "none": "no cause alone",
+    "uneven": "uneven work",
+    "waiting": "waiting for other ranks",
+}
+"""How a sentence calls what bounds a run; other kinds by their own name."""
 
 
 def words(data: Mapping[str, Any]) -> str:
@@ -62,7 +71,8 @@ def _opening(data: Mapping[str, Any]) -> str:
 
 
 def _bounds(data: Mapping[str, Any]) -> str:
-    kinds = [data[side]["bound_by"]["kind"].replace("_", " ") for side in ("a", "b")]
+    found = [data[side]["bound_by"]["kind"] for side in ("a", "b")]
+    kinds = [_BOUNDS.get(kind, kind.replace("_", " ")) for kind in found]
     if kinds[0] == kinds[1]:
         return f"Both are bound by {kinds[0]}."
     return f"The first is bound by {kinds[0]}, the second by {kinds[1]}."

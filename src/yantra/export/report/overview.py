@@ -151,7 +151,7 @@ def _warnings(texts: Sequence[str]) -> Html:
     if not texts:
         return Html("")
     items = [element("li", text) for text in texts]
-    return element("div", element("h3", "Warnings"), element("ul", *items), class_="warnings")
+    return element("div", element("h2", "Warnings"), element("ul", *items), class_="warnings")
 
 
 def _note(text: str | None) -> Html:
