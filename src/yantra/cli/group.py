@@ -15,9 +15,9 @@ from yantra.cli.command import WithExamples
 
 COMMANDS = {
     "run": "Run a scenario file and show what its ranks did.",
-    "explain": "Say in words why a run takes as long as it does.",
+    "explain": "Explain in words why a run takes as long as it does.",
     "plot": "Draw link load, bandwidth against size, or a Gantt chart of a run.",
-    "compare": "Tell what changed from one result to another, and why.",
+    "compare": "Show what changed from one result to others, and why.",
     "sweep": "Run many scenario files on all cores, one line each.",
     "plan": "Find the best plans of a training job on clusters, and why others lose.",
     "explore": "Study which cluster, of which size and speed, is best for a model.",

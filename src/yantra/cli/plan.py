@@ -52,7 +52,7 @@ def _choices(command: Any) -> Any:
     "--top", type=click.IntRange(1, 50), default=5, show_default=True, help="Plans shown."
 )
 @click.option("--price", help="Of a device, such as 2.50 USD/h, in place of the cluster's.")
-@click.option("--sensitivity", is_flag=True, help="Say also what faster parts would give.")
+@click.option("--sensitivity", is_flag=True, help="Also show what faster parts would give.")
 @click.option("-o", "--output", type=click.Path(), help="Write a page (.html), or .json.")
 @json_option()
 def command(

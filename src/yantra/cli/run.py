@@ -123,7 +123,7 @@ def _form_and_file(text: str) -> tuple[str, str]:
     help="Whether one rank stands for all that do the same; changes no result.",
 )
 @click.option(
-    "--explain-folding", is_flag=True, help="Tell which ranks do the same, and why others do not."
+    "--explain-folding", is_flag=True, help="Show which ranks do the same, and why others do not."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("-o", "--output", type=click.Path(), help="Write the result as JSON; packed for .gz.")
@@ -135,7 +135,7 @@ def _form_and_file(text: str) -> tuple[str, str]:
     multiple=True,
     callback=lambda _context, _option, texts: [_form_and_file(text) for text in texts],
     metavar="FORM=FILE",
-    help="Write the result in any form, by its name or file (./mine.py=out); may be given often.",
+    help="Write the result in any form, by its name or file (./mine.py=out); may be given several times.",
 )
 @click.option("--report", "html", type=click.Path(), help="Write a report as one HTML file.")
 @click.option(
@@ -150,7 +150,7 @@ def _form_and_file(text: str) -> tuple[str, str]:
     "--hot-links",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Tell the N busiest links and whose messages crossed them; runs and records all ranks.",
+    help="Show the N busiest links and whose messages crossed them; runs and records all ranks.",
 )
 @plugin_option
 @memory_option

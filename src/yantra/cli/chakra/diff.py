@@ -32,7 +32,7 @@ from yantra.cli.command import WithExamples
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
 def command(a: str, b: str, ignore: tuple[str, ...], limit: int | None, as_json: bool) -> int:
-    """Tell how trace B differs from trace A.
+    """Show how trace B differs from trace A.
 
     The exit status is 0 if they are equal, 1 if they differ, 2 if one cannot be read.
     """

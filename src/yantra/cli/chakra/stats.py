@@ -29,7 +29,7 @@ from yantra.cli.command import WithExamples
     help="How many operators to list.",
 )
 def command(traces: tuple[str, ...], groups: str | None, as_json: bool, top: int) -> None:
-    """Tell what TRACE... hold: nodes, bytes, FLOPs, time, critical path.
+    """Show what TRACE... hold: nodes, bytes, FLOPs, time, critical path.
 
     TRACE is a file, one per rank of a job, or a pattern such as job.{rank}.et.
     """

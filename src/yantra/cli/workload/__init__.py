@@ -15,7 +15,7 @@ _HELP = {
     "infer": "Make a workload of inference from a model.",
     "convert": "Make a workload from spreadsheets of STG, or text workloads.",
     "models": "List the models that are known by name.",
-    "show": "Tell what a workload holds: totals, communication, memory, schedule.",
+    "show": "Show what a workload holds: totals, communication, memory, schedule.",
     "expand": "Write the plain Chakra traces of a workload, one per rank.",
 }
 

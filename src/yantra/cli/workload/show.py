@@ -20,7 +20,7 @@ from yantra.cli.command import WithExamples
 @click.argument("workload", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def command(workload: str, as_json: bool) -> None:
-    """Tell what WORKLOAD holds: a step's operations, communication, memory and schedule."""
+    """Show what WORKLOAD holds: a step's operations, communication, memory and schedule."""
     from yantra.workloads.describe import as_dict, report
     from yantra.workloads.templates import load
 
