@@ -1,8 +1,8 @@
 """What the fields of records mean, on the pages of Python: from the tables that describe them.
 
 Each field of a plan or a scenario is described once, for files, errors and reference pages
-(`yantra.base.fields`, `MEANINGS` of plans). This extension of griffe, which reads the source for
-mkdocstrings, puts the same line below the field.
+(`yantra.base.fields`, `MEANINGS` of plans, options of `workload infer`). This extension of griffe,
+which reads the source for mkdocstrings, puts the same line below the field.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
+import click
 import griffe
 
 from yantra.base.fields import Field, Section
 from yantra.base.records import Record
+from yantra.cli.workload import infer
 from yantra.scenario.layout import DOCUMENT
+from yantra.scenario.types import Scenario
 from yantra.workloads.plan.fields import MEANINGS
 
 
@@ -33,12 +36,17 @@ class FieldDocs(griffe.Extension):
 @cache
 def meanings() -> Mapping[str, Mapping[str, str]]:
     """Return by the path of a record what its fields mean."""
-    found: dict[str, dict[str, str]] = {"yantra.workloads.plan.plan.Plan": dict(MEANINGS)}
+    found: dict[str, dict[str, str]] = {
+        "yantra.workloads.plan.plan.Plan": dict(MEANINGS),
+        "yantra.workloads.serving.plan.InferencePlan": dict(_helps(infer.command)),
+    }
     for section in _sections(DOCUMENT, set()):
         of_record = found.setdefault(_path(section.record), {})
         for name, field, meaning in section.entries.values():
             if meaning:
                 of_record.setdefault(name, f"{meaning} ({field.expected})")
+    flat = (found.get(f"yantra.scenario.layout.{one}", {}) for one in ("Document", "Cluster"))
+    found[_path(Scenario)] = {name: text for part in flat for name, text in part.items()}
     return found
 
 
@@ -53,6 +61,13 @@ def _sections(field: Any, seen: set[int]) -> Iterator[Section]:
     parts += [part for part in vars(field).values() if isinstance(part, Field)]
     for part in parts:
         yield from _sections(part, seen)
+
+
+def _helps(command: click.Command) -> Iterator[tuple[str, str]]:
+    """Yield what a command says of its options, by the names of the fields that they set."""
+    for option in command.params:
+        if isinstance(option, click.Option) and option.name and option.help:
+            yield option.name, option.help
 
 
 def _path(record: type[Record]) -> str:
