@@ -18,7 +18,7 @@ from yantra.cli.memory_option import option as memory_option
         "yantra compare result.json other.json --json",
         "yantra compare step.yaml other.yaml",
         "yantra compare result.json other.json --report changes.html",
-        "yantra compare h100.json gb200.json b300.json --report clusters.html",
+        "yantra compare result.json other.json step.yaml --report runs.html",
     ],
 )
 @click.argument("a", type=click.Path())

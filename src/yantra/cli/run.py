@@ -135,7 +135,7 @@ def _form_and_file(text: str) -> tuple[str, str]:
     multiple=True,
     callback=lambda _context, _option, texts: [_form_and_file(text) for text in texts],
     metavar="FORM=FILE",
-    help="Write the result in any form, by its name or file (./mine.py=out); may be given several times.",
+    help="Write the result in any form, by its name or file (./mine.py=out); may be given often.",
 )
 @click.option("--report", "html", type=click.Path(), help="Write a report as one HTML file.")
 @click.option(
@@ -206,12 +206,10 @@ def command(
     if not as_json:
         warn(result.run_warnings)
     if html:
-        result.weigh()  # what is written says the same as the report
+        result.to_report(html)  # first: it weighs causes, and what follows says the same
     _write(result, output, csv, parquet, table, exports)
     if trace:
         timeline_options.write(result, trace, trace_ranks, trace_messages)
-    if html:
-        result.to_report(html)
     if as_json:
         sys.stdout.writelines(json_pieces(result, _shown_as_json(result)))
         return 0

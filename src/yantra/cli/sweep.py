@@ -40,7 +40,9 @@ _BOUND_WIDTH = 16
     ],
 )
 @click.argument("scenarios", type=click.Path(), nargs=-1, required=True)
-@click.option("--threads", type=click.IntRange(min=1), help="How many run at a time; one per core by default.")
+@click.option(
+    "--threads", type=click.IntRange(min=1), help="How many run at a time; by default one per core."
+)
 @click.option(
     "--fold",
     type=click.Choice(["auto", "off", "require"]),
