@@ -24,7 +24,7 @@ from yantra.compile.launches import launches_of
 from yantra.compile.limits import check_limits, check_sizes
 from yantra.compile.memory import set_memory, tell_accesses
 from yantra.compile.network import add_dimensions, needs_fabric, set_network
-from yantra.compile.plans import Planner
+from yantra.compile.plans import Chosen, Planner
 from yantra.compile.removal import NOTHING, Without, checked, reduction_rate, shared_rate
 from yantra.compile.schedule import StartOrder, collective_order
 from yantra.compile.slowdown import slowdown_of
@@ -73,7 +73,7 @@ class Model:
     machine do not say. `failures` are what fails, those by a rate drawn until `drawn_ns`, or as
     long as was chosen where that is None, `changed_at_ns` when links change by the file that states
     it. `background` are the flows of nobody's job, None where there are none. `has_switches` says
-    whether switches of the fabric take part in a collective.
+    whether switches of the fabric take part in a collective, `chosen` what runs each kind.
     """
 
     def __init__(
@@ -97,6 +97,7 @@ class Model:
         self.arrivals = arrivals or {}
         self.kernels = kernels
         self.rests_on = rests_on
+        self.chosen: tuple[Chosen, ...] = ()
         self.failures = NO_FAILURES
         self.changed_at_ns: tuple[float, ...] = ()
         self.background: Flows | None = None
@@ -280,7 +281,7 @@ def _compile(
     timed = kernels.timed
     model = Model(scenario, quirks, graphs, native, work, without, arriving, timed, rests_on)
     model.failures, model.drawn_ns, model.background = failures, drawn_ns, background
-    model.has_switches = planner.has_switches
+    model.has_switches, model.chosen = planner.has_switches, tuple(planner.chosen)
     model.changed_at_ns = () if on_fabric is None else on_fabric.changed_at_ns
     model.graph = None if on_fabric is None else on_fabric.graph
     return model

@@ -75,12 +75,26 @@ class _Place(NamedTuple):
     dimension: int
 
 
+class Chosen(NamedTuple):
+    """What runs a kind of collective in groups that lie alike: from so many bytes on, these names.
+
+    The rest is as in `yantra.collectives.selection.selection.Group`.
+    """
+
+    kind: str
+    ranks: int
+    whole: frozenset[int] | None
+    lowest: int | None
+    local: int
+    by_size: tuple[tuple[int, tuple[Named, ...] | Custom | Timed], ...]
+
+
 class Planner:
     """Adds programs, plans and custom collectives to a model.
 
     After `plan`: `offered` are the kinds that have a plan, `by_traces` those of them that traces
-    give over all ranks, `covered[kind]` the dimensions the all-rank plan covers,
-    `rests_on` says what measured times rest on, `has_switches` whether switches take part,
+    give over all ranks, `covered[kind]` the dimensions the all-rank plan covers, `chosen` what runs
+    each kind, `rests_on` what measured times rest on, `has_switches` whether switches take part,
     `impossible[kind, dimension, is_last]` why an algorithm cannot run there as the last dimension
     visited or before it, and `custom_by_node` the custom collectives of single nodes.
     """
@@ -111,6 +125,7 @@ class Planner:
         self.impossible: dict[tuple[_core.CollectiveKind, int, bool], str] = {}
         self.custom_by_node: dict[int, _core.CustomId] = {}
         self.rests_on: dict[str, None] = {}
+        self.chosen: list[Chosen] = []
         self._programs: dict[
             tuple[Named, Kind, int, RingKind], tuple[_core.ProgramId, ...] | str
         ] = {}
@@ -125,6 +140,12 @@ class Planner:
         for layout in self.communicators.layouts:
             for kind in sorted(used.get(layout.id, ()), key=KINDS.index):
                 by_size = self._by_size(layout, kind)
+                where = (layout.size, layout.whole, layout.lowest, layout.local)
+                runs = tuple(
+                    (size, one if isinstance(one, Custom | Timed) else self._runs(layout, one))
+                    for size, one in by_size
+                )
+                self.chosen.append(Chosen(kind.value, *where, runs))
                 if layout.is_world and all(isinstance(chosen, Custom) for _, chosen in by_size):
                     self.by_traces.add(native_kind(kind))
                 for from_bytes, chosen in by_size:
@@ -190,8 +211,7 @@ class Planner:
         if layout.size == 1:
             return self._add_plan([], layout)
         if Quirk.GROUP_RING in self.quirks:
-            keeps = len(chosen) == 1 or chosen[0] == _ROOTED
-            level = self._flat_level(kind, chosen if keeps else ("ring",), layout, 0)
+            level = self._flat_level(kind, self._runs(layout, chosen), layout, 0)
             return self._add_plan([level], layout, over_members=True)
         if layout.whole is not None and len(chosen) == len(self.scenario.topology.dimensions):
             key = (kind, chosen, layout.whole)
@@ -199,8 +219,20 @@ class Planner:
                 levels = self._grid_levels(kind, chosen, layout, layout.whole)
                 self._whole[key] = self._add_plan(levels, layout)
             return self._whole[key]
-        level = self._flat_level(kind, chosen, layout, layout.lowest or 0)
+        level = self._flat_level(kind, self._runs(layout, chosen), layout, layout.lowest or 0)
         return self._add_plan([level], layout, over_members=True)
+
+    def _runs(self, layout: Layout, names: tuple[Named, ...]) -> tuple[Named, ...]:
+        """Return the algorithms that run in groups of a layout, one for each of their levels."""
+        is_one = len(set(names)) == 1
+        if layout.spans_all:
+            return names
+        if Quirk.GROUP_RING in self.quirks:
+            keeps = len(names) == 1 or (is_one and names[0] == _ROOTED)
+            return names[:1] if keeps else ("ring",)
+        if layout.whole is not None and len(names) == len(self.scenario.topology.dimensions):
+            return tuple(names[dimension] for dimension in sorted(layout.whole))
+        return names[:1] if is_one else ("ring",)
 
     def _timed_plan(self, layout: Layout, kind: Kind, chosen: Timed) -> _core.PlanId:
         """Plan a collective of which the time is known: one phase of one chunk, no messages."""
@@ -340,10 +372,9 @@ class Planner:
     ) -> _core.Level:
         """A group that does not span whole dimensions: one ring of its members.
 
-        It runs the algorithm that all dimensions name, or `ring` where they differ.
+        It runs the first of `names`.
         """
-        name = names[0] if len(set(names)) == 1 else "ring"
-        chosen = self._implementation(name, kind, 0)
+        chosen = self._implementation(names[0], kind, 0)
         size = layout.size
         made = self._level_programs(kind, chosen, size, "group", layout.key)
         if kind in made.missing:

@@ -12,6 +12,7 @@ from yantra.base.documents import Path
 from yantra.base.errors import ConfigError
 from yantra.compile import compile
 from yantra.explain.advice import advice
+from yantra.explain.collectives import told
 from yantra.explain.explanation import Explanation, explained
 from yantra.explain.what_if import BoundsProgress, what_if
 from yantra.export.json import head_of
@@ -92,6 +93,7 @@ def _of_result(
     if not runs:
         return explained(form, notes=_missing(form))
     explanation = explained(form, what_if(result, progress=progress))
+    explanation.data["collectives"] = told(result)
     if advise:
         explanation.data["advice"] = advice(result).as_dict()
     return explanation

@@ -63,6 +63,7 @@ def explained(form: Form, bounds: WhatIf | None = None, notes: tuple[str, ...] =
             "phases": phases(path) if path else [],
             "what_if": _bounds(bounds) if bounds else None,
             "next": _next(bounds) if bounds else None,
+            "collectives": None,
             "notes": list(notes),
         }
     )

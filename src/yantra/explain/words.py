@@ -33,9 +33,11 @@ _STRAGGLES_FROM = 1.1
 def words(data: Mapping[str, Any]) -> str:
     """Return the text of an explanation (`Explanation.data`)."""
     paragraphs = [_opening(data), _path_sentence(data), _ranks_sentence(data), _bounds_words(data)]
+    paragraphs.append(_collectives_words(data))
     blocks = [filled(text) for text in (ran_text(data), *paragraphs) if text]
     grids = [_kinds(data), _phases(data), _names(data), _bounds_grid(data)]
     blocks += [block(title, grid) for title, grid in grids if grid.rows]
+    blocks += _collectives(data)
     if "advice" in data:
         blocks.append(in_words(data["advice"]))
     not_run = [row for row in data["what_if"] or [] if row["problem"]]
@@ -127,6 +129,27 @@ def _straggler(ranks: Mapping[str, Any]) -> Iterable[str]:
         f"Rank {longest['rank']} computes longest, {format_time(longest['ns'])}; the median rank "
         f"computes {format_time(median)}."
     )
+
+
+def _collectives_words(data: Mapping[str, Any]) -> str:
+    """Say what the best possible collectives would gain."""
+    best = (data.get("collectives") or {}).get("at_best")
+    if not best:
+        return ""
+    told = "With every collective as fast as the cuts of its network allow"
+    if best["gain"] < _GAINS_FROM:
+        return f"{told} it would not be {100 * _GAINS_FROM:g} % shorter."
+    return f"{told} it would be {100 * best['gain']:.1f} % shorter."
+
+
+def _collectives(data: Mapping[str, Any]) -> list[str]:
+    """Return what ran each kind of collective, a line for each size from which it is another."""
+    rows = (data.get("collectives") or {}).get("ran") or []
+    lines = []
+    for row in rows:
+        name = f"{row['kind']} of {row['ranks']} ranks: "
+        lines.append(filled(name + ", ".join(row["by"])))
+    return ["\n".join(["What ran the collectives", *lines])] if lines else []
 
 
 def _bounds_words(data: Mapping[str, Any]) -> str:

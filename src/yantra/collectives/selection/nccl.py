@@ -124,7 +124,8 @@ class Nccl(Selection):
         if kind not in KINDS or group.ranks < 2:
             return []
         table = tuner_table(self._system(group), kind)
-        return [Choice(0, Timed(_points(table), self._basis(table)))]
+        points, runs = _points(table)
+        return [Choice(0, Timed(points, self._basis(table), runs=runs))]
 
     def _system(self, group: Group) -> System:
         given: Options = self.given
@@ -206,12 +207,16 @@ def _has_ll128(one: Printed, gpu: Gpu) -> bool:
     return one.ll128 or (gpu in ("hopper", "blackwell") and one.way in ("PXN", "P2C"))
 
 
-def _points(table: Table) -> tuple[tuple[int, float], ...]:
-    """Return (bytes as traces state them, ns) where the time is not a straight line."""
+def _points(table: Table) -> tuple[tuple[tuple[int, float], ...], tuple[tuple[int, str], ...]]:
+    """Return (bytes as traces state them, ns) where the time is no straight line, and what runs."""
     counted = table.system.ranks if table.kind == _GATHERED else 1
     ends = (end // counted for end in segments(table, _MOST_BYTES))
     stated = sorted({size for end in ends for size in (end, end + 1)})
-    return tuple((size, chosen(table, size * counted).time_us * 1000.0) for size in stated)
+    found = [chosen(table, size * counted) for size in stated]
+    names = [f"{one.algorithm} {one.protocol}" for one in found]
+    starts = [at for at in range(len(names)) if at == 0 or names[at] != names[at - 1]]
+    points = zip(stated, (one.time_us * 1000.0 for one in found), strict=True)
+    return tuple(points), tuple((stated[at] if at else 0, names[at]) for at in starts)
 
 
 PLUGIN = Nccl

@@ -1,0 +1,193 @@
+"""Which algorithm and protocol ran each collective, and what the best possible would gain.
+
+The best possible is a run in which every collective takes its cut bound (yantra.collectives.
+synthesis.bound; Zhao et al., "ForestColl", arXiv 2402.06787): the bytes that have to cross some cut
+of the network, over what crosses it at once. It has no latency, and collectives at the same time do
+not share links, so no algorithm gains more. A collective that is measured to take less, as with
+switches that add, keeps its time. Groups that are no product of whole dimensions and lie in more
+than one have no bound here, nor have groups of more than `MOST_RANKS`; they run as they did.
+
+Trade-off: what runs is told by kind and size of group, and not of each node; the table of
+collectives has those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from yantra.base.errors import YantraError
+from yantra.base.units import exact, format_size
+from yantra.collectives.algorithms import algorithms
+from yantra.collectives.schedule import Kind
+from yantra.collectives.selection import checked_choices, is_timed, selection_of
+from yantra.collectives.selection.selection import Choice, Group, Selection, Timed
+from yantra.compile import Model, compile
+from yantra.compile.plans import Chosen
+from yantra.fabric.graphs.cut_bounds import bounded_fabric, least_ns_per_byte
+from yantra.fabric.graphs.describe import shown
+from yantra.fabric.graphs.graph import Graph
+from yantra.fabric.topologies import topologies
+from yantra.result import Result
+from yantra.run.simulate import run
+from yantra.scenario import Scenario
+from yantra.scenario.types import Custom
+
+MOST_RANKS = 256
+"""Of a group that is bounded; so many take seconds."""
+
+_BOUNDED = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
+_LARGEST = 1 << 43
+_IN_ONE = ("switch", "fully_connected")  # of which some members are one of fewer ranks
+
+
+def told(result: Result) -> dict[str, Any]:
+    """Return what ran each kind of collective, and the run with all at their bounds."""
+    model = result.model
+    ran = [_ran(one) for one in model.chosen if one.ranks > 1]
+    best = at_best(result) if ran else None
+    return {"ran": [one for at, one in enumerate(ran) if one not in ran[:at]], "at_best": best}
+
+
+def at_best(result: Result) -> dict[str, Any] | None:
+    """Return the run with collectives at their bounds; None where no bound is known or may be."""
+    scenario = result.model.scenario
+    bounds = Bounds(scenario, result.model)
+    if scenario.semantics != "yantra" or not bounds.some(result.model.chosen):
+        return None
+    chosen = scenario.collectives.replace(selection=bounds.selection())
+    try:
+        found = run(compile(scenario.replace(collectives=chosen))).makespan_ns
+    except YantraError:
+        return None
+    made = result.makespan_ns
+    return {"makespan_ns": found, "gain": (made - found) / made if made else 0.0}
+
+
+def _ran(one: Chosen) -> dict[str, Any]:
+    return {"kind": one.kind, "ranks": one.ranks, "by": _texts(one.by_size)}
+
+
+def _texts(by_size: Sequence[tuple[int, Any]]) -> list[str]:
+    """Return what runs, and from which size on where that changes."""
+    pieces: list[tuple[int, str]] = []
+    for size, chosen in by_size:
+        pieces += _named(size, chosen)
+    several = [next(same) for _, same in groupby(pieces, key=lambda piece: piece[1])]
+    if len(several) == 1:
+        return [several[0][1]]
+    return [f"{text} from {format_size(size)}" if size else text for size, text in several]
+
+
+def _named(size: int, chosen: Any) -> list[tuple[int, str]]:
+    if isinstance(chosen, Custom):
+        return [(size, f"traces {chosen.prefix}")]
+    if not is_timed(chosen):
+        names = [algorithms.shown(name) for name in chosen]
+        return [(size, " x ".join(names if len(set(names)) > 1 else names[:1]))]
+    if not chosen.runs:
+        return [(size, chosen.basis)]
+    return [(max(size, start), name) for start, name in chosen.runs]
+
+
+class Bounds:
+    """The bounds of a scenario's groups, and the selection that takes them."""
+
+    def __init__(self, scenario: Scenario, model: Model) -> None:
+        self._scenario = scenario
+        self._graph = model.graph
+        self._found: dict[
+            tuple[str, int, tuple[int, ...] | None, int | None, int], float | None
+        ] = {}
+
+    def some(self, chosen: Sequence[Chosen]) -> bool:
+        """Return whether any kind that runs has a bound."""
+        return any(
+            self.ns_per_byte(one.kind, one.ranks, one.whole, one.lowest, one.local) is not None
+            for one in chosen
+        )
+
+    def ns_per_byte(
+        self,
+        kind: str,
+        ranks: int,
+        whole: Sequence[int] | frozenset[int] | None,
+        lowest: int | None,
+        local: int,
+    ) -> float | None:
+        """Return the bound per byte that a trace states; None where none is known."""
+        dimensions = None if whole is None else tuple(sorted(whole))
+        key = (kind, ranks, dimensions, lowest, local)
+        if key not in self._found:
+            self._found[key] = self._bound(*key)
+        return self._found[key]
+
+    def _bound(
+        self, kind: str, ranks: int, whole: tuple[int, ...] | None, lowest: int | None, local: int
+    ) -> float | None:
+        if kind not in _BOUNDED or not 1 < ranks <= MOST_RANKS:
+            return None
+        graph = self._of_group(ranks, whole, lowest, local)
+        if graph is None:
+            return None
+        try:
+            least = least_ns_per_byte(Kind(kind), bounded_fabric(graph, "cluster"))
+        except YantraError:
+            return None
+        return float(least) * (ranks if kind == "all_gather" else 1)
+
+    def _of_group(
+        self, ranks: int, whole: tuple[int, ...] | None, lowest: int | None, local: int
+    ) -> Graph | None:
+        """Return the network of a group alone."""
+        dimensions = self._scenario.topology.dimensions
+        if ranks == self._scenario.topology.ranks:
+            whole = tuple(range(len(dimensions)))
+            if self._graph is not None:
+                return self._graph if self._graph.ranks == ranks else None
+        if self._graph is not None:
+            return None
+        sizes = {at: dimensions[at].size for at in whole or ()}
+        if whole is None and lowest == 0 and local == ranks:
+            if topologies.shown(dimensions[0].kind) not in _IN_ONE:
+                return None
+            sizes = {0: ranks}
+        if not sizes:
+            return None
+        parts = [f"{topologies.shown(dimensions[at].kind)}({size})" for at, size in sizes.items()]
+        options = {
+            "dimensions": "_".join(parts),
+            "bandwidth": [exact(dimensions[at].bytes_per_ns * 1e9, "B/s") for at in sizes],
+            "latency": [exact(dimensions[at].latency_ns, "ns") for at in sizes],
+        }
+        try:
+            return shown("product", options).graph
+        except YantraError:
+            return None
+
+    def selection(self) -> type[Selection]:
+        """Return a selection that takes a bound for every collective that has one."""
+        given = self._scenario.collectives.selection
+        usual = None if given is None else selection_of(given)
+        bounds = self
+
+        class AtBound(Selection):
+            def choices(self, kind: str, group: Group) -> Sequence[Choice]:
+                found = {} if usual is None else checked_choices(usual, kind, group)
+                least = bounds.ns_per_byte(
+                    kind, group.ranks, group.whole, group.lowest, group.local
+                )
+                if least is None:
+                    return [Choice(size, one) for size, one in found.items()]
+                timed = found.get(0)
+                if timed is None or not is_timed(timed):
+                    points: tuple[tuple[int, float], ...] = (
+                        (1, least),
+                        (_LARGEST, least * _LARGEST),
+                    )
+                else:
+                    points = tuple((at, min(ns, at * least)) for at, ns in timed.points if at)
+                return [Choice(0, Timed(points, "the cuts of the network"))]
+
+        return AtBound
