@@ -17,6 +17,7 @@ from yantra.collectives.schedule import Kind, Move, Schedule, Symmetry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Literal
 
 
@@ -40,6 +41,31 @@ def lower(schedule: Schedule) -> GraphProgram:
     ops = tuple(_mark_back(writer.ops) for writer in writers)
     hosts = _hosts(schedule)
     return GraphProgram(schedule.n, ops, symmetry, num, den, True, schedule.switches, hosts)
+
+
+def lower_counts(counts: Sequence[Sequence[int]], whole: int) -> GraphProgram:
+    """Return the all-to-all in which s sends d the share counts[s][d] / whole, all at once.
+
+    What a position sends is handed over together, what it gets message by message.
+    """
+    ops = tuple(_exchange(counts, position, whole) for position in range(len(counts)))
+    return GraphProgram(len(counts), ops, "none", 1, 1, True)
+
+
+def _exchange(counts: Sequence[Sequence[int]], position: int, whole: int) -> tuple[Op, ...]:
+    others = [(position + away) % len(counts) for away in range(1, len(counts))]
+    sent = [(to, counts[position][to]) for to in others if counts[position][to]]
+    got = [(by, counts[by][position]) for by in reversed(others) if counts[by][position]]
+    ops = [Op("local", 0, sum(count for _, count in sent), whole, 0, 1, ())] if sent else []
+    first = (0,) if sent else ()
+    ops += [Op("send", to, count, whole, 0, 1, first) for to, count in sent]
+    arrivals = range(len(ops), len(ops) + len(got))
+    ops += [Op("recv", by, count, whole, 0, 1, first) for by, count in got]
+    ops += [
+        Op("local", 0, count, whole, 0, 1, (at,), "nz")
+        for at, (_, count) in zip(arrivals, got, strict=True)
+    ]
+    return tuple(ops)
 
 
 def _hosts(schedule: Schedule) -> tuple[int, ...]:

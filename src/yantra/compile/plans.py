@@ -32,6 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
+    from yantra.collectives.counts import Counts
     from yantra.compile.fabric import OnFabric
 
 KINDS = tuple(Kind)
@@ -129,6 +130,7 @@ class Planner:
         self._programs: dict[
             tuple[Named, Kind, int, RingKind], tuple[_core.ProgramId, ...] | str
         ] = {}
+        self._counted: dict[tuple[int, Counts], _core.ProgramId] = {}
         self._custom: dict[tuple[str, Hashable], _core.CustomId] = {}
         self._whole: dict[tuple[Kind, tuple[Named, ...], frozenset[int]], _core.PlanId] = {}
         chosen = scenario.collectives.selection
@@ -141,10 +143,7 @@ class Planner:
             for kind in sorted(used.get(layout.id, ()), key=KINDS.index):
                 by_size = self._by_size(layout, kind)
                 where = (layout.size, layout.whole, layout.lowest, layout.local)
-                runs = tuple(
-                    (size, one if isinstance(one, Custom | Timed) else self._runs(layout, one))
-                    for size, one in by_size
-                )
+                runs = tuple((size, self._runs(layout, kind, one)) for size, one in by_size)
                 self.chosen.append(Chosen(kind.value, *where, runs))
                 if layout.is_world and all(isinstance(chosen, Custom) for _, chosen in by_size):
                     self.by_traces.add(native_kind(kind))
@@ -202,6 +201,9 @@ class Planner:
     def _plan(
         self, layout: Layout, kind: Kind, chosen: tuple[Named, ...] | Custom | Timed
     ) -> _core.PlanId:
+        counts = self._counts(layout, kind, chosen)
+        if counts is not None:
+            return self._counted_plan(layout, kind, counts)
         if isinstance(chosen, Timed):
             return self._timed_plan(layout, kind, chosen)
         if isinstance(chosen, Custom):
@@ -211,7 +213,7 @@ class Planner:
         if layout.size == 1:
             return self._add_plan([], layout)
         if Quirk.GROUP_RING in self.quirks:
-            level = self._flat_level(kind, self._runs(layout, chosen), layout, 0)
+            level = self._flat_level(kind, self._names(layout, chosen), layout, 0)
             return self._add_plan([level], layout, over_members=True)
         if layout.whole is not None and len(chosen) == len(self.scenario.topology.dimensions):
             key = (kind, chosen, layout.whole)
@@ -219,10 +221,20 @@ class Planner:
                 levels = self._grid_levels(kind, chosen, layout, layout.whole)
                 self._whole[key] = self._add_plan(levels, layout)
             return self._whole[key]
-        level = self._flat_level(kind, self._runs(layout, chosen), layout, layout.lowest or 0)
+        level = self._flat_level(kind, self._names(layout, chosen), layout, layout.lowest or 0)
         return self._add_plan([level], layout, over_members=True)
 
-    def _runs(self, layout: Layout, names: tuple[Named, ...]) -> tuple[Named, ...]:
+    def _runs(
+        self, layout: Layout, kind: Kind, chosen: tuple[Named, ...] | Custom | Timed
+    ) -> tuple[Named, ...] | Custom | Timed:
+        """Return what a choice comes to in groups of a layout."""
+        if isinstance(chosen, Custom | Timed):
+            return chosen
+        if self._counts(layout, kind, chosen) is not None:
+            return ("counts",)
+        return self._names(layout, chosen)
+
+    def _names(self, layout: Layout, names: tuple[Named, ...]) -> tuple[Named, ...]:
         """Return the algorithms that run in groups of a layout, one for each of their levels."""
         is_one = len(set(names)) == 1
         if layout.spans_all:
@@ -254,6 +266,57 @@ class Planner:
             masked=False,
             shared_load=False,
             whole=True,
+        )
+
+    def _counts(
+        self, layout: Layout, kind: Kind, chosen: tuple[Named, ...] | Custom | Timed
+    ) -> Counts | None:
+        """Return what pairs of a group exchange in an all-to-all, None where it is all the same."""
+        given = self.scenario.collectives.counts
+        if given is None or kind is not Kind.ALL_TO_ALL or layout.size == 1:
+            return None
+        from yantra.collectives import counts
+
+        members = layout.size
+        if given.file:
+            found = counts.load(given.file)
+            if len(found) != members:
+                return None
+        elif given.ranks not in (0, members):
+            return None
+        else:
+            where = "collectives.counts.experts"
+            if given.experts % members or members > counts.MOST:
+                problem = f"{given.experts} experts cannot be split over a group of {members} ranks"
+                raise ConfigError(where, f"{problem}; ranks says which groups are routed")
+            exponent = counts.exponent_of(given.routing, "collectives.counts.routing")
+            found = counts.of_routing(exponent, given.experts, members)
+        if not isinstance(chosen, tuple) or isinstance(chosen, Timed):
+            problem = "not where the time or the traces of an all-to-all are given"
+            raise ConfigError("collectives.counts", problem)
+        return found
+
+    def _counted_plan(self, layout: Layout, kind: Kind, counts: Counts) -> _core.PlanId:
+        """Plan an all-to-all of unequal counts over the members of a group."""
+        from yantra.collectives.counts import program_of
+
+        native = native_kind(kind)
+        if layout.is_world:
+            dimensions = range(len(self.scenario.topology.dimensions))
+            self.covered.setdefault(native, set()).update(dimensions)
+        key = (layout.size, counts)
+        if key not in self._counted:
+            self._counted[key] = add_program(self.builder, program_of(counts))
+        program = self._counted[key]
+        place = _Place(layout.size, 1, 1, layout.lowest or 0)
+        made = _LevelPrograms({native: program}, {native: program}, None, {})
+        return self.builder.add_plan(
+            levels=[_level(place, False, made)],
+            over_members=True,
+            communicator_size=layout.size,
+            custom=None,
+            masked=False,
+            shared_load=False,
         )
 
     def _ticks_of(self, ns: float, timed: Timed) -> int:

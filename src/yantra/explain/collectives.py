@@ -126,7 +126,8 @@ class Bounds:
     def _bound(
         self, kind: str, ranks: int, whole: tuple[int, ...] | None, lowest: int | None, local: int
     ) -> float | None:
-        if kind not in _BOUNDED or not 1 < ranks <= MOST_RANKS:
+        unequal = kind == "all_to_all" and self._scenario.collectives.counts is not None
+        if kind not in _BOUNDED or unequal or not 1 < ranks <= MOST_RANKS:
             return None
         graph = self._of_group(ranks, whole, lowest, local)
         if graph is None:

@@ -39,6 +39,7 @@ def check(scenario: Scenario) -> None:
     _devices(scenario)
     _shared_bandwidth(scenario)
     _interference(scenario)
+    _counts(scenario)
     _memory(scenario.memory, scenario.topology.ranks, scenario.semantics)
     _collectives(scenario.collectives, len(scenario.topology.dimensions), scenario.semantics)
     _resources(scenario.resources)
@@ -143,6 +144,23 @@ def _device(device: Device, semantics: str, where: str) -> None:
         for key in ("peak", "memory_bandwidth"):
             if key in model.needs:
                 _not_zero(DEVICE, device, where, key)
+
+
+def _counts(scenario: Scenario) -> None:
+    given = scenario.collectives.counts
+    if given is None:
+        return
+    from yantra.collectives.counts import exponent_of
+
+    where = "collectives.counts"
+    if scenario.semantics != "yantra":
+        raise ConfigError(where, f"only with semantics yantra; got {scenario.semantics}")
+    if bool(given.file) == bool(given.routing):
+        raise ConfigError(where, "expected a file or a routing, and not both")
+    if given.routing:
+        exponent_of(given.routing, f"{where}.routing")
+        if not given.experts:
+            raise ConfigError(f"{where}.experts", "missing; expected how many experts there are")
 
 
 def _interference(scenario: Scenario) -> None:

@@ -30,6 +30,7 @@ from yantra.base.fields import (
     Text,
     Whole,
 )
+from yantra.base.fields.named_file import NamedFile
 from yantra.base.records import Record
 from yantra.collectives.selection import FIELD as SELECTION
 from yantra.scenario import types
@@ -354,6 +355,19 @@ _SHARED_BUS = Section(
         ),
     },
 )
+_COUNTS = Section(
+    types.Counts,
+    {
+        "file": (
+            "file",
+            NamedFile("yantra.collectives.counts", "the path of a .csv file of counts"),
+            "a line for each member, with what it sends to each",
+        ),
+        "routing": ("routing", Text(), "zipf:<alpha>, in place of a file"),
+        "experts": ("experts", Whole(at_least=0), "that tokens are routed to"),
+        "ranks": ("ranks", Whole(at_least=0), "of the groups that are routed; 0: any"),
+    },
+)
 _INTERFERENCE = Section(
     types.Interference,
     {
@@ -408,6 +422,7 @@ COLLECTIVES = Section(
         "shared_bus": ("shared_bus", _SHARED_BUS, "LogGP bus in place of the endpoint delay"),
         "rendezvous": ("rendezvous", Flag(), "announce every message before it is sent"),
         "selection": ("selection", SELECTION, "which algorithm runs what, by size and group"),
+        "counts": ("counts", _COUNTS, "what pairs of an all-to-all exchange, where unequal"),
         "interference": (
             "interference",
             _INTERFERENCE,

@@ -190,6 +190,9 @@ def _plugins(scenario: Scenario) -> Iterator[str | None]:
     if scenario.fabric is not None:
         yield from FabricField().files(scenario.fabric)
         yield scenario.link_changes
+    counts = scenario.collectives.counts
+    if counts is not None and counts.file:
+        yield counts.file
     yield from BackgroundField().files(scenario.background)
     yield schedulers.file_of(kind_of(scenario.scheduler))
     yield memory.models.file_of(kind_of(scenario.memory.kind))

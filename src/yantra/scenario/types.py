@@ -129,6 +129,18 @@ class SharedBus(Record):
     big_g_ns_per_byte: Amount[float]
 
 
+class Counts(Record):
+    """What pairs of an all-to-all exchange, where it is unequal: a file, or a routing to experts.
+
+    `ranks` are those of the groups that it is of, 0 for any; a file tells them itself.
+    """
+
+    file: str = ""
+    routing: str = ""
+    experts: int = 0
+    ranks: int = 0
+
+
 class Interference(Record):
     """What collectives take of a device while a rank is in one, for as long as it is.
 
@@ -185,6 +197,7 @@ class Collectives(Record):
     rendezvous: bool = False
     selection: PluginChoice | None = None
     interference: Interference | None = None
+    counts: Counts | None = None
 
     def by_type(self) -> dict[str, Algorithms]:
         """Return the algorithms of the four collectives by their name."""
