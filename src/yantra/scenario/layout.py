@@ -364,7 +364,7 @@ _COUNTS = Section(
             "a line for each member, with what it sends to each",
         ),
         "routing": ("routing", Text(), "zipf:<alpha>, in place of a file"),
-        "experts": ("experts", Whole(at_least=0), "that tokens are routed to"),
+        "experts": ("experts", Whole(at_least=0, at_most=1 << 20), "that tokens are routed to"),
         "ranks": ("ranks", Whole(at_least=0), "of the groups that are routed; 0: any"),
     },
 )

@@ -68,7 +68,7 @@ class DeepEP(Selection):
             "gpu": ("gpu", Text(), "whose kernels were measured: h100_sxm, h200_sxm, b200_sxm, "
                     "gb200, gb300"),
             "hidden": ("hidden", Whole(at_least=1), "elements of a token"),
-            "top_k": ("top_k", Whole(at_least=1), "experts of a token"),
+            "top_k": ("top_k", Whole(at_least=1, at_most=1024), "experts of a token"),
             "experts": ("experts", Whole(at_least=1), "experts of all ranks together"),
             "kernels": ("kernels", Name(Kernels), "normal, elastic (the second version), or of "
                         "low latency, which send a token to each of its experts"),
