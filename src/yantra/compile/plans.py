@@ -246,14 +246,18 @@ class Planner:
             return tuple(names[dimension] for dimension in sorted(layout.whole))
         return names[:1] if is_one else ("ring",)
 
+    def _cover_all(self, layout: Layout, kind: Kind) -> None:
+        """Note that a plan over all ranks covers every dimension."""
+        if layout.is_world:
+            dimensions = range(len(self.scenario.topology.dimensions))
+            self.covered.setdefault(native_kind(kind), set()).update(dimensions)
+
     def _timed_plan(self, layout: Layout, kind: Kind, chosen: Timed) -> _core.PlanId:
         """Plan a collective of which the time is known: one phase of one chunk, no messages."""
         if layout.size == 1:
             return self._add_plan([], layout)
         self.rests_on[chosen.basis] = None
-        if layout.is_world:
-            dimensions = range(len(self.scenario.topology.dimensions))
-            self.covered.setdefault(native_kind(kind), set()).update(dimensions)
+        self._cover_all(layout, kind)
         points = [(size, self._ticks_of(ns, chosen)) for size, ns in chosen.points]
         program = self.builder.add_timed(points)
         place = _Place(layout.size, 1, 1, layout.lowest or 0)
@@ -301,9 +305,7 @@ class Planner:
         from yantra.collectives.counts import program_of
 
         native = native_kind(kind)
-        if layout.is_world:
-            dimensions = range(len(self.scenario.topology.dimensions))
-            self.covered.setdefault(native, set()).update(dimensions)
+        self._cover_all(layout, kind)
         key = (layout.size, counts)
         if key not in self._counted:
             self._counted[key] = add_program(self.builder, program_of(counts))
