@@ -25,13 +25,15 @@ class CollectiveAlgorithm(ABC):
     `kinds` are the collectives it performs. `window` bounds the messages a position has under way;
     only algorithms with `windowed` take one, and None leaves it to them. Where the number counts
     something else, `number_is` says what, and `without_number` what it is if it is not given.
-    `in_astra_sim` says that it has faithful programs.
+    `in_astra_sim` says that it has faithful programs,
+    `in_network` that it runs over the switches of a fabric.
     """
 
     kinds: ClassVar[frozenset[Kind]]
     windowed: ClassVar[bool] = False
     number_is: ClassVar[str] = "messages"
     without_number: ClassVar[str] = "no limit"
+    in_network: ClassVar[bool] = False
     in_astra_sim: ClassVar[bool] = False
 
     def __init__(self, window: int | None = None) -> None:

@@ -32,7 +32,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
+    from yantra.collectives.algorithm import CollectiveAlgorithm
     from yantra.collectives.counts import Counts
+    from yantra.collectives.switch_tree import Tree
     from yantra.compile.fabric import OnFabric
 
 KINDS = tuple(Kind)
@@ -113,6 +115,7 @@ class Planner:
         self.builder = builder
         self.on_fabric = on_fabric
         self.has_switches = False
+        self._switch_trees: tuple[Tree, ...] | None = None
         self.without = without
         self._slower = slowdown_of(scenario).communication
         self._ticks_per_ns = ticks_per_ns
@@ -502,6 +505,11 @@ class Planner:
         faithful = self.faithful and kind.value in COLLECTIVE_TYPES
         if _is_own(name) and not algorithm.in_astra_sim:
             faithful = False  # there is nothing it could be faithful to
+        if algorithm.in_network:
+            on_trees = self._on_trees(algorithm, n)
+            if isinstance(on_trees, str):
+                return on_trees
+            algorithm = on_trees
         reason = algorithm.supports(kind, n, faithful=faithful)
         if reason is not None:
             return reason
@@ -514,6 +522,21 @@ class Planner:
             return lack
         numbers = self._numbers_of(named, f"collectives.{kind.value}")
         return tuple(add_program(self.builder, program, numbers) for program in made)
+
+    def _on_trees(self, algorithm: CollectiveAlgorithm, n: int) -> CollectiveAlgorithm | str:
+        """Return an algorithm over the trees of switches of the fabric, or why there are none."""
+        from yantra.collectives.in_network import InNetwork
+        from yantra.fabric.graphs.switch_trees import trees_of
+
+        lack = self._lack_of_switches(n)
+        if lack is not None:
+            return lack
+        assert isinstance(algorithm, InNetwork) and self.on_fabric is not None
+        if self._switch_trees is None:
+            self._switch_trees = trees_of(self.on_fabric.graph)
+        if not self._switch_trees:
+            return "no switch of the fabric reaches all ranks"
+        return algorithm.on(self._switch_trees)
 
     def _lack_of_switches(self, n: int) -> str | None:
         """Return why no switch can take part in a collective over n positions; None if some can."""

@@ -69,8 +69,12 @@ class Question(NamedTuple):
 
 
 def default_algorithms(kind: Kind) -> tuple[str, ...]:
-    """Return the algorithms that perform a collective, and the made one if there is one."""
-    names = (name for name in algorithms.names() if kind in find(name).kinds)
+    """Return the algorithms that perform a collective, and the made one if there is one.
+
+    Those in which switches add are not bound by what ranks send, so they run where they are named.
+    """
+    made = {name: find(name) for name in algorithms.names()}
+    names = (name for name, one in made.items() if kind in one.kinds and not one.in_network)
     return (*names, *((MADE,) if kind in KINDS else ()))
 
 

@@ -1,0 +1,97 @@
+"""Trees of switches over all ranks of a fabric, as collectives in the network run over them.
+
+A tree is found from each switch by breadth first, over cables that go both ways; the trees with
+the fewest levels of links count, as many of them as share no switch, by the order of the fabric.
+Network cards pass on what goes through them and are not part of a tree.
+
+Trade-off: what is shared is decided one tree after another, so more trees may exist than are found.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from yantra.base.errors import UnsupportedError
+from yantra.collectives.switch_tree import Tree
+from yantra.fabric.graphs.graph import DeviceKind
+
+if TYPE_CHECKING:
+    from yantra.fabric.graphs.graph import Graph
+
+MOST_SWITCHES = 1024
+"""Switches up to which trees are looked for: a search of the fabric from each of them."""
+
+
+def trees_of(graph: Graph) -> tuple[Tree, ...]:
+    """Return the trees; none where no switch reaches all ranks.
+
+    Raises UnsupportedError for a fabric with too many switches.
+    """
+    switches = [at for at in range(graph.ranks, graph.devices) if _is_switch(graph, at)]
+    if len(switches) > MOST_SWITCHES:
+        raise UnsupportedError(
+            f"trees are found in fabrics of up to {MOST_SWITCHES} switches; got {len(switches)}"
+        )
+    beside = _cables(graph)
+    found = [tree for root in switches if (tree := _tree(graph, beside, root)) is not None]
+    least = min((tree.depth for tree in found), default=0)
+    taken: set[str] = set()
+    chosen = []
+    for tree in found:
+        names = {one.switch for one in tree.walk()}
+        if tree.depth == least and not names & taken:
+            taken |= names
+            chosen.append(tree)
+    return tuple(chosen)
+
+
+def _is_switch(graph: Graph, device: int) -> bool:
+    return bool(graph.kinds[device] == DeviceKind.SWITCH)
+
+
+def _cables(graph: Graph) -> list[list[int]]:
+    """Return, of each device, those it has links to and from, ascending."""
+    pairs = set(zip(graph.links.start.tolist(), graph.links.end.tolist(), strict=True))
+    beside: list[list[int]] = [[] for _ in range(graph.devices)]
+    for start, end in sorted(pairs):
+        if (end, start) in pairs:
+            beside[start].append(end)
+    return beside
+
+
+def _tree(graph: Graph, beside: list[list[int]], root: int) -> Tree | None:
+    """Return the tree below a switch, without switches that have no ranks; None if ranks lack."""
+    above: dict[int, int] = {root: root}
+    ranks: dict[int, list[int]] = {}
+    children: dict[int, list[int]] = {}
+    level = [root]
+    while level:
+        following = []
+        for device in level:
+            # What is behind a network card is below the switch before it.
+            at = device if _is_switch(graph, device) else above[device]
+            for other in beside[device]:
+                if other in above:
+                    continue
+                above[other] = at
+                if other < graph.ranks:
+                    ranks.setdefault(at, []).append(other)
+                    continue
+                following.append(other)
+                if _is_switch(graph, other):
+                    children.setdefault(at, []).append(other)
+        level = following
+    if sum(map(len, ranks.values())) < graph.ranks:
+        return None
+    return _made(graph, ranks, children, root)
+
+
+def _made(
+    graph: Graph, ranks: dict[int, list[int]], children: dict[int, list[int]], at: int
+) -> Tree | None:
+    below = (_made(graph, ranks, children, child) for child in children.get(at, ()))
+    kept = tuple(one for one in below if one is not None)
+    own = tuple(ranks.get(at, ()))
+    if len(kept) == 1 and not own:  # nothing to add here
+        return kept[0]
+    return Tree(graph.name_of(at), own, kept) if own or kept else None
