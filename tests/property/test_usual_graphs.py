@@ -95,3 +95,23 @@ def test_both_ways_refuse_a_damaged_file_with_the_same_words(
         assert str(refused.value) == str(fault)
     else:
         assert told(_core.decode_graph(bytes(content), False, False)) == whole
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("long_names", [range(300), range(300, 2000)])
+def test_it_is_the_same_where_the_first_nodes_are_larger_or_smaller_than_the_rest(
+    long_names: range, descending: bool
+) -> None:
+    nodes = []
+    for at in range(2000):
+        number = 2000 - at if descending else at
+        size = Attribute(INTEGERS[at // 50 % len(INTEGERS)], at, Kind.INT64)
+        group = Attribute("pg_name", f"group {at % 7}", Kind.STRING)
+        name = f"node {at % 900}" + 200 * "-" * (at in long_names)
+        before = [2000 - at + 1 if descending else at - 1] if at else []
+        attributes = [size, group] if at % 3 else [] if at < 1000 else [size]
+        nodes.append(Node(number, name, 4, at, before, [], attributes))
+    content = Trace(nodes, Metadata("1", ())).to_bytes()
+    assert told(_core.decode_graph(content, False, False)) == told(
+        _core.decode_graph(content, False, True)
+    )
