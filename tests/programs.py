@@ -43,14 +43,17 @@ def answering(folder: Path, answer: str, name: str = "program") -> str:
     return program(folder, f"{ready}{answer}\nhear('end')\n", name)
 
 
-def adapter(name: str, header: str, folder: Path) -> str:
+def adapter(name: str, header: str, folder: Path, standard: str = "c++20") -> str:
     """Build an adapter in a folder and return its program; skip where what it needs is missing."""
     for tool in ("make", "g++"):
         if shutil.which(tool) is None:
             pytest.skip(f"the adapter {name} is not tested: there is no {tool}")
     include = f"#include <{header}>\n"
     there = subprocess.run(
-        ["g++", "-std=c++20", "-E", "-x", "c++", "-"], input=include, capture_output=True, text=True
+        ["g++", f"-std={standard}", "-E", "-x", "c++", "-"],
+        input=include,
+        capture_output=True,
+        text=True,
     )
     if there.returncode:
         pytest.skip(f"the adapter {name} is not tested: there is no {header}")

@@ -2,6 +2,7 @@
 //
 // What every line means is in docs/reference/external-networks.md.
 // Trade-off: iostreams, which take a microsecond or so a word; a simulation takes longer.
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 #pragma once
 
 #include <cstdint>
