@@ -78,7 +78,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     (
         {"network": "store-and-forward"},
         "network: no network is named 'store-and-forward'; expected one of analytical, flow, "
-        "ideal, noc, packet, store_and_forward; did you mean 'store_and_forward'?",
+        "ideal, noc, packet, store_and_forward, external; did you mean 'store_and_forward'?",
     ),
     ({"replay_only": 1}, "replay_only: expected true or false, got 1"),
     ({"local_memory_trace": ""}, 'local_memory_trace: expected a text, got ""'),

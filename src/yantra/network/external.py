@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from yantra.base.errors import ConfigError
-from yantra.base.fields import Choice, Command, Quantity, Section
+from yantra.base.fields import Choice, Quantity, Section
+from yantra.base.fields.command import Command
 from yantra.base.records import Record
 from yantra.network.lockstep.conversation import Conversation
 from yantra.network.lockstep.process import found

@@ -139,7 +139,7 @@ CASES: list[tuple[str, str]] = [
     (
         with_line("network: congested"),
         "network: no network is named 'congested'; expected one of analytical, flow, ideal, noc, "
-        "packet, store_and_forward",
+        "packet, store_and_forward, external",
     ),
     (
         with_line("network: {kind: ideal, options: {speedup: 0.5}}"),

@@ -8,7 +8,6 @@ plug-ins are such tables.
 
 from __future__ import annotations
 
-from yantra.base.fields.command import Command
 from yantra.base.fields.lists import ByRate, Many, NameSet, Numbered
 from yantra.base.fields.plugin import (
     Plugin,
@@ -37,7 +36,6 @@ __all__ = [
     "ByRate",
     "Changes",
     "Choice",
-    "Command",
     "Entry",
     "Field",
     "File",
