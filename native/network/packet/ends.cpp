@@ -146,6 +146,7 @@ void Simulator::receive_ack(u32 packet) {
         feedback.hops = {telemetry_.data() + std::size_t{packet} * telemetry_hops_, hops};
     }
     control_->acknowledged(of.sender, feedback);
+    senders_.touch(of.sender);
     transmit(port);
 }
 
@@ -153,6 +154,7 @@ void Simulator::complete(u32 number) {
     Sender& sender = senders_[number];
     sender.has_ended = true;
     --active_;
+    senders_.touch(number);
     --unfinished_;
     control_->end(number);
     senders_.stop_timer(sender.retransmission);
@@ -202,6 +204,7 @@ void Simulator::time_out(u32 number) {
         }
     }
     expect_answer(number);
+    senders_.touch(number);
     transmit(sender.port);
 }
 
@@ -244,7 +247,7 @@ void Simulator::go_on(u32 number, u64 asked_at) {
     senders_.stop_timer(sender.retransmission);
     last_progress_ = now();
     control_->opened(number, now() - asked_at);
-    nics_[ports_[sender.port].nic].add(number);
+    nics_[ports_[sender.port].nic].add(senders_, number);
     transmit(senders_[number].port);
 }
 

@@ -1,9 +1,15 @@
 // A NIC's list of senders, served in turn.
 //
 // Round robin from the one behind that served last. Senders that have ended leave the list when the search comes
-// across one: those behind close up, and the place served last keeps its number, as in the ns-3 fork.
+// across one: those behind close up, and the place served last keeps its number, as in the ns-3 fork. A search looks at
+// those alone that may send by now (network/packet/ready.hpp): senders that wait for ACKs are out of it until something
+// happens to them, those that wait for their time are in a heap. So memory is a few bytes a sender, and time goes with
+// what is sent.
 #pragma once
 
+#include <algorithm>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "network/packet/sender.hpp"
@@ -12,31 +18,29 @@ namespace yantra::packet {
 
 class Nic {
 public:
-    void add(u32 sender) { senders_.push_back(sender); }
+    void add(Senders& all, u32 sender) {
+        all.place_of(sender) = static_cast<u32>(senders_.size());
+        senders_.push_back(sender);
+        all.touch(sender);
+    }
 
     // The sender whose turn it is, or none: none sends while data is paused. `ended` is called for each that leaves
     // the list.
     template <class Ended>
-    u32 next(Senders& all, bool is_paused, Ended&& ended) {
+    u32 next(Senders& all, Ready& ready, bool is_paused, Ended&& ended) {
         const u32 count = static_cast<u32>(senders_.size());
-        const u64 now = all.now();
-        u32 found = none;
+        if (count == 0) {
+            return none;
+        }
+        wake(all);
         u32 first_ended = none;
-        u32 at = last_;
-        for (u32 step = 0; step < count; ++step) {
-            at = at + 1 < count ? at + 1 : (at + 1) % count;
-            const Sender& sender = all[senders_[at]];
-            if (!is_paused && sender.can_send()) {
-                if (sender.next_available <= now) {
-                    found = at;
-                    break;
-                }
-            } else if (sender.has_ended) {
-                first_ended = at < first_ended ? at : first_ended;
-            }
+        const u32 begin = last_ + 1 < count ? last_ + 1 : (last_ + 1) % count;
+        u32 found = search(all, ready, begin, count, is_paused, first_ended);
+        if (found == none) {
+            found = search(all, ready, 0, begin, is_paused, first_ended);
         }
         if (first_ended != none) {
-            found = close_up(all, first_ended, found, ended);
+            found = close_up(all, ready, first_ended, found, ended);
         }
         if (found == none) {
             return none;
@@ -46,38 +50,106 @@ public:
     }
 
     // When the earliest of them may send: of all, or of those that only wait for their time. ~0 for never.
-    u64 next_available(const Senders& all, bool of_all) const {
+    u64 next_available(const Senders& all, const Ready& ready, bool of_all) {
         u64 least = ~u64{0};
-        for (u32 number : senders_) {
-            const Sender& sender = all[number];
-            if (of_all || sender.can_send()) {
-                least = std::min(least, sender.next_available);
+        if (of_all) {
+            for (u32 number : senders_) {
+                least = std::min(least, all[number].next_available);
             }
+            return least;
+        }
+        while (!waiting_.empty() && !is_waiting(all, waiting_.front())) {
+            drop_first();
+        }
+        if (!waiting_.empty()) {
+            least = waiting_.front().tick;
+        }
+        const u32 count = static_cast<u32>(senders_.size());
+        for (u32 at = ready.from(0, count); at < count; at = ready.from(at + 1, count)) {
+            const Sender& sender = all[senders_[at]];
+            least = sender.can_send() ? std::min(least, sender.next_available) : least;
         }
         return least;
     }
 
 private:
+    struct Waiting {
+        u64 tick;
+        u32 sender;
+        u32 serial;
+
+        bool operator>(const Waiting& other) const { return tick > other.tick; }
+    };
+
+    static bool is_waiting(const Senders& all, const Waiting& of) {
+        const Sender& sender = all[of.sender];
+        return sender.serial == of.serial && sender.can_send() && sender.next_available == of.tick;
+    }
+
+    void drop_first() {
+        std::pop_heap(waiting_.begin(), waiting_.end(), std::greater<>());
+        waiting_.pop_back();
+    }
+
+    // Those whose time has come may be looked at again.
+    void wake(Senders& all) {
+        while (!waiting_.empty() && waiting_.front().tick <= all.now()) {
+            const Waiting of = waiting_.front();
+            drop_first();
+            if (all[of.sender].serial == of.serial && !all[of.sender].has_ended) {
+                all.touch(of.sender);
+            }
+        }
+    }
+
+    // The first from `at` on, before `end`, that sends now, and of those that have ended the first.
+    u32 search(Senders& all, Ready& ready, u32 at, u32 end, bool is_paused, u32& first_ended) {
+        const u64 now = all.now();
+        for (at = ready.from(at, end); at < end; at = ready.from(at + 1, end)) {
+            const u32 number = senders_[at];
+            const Sender& sender = all[number];
+            if (sender.has_ended) {
+                first_ended = std::min(first_ended, at);
+            } else if (!sender.can_send()) {
+                ready.clear(at);
+            } else if (sender.next_available > now) {
+                ready.clear(at);
+                waiting_.push_back({sender.next_available, number, sender.serial});
+                std::push_heap(waiting_.begin(), waiting_.end(), std::greater<>());
+            } else if (!is_paused) {
+                return at;
+            }
+        }
+        return none;
+    }
+
     template <class Ended>
-    u32 close_up(Senders& all, u32 from, u32 found, Ended& ended) {
+    u32 close_up(Senders& all, Ready& ready, u32 from, u32 found, Ended& ended) {
         u32 to = from;
         const u32 count = static_cast<u32>(senders_.size());
         for (u32 at = from; at < count; ++at) {
             const u32 sender = senders_[at];
-            if (all[sender].has_ended) {
+            const bool is_ready = ready.has(at);
+            if (is_ready && all[sender].has_ended) {   // who has ended is ready
                 ended(sender);
                 continue;
             }
             if (at == found) {
                 found = to;
             }
+            all.place_of(sender) = to;
+            is_ready ? ready.set(to) : ready.clear(to);
             senders_[to++] = sender;
+        }
+        for (u32 at = to; at < count; ++at) {
+            ready.clear(at);
         }
         senders_.resize(to);
         return found;
     }
 
     std::vector<u32> senders_;
+    std::vector<Waiting> waiting_;   // a heap, the earliest first
     u32 last_ = 0;
 };
 

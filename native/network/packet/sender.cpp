@@ -9,6 +9,7 @@ namespace yantra::packet {
 u32 Senders::add() {
     const u32 made = senders_.take_as_left();
     places_ = std::max(places_, std::size_t{made} + 1);
+    place_of_.resize(places_, none);
     Sender& sender = senders_[made];
     sender = Sender{};
     if (settings.recovery != Recovery::go_back_n) {
@@ -26,6 +27,7 @@ void Senders::end(u32 number) {
         boards_.give_back(sender.board);
         sender.board = none;
     }
+    place_of_[number] = none;
     senders_.give_back(number);
 }
 
@@ -35,6 +37,7 @@ void Senders::resend(u32 number, u64 sequence) {
     if (board.add_lost(sequence)) {
         sender.resent += std::min<u64>(settings.payload_bytes, sender.size - sequence);
         sender.resends = static_cast<u32>(board.lost.size());
+        touch(number);
     }
 }
 
@@ -66,6 +69,7 @@ void Senders::set_window(u32 number, u64 bytes) {
     Sender& sender = senders_[number];
     look(sender);
     sender.window_now = bytes;
+    touch(number);
 }
 
 void Senders::set_rate(u32 number, u64 rate) {
@@ -73,6 +77,7 @@ void Senders::set_rate(u32 number, u64 rate) {
     look(sender);
     sender.rate = rate;
     sender.window_now = window_at(sender);
+    touch(number);
 }
 
 void Senders::change_rate(u32 number, u64 rate) {

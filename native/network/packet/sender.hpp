@@ -12,6 +12,7 @@
 #include "base/pool.hpp"
 #include "base/types.hpp"
 #include "network/packet/packet.hpp"
+#include "network/packet/ready.hpp"
 #include "network/packet/scoreboard.hpp"
 #include "network/packet/settings.hpp"
 #include "network/packet/transmission.hpp"
@@ -116,6 +117,15 @@ public:
     u32 count() const { return static_cast<u32>(places_); }
 
     // The pause that is under way stays.
+    // Its place in the list of its NIC; none if it is in none.
+    u32& place_of(u32 sender) { return place_of_[sender]; }
+    // Something happened to it: its NIC is to look at it again.
+    void touch(u32 sender) {
+        if (place_of_[sender] != none) {
+            ready[senders_[sender].port].set(place_of_[sender]);
+        }
+    }
+
     void set_rate(u32 sender, u64 rate);
     // The pause becomes what it would be at this rate.
     void change_rate(u32 sender, u64 rate);
@@ -135,6 +145,7 @@ public:
     const u64 ticks_per_ns;
     Wheel wheel;
     std::vector<u64> line_rates;    // by link
+    std::vector<Ready> ready;       // by port: the senders of its NIC to look at
     std::vector<u32> wake_timers;   // by port
     std::vector<u64> wake_ticks;
     Seen* seen = nullptr;           // where changes of rates are noted
@@ -147,6 +158,7 @@ private:
     Pool<Timer> timers_;
     Pool<Scoreboard> boards_;
     u64 longest_silence_ = 0;
+    std::vector<u32> place_of_;     // by sender
     std::size_t places_ = 0;
     u32 serials_ = 0;
 };

@@ -37,6 +37,7 @@ Simulator::Simulator(const FabricSpec& fabric, const Settings& settings, Observe
     senders_.wake_timers.assign(ports_.size(), none);
     senders_.wake_ticks.assign(ports_.size(), 0);
 }
+    senders_.ready.resize(ports_.size());
 
 Simulator::~Simulator() = default;
 
@@ -271,7 +272,7 @@ void Simulator::start(u32 number) {
         connect(made);
         return;
     }
-    nics_[ports_[sender.port].nic].add(made);
+    nics_[ports_[sender.port].nic].add(senders_, made);
     transmit(senders_[made].port);
 }
 

@@ -68,7 +68,8 @@ void Simulator::transmit_host(u32 number) {
     const bool relays = !port.is_paused && !port.relayed.empty();
     u32 sender = none;
     if (!relays || !port.relays_next) {
-        sender = nics_[port.nic].next(senders_, port.is_paused, [this](u32 ended) { senders_.end(ended); });
+        sender = nics_[port.nic].next(senders_, senders_.ready[number], port.is_paused,
+                                       [this](u32 ended) { senders_.end(ended); });
     }
     if (sender != none) {
         look(number);
@@ -91,7 +92,7 @@ void Simulator::transmit_host(u32 number) {
         return;
     }
     const bool is_stale = settings_.has(Quirk::stale_wake_up);
-    const u64 next = nics_[port.nic].next_available(senders_, is_stale);
+    const u64 next = nics_[port.nic].next_available(senders_, senders_.ready[number], is_stale);
     if (next == ~u64{0} || next <= now() || (!is_stale && port.is_paused)) {
         return;
     }
